@@ -1,0 +1,55 @@
+# Every target makes or reuses .venv. `make quickstart` and `make test` are all a newcomer needs.
+PYTHON ?= python3
+BIN := .venv/bin
+SOURCES := $(shell find src -type f -not -name '*.pyc' 2>/dev/null) CMakeLists.txt pyproject.toml README.md LICENSE
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 2)
+
+.PHONY: quickstart test lint format bench sanitize clean install
+
+install: .venv/installed
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+# The build tools live in .venv too, so a rebuild reuses the objects in build/ and compiles only what changed.
+.venv/tools: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet "scikit-build-core>=0.11" "nanobind>=2.4" cmake ninja
+	@touch $@
+
+.venv/installed: .venv/tools $(SOURCES)
+	$(BIN)/python -m pip install --quiet --no-build-isolation ".[dev]"
+	@touch $@
+
+quickstart: install
+	$(BIN)/labeltrees quickstart
+
+test: install
+	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --doctest-modules --pyargs labeltrees
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	git ls-files 'src/core/*.cpp' 'src/core/*.hpp' 'src/core/*.inl' | xargs $(BIN)/clang-format --dry-run --Werror
+
+format: install
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	git ls-files 'src/core/*.cpp' 'src/core/*.hpp' 'src/core/*.inl' | xargs $(BIN)/clang-format -i
+
+# The peers get virtual environments of their own (benchmarks/peers/); results go to benchmarks/results/.
+bench: install
+	$(BIN)/python benchmarks/run.py
+
+# The tests once more against a core built with AddressSanitizer and UndefinedBehaviorSanitizer.
+sanitize: install
+	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --upgrade --target build/sanitize . \
+	  -Cbuild-dir=build/sanitize-objects -Ccmake.define.LABELTREES_SANITIZE=ON -Ccmake.build-type=RelWithDebInfo
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize $(BIN)/python -m pytest -q tests
+
+clean:
+	rm -rf .venv build

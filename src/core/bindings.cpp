@@ -1,0 +1,7 @@
+// The native module labeltrees._core. Python has checked every argument before it gets here.
+#include "bindings.hpp"
+
+NB_MODULE(_core, module) {
+  module.doc() = "Hot loops of labeltrees. Not a public interface: arguments are trusted.";
+  labeltrees::bind_simd(module);
+}

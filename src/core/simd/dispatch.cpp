@@ -1,0 +1,74 @@
+// Picks the kernels for the processor this process runs on.
+#include <atomic>
+#include <cstring>
+
+#include "kernels.hpp"
+
+namespace labeltrees {
+
+namespace baseline {
+extern const Kernels kernels;
+}
+#if defined(LABELTREES_X86)
+namespace avx2 {
+extern const Kernels kernels;
+}
+namespace avx512 {
+extern const Kernels kernels;
+}
+#endif
+
+namespace {
+
+struct Available {
+  const Kernels* tables[4] = {};
+  const char* names[4] = {};
+  int n = 0;
+
+  Available() {
+    add(&baseline::kernels);
+#if defined(LABELTREES_X86)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
+        __builtin_cpu_supports("bmi2")) {
+      add(&avx2::kernels);
+      if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+        add(&avx512::kernels);
+    }
+#endif
+  }
+
+  void add(const Kernels* table) {
+    tables[n] = table;
+    names[n++] = table->name;
+  }
+};
+
+const Available& available() {
+  static const Available instance;
+  return instance;
+}
+
+std::atomic<const Kernels*> active{nullptr};
+
+}  // namespace
+
+const Kernels& active_kernels() {
+  const Kernels* table = active.load(std::memory_order_relaxed);
+  return table ? *table : *available().tables[available().n - 1];
+}
+
+const char* const* available_kernels() { return available().names; }
+
+bool use_kernels(const char* name) {
+  for (int i = 0; i < available().n; ++i) {
+    if (std::strcmp(available().names[i], name) == 0) {
+      active = available().tables[i];
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace labeltrees

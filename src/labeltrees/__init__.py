@@ -1,0 +1,12 @@
+"""Label trees for extreme multi-label classification, with one knob between accurate and fast."""
+
+from labeltrees.errors import FileFormatError, InputError, LabelTreesError, MissingExtraError
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "FileFormatError",
+    "InputError",
+    "LabelTreesError",
+    "MissingExtraError",
+]

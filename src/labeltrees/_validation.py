@@ -1,0 +1,61 @@
+"""Checks on what users pass in, each with one form of message: name, what is allowed, what came."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from labeltrees.errors import InputError
+
+
+def fail(name: str, allowed: str, came: object) -> InputError:
+    """Return the error for an argument `name` that must be `allowed` and was `came`."""
+    text = repr(came)
+    return InputError(f"{name} must be {allowed}, got {text if len(text) <= 80 else text[:77] + '...'}")
+
+
+def check_number(name: str, value: Any, low: float, high: float = np.inf, *, low_open: bool = False) -> float:
+    """Return `value` as a float in [low, high], or (low, high] where `low_open`."""
+    allowed = f"a number in {'(' if low_open else '['}{low:g}, {high:g}{')' if high == np.inf else ']'}"
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise fail(name, allowed, value)
+    number = float(value)
+    if not (low < number if low_open else low <= number) or not number <= high or not np.isfinite(number):
+        raise fail(name, allowed, value)
+    return number
+
+
+def check_integer(name: str, value: Any, low: int, high: int | None = None) -> int:
+    """Return `value` as an int in [low, high]."""
+    allowed = f"an integer of at least {low}" if high is None else f"an integer in [{low}, {high}]"
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise fail(name, allowed, value)
+    number = int(value)
+    if number < low or (high is not None and number > high):
+        raise fail(name, allowed, value)
+    return number
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """Return `value` if it is one of `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        raise fail(name, "one of " + ", ".join(repr(choice) for choice in choices), value)
+    return value
+
+
+def check_seed(random_state: Any) -> int:
+    """Return `random_state` as an integer seed below 2**63."""
+    return check_integer("random_state", random_state, 0, 2**63 - 1)
+
+
+def check_n_jobs(n_jobs: Any) -> int:
+    """Return the number of threads `n_jobs` means, as in scikit-learn: None is 1 unless joblib's context says more."""
+    if n_jobs is not None:
+        check_integer("n_jobs", n_jobs, -(2**31), 2**31 - 1)
+        if n_jobs == 0:
+            raise fail("n_jobs", "a non-zero integer or None", n_jobs)
+    return int(effective_n_jobs(n_jobs))

@@ -1,0 +1,1 @@
+"""What is known of the labels: embeddings and frequencies."""

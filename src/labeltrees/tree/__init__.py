@@ -1,0 +1,1 @@
+"""Label trees: building, measuring, exchanging."""

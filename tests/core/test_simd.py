@@ -1,0 +1,27 @@
+"""Every vector path the machine has gives the same result up to rounding."""
+
+import numpy as np
+import pytest
+
+from labeltrees import _core
+
+
+@pytest.fixture(params=_core.available_kernels())
+def kernels(request):
+    before = _core.active_kernels()
+    assert _core.use_kernels(request.param)
+    yield request.param
+    _core.use_kernels(before)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 7, 8, 15, 16, 17, 31, 100])
+def test_gather_dot_equals_numpy_on_every_path(kernels, n):
+    rng = np.random.default_rng(n)
+    columns = rng.permutation(200)[:n].astype(np.int32)
+    values = rng.standard_normal(n).astype(np.float32)
+    dense = rng.standard_normal(200).astype(np.float32)
+    assert _core.gather_dot(columns, values, dense) == pytest.approx(float(values @ dense[columns]), abs=1e-4)
+
+
+def test_an_unknown_path_is_refused():
+    assert not _core.use_kernels("mmx")
