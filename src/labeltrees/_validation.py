@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,20 +12,21 @@ from joblib import effective_n_jobs
 from labeltrees.errors import InputError
 
 
-def fail(name: str, allowed: str, came: object) -> InputError:
-    """Return the error for an argument `name` that must be `allowed` and was `came`."""
+def refuse(name: str, allowed: str, came: object) -> NoReturn:
+    """Raise the error for an argument `name` that must be `allowed` and was `came`."""
     text = repr(came)
-    return InputError(f"{name} must be {allowed}, got {text if len(text) <= 80 else text[:77] + '...'}")
+    message = f"{name} must be {allowed}, got {text if len(text) <= 80 else text[:77] + '...'}"
+    raise InputError(message)
 
 
 def check_number(name: str, value: Any, low: float, high: float = np.inf, *, low_open: bool = False) -> float:
     """Return `value` as a float in [low, high], or (low, high] where `low_open`."""
     allowed = f"a number in {'(' if low_open else '['}{low:g}, {high:g}{')' if high == np.inf else ']'}"
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise fail(name, allowed, value)
+        refuse(name, allowed, value)
     number = float(value)
     if not (low < number if low_open else low <= number) or not number <= high or not np.isfinite(number):
-        raise fail(name, allowed, value)
+        refuse(name, allowed, value)
     return number
 
 
@@ -33,17 +34,17 @@ def check_integer(name: str, value: Any, low: int, high: int | None = None) -> i
     """Return `value` as an int in [low, high]."""
     allowed = f"an integer of at least {low}" if high is None else f"an integer in [{low}, {high}]"
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise fail(name, allowed, value)
+        refuse(name, allowed, value)
     number = int(value)
     if number < low or (high is not None and number > high):
-        raise fail(name, allowed, value)
+        refuse(name, allowed, value)
     return number
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     """Return `value` if it is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
-        raise fail(name, "one of " + ", ".join(repr(choice) for choice in choices), value)
+        refuse(name, "one of " + ", ".join(repr(choice) for choice in choices), value)
     return value
 
 
@@ -57,5 +58,5 @@ def check_n_jobs(n_jobs: Any) -> int:
     if n_jobs is not None:
         check_integer("n_jobs", n_jobs, -(2**31), 2**31 - 1)
         if n_jobs == 0:
-            raise fail("n_jobs", "a non-zero integer or None", n_jobs)
+            refuse("n_jobs", "a non-zero integer or None", n_jobs)
     return int(effective_n_jobs(n_jobs))
