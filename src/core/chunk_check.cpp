@@ -128,6 +128,7 @@ const char* check_chunk(const ChunkLimits& limits, int32_t node, int64_t offset)
     if (static_cast<uint8_t>(part.header.kind) > static_cast<uint8_t>(ChunkKind::matrix_float))
       return "its kind is unknown";
     if (is_matrix(part.header.kind) != limits.matrices) return "its kind does not fit the model";
+    if (part.header.n_features != limits.n_features) return "it is for another number of features";
     part.at = sections_of(part.header, limits.n_features);
     if (auto fault = part.check()) return fault;
     if (part.header.first_child != n_children) return "its parts do not follow each other";

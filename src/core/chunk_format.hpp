@@ -47,7 +47,8 @@ struct ChunkHeader {
   uint32_t n_units;      // 2-byte units of the entries
   uint32_t n_dense;      // full rows, each padded to a multiple of 16 halves
   uint32_t first_child;  // of this part among the node's children
-  uint32_t reserved[9];  // zero
+  uint32_t n_features;   // of the whole model
+  uint32_t reserved[8];  // zero
 };
 static_assert(sizeof(ChunkHeader) == kLine);
 

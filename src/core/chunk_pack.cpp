@@ -17,6 +17,7 @@ class PartWriter {
   PartWriter(std::vector<uint8_t>& buffer, ChunkHeader header, int64_t n_features, const int32_t* children,
              const float* bias)
       : buffer_(buffer), start_(buffer.size()), header_(header), at_(sections_of(header, n_features)) {
+    header_.n_features = static_cast<uint32_t>(n_features);
     header_.lines = static_cast<uint32_t>(round_up(at_.end, kLine) / kLine);
     buffer.resize(start_ + static_cast<size_t>(header_.lines) * kLine);
     std::memcpy(at(0), &header_, sizeof header_);
