@@ -64,6 +64,6 @@ static float gather_dot(const int32_t* columns, const float* values, int64_t n, 
 #include "chunk_kernels.inl"
 
 extern const Kernels kernels;
-const Kernels kernels = {LABELTREES_ISA_NAME, gather_dot, chunk_margins, path_scores};
+const Kernels kernels = {LABELTREES_ISA_NAME, gather_dot, chunk_margins, path_scores, part_children, find_best};
 
 }  // namespace labeltrees::LABELTREES_ISA
