@@ -15,34 +15,28 @@ namespace labeltrees {
 // Kept per thread: `place_` has an entry a feature, all zero between calls.
 class ChunkRows {
  public:
-  explicit ChunkRows(int64_t n_features) : place_(static_cast<size_t>(n_features), 0) {}
+  ChunkRows(int64_t n_features, const int32_t* feature_rank)
+      : place_(static_cast<size_t>(n_features), 0), feature_rank_(feature_rank) {}
 
-  // Rows of edges [first_edge, first_edge + n_children): features() rising, each with its children rising. Weights
-  // that are zero in half precision are left out.
+  // Rows of edges [first_edge, first_edge + n_children): by rising rank of their feature, each with its children
+  // rising. Weights that are zero in half precision are left out.
   void group(const EdgeWeights& weights, int64_t first_edge, int n_children) {
-    features_.clear();
-    int64_t end = weights.indptr[first_edge + n_children];
-    int32_t before = -1;
-    for (int64_t edge = first_edge, at = weights.indptr[first_edge]; at < end; ++at) {
-      while (at >= weights.indptr[edge + 1]) ++edge, before = -1;
-      int32_t feature = weights.features[at];
-      if (!std::isfinite(weights.values[at]) || feature <= before || feature >= static_cast<int64_t>(place_.size())) {
-        for (uint32_t touched : features_) place_[touched] = 0;
-        throw std::invalid_argument("features must rise within a classifier and its weights be finite");
-      }
-      before = feature;
+    ranks_.clear();
+    for (int64_t at = weights.indptr[first_edge]; at < weights.indptr[first_edge + n_children]; ++at) {
+      if (!std::isfinite(weights.values[at])) throw std::invalid_argument("weights must be finite");
       if ((to_half(weights.values[at]) & 0x7FFF) == 0) continue;
-      if (place_[feature]++ == 0) features_.push_back(static_cast<uint32_t>(feature));
+      int32_t rank = feature_rank_[weights.features[at]];
+      if (place_[rank]++ == 0) ranks_.push_back(static_cast<uint32_t>(rank));
     }
-    std::sort(features_.begin(), features_.end());
-    starts_.resize(features_.size() + 1);
+    std::sort(ranks_.begin(), ranks_.end());
+    starts_.resize(ranks_.size() + 1);
     int64_t total = 0;
-    for (size_t row = 0; row < features_.size(); ++row) {
+    for (size_t row = 0; row < ranks_.size(); ++row) {
       starts_[row] = total;
-      total += place_[features_[row]];
-      place_[features_[row]] = static_cast<uint32_t>(row);
+      total += place_[ranks_[row]];
+      place_[ranks_[row]] = static_cast<uint32_t>(row);
     }
-    starts_[features_.size()] = total;
+    starts_[ranks_.size()] = total;
     children_.resize(static_cast<size_t>(total));
     halves_.resize(static_cast<size_t>(total));
     next_.assign(starts_.begin(), starts_.end());
@@ -50,16 +44,19 @@ class ChunkRows {
       for (int64_t at = weights.indptr[first_edge + child]; at < weights.indptr[first_edge + child + 1]; ++at) {
         uint16_t half = to_half(weights.values[at]);
         if ((half & 0x7FFF) == 0) continue;
-        int64_t to = next_[place_[weights.features[at]]]++;
+        uint32_t row = place_[feature_rank_[weights.features[at]]];
+        int64_t to = next_[row]++;
+        if (to > starts_[row] && children_[to - 1] == child)
+          throw std::invalid_argument("a feature stands twice in a classifier");
         children_[to] = static_cast<uint8_t>(child);
         halves_[to] = half;
       }
     }
-    for (uint32_t feature : features_) place_[feature] = 0;
+    for (uint32_t rank : ranks_) place_[rank] = 0;
   }
 
-  int64_t n_rows() const { return static_cast<int64_t>(features_.size()); }
-  uint32_t feature(int64_t row) const { return features_[row]; }
+  int64_t n_rows() const { return static_cast<int64_t>(ranks_.size()); }
+  uint32_t rank(int64_t row) const { return ranks_[row]; }
   int count(int64_t row) const { return static_cast<int>(starts_[row + 1] - starts_[row]); }
   const uint8_t* children(int64_t row) const { return children_.data() + starts_[row]; }
   const uint16_t* halves(int64_t row) const { return halves_.data() + starts_[row]; }
@@ -70,7 +67,8 @@ class ChunkRows {
   }
 
  private:
-  std::vector<uint32_t> place_, features_;
+  std::vector<uint32_t> place_, ranks_;
+  const int32_t* feature_rank_;
   std::vector<int64_t> starts_, next_;
   std::vector<uint8_t> children_;
   std::vector<uint16_t> halves_;

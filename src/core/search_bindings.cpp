@@ -91,19 +91,20 @@ void bind_search(nb::module_& module) {
       "pack_chunks",
       [](ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, ConstArray<int64_t> indptr,
          ConstArray<int32_t> features, ConstArray<float> values, ConstArray<float> bias, int64_t n_features,
-         ConstArray<double> node_mass, int n_threads, nb::object progress) {
+         ConstArray<int32_t> feature_rank, ConstArray<double> node_mass, int n_threads, nb::object progress) {
         PackedChunks packed;
         Job job;
         run_job(job, progress, [&] {
           packed = pack_chunks(child_ptr.data(), children.data(), static_cast<int32_t>(child_ptr.size() - 1),
                                {indptr.data(), features.data(), values.data(), bias.data()}, n_features,
-                               node_mass.data(), PackOptions(), n_threads, job);
+                               feature_rank.data(), node_mass.data(), PackOptions(), n_threads, job);
         });
         return packed_arrays(std::move(packed));
       },
       nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(), nb::arg("indptr").noconvert(),
       nb::arg("features").noconvert(), nb::arg("values").noconvert(), nb::arg("bias").noconvert(),
-      nb::arg("n_features"), nb::arg("node_mass").noconvert(), nb::arg("n_threads"), nb::arg("progress").none());
+      nb::arg("n_features"), nb::arg("feature_rank").noconvert(), nb::arg("node_mass").noconvert(),
+      nb::arg("n_threads"), nb::arg("progress").none());
 
   module.def(
       "pack_matrix_chunks",
@@ -126,8 +127,8 @@ void bind_search(nb::module_& module) {
            nb::arg("matrices"), nb::arg("normalize"), nb::arg("power"))
       .def(
           "add_tree",
-          [](NativeEngine& native, Bytes chunks, ConstArray<int64_t> offsets, ConstArray<int64_t> child_ptr,
-             ConstArray<int32_t> children, bool checked, const std::string& source) {
+          [](NativeEngine& native, Bytes chunks, ConstArray<int64_t> offsets, ConstArray<int32_t> feature_rank,
+             ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, bool checked, const std::string& source) {
             auto n_nodes = static_cast<int32_t>(offsets.size());
             ChunkLimits limits{chunks.data(),
                                static_cast<int64_t>(chunks.size()),
@@ -137,12 +138,13 @@ void bind_search(nb::module_& module) {
                                native.engine.matrices()};
             TreeArraysView arrays{child_ptr.data(), children.data(), static_cast<int64_t>(children.size()), n_nodes,
                                   native.engine.n_labels()};
-            native.engine.add_tree(limits, offsets.data(), checked, source, arrays);
-            for (nb::object array : {nb::find(chunks), nb::find(offsets), nb::find(child_ptr), nb::find(children)})
+            native.engine.add_tree(limits, offsets.data(), feature_rank.data(), checked, source, arrays);
+            for (nb::object array :
+                 {nb::find(chunks), nb::find(offsets), nb::find(feature_rank), nb::find(child_ptr), nb::find(children)})
               native.arrays.push_back(array);
           },
-          nb::arg("chunks").noconvert(), nb::arg("offsets").noconvert(), nb::arg("child_ptr").noconvert(),
-          nb::arg("children").noconvert(), nb::arg("checked"), nb::arg("source"))
+          nb::arg("chunks").noconvert(), nb::arg("offsets").noconvert(), nb::arg("feature_rank").noconvert(),
+          nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(), nb::arg("checked"), nb::arg("source"))
       .def("check_all",
            [](const NativeEngine& native) {
              nb::gil_scoped_release release;

@@ -17,6 +17,7 @@ class SearchEngine::Borrowed {
       if (slot.load(std::memory_order_relaxed) && (scratch_ = slot.exchange(nullptr, std::memory_order_acquire)))
         return;
     scratch_ = new SearchScratch;
+    scratch_->queries.resize(engine.trees_.size());
     scratch_->ancestors.resize(engine.trees_.size());
     scratch_->memos.resize(engine.trees_.size());
   }
@@ -51,7 +52,7 @@ void SearchEngine::run(SearchScratch& scratch, const SearchOptions& options, con
                        SearchStats& stats) {
   if (trees_.size() == 1) {
     scratch.best.start(options.k);
-    scratch.tree_search.run(trees_[0]->store, scratch.query, options, filters[0], scratch.best, stats);
+    scratch.tree_search.run(trees_[0]->store, scratch.queries[0], options, filters[0], scratch.best, stats);
     return;
   }
   // The k best of each tree, together, are scored in all trees. Each tree has its share of the budgets.
@@ -63,7 +64,7 @@ void SearchEngine::run(SearchScratch& scratch, const SearchOptions& options, con
   for (int64_t tree = 0; tree < n_trees; ++tree) {
     scratch.memos[tree].clear();
     scratch.best.start(options.k);
-    scratch.tree_search.run(trees_[tree]->store, scratch.query, share, filters[tree], scratch.best, stats,
+    scratch.tree_search.run(trees_[tree]->store, scratch.queries[tree], share, filters[tree], scratch.best, stats,
                             &scratch.memos[tree]);
     for (const ScoredLabel& found : scratch.best.sorted()) scratch.pooled.push_back(found.label);
   }
@@ -73,7 +74,7 @@ void SearchEngine::run(SearchScratch& scratch, const SearchOptions& options, con
   for (int32_t label : scratch.pooled) {
     float sum = 0.0f;
     for (int64_t tree = 0; tree < n_trees; ++tree)
-      sum += std::exp(scratch.tree_search.path_score(trees_[tree]->store, trees_[tree]->links, scratch.query,
+      sum += std::exp(scratch.tree_search.path_score(trees_[tree]->store, trees_[tree]->links, scratch.queries[tree],
                                                      options.power, label, scratch.memos[tree], stats));
     scratch.best.offer(sum / static_cast<float>(n_trees), label);
   }
@@ -93,7 +94,6 @@ void SearchEngine::search(const QueryRows& rows, const SearchOptions& options, c
   auto n_trees = trees_.size();
   if (candidates.given() || n_trees > 1)
     for (const auto& tree : trees_) tree->links.require();
-  const FeatureHash hash(n_features_);
   Filters common;
   common.ancestors.resize(n_trees);
   auto mark = [&](const int32_t* labels, int64_t n, MarkSet& allowed, std::vector<MarkSet>& ancestors) {
@@ -120,11 +120,13 @@ void SearchEngine::search(const QueryRows& rows, const SearchOptions& options, c
     for (int64_t query = task * kQueriesPerTask; query < end; ++query) {
       job.check();
       auto start = results.microseconds ? TreeSearch::Clock::now() : TreeSearch::Clock::time_point{};
-      if (rows.indptr)
-        scratch.query.set(rows.features + rows.indptr[query], rows.values + rows.indptr[query],
-                          rows.indptr[query + 1] - rows.indptr[query], normalize_, hash, n_features_, matrices_);
-      else
-        scratch.query.set_dense(rows.values + query * n_features_, normalize_, hash, n_features_, matrices_);
+      for (size_t tree = 0; tree < n_trees; ++tree) {
+        if (rows.indptr)
+          scratch.queries[tree].set(rows.features + rows.indptr[query], rows.values + rows.indptr[query],
+                                    rows.indptr[query + 1] - rows.indptr[query], form(tree));
+        else
+          scratch.queries[tree].set_dense(rows.values + query * n_features_, form(tree));
+      }
       if (candidates.given()) {
         if (!for_all) mark(candidates.begin(query), candidates.size(query), scratch.allowed, scratch.ancestors);
         for (size_t tree = 0; tree < n_trees; ++tree) {
@@ -162,7 +164,7 @@ int64_t SearchEngine::search_one(const int32_t* features, const float* values, i
   if (trees_.size() > 1)
     for (const auto& tree : trees_) tree->links.require();
   Borrowed scratch(*this);
-  scratch->query.set(features, values, n, normalize_, FeatureHash(n_features_), n_features_, matrices_);
+  for (size_t tree = 0; tree < trees_.size(); ++tree) scratch->queries[tree].set(features, values, n, form(tree));
   return finish_one(*scratch, options, labels, scores);
 }
 
@@ -170,7 +172,7 @@ int64_t SearchEngine::search_one_dense(const float* row, const SearchOptions& op
   if (trees_.size() > 1)
     for (const auto& tree : trees_) tree->links.require();
   Borrowed scratch(*this);
-  scratch->query.set_dense(row, normalize_, FeatureHash(n_features_), n_features_, matrices_);
+  for (size_t tree = 0; tree < trees_.size(); ++tree) scratch->queries[tree].set_dense(row, form(tree));
   return finish_one(*scratch, options, labels, scores);
 }
 

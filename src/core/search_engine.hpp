@@ -16,9 +16,9 @@
 namespace labeltrees {
 
 struct SearchTree {
-  SearchTree(const ChunkLimits& limits, const int64_t* offsets, bool checked, const std::string& source,
-             const TreeArraysView& arrays)
-      : store(limits, offsets, checked, source), links(arrays, source) {}
+  SearchTree(const ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank, bool checked,
+             const std::string& source, const TreeArraysView& arrays)
+      : store(limits, offsets, feature_rank, checked, source), links(arrays, source) {}
   SearchStore store;
   TreeLinks links;
 };
@@ -55,7 +55,7 @@ struct SearchResults {
 
 // What a thread needs to search; grows with use.
 struct SearchScratch {
-  SearchQuery query;
+  std::vector<SearchQuery> queries;  // by tree
   TreeSearch tree_search;
   BestLabels best;
   MarkSet allowed, excluded;
@@ -71,9 +71,9 @@ class SearchEngine {
       : n_features_(n_features), n_labels_(n_labels), matrices_(matrices), normalize_(normalize), power_(power) {}
   ~SearchEngine();
 
-  void add_tree(const ChunkLimits& limits, const int64_t* offsets, bool checked, const std::string& source,
-                const TreeArraysView& arrays) {
-    trees_.push_back(std::make_unique<SearchTree>(limits, offsets, checked, source, arrays));
+  void add_tree(const ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank, bool checked,
+                const std::string& source, const TreeArraysView& arrays) {
+    trees_.push_back(std::make_unique<SearchTree>(limits, offsets, feature_rank, checked, source, arrays));
   }
   void check_all() const;
 
@@ -95,6 +95,8 @@ class SearchEngine {
     std::vector<MarkSet> ancestors;
   };
   class Borrowed;
+
+  QueryForm form(size_t tree) const { return {n_features_, trees_[tree]->store.feature_rank(), matrices_, normalize_}; }
 
   void run(SearchScratch& scratch, const SearchOptions& options, const LabelFilter* filters, SearchStats& stats);
   int64_t finish_one(SearchScratch& scratch, const SearchOptions& options, int64_t* labels, float* scores);

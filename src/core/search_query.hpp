@@ -1,4 +1,4 @@
-// One query made ready for chunks: values scaled, features hashed once for all the chunks it will meet.
+// One query made ready for the chunks of a tree: values scaled, features turned into their ranks.
 #pragma once
 
 #include <cmath>
@@ -10,78 +10,79 @@
 
 namespace labeltrees {
 
+// What a tree's chunks expect of a query.
+struct QueryForm {
+  int64_t n_features;
+  const int32_t* feature_rank;  // null for matrices
+  bool matrices;
+  bool normalize;  // divide by the Euclidean norm; a zero row stays
+};
+
 class SearchQuery {
  public:
-  // Features below n_features. With `normalize` the values are divided by their Euclidean norm (a zero row stays).
-  void set(const int32_t* features, const float* values, int64_t n, bool normalize, const FeatureHash& hash,
-           int64_t n_features, bool matrices) {
+  // Features below n_features; one that stands twice counts with the sum of its values.
+  void set(const int32_t* features, const float* values, int64_t n, const QueryForm& form) {
+    float scale = form.normalize ? scale_of(values, n) : 1.0f;
+    if (form.matrices) {
+      clear_dense(form.n_features);
+      for (int64_t i = 0; i < n; ++i) dense_[features[i]] += form.normalize ? values[i] * scale : values[i];
+      return set_view(0);
+    }
     grow(n);
-    float scale = 1.0f;
-    if (normalize) {
-      double squares = 0;
-      for (int64_t i = 0; i < n; ++i) squares += static_cast<double>(values[i]) * values[i];
-      if (squares > 0) scale = static_cast<float>(1.0 / std::sqrt(squares));
-    }
-    for (int64_t i = 0; i < n; ++i) {
-      feature_[i] = static_cast<uint32_t>(features[i]);
-      spread_[i] = hash.spread(feature_[i]);
-      key_[i] = hash.key(spread_[i]) * 0x10001u;
-      value_[i] = normalize ? values[i] * scale : values[i];
-    }
-    if (matrices) {
-      clear_dense(n_features);
-      for (int64_t i = 0; i < n; ++i) dense_[feature_[i]] += value_[i];
-    }
-    set_view(n, n_features);
+    for (int64_t i = 0; i < n; ++i) rank_[i] = static_cast<uint32_t>(form.feature_rank[features[i]]);
+    for (int64_t i = 0; i < n; ++i) value_[i] = form.normalize ? values[i] * scale : values[i];
+    set_view(n);
   }
 
-  // A row without zeros, or one to be taken so.
-  void set_dense(const float* row, bool normalize, const FeatureHash& hash, int64_t n_features, bool matrices) {
-    if (!matrices) {
-      columns_.clear();
+  // A row of all features.
+  void set_dense(const float* row, const QueryForm& form) {
+    int64_t n = form.n_features;
+    if (!form.matrices) {
       nonzeros_.clear();
-      for (int64_t feature = 0; feature < n_features; ++feature) {
+      columns_.clear();
+      for (int64_t feature = 0; feature < n; ++feature) {
         if (row[feature] == 0.0f) continue;
         columns_.push_back(static_cast<int32_t>(feature));
         nonzeros_.push_back(row[feature]);
       }
-      set(columns_.data(), nonzeros_.data(), static_cast<int64_t>(columns_.size()), normalize, hash, n_features, false);
-      return;
+      return set(columns_.data(), nonzeros_.data(), static_cast<int64_t>(columns_.size()), form);
     }
-    float scale = 1.0f;
-    if (normalize) {
-      double squares = 0;
-      for (int64_t i = 0; i < n_features; ++i) squares += static_cast<double>(row[i]) * row[i];
-      if (squares > 0) scale = static_cast<float>(1.0 / std::sqrt(squares));
-    }
-    clear_dense(n_features);
-    for (int64_t i = 0; i < n_features; ++i) dense_[i] = normalize ? row[i] * scale : row[i];
-    set_view(0, n_features);
+    float scale = form.normalize ? scale_of(row, n) : 1.0f;
+    clear_dense(n);
+    for (int64_t i = 0; i < n; ++i) dense_[i] = form.normalize ? row[i] * scale : row[i];
+    set_view(0);
   }
 
   const ChunkQuery& view() const { return view_; }
 
  private:
+  static float scale_of(const float* values, int64_t n) {
+    double squares = 0;
+    for (int64_t i = 0; i < n; ++i) squares += static_cast<double>(values[i]) * values[i];
+    return squares > 0 ? static_cast<float>(1.0 / std::sqrt(squares)) : 1.0f;
+  }
   void grow(int64_t n) {
     if (static_cast<int64_t>(value_.size()) >= n) return;
-    feature_.resize(n);
-    spread_.resize(n);
-    key_.resize(n);
+    rank_.resize(n);
     value_.resize(n);
-    rows_.resize(n + 16);
-    row_values_.resize(n + 16);
-    hits_.resize(2 * n);
+    for (int list = 0; list < 3; ++list) {
+      at_[list].resize(n + 16);
+      which_[list].resize(n + 16);
+      row_value_[list].resize(n + 16);
+      view_.lists[list] = {0, at_[list].data(), which_[list].data(), row_value_[list].data()};
+    }
   }
   void clear_dense(int64_t n_features) { dense_.assign(static_cast<size_t>(round_up(n_features, 16)), 0.0f); }
-  void set_view(int64_t n, int64_t n_features) {
-    view_ = {n,          feature_.data(), spread_.data(),     key_.data(),  value_.data(),   dense_.data(),
-             n_features, rows_.data(),    row_values_.data(), hits_.data(), hits_.data() + n};
+  void set_view(int64_t n) {
+    view_.n = n;
+    view_.rank = rank_.data();
+    view_.value = value_.data();
+    view_.dense = dense_.data();
   }
 
-  std::vector<uint32_t> feature_, spread_, key_, rows_;
-  std::vector<float> value_, dense_, nonzeros_, row_values_;
-  std::vector<int32_t> columns_;
-  std::vector<ChunkHit> hits_;
+  std::vector<uint32_t> rank_, which_[3];
+  std::vector<int32_t> columns_, at_[3];
+  std::vector<float> value_, dense_, nonzeros_, row_value_[3];
   ChunkQuery view_{};
 };
 

@@ -20,7 +20,8 @@ struct DamagedChunk : std::runtime_error {
 class SearchStore {
  public:
   // checked: the chunks were made in this process, or have been verified. source: the file, for messages.
-  SearchStore(const ChunkLimits& limits, const int64_t* offsets, bool checked, std::string source);
+  SearchStore(const ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank, bool checked,
+              std::string source);
 
   // The first part of the node's chunk. What comes from a file is checked when it is first asked for.
   const uint8_t* open(int32_t node) const {
@@ -38,7 +39,7 @@ class SearchStore {
   int32_t n_nodes() const { return limits_.n_nodes; }
   int32_t n_labels() const { return limits_.n_labels; }
   const std::string& source() const { return source_; }
-  const FeatureHash& hash() const { return hash_; }
+  const int32_t* feature_rank() const { return feature_rank_; }
   bool matrices() const { return limits_.matrices; }
 
  private:
@@ -46,7 +47,7 @@ class SearchStore {
 
   ChunkLimits limits_;
   const int64_t* offsets_;
-  FeatureHash hash_;
+  const int32_t* feature_rank_;
   std::string source_;
   std::unique_ptr<std::atomic<uint64_t>[]> seen_;  // a bit a node; null when all are known to be sound
 };

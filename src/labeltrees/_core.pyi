@@ -28,6 +28,7 @@ def pack_chunks(
     values: Float32s,
     bias: Float32s,
     n_features: int,
+    feature_rank: Int32s,
     node_mass: Float64s,
     n_threads: int,
     progress: Progress,
@@ -47,7 +48,14 @@ def pack_matrix_chunks(
 class SearchEngine:
     def __init__(self, n_features: int, n_labels: int, matrices: bool, normalize: bool, power: float) -> None: ...
     def add_tree(
-        self, chunks: UInt8s, offsets: Int64s, child_ptr: Int64s, children: Int32s, checked: bool, source: str
+        self,
+        chunks: UInt8s,
+        offsets: Int64s,
+        feature_rank: Int32s,
+        child_ptr: Int64s,
+        children: Int32s,
+        checked: bool,
+        source: str,
     ) -> None: ...
     def check_all(self) -> None: ...
     def search(

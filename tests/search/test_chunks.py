@@ -1,5 +1,7 @@
 """Every layout of a chunk holds the same classifiers, and every vector path reads them alike."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,26 +14,23 @@ from labeltrees.errors import InputError
 from labeltrees.search import Searcher
 from labeltrees.storage import LinearWeights, pack_chunks, pack_dense_chunks
 
-KINDS = ["bitmap_mask", "bitmap_mask_wide", "bitmap_pairs", "hash_mask", "hash_pairs", "matrix_half", "matrix_float"]
+KINDS = ["masks", "masks_wide", "pairs", "matrix_half", "matrix_float"]
 
-# children of the one node, features, share of weights present, features with all weights
+# children of the one node, features, share of weights present, features with all weights; levels of the index
 SHAPES = {
-    "bitmap_mask": [(1, 40, 1.0, 0), (2, 40, 0.5, 0), (15, 100, 0.9, 3), (16, 1000, 0.1, 1)],
-    "bitmap_mask_wide": [(16, 5000, 0.99, 0)],
-    "bitmap_pairs": [(17, 100, 0.2, 5), (64, 333, 0.1, 7), (100, 50, 0.5, 1), (256, 70, 0.3, 9)],
-    "hash_mask": [
-        (1, 70000, 0.001, 0),
-        (16, 3000, 0.004, 0),
-        (7, 1_000_000, 0.0005, 2),
-        (16, 500, 0.0, 0),
-        (1, 1, 1.0, 0),
-    ],
-    "hash_pairs": [(17, 3000, 0.004, 1), (70, 100_000, 0.0001, 5), (256, 20000, 0.0003, 3), (30, 2000, 0.0, 0)],
+    ("masks", 1): [(1, 1, 1.0, 0), (1, 40, 1.0, 0), (2, 40, 0.5, 0), (15, 100, 0.9, 3), (16, 1000, 0.1, 1)],
+    ("masks", 2): [(16, 5000, 0.002, 1), (1, 2000, 0.005, 0), (2, 33, 0.0, 0)],
+    ("masks", 3): [(7, 1_000_000, 0.0001, 2), (16, 40_000, 0.0001, 0), (16, 5000, 0.0, 0)],
+    ("masks_wide", 1): [(16, 5000, 0.99, 0)],
+    ("pairs", 1): [(17, 100, 0.2, 5), (64, 333, 0.1, 7), (100, 50, 0.5, 1), (256, 70, 0.3, 9)],
+    ("pairs", 2): [(17, 3000, 0.002, 1), (30, 20_000, 0.001, 3)],
+    ("pairs", 3): [(70, 300_000, 0.0000002, 5), (256, 2_000_000, 0.0000004, 3), (30, 5000, 0.0, 0)],
 }
 
 
-def kind_of(store, node=0):
-    return KINDS[store.chunks[store.offsets[node] + 6]]
+def header_of(store, node=0):
+    header = store.chunks[store.offsets[node] :][:64]
+    return KINDS[header[6]], int(header[28])
 
 
 def one_node(twin, n_children, n_features, fill, n_full, seed=0):
@@ -58,12 +57,12 @@ def one_node(twin, n_children, n_features, fill, n_full, seed=0):
 
 
 @pytest.mark.parametrize(
-    ("kind", "shape"), [(kind, shape) for kind, shapes in SHAPES.items() for shape in shapes], ids=str
+    ("layout", "shape"), [(layout, shape) for layout, shapes in SHAPES.items() for shape in shapes], ids=str
 )
-def test_every_layout_gives_the_scores_of_numpy_on_every_path(twin, kernels, kind, shape):
+def test_every_layout_gives_the_scores_of_numpy_on_every_path(twin, kernels, layout, shape):
     model = one_node(twin, *shape)
     store = model.pack()
-    assert kind_of(store) == kind
+    assert header_of(store) == layout
     present = np.unique(model.W.indices)
     X = twin.random_queries(1, 5, model.n_features, fill=min(0.5, 200 / model.n_features), values=None).tolil()
     for row in range(3):  # features that are there and some that are not
@@ -86,7 +85,7 @@ def test_matrix_chunks_give_the_scores_of_numpy_on_every_path(kernels, precision
     model = one_node(twin, n_children, n_features, 1.0, 0)
     W = (rng.standard_normal((n_children, n_features)) / np.sqrt(n_features)).astype(np.float32)
     store = pack_dense_chunks(model, W, model.bias, [1.0], precision=precision)
-    assert kind_of(store) == f"matrix_{'half' if precision == 'half' else 'float'}"
+    assert header_of(store) == (f"matrix_{'half' if precision == 'half' else 'float'}", 0)
     X = rng.standard_normal((4, n_features)).astype(np.float32)
     expected = np.exp(-np.maximum(0, 1 - (X.astype(np.float64) @ W.T + model.bias)))
     found = Searcher(store, score_power=1.0).topk(X, n_children)
@@ -133,20 +132,31 @@ def test_heavier_nodes_come_first(twin):
     np.testing.assert_array_equal(np.argsort(store.offsets), np.argsort(-mass))
 
 
-def test_features_that_collide_in_one_bucket_are_still_told_apart(twin):
-    # Products with the odd multiplier that lie close together fall into one bucket.
-    n_features, inverse = 2**16, pow(0x9E3779B1, -1, 2**16)
-    features = np.sort(np.arange(300) * inverse % n_features).astype(np.int32)
+def test_every_feature_is_found_and_no_other(twin):
+    # One query for each feature, over an index of three levels with gaps of every size.
+    n_features = 70_000
+    features = np.unique(np.concatenate([[0, 31, 32, 1023, 1024, 32_767, 32_768, 69_999], np.arange(100) ** 2 * 7]))
     weights = LinearWeights(
-        np.array([0, 300]), features, np.arange(1, 301, dtype=np.float32) / 512, np.zeros(1, np.float32)
+        np.array([0, len(features)]),
+        features.astype(np.int32),
+        np.arange(1, len(features) + 1, dtype=np.float32) / 512,
+        np.zeros(1, np.float32),
     )
     model = one_node(twin, 1, n_features, 0.0, 0)
-    searcher = Searcher(pack_chunks(model, weights, n_features, [1.0]), score_power=1.0)
-    X = np.zeros((301, n_features), np.float32)
-    X[np.arange(300), features] = 1.0
-    X[300, [f for f in range(n_features) if f not in set(features)]] = 1.0
-    expected = np.exp(-np.maximum(0, 1 - np.append(weights.values, 0.0)))
-    np.testing.assert_allclose(searcher.topk(X, 1).scores[:, 0], expected, rtol=1e-6)
+    store = pack_chunks(model, weights, n_features, [1.0])
+    X = sparse.csr_array(sparse.eye_array(n_features, format="csr", dtype=np.float32))
+    margins = np.zeros(n_features)
+    margins[features] = weights.values
+    found = Searcher(store, score_power=1.0).topk(X, 1)
+    np.testing.assert_allclose(found.scores[:, 0], np.exp(-np.maximum(0, 1 - margins)), rtol=1e-6)
+
+
+def test_features_with_most_weights_rank_first():
+    weights = LinearWeights(
+        np.array([0, 2, 4]), np.array([1, 2, 0, 2], np.int32), np.ones(4, np.float32), np.zeros(2, np.float32)
+    )
+    tree = SimpleNamespace(child_ptr=np.array([0, 2]), children=np.array([~0, ~1], np.int32), n_labels=2)
+    np.testing.assert_array_equal(pack_chunks(tree, weights, 4, [1.0]).feature_rank, [1, 2, 0, 3])
 
 
 @given(hnp.arrays(np.float32, 50, elements=st.floats(-65000, 65000, width=32)))
@@ -163,10 +173,9 @@ def test_weights_beyond_half_precision_become_the_largest(twin):
     ("change", "message"),
     [
         ({"values": np.array([np.nan, 1, 1], np.float32)}, "finite"),
-        ({"features": np.array([1, 0, 1], np.int32)}, "rise"),
-        ({"features": np.array([0, 9, 1], np.int32)}, "rise"),
-        ({"features": np.array([-1, 0, 1], np.int32)}, "rise"),
-        ({"features": np.array([0, 0, 1], np.int32)}, "rise"),
+        ({"features": np.array([0, 2, 1], np.int32)}, "features"),
+        ({"features": np.array([-1, 0, 1], np.int32)}, "features"),
+        ({"features": np.array([0, 0, 1], np.int32)}, "twice"),
         ({"indptr": np.array([0, 3])}, "indptr"),
         ({"indptr": np.array([0, 4, 3])}, "indptr"),
         ({"bias": np.zeros(3, np.float32)}, "bias"),

@@ -8,6 +8,20 @@ static inline const float* bias_of(const uint8_t* part, const ChunkHeader& heade
   return reinterpret_cast<const float*>(part + kLine + 4 * header.n_children);
 }
 
+static inline float half_of(uint16_t half) {
+#if defined(__AVX2__)
+  return _cvtsh_ss(half);
+#else
+  return from_half(half);
+#endif
+}
+
+static inline float half_at(const uint8_t* at) {
+  uint16_t half;
+  __builtin_memcpy(&half, at, 2);
+  return half_of(half);
+}
+
 // ---- rows told by a mask of at most 16 children: the sums stay in registers -----------------------------------------
 
 #if defined(__AVX512F__)
@@ -70,12 +84,6 @@ struct MaskSums {
   }
 };
 #else
-static inline float half_at(const uint8_t* at) {
-  uint16_t half;
-  __builtin_memcpy(&half, at, 2);
-  return from_half(half);
-}
-
 struct MaskSums {
   float sums[16];
   void start(const float* bias, int n_children) {
@@ -96,20 +104,181 @@ struct MaskSums {
 };
 #endif
 
-// ---- more children: full rows as vectors, thin ones as pairs --------------------------------------------------------
+// ---- the index ------------------------------------------------------------------------------------------------------
 
-// margins[c] += sum over hits of value * row[c], rows of n_padded halves.
-static void add_dense(const ChunkHit* hits, int64_t n_hits, int n_padded, float* margins) {
 #if defined(__AVX512F__)
-  for (int first = 0; first < n_padded; first += 64) {
-    int n_vectors = (n_padded - first) / 16;
+// Bits set in each lane.
+static inline __m512i popcount_lanes(__m512i x) {
+  const __m512i nibble = _mm512_set1_epi8(15);
+  const __m512i counts = _mm512_broadcast_i32x4(_mm_set_epi8(4, 3, 3, 2, 3, 2, 2, 1, 3, 2, 2, 1, 2, 1, 1, 0));
+  __m512i bytes = _mm512_add_epi8(_mm512_shuffle_epi8(counts, _mm512_and_si512(x, nibble)),
+                                  _mm512_shuffle_epi8(counts, _mm512_and_si512(_mm512_srli_epi16(x, 4), nibble)));
+  return _mm512_madd_epi16(_mm512_maddubs_epi16(bytes, _mm512_set1_epi8(1)), _mm512_set1_epi16(1));
+}
+
+static inline void append(ChunkRowList& list, __mmask16 lanes, __m512i at, __m512i which, __m512 value) {
+  _mm512_storeu_si512(list.at + list.n, _mm512_maskz_compress_epi32(lanes, at));
+  _mm512_storeu_si512(list.which + list.n, _mm512_maskz_compress_epi32(lanes, which));
+  _mm512_storeu_ps(list.value + list.n, _mm512_maskz_compress_ps(lanes, value));
+  list.n += __builtin_popcount(lanes);
+}
+#endif
+
+// Calls take(row, value) for each feature that has a row, in the order of the features: for one of them with `found`
+// 1 or 0, or for 16 at once. Lookups do not wait for each other, so many cache misses are under way at once, and there
+// is no branch on whether a feature is found: half of them are, and a wrong guess costs more than the lookup.
+template <int levels, class Take>
+static inline void find_rows(const uint8_t* index, const ChunkHeader& header, const ChunkQuery& query, Take& take) {
+  const uint8_t* words[3] = {index};
+  for (int level = 1; level < levels; ++level) words[level] = words[level - 1] + 8 * int64_t{header.n_words[level - 1]};
+#if defined(__AVX512F__)
+  const __m512i one = _mm512_set1_epi32(1), zero = _mm512_setzero_si512(), low = _mm512_set1_epi32(31);
+  for (int64_t i = 0; i < query.n; i += 16) {
+    __mmask16 lanes = query.n - i >= 16 ? 0xFFFF : static_cast<__mmask16>((1u << (query.n - i)) - 1), found = lanes;
+    __m512i rank = _mm512_maskz_loadu_epi32(lanes, query.rank + i), place = _mm512_srli_epi32(rank, 5 * levels);
+    for (int level = 0; level < levels; ++level) {
+      __m512i place_in_word = _mm512_and_si512(_mm512_srli_epi32(rank, 5 * (levels - 1 - level)), low);
+      __m512i bit = _mm512_sllv_epi32(one, place_in_word);
+      __m512i bits = _mm512_mask_i32gather_epi32(zero, found, place, words[level], 8);
+      found = _mm512_test_epi32_mask(bits, bit);
+      __m512i before = _mm512_mask_i32gather_epi32(zero, found, place, words[level] + 4, 8);
+      place = _mm512_add_epi32(before, popcount_lanes(_mm512_and_si512(bits, _mm512_sub_epi32(bit, one))));
+    }
+    take.sixteen(found, place, _mm512_maskz_loadu_ps(lanes, query.value + i));
+  }
+#else
+  for (int64_t i = 0; i < query.n; ++i) {
+    uint32_t rank = query.rank[i], place = rank >> (5 * levels), found = 1;
+    for (int level = 0; level < levels; ++level) {
+      uint64_t word;
+      __builtin_memcpy(&word, words[level] + 8 * int64_t{place}, 8);
+      uint32_t bit = (rank >> (5 * (levels - 1 - level))) & 31, bits = static_cast<uint32_t>(word);
+      found &= bits >> bit;
+      // Where nothing is found any place will do that is there.
+      place = (static_cast<uint32_t>(word >> 32) + __builtin_popcount(bits & ((1u << bit) - 1))) & (0 - found);
+    }
+    take.one(found, place, query.value[i]);
+  }
+#endif
+}
+
+template <class Take>
+static inline void find_rows(const uint8_t* index, const ChunkHeader& header, const ChunkQuery& query, Take& take) {
+  if (header.n_rows == 0) return;
+  if (header.n_levels == 1) return find_rows<1>(index, header, query, take);
+  return header.n_levels == 2 ? find_rows<2>(index, header, query, take) : find_rows<3>(index, header, query, take);
+}
+
+// ---- rows told by masks ---------------------------------------------------------------------------------------------
+
+// Lists rows with where their weights start, in units from the start of the entries, and their masks. A single weight
+// lies in the slot itself, before the entries.
+template <class Slot>
+struct MaskRows {
+  const uint8_t* slots;
+  int32_t first_slot;  // its upper half, in units from the start of the entries: negative
+  ChunkRowList list;
+  static constexpr int kUnits = sizeof(Slot) / 2;
+
+#if defined(__AVX512F__)
+  void sixteen(__mmask16 found, __m512i row, __m512 value) {
+    const __m512i zero = _mm512_setzero_si512();
+    __m512i mask = _mm512_mask_i32gather_epi32(zero, found, row, slots, sizeof(Slot)), start;
+    if constexpr (sizeof(Slot) == 4) {
+      start = _mm512_srli_epi32(mask, 16);
+      mask = _mm512_and_si512(mask, _mm512_set1_epi32(0xFFFF));
+    } else {
+      start = _mm512_mask_i32gather_epi32(zero, found, row, slots + 4, sizeof(Slot));
+    }
+    __mmask16 single = _mm512_testn_epi32_mask(mask, _mm512_sub_epi32(mask, _mm512_set1_epi32(1)));
+    __m512i here = _mm512_add_epi32(_mm512_mullo_epi32(row, _mm512_set1_epi32(kUnits)), _mm512_set1_epi32(first_slot));
+    append(list, found, _mm512_mask_mov_epi32(start, single, here), mask, value);
+  }
+#endif
+  void one(uint32_t found, uint32_t row, float value) {
+    Slot slot;
+    __builtin_memcpy(&slot, slots + sizeof(Slot) * row, sizeof(Slot));
+    uint32_t mask = static_cast<uint32_t>(slot) & 0xFFFF;
+    auto start = static_cast<int64_t>(slot >> (4 * sizeof(Slot))), here = int64_t{row} * kUnits + first_slot;
+    // Chosen by arithmetic and not by a comparison, which compilers turn into a branch.
+    int64_t single = (static_cast<int64_t>(mask & (mask - 1)) - 1) >> 63;  // all bits or none
+    list.at[list.n] = static_cast<int32_t>(start + ((here - start) & single));
+    list.which[list.n] = mask;
+    list.value[list.n] = value;
+    list.n += found;
+  }
+};
+
+template <class Slot>
+static void mask_margins(const uint8_t* part, const ChunkHeader& header, const ChunkQuery& query, float* margins) {
+  ChunkSections at = sections_of(header);
+  auto first_slot = static_cast<int32_t>((at.slots - at.entries) / 2 + static_cast<int64_t>(sizeof(Slot)) / 4);
+  MaskRows<Slot> rows{part + at.slots, first_slot, query.lists[0]};
+  rows.list.n = 0;
+  find_rows(part + at.index, header, query, rows);
+  const ChunkRowList& list = rows.list;
+  const uint8_t* entries = part + at.entries;
+  MaskSums sums, odd;  // two, because an addition waits four cycles for the one before
+  sums.start(bias_of(part, header), header.n_children);
+  odd.start(nullptr, 0);
+  int64_t i = 0;
+  for (; i + 2 <= list.n; i += 2) {
+    sums.add(entries + 2 * int64_t{list.at[i]}, list.which + i, list.value[i]);
+    odd.add(entries + 2 * int64_t{list.at[i + 1]}, list.which + i + 1, list.value[i + 1]);
+  }
+  if (i < list.n) sums.add(entries + 2 * int64_t{list.at[i]}, list.which + i, list.value[i]);
+  sums.merge(odd);
+  sums.finish(margins);
+}
+
+// ---- rows told by pairs: more children ------------------------------------------------------------------------------
+
+// Lists rows by their kind, each with its slot (at: the slot's upper 24 bits, which: the count).
+struct PairRows {
+  const uint8_t* slots;
+  ChunkRowList single, dense, thin;
+
+#if defined(__AVX512F__)
+  void sixteen(__mmask16 found, __m512i row, __m512 value) {
+    __m512i slot = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), found, row, slots, 4);
+    __m512i count = _mm512_and_si512(slot, _mm512_set1_epi32(0xFF)), at = _mm512_srli_epi32(slot, 8);
+    __mmask16 is_single = _mm512_mask_cmpeq_epi32_mask(found, count, _mm512_set1_epi32(1));
+    __mmask16 is_dense = _mm512_mask_cmpeq_epi32_mask(found, count, _mm512_set1_epi32(kDenseFlag));
+    // A single weight: the child's place, and its product with the value at once.
+    __m512 weight = _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(slot, 16)));
+    append(single, is_single, _mm512_and_si512(at, _mm512_set1_epi32(0xFF)), count, _mm512_mul_ps(weight, value));
+    append(dense, is_dense, at, count, value);
+    append(thin, static_cast<__mmask16>(found & ~is_single & ~is_dense), at, count, value);
+  }
+#endif
+  void one(uint32_t found, uint32_t row, float value) {
+    uint32_t slot;
+    __builtin_memcpy(&slot, slots + 4 * int64_t{row}, 4);
+    uint32_t count = slot & 0xFF, is_single = found & (count == 1), is_dense = found & (count == kDenseFlag);
+    single.at[single.n] = static_cast<int32_t>(slot >> 8 & 0xFF);
+    single.value[single.n] = half_of(static_cast<uint16_t>(slot >> 16)) * value;
+    dense.at[dense.n] = thin.at[thin.n] = static_cast<int32_t>(slot >> 8);
+    dense.value[dense.n] = thin.value[thin.n] = value;
+    thin.which[thin.n] = count;
+    single.n += is_single;
+    dense.n += is_dense;
+    thin.n += found & ~is_single & ~is_dense;
+  }
+};
+
+// margins[c] += sum over rows of value * row[c], rows of n_padded halves.
+static void add_dense(const uint8_t* first, const ChunkRowList& rows, int n_padded, float* margins) {
+#if defined(__AVX512F__)
+  for (int column = 0; column < n_padded; column += 64) {
+    int n_vectors = (n_padded - column) / 16;
     if (n_vectors >= 4) {
-      float* to = margins + first;
+      float* to = margins + column;
       __m512 a = _mm512_loadu_ps(to), b = _mm512_loadu_ps(to + 16), c = _mm512_loadu_ps(to + 32),
              d = _mm512_loadu_ps(to + 48);
-      for (int64_t hit = 0; hit < n_hits; ++hit) {
-        const __m256i* row = reinterpret_cast<const __m256i*>(hits[hit].at + 2 * first);
-        __m512 value = _mm512_set1_ps(hits[hit].value);
+      for (int64_t i = 0; i < rows.n; ++i) {
+        const uint8_t* at = first + 2 * (int64_t{rows.at[i]} * n_padded + column);
+        const __m256i* row = reinterpret_cast<const __m256i*>(at);
+        __m512 value = _mm512_set1_ps(rows.value[i]);
         a = _mm512_fmadd_ps(_mm512_cvtph_ps(_mm256_loadu_si256(row)), value, a);
         b = _mm512_fmadd_ps(_mm512_cvtph_ps(_mm256_loadu_si256(row + 1)), value, b);
         c = _mm512_fmadd_ps(_mm512_cvtph_ps(_mm256_loadu_si256(row + 2)), value, c);
@@ -122,22 +291,24 @@ static void add_dense(const ChunkHit* hits, int64_t n_hits, int n_padded, float*
       continue;
     }
     for (int vector = 0; vector < n_vectors; ++vector) {
-      float* to = margins + first + 16 * vector;
+      float* to = margins + column + 16 * vector;
       __m512 a = _mm512_loadu_ps(to);
-      for (int64_t hit = 0; hit < n_hits; ++hit) {
-        const __m256i* row = reinterpret_cast<const __m256i*>(hits[hit].at + 2 * first) + vector;
-        a = _mm512_fmadd_ps(_mm512_cvtph_ps(_mm256_loadu_si256(row)), _mm512_set1_ps(hits[hit].value), a);
+      for (int64_t i = 0; i < rows.n; ++i) {
+        const uint8_t* at = first + 2 * (int64_t{rows.at[i]} * n_padded + column + 16 * vector);
+        __m512 row = _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)));
+        a = _mm512_fmadd_ps(row, _mm512_set1_ps(rows.value[i]), a);
       }
       _mm512_storeu_ps(to, a);
     }
   }
 #elif defined(__AVX2__)
-  for (int first = 0; first < n_padded; first += 16) {
-    float* to = margins + first;
+  for (int column = 0; column < n_padded; column += 16) {
+    float* to = margins + column;
     __m256 a = _mm256_loadu_ps(to), b = _mm256_loadu_ps(to + 8);
-    for (int64_t hit = 0; hit < n_hits; ++hit) {
-      const __m128i* row = reinterpret_cast<const __m128i*>(hits[hit].at + 2 * first);
-      __m256 value = _mm256_set1_ps(hits[hit].value);
+    for (int64_t i = 0; i < rows.n; ++i) {
+      const uint8_t* at = first + 2 * (int64_t{rows.at[i]} * n_padded + column);
+      const __m128i* row = reinterpret_cast<const __m128i*>(at);
+      __m256 value = _mm256_set1_ps(rows.value[i]);
       a = _mm256_fmadd_ps(_mm256_cvtph_ps(_mm_loadu_si128(row)), value, a);
       b = _mm256_fmadd_ps(_mm256_cvtph_ps(_mm_loadu_si128(row + 1)), value, b);
     }
@@ -145,21 +316,21 @@ static void add_dense(const ChunkHit* hits, int64_t n_hits, int n_padded, float*
     _mm256_storeu_ps(to + 8, b);
   }
 #else
-  for (int64_t hit = 0; hit < n_hits; ++hit)
+  for (int64_t i = 0; i < rows.n; ++i)
     for (int child = 0; child < n_padded; ++child)
-      margins[child] += half_at(hits[hit].at + 2 * child) * hits[hit].value;
+      margins[child] += half_at(first + 2 * (int64_t{rows.at[i]} * n_padded + child)) * rows.value[i];
 #endif
 }
 
-// margins[child] += value * weight for the pairs of each hit; what: their count | bytes from weights to children << 8.
-static void add_pairs(const ChunkHit* hits, int64_t n_hits, float* margins) {
-  for (int64_t hit = 0; hit < n_hits; ++hit) {
-    const uint8_t *weights = hits[hit].at, *children = weights + (hits[hit].what >> 8);
-    int count = static_cast<int>(hits[hit].what & 0x7F);
+// margins[child] += value * weight for the pairs of each row: its weights, then their children.
+static void add_pairs(const uint8_t* entries, const ChunkRowList& rows, float* margins) {
+  for (int64_t i = 0; i < rows.n; ++i) {
+    int count = static_cast<int>(rows.which[i]);
+    const uint8_t *weights = entries + 2 * int64_t{rows.at[i]}, *children = weights + 2 * count;
 #if defined(__AVX2__)
     // Four at a time, those beyond the row zeroed: most rows are done in one round, so the loop's end is well guessed.
     const __m128i lanes = _mm_set_epi32(3, 2, 1, 0);
-    __m128 value = _mm_set1_ps(hits[hit].value);
+    __m128 value = _mm_set1_ps(rows.value[i]);
     for (; count > 0; count -= 4, weights += 8, children += 4) {
       __m128 products = _mm_mul_ps(_mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(weights))), value);
       products = _mm_and_ps(products, _mm_castsi128_ps(_mm_cmpgt_epi32(_mm_set1_epi32(count), lanes)));
@@ -171,231 +342,23 @@ static void add_pairs(const ChunkHit* hits, int64_t n_hits, float* margins) {
       margins[children[3]] += product[3];
     }
 #else
-    for (int pair = 0; pair < count; ++pair) margins[children[pair]] += half_at(weights + 2 * pair) * hits[hit].value;
+    for (int pair = 0; pair < count; ++pair) margins[children[pair]] += half_at(weights + 2 * pair) * rows.value[i];
 #endif
   }
 }
 
-static void start_margins(const float* bias, int n_children, float* margins) {
-  for (int child = 0; child < n_children; ++child) margins[child] = bias[child];
+static void pair_margins(const uint8_t* part, const ChunkHeader& header, const ChunkQuery& query, float* margins) {
+  ChunkSections at = sections_of(header);
+  PairRows rows{part + at.slots, query.lists[0], query.lists[1], query.lists[2]};
+  rows.single.n = rows.dense.n = rows.thin.n = 0;
+  find_rows(part + at.index, header, query, rows);
+  const float* bias = bias_of(part, header);
+  for (int child = 0; child < header.n_children; ++child) margins[child] = bias[child];
   // All 256: lanes beyond a row's pairs add zero to whatever child the next bytes happen to name.
-  for (int child = n_children; child < kMostChildren; ++child) margins[child] = 0.0f;
-}
-
-// ---- index: a bitmap with ranks -------------------------------------------------------------------------------------
-
-#if defined(__AVX512F__)
-// Bits set in each lane.
-static inline __m512i popcount_lanes(__m512i x) {
-  const __m512i nibble = _mm512_set1_epi8(15);
-  const __m512i counts = _mm512_broadcast_i32x4(_mm_set_epi8(4, 3, 3, 2, 3, 2, 2, 1, 3, 2, 2, 1, 2, 1, 1, 0));
-  __m512i bytes = _mm512_add_epi8(_mm512_shuffle_epi8(counts, _mm512_and_si512(x, nibble)),
-                                  _mm512_shuffle_epi8(counts, _mm512_and_si512(_mm512_srli_epi16(x, 4), nibble)));
-  return _mm512_madd_epi16(_mm512_maddubs_epi16(bytes, _mm512_set1_epi8(1)), _mm512_set1_epi16(1));
-}
-#endif
-
-// The rows and values of the features that have one, in the order of the features; returns how many.
-static int64_t find_in_bitmap(const uint8_t* words, const ChunkQuery& query) {
-  int64_t n = 0, i = 0;
-#if defined(__AVX512F__)
-  // 16 at a time: about 2 cycles a feature, the plain loop below takes 4.
-  const __m512i one = _mm512_set1_epi32(1), zero = _mm512_setzero_si512();
-  for (; i < query.n; i += 16) {
-    __mmask16 lanes = query.n - i >= 16 ? 0xFFFF : static_cast<__mmask16>((1u << (query.n - i)) - 1);
-    __m512i feature = _mm512_maskz_loadu_epi32(lanes, query.feature + i);
-    __m512i place = _mm512_srli_epi32(feature, 5);
-    __m512i bit = _mm512_sllv_epi32(one, _mm512_and_si512(feature, _mm512_set1_epi32(31)));
-    __m512i bits = _mm512_mask_i32gather_epi32(zero, lanes, place, words, 8);
-    __mmask16 found = _mm512_test_epi32_mask(bits, bit);
-    __m512i rows = _mm512_mask_i32gather_epi32(zero, found, place, words + 4, 8);
-    rows = _mm512_add_epi32(rows, popcount_lanes(_mm512_and_si512(bits, _mm512_sub_epi32(bit, one))));
-    __m512 values = _mm512_maskz_loadu_ps(lanes, query.value + i);
-    _mm512_storeu_si512(query.rows + n, _mm512_maskz_compress_epi32(found, rows));
-    _mm512_storeu_ps(query.values + n, _mm512_maskz_compress_ps(found, values));
-    n += __builtin_popcount(found);
-  }
-#endif
-  for (; i < query.n; ++i) {
-    uint32_t feature = query.feature[i], bit = feature & 31;
-    uint64_t word;
-    __builtin_memcpy(&word, words + 8 * int64_t{feature >> 5}, 8);
-    uint32_t before = static_cast<uint32_t>(word) & ((1u << bit) - 1);
-    query.rows[n] = static_cast<uint32_t>(word >> 32) + __builtin_popcount(before);
-    query.values[n] = query.value[i];
-    n += (word >> bit) & 1;
-  }
-  return n;
-}
-
-template <class Slot>
-static void bitmap_mask_margins(const uint8_t* part, const ChunkHeader& header, const ChunkSections& at,
-                                const ChunkQuery& query, float* margins) {
-  const Slot* slots = reinterpret_cast<const Slot*>(part + at.slots);
-  const uint8_t* entries = part + at.entries;
-  int64_t n_rows = find_in_bitmap(part + at.index, query), row = 0;
-  MaskSums sums, odd;  // two, because an addition waits four cycles for the one before
-  sums.start(bias_of(part, header), header.n_children);
-  odd.start(nullptr, 0);
-  for (; row + 2 <= n_rows; row += 2) {
-    const Slot *a = slots + query.rows[row], *b = slots + query.rows[row + 1];
-    sums.add(entries + 2 * static_cast<int64_t>(*a >> (4 * sizeof(Slot))), a, query.values[row]);
-    odd.add(entries + 2 * static_cast<int64_t>(*b >> (4 * sizeof(Slot))), b, query.values[row + 1]);
-  }
-  if (row < n_rows) {
-    const Slot* a = slots + query.rows[row];
-    sums.add(entries + 2 * static_cast<int64_t>(*a >> (4 * sizeof(Slot))), a, query.values[row]);
-  }
-  sums.merge(odd);
-  sums.finish(margins);
-}
-
-static void bitmap_pairs_margins(const uint8_t* part, const ChunkHeader& header, const ChunkSections& at,
-                                 const ChunkQuery& query, float* margins) {
-  const uint32_t* slots = reinterpret_cast<const uint32_t*>(part + at.slots);
-  int64_t n_rows = find_in_bitmap(part + at.index, query), n_dense = 0, n_thin = 0;
-  int n_padded = static_cast<int>(round_up(header.n_children, 16));
-  for (int64_t row = 0; row < n_rows; ++row) {
-    uint32_t slot = slots[query.rows[row]];
-    float value = query.values[row];
-    bool dense = slot & kDenseFlag;
-    query.dense_hits[n_dense] = {part + at.dense + 2 * int64_t{slot >> 8} * n_padded, 0, value};
-    query.hits[n_thin] = {part + at.entries + 2 * int64_t{slot >> 8}, (slot & 0x7F) * 0x201, value};
-    n_dense += dense;
-    n_thin += !dense;
-  }
-  start_margins(bias_of(part, header), header.n_children, margins);
-  add_dense(query.dense_hits, n_dense, n_padded, margins);
-  add_pairs(query.hits, n_thin, margins);
-}
-
-// ---- index: buckets -------------------------------------------------------------------------------------------------
-
-// The place of a key among the first `count` of a bucket's 16-bit keys; `key` holds it twice. True if it is there.
-static inline bool find_key(const uint8_t* keys, uint32_t count, const uint32_t* key, uint32_t& place) {
-#if defined(__AVX512BW__) && defined(__AVX512VL__)
-  __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys));
-  uint32_t equal = _mm256_cmpeq_epi16_mask(all, _mm256_set1_epi32(static_cast<int>(*key)));
-  equal = _bzhi_u32(equal, count);
-  place = __builtin_ctz(equal | 0x10000u);
-  return equal != 0;
-#elif defined(__AVX2__)
-  __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys));
-  __m256i same = _mm256_cmpeq_epi16(all, _mm256_set1_epi32(static_cast<int>(*key)));
-  uint32_t equal = _bzhi_u32(static_cast<uint32_t>(_mm256_movemask_epi8(same)), 2 * count);
-  place = static_cast<uint32_t>(__builtin_ctzll(equal | uint64_t{1} << 32)) / 2;
-  return equal != 0;
-#else
-  for (place = 0; place < count; ++place) {
-    uint16_t other;
-    __builtin_memcpy(&other, keys + 2 * place, 2);
-    if (other == static_cast<uint16_t>(*key)) return true;
-  }
-  return false;
-#endif
-}
-
-// keep[place]: all bits of the first `place` of 16 numbers of 16 bits.
-struct KeepTable {
-  uint64_t keep[17][4];
-  constexpr KeepTable() : keep() {
-    for (int place = 0; place <= 16; ++place)
-      for (int number = 0; number < place; ++number) keep[place][number / 4] |= uint64_t{0xFFFF} << (16 * (number % 4));
-  }
-};
-static constexpr KeepTable keep_table;
-
-// Bits set in the first `place` of up to 16 masks of 16 bits.
-static inline uint32_t bits_before(const uint8_t* masks, uint32_t place) {
-  uint64_t four[4];
-  __builtin_memcpy(four, masks, 32);
-  const uint64_t* keep = keep_table.keep[place];
-  return static_cast<uint32_t>(__builtin_popcountll(four[0] & keep[0]) + __builtin_popcountll(four[1] & keep[1]) +
-                               __builtin_popcountll(four[2] & keep[2]) + __builtin_popcountll(four[3] & keep[3]));
-}
-
-// The features found in the buckets: at the bucket's start, what: rows in the bucket | place among them << 8.
-static int64_t find_in_buckets(const uint8_t* part, const ChunkHeader& header, const ChunkSections& at,
-                               const ChunkQuery& query) {
-  const uint32_t* buckets = reinterpret_cast<const uint32_t*>(part + at.index);
-  const uint8_t* entries = part + at.entries;
-  int64_t n = 0;
-  for (int64_t i = 0; i < query.n; ++i) {
-    uint32_t bucket = buckets[bucket_of(query.spread[i], header.n_index)], count = bucket & 31, place;
-    const uint8_t* keys = entries + 2 * int64_t{bucket >> 5};
-    bool found = find_key(keys, count, query.key + i, place);
-    query.hits[n] = {keys, count | place << 8, query.value[i]};
-    n += found;
-  }
-  return n;
-}
-
-static void hash_mask_margins(const uint8_t* part, const ChunkHeader& header, const ChunkSections& at,
-                              const ChunkQuery& query, float* margins) {
-  int64_t n_hits = find_in_buckets(part, header, at, query), hit = 0;
-  MaskSums sums, odd;
-  sums.start(bias_of(part, header), header.n_children);
-  odd.start(nullptr, 0);
-  auto add = [&](MaskSums& to, const ChunkHit& found) __attribute__((always_inline)) {
-    uint32_t count = found.what & 0xFF, place = found.what >> 8;
-    const uint8_t* masks = found.at + 2 * count;
-    to.add(masks + 2 * count + 2 * bits_before(masks, place), masks + 2 * place, found.value);
-  };
-  for (; hit + 2 <= n_hits; hit += 2) {
-    add(sums, query.hits[hit]);
-    add(odd, query.hits[hit + 1]);
-  }
-  if (hit < n_hits) add(sums, query.hits[hit]);
-  sums.merge(odd);
-  sums.finish(margins);
-}
-
-// The pairs in the first `place` rows of a bucket, and in all its `count` rows.
-static inline void pairs_before(const uint8_t* counts, uint32_t place, uint32_t count, uint32_t& before,
-                                uint32_t& total) {
-#if defined(__AVX2__)
-  const __m128i lanes = _mm_set_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-  __m128i all = _mm_and_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(counts)), _mm_set1_epi8(0x7F));
-  auto sum_first = [&](uint32_t n) {
-    __m128i kept = _mm_and_si128(all, _mm_cmpgt_epi8(_mm_set1_epi8(static_cast<char>(n)), lanes));
-    __m128i sums = _mm_sad_epu8(kept, _mm_setzero_si128());
-    return static_cast<uint32_t>(_mm_cvtsi128_si32(sums) + _mm_extract_epi16(sums, 4));
-  };
-  before = sum_first(place);
-  total = sum_first(count);
-#else
-  before = total = 0;
-  for (uint32_t row = 0; row < count; ++row) {
-    if (row == place) before = total;
-    total += counts[row] & 0x7Fu;
-  }
-#endif
-}
-
-static void hash_pairs_margins(const uint8_t* part, const ChunkHeader& header, const ChunkSections& at,
-                               const ChunkQuery& query, float* margins) {
-  int64_t n_hits = find_in_buckets(part, header, at, query), n_dense = 0, n_thin = 0;
-  int n_padded = static_cast<int>(round_up(header.n_children, 16));
-  for (int64_t hit = 0; hit < n_hits; ++hit) {
-    ChunkHit found = query.hits[hit];
-    uint32_t count = found.what & 0xFF, place = found.what >> 8, before, total;
-    const uint8_t* counts = found.at + 2 * count;
-    pairs_before(counts, place, count, before, total);
-    const uint8_t* weights = counts + round_up(count, 2) + 2 * before;
-    bool dense = counts[place] & kDenseFlag;
-    if (dense) {  // seldom in a chunk with few of the features, so well guessed
-      uint32_t number;
-      __builtin_memcpy(&number, weights, 4);
-      weights = part + at.dense + 2 * int64_t{number} * n_padded;
-    }
-    query.dense_hits[n_dense] = {weights, 0, found.value};
-    query.hits[n_thin] = {weights, (counts[place] & 0x7Fu) | (2 * total - before) << 8, found.value};
-    n_dense += dense;
-    n_thin += !dense;
-  }
-  start_margins(bias_of(part, header), header.n_children, margins);
-  add_dense(query.dense_hits, n_dense, n_padded, margins);
-  add_pairs(query.hits, n_thin, margins);
+  for (int child = header.n_children; child < kMostChildren; ++child) margins[child] = 0.0f;
+  add_dense(part + at.dense, rows.dense, static_cast<int>(round_up(header.n_children, 16)), margins);
+  for (int64_t i = 0; i < rows.single.n; ++i) margins[rows.single.at[i]] += rows.single.value[i];
+  add_pairs(part + at.entries, rows.thin, margins);
 }
 
 // ---- no index: a full matrix ----------------------------------------------------------------------------------------
@@ -435,11 +398,10 @@ constexpr int kLanes = 1;
 #endif
 
 template <class Weight>
-static void matrix_margins(const uint8_t* part, const ChunkHeader& header, const ChunkSections& at,
-                           const ChunkQuery& query, float* margins) {
-  const Weight* matrix = reinterpret_cast<const Weight*>(part + at.dense);
+static void matrix_margins(const uint8_t* part, const ChunkHeader& header, const ChunkQuery& query, float* margins) {
+  const Weight* matrix = reinterpret_cast<const Weight*>(part + sections_of(header).dense);
   const float* bias = bias_of(part, header);
-  int64_t n = round_up(query.n_features, 16);
+  int64_t n = round_up(header.n_features, 16);
   int child = 0;
   for (; child + 4 <= header.n_children; child += 4) {  // four rows share each load of the query and hide the latency
     const Weight* row = matrix + child * n;
@@ -469,22 +431,17 @@ static void matrix_margins(const uint8_t* part, const ChunkHeader& header, const
 
 static void chunk_margins(const uint8_t* part, const ChunkQuery& query, float* margins) {
   const ChunkHeader& header = *reinterpret_cast<const ChunkHeader*>(part);
-  ChunkSections at = sections_of(header, query.n_features);
   switch (header.kind) {
-    case ChunkKind::bitmap_mask:
-      return bitmap_mask_margins<uint32_t>(part, header, at, query, margins);
-    case ChunkKind::bitmap_mask_wide:
-      return bitmap_mask_margins<uint64_t>(part, header, at, query, margins);
-    case ChunkKind::bitmap_pairs:
-      return bitmap_pairs_margins(part, header, at, query, margins);
-    case ChunkKind::hash_mask:
-      return hash_mask_margins(part, header, at, query, margins);
-    case ChunkKind::hash_pairs:
-      return hash_pairs_margins(part, header, at, query, margins);
+    case ChunkKind::masks:
+      return mask_margins<uint32_t>(part, header, query, margins);
+    case ChunkKind::masks_wide:
+      return mask_margins<uint64_t>(part, header, query, margins);
+    case ChunkKind::pairs:
+      return pair_margins(part, header, query, margins);
     case ChunkKind::matrix_half:
-      return matrix_margins<uint16_t>(part, header, at, query, margins);
+      return matrix_margins<uint16_t>(part, header, query, margins);
     case ChunkKind::matrix_float:
-      return matrix_margins<float>(part, header, at, query, margins);
+      return matrix_margins<float>(part, header, query, margins);
   }
 }
 

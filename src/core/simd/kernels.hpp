@@ -6,26 +6,21 @@
 
 namespace labeltrees {
 
-// Weights that a query's feature has in a chunk.
-struct ChunkHit {
-  const uint8_t* at;
-  uint32_t what;
-  float value;
+// Some of the rows that a query has in a chunk.
+struct ChunkRowList {
+  int64_t n;
+  int32_t* at;      // where the row's weights lie
+  uint32_t* which;  // which children they are for
+  float* value;     // of the row's feature in the query
 };
 
 // A query made ready for chunks (search_query.hpp), and room to work in.
 struct ChunkQuery {
   int64_t n;  // features with a value
-  const uint32_t* feature;
-  const uint32_t* spread;  // FeatureHash::spread(feature)
-  const uint32_t* key;     // FeatureHash::key(spread), twice: broadcasting 32 bits from memory costs a load alone
+  const uint32_t* rank;
   const float* value;
-  const float* dense;  // the whole row, padded with zeros to a multiple of 16; only for matrix chunks
-  int64_t n_features;
-  uint32_t* rows;        // n + 16
-  float* values;         // n + 16
-  ChunkHit* hits;        // n
-  ChunkHit* dense_hits;  // n
+  const float* dense;     // the whole row, padded with zeros to a multiple of 16; only for matrix chunks
+  ChunkRowList lists[3];  // room for n + 16 each
 };
 
 struct Kernels {

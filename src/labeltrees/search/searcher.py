@@ -73,7 +73,13 @@ class Searcher:
         engine = _core.SearchEngine(first.n_features, first.n_labels, first.matrices, self.normalize, power)
         for store in self.stores:
             engine.add_tree(
-                store.chunks, store.offsets, store.child_ptr, store.children, store.checked, str(store.source)
+                store.chunks,
+                store.offsets,
+                store.feature_rank,
+                store.child_ptr,
+                store.children,
+                store.checked,
+                str(store.source),
             )
         return engine
 

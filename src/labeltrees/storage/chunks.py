@@ -55,6 +55,8 @@ class ChunkStore:
         All chunks, each a multiple of 64 bytes, the hottest first, and 64 zero bytes. docs/format.md tells the rest.
     offsets : int64 (n_nodes,)
         Where each node's chunk starts.
+    feature_rank : int32 (n_features,)
+        Each feature's number inside the chunks, where those with most weights come first; empty for matrices.
     child_ptr, children : the tree's arrays
     n_labels, n_features : int
     matrices : bool
@@ -67,6 +69,7 @@ class ChunkStore:
 
     chunks: UInt8s
     offsets: Int64s
+    feature_rank: Int32s
     child_ptr: Int64s
     children: Int32s
     n_labels: int
@@ -75,11 +78,12 @@ class ChunkStore:
     checked: bool = False
     source: str = "chunks"
 
-    ARRAY_NAMES = ("chunks", "offsets", "child_ptr", "children")
+    ARRAY_NAMES = ("chunks", "offsets", "feature_rank", "child_ptr", "children")
 
     def __post_init__(self) -> None:
         self._check_array("chunks", np.uint8)
         self._check_array("offsets", np.int64)
+        self._check_array("feature_rank", np.int32)
         self._check_array("child_ptr", np.int64)
         self._check_array("children", np.int32)
         if self.chunks.ctypes.data % 16 != 0:
@@ -90,6 +94,10 @@ class ChunkStore:
             self._fail("offsets and child_ptr do not agree on the number of nodes")
         if self.child_ptr[0] != 0 or self.child_ptr[-1] != len(self.children):
             self._fail("child_ptr does not span the children")
+        if len(self.feature_rank) != (0 if self.matrices else self.n_features):
+            self._fail("feature_rank does not fit the number of features")
+        if not self.checked and not self.matrices and not _in_range(self.feature_rank, self.n_features):
+            self._fail("feature_rank names a feature that is not there")
         if len(self.chunks) < LINE + TAIL or len(self.chunks) % LINE != 0:
             self._fail(f"{len(self.chunks)} bytes cannot be chunks")
 
@@ -132,8 +140,8 @@ class ChunkStore:
             if prefix + name not in arrays:
                 message = f"{source}: the array {prefix + name} is missing"
                 raise FileFormatError(message)
-        chunks, offsets, child_ptr, children = (arrays[prefix + name] for name in cls.ARRAY_NAMES)
-        return cls(chunks, offsets, child_ptr, children, n_labels, n_features, matrices, source=source)
+        parts = {name: arrays[prefix + name] for name in cls.ARRAY_NAMES}
+        return cls(**parts, n_labels=n_labels, n_features=n_features, matrices=matrices, source=source)
 
     def in_memory(self) -> ChunkStore:
         """Return a copy whose chunks lie in huge pages, where the system has them."""
@@ -197,14 +205,17 @@ def pack_chunks(
         refuse("weights.indptr", f"rising from 0, of {len(children) + 1} entries", indptr)
     if not indptr[-1] == len(features) == len(values):
         refuse("weights", f"{indptr[-1]} features and values", (len(features), len(values)))
+    if len(features) and not _in_range(features, n_features):
+        refuse("weights.features", f"in [0, {n_features})", (features.min(), features.max()))
+    rank = _rank_features(features, n_features)
     try:
         chunks, offsets = _core.pack_chunks(
-            child_ptr, children, indptr, features, values, bias, n_features, mass, check_n_jobs(n_jobs), progress
+            child_ptr, children, indptr, features, values, bias, n_features, rank, mass, check_n_jobs(n_jobs), progress
         )
     except ValueError as error:
         message = f"weights: {error}"
         raise InputError(message) from None
-    return ChunkStore(chunks, offsets, child_ptr, children, tree.n_labels, n_features, checked=True)
+    return ChunkStore(chunks, offsets, rank, child_ptr, children, tree.n_labels, n_features, checked=True)
 
 
 def pack_dense_chunks(
@@ -254,9 +265,25 @@ def pack_dense_chunks(
     except ValueError as error:
         message = f"matrix: {error}"
         raise InputError(message) from None
+    rank, n_features = np.zeros(0, np.int32), weights.shape[1]
     return ChunkStore(
-        chunks, offsets, child_ptr, children, tree.n_labels, weights.shape[1], matrices=True, checked=True
+        chunks, offsets, rank, child_ptr, children, tree.n_labels, n_features, matrices=True, checked=True
     )
+
+
+def _in_range(ids: Int32s, n: int) -> bool:
+    return len(ids) == 0 or bool(ids.min() >= 0 and ids.max() < n)
+
+
+def _rank_features(features: Int32s, n_features: int) -> Int32s:
+    """Return each feature's place in the falling order of their numbers of weights; ties: the smaller feature first.
+
+    A feature with many weights is one that many queries have, so that what they read lies together.
+    """
+    counts = np.bincount(features, minlength=n_features)
+    rank = np.empty(n_features, np.int32)
+    rank[np.argsort(-counts, kind="stable")] = np.arange(n_features, dtype=np.int32)
+    return rank
 
 
 def _check_tree(tree: TreeLike, node_mass: ArrayLike) -> tuple[Int64s, Int32s, Float64s]:
