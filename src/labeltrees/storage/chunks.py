@@ -140,8 +140,8 @@ class ChunkStore:
             if prefix + name not in arrays:
                 message = f"{source}: the array {prefix + name} is missing"
                 raise FileFormatError(message)
-        parts = {name: arrays[prefix + name] for name in cls.ARRAY_NAMES}
-        return cls(**parts, n_labels=n_labels, n_features=n_features, matrices=matrices, source=source)
+        chunks, offsets, rank, child_ptr, children = (arrays[prefix + name] for name in cls.ARRAY_NAMES)
+        return cls(chunks, offsets, rank, child_ptr, children, n_labels, n_features, matrices, source=source)
 
     def in_memory(self) -> ChunkStore:
         """Return a copy whose chunks lie in huge pages, where the system has them."""
