@@ -1,4 +1,4 @@
-// The open nodes of a best-first search.
+// The open nodes of a search.
 //
 // A chunk's children are kept together as they were scored, and only the best of each chunk that is not opened yet
 // stands in the heap. Most children are never opened: entering each of them in the heap took a quarter of the search.

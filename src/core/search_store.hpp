@@ -31,7 +31,7 @@ class SearchStore {
   // Asks the memory for a chunk's header, children, biases and the start of its index.
   void ask_for_start(int32_t node) const {
     auto start = reinterpret_cast<uintptr_t>(limits_.bytes) + static_cast<uintptr_t>(offsets_[node]);
-    for (int line = 0; line < 4; ++line) __builtin_prefetch(reinterpret_cast<const void*>(start + kLine * line));
+    for (int line = 0; line < 8; ++line) __builtin_prefetch(reinterpret_cast<const void*>(start + kLine * line));
   }
   void check_all() const;
 

@@ -1,6 +1,7 @@
 #include "search_tree.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace labeltrees {
 
@@ -16,9 +17,9 @@ void TreeSearch::run(const SearchStore& store, const SearchQuery& query, const S
   kernels_ = &active_kernels();
   chunks_before_ = stats.chunks;
   if (options.max_microseconds) deadline_ = Clock::now() + std::chrono::microseconds(options.max_microseconds);
+  started_ = false;
   in_level_ = 0;
   level_.clear();
-  next_.assign(1, {0.0f, 0, 0});
   opened_.clear();
   frontier_.start(*kernels_);
   search();
@@ -41,7 +42,13 @@ bool TreeSearch::out_of_budget() {
 }
 
 bool TreeSearch::choose() {
-  if (!(options_->mode == SearchMode::best_first ? choose_best() : choose_in_level()) || out_of_budget()) return false;
+  if (!started_) {
+    started_ = true;
+    node_ = {0.0f, 0, 0};
+  } else if (!(options_->mode == SearchMode::best_first ? choose_best() : choose_in_level())) {
+    return false;
+  }
+  if (out_of_budget()) return false;
   ++stats_->chunks;
   // Only a damaged file can have more paths than nodes.
   if (stats_->chunks - chunks_before_ > store_->n_nodes())
@@ -52,12 +59,6 @@ bool TreeSearch::choose() {
 }
 
 bool TreeSearch::choose_best() {
-  if (!next_.empty()) {  // the root
-    node_ = next_[0];
-    next_.clear();
-    opened_.push_back(1);
-    return true;
-  }
   float limit = best_->limit();
   for (;;) {
     if (frontier_.empty() || frontier_.best().score < limit) return false;
@@ -77,22 +78,20 @@ bool TreeSearch::choose_best() {
 }
 
 bool TreeSearch::choose_in_level() {
-  for (;;) {
-    // Nodes of a level come in falling order, so that one below the k-th label ends it.
-    if (in_level_ < level_.size() && !(options_->prune && level_[in_level_].score < best_->limit())) {
-      node_ = level_[in_level_++];
-      return true;
-    }
-    if (options_->beam && next_.size() > static_cast<size_t>(options_->beam)) {
-      std::nth_element(next_.begin(), next_.begin() + options_->beam, next_.end(), sooner);
-      next_.resize(options_->beam);
-    }
-    if (next_.empty()) return false;
-    std::sort(next_.begin(), next_.end(), sooner);
-    std::swap(level_, next_);
-    next_.clear();
+  float limit = options_->prune ? best_->limit() : Frontier::kNone;
+  // Nodes of a level come in falling order, so that one below the k-th label ends it.
+  if (in_level_ == level_.size() || level_[in_level_].score < limit) {
+    level_.clear();
     in_level_ = 0;
+    auto most = options_->beam ? static_cast<size_t>(options_->beam) : std::numeric_limits<size_t>::max();
+    while (level_.size() < most && !frontier_.empty() && frontier_.best().score >= limit)
+      level_.push_back(frontier_.take(limit));
+    frontier_.start(*kernels_);
+    if (level_.empty()) return false;
   }
+  node_ = level_[in_level_++];
+  if (in_level_ < level_.size()) store_->ask_for_start(level_[in_level_].node);
+  return true;
 }
 
 void TreeSearch::score_part(const uint8_t* part, float base, float power) {
@@ -105,9 +104,9 @@ void TreeSearch::take_children(const uint8_t* part) {
   const int32_t* children = children_of(part);
   if (memo_) memo_->append(scores_, static_cast<int>(n));
   stats_->classifiers += n;
-  bool best_first = options_->mode == SearchMode::best_first;
-  float limit = best_first || options_->prune ? best_->limit() : Frontier::kNone;
-  float* nodes = best_first ? frontier_.room(n_padded) : nodes_;
+  bool prune = options_->mode == SearchMode::best_first || options_->prune;
+  float* nodes = frontier_.room(n_padded);
+  float limit = prune ? best_->limit() : Frontier::kNone;
   int64_t n_labels = kernels_->part_children(scores_, children, n, limit, nodes, labels_);
   for (int64_t i = 0; i < n_labels; ++i) {
     float score = scores_[labels_[i]];
@@ -118,12 +117,7 @@ void TreeSearch::take_children(const uint8_t* part) {
     for (int64_t i = 0; i < n; ++i)
       if (nodes[i] > Frontier::kNone && !filter_->allows_node(children[i])) nodes[i] = Frontier::kNone;
   }
-  if (best_first) {
-    frontier_.add(children, n_padded, node_.depth + 1, best_->limit());
-    return;
-  }
-  for (int64_t i = 0; i < n; ++i)
-    if (nodes[i] > Frontier::kNone) next_.push_back({nodes[i], node_.depth + 1, children[i]});
+  frontier_.add(children, n_padded, node_.depth + 1, prune ? best_->limit() : Frontier::kNone);
 }
 
 float TreeSearch::path_score(const SearchStore& store, const TreeLinks& links, const SearchQuery& query, float power,

@@ -64,7 +64,6 @@ class TreeSearch {
   bool choose();  // the next node to open; false if there is none
   bool choose_best();
   bool choose_in_level();
-  bool next_level();
   bool out_of_budget();
   void score_part(const uint8_t* part, float base, float power);
   void take_children(const uint8_t* part);
@@ -80,13 +79,14 @@ class TreeSearch {
   const Kernels* kernels_ = nullptr;
   Clock::time_point deadline_;
   int64_t chunks_before_ = 0;
-  OpenNode node_{};                     // the one being opened
-  Frontier frontier_;                   // best first
-  std::vector<OpenNode> level_, next_;  // beam: the level at hand, best first, and the one below
-  size_t in_level_ = 0;                 // nodes of the level already opened
-  std::vector<int64_t> opened_;         // best first: nodes opened of each depth
+  bool started_ = false;
+  OpenNode node_{};              // the one being opened
+  Frontier frontier_;            // nodes to open; beam: of the next level
+  std::vector<OpenNode> level_;  // beam: the level at hand, best first
+  size_t in_level_ = 0;          // nodes of it already opened
+  std::vector<int64_t> opened_;  // best first: nodes opened of each depth
   std::vector<int32_t> path_;
-  alignas(64) float margins_[kMostChildren], scores_[kMostChildren], nodes_[kMostChildren];
+  alignas(64) float margins_[kMostChildren], scores_[kMostChildren];
   uint8_t labels_[kMostChildren];
 };
 
