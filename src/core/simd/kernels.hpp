@@ -10,6 +10,8 @@ struct Kernels {
   const char* name;
   // sum_i values[i] * dense[columns[i]]: one sparse row times a dense vector.
   float (*gather_dot)(const int32_t* columns, const float* values, int64_t n, const float* dense);
+  // sum_i a[i] * b[i]
+  float (*dense_dot)(const float* a, const float* b, int64_t n);
 };
 
 // The best table this processor runs, or the one chosen with use_kernels().

@@ -51,7 +51,19 @@ static float gather_dot(const int32_t* columns, const float* values, int64_t n, 
 #endif
 }
 
+// Sixteen running sums: the compiler turns them into as many vectors as the instruction set has.
+static float dense_dot(const float* a, const float* b, int64_t n) {
+  float sums[16] = {};
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16)
+    for (int lane = 0; lane < 16; ++lane) sums[lane] += a[i + lane] * b[i + lane];
+  float total = 0;
+  for (; i < n; ++i) total += a[i] * b[i];
+  for (int lane = 0; lane < 16; ++lane) total += sums[lane];
+  return total;
+}
+
 extern const Kernels kernels;
-const Kernels kernels = {LABELTREES_ISA_NAME, gather_dot};
+const Kernels kernels = {LABELTREES_ISA_NAME, gather_dot, dense_dot};
 
 }  // namespace labeltrees::LABELTREES_ISA

@@ -1,0 +1,200 @@
+#include "split.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace labeltrees {
+
+uint64_t next_random(uint64_t& state) {  // splitmix64
+  uint64_t z = (state += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+void Splitter::split(const LabelRows& given, uint64_t seed, std::vector<double>* history) {
+  LabelRows rows = given;
+  total_weight_ = 0;
+  for (int64_t i = 0; i < rows.n; ++i) total_weight_ += rows.rows[i].weight;
+  if (!(total_weight_ > 0)) {  // labels that no point is covered by, without smoothing: all alike
+    uniform_.assign(rows.rows, rows.rows + rows.n);
+    for (auto& row : uniform_) row.weight = 1;
+    rows.rows = uniform_.data();
+    total_weight_ = static_cast<double>(rows.n);
+  }
+  share_.assign(rows.n, 0.0);
+  keys_.resize(rows.n);
+  if (settings_.similarity > 0) start(rows, seed);
+
+  double objective = 0;
+  for (int iteration = 0; iteration < settings_.max_iterations; ++iteration) {
+    job_.check();
+    previous_share_ = share_;
+    score(rows);
+    assign(rows);
+    if (iteration > 0 && moved_.empty()) break;
+    move(rows);
+    const double before = objective;
+    objective = centre(rows);
+    if (history) history->push_back(objective);
+    if (iteration > 0 && objective - before <= settings_.tolerance * std::abs(before)) {
+      if (objective < before) share_ = previous_share_;  // rounding made it worse: keep the best seen
+      break;
+    }
+  }
+}
+
+// The + and - centres are two labels drawn by weight, with different embeddings if a few tries find such.
+void Splitter::start(const LabelRows& rows, uint64_t seed) {
+  plus_.assign(rows.n_columns, 0.0);
+  total_.assign(rows.n_columns, 0.0);
+  difference_.assign(rows.n_columns, 0.0f);
+  moved_.resize(rows.n);
+  for (int64_t i = 0; i < rows.n; ++i) moved_[i] = i;
+  std::swap(plus_, total_);  // move() adds to plus_: let it add every row, and call that the total
+  previous_share_.assign(rows.n, 0.0);
+  share_.assign(rows.n, 1.0);
+  move(rows);
+  std::swap(plus_, total_);
+  share_.assign(rows.n, 0.0);
+
+  const int64_t first = draw(rows, next_random(seed));
+  int64_t second = first;
+  for (int attempt = 0; attempt < 8 && equal_embeddings(rows, first, second); ++attempt)
+    second = draw(rows, next_random(seed));
+  for (auto [row, sign] : {std::pair{first, 1.0f}, {second, -1.0f}}) {
+    const LabelRow& r = rows.rows[row];
+    for (int32_t p = 0; p < r.length; ++p)
+      difference_[rows.columns ? rows.columns[r.start + p] : p] += sign * rows.values[r.start + p];
+  }
+}
+
+int64_t Splitter::draw(const LabelRows& rows, uint64_t random) const {
+  double left = static_cast<double>(random >> 11) * 0x1p-53 * total_weight_;
+  for (int64_t i = 0; i < rows.n; ++i) {
+    left -= rows.rows[i].weight;
+    if (left < 0) return i;
+  }
+  return rows.n - 1;
+}
+
+bool Splitter::equal_embeddings(const LabelRows& rows, int64_t i, int64_t j) const {
+  const LabelRow &a = rows.rows[i], &b = rows.rows[j];
+  return a.length == b.length &&
+         std::memcmp(rows.values + a.start, rows.values + b.start, a.length * sizeof(float)) == 0 &&
+         (!rows.columns ||
+          std::memcmp(rows.columns + a.start, rows.columns + b.start, a.length * sizeof(int32_t)) == 0);
+}
+
+// keys_l = beta_l / f_l = similarity/2 v_l.(m+ - m-) + frequency f_l
+void Splitter::score(const LabelRows& rows) {
+  const double similarity = settings_.similarity / 2;
+  const double frequency = settings_.frequency / total_weight_;
+  team_.run(n_blocks(rows.n), [&](int64_t block) {
+    for (int64_t i = block * kBlock, end = std::min(rows.n, i + kBlock); i < end; ++i) {
+      const LabelRow& row = rows.rows[i];
+      double key = frequency * row.weight;
+      if (similarity > 0) {
+        const float dot = rows.columns ? kernels_.gather_dot(rows.columns + row.start, rows.values + row.start,
+                                                             row.length, difference_.data())
+                                       : kernels_.dense_dot(rows.values + row.start, difference_.data(), row.length);
+        key += similarity * dot;
+      }
+      keys_[i] = key;
+    }
+  });
+}
+
+// The Lemma: +1 from the largest key down to half of the weight, the row that crosses it gets the fraction.
+void Splitter::assign(const LabelRows& rows) {
+  const auto [crossing, alpha] = select_half(keys_.data(), rows.rows, rows.n, total_weight_, team_, select_);
+  const double key = keys_[crossing];
+  moved_.clear();
+  int64_t n_plus = 0;
+  for (int64_t i = 0; i < rows.n; ++i) {
+    const bool plus = keys_[i] > key || (keys_[i] == key && i < crossing);
+    share_[i] = plus;
+    n_plus += plus;
+  }
+  double crossing_share = (1 + alpha) / 2;
+  if (!settings_.relaxed) {
+    const double lean = key - settings_.frequency / total_weight_ * rows.rows[crossing].weight;
+    crossing_share = (1 + round(alpha, settings_.similarity > 0 ? lean : 0)) / 2;
+    if (n_plus == 0) crossing_share = 1;
+    if (n_plus == rows.n - 1) crossing_share = 0;
+  }
+  share_[crossing] = crossing_share;
+  for (int64_t i = 0; i < rows.n; ++i)
+    if (share_[i] != previous_share_[i]) moved_.push_back(i);
+}
+
+// To the nearer side; an exact tie goes to + only where the label leans to m+.
+double Splitter::round(double alpha, double lean) const {
+  if (std::abs(alpha) <= kAlphaTie) return lean > 0 ? 1 : -1;
+  return alpha > 0 ? 1 : -1;
+}
+
+// plus_ follows share_: only rows that moved are added or taken off (after the first iterations, few do). Threads own
+// ranges of columns, so each column's sum is made in the order of rows for any number of threads.
+void Splitter::move(const LabelRows& rows) {
+  if (!(settings_.similarity > 0)) return;
+  const int64_t parts = static_cast<int64_t>(moved_.size()) * 8 < rows.n_columns ? 1 : team_.size();
+  team_.run(parts, [&](int64_t part) {
+    const auto first = static_cast<int32_t>(part * rows.n_columns / parts);
+    const auto last = static_cast<int32_t>((part + 1) * rows.n_columns / parts);
+    for (int64_t i : moved_) {
+      const LabelRow& row = rows.rows[i];
+      const double change = (share_[i] - previous_share_[i]) * row.weight;
+      const float* values = rows.values + row.start;
+      if (!rows.columns) {
+        for (int32_t column = first; column < last; ++column) plus_[column] += change * values[column];
+        continue;
+      }
+      const int32_t* columns = rows.columns + row.start;
+      int64_t p = parts == 1 ? 0 : std::lower_bound(columns, columns + row.length, first) - columns;
+      const int64_t end = parts == 1 ? row.length : std::lower_bound(columns + p, columns + row.length, last) - columns;
+      for (; p < end; ++p) plus_[columns[p]] += change * values[p];
+    }
+  });
+}
+
+// Sets m+ - m- from the sums and returns the objective: with the best centres, sum_l f_l (1+-alpha_l)/2 v_l.m+- is the
+// length of the side's sum.
+double Splitter::centre(const LabelRows& rows) {
+  double bonus = 0;
+  if (settings_.frequency > 0)
+    for (int64_t i = 0; i < rows.n; ++i) {
+      const double f = rows.rows[i].weight / total_weight_;
+      bonus += (2 * share_[i] - 1) * f * f;
+    }
+  if (!(settings_.similarity > 0)) return settings_.frequency * bonus;
+
+  const int64_t n_columns = rows.n_columns, blocks = n_blocks(n_columns);
+  partial_.assign(2 * blocks, 0.0);
+  team_.run(blocks, [&](int64_t block) {
+    double plus = 0, minus = 0;
+    for (int64_t c = block * kBlock, end = std::min(n_columns, c + kBlock); c < end; ++c) {
+      const double rest = total_[c] - plus_[c];
+      plus += plus_[c] * plus_[c];
+      minus += rest * rest;
+    }
+    partial_[2 * block] = plus;
+    partial_[2 * block + 1] = minus;
+  });
+  double plus = 0, minus = 0;
+  for (int64_t block = 0; block < blocks; ++block) {
+    plus += partial_[2 * block];
+    minus += partial_[2 * block + 1];
+  }
+  plus = std::sqrt(plus);
+  minus = std::sqrt(minus);
+  const double by_plus = plus > 0 ? 1 / plus : 0, by_minus = minus > 0 ? 1 / minus : 0;
+  team_.run(blocks, [&](int64_t block) {
+    for (int64_t c = block * kBlock, end = std::min(n_columns, c + kBlock); c < end; ++c)
+      difference_[c] = static_cast<float>(plus_[c] * by_plus - (total_[c] - plus_[c]) * by_minus);
+  });
+  return settings_.similarity * (plus + minus) / total_weight_ + settings_.frequency * bonus;
+}
+
+}  // namespace labeltrees
