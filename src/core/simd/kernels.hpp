@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "lanes.hpp"
+
 namespace labeltrees {
 
 struct Kernels {
@@ -12,6 +14,8 @@ struct Kernels {
   float (*gather_dot)(const int32_t* columns, const float* values, int64_t n, const float* dense);
   // sum_i a[i] * b[i]
   float (*dense_dot)(const float* a, const float* b, int64_t n);
+  // Training: 4, 8 and 16 classifiers side by side.
+  LaneKernels lanes[3];
 };
 
 // The best table this processor runs, or the one chosen with use_kernels().

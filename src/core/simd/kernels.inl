@@ -7,6 +7,8 @@
 #include <immintrin.h>
 #endif
 
+#include "lanes.inl"
+
 namespace labeltrees::LABELTREES_ISA {
 
 static float gather_dot(const int32_t* columns, const float* values, int64_t n, const float* dense) {
@@ -64,6 +66,6 @@ static float dense_dot(const float* a, const float* b, int64_t n) {
 }
 
 extern const Kernels kernels;
-const Kernels kernels = {LABELTREES_ISA_NAME, gather_dot, dense_dot};
+const Kernels kernels = {LABELTREES_ISA_NAME, gather_dot, dense_dot, {lane_kernels<4>(), lane_kernels<8>(), lane_kernels<16>()}};
 
 }  // namespace labeltrees::LABELTREES_ISA
