@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "linear_random.hpp"
 
 namespace labeltrees {
 
@@ -15,9 +14,9 @@ GatherScratch::GatherScratch(const Points& points) : row_of_point(points.n_point
 
 void NodeRows::gather(const Points& points, const Occurrences& occurrences, int64_t pair_begin, int64_t pair_end,
                       const int32_t* extra, int64_t n_extra, const float* point_weight, float bias_value,
-                      uint64_t seed, int64_t node, GatherScratch& scratch, const Job& job) {
+                      GatherScratch& scratch, const Job& job) {
   job.check();
-  // The distinct points, shuffled once: passes then run over memory in order and still meet rows at random.
+  // The distinct points.
   auto& found = scratch.found;
   found.clear();
   auto meet = [&](int32_t point) {
@@ -29,7 +28,6 @@ void NodeRows::gather(const Points& points, const Occurrences& occurrences, int6
   for (int64_t pair = pair_begin; pair < pair_end; ++pair) meet(pair_points[pair]);
   for (int64_t i = 0; i < n_extra; ++i) meet(extra[i]);
   n_rows = static_cast<int64_t>(found.size());
-  Random(seed, static_cast<uint64_t>(node)).shuffle(found.data(), n_rows);
   for (int64_t row = 0; row < n_rows; ++row) scratch.row_of_point[found[row]] = static_cast<int32_t>(row);
   row_of_pair.resize(pair_end - pair_begin);
   for (int64_t pair = pair_begin; pair < pair_end; ++pair)

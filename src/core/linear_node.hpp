@@ -19,7 +19,7 @@ struct GatherScratch {
   GatherScratch(const Points& points);
 };
 
-// A node's rows in a random order, columns renumbered to the ones that occur (in rising order of feature), so that the
+// A node's rows, columns renumbered to the ones that occur (in rising order of feature), so that the
 // weights of its classifiers are few and stay in cache. Shared by all children of the node.
 struct NodeRows {
   int64_t n_rows = 0;
@@ -38,8 +38,8 @@ struct NodeRows {
 
   // `extra`: more points (negative for every child), or null.
   void gather(const Points& points, const Occurrences& occurrences, int64_t pair_begin, int64_t pair_end,
-              const int32_t* extra, int64_t n_extra, const float* point_weight, float bias_value, uint64_t seed,
-              int64_t node, GatherScratch& scratch, const Job& job);
+              const int32_t* extra, int64_t n_extra, const float* point_weight, float bias_value,
+              GatherScratch& scratch, const Job& job);
 
  private:
   Buffer<int32_t> own_columns_;

@@ -11,29 +11,26 @@ namespace labeltrees {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr int64_t kBlocksPerCheck = 4096;  // Ctrl-C is looked for this often
+constexpr int64_t kRowsPerCheck = 16384;  // Ctrl-C is looked for this often
 
 }  // namespace
 
 LaneSolver::LaneSolver() : table_(active_kernels()) {}
 
 void LaneSolver::solve(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options,
-                       int64_t node_id, const Job& job) {
+                       int64_t first_edge, const Job& job) {
   kernels_ = &table_.lanes[targets.n_lanes <= 4 ? 0 : targets.n_lanes <= 8 ? 1 : 2];
   const int lanes = kernels_->lanes;
-  mark_positive(node, targets);
+  set_rows(node, targets);
   weights_.resize(node.n_columns * lanes);
   weights_.zero();
   std::fill_n(bias_, kMaxLanes, 0.0f);
 
   LanePass pass{};
-  pass.begin = node.begin.data();
-  pass.length = node.length.data();
+  pass.rows = rows_.data();
   pass.columns = node.columns;
   pass.values = node.values;
-  pass.squared_norm = node.squared_norm.data();
   pass.bias_value = options.bias_value;
-  pass.positive = positive_.data();
   pass.weights = weights_.data();
   pass.bias = bias_;
   pass.shrink_above = shrink_above_;
@@ -45,16 +42,14 @@ void LaneSolver::solve(const NodeRows& node, const LaneTargets& targets, const L
   }
   if (pass.live != 0) {
     alpha_.resize(node.n_rows * lanes);
-    active_.resize(node.n_rows);
     pass.inverse_cost = 1.0f / (2.0f * options.cost);
     if (node.row_weight.size() > 0 || targets.pair_costs || options.balanced) {
       set_costs(node, targets, options);
       pass.inverse_costs = inverse_costs_.data();
     }
     pass.alpha = alpha_.data();
-    pass.active = active_.data();
     start(node, pass);
-    descend(node, pass, options, node_id, job);
+    descend(node, pass, options, first_edge, job);
   }
   for (int lane = 0; lane < targets.n_lanes; ++lane) {
     bias_[lane] *= options.bias_value;
@@ -64,16 +59,17 @@ void LaneSolver::solve(const NodeRows& node, const LaneTargets& targets, const L
   }
 }
 
-void LaneSolver::mark_positive(const NodeRows& node, const LaneTargets& targets) {
-  positive_.resize(node.n_rows);
-  positive_.zero();
+void LaneSolver::set_rows(const NodeRows& node, const LaneTargets& targets) {
+  rows_.resize(node.n_rows);
+  for (int64_t row = 0; row < node.n_rows; ++row)
+    rows_[row] = {node.begin[row], node.length[row], node.squared_norm[row], 0, 0};
   for (int lane = 0; lane < targets.n_lanes; ++lane) {
     const uint16_t bit = static_cast<uint16_t>(1u << lane);
     int64_t count = 0;
     for (int64_t pair = targets.pair_begin[lane]; pair < targets.pair_end[lane]; ++pair) {
       const int32_t row = node.row_of_pair[pair];
-      if (row < 0 || (positive_[row] & bit) != 0) continue;
-      positive_[row] |= bit;
+      if (row < 0 || (rows_[row].positive & bit) != 0) continue;
+      rows_[row].positive |= bit;
       ++count;
     }
     n_positive_[lane] = count;
@@ -106,7 +102,7 @@ void LaneSolver::set_costs(const NodeRows& node, const LaneTargets& targets, con
     const float row_cost = 2 * options.cost * (node.row_weight.size() > 0 ? node.row_weight[row] : 1.0f);
     for (int lane = 0; lane < lanes; ++lane) {
       float& cost = inverse_costs_[row * lanes + lane];
-      const bool is_positive = (positive_[row] >> lane & 1) != 0;
+      const bool is_positive = (rows_[row].positive >> lane & 1) != 0;
       cost = 1.0f / (row_cost * (is_positive ? cost * of_positive[lane] : of_negative[lane]));
     }
   }
@@ -133,7 +129,7 @@ void LaneSolver::start(const NodeRows& node, LanePass& pass) {
       const float weight = row_weight ? row_weight[row] : 1.0f;
       for (int lane = 0; lane < lanes; ++lane) {
         const float curve = weight * weight * pass.inverse_costs[row * lanes + lane];
-        if ((pass.positive[row] >> lane & 1) != 0) {
+        if ((rows_[row].positive >> lane & 1) != 0) {
           positive_weight[lane] += weight;
           positive_curve[lane] += curve;
         } else {
@@ -176,42 +172,41 @@ void LaneSolver::start(const NodeRows& node, LanePass& pass) {
     bias_[lane] = static_cast<float>(a * bias - b * (total_bias - bias));
   }
   kernels_->combine(weights_.data(), node.total.data(), node.n_columns, scale, shift);
-  kernels_->start_alpha(alpha_.data(), positive_.data(), row_weight, node.n_rows, if_positive, if_negative);
+  kernels_->start_alpha(alpha_.data(), rows_.data(), row_weight, node.n_rows, if_positive, if_negative);
 }
 
-void LaneSolver::descend(const NodeRows& node, LanePass& pass, const LinearOptions& options, int64_t node_id,
+void LaneSolver::descend(const NodeRows& node, LanePass& pass, const LinearOptions& options, int64_t first_edge,
                          const Job& job) {
   const int lanes = kernels_->lanes;
-  const int64_t n_blocks = (node.n_rows + kRowsPerBlock - 1) / kRowsPerBlock;
-  row_active_.resize(n_blocks);
-  order_.resize(n_blocks);
-  for (int64_t block = 0; block < n_blocks; ++block) order_[block] = static_cast<int32_t>(2 * block);
+  order_.resize(node.n_rows);
+  int64_t n_order = 0;
   auto wake_rows = [&] {
-    std::fill_n(row_active_.data(), n_blocks, uint8_t{255});
-    if (node.n_rows % kRowsPerBlock != 0)
-      row_active_[n_blocks - 1] = static_cast<uint8_t>((1u << (node.n_rows % kRowsPerBlock)) - 1);
+    n_order = node.n_rows;
+    for (int64_t row = 0; row < n_order; ++row) order_[row] = static_cast<int32_t>(row);
   };
   wake_rows();
-  std::fill_n(active_.data(), node.n_rows, pass.live);
+  for (int64_t row = 0; row < node.n_rows; ++row) rows_[row].active = pass.live;
   std::fill_n(shrink_above_, kMaxLanes, kInfinity);
-  pass.row_active = row_active_.data();
   pass.ignore_below = 1e-12f;
-  // The order of visits depends on the node alone, so a classifier does not depend on its neighbours in the lanes.
-  Random random(options.seed, ~static_cast<uint64_t>(node_id));
+  Random random(options.seed, static_cast<uint64_t>(first_edge));
   uint16_t shrunk = 0;
   const uint16_t live = pass.live;
   for (int pass_number = 0; pass_number < options.max_iter && pass.live != 0; ++pass_number) {
-    random.shuffle(order_.data(), n_blocks);
-    for (int64_t block = 0; block < n_blocks; ++block) order_[block] ^= static_cast<int32_t>(random.next() >> 63);
+    random.shuffle(order_.data(), n_order);
     std::fill_n(largest_, kMaxLanes, -kInfinity);
     std::fill_n(smallest_, kMaxLanes, kInfinity);
+    const uint16_t shrunk_before = shrunk;
     pass.shrunk = shrunk;
-    for (int64_t from = 0; from < n_blocks; from += kBlocksPerCheck) {
+    int64_t n_left = 0;
+    for (int64_t from = 0; from < n_order; from += kRowsPerCheck) {
       job.check();
       pass.order = order_.data() + from;
-      pass.n_order = std::min(kBlocksPerCheck, n_blocks - from);
-      kernels_->hinge_pass[pass.columns == nullptr](pass);
+      pass.n_order = std::min(kRowsPerCheck, n_order - from);
+      const int64_t left = kernels_->hinge_pass[pass.columns == nullptr](pass);
+      std::copy_n(pass.order, left, order_.data() + n_left);
+      n_left += left;
     }
+    n_order = n_left;
     ++passes_;
     shrunk = pass.shrunk;
     uint16_t woken = 0;
@@ -219,7 +214,7 @@ void LaneSolver::descend(const NodeRows& node, LanePass& pass, const LinearOptio
       const uint16_t bit = static_cast<uint16_t>(1u << lane);
       if ((pass.live & bit) == 0) continue;
       if (largest_[lane] - smallest_[lane] <= options.eps) {
-        if ((shrunk & bit) == 0) {
+        if ((shrunk_before & bit) == 0) {
           pass.live &= static_cast<uint16_t>(~bit);
         } else {
           woken |= bit;
@@ -231,7 +226,7 @@ void LaneSolver::descend(const NodeRows& node, LanePass& pass, const LinearOptio
     }
     if (woken != 0) {
       // Done among the rows left: look at all of them once more.
-      for (int64_t row = 0; row < node.n_rows; ++row) active_[row] |= woken;
+      for (int64_t row = 0; row < node.n_rows; ++row) rows_[row].active |= woken;
       shrunk &= static_cast<uint16_t>(~woken);
       wake_rows();
     }

@@ -33,7 +33,7 @@ class LaneSolver {
   LaneSolver();
 
   // Solves, and leaves weights() and bias() behind.
-  void solve(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options, int64_t node_id,
+  void solve(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options, int64_t first_edge,
              const Job& job);
 
   int lanes() const { return kernels_->lanes; }
@@ -46,17 +46,16 @@ class LaneSolver {
   const Kernels& table_;
   const LaneKernels* kernels_ = nullptr;
   Buffer<float> alpha_, weights_, inverse_costs_;
-  Buffer<uint16_t> positive_, active_;
-  Buffer<uint8_t> row_active_;
+  Buffer<LaneRow> rows_;
   Buffer<int32_t> order_;
   alignas(64) float bias_[kMaxLanes], largest_[kMaxLanes], smallest_[kMaxLanes], shrink_above_[kMaxLanes];
   int64_t n_positive_[kMaxLanes];
   int64_t passes_ = 0;
 
-  void mark_positive(const NodeRows& node, const LaneTargets& targets);
+  void set_rows(const NodeRows& node, const LaneTargets& targets);
   void set_costs(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options);
   void start(const NodeRows& node, LanePass& pass);
-  void descend(const NodeRows& node, LanePass& pass, const LinearOptions& options, int64_t node_id, const Job& job);
+  void descend(const NodeRows& node, LanePass& pass, const LinearOptions& options, int64_t first_edge, const Job& job);
 };
 
 }  // namespace labeltrees

@@ -98,7 +98,7 @@ class Training {
     rows.gather(input_.points, occurrences_, occurrences_.begin(tree.child_ptr[node]),
                 occurrences_.end(tree.child_ptr[node + 1] - 1), input_.extra_points + extra,
                 input_.extra_indptr ? input_.extra_indptr[node + 1] - extra : 0, input_.point_weight,
-                options_.bias_value, options_.seed, node, scratch, job_);
+                options_.bias_value, scratch, job_);
   }
 
   void train(const Task& task, Worker& worker) {
@@ -130,7 +130,7 @@ class Training {
       targets.pair_end[lane] = occurrences_.end(task.first_edge + lane) - first_pair;
     }
     if (occurrences_.costs()) targets.pair_costs = occurrences_.costs() + first_pair;
-    worker.solver.solve(rows, targets, options_, task.node, job_);
+    worker.solver.solve(rows, targets, options_, task.first_edge, job_);
     keep(task, rows, worker);
   }
 
