@@ -3,6 +3,7 @@
 
 NB_MODULE(_core, module) {
   module.doc() = "Hot loops of labeltrees. Not a public interface: arguments are trusted.";
+  labeltrees::bind_build(module);
   labeltrees::bind_simd(module);
   labeltrees::bind_tree(module);
 }

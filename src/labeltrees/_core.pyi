@@ -38,3 +38,42 @@ def tree_renumber(
     new_children: Int32s,
     old_ids: Int32s,
 ) -> None: ...
+def dense_dot(a: Float32s, b: Float32s) -> float: ...
+
+# build
+PROGRESS_UNITS: int
+
+def select_half(keys: Float64s, weights: Float64s) -> tuple[int, float]: ...
+def split_labels(
+    labels: Int32s,
+    weights: Float64s,
+    indptr: Int64s,
+    columns: Int32s,
+    values: Float32s,
+    n_columns: int,
+    similarity: float,
+    frequency: float,
+    relaxed: bool,
+    max_iterations: int,
+    tolerance: float,
+    seed: int,
+) -> tuple[Float64s, Float64s]: ...
+def build_binary_tree(
+    labels: Int32s,
+    weights: Float64s,
+    indptr: Int64s,
+    columns: Int32s,
+    values: Float32s,
+    n_columns: int,
+    similarity: float,
+    frequency: float,
+    leaf_size: int,
+    seed: int,
+    n_threads: int,
+    progress: Progress,
+) -> tuple[Int64s, Int32s]: ...
+def contract_tree(
+    child_ptr: Int64s, children: Int32s, mass: Float64s, fanout: int, keep_leaves: bool
+) -> tuple[Int64s, Int32s]: ...
+def huffman_tree(labels: Int32s, weights: Float64s) -> tuple[Int64s, Int32s]: ...
+def fano_tree(labels: Int32s, weights: Float64s) -> tuple[Int64s, Int32s]: ...

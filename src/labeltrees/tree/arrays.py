@@ -120,11 +120,13 @@ def renumber(child_ptr: Int64s, children: Int32s, mass: Float64s) -> tuple[Int64
     return new_child_ptr, new_children, old_ids
 
 
-def check_weights(name: str, weights: ArrayLike, n_labels: int) -> Float64s:
-    """Return one finite, non-negative float64 per label."""
+def check_weights(name: str, weights: ArrayLike, n: int | None = None, each: str = "label") -> Float64s:
+    """Return `n` finite, non-negative float64, one for `each` label or node; any number of them where n is None."""
     array = np.asarray(weights)
-    if array.shape != (n_labels,) or array.dtype.kind not in "iuf":
-        refuse(name, f"a vector of {n_labels} numbers, one a label", f"{array.dtype} of shape {array.shape}")
+    wrong = array.ndim != 1 or array.size == 0 if n is None else array.shape != (n,)
+    if wrong or array.dtype.kind not in "iuf":
+        many = "" if n is None else f"{n} "
+        refuse(name, f"a vector of {many}numbers, one a {each}", f"{array.dtype} of shape {array.shape}")
     array = np.ascontiguousarray(array, dtype=np.float64)
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if bad.size > 0:
