@@ -6,4 +6,5 @@ NB_MODULE(_core, module) {
   labeltrees::bind_build(module);
   labeltrees::bind_simd(module);
   labeltrees::bind_tree(module);
+  labeltrees::bind_labels(module);
 }
