@@ -4,4 +4,5 @@
 NB_MODULE(_core, module) {
   module.doc() = "Hot loops of labeltrees. Not a public interface: arguments are trusted.";
   labeltrees::bind_simd(module);
+  labeltrees::bind_xmc(module);
 }

@@ -78,5 +78,6 @@ void run_job(Job& job, nb::object progress, Work&& work) {
 
 // One function per area, each in its own file <area>_bindings.cpp.
 void bind_simd(nb::module_& module);
+void bind_xmc(nb::module_& module);
 
 }  // namespace labeltrees
