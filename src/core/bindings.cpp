@@ -7,4 +7,5 @@ NB_MODULE(_core, module) {
   labeltrees::bind_simd(module);
   labeltrees::bind_tree(module);
   labeltrees::bind_labels(module);
+  labeltrees::bind_xmc(module);
 }

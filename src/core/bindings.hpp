@@ -81,5 +81,6 @@ void bind_build(nb::module_& module);
 void bind_simd(nb::module_& module);
 void bind_tree(nb::module_& module);
 void bind_labels(nb::module_& module);
+void bind_xmc(nb::module_& module);
 
 }  // namespace labeltrees
