@@ -2,6 +2,7 @@
 
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError, MissingExtraError
 from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.similarity import within_node_similarity
 from labeltrees.tree.summary import TreeSummary
 
 __version__ = "0.1.0"
@@ -13,4 +14,5 @@ __all__ = [
     "LabelTreesError",
     "MissingExtraError",
     "TreeSummary",
+    "within_node_similarity",
 ]
