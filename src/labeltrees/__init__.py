@@ -13,6 +13,7 @@ from labeltrees.tree.kmeans import kmeans_tree
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.objective import split_labels
 from labeltrees.tree.semantic_huffman import semantic_huffman_tree
+from labeltrees.tree.similarity import within_node_similarity
 from labeltrees.tree.summary import TreeSummary
 
 __version__ = "0.1.0"
@@ -43,4 +44,5 @@ __all__ = [
     "semantic_huffman_tree",
     "split_labels",
     "write_xmc",
+    "within_node_similarity",
 ]

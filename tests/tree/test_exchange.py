@@ -254,7 +254,7 @@ READERS = {
 
 @pytest.mark.parametrize("name", READERS)
 @given(position=st.integers(0, 20_000), change=st.integers(1, 255), cut=st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_damaged_files_of_the_peers_are_trees_or_refused(name, position, change, cut, damaged):
     folder, restore = damaged(name, position, change, cut)
     read, part = READERS[name]

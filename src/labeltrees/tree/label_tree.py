@@ -172,17 +172,22 @@ class LabelTree(TreeForms):
         return arrays.freeze(total)  # type: ignore[no-any-return]
 
     def leaf_order(self) -> Int32s:
-        """Return the placed labels from left to right.
+        """Return the placed labels from left to right (n_placed,).
 
         Examples
         --------
         >>> LabelTree([0, 2, 4], [1, ~2, ~1, ~0], n_labels=3).leaf_order()
         array([1, 0, 2], dtype=int32)
         """
+        return self._leaf_layout[0]
+
+    @cached_property
+    def _leaf_layout(self) -> tuple[Int32s, Int64s]:
+        """The labels from left to right, and where among them those below each node start."""
         order = np.empty(self.n_labels_below[0], dtype=np.int32)
         start = np.empty(self.n_nodes, dtype=np.int64)
         _core.tree_leaf_order(self.child_ptr, self.children, self.n_labels_below, start, order)
-        return order
+        return arrays.freeze(order), arrays.freeze(start)
 
     def path(self, label: int) -> Int32s:
         """Return the nodes from the root to the one `label` hangs below.
