@@ -13,6 +13,8 @@ uint64_t next_random(uint64_t& state) {  // splitmix64
   return z ^ (z >> 31);
 }
 
+constexpr double kClearlyBetter = 1e-5;
+
 void Splitter::split(const LabelRows& given, uint64_t seed, std::vector<double>* history) {
   LabelRows rows = given;
   total_weight_ = 0;
@@ -28,18 +30,19 @@ void Splitter::split(const LabelRows& given, uint64_t seed, std::vector<double>*
   if (settings_.similarity > 0) {
     sum_all(rows);
     // A few short runs from different labels, then the most promising one to its end.
-    double best = -1;
+    double best = 0;
+    bool last_is_best = false;
     for (int start = 0; start < settings_.n_starts; ++start) {
       draw_centres(rows, seed);
       double objective = 0;
       for (int iteration = 0; iteration < settings_.probe_iterations; ++iteration) objective = iterate(rows);
-      if (start + 1 == settings_.n_starts && objective >= best) break;
-      if (objective > best) {
-        best = objective;
-        best_share_ = share_;
-      }
-      if (start + 1 == settings_.n_starts) become(rows, best_share_);
+      // Two starts often end in the same sides, or mirrored ones: rounding alone must not choose between them.
+      last_is_best = start == 0 || objective > best + kClearlyBetter * std::abs(best);
+      if (!last_is_best) continue;
+      best = objective;
+      best_share_ = share_;
     }
+    if (!last_is_best) become(rows, best_share_);
   }
   double objective = 0;
   for (int iteration = 0; iteration < settings_.max_iterations; ++iteration) {

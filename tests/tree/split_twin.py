@@ -74,8 +74,7 @@ class Twin:
 
     def run(self, seed, n_starts=2, probes=3, max_iterations=30, tolerance=1e-4):
         stream = Stream(seed)
-        best = -1.0
-        kept = None
+        best, kept = 0.0, None
         for start in range(n_starts):
             first = self.draw(stream)
             second = first
@@ -86,7 +85,7 @@ class Twin:
             self.plus, self.minus = self.V[first], self.V[second]
             for _ in range(probes):
                 value = self.iterate()
-            if value > best:
+            if start == 0 or value > best + 1e-5 * abs(best):
                 best, kept = value, self.alpha
             if start + 1 == n_starts:
                 self.set(kept)

@@ -10,7 +10,7 @@ import numpy as np
 
 from labeltrees._files import PathLike, naming_file, refuse_file, write_atomically
 from labeltrees.tree.arrays import TreeArrays, check_names, check_weights
-from labeltrees.tree.serialize import encode_names, label_claim_fault
+from labeltrees.tree.serialize import check_claim, encode_names, label_claim_fault
 
 FORMAT = "labeltrees-tree"
 VERSION = 1
@@ -34,6 +34,7 @@ def tree_to_json(parts: TreeArrays) -> str:
 
 def write_json(path: PathLike, parts: TreeArrays) -> None:
     """Write a tree's arrays to `path` as JSON."""
+    check_claim(parts)
     if parts.label_names is not None:
         encode_names(parts.label_names)  # says which name cannot be written
     write_atomically(path, [tree_to_json(parts).encode()])

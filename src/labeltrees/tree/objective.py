@@ -110,6 +110,7 @@ def split_labels(
     if rows.n_labels < 2:
         refuse("embeddings", "a matrix with at least 2 rows", f"{rows.n_labels} row")
     checked = check_weights("weights", weights, rows.n_labels)
+    checked = checked / max(checked.max(), np.finfo(float).tiny)  # so that their squares stay finite
     similarity, frequency = coefficients(tradeoff, path)
     labels = np.arange(rows.n_labels, dtype=np.int32)
     share, history = _core.split_labels(

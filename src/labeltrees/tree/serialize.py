@@ -28,9 +28,7 @@ MOST_DEFLATION = 1032
 
 def write_tree(path: PathLike, parts: TreeArrays) -> None:
     """Write a tree's arrays to `path`."""
-    fault = label_claim_fault(parts.n_labels, len(parts.children) - len(parts.child_ptr) + 2)
-    if fault is not None:
-        raise InputError(fault)
+    check_claim(parts)
     write_atomically(path, _encode(parts))
 
 
@@ -45,6 +43,13 @@ def label_claim_fault(n_labels: int, n_placed: int) -> str | None:
     if n_labels > min(MOST_LABELS, max(FREE_LABELS, LABELS_PER_PLACED * n_placed)):
         return f"{n_labels} labels of which only {n_placed} are placed: more than a tree file may hold"
     return None
+
+
+def check_claim(parts: TreeArrays) -> None:
+    """Refuse to write what reading would refuse."""
+    fault = label_claim_fault(parts.n_labels, len(parts.children) - len(parts.child_ptr) + 2)
+    if fault is not None:
+        raise InputError(fault)
 
 
 def _encode(parts: TreeArrays) -> Iterator[bytes]:

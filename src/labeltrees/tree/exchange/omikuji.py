@@ -41,10 +41,12 @@ def read_omikuji(path: PathLike, tree: int = 0, n_labels: int | None = None) -> 
     groups = _read_nodes(CborReader(path))
     entries = np.array([child for group in groups for child in group], dtype=np.int64)
     labels = ~entries[entries < 0]
-    largest = int(labels.max(initial=-1))
+    if len(labels) == 0:
+        refuse_file(path, "holds no labels")
+    largest = int(labels.max())
     if n_labels is None:
         n_labels = largest + 1
-    if not largest < check_integer("n_labels", n_labels, 1, MOST_LABELS):
+    elif largest >= check_integer("n_labels", n_labels, 1, MOST_LABELS):
         refuse_file(path, f"has label {largest}, but there are {n_labels} labels")
     fault = label_claim_fault(n_labels, len(labels))
     if fault is not None:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from labeltrees import _core
 from labeltrees._validation import refuse
+from labeltrees.errors import InputError
 from labeltrees.tree.arrays import Int32s, Int64s, TreeArrays, as_integers
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def labels_to_keep(unplaced_labels: ArrayLike | None, n_labels: int) -> np.ndarr
         if labels.size > 0 and not 0 <= labels.min() <= labels.max() < n_labels:
             refuse("unplaced_labels", f"within [0, {n_labels - 1}]", f"{labels.min()} to {labels.max()}")
         keep[labels] = False
+        if not keep.any():
+            refuse("unplaced_labels", "fewer than all labels of the tree", f"all {n_labels}")
     return keep
 
 
@@ -56,7 +59,8 @@ def prune(
     is_node = entries >= 0
     n_below = _count_below(owner, entries, n_nodes, keep)
     if n_below[0] == 0:
-        refuse("unplaced_labels", "fewer than all labels of the tree", "no label left")
+        message = "no label is left in the tree"
+        raise InputError(message)
     kept = np.where(is_node, n_below[np.where(is_node, entries, 0)] > 0, keep[np.where(is_node, 0, ~entries)])
     owner, entries = owner[kept], entries[kept]
     # target: what stands in a node's place; a node of one child hands on to that child.
@@ -71,7 +75,7 @@ def prune(
                 break
             target = further
     if target[0] < 0:  # one label is left: the root keeps it
-        owner, entries = np.zeros(1, dtype=np.int64), target[:1]
+        owner, entries = np.zeros(1, dtype=np.int64), target[:1].copy()
         target[0] = 0
     entries = np.where(entries >= 0, target[np.maximum(entries, 0)], entries)
     stays = (target == np.arange(n_nodes)) & (n_below > 0)
