@@ -24,7 +24,7 @@ class Hits(NamedTuple):
     @property
     def k(self) -> int:
         """The number of places looked at."""
-        return self.returned.shape[1]
+        return int(self.returned.shape[1])
 
 
 def find_hits(Y_true: Any, labels: Any, k: Any) -> Hits:
