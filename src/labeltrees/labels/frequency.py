@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from labeltrees import _core
-from labeltrees._matrices import Float64s, Indicator, check_labels, check_sample_weight
+from labeltrees._matrices import Float64s, Indicator, Int32s, Int64s, check_labels, check_sample_weight
 from labeltrees._validation import check_choice, check_number
 from labeltrees.errors import InputError
 
@@ -91,20 +91,33 @@ def label_weight_sums(labels: Indicator, weights: Float64s | None) -> Float64s:
     return sums.astype(np.float64, copy=False)
 
 
-def frequency_order(frequencies: Float64s) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def frequency_order(frequencies: Float64s) -> Int64s:
     """Return the label ids from the most frequent to the least; equals by id."""
     return np.argsort(-frequencies, kind="stable")
+
+
+def ranks_within_points(labels: Indicator, order: Int64s) -> Int32s:
+    """Return the labels' places in `order`, ascending within every point; laid out as ``labels.indices``."""
+    rank = places(order)
+    # Transposing twice sorts all rows in linear time.
+    column_ptr, points = _core.transpose_indicator(labels.indptr, rank[labels.indices], labels.n_labels)
+    return _core.transpose_indicator(column_ptr, points, labels.n_points)[1]
+
+
+def places(order: Int64s) -> Int32s:
+    """Return the place of each label in `order`."""
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    return place
 
 
 def _marginal_cover(labels: Indicator, weights: Float64s | None, frequency: Float64s) -> Float64s:
     """Return the weight each label gets when every point gives its own to its most frequent label."""
     order = frequency_order(frequency)
-    rank = np.empty(labels.n_labels, dtype=np.int32)
-    rank[order] = np.arange(labels.n_labels, dtype=np.int32)
     labelled = np.flatnonzero(labels.labels_per_point())
     if len(labelled) == 0:
         return np.zeros(labels.n_labels)
-    best_rank = np.minimum.reduceat(rank[labels.indices], labels.indptr[labelled])
+    best_rank = np.minimum.reduceat(places(order)[labels.indices], labels.indptr[labelled])
     given = np.bincount(best_rank, weights=None if weights is None else weights[labelled], minlength=labels.n_labels)
     cover = np.empty(labels.n_labels)
     cover[order] = given

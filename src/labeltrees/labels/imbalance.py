@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from labeltrees import _core
-from labeltrees._matrices import Float64s, Indicator, Int64s, check_labels, check_sample_weight
+from labeltrees._matrices import Float64s, Int64s, check_labels, check_sample_weight
 from labeltrees.errors import InputError
-from labeltrees.labels.frequency import frequency_order, label_weight_sums
+from labeltrees.labels.frequency import frequency_order, label_weight_sums, ranks_within_points
 
 _POINTS_PER_DECADE = 8
 
@@ -95,7 +94,7 @@ def imbalance(Y: Any, sample_weight: Any = None) -> Imbalance:
         raise InputError(message)
     point_weights = np.ones(labels.n_points) if weights is None else weights
     per_point = labels.labels_per_point()
-    ranks = _sorted_ranks(labels, sums)
+    ranks = ranks_within_points(labels, frequency_order(sums))
     first = labels.indptr[:-1]
     total = float(point_weights[per_point > 0].sum())
 
@@ -114,16 +113,6 @@ def imbalance(Y: Any, sample_weight: Any = None) -> Imbalance:
         n_labels=n_labels,
         n_points=int(np.count_nonzero((per_point > 0) & (point_weights > 0))),
     )
-
-
-def _sorted_ranks(labels: Indicator, sums: Float64s) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
-    """Return the labels' ranks by falling frequency, ascending within every point; laid out as `labels.indices`."""
-    rank = np.empty(labels.n_labels, dtype=np.int32)
-    rank[frequency_order(sums)] = np.arange(labels.n_labels, dtype=np.int32)
-    # Transposing twice sorts all rows in linear time.
-    column_ptr, points = _core.transpose_indicator(labels.indptr, rank[labels.indices], labels.n_labels)
-    _, ranks = _core.transpose_indicator(column_ptr, points, labels.n_points)
-    return ranks
 
 
 def _one_percent(n_labels: int) -> int:
