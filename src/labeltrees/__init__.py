@@ -1,5 +1,6 @@
 """Label trees for extreme multi-label classification, with one knob between accurate and fast."""
 
+from labeltrees import datasets
 from labeltrees.data import Dataset, read_xmc, write_xmc
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError, MissingExtraError
 
@@ -11,6 +12,7 @@ __all__ = [
     "InputError",
     "LabelTreesError",
     "MissingExtraError",
+    "datasets",
     "read_xmc",
     "write_xmc",
 ]
