@@ -1,5 +1,6 @@
 """Label trees for extreme multi-label classification, with one knob between accurate and fast."""
 
+from labeltrees import datasets
 from labeltrees.data import Dataset, read_xmc, write_xmc
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError, MissingExtraError
 from labeltrees.labels.embedding import pifa
@@ -40,6 +41,7 @@ __all__ = [
     "label_weights",
     "pifa",
     "random_tree",
+    "datasets",
     "read_xmc",
     "semantic_huffman_tree",
     "split_labels",

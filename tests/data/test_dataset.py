@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
@@ -43,6 +43,7 @@ def test_lists_of_lists_are_dense_matrices():
     np.testing.assert_array_equal(dataset.X.toarray(), X_DENSE)
 
 
+@settings(deadline=None)
 @given(
     hnp.arrays(np.int32, st.integers(0, 30), elements=st.integers(0, 5)),
     st.randoms(use_true_random=False),

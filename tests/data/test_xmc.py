@@ -269,7 +269,7 @@ numbers = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@settings(deadline=None, max_examples=300)
 @given(numbers)
 @example("9007199254740993")
 @example("9007199254740992.0000")
@@ -308,7 +308,7 @@ nonsense = st.one_of(
 )
 
 
-@settings(max_examples=600)
+@settings(deadline=None, max_examples=600)
 @given(nonsense, st.lists(st.integers(0, 80), max_size=4))
 def test_any_bytes_give_what_the_plain_reader_gives_or_one_error(data, cuts):
     cuts = sorted(min(cut, len(data)) for cut in cuts)
@@ -321,7 +321,7 @@ def test_any_bytes_give_what_the_plain_reader_gives_or_one_error(data, cuts):
         assert native_read(data, cuts=cuts) == expected
 
 
-@settings(max_examples=150)
+@settings(deadline=None, max_examples=150)
 @given(nonsense, st.sampled_from([-1, 1]))
 def test_any_bytes_are_harmless_under_every_index_base(data, index_base):
     try:
@@ -342,7 +342,7 @@ def datasets(draw):
     return lt.Dataset(X, Y.reshape(n, n_labels))
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(datasets(), st.sampled_from(list(COMPRESS)))
 def test_what_is_written_reads_back_bit_by_bit(tmp_path, dataset, suffix):
     path = tmp_path / f"data.txt{suffix}"
@@ -354,7 +354,7 @@ def test_what_is_written_reads_back_bit_by_bit(tmp_path, dataset, suffix):
         assert a.data.tobytes() == b.data.tobytes()
 
 
-@settings(max_examples=300)
+@settings(deadline=None, max_examples=300)
 @given(st.integers(0, 2**32 - 1))
 @example(0x15AE43FD)  # its shortest text, 7.038531e-26, is read as its neighbour
 @example(0x95AE43FD)

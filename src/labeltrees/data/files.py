@@ -35,7 +35,7 @@ def open_any(path: FilePath) -> Iterator[IO[bytes]]:
     Damage found while reading inside the `with` block is raised as a FileFormatError that names the file.
     """
     try:
-        with open(path, "rb", buffering=0) as raw, _decompressed(raw, path) as stream:
+        with open(path, "rb", buffering=1 << 16) as raw, _decompressed(raw, path) as stream:
             yield stream
     except FileNotFoundError as error:
         if error.filename != os.fspath(path):
