@@ -18,8 +18,9 @@ def semantic_huffman_tree(
 ) -> LabelTree:
     """Return Huffman's tree with similar labels side by side: every label keeps its depth, not its place in the level.
 
-    The labels of a level are put in the order in which balanced splits by similarity leave them (a tree at tradeoff 0),
-    and fill the places of the level from left to right.
+    All labels are put in the order in which balanced splits by similarity leave them (a tree at tradeoff 0). In that
+    order the labels of each level fill the level's places from left to right, so what hangs together is similar across
+    levels too.
 
     Parameters
     ----------
@@ -36,15 +37,12 @@ def semantic_huffman_tree(
     """
     tree = huffman_tree(frequencies)
     rows = embedding_rows(embeddings, tree.n_labels).unit()
-    places = tree.leaf_order()  # every label marks a place
+    places = tree.leaf_order()  # from left to right, each named by the label that stands there now
+    arrays = build_binary(rows, np.sort(places), np.ones(len(places)), random_state=random_state, n_jobs=n_jobs)
+    similar = LabelTree._adopt(TreeArrays(*arrays, tree.n_labels)).leaf_order()
     arranged = np.arange(tree.n_labels, dtype=np.int32)  # the label that takes the place of label l
-    depth = tree.label_depth[places]
-    by_depth = np.argsort(depth, kind="stable")
-    for level in np.split(places[by_depth], np.flatnonzero(np.diff(depth[by_depth])) + 1):
-        if len(level) > 2:
-            labels = np.sort(level)
-            arrays = build_binary(rows, labels, np.ones(len(labels)), random_state=random_state, n_jobs=n_jobs)
-            arranged[level] = LabelTree._adopt(TreeArrays(*arrays, tree.n_labels)).leaf_order()
+    by_level = np.argsort(tree.label_depth[places], kind="stable")
+    arranged[places[by_level]] = similar[np.argsort(tree.label_depth[similar], kind="stable")]
     children = tree.children.copy()
     is_label = children < 0
     children[is_label] = ~arranged[~children[is_label]]
