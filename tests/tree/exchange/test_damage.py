@@ -1,6 +1,5 @@
 """Files the peers made, damaged at random: each is a valid tree or refused by name."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 from labeltrees import FileFormatError, LabelTree
 
 PEERS = Path(__file__).parents[2] / "data_files" / "peers"
-EXPECTED = json.loads((PEERS / "expected.json").read_text())
 
 
 def read_or_refuse(read, *names):
