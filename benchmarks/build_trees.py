@@ -2,8 +2,8 @@
 
     python -m benchmarks.build_trees [--sets eurlex4k debian-depends arxiv-authors] [--repeats 5] [--jobs 2]
 
-Same embeddings (PIFA), same leaf size, same threads; runs take turns, each repeat with a seed of its own. Time is the best
-of the repeats, similarity their mean.
+Same embeddings (PIFA), same leaf size, same threads; runs take turns, each repeat with a seed of its own. Time is the
+best of the repeats, similarity their mean.
 """
 
 from __future__ import annotations

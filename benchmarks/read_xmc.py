@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import scipy
 import sklearn
-
 from sklearn.datasets import load_svmlight_file
 
 import labeltrees as lt
