@@ -1,6 +1,6 @@
 """Time read_xmc against scikit-learn's reader on EURLex-4K, plain and compressed.
 
-    python benchmarks/read_xmc.py [--repeats 3]
+    python -m benchmarks.read_xmc [--repeats 3]
 
 The readers take turns, and the best time of each counts. Both must give the same matrices.
 """
@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 import scipy
 import sklearn
-from shared_data import data_folder
+
 from sklearn.datasets import load_svmlight_file
 
 import labeltrees as lt
+from benchmarks.shared_data import data_folder
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from benchmarks.peers.environment import run_in_peers  # noqa: E402
+from benchmarks.peers.environment import run_in_peers
 
 INSIDE = Path(__file__).with_name("inside.py")
 N_LABELS = 21  # the last one never occurs and is unplaced

@@ -44,8 +44,8 @@ void find_depths(const TreeView& tree, const int32_t* parent, const int32_t* lab
 template <class Weight>
 void sum_below(const TreeView& tree, const int32_t* parent, const Weight* weights, Weight* total);
 
-// OUT: order: the labels from left to right, as many as the tree holds; start (n_nodes): where in order those below each
-// node start. IN: n_below, the labels below each node.
+// OUT: order: the labels from left to right, as many as the tree holds; start (n_nodes): where in order those below
+// each node start. IN: n_below, the labels below each node.
 void find_leaf_order(const TreeView& tree, const int64_t* n_below, int64_t* start, int32_t* order);
 
 // Numbers the nodes breadth-first, within a level by falling mass, ties as they appear; the order of a node's children
