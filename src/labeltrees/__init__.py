@@ -1,6 +1,6 @@
 """Label trees for extreme multi-label classification, with one knob between accurate and fast."""
 
-from labeltrees import datasets
+from labeltrees import datasets, metrics
 from labeltrees.data import Dataset, read_xmc, write_xmc
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError, MissingExtraError
 from labeltrees.labels.embedding import pifa
@@ -40,6 +40,7 @@ __all__ = [
     "kmeans_tree",
     "label_frequencies",
     "label_weights",
+    "metrics",
     "pifa",
     "random_tree",
     "read_xmc",
