@@ -8,4 +8,6 @@ NB_MODULE(_core, module) {
   labeltrees::bind_tree(module);
   labeltrees::bind_labels(module);
   labeltrees::bind_xmc(module);
+  labeltrees::bind_search(module);
+  labeltrees::bind_storage(module);
 }

@@ -82,5 +82,7 @@ void bind_simd(nb::module_& module);
 void bind_tree(nb::module_& module);
 void bind_labels(nb::module_& module);
 void bind_xmc(nb::module_& module);
+void bind_search(nb::module_& module);
+void bind_storage(nb::module_& module);
 
 }  // namespace labeltrees
