@@ -38,12 +38,26 @@ struct Embeddings {
 void bind_build(nb::module_& module) {
   module.attr("PROGRESS_UNITS") = kProgressUnits;
   module.def(
+      "select_half",
+      [](ConstArray<double> keys, ConstArray<double> weights) {
+        std::vector<LabelRow> rows(keys.size());
+        double total = 0;
+        for (size_t i = 0; i < rows.size(); ++i) total += rows[i].weight = weights.data()[i];
+        Team team(1);
+        SelectScratch scratch;
+        const Half half = select_half(keys.data(), rows.data(), static_cast<int64_t>(rows.size()), total, team, scratch);
+        return std::pair(half.crossing, half.alpha);
+      },
+      nb::arg("keys").noconvert(), nb::arg("weights").noconvert());
+  module.def(
       "split_labels",
       [](ConstArray<int32_t> labels, ConstArray<double> weights, ConstArray<int64_t> indptr,
          ConstArray<int32_t> columns, ConstArray<float> values, int32_t n_columns, double similarity, double frequency,
          bool relaxed, int max_iterations, double tolerance, uint64_t seed) {
         Embeddings embeddings(labels, weights, indptr, columns, values, n_columns);
-        const SplitSettings settings{similarity, frequency, relaxed, max_iterations, tolerance};
+        SplitSettings settings{similarity, frequency, relaxed};
+        settings.max_iterations = max_iterations;
+        settings.tolerance = tolerance;
         std::vector<double> history, share;
         Job job;
         run_job(job, nb::none(), [&] {

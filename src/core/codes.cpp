@@ -57,12 +57,12 @@ TreeArrays huffman_tree(const int32_t* labels, const double* weights, int64_t n)
 }
 
 // Falling frequencies cut where half of the mass is reached; the label that crosses goes to the nearer side, on a tie to
-// the lighter labels. Prefix sums make a cut a binary search.
+// the lighter labels. Every node adds up its own labels: differences of prefix sums would lose the light ones.
 TreeArrays fano_tree(const int32_t* labels, const double* weights, int64_t n) {
   if (n == 1) return single_label(labels[0]);
   const std::vector<int64_t> order = by_falling_weight(labels, weights, n);
-  std::vector<double> sum(n + 1, 0.0);
-  for (int64_t i = 0; i < n; ++i) sum[i + 1] = sum[i] + weights[order[i]];
+  std::vector<double> falling(n);
+  for (int64_t i = 0; i < n; ++i) falling[i] = weights[order[i]];
 
   TreeArrays tree;
   tree.child_ptr.push_back(0);
@@ -83,19 +83,14 @@ TreeArrays fano_tree(const int32_t* labels, const double* weights, int64_t n) {
     tree.children.resize(base + 2);
     tree.child_ptr.push_back(base + 2);
 
-    const bool massless = !(weights[order[first]] > 0);  // all alike then
-    const double half = massless ? static_cast<double>(last - first) / 2 : (sum[last] - sum[first]) / 2;
-    int64_t crossing;  // the first position at which the cumulated mass reaches half
-    double alpha;
-    if (massless) {
-      crossing = first + static_cast<int64_t>(std::ceil(half)) - 1;
-      alpha = 2 * (half - static_cast<double>(crossing - first)) - 1;
-    } else {
-      crossing = std::lower_bound(sum.begin() + first + 1, sum.begin() + last, sum[first] + half) - sum.begin() - 1;
-      alpha = 2 * (half - (sum[crossing] - sum[first])) / weights[order[crossing]] - 1;
-    }
-    int64_t cut = alpha > kAlphaTie ? crossing + 1 : crossing;
-    cut = std::clamp(cut, first + 1, last - 1);
+    const bool massless = !(falling[first] > 0);  // all alike then
+    if (massless) std::fill(falling.begin() + first, falling.begin() + last, 1.0);
+    const double half = std::accumulate(falling.begin() + first, falling.begin() + last, 0.0) / 2;
+    int64_t crossing = first;  // the first position at which the cumulated mass reaches half
+    double above = 0;
+    for (; crossing + 1 < last && above + falling[crossing] < half; ++crossing) above += falling[crossing];
+    const double alpha = 2 * (half - above) / falling[crossing] - 1;
+    const int64_t cut = std::clamp(alpha > kAlphaTie ? crossing + 1 : crossing, first + 1, last - 1);
     stack.push_back({cut, last, base + 1});
     stack.push_back({first, cut, base});
   }

@@ -13,56 +13,121 @@ uint64_t next_random(uint64_t& state) {  // splitmix64
   return z ^ (z >> 31);
 }
 
+constexpr double kClearlyBetter = 1e-5;
+
+// Sets of kLarge labels or more start from the centres of a sample of about kSample of them.
+constexpr int64_t kLarge = 32768;
+constexpr int64_t kSample = 16384;
+
 void Splitter::split(const LabelRows& given, uint64_t seed, std::vector<double>* history) {
+  const bool by_similarity = settings_.similarity > 0;
+  if (by_similarity && given.n >= kLarge) start_from_sample(given, seed);
+  const LabelRows rows = begin(given);
+  if (by_similarity) sum_all(rows);
+  if (by_similarity && given.n < kLarge) choose_start(rows, seed);
+  climb(rows, history);
+}
+
+// Leaves the centres of a sample, found in a fraction of the time of one iteration over all: fewer of those follow.
+void Splitter::start_from_sample(const LabelRows& given, uint64_t seed) {
+  const int64_t stride = given.n / kSample;
+  sample_.clear();
+  for (auto i = static_cast<int64_t>(next_random(seed) % stride); i < given.n; i += stride)
+    sample_.push_back(given.rows[i]);
+  LabelRows sample = given;
+  sample.rows = sample_.data();
+  sample.n = static_cast<int64_t>(sample_.size());
+  const LabelRows rows = begin(sample);
+  sum_all(rows);
+  choose_start(rows, seed);
+  climb(rows, nullptr);
+}
+
+// Sets total_weight_ and the sizes. Labels that no point is covered by, without smoothing, may all have weight 0: they
+// count as alike then.
+LabelRows Splitter::begin(const LabelRows& given) {
   LabelRows rows = given;
   total_weight_ = 0;
   for (int64_t i = 0; i < rows.n; ++i) total_weight_ += rows.rows[i].weight;
-  if (!(total_weight_ > 0)) {  // labels that no point is covered by, without smoothing: all alike
+  if (!(total_weight_ > 0)) {
     uniform_.assign(rows.rows, rows.rows + rows.n);
     for (auto& row : uniform_) row.weight = 1;
     rows.rows = uniform_.data();
     total_weight_ = static_cast<double>(rows.n);
   }
-  share_.assign(rows.n, 0.0);
   keys_.resize(rows.n);
-  if (settings_.similarity > 0) start(rows, seed);
+  share_.assign(rows.n, 0.0);
+  return rows;
+}
 
+// A few short runs from different labels; the most promising one is taken up.
+void Splitter::choose_start(const LabelRows& rows, uint64_t seed) {
+  double best = 0;
+  bool last_is_best = false;
+  for (int start = 0; start < settings_.n_starts; ++start) {
+    draw_centres(rows, seed);
+    double objective = 0;
+    for (int iteration = 0; iteration < settings_.probe_iterations; ++iteration) objective = iterate(rows);
+    // Two starts often end in the same sides, or mirrored ones: rounding alone must not choose between them.
+    last_is_best = start == 0 || objective > best + kClearlyBetter * std::abs(best);
+    if (!last_is_best) continue;
+    best = objective;
+    best_share_ = share_;
+  }
+  if (!last_is_best) become(rows, best_share_);
+}
+
+// Alternates until the objective hardly rises.
+void Splitter::climb(const LabelRows& rows, std::vector<double>* history) {
   double objective = 0;
   for (int iteration = 0; iteration < settings_.max_iterations; ++iteration) {
-    job_.check();
-    previous_share_ = share_;
-    score(rows);
-    assign(rows);
-    if (iteration > 0 && moved_.empty()) break;
-    move(rows);
     const double before = objective;
-    objective = centre(rows);
+    objective = iterate(rows);
     if (history) history->push_back(objective);
-    if (iteration > 0 && objective - before <= settings_.tolerance * std::abs(before)) {
+    if (iteration == 0) continue;
+    if (objective - before <= settings_.tolerance * std::abs(before)) {
       if (objective < before) share_ = previous_share_;  // rounding made it worse: keep the best seen
       break;
     }
   }
 }
 
-// The + and - centres are two labels drawn by weight, with different embeddings if a few tries find such.
-void Splitter::start(const LabelRows& rows, uint64_t seed) {
+// One turn of the alternation: the best assignment for the centres, then the best centres for the assignment.
+double Splitter::iterate(const LabelRows& rows) {
+  job_.check();
+  previous_share_ = share_;
+  score(rows);
+  assign(rows);
+  move(rows);
+  return centre(rows);
+}
+
+// Takes over an assignment seen before, and its centres.
+void Splitter::become(const LabelRows& rows, const std::vector<double>& share) {
+  previous_share_ = share_;
+  share_ = share;
+  list_moved();
+  move(rows);
+  centre(rows);
+}
+
+void Splitter::sum_all(const LabelRows& rows) {
+  difference_.resize(rows.n_columns);
   plus_.assign(rows.n_columns, 0.0);
-  total_.assign(rows.n_columns, 0.0);
-  difference_.assign(rows.n_columns, 0.0f);
-  moved_.resize(rows.n);
-  for (int64_t i = 0; i < rows.n; ++i) moved_[i] = i;
-  std::swap(plus_, total_);  // move() adds to plus_: let it add every row, and call that the total
   previous_share_.assign(rows.n, 0.0);
   share_.assign(rows.n, 1.0);
+  list_moved();
   move(rows);
-  std::swap(plus_, total_);
-  share_.assign(rows.n, 0.0);
+  total_ = plus_;
+}
 
+// m+ and m- become two labels drawn by weight, with different embeddings if a few tries find such.
+void Splitter::draw_centres(const LabelRows& rows, uint64_t& seed) {
   const int64_t first = draw(rows, next_random(seed));
   int64_t second = first;
   for (int attempt = 0; attempt < 8 && equal_embeddings(rows, first, second); ++attempt)
     second = draw(rows, next_random(seed));
+  std::fill(difference_.begin(), difference_.end(), 0.0f);
   for (auto [row, sign] : {std::pair{first, 1.0f}, {second, -1.0f}}) {
     const LabelRow& r = rows.rows[row];
     for (int32_t p = 0; p < r.length; ++p)
@@ -110,7 +175,6 @@ void Splitter::score(const LabelRows& rows) {
 void Splitter::assign(const LabelRows& rows) {
   const auto [crossing, alpha] = select_half(keys_.data(), rows.rows, rows.n, total_weight_, team_, select_);
   const double key = keys_[crossing];
-  moved_.clear();
   int64_t n_plus = 0;
   for (int64_t i = 0; i < rows.n; ++i) {
     const bool plus = keys_[i] > key || (keys_[i] == key && i < crossing);
@@ -125,7 +189,13 @@ void Splitter::assign(const LabelRows& rows) {
     if (n_plus == rows.n - 1) crossing_share = 0;
   }
   share_[crossing] = crossing_share;
-  for (int64_t i = 0; i < rows.n; ++i)
+  list_moved();
+}
+
+void Splitter::list_moved() {
+  moved_.clear();
+  const auto n = static_cast<int64_t>(share_.size());
+  for (int64_t i = 0; i < n; ++i)
     if (share_[i] != previous_share_[i]) moved_.push_back(i);
 }
 

@@ -23,6 +23,8 @@ struct SplitSettings {
   double similarity;  // 2 - t
   double frequency;   // (t-1)+, or t on the direct path
   bool relaxed = false;
+  int n_starts = 2;
+  int probe_iterations = 3;
   int max_iterations = 30;
   double tolerance = 1e-4;  // stop when the objective rises by less than this, relatively
 };
@@ -41,10 +43,18 @@ class Splitter {
   const std::vector<double>& share() const { return share_; }
 
  private:
-  void start(const LabelRows& rows, uint64_t seed);
+  void start_from_sample(const LabelRows& given, uint64_t seed);
+  LabelRows begin(const LabelRows& given);
+  void choose_start(const LabelRows& rows, uint64_t seed);
+  void climb(const LabelRows& rows, std::vector<double>* history);
+  double iterate(const LabelRows& rows);
+  void become(const LabelRows& rows, const std::vector<double>& share);
+  void sum_all(const LabelRows& rows);
+  void draw_centres(const LabelRows& rows, uint64_t& seed);
   void score(const LabelRows& rows);
   void assign(const LabelRows& rows);
   double round(double alpha, double lean) const;
+  void list_moved();
   void move(const LabelRows& rows);
   double centre(const LabelRows& rows);
   int64_t draw(const LabelRows& rows, uint64_t random) const;
@@ -55,12 +65,13 @@ class Splitter {
   Team& team_;
   const Job& job_;
   double total_weight_ = 0;
-  std::vector<double> share_, previous_share_;  // per row
+  std::vector<double> share_, previous_share_, best_share_;  // per row
   std::vector<double> keys_;                    // per row: beta_l / f_l
   std::vector<double> plus_, total_;            // per column: sum of weight * share * v, and of weight * v
   std::vector<float> difference_;               // per column: m+ - m-
   std::vector<double> partial_;                 // per block sums
   std::vector<LabelRow> uniform_;               // stands in where a node's labels all have weight 0
+  std::vector<LabelRow> sample_;
   std::vector<int64_t> moved_;
   SelectScratch select_;
 };

@@ -71,8 +71,8 @@ void find_leaf_order(const TreeView& tree, const int64_t* n_below, int64_t* star
   }
 }
 
-void renumber_nodes(const TreeView& tree, const double* mass, int64_t* new_child_ptr, int32_t* new_children,
-                    int32_t* old_ids) {
+int64_t renumber_nodes(const TreeView& tree, const double* mass, int64_t* new_child_ptr, int32_t* new_children,
+                       int32_t* old_ids) {
   struct Candidate {
     double mass;
     int64_t position;  // of the child in new_children; also the order of appearance
@@ -82,7 +82,8 @@ void renumber_nodes(const TreeView& tree, const double* mass, int64_t* new_child
   old_ids[0] = 0;
   new_child_ptr[0] = 0;
   int64_t filled = 0;  // of new_children
-  for (int64_t level_begin = 0, level_end = 1; level_begin < level_end;) {
+  int64_t level_begin = 0, level_end = 1;
+  while (level_begin < level_end) {
     next_level.clear();
     for (int64_t node = level_begin; node < level_end; ++node) {
       const int32_t old_id = old_ids[node];
@@ -104,6 +105,7 @@ void renumber_nodes(const TreeView& tree, const double* mass, int64_t* new_child
       old_ids[level_end++] = candidate.old_id;
     }
   }
+  return level_end;
 }
 
 }  // namespace labeltrees

@@ -44,14 +44,15 @@ void find_depths(const TreeView& tree, const int32_t* parent, const int32_t* lab
 template <class Weight>
 void sum_below(const TreeView& tree, const int32_t* parent, const Weight* weights, Weight* total);
 
-// OUT: order: the labels from left to right, as many as the tree holds. IN: n_below, the labels below each node.
-// SCRATCH: start (n_nodes).
+// OUT: order: the labels from left to right, as many as the tree holds; start (n_nodes): where in order those below
+// each node start. IN: n_below, the labels below each node.
 void find_leaf_order(const TreeView& tree, const int64_t* n_below, int64_t* start, int32_t* order);
 
 // Numbers the nodes breadth-first, within a level by falling mass, ties as they appear; the order of a node's children
-// stays. Needs a tree, but not that a child's id is larger than its parent's.
+// stays. Needs every node to be the child of at most one node and the root of none, but not that a child's id is larger
+// than its parent's. Returns how many nodes the root reaches: fewer than n_nodes if some hang in a circle.
 // OUT: new_child_ptr (n_nodes + 1), new_children, old_ids (n_nodes): the old id of each node.
-void renumber_nodes(const TreeView& tree, const double* mass, int64_t* new_child_ptr, int32_t* new_children,
-                    int32_t* old_ids);
+int64_t renumber_nodes(const TreeView& tree, const double* mass, int64_t* new_child_ptr, int32_t* new_children,
+                       int32_t* old_ids);
 
 }  // namespace labeltrees

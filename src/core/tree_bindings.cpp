@@ -69,7 +69,7 @@ void bind_tree(nb::module_& module) {
          Array<int64_t> new_child_ptr, Array<int32_t> new_children, Array<int32_t> old_ids) {
         const TreeView tree = view_of(child_ptr, children, 0);
         nb::gil_scoped_release release;
-        renumber_nodes(tree, mass.data(), new_child_ptr.data(), new_children.data(), old_ids.data());
+        return renumber_nodes(tree, mass.data(), new_child_ptr.data(), new_children.data(), old_ids.data());
       },
       nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(), nb::arg("mass").noconvert(),
       nb::arg("new_child_ptr").noconvert(), nb::arg("new_children").noconvert(), nb::arg("old_ids").noconvert());

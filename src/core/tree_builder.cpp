@@ -67,6 +67,7 @@ class Builder {
       grow(subtrees[task], {start}, alone, nullptr);
     });
     for (size_t task = 0; task < tasks.size(); ++task) graft(top, subtrees[task], tasks[task]);
+    job_.done = kProgressUnits;
     return freeze(top);
   }
 

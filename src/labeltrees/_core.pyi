@@ -9,6 +9,7 @@ Float32s = NDArray[np.float32]
 Float64s = NDArray[np.float64]
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
+UInt8s = NDArray[np.uint8]
 Progress = Callable[[int], object] | None
 
 # simd
@@ -16,6 +17,7 @@ def available_kernels() -> list[str]: ...
 def active_kernels() -> str: ...
 def use_kernels(name: str) -> bool: ...
 def gather_dot(columns: Int32s, values: Float32s, dense: Float32s) -> float: ...
+def dense_dot(a: Float32s, b: Float32s) -> float: ...
 
 # tree
 def tree_parents(child_ptr: Int64s, children: Int32s, parent: Int32s, label_parent: Int32s) -> tuple[int, int, int]: ...
@@ -37,4 +39,166 @@ def tree_renumber(
     new_child_ptr: Int64s,
     new_children: Int32s,
     old_ids: Int32s,
+) -> int: ...
+
+# build
+PROGRESS_UNITS: int
+
+def select_half(keys: Float64s, weights: Float64s) -> tuple[int, float]: ...
+def split_labels(
+    labels: Int32s,
+    weights: Float64s,
+    indptr: Int64s,
+    columns: Int32s,
+    values: Float32s,
+    n_columns: int,
+    similarity: float,
+    frequency: float,
+    relaxed: bool,
+    max_iterations: int,
+    tolerance: float,
+    seed: int,
+) -> tuple[Float64s, Float64s]: ...
+def build_binary_tree(
+    labels: Int32s,
+    weights: Float64s,
+    indptr: Int64s,
+    columns: Int32s,
+    values: Float32s,
+    n_columns: int,
+    similarity: float,
+    frequency: float,
+    leaf_size: int,
+    seed: int,
+    n_threads: int,
+    progress: Progress,
+) -> tuple[Int64s, Int32s]: ...
+def contract_tree(
+    child_ptr: Int64s, children: Int32s, mass: Float64s, fanout: int, keep_leaves: bool
+) -> tuple[Int64s, Int32s]: ...
+def huffman_tree(labels: Int32s, weights: Float64s) -> tuple[Int64s, Int32s]: ...
+def fano_tree(labels: Int32s, weights: Float64s) -> tuple[Int64s, Int32s]: ...
+
+# labels
+def transpose_indicator(indptr: Int64s, indices: Int32s, n_columns: int) -> tuple[Int64s, Int32s]: ...
+def greedy_cover(
+    indptr: Int64s, indices: Int32s, point_weights: Float64s, whole_weights: bool, covered: Float64s
 ) -> None: ...
+def pifa_sparse(
+    label_ptr: Int64s,
+    points: Int32s,
+    indptr: Int64s,
+    indices: Int32s,
+    values: Float32s,
+    n_columns: int,
+    n_threads: int,
+) -> tuple[Int64s, Int32s, Float32s]: ...
+def pifa_dense(
+    label_ptr: Int64s, points: Int32s, x: Float32s, n_columns: int, n_threads: int, out: Float32s
+) -> None: ...
+
+# xmc
+class XmcParser:
+    def __init__(self, index_base: int) -> None: ...
+    def feed(self, block: bytes) -> None: ...
+    def finish(self) -> None: ...
+    @property
+    def n_points(self) -> int: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def n_labels(self) -> int: ...
+    @property
+    def one_based(self) -> bool: ...
+    @property
+    def top_line(self) -> int: ...
+    def take_features(self) -> tuple[Float32s, Int32s, Int64s]: ...
+    def take_labels(self) -> tuple[Int32s, Int64s]: ...
+
+def write_xmc_lines(
+    first: int,
+    last: int,
+    feature_ptr: Int64s,
+    features: Int32s,
+    values: Float32s,
+    label_ptr: Int64s,
+    labels: Int32s,
+) -> bytes: ...
+
+# search
+def half_round_trip(values: Float32s) -> Float32s: ...
+def pack_chunks(
+    child_ptr: Int64s,
+    children: Int32s,
+    indptr: Int64s,
+    features: Int32s,
+    values: Float32s,
+    bias: Float32s,
+    n_features: int,
+    node_mass: Float64s,
+    n_threads: int,
+    progress: Progress,
+) -> tuple[UInt8s, Int64s]: ...
+def pack_matrix_chunks(
+    child_ptr: Int64s,
+    children: Int32s,
+    matrix: Float32s,
+    bias: Float32s,
+    n_features: int,
+    node_mass: Float64s,
+    half: bool,
+    n_threads: int,
+    progress: Progress,
+) -> tuple[UInt8s, Int64s]: ...
+
+class SearchEngine:
+    def __init__(self, n_features: int, n_labels: int, matrices: bool, normalize: bool, power: float) -> None: ...
+    def add_tree(
+        self, chunks: UInt8s, offsets: Int64s, child_ptr: Int64s, children: Int32s, checked: bool, source: str
+    ) -> None: ...
+    def check_all(self) -> None: ...
+    def search(
+        self,
+        indptr: Int64s | None,
+        features: Int32s | None,
+        values: Float32s,
+        n_queries: int,
+        k: int,
+        mode: str,
+        beam: int,
+        prune: bool,
+        max_chunks: int,
+        max_microseconds: int,
+        candidate_ptr: Int64s | None,
+        candidates: Int32s | None,
+        exclude_ptr: Int64s | None,
+        exclude: Int32s | None,
+        n_threads: int,
+        labels: Int64s,
+        scores: Float32s,
+        chunks: Int64s | None,
+        classifiers: Int64s | None,
+        depth: Int32s | None,
+        microseconds: Float32s | None,
+        partial: UInt8s | None,
+    ) -> None: ...
+
+class Predictor:
+    def __init__(
+        self,
+        engine: SearchEngine,
+        k: int,
+        mode: str,
+        beam: int,
+        prune: bool,
+        max_chunks: int,
+        max_microseconds: int,
+    ) -> None: ...
+    def __call__(
+        self, indices: object, values: object | None = None, k: int | None = None
+    ) -> tuple[Int64s, Float32s]: ...
+
+# storage
+def xxh64(bytes: UInt8s) -> int: ...
+def copy_to_huge_pages(bytes: UInt8s) -> UInt8s: ...
+def exchange_paths(first: str, second: str) -> int: ...

@@ -90,8 +90,8 @@ def _raise_fault(fault: int, node: int, position: int, child_ptr: Int64s, childr
 def renumber(child_ptr: Int64s, children: Int32s, mass: Float64s) -> tuple[Int64s, Int32s, Int32s]:
     """Give a tree's nodes new ids: breadth-first, within a level by falling mass, ties as they appear.
 
-    The children of a node keep their order. The arrays must form a tree with root 0, but a child's id need not be
-    larger than its parent's. They are trusted: a builder calls this with what it has built.
+    The children of a node keep their order. A child's id need not be larger than its parent's before. The arrays are
+    trusted, as a builder's are: every node but the root, 0, is the child of one node.
 
     Parameters
     ----------
@@ -116,15 +116,20 @@ def renumber(child_ptr: Int64s, children: Int32s, mass: Float64s) -> tuple[Int64
     """
     new_child_ptr, new_children = np.empty_like(child_ptr), np.empty_like(children)
     old_ids = np.empty(len(child_ptr) - 1, dtype=np.int32)
-    _core.tree_renumber(child_ptr, children, mass, new_child_ptr, new_children, old_ids)
+    reached = _core.tree_renumber(child_ptr, children, mass, new_child_ptr, new_children, old_ids)
+    if reached != len(old_ids):
+        message = f"{len(old_ids) - reached} nodes hang in a circle: the root does not reach them"
+        raise InputError(message)
     return new_child_ptr, new_children, old_ids
 
 
-def check_weights(name: str, weights: ArrayLike, n_labels: int) -> Float64s:
-    """Return one finite, non-negative float64 per label."""
+def check_weights(name: str, weights: ArrayLike, n: int | None = None, each: str = "label") -> Float64s:
+    """Return `n` finite, non-negative float64, one for `each` label or node; any number of them where n is None."""
     array = np.asarray(weights)
-    if array.shape != (n_labels,) or array.dtype.kind not in "iuf":
-        refuse(name, f"a vector of {n_labels} numbers, one a label", f"{array.dtype} of shape {array.shape}")
+    wrong = array.ndim != 1 or array.size == 0 if n is None else array.shape != (n,)
+    if wrong or array.dtype.kind not in "iuf":
+        many = "" if n is None else f"{n} "
+        refuse(name, f"a vector of {many}numbers, one a {each}", f"{array.dtype} of shape {array.shape}")
     array = np.ascontiguousarray(array, dtype=np.float64)
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if bad.size > 0:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,24 +14,11 @@ from labeltrees._validation import check_integer, refuse
 from labeltrees.errors import InputError
 from labeltrees.tree import arrays
 from labeltrees.tree.arrays import Float64s, Int32s, Int64s, Names, TreeArrays
+from labeltrees.tree.forms import TreeForms
+from labeltrees.tree.summary import TreeSummary, expected_depth_or_nan, summarize
 
 
-@dataclass(frozen=True)
-class TreeSummary:
-    """What a tree looks like, in numbers."""
-
-    n_labels: int
-    n_placed: int
-    n_nodes: int
-    height: int
-    mean_children: float
-    max_children: int
-    mean_depth: float
-    expected_depth: float
-    kraft_sum: float
-
-
-class LabelTree:
+class LabelTree(TreeForms):
     """A frozen tree over labels, as two flat arrays.
 
     Node ``i`` has the children ``children[child_ptr[i]:child_ptr[i + 1]]``: an entry ``>= 0`` is a node, an entry
@@ -58,12 +44,6 @@ class LabelTree:
     array([1, 2, 2], dtype=int32)
     """
 
-    child_ptr: Int64s
-    children: Int32s
-    n_labels: int
-    label_names: Names | None
-    label_weights: Float64s | None
-
     def __init__(
         self,
         child_ptr: ArrayLike,
@@ -86,7 +66,7 @@ class LabelTree:
         self._parents  # noqa: B018  checks the tree
 
     @classmethod
-    def _adopt(cls, parts: TreeArrays, *, check: bool = True) -> LabelTree:
+    def _adopt(cls, parts: TreeArrays, *, check: bool = True) -> Self:
         """Make a tree of arrays the caller gives up: right dtypes, no copy. Unchecked, it is checked on first use."""
         tree = cls.__new__(cls)
         child_ptr, children, n_labels = arrays.check_shape(*parts[:3])
@@ -114,8 +94,7 @@ class LabelTree:
         raise AttributeError(message)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        parts = TreeArrays(self.child_ptr, self.children, self.n_labels, self.label_names, self.label_weights)
-        return _unpickle, (type(self), *parts)
+        return _unpickle, (type(self), *self._parts)
 
     def __eq__(self, other: object) -> bool:
         """Whether both have the same nodes and children in the same order; names and weights do not count."""
@@ -134,7 +113,7 @@ class LabelTree:
         unplaced = f", unplaced={len(self.unplaced_labels)}" if len(self.unplaced_labels) > 0 else ""
         return (
             f"{type(self).__name__}(n_labels={self.n_labels}, n_nodes={self.n_nodes}, height={self.height}, "
-            f"expected_depth={self._expected_depth_or_nan():.4g}{unplaced})"
+            f"expected_depth={expected_depth_or_nan(self):.4g}{unplaced})"
         )
 
     # What follows from the two arrays, found when first asked for.
@@ -193,17 +172,22 @@ class LabelTree:
         return arrays.freeze(total)  # type: ignore[no-any-return]
 
     def leaf_order(self) -> Int32s:
-        """Return the placed labels from left to right.
+        """Return the placed labels from left to right (n_placed,).
 
         Examples
         --------
         >>> LabelTree([0, 2, 4], [1, ~2, ~1, ~0], n_labels=3).leaf_order()
         array([1, 0, 2], dtype=int32)
         """
+        return self._leaf_layout[0]
+
+    @cached_property
+    def _leaf_layout(self) -> tuple[Int32s, Int64s]:
+        """The labels from left to right, and where among them those below each node start."""
         order = np.empty(self.n_labels_below[0], dtype=np.int32)
         start = np.empty(self.n_nodes, dtype=np.int64)
         _core.tree_leaf_order(self.child_ptr, self.children, self.n_labels_below, start, order)
-        return order
+        return arrays.freeze(order), arrays.freeze(start)
 
     def path(self, label: int) -> Int32s:
         """Return the nodes from the root to the one `label` hangs below.
@@ -262,13 +246,6 @@ class LabelTree:
             refuse("weights", "positive for some label of the tree", total)
         return float(np.sum(checked * self.label_depth, where=placed)) / total
 
-    def _expected_depth_or_nan(self) -> float:
-        # Stored weights may all stand on unplaced labels; showing such a tree must not fail.
-        try:
-            return self.expected_depth()
-        except InputError:
-            return float("nan")
-
     def kraft_sum(self) -> float:
         """Return the sum of 2**-depth over the placed labels: 1 for a full binary tree.
 
@@ -295,19 +272,7 @@ class LabelTree:
         >>> LabelTree([0, 2, 4], [~0, 1, ~1, ~2], n_labels=3).summary().max_children
         2
         """
-        n_children = np.diff(self.child_ptr)
-        n_placed = self.n_labels - len(self.unplaced_labels)
-        return TreeSummary(
-            n_labels=self.n_labels,
-            n_placed=n_placed,
-            n_nodes=self.n_nodes,
-            height=self.height,
-            mean_children=float(n_children.mean()),
-            max_children=int(n_children.max()),
-            mean_depth=float(self.label_depth.sum(where=self.label_depth >= 0, dtype=np.int64)) / n_placed,
-            expected_depth=self._expected_depth_or_nan(),
-            kraft_sum=self.kraft_sum(),
-        )
+        return summarize(self)
 
     def renumbered(self, weights: ArrayLike | None = None) -> LabelTree:
         """Return the same tree with nodes numbered breadth-first, within a level by falling mass.

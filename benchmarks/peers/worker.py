@@ -1,0 +1,38 @@
+"""A peer that stays alive and answers one request a line, so that its runs can stand between ours."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers.environment import peers_python
+
+
+class PeerWorker:
+    """A script run by the peers' interpreter: it reads JSON requests and prints one JSON answer each."""
+
+    def __init__(self, script: Path, *arguments: object) -> None:
+        command = [peers_python(), str(script), *map(str, arguments)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """Send a request and wait for its answer."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        for line in self._process.stdout:
+            if line.startswith("{"):  # the peers print lines of their own
+                return json.loads(line)  # type: ignore[no-any-return]
+        message = f"the peer ended with code {self._process.wait()}"
+        raise RuntimeError(message)
+
+    def __enter__(self) -> PeerWorker:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
