@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import numbers
+from collections.abc import Iterable, Sequence, Sized
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,20 +14,34 @@ from numpy.typing import NDArray
 from labeltrees._validation import refuse
 from labeltrees.data.checks import check_labels
 from labeltrees.errors import InputError
+from labeltrees.models.label_names import LabelNames
 
 _ALLOWED = "a sparse or dense matrix of points and labels, or a list of lists of label names or label ids"
 _LARGEST_ID = 2**31 - 2
 
 
 class LabelSets(NamedTuple):
-    """Y as a canonical CSR matrix (N, L) of relevance values above 0, and the labels' names where they have some."""
+    """The labels of points.
+
+    Parameters
+    ----------
+    Y : csr_array (N, L)
+        Canonical, of relevance values above 0.
+    names : array of str (L,) or None
+    is_matrix : bool
+        Whether they came as a matrix, which tells L; lists tell it only by the largest id they hold.
+    """
 
     Y: Any
     names: NDArray[np.object_] | None
+    is_matrix: bool
 
 
 def read_label_sets(Y: Any) -> LabelSets:
     """Return the labels of points given in any form `fit` takes.
+
+    Lists of equal length, two at least, that hold nothing but 0 and 1 are the rows of a matrix, as in scikit-learn: as
+    lists of ids they would say that every point has the same two labels.
 
     Examples
     --------
@@ -35,39 +50,80 @@ def read_label_sets(Y: Any) -> LabelSets:
     (['blue', 'red'], [[1.0, 1.0], [0.0, 1.0]])
     >>> read_label_sets([[0, 2], []]).Y.shape
     (2, 3)
+    >>> read_label_sets([[1, 0], [0, 0]]).Y.nnz
+    1
     """
-    if sp.issparse(Y) or isinstance(Y, np.ndarray) or not _is_list_of_lists(Y):
-        if isinstance(Y, np.ndarray) and Y.dtype == object:
-            return read_label_sets(Y.tolist())
-        return LabelSets(check_labels(Y), None)
-    lengths = np.fromiter((len(labels) for labels in Y), dtype=np.int64, count=len(Y))
-    flat = list(chain.from_iterable(Y))
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    if not sp.issparse(Y) and not isinstance(Y, Sequence) and hasattr(Y, "__array__"):
+        Y = np.asarray(Y)
+        if Y.ndim >= 1 and Y.dtype.kind in "OU":
+            Y = Y.tolist()
+    if sp.issparse(Y) or isinstance(Y, np.ndarray):
+        if isinstance(Y, np.ndarray) and Y.ndim == 1:
+            _refuse_one_dimension()
+        return LabelSets(check_labels(Y), None, True)
+    lists = _check_lists(Y)
+    lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
+    flat = list(chain.from_iterable(lists))
     kinds = set(map(type, flat))
-    if kinds <= {str} and kinds:
-        names, ids = np.unique(np.array(flat, dtype=object).astype(str), return_inverse=True)
-        return LabelSets(_indicator(ids, indptr, len(names)), names.astype(object))
-    if kinds and all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
-        ids = np.array(flat, dtype=np.int64)
-        if ids.min() < 0 or ids.max() > _LARGEST_ID:
-            row = int(np.searchsorted(indptr, np.argmax((ids < 0) | (ids > _LARGEST_ID)), side="right")) - 1
-            message = f"Y must hold label ids in [0, {_LARGEST_ID}], got another at row {row}"
-            raise InputError(message)
-        return LabelSets(_indicator(ids, indptr, int(ids.max()) + 1), None)
     if not kinds:
         message = "Y has no label at all"
         raise InputError(message)
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    if all(issubclass(kind, str) for kind in kinds):
+        return _from_names(flat if kinds == {str} else list(map(str, flat)), indptr)
+    if _are_rows_of_a_matrix(flat, kinds, lengths):
+        return LabelSets(check_labels(np.array(flat, dtype=np.float64).reshape(len(lists), -1)), None, True)
+    if _are_ids(kinds):
+        return _from_ids(flat, indptr)
     refuse("Y", _ALLOWED, f"lists of {', '.join(sorted(kind.__name__ for kind in kinds))}")
 
 
-def _is_list_of_lists(Y: Any) -> bool:
-    """Tell lists of labels from a nested list of 0 and 1 of equal lengths, which is a matrix."""
+def _refuse_one_dimension() -> NoReturn:
+    message = "Y must be two-dimensional, got one class a point: give each point a list, [[label] for label in Y]"
+    raise InputError(message)
+
+
+def _check_lists(Y: Any) -> Sequence[Any]:
     if isinstance(Y, str | bytes) or not isinstance(Y, Sequence):
         refuse("Y", _ALLOWED, Y)
-    for labels in Y:
-        if isinstance(labels, str | bytes) or not isinstance(labels, Iterable) or not hasattr(labels, "__len__"):
-            refuse("Y", _ALLOWED, Y)
-    return True
+    if len(Y) > 0 and all(isinstance(label, str | numbers.Real) for label in Y):
+        _refuse_one_dimension()
+    for row, labels in enumerate(Y):
+        if isinstance(labels, str | bytes) or not isinstance(labels, Iterable) or not isinstance(labels, Sized):
+            refuse(f"Y[{row}]", "a list of labels", labels)
+    return Y
+
+
+def _are_rows_of_a_matrix(flat: list[Any], kinds: set[type], lengths: NDArray[np.int64]) -> bool:
+    are_numbers = all(issubclass(kind, numbers.Real | np.bool_) for kind in kinds)
+    if not are_numbers or lengths[0] == 0 or not (lengths == lengths[0]).all():
+        return False
+    return not _are_ids(kinds) or (lengths[0] > 1 and set(flat) <= {0, 1})
+
+
+def _are_ids(kinds: set[type]) -> bool:
+    return bool not in kinds and all(issubclass(kind, numbers.Integral) for kind in kinds)
+
+
+def _from_names(flat: list[str], indptr: NDArray[np.int64]) -> LabelSets:
+    names = sorted(set(flat))
+    try:
+        "".join(names).encode("utf-8")
+    except UnicodeEncodeError as error:
+        message = f"Y has a label name that is not valid Unicode: {error}"
+        raise InputError(message) from None
+    position = dict(zip(names, range(len(names)), strict=True))
+    ids = np.fromiter(map(position.__getitem__, flat), dtype=np.int64, count=len(flat))
+    return LabelSets(_indicator(ids, indptr, len(names)), np.array(names, dtype=object), False)
+
+
+def _from_ids(flat: list[Any], indptr: NDArray[np.int64]) -> LabelSets:
+    least, most = min(flat), max(flat)
+    if least < 0 or most > _LARGEST_ID:
+        wrong = least if least < 0 else most
+        row = int(np.searchsorted(indptr, flat.index(wrong), side="right")) - 1
+        refuse(f"Y[{row}]", f"label ids in [0, {_LARGEST_ID}]", int(wrong))
+    return LabelSets(_indicator(np.array(flat, dtype=np.int64), indptr, int(most) + 1), None, False)
 
 
 def _indicator(ids: NDArray[Any], indptr: NDArray[np.int64], n_labels: int) -> Any:
@@ -78,26 +134,29 @@ def _indicator(ids: NDArray[Any], indptr: NDArray[np.int64], n_labels: int) -> A
     return check_labels(matrix)
 
 
-def align_labels(Y: Any, names: NDArray[np.object_], known: NDArray[np.object_]) -> Any:
-    """Return Y (N, len(names)) with its columns in the order of the `known` names, all of them; others are left out."""
-    position = {name: column for column, name in enumerate(known)}
-    old = [column for column, name in enumerate(names) if name in position]
-    new = [position[names[column]] for column in old]
-    move = sp.csr_array((np.ones(len(old), np.float32), (old, new)), shape=(len(names), len(known)))
-    return sp.csr_array(Y @ move)
+def known_labels(Y: Any, shape: tuple[int, int], names: LabelNames | None) -> Any:
+    """Return the labels of points as CSR of `shape`, over the labels a model knows.
+
+    Names and ids the model has not seen are left out: it cannot return them. A matrix must have a column for each label
+    of the model.
+    """
+    sets = read_label_sets(Y)
+    matrix, n_labels = sets.Y, shape[1]
+    if sets.names is not None:
+        if names is None:
+            refuse("Y", "a matrix or lists of label ids, as the model was trained", "names")
+        matrix = _with_columns(matrix, [names.position.get(name, -1) for name in sets.names], n_labels)
+    elif not sets.is_matrix:
+        here = np.arange(matrix.shape[1])
+        matrix = _with_columns(matrix, np.where(here < n_labels, here, -1), n_labels)
+    if matrix.shape != shape:
+        refuse("the shape of Y", f"{shape}", matrix.shape)
+    return matrix
 
 
-def name_ids(what: str, lists: Any, known: NDArray[np.object_]) -> Any:
-    """Return label ids for names: one list for all points, or one list a point."""
-    position = {name: label for label, name in enumerate(known)}
-
-    def ids(names: Any, where: str) -> NDArray[np.int64]:
-        unknown = next((name for name in names if name not in position), None)
-        if unknown is not None:
-            refuse(where, "names of labels the model knows", unknown)
-        return np.array([position[name] for name in names], dtype=np.int64)
-
-    lists = list(lists)
-    if all(isinstance(entry, str) for entry in lists):
-        return ids(lists, what)
-    return [ids(names, f"{what}[{row}]") for row, names in enumerate(lists)]
+def _with_columns(matrix: Any, columns: Any, n_columns: int) -> Any:
+    """Return the matrix with its columns moved to `columns`; those at -1 are left out."""
+    columns = np.asarray(columns, dtype=np.int64)
+    old = np.flatnonzero(columns >= 0)
+    move = sp.csr_array((np.ones(len(old), dtype=np.float32), (old, columns[old])), shape=(matrix.shape[1], n_columns))
+    return sp.csr_array(matrix @ move)
