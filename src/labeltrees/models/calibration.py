@@ -14,12 +14,21 @@ from labeltrees.errors import InputError
 FEWEST = 10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Calibration:
     """A rising, piecewise linear function: `probabilities` (n,) at `scores` (n,), rising."""
 
     scores: NDArray[np.float64]
     probabilities: NDArray[np.float64]
+
+    def is_sound(self) -> bool:
+        """Tell whether both are as `fit_calibration` makes them; those of a file may be anything."""
+        for values in (self.scores, self.probabilities):
+            if values.dtype != np.float64 or values.ndim != 1 or len(values) == 0:
+                return False
+            if not (values[0] >= 0 and values[-1] <= 1 and (np.diff(values) >= 0).all()):  # no NaN passes either
+                return False
+        return len(self.scores) == len(self.probabilities)
 
     def __call__(self, scores: Any) -> NDArray[np.float32]:
         """Return the probabilities of `scores`."""

@@ -10,18 +10,21 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.preprocessing import normalize as scale_rows
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from labeltrees._matrices import check_sample_weight
+from labeltrees._matrices import check_same_points
 from labeltrees._validation import refuse
 from labeltrees.errors import InputError
 from labeltrees.labels.frequency import label_frequencies
 from labeltrees.models.answering import AnswersTopK
-from labeltrees.models.costs import label_costs
+from labeltrees.models.costs import check_relevance, label_costs, point_costs
+from labeltrees.models.given_tree import keep_labels
+from labeltrees.models.label_names import LabelNames
 from labeltrees.models.label_sets import read_label_sets
 from labeltrees.models.linear_files import save_classifier
-from labeltrees.models.matcher import confused_points
+from labeltrees.models.matcher import confused_points, points_without_label
 from labeltrees.models.parameters import check_parameters, seed_of
+from labeltrees.models.points import check_points
 from labeltrees.models.training import LinearSettings, train_linear
 from labeltrees.search import Searcher
 from labeltrees.storage import pack_chunks, pack_dense_chunks
@@ -168,34 +171,38 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
         ----------
         X : sparse or dense matrix (N, d)
         Y : sparse or dense matrix (N, L), or list of lists of label names or ids
-            Values of a matrix are relevances: they weigh a point as a positive of that label.
+            Values of a matrix are relevances: they weigh a point as a positive of that label. Points without a label
+            teach the root what has none.
         sample_weight : array (N,), optional
         """
         check_parameters(self.get_params(deep=False))
         started = time.perf_counter()
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32)
-        if self.normalize:
-            X = scale_rows(X)
-        labels = read_label_sets(Y)
-        if labels.Y.shape[0] != X.shape[0]:
-            message = f"X and Y must have the same number of rows, got {X.shape[0]} and {labels.Y.shape[0]}"
+        X = check_points(self, X, fitting=True)
+        if Y is None:
+            message = f"{type(self).__name__} requires y to be passed, but the target y is None"
             raise InputError(message)
+        labels = read_label_sets(Y)
+        check_same_points(X.shape[0], labels.Y.shape[0])
         if labels.Y.nnz == 0:
             message = "Y has no label at all"
             raise InputError(message)
-        weights = check_sample_weight(sample_weight, X.shape[0])
+        check_relevance(labels.Y)
+        names = None if labels.names is None else LabelNames(labels.names)
+        weights = point_costs(sample_weight, X.shape[0])
+        settings = self._settings(labels.Y.shape[1], names)
         seed = seed_of(self.random_state)
-        settings = self._settings(labels)
-        self.label_names_ = labels.names
-        self.classes_ = np.arange(labels.Y.shape[1]) if labels.names is None else labels.names
-        self.trees_ = [self._make_tree(X, labels.Y, weights, seed + number) for number in range(self.n_trees)]
+        if self.normalize:
+            X = scale_rows(X)
+        trees = self._make_trees(X, labels.Y, weights, seed)
         built = time.perf_counter()
         stores = []
         n_weights = 0
-        for tree in self.trees_:
+        for tree in trees:
             trained = self._train(X, labels.Y, tree, settings, weights, seed)
             n_weights += len(trained.values)
             stores.append(self._pack(tree, trained, X))
+        self._label_names = names
+        self.trees_ = trees
         self.searcher_ = self._make_searcher(stores)
         self.calibration_ = None
         self.stats_ = {
@@ -211,7 +218,7 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
         """The tree, or the first of them."""
         return self.trees_[0]
 
-    def _settings(self, labels: Any) -> LinearSettings:
+    def _settings(self, n_labels: int, names: LabelNames | None) -> LinearSettings:
         return LinearSettings(
             loss=self.loss,
             C=float(self.C),
@@ -219,17 +226,22 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
             max_iter=int(self.max_iter),
             prune_below=float(self.prune_below),
             balanced=isinstance(self.class_weight, str),
-            label_cost=label_costs(self.class_weight, labels.Y.shape[1], labels.names),
+            label_cost=label_costs(self.class_weight, n_labels, names),
         )
 
-    def _make_tree(self, X: Any, Y: Any, weights: Any, seed: int) -> LabelTree:
+    def _make_trees(self, X: Any, Y: Any, weights: Any, seed: int) -> list[LabelTree]:
+        if self.tree is None:
+            return [self._build_tree(X, Y, weights, seed + number) for number in range(self.n_trees)]
+        if self.n_trees > 1:
+            refuse("n_trees", "1 where the tree is given", self.n_trees)
+        frequencies = label_frequencies(Y, weights)
         if isinstance(self.tree, str):
-            frequencies = label_frequencies(Y, weights)
-            return flat_tree(Y.shape[1], frequencies=frequencies)
-        if self.tree is not None:
-            if self.tree.n_labels != Y.shape[1]:
-                refuse("tree", f"a LabelTree over the {Y.shape[1]} labels of Y", self.tree)
-            return self.tree
+            return [flat_tree(Y.shape[1], frequencies=frequencies)]
+        if self.tree.n_labels != Y.shape[1]:
+            refuse("tree", f"a LabelTree over the {Y.shape[1]} labels of Y", self.tree)
+        return [keep_labels(self.tree, frequencies > 0)]
+
+    def _build_tree(self, X: Any, Y: Any, weights: Any, seed: int) -> LabelTree:
         return build_tree(
             X,
             Y,
@@ -261,10 +273,14 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
                 progress=bool(self.verbose),
             )
 
-        trained = train(None)
+        unlabelled = points_without_label(Y, tree)
+        trained = train(unlabelled if unlabelled.nnz > 0 else None)
         if self.negatives == "matcher":
             searcher = self._make_searcher([self._pack(tree, trained, X)])
-            trained = train(confused_points(searcher, tree, X, Y, n_jobs=self.n_jobs))
+            trained = train(confused_points(searcher, tree, X, Y, n_jobs=self.n_jobs) + unlabelled)
+        if not (np.isfinite(trained.bias).all() and np.isfinite(trained.values).all()):
+            message = "training left the range of float32: C, sample_weight, class_weight, Y or X too large or small"
+            raise InputError(message)
         return trained
 
     def _pack(self, tree: LabelTree, trained: Any, X: Any) -> Any:
@@ -275,7 +291,7 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
         return Searcher(stores, loss=self.loss, score_power=float(self.score_power), normalize=bool(self.normalize))
 
     def _check_queries(self, X: Any) -> Any:
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
+        return check_points(self, X, fitting=False)
 
     # Keeping.
 

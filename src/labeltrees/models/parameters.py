@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import numbers
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,15 @@ from labeltrees._validation import check_choice, check_integer, check_n_jobs, ch
 from labeltrees.tree.label_tree import LabelTree
 
 Check = Callable[[str, Any], object]
+_LARGEST_INT = 2**31 - 1
 
 
 def _number(low: float, high: float = np.inf, *, low_open: bool = False) -> Check:
     return lambda name, value: check_number(name, value, low, high, low_open=low_open)
 
 
-def _integer(low: int) -> Check:
-    return lambda name, value: check_integer(name, value, low)
+def _integer(low: int, high: int = _LARGEST_INT) -> Check:
+    return lambda name, value: check_integer(name, value, low, high)
 
 
 def _choice(*choices: str) -> Check:
@@ -35,6 +37,11 @@ def _flag(name: str, value: Any) -> None:
         refuse(name, "True or False", value)
 
 
+def _verbose(name: str, value: Any) -> None:
+    if not isinstance(value, bool | np.bool_):
+        check_integer(name, value, 0)
+
+
 def _tree(name: str, value: Any) -> None:
     is_flat = isinstance(value, str) and value == "flat"
     if value is not None and not is_flat and not isinstance(value, LabelTree):
@@ -42,10 +49,19 @@ def _tree(name: str, value: Any) -> None:
 
 
 def _class_weight(name: str, value: Any) -> None:
-    if value is None or isinstance(value, Mapping) or np.ndim(value) == 1:
-        return
-    if not isinstance(value, str) or value != "balanced":
+    is_text = isinstance(value, str | bytes)
+    if value is None or (isinstance(value, Mapping | Sequence | np.ndarray) and not is_text):
+        return  # what they hold is checked against the labels of Y
+    if not is_text or value != "balanced":
         refuse(name, "None, 'balanced', a mapping from labels to numbers, or one number a label", value)
+
+
+def _random_state(name: str, value: Any) -> None:
+    if value is None or isinstance(value, np.random.RandomState):
+        return
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        refuse(name, "an integer of at least 0, None or a numpy RandomState", value)
+    check_integer(name, value, 0, 2**62)
 
 
 CHECKS: dict[str, Check] = {
@@ -61,7 +77,7 @@ CHECKS: dict[str, Check] = {
     "normalize": _flag,
     "loss": _choice("squared_hinge", "logistic"),
     "score_power": _number(0, low_open=True),
-    "C": _number(0, low_open=True),
+    "C": _number(1e-12, 1e12),
     "class_weight": _class_weight,
     "eps": _number(0, low_open=True),
     "max_iter": _integer(1),
@@ -71,10 +87,10 @@ CHECKS: dict[str, Check] = {
     "search": _choice("best_first", "beam"),
     "beam": _optional(_integer(1)),
     "k": _integer(1),
-    "threshold": _optional(_number(0, 1)),
-    "random_state": lambda name, value: seed_of(value),
+    "threshold": _optional(_number(0, 1, low_open=True)),
+    "random_state": _random_state,
     "n_jobs": lambda name, value: check_n_jobs(value),
-    "verbose": _integer(0),
+    "verbose": _verbose,
 }
 
 
@@ -86,8 +102,7 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
 
 def seed_of(random_state: Any) -> int:
     """Return a seed for an int, None or a RandomState, as scikit-learn's estimators take them."""
-    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
-        return check_integer("random_state", random_state, 0, 2**62)
-    if random_state is None or isinstance(random_state, np.random.RandomState):
-        return int(check_random_state(random_state).randint(2**31))
-    refuse("random_state", "an integer of at least 0, None or a numpy RandomState", random_state)
+    _random_state("random_state", random_state)
+    if isinstance(random_state, numbers.Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31))

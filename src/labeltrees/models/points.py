@@ -1,0 +1,35 @@
+"""The points a model is given, checked once: scikit-learn's rules, and what the native code relies on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import validate_data
+
+from labeltrees.data.checks import check_features
+from labeltrees.errors import InputError
+
+
+def check_points(estimator: Any, X: Any, *, fitting: bool) -> Any:
+    """Return X as canonical CSR or a dense array (n, d) of finite float32.
+
+    When `fitting`, the number and the names of the features are noted in `estimator`, otherwise compared with it. There
+    must be a point to fit; a batch of queries may be empty.
+    """
+    try:
+        if not sp.issparse(X):
+            return validate_data(
+                estimator, X, reset=fitting, dtype=np.float32, order="C", ensure_min_samples=1 if fitting else 0
+            )
+        X = check_features(X)
+        for count, what in ((X.shape[0], "sample"), (X.shape[1], "feature")):
+            if count == 0 and (fitting or what == "feature"):
+                message = f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required."
+                raise InputError(message)
+        return validate_data(estimator, X, reset=fitting, skip_check_array=True)
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(str(error)) from None
