@@ -30,7 +30,4 @@ def load(folder: str | os.PathLike[str], *, in_memory: bool = False, verify: boo
     if opener is None:
         message = f"{loaded.folder}: a model of the unknown kind {loaded.manifest.kind!r}"
         raise FileFormatError(message)
-    model = opener(loaded)
-    if verify:
-        model.searcher_.check()
-    return model
+    return opener(loaded, verify=verify)
