@@ -148,7 +148,7 @@ def damaged():
         ({"sample_weight": [1, 2]}, r"sample_weight must be of shape \(3,\)"),
         ({"sample_weight": [1, -2, 1]}, r"sample_weight\[1\] must be a finite number of at least 0, got -2.0"),
         ({"sample_weight": [1, 1, np.nan]}, r"sample_weight\[2\] must be a finite number"),
-        ({"sample_weight": [0, 0, 0]}, "sample_weight is 0 for every point"),
+        ({"sample_weight": [0, 0, 0]}, "sample_weight is zero for every point"),
         ({"sample_weight": ["a", "b", "c"]}, "sample_weight must be an array of numbers"),
     ],
 )
@@ -211,7 +211,7 @@ def test_rows_that_are_none_are_refused(rows):
 
 
 def test_points_without_any_weight_cannot_be_taken():
-    with pytest.raises(lt.InputError, match="sample_weight is 0 for every point"):
+    with pytest.raises(lt.InputError, match="sample_weight is zero for every point"):
         full()[[1]]
 
 

@@ -147,7 +147,7 @@ def test_repeated_entries_are_one_label():
         (np.ones((2, 1)), [1, 2, 3], r"sample_weight must be of shape \(2,\)"),
         (np.ones((2, 1)), [1, -1], r"sample_weight\[1\] must be"),
         (np.ones((2, 1)), [1, np.inf], r"sample_weight\[1\] must be"),
-        (np.ones((2, 1)), [0, 0], "sample_weight is 0 for every point"),
+        (np.ones((2, 1)), [0, 0], "sample_weight is zero for every point"),
         (np.ones((2, 1)), ["a", "b"], "sample_weight must be"),
         (np.ones((2, 1)), [[1, 1]], "sample_weight must be"),
         (np.ones((2, 1)), [1e308, 1e308], "sample_weight must sum to at most"),

@@ -91,7 +91,7 @@ def check_weights(sample_weight: Any, n_points: int, name: str = "sample_weight"
     if bad.size:
         refuse(f"{name}[{bad[0]}]", "a finite number of at least 0", float(weights[bad[0]]))
     if n_points > 0 and not weights.any():
-        message = f"{name} is 0 for every point"
+        message = f"{name} is zero for every point"
         raise InputError(message)
     weights.flags.writeable = False
     return weights
