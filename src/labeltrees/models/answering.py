@@ -14,7 +14,7 @@ from labeltrees._validation import check_choice, check_integer, check_number
 from labeltrees.errors import InputError
 from labeltrees.models.calibration import Calibration, fit_calibration
 from labeltrees.models.label_names import LabelNames
-from labeltrees.models.label_sets import known_labels
+from labeltrees.models.label_sets import carry, known_labels
 from labeltrees.search import Predictor, Searcher
 from labeltrees.search.request import MODES
 
@@ -175,9 +175,7 @@ class AnswersTopK:
         Y = known_labels(Y, (X.shape[0], self.searcher_.n_labels), self._label_names)
         labels, scores = self._topk(X, max(check_integer("k", self.k, 1), 10))
         found = labels >= 0
-        rows = np.nonzero(found)[0]
-        hits = np.asarray(Y[rows, labels[found]]).ravel() > 0
-        self.calibration_ = fit_calibration(scores[found], hits)
+        self.calibration_ = fit_calibration(scores[found], carry(Y, np.nonzero(found)[0], labels[found]))
         return self
 
     def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
@@ -189,7 +187,7 @@ class AnswersTopK:
         if len(best) == 0:
             message = "score needs a point at least"
             raise InputError(message)
-        hits = (np.asarray(Y[np.arange(len(best)), np.maximum(best, 0)]).ravel() > 0) & (best >= 0)
+        hits = carry(Y, np.arange(len(best)), np.maximum(best, 0)) & (best >= 0)
         return float(np.average(hits, weights=check_sample_weight(sample_weight, len(best))))
 
     # How all of these ask.

@@ -160,3 +160,17 @@ def _with_columns(matrix: Any, columns: Any, n_columns: int) -> Any:
     old = np.flatnonzero(columns >= 0)
     move = sp.csr_array((np.ones(len(old), dtype=np.float32), (old, columns[old])), shape=(matrix.shape[1], n_columns))
     return sp.csr_array(matrix @ move)
+
+
+def carry(Y: Any, points: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell of each pair whether the point carries the label, in the CSR matrix Y.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> carry(sp.csr_array([[1, 0], [1, 1]]), np.array([0, 1]), np.array([1, 1])).tolist()
+    [False, True]
+    """
+    n_labels = Y.shape[1]
+    pairs = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr)) * n_labels + Y.indices
+    return np.isin(points * n_labels + labels, pairs[Y.data > 0])

@@ -122,9 +122,12 @@ class _Opener:
             check_integer(name, parameters[name], 1, 2**31 - 1)
         if not isinstance(parameters["matrices"], bool) or not isinstance(parameters["stats"], dict):
             self.fail("matrices must be true or false and stats an object")
-        class_weight = self.arrays.get("class_weight", settings["class_weight"])
-        label_costs(class_weight, parameters["n_labels"])
-        return LabelTreeClassifier(**{**settings, "class_weight": class_weight}), scoring
+        if settings["class_weight"] not in (None, "balanced"):
+            self.fail(f"class_weight must be null or 'balanced', got {settings['class_weight']!r}"[:200])
+        if "class_weight" in self.arrays:
+            label_costs(self.arrays["class_weight"], parameters["n_labels"])
+            settings = {**settings, "class_weight": self.arrays["class_weight"]}
+        return LabelTreeClassifier(**settings), scoring
 
     def check_keys(self, what: str, mapping: Any, keys: set[str]) -> None:
         if not isinstance(mapping, dict) or set(mapping) != keys:

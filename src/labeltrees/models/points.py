@@ -20,9 +20,10 @@ def check_points(estimator: Any, X: Any, *, fitting: bool) -> Any:
     """
     try:
         if not sp.issparse(X):
-            return validate_data(
-                estimator, X, reset=fitting, dtype=np.float32, order="C", ensure_min_samples=1 if fitting else 0
-            )
+            with np.errstate(over="ignore"):  # what does not fit float32 becomes infinite, and is refused
+                return validate_data(
+                    estimator, X, reset=fitting, dtype=np.float32, order="C", ensure_min_samples=1 if fitting else 0
+                )
         X = check_features(X)
         for count, what in ((X.shape[0], "sample"), (X.shape[1], "feature")):
             if count == 0 and (fitting or what == "feature"):
