@@ -76,7 +76,7 @@ def evaluate(
         dataset = load_data(data, label_names, part="test", index_base=index_base)
     check_n_features(data, dataset.n_features, model)
     _check_labels(data, dataset, model)
-    with step("Predicting", show_progress):
+    with step("Measuring", show_progress):
         record = measure(model, dataset, beam_of(model, beam), propensity, n_jobs)
     record = {"model": model_folder, "data": data, **record, "disk_bytes": sum(disk_bytes(model_folder).values())}
     if as_json:
