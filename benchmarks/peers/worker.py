@@ -11,10 +11,10 @@ from benchmarks.peers.environment import peers_python
 
 
 class PeerWorker:
-    """A script run by the peers' interpreter: it reads JSON requests and prints one JSON answer each."""
+    """A script run by the peers' interpreter, or another: it reads JSON requests and prints one JSON answer each."""
 
-    def __init__(self, script: Path, *arguments: object) -> None:
-        command = [peers_python(), str(script), *map(str, arguments)]
+    def __init__(self, script: Path, *arguments: object, python: str | None = None) -> None:
+        command = [python or peers_python(), str(script), *map(str, arguments)]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, **request: Any) -> dict[str, Any]:
