@@ -1,9 +1,9 @@
 """Building trees beside PECOS' hierarchical k-means: time and similarity within the leaves, on the shared real data.
 
-    python -m benchmarks.build_trees [--sets eurlex4k debian-depends arxiv-authors] [--repeats 5] [--jobs 2]
+    python -m benchmarks.build_trees [--sets eurlex4k debian-depends arxiv-authors] [--repeats 3] [--jobs 2]
 
-Same embeddings (PIFA), same leaf size, same threads; runs take turns, each repeat with a seed of its own. Time is the best
-of the repeats, similarity their mean.
+Same embeddings (PIFA), same leaf size, same threads; runs take turns, each repeat with a seed of its own. Time is the
+best of the repeats, similarity their mean.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def compare(name: str, repeats: int, n_jobs: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="+", default=["eurlex4k", "debian-depends", "arxiv-authors"])
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     print(f"Trees to leaves of {LEAF_SIZE}, {options.jobs} threads, best of {options.repeats}")

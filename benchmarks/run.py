@@ -1,6 +1,6 @@
 """Run the benchmarks and keep what they print in benchmarks/results/, one page each with the machine and the command.
 
-    python -m benchmarks.run [NAME ...]     (all by default; `make bench`)
+`python -m benchmarks.run [NAME ...]`: all by default, as `make bench` does.
 """
 
 from __future__ import annotations
@@ -28,10 +28,8 @@ BENCHMARKS = {
 
 def machine() -> str:
     """Return one line on the processor, the memory and the software."""
-    model = next(
-        (line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
-        platform.processor(),
-    )
+    facts = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next((line.split(":", 1)[1].strip() for line in facts if "model name" in line), platform.processor())
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn"))
     return f"{os.cpu_count()} cores of {model}, {memory:.0f} GiB; Python {platform.python_version()}, {packages}"

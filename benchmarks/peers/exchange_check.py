@@ -1,12 +1,11 @@
 """Has the real peers load our trees, train on them and predict, and reads the peers' own trees.
 
-`python benchmarks/peers/exchange_check.py` runs all checks and prints a line for each.
+`python -m benchmarks.peers.exchange_check` runs all checks and prints a line for each.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,11 +14,6 @@ import numpy as np
 from scipy import sparse
 
 import labeltrees as lt
-
-ROOT = Path(__file__).resolve().parents[2]
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))
-
 from benchmarks.peers.environment import run_in_peers
 
 INSIDE = Path(__file__).with_name("inside.py")

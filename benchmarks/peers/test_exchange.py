@@ -1,6 +1,7 @@
 """The real peers load, train on and give back trees: `python -m pytest -m peers benchmarks/peers`."""
 
 import pytest
+
 from benchmarks.peers.exchange_check import CHECKS
 
 

@@ -56,13 +56,14 @@ def main() -> None:
         labels, tradeoff = options.one
         print(json.dumps(measure(int(labels), tradeoff, options.leaf_size, options.jobs, options.repeats)))
         return
-    print("| labels | tradeoff | seconds | splits a label | ns a label and split | against the smallest | peak GiB (input) |")
+    print("| labels | tradeoff | seconds | splits a label | ns a label and split | ratio | peak GiB (input) |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for tradeoff in options.tradeoffs:
         smallest = None
         for n_labels in options.labels:
-            shared = ["--leaf-size", str(options.leaf_size), "--jobs", str(options.jobs), "--repeats", str(options.repeats)]
-            command = [sys.executable, "-m", "benchmarks.scale.build_trees", "--one", str(n_labels), str(tradeoff), *shared]
+            command = [sys.executable, "-m", "benchmarks.scale.build_trees", "--one", str(n_labels), str(tradeoff)]
+            for option in ("leaf_size", "jobs", "repeats"):
+                command += [f"--{option.replace('_', '-')}", str(getattr(options, option))]
             row = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
             smallest = smallest or row["ns_per_label_and_level"]
             print(

@@ -23,7 +23,7 @@ class SyntheticLabels(NamedTuple):
 
 
 def synthetic_labels(n_labels: int, seed: int = 0) -> SyntheticLabels:
-    """Make labels of topics (200 labels each), topics of fields: 5 features of the field, 8 of the topic, 3 of anything."""
+    """Make labels of topics, topics of fields: 8 features of the topic, 5 of its field and 3 of anything a label."""
     rng = np.random.default_rng(seed)
     n_topics = max(1, n_labels // LABELS_PER_TOPIC)
     n_fields = max(1, n_topics // TOPICS_PER_FIELD)

@@ -80,7 +80,10 @@ void run_job(Job& job, nb::object progress, Work&& work) {
 void bind_build(nb::module_& module);
 void bind_simd(nb::module_& module);
 void bind_tree(nb::module_& module);
+void bind_linear(nb::module_& module);
 void bind_labels(nb::module_& module);
 void bind_xmc(nb::module_& module);
+void bind_search(nb::module_& module);
+void bind_storage(nb::module_& module);
 
 }  // namespace labeltrees

@@ -194,7 +194,7 @@ void pifa_sparse(const LabelPoints& labels, const SparseRows& x, int n_threads, 
       for (int64_t label = label_block.first; label < label_block.last; ++label) {
         const int64_t begin = labels.label_ptr[label], end = labels.label_ptr[label + 1];
         const int64_t size_before = block.size;
-        if (end - begin == 1 && x.canonical) {
+        if (end - begin == 1) {
           append_row(x, labels.points[begin], block);
         } else if (end - begin >= kManyPoints && work_of(labels, x, label) >= x.n_columns / 2) {
           // Most columns are touched, most of them again and again: not noting them saves more than looking at all.

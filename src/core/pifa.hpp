@@ -17,14 +17,12 @@ struct LabelPoints {
   int64_t n_labels;
 };
 
-// X, sparse. A row's columns may come in any order and more than once; `canonical` says they are ascending and
-// distinct in every row.
+// X, sparse: columns ascending and distinct in every row.
 struct SparseRows {
   const int64_t* indptr;   // in
   const int32_t* indices;  // in
   const float* values;     // in
   int64_t n_columns;
-  bool canonical;
 };
 
 struct SparseResult {

@@ -43,6 +43,10 @@ class Splitter {
   const std::vector<double>& share() const { return share_; }
 
  private:
+  void start_from_sample(const LabelRows& given, uint64_t seed);
+  LabelRows begin(const LabelRows& given);
+  void choose_start(const LabelRows& rows, uint64_t seed);
+  void climb(const LabelRows& rows, std::vector<double>* history);
   double iterate(const LabelRows& rows);
   void become(const LabelRows& rows, const std::vector<double>& share);
   void sum_all(const LabelRows& rows);
@@ -67,6 +71,7 @@ class Splitter {
   std::vector<float> difference_;               // per column: m+ - m-
   std::vector<double> partial_;                 // per block sums
   std::vector<LabelRow> uniform_;               // stands in where a node's labels all have weight 0
+  std::vector<LabelRow> sample_;
   std::vector<int64_t> moved_;
   SelectScratch select_;
 };

@@ -9,6 +9,7 @@ Float32s = NDArray[np.float32]
 Float64s = NDArray[np.float64]
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
+UInt8s = NDArray[np.uint8]
 Progress = Callable[[int], object] | None
 
 # simd
@@ -38,7 +39,7 @@ def tree_renumber(
     new_child_ptr: Int64s,
     new_children: Int32s,
     old_ids: Int32s,
-) -> None: ...
+) -> int: ...
 
 # build
 PROGRESS_UNITS: int
@@ -77,7 +78,7 @@ def contract_tree(
 ) -> tuple[Int64s, Int32s]: ...
 def huffman_tree(labels: Int32s, weights: Float64s) -> tuple[Int64s, Int32s]: ...
 def fano_tree(labels: Int32s, weights: Float64s) -> tuple[Int64s, Int32s]: ...
-) -> int: ...
+
 # labels
 def transpose_indicator(indptr: Int64s, indices: Int32s, n_columns: int) -> tuple[Int64s, Int32s]: ...
 def greedy_cover(
@@ -90,12 +91,12 @@ def pifa_sparse(
     indices: Int32s,
     values: Float32s,
     n_columns: int,
-    canonical: bool,
     n_threads: int,
 ) -> tuple[Int64s, Int32s, Float32s]: ...
 def pifa_dense(
     label_ptr: Int64s, points: Int32s, x: Float32s, n_columns: int, n_threads: int, out: Float32s
 ) -> None: ...
+
 # xmc
 class XmcParser:
     def __init__(self, index_base: int) -> None: ...
@@ -123,3 +124,110 @@ def write_xmc_lines(
     label_ptr: Int64s,
     labels: Int32s,
 ) -> bytes: ...
+
+# search
+def half_round_trip(values: Float32s) -> Float32s: ...
+def pack_chunks(
+    child_ptr: Int64s,
+    children: Int32s,
+    indptr: Int64s,
+    features: Int32s,
+    values: Float32s,
+    bias: Float32s,
+    n_features: int,
+    node_mass: Float64s,
+    n_threads: int,
+    progress: Progress,
+) -> tuple[UInt8s, Int64s]: ...
+def pack_matrix_chunks(
+    child_ptr: Int64s,
+    children: Int32s,
+    matrix: Float32s,
+    bias: Float32s,
+    n_features: int,
+    node_mass: Float64s,
+    half: bool,
+    n_threads: int,
+    progress: Progress,
+) -> tuple[UInt8s, Int64s]: ...
+
+class SearchEngine:
+    def __init__(self, n_features: int, n_labels: int, matrices: bool, normalize: bool, power: float) -> None: ...
+    def add_tree(
+        self, chunks: UInt8s, offsets: Int64s, child_ptr: Int64s, children: Int32s, checked: bool, source: str
+    ) -> None: ...
+    def check_all(self) -> None: ...
+    def search(
+        self,
+        indptr: Int64s | None,
+        features: Int32s | None,
+        values: Float32s,
+        n_queries: int,
+        k: int,
+        mode: str,
+        beam: int,
+        prune: bool,
+        max_chunks: int,
+        max_microseconds: int,
+        candidate_ptr: Int64s | None,
+        candidates: Int32s | None,
+        exclude_ptr: Int64s | None,
+        exclude: Int32s | None,
+        n_threads: int,
+        labels: Int64s,
+        scores: Float32s,
+        chunks: Int64s | None,
+        classifiers: Int64s | None,
+        depth: Int32s | None,
+        microseconds: Float32s | None,
+        partial: UInt8s | None,
+    ) -> None: ...
+
+class Predictor:
+    def __init__(
+        self,
+        engine: SearchEngine,
+        k: int,
+        mode: str,
+        beam: int,
+        prune: bool,
+        max_chunks: int,
+        max_microseconds: int,
+    ) -> None: ...
+    def __call__(
+        self, indices: object, values: object | None = None, k: int | None = None
+    ) -> tuple[Int64s, Float32s]: ...
+
+# storage
+def xxh64(bytes: UInt8s) -> int: ...
+def copy_to_huge_pages(bytes: UInt8s) -> UInt8s: ...
+def exchange_paths(first: str, second: str) -> int: ...
+
+# linear
+def train_linear(
+    x_indptr: Int64s | None,
+    x_columns: Int32s | None,
+    x_values: Float32s,
+    n_points: int,
+    n_features: int,
+    y_indptr: Int64s,
+    y_columns: Int32s,
+    y_values: Float32s | None,
+    n_labels: int,
+    child_ptr: Int64s,
+    children: Int32s,
+    point_weight: Float32s | None,
+    label_cost: Float32s | None,
+    extra_indptr: Int64s | None,
+    extra_points: Int32s | None,
+    *,
+    cost: float,
+    eps: float,
+    max_iter: int,
+    bias_value: float,
+    prune_below: float,
+    balanced: bool,
+    seed: int,
+    n_threads: int,
+    progress: Progress,
+) -> tuple[Int64s, Int32s, Float32s, Float32s]: ...

@@ -148,14 +148,14 @@ def test_the_callers_matrices_stay_as_they_are():
     ("X", "Y", "message"),
     [
         (np.ones((3, 2)), np.ones((2, 2)), "same number of rows, got 3 and 2"),
-        (np.array([[1.0], [np.nan]]), np.ones((2, 1)), "X must be finite .* row 1"),
-        (sp.csr_array([[1.0], [np.inf]]), np.ones((2, 1)), "X must be finite .* row 1"),
-        (np.array([[1e300], [1.0]]), np.ones((2, 1)), "X must be finite .* row 0"),
-        (np.array([["a"], ["b"]]), np.ones((2, 1)), "X must be a sparse or dense matrix"),
-        (np.ones(3), np.ones((3, 1)), "X must be a sparse or dense matrix"),
-        (sp.csr_array((2, 3)).astype(complex), np.ones((2, 1)), "X must be a sparse or dense matrix"),
-        (np.ones((0, 2)), np.ones((0, 2)), "X must have from 1 to"),
-        ([[1, 2], [3]], np.ones((2, 1)), "X must be a sparse or dense matrix"),
+        (np.array([[1.0], [np.nan]]), np.ones((2, 1)), "X has a NaN at row 1, column 0"),
+        (sp.csr_array([[1.0], [np.inf]]), np.ones((2, 1)), "X has an infinite value at row 1"),
+        (np.array([[1e300], [1.0]]), np.ones((2, 1)), "too large for float32, at row 0"),
+        (np.array([["a"], ["b"]]), np.ones((2, 1)), "X must be a matrix of real numbers"),
+        (np.ones(3), np.ones((3, 1)), "X must be two-dimensional"),
+        (sp.csr_array((2, 3)).astype(complex), np.ones((2, 1)), "X must be a matrix of real numbers"),
+        (np.ones((0, 2)), np.ones((0, 2)), "the shape of X must be at least 1"),
+        ([[1, 2], [3]], np.ones((2, 1)), "X is no matrix"),
     ],
 )
 def test_bad_input_is_refused_by_name(X, Y, message):
@@ -166,7 +166,7 @@ def test_bad_input_is_refused_by_name(X, Y, message):
 def test_a_sparse_matrix_with_column_ids_out_of_range_is_refused():
     X = sp.csr_array(np.ones((2, 2)))
     X.indices[3] = 7
-    with pytest.raises(InputError, match="X is not a valid sparse matrix"):
+    with pytest.raises(InputError, match="X is a damaged sparse matrix"):
         pifa(X, np.ones((2, 1)))
 
 

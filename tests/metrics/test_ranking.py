@@ -95,7 +95,7 @@ def test_perfect_answers_score_one():
         (Y_TRUE, [1, 2, 3], 1, "labels must be a matrix of label ids"),
         (Y_TRUE, [[1], [2, 3], [4]], 1, "labels must be a matrix of label ids"),
         (Y_TRUE, np.zeros((3, 0), dtype=int), 1, "at least one row and one column"),
-        (-Y_TRUE, RETURNED, 1, "Y_true must be finite and not negative"),
+        (-Y_TRUE, RETURNED, 1, "Y_true has the negative value"),
     ],
 )
 def test_bad_input_is_refused_by_name(metric, Y, labels, k, message):

@@ -45,7 +45,8 @@ class Twin:
         self.similarity, self.frequency, self.relaxed = similarity, frequency, relaxed
 
     def draw(self, stream):
-        return min(int(np.searchsorted(np.cumsum(self.f), (stream.next() >> 11) / 2**53, side="right")), len(self.f) - 1)
+        place = (stream.next() >> 11) / 2**53
+        return min(int(np.searchsorted(np.cumsum(self.f), place, side="right")), len(self.f) - 1)
 
     def iterate(self):
         lean = self.V @ (self.plus - self.minus)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import children_of, label_trees, labels_below, random_label_tree
 
 from labeltrees import InputError, LabelTree
 from labeltrees.tree.arrays import TreeArrays, renumber
+from tests.strategies import children_of, label_trees, labels_below, random_label_tree
 
 
 def small_tree(**more):

@@ -151,7 +151,7 @@ def test_degenerate_labels_still_fill_both_sides(V, weights, tradeoff):
         ((np.eye(3), [1, 1], 1.0), "weights must be a vector of 3 numbers"),
         ((np.eye(3), [1, -1, 1], 1.0), r"weights\[1\] must be"),
         ((np.eye(3), [1, np.nan, 1], 1.0), r"weights\[1\] must be"),
-        ((np.full((3, 2), np.nan), [1, 1, 1], 1.0), "embeddings must be finite"),
+        ((np.full((3, 2), np.nan), [1, 1, 1], 1.0), "embeddings has a NaN at row 0"),
         ((np.eye(1), [1], 1.0), "at least 2 rows"),
     ],
 )

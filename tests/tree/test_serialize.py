@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import label_trees
 
 from labeltrees import FileFormatError, InputError, LabelTree
 from labeltrees.tree import serialize
+from tests.strategies import label_trees
 
 # A file of version 1 as it was first written: later readers must go on reading it.
 VERSION_1 = bytes.fromhex(

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from tests.strategies import label_trees, labels_below
 
 from labeltrees import InputError, LabelTree
 from labeltrees.tree.similarity import within_node_similarity
+from tests.strategies import label_trees, labels_below
 
 
 def cosines(embeddings, labels):

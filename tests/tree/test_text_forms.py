@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import children_of, clusters, label_trees
 
 from labeltrees import InputError, LabelTree
+from tests.strategies import children_of, clusters, label_trees
 
 names = st.text(st.characters(codec="utf-8"), max_size=5)
 

@@ -1,11 +1,23 @@
 // Included once per instruction set by baseline.cpp, avx2.cpp and avx512.cpp, which set LABELTREES_ISA and the
 // compiler's flags. Only plain loops and intrinsics here, no standard templates: an inline function compiled with
 // AVX-512 flags could otherwise be the copy the linker keeps for every caller, and crash an older processor.
+// GCC 12 takes the undefined vectors inside its own AVX-512 intrinsics for mistakes.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+#include <math.h>
+
+#include "../chunk_format.hpp"
+#include "../half.hpp"
 #include "kernels.hpp"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
+
+#include "lanes.inl"
 
 namespace labeltrees::LABELTREES_ISA {
 
@@ -63,7 +75,10 @@ static float dense_dot(const float* a, const float* b, int64_t n) {
   return total;
 }
 
+#include "chunk_kernels.inl"
+
 extern const Kernels kernels;
-const Kernels kernels = {LABELTREES_ISA_NAME, gather_dot, dense_dot};
+const Kernels kernels = {LABELTREES_ISA_NAME, gather_dot, dense_dot, chunk_margins, path_scores,
+                         {lane_kernels<4>(), lane_kernels<8>(), lane_kernels<16>()}};
 
 }  // namespace labeltrees::LABELTREES_ISA

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,16 @@ def check_features(X: Any, name: str = "X") -> sparse.csr_array[np.float32]:
     values = _as_float32(matrix.data)
     _refuse_where(name, ~np.isfinite(values), matrix, values)
     return _rebuilt(matrix, values)
+
+
+def check_dense_features(X: Any, name: str = "X") -> NDArray[np.float32]:
+    """Return `X` (n_points, n_features), a dense matrix, as row-major finite float32."""
+    dense = _as_dense(name, X)
+    values = np.ascontiguousarray(_as_float32(dense))
+    if not np.isfinite(values).all():
+        row, column = (int(place) for place in np.argwhere(~np.isfinite(values))[0])
+        _refuse_value(name, dense[row, column], values[row, column], row, column)
+    return values
 
 
 def check_labels(Y: Any, name: str = "Y") -> sparse.csr_array[np.float32]:
@@ -106,6 +116,10 @@ def _as_csr(name: str, matrix: Any) -> Any:
     """Return `matrix` as canonical CSR in its own dtype, sharing memory where it has this form already."""
     if sparse.issparse(matrix):
         return _sparse_as_csr(name, matrix)
+    return sparse.csr_array(_as_dense(name, matrix))
+
+
+def _as_dense(name: str, matrix: Any) -> NDArray[Any]:
     try:
         dense = np.asarray(matrix)
     except ValueError as error:
@@ -114,7 +128,7 @@ def _as_csr(name: str, matrix: Any) -> Any:
     if dense.ndim != 2:
         refuse(name, "two-dimensional", f"an array of shape {dense.shape}")
     _refuse_dtype(name, dense.dtype)
-    return sparse.csr_array(dense)
+    return dense
 
 
 def _sparse_as_csr(name: str, matrix: Any) -> Any:
@@ -153,16 +167,19 @@ def _refuse_where(name: str, bad: NDArray[np.bool_], matrix: Any, values: NDArra
         return
     entry = int(np.argmax(bad))
     row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
-    value = matrix.data[entry]
+    _refuse_value(name, matrix.data[entry], values[entry], row, int(matrix.indices[entry]))
+
+
+def _refuse_value(name: str, value: Any, as_float32: Any, row: int, column: int) -> NoReturn:
     if np.isnan(value):
         fault = "a NaN"
     elif np.isinf(value):
         fault = "an infinite value"
-    elif np.isinf(values[entry]):
+    elif np.isinf(as_float32):
         fault = f"{value:g}, too large for float32,"
     else:
         fault = f"the negative value {value:g}"
-    message = f"{name} has {fault} at row {row}, column {int(matrix.indices[entry])}"
+    message = f"{name} has {fault} at row {row}, column {column}"
     raise InputError(message)
 
 

@@ -84,6 +84,14 @@ class Dataset:
             texts=None if texts is None else check_texts("texts", texts, n_points),
         )
 
+    @classmethod
+    def _from_checked(cls, X: sparse.csr_array[np.float32], Y: sparse.csr_array[np.float32], **others: Any) -> Self:
+        """Make a Dataset of what is known to be as `__init__` would have made it."""
+        dataset = cls.__new__(cls)
+        absent = dict.fromkeys(("label_names", "feature_names", "sample_weight", "texts"))
+        dataset._store(**(absent | others), X=freeze(X), Y=freeze(Y))
+        return dataset
+
     def _store(self, **attributes: Any) -> None:
         self.__dict__.update(attributes)
 
@@ -143,16 +151,14 @@ class Dataset:
         if texts is not None:
             texts = texts[rows]
             texts.flags.writeable = False
-        taken = type(self).__new__(type(self))
-        taken._store(
-            X=freeze(self.X[rows]),
-            Y=freeze(self.Y[rows]),
+        return self._from_checked(
+            self.X[rows],
+            self.Y[rows],
             label_names=self.label_names,
             feature_names=self.feature_names,
             sample_weight=None if weights is None else check_weights(weights[rows], len(rows)),
             texts=texts,
         )
-        return taken
 
     def __repr__(self) -> str:
         n = max(self.n_points, 1)

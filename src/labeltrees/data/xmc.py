@@ -77,7 +77,7 @@ def read_xmc(path: FilePath, index_base: Literal["auto", 0, 1] = "auto") -> Data
     labels, label_ptr = parser.take_labels()
     X = _csr(values, features, feature_ptr, (parser.n_points, parser.n_features))
     Y = _csr(np.ones(len(labels), dtype=np.float32), labels, label_ptr, (parser.n_points, parser.n_labels))
-    return Dataset(X, Y)
+    return Dataset._from_checked(X, Y)  # the parser has checked every line
 
 
 def write_xmc(dataset: Dataset, path: FilePath) -> None:

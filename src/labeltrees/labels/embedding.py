@@ -65,7 +65,7 @@ def pifa(X: Any, Y: Any, *, n_jobs: int | None = None) -> Any:
 def _sparse(rows: SparseRows, label_ptr: Int64s, points: Int32s, n_threads: int) -> Any:
     n_labels = len(label_ptr) - 1
     out_ptr, indices, values = _core.pifa_sparse(
-        label_ptr, points, rows.indptr, rows.indices, rows.values, rows.n_columns, rows.canonical, n_threads
+        label_ptr, points, rows.indptr, rows.indices, rows.values, rows.n_columns, n_threads
     )
     # SciPy copies the columns to the type of the row starts: int32 unless there are too many entries for it.
     row_ptr = out_ptr if len(values) > np.iinfo(np.int32).max else out_ptr.astype(np.int32)

@@ -50,7 +50,8 @@ def build_tree(
     Y : sparse or dense matrix (N, L)
         The labels of the points.
     tradeoff : float in [0, 2]
-        0: balanced, similar labels together. 1: the same, each label counted by its frequency. 2: frequency only (Fano).
+        0: balanced, similar labels together. 1: the same, each label counted by its frequency. 2: frequency only
+        (Fano).
     fanout : int
         The most children contraction gives a node; 2 keeps the binary tree.
     leaf_size : int
@@ -59,7 +60,8 @@ def build_tree(
         Added to every label's frequency (over all labels together), against labels that are rarer here than later.
     cover : {"marginal", "greedy"}
     cover_softness : float in [0, 1]
-        How cover frequencies are counted (`cover_frequencies`). They matter only where tradeoff > 1, or on the direct path.
+        How cover frequencies are counted (`cover_frequencies`). They matter only where tradeoff > 1, or on the direct
+        path.
     path : {"weighted", "direct"}
         From similarity to frequency through weighted similarity (tradeoff 1), or straight.
     sample_weight : array (N,), optional

@@ -33,8 +33,8 @@ class EmbeddingRows(NamedTuple):
         lengths[lengths == 0] = 1.0
         if np.abs(lengths - 1).max(initial=0) < 1e-5:
             return self
-        values = self.values / np.repeat(lengths, np.diff(self.indptr)).astype(np.float32)
-        return self._replace(values=values)
+        scale = np.repeat(lengths, np.diff(self.indptr))
+        return self._replace(values=np.divide(self.values, scale, dtype=np.float32))
 
 
 def embedding_rows(embeddings: Any, n_labels: int | None = None) -> EmbeddingRows:

@@ -26,7 +26,8 @@ def kmeans_tree(
 ) -> LabelTree:
     """Return a tree of spherical k-means clusters with at most `k` children a node above the leaves.
 
-    A set of at most `leaf_size` labels is a leaf. A set that k-means cannot part (equal embeddings) is cut in equal parts.
+    A set of at most `leaf_size` labels is a leaf. A set that k-means cannot part (equal embeddings) is cut in equal
+    parts.
 
     Parameters
     ----------
@@ -88,12 +89,13 @@ def _parts(vectors: Any, labels: NDArray[Any], k: int, max_iterations: int, rng:
 
 def _spherical_kmeans(vectors: Any, k: int, max_iterations: int, rng: Any) -> Int32s:
     """Return the cluster of each row; the k centres (k, d) are the only dense thing, over the columns that occur."""
-    if sp.issparse(vectors):
+    is_sparse = bool(sp.issparse(vectors))
+    if is_sparse:
         used, columns = np.unique(vectors.indices, return_inverse=True)
         vectors = sp.csr_array((vectors.data, columns, vectors.indptr), shape=(vectors.shape[0], max(len(used), 1)))
     n = vectors.shape[0]
     start = vectors[rng.choice(n, size=k, replace=False)]
-    centres = start.toarray() if sp.issparse(start) else start
+    centres = start.toarray() if is_sparse else start
     cluster = np.full(n, -1, dtype=np.int32)
     for _ in range(max_iterations):
         nearest: Float64s = np.argmax(vectors @ centres.T, axis=1)
@@ -102,7 +104,7 @@ def _spherical_kmeans(vectors: Any, k: int, max_iterations: int, rng: Any) -> In
         cluster = nearest.astype(np.int32)
         members = sp.csr_array((np.ones(n, np.float32), (cluster, np.arange(n))), shape=(k, n))
         sums = members @ vectors
-        centres = sums.toarray() if sp.issparse(sums) else sums
+        centres = sums.toarray() if is_sparse else sums
         lengths = np.linalg.norm(centres, axis=1, keepdims=True)
         centres = centres / np.where(lengths > 0, lengths, 1)
     return cluster

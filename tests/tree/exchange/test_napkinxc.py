@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import children_of, clusters, label_trees
 
 from labeltrees import FileFormatError, InputError, LabelTree
+from tests.strategies import children_of, clusters, label_trees
 
 PEERS = Path(__file__).parents[2] / "data_files" / "peers"
 EXPECTED = json.loads((PEERS / "expected.json").read_text())

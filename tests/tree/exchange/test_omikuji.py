@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import clusters, label_trees
 
 from labeltrees import FileFormatError, InputError, LabelTree
 from labeltrees.tree.exchange import cbor
+from tests.strategies import clusters, label_trees
 
 PEERS = Path(__file__).parents[2] / "data_files" / "peers"
 EXPECTED = json.loads((PEERS / "expected.json").read_text())

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from scipy import sparse
-from tests.strategies import clusters, label_trees, labels_below
 
 from labeltrees import FileFormatError, InputError, LabelTree
 from labeltrees.tree.exchange.pecos import pecos_chain
+from tests.strategies import clusters, label_trees, labels_below
 
 PEERS = Path(__file__).parents[2] / "data_files" / "peers"
 EXPECTED = json.loads((PEERS / "expected.json").read_text())

@@ -1,0 +1,57 @@
+// The k best labels found so far.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace labeltrees {
+
+struct ScoredLabel {
+  float score;  // a sum of logs
+  int32_t label;
+};
+
+// Higher score first; equal scores: smaller label first.
+inline bool better(const ScoredLabel& a, const ScoredLabel& b) {
+  return a.score != b.score ? a.score > b.score : a.label < b.label;
+}
+
+class BestLabels {
+ public:
+  void start(int64_t k) {
+    k_ = static_cast<size_t>(k);
+    heap_.clear();
+    limit_ = -std::numeric_limits<float>::infinity();
+  }
+
+  // A score below this one cannot enter any more. Equal ones may, by their label.
+  float limit() const { return limit_; }
+
+  void offer(float score, int32_t label) {
+    ScoredLabel found{score, label};
+    if (heap_.size() < k_) {
+      heap_.push_back(found);
+      std::push_heap(heap_.begin(), heap_.end(), better);
+    } else if (better(found, heap_.front())) {
+      std::pop_heap(heap_.begin(), heap_.end(), better);
+      heap_.back() = found;
+      std::push_heap(heap_.begin(), heap_.end(), better);
+    }
+    if (heap_.size() == k_) limit_ = heap_.front().score;
+  }
+
+  // Best first; ends the list.
+  const std::vector<ScoredLabel>& sorted() {
+    std::sort_heap(heap_.begin(), heap_.end(), better);
+    return heap_;
+  }
+
+ private:
+  size_t k_ = 0;
+  float limit_ = 0;
+  std::vector<ScoredLabel> heap_;  // the worst in front
+};
+
+}  // namespace labeltrees

@@ -1,0 +1,96 @@
+// The search of one tree for one query.
+//
+// A label's score is the sum of log probabilities along its path, so scores never rise on the way down.
+//
+// Best first: the best open node is opened, its labels go to the list, its nodes are opened later. It ends when the
+// best open node is strictly below the k-th label: an equal one may hold a label of smaller number. Nodes come in the
+// order of falling score, then rising depth, then rising number; with `beam` only the first that many of each depth are
+// opened. Since scores never rise those are the very nodes that the level-wise beam keeps, so both return the same
+// lists for the same beam.
+//
+// Beam: level by level, of each level the `beam` best nodes (ties: the smaller number); labels leave at once and take
+// no place. With `prune` nodes strictly below the k-th label found are not opened. That changes no list: all below
+// them, and everything they would displace from later beams, is strictly below the k-th label too.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "search_best.hpp"
+#include "search_filter.hpp"
+#include "search_memo.hpp"
+#include "search_query.hpp"
+#include "search_store.hpp"
+#include "simd/kernels.hpp"
+
+namespace labeltrees {
+
+enum class SearchMode : int32_t { best_first = 0, beam = 1 };
+
+struct SearchOptions {
+  int64_t k = 5;
+  SearchMode mode = SearchMode::best_first;
+  int64_t beam = 0;  // nodes opened of each depth; 0: all
+  bool prune = true;
+  int64_t max_chunks = 0;        // 0: no limit
+  int64_t max_microseconds = 0;  // 0: no limit
+  float power = 3.0f;            // of the hinge; 0: logistic
+};
+
+struct SearchStats {
+  int64_t chunks = 0;       // nodes opened
+  int64_t classifiers = 0;  // children scored
+  int32_t depth = 0;        // of the deepest child scored
+  bool partial = false;     // a budget ended the search before its time
+};
+
+// Reused from query to query, one a thread: a search allocates nothing once its vectors have grown.
+class TreeSearch {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Fills `best` (started by the caller) with the k best labels that pass `filter`; adds to `stats`.
+  // What was scored is kept in `memo` if there is one.
+  void run(const SearchStore& store, const SearchQuery& query, const SearchOptions& options, const LabelFilter& filter,
+           BestLabels& best, SearchStats& stats, ScoreMemo* memo = nullptr);
+
+  // The score of one label along its path; -inf if it is not in the tree. Uses `memo` and adds to it.
+  float path_score(const SearchStore& store, const TreeLinks& links, const SearchQuery& query, float power,
+                   int32_t label, ScoreMemo& memo, SearchStats& stats);
+
+ private:
+  struct OpenNode {
+    float score;
+    int32_t depth;
+    int32_t node;
+  };
+  static bool later(const OpenNode& a, const OpenNode& b) {
+    if (a.score != b.score) return a.score < b.score;
+    return a.depth != b.depth ? a.depth > b.depth : a.node > b.node;
+  }
+
+  void best_first();
+  void beam();
+  bool out_of_budget();
+  void score_part(const uint8_t* part, float base, float power);
+  template <class Found>
+  void open(const OpenNode& node, bool prune, Found&& found_node);
+
+  const SearchStore* store_ = nullptr;
+  const SearchQuery* query_ = nullptr;
+  const SearchOptions* options_ = nullptr;
+  const LabelFilter* filter_ = nullptr;
+  BestLabels* best_ = nullptr;
+  SearchStats* stats_ = nullptr;
+  ScoreMemo* memo_ = nullptr;
+  const Kernels* kernels_ = nullptr;
+  Clock::time_point deadline_;
+  int64_t chunks_before_ = 0;
+  std::vector<OpenNode> open_, next_;
+  std::vector<int32_t> path_;
+  std::vector<int64_t> opened_;  // nodes opened of each depth
+  alignas(64) float margins_[kMostChildren], scores_[kMostChildren];
+};
+
+}  // namespace labeltrees

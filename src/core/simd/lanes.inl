@@ -1,0 +1,252 @@
+// Included by kernels.inl, once per instruction set: see there what may stand here.
+#include "lanes.hpp"
+
+namespace labeltrees::LABELTREES_ISA {
+
+// The compiler's own vector types: it splits them where the instruction set is narrower.
+template <int lanes>
+struct Vec;
+template <>
+struct Vec<4> {
+  typedef float Floats __attribute__((vector_size(16), may_alias));
+  typedef int32_t Ints __attribute__((vector_size(16), may_alias));
+  static constexpr Ints lane_bits = {1, 2, 4, 8};
+};
+template <>
+struct Vec<8> {
+  typedef float Floats __attribute__((vector_size(32), may_alias));
+  typedef int32_t Ints __attribute__((vector_size(32), may_alias));
+  static constexpr Ints lane_bits = {1, 2, 4, 8, 16, 32, 64, 128};
+};
+template <>
+struct Vec<16> {
+  typedef float Floats __attribute__((vector_size(64), may_alias));
+  typedef int32_t Ints __attribute__((vector_size(64), may_alias));
+  static constexpr Ints lane_bits = {1,   2,   4,    8,    16,   32,   64,    128,
+                                     256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
+};
+
+template <int lanes>
+struct LaneOps {
+  using F = typename Vec<lanes>::Floats;
+  using I = typename Vec<lanes>::Ints;
+
+  // out = sum_i values[i] * weights[columns[i]], in four sums to hide the latency of the addition.
+  template <bool dense>
+  static inline __attribute__((always_inline)) void dot(const int32_t* columns, const float* values, int32_t n,
+                                                        const float* weights, F& out) {
+    F a = {}, b = {}, c = {}, d = {};
+    int32_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+      a += values[i] * row<dense>(weights, columns, i);
+      b += values[i + 1] * row<dense>(weights, columns, i + 1);
+      c += values[i + 2] * row<dense>(weights, columns, i + 2);
+      d += values[i + 3] * row<dense>(weights, columns, i + 3);
+    }
+    for (; i < n; ++i) a += values[i] * row<dense>(weights, columns, i);
+    out = (a + b) + (c + d);
+  }
+
+  // weights[columns[i]] += values[i] * step
+  template <bool dense>
+  static inline __attribute__((always_inline)) void add(const int32_t* columns, const float* values, int32_t n,
+                                                        const F& step, float* weights) {
+    for (int32_t i = 0; i < n; ++i) row<dense>(weights, columns, i) += values[i] * step;
+  }
+
+  template <bool dense>
+  static inline __attribute__((always_inline)) F& row(float* weights, const int32_t* columns, int32_t i) {
+    return *reinterpret_cast<F*>(weights + int64_t{lanes} * (dense ? i : columns[i]));
+  }
+  template <bool dense>
+  static inline __attribute__((always_inline)) const F& row(const float* weights, const int32_t* columns, int32_t i) {
+    return *reinterpret_cast<const F*>(weights + int64_t{lanes} * (dense ? i : columns[i]));
+  }
+
+  static inline __attribute__((always_inline)) uint32_t bits_of(const I& mask) {
+    uint32_t bits = 0;
+#if defined(__AVX512F__) && defined(__AVX512VL__) && defined(__AVX512DQ__)
+    if constexpr (lanes == 16) return _mm512_movepi32_mask(reinterpret_cast<const __m512i&>(mask));
+    if constexpr (lanes == 8) return _mm256_movepi32_mask(reinterpret_cast<const __m256i&>(mask));
+    if constexpr (lanes == 4) return _mm_movepi32_mask(reinterpret_cast<const __m128i&>(mask));
+#elif defined(__AVX2__)
+    if constexpr (lanes >= 8) {
+      for (int part = 0; part < lanes / 8; ++part)
+        bits |= static_cast<uint32_t>(_mm256_movemask_ps(reinterpret_cast<const __m256*>(&mask)[part])) << (8 * part);
+      return bits;
+    }
+#endif
+    for (int lane = 0; lane < lanes; ++lane) bits |= (mask[lane] != 0 ? 1u : 0u) << lane;
+    return bits;
+  }
+};
+
+// Rows come in random order: have the next ones on their way. The row's head four visits ahead, its values two.
+template <int lanes, bool dense>
+static inline __attribute__((always_inline)) void prefetch_row(const LanePass& pass, const int32_t* order) {
+  __builtin_prefetch(pass.rows + order[4]);
+  const LaneRow& next = pass.rows[order[2]];
+  __builtin_prefetch(pass.alpha + int64_t{order[2]} * lanes);
+  for (int32_t i = 0; i < next.length; i += 16) {
+    if (!dense) __builtin_prefetch(pass.columns + next.begin + i);
+    __builtin_prefetch(pass.values + next.begin + i);
+  }
+}
+
+// Dual coordinate descent of min_a 1/2 a'(Q + D)a - sum(a), a >= 0, Q_ij = y_i y_j x_i.x_j, D_ii = 1 / (2 C_i), with
+// w = sum a_i y_i x_i kept up to date: per row G = y w.x - 1 + D a, a <- max(0, a - G / (Q_ii + D_ii)).
+template <int lanes, bool dense>
+static int64_t hinge_pass(LanePass& pass) {
+  using Ops = LaneOps<lanes>;
+  using F = typename Ops::F;
+  using I = typename Ops::I;
+  const I lane_bits = Vec<lanes>::lane_bits;
+  const F zero = {};
+  const F one = zero + 1.0f;
+  F bias = *reinterpret_cast<const F*>(pass.bias);
+  F largest = *reinterpret_cast<const F*>(pass.largest);
+  F smallest = *reinterpret_cast<const F*>(pass.smallest);
+  const F shrink_above = *reinterpret_cast<const F*>(pass.shrink_above);
+  const F ignore = zero + pass.ignore_below;
+  uint32_t any_shrunk = 0;
+  int64_t n_left = 0;
+  for (int64_t at = 0; at < pass.n_order; ++at) {
+    const int32_t row_id = pass.order[at];
+    if (at + 4 < pass.n_order) prefetch_row<lanes, dense>(pass, pass.order + at);
+    LaneRow& row = pass.rows[row_id];
+    const uint32_t active = row.active & pass.live;
+    if (active == 0) continue;
+    pass.order[n_left++] = row_id;
+    const int32_t* columns = dense ? nullptr : pass.columns + row.begin;
+    const float* values = pass.values + row.begin;
+    F dot;
+    Ops::template dot<dense>(columns, values, row.length, pass.weights, dot);
+    dot += pass.bias_value * bias;
+
+    F& alpha = *reinterpret_cast<F*>(pass.alpha + int64_t{row_id} * lanes);
+    const F diagonal = pass.inverse_costs ? *reinterpret_cast<const F*>(pass.inverse_costs + int64_t{row_id} * lanes)
+                                          : zero + pass.inverse_cost;
+    const I is_positive = ((static_cast<int32_t>(row.positive) & lane_bits) != 0);
+    const I is_active = ((static_cast<int32_t>(active) & lane_bits) != 0);
+    const F sign = is_positive ? one : -one;
+    const F gradient = sign * dot - 1.0f + diagonal * alpha;
+    const I at_zero = (alpha <= zero);
+    const F projected = (is_active & ~(at_zero & (gradient >= zero))) ? gradient : zero;
+    largest = projected > largest ? projected : largest;
+    smallest = projected < smallest ? projected : smallest;
+    const I shrink = (is_active & at_zero & (gradient > shrink_above));
+    const uint32_t shrink_bits = Ops::bits_of(shrink);
+    if (shrink_bits != 0) {
+      any_shrunk |= shrink_bits;
+      row.active &= static_cast<uint16_t>(~shrink_bits);
+    }
+    const I moves = ((projected > ignore) | (projected < -ignore));
+    if (Ops::bits_of(moves) == 0) continue;
+    F moved = alpha - projected / (diagonal + row.squared_norm);
+    moved = moved > zero ? moved : zero;
+    moved = moves ? moved : alpha;
+    const F step = (moved - alpha) * sign;
+    alpha = moved;
+    bias += step * pass.bias_value;
+    Ops::template add<dense>(columns, values, row.length, step, pass.weights);
+  }
+  *reinterpret_cast<F*>(pass.bias) = bias;
+  *reinterpret_cast<F*>(pass.largest) = largest;
+  *reinterpret_cast<F*>(pass.smallest) = smallest;
+  pass.shrunk |= static_cast<uint16_t>(any_shrunk);
+  return n_left;
+}
+
+template <int lanes, bool dense>
+static void add_positive(const LanePass& pass, const float* row_weight, int64_t n_rows) {
+  using Ops = LaneOps<lanes>;
+  using F = typename Ops::F;
+  using I = typename Ops::I;
+  const I lane_bits = Vec<lanes>::lane_bits;
+  const F zero = {};
+  F bias = *reinterpret_cast<const F*>(pass.bias);
+  for (int64_t row = 0; row < n_rows; ++row) {
+    const LaneRow& head = pass.rows[row];
+    if (head.positive == 0) continue;
+    const I is_positive = ((static_cast<int32_t>(head.positive) & lane_bits) != 0);
+    const F step = is_positive ? zero + (row_weight ? row_weight[row] : 1.0f) : zero;
+    bias += step * pass.bias_value;
+    Ops::template add<dense>(dense ? nullptr : pass.columns + head.begin, pass.values + head.begin,
+                             head.length, step, pass.weights);
+  }
+  *reinterpret_cast<F*>(pass.bias) = bias;
+}
+
+template <int lanes>
+static void inner_products(const float* weights, const float* total, int64_t n_columns, double* squares,
+                           double* cross) {
+  using F = typename Vec<lanes>::Floats;
+  for (int lane = 0; lane < lanes; ++lane) squares[lane] = cross[lane] = 0;
+  // Short float sums, added up in double: as fast, and good for millions of columns.
+  for (int64_t begin = 0; begin < n_columns; begin += 1024) {
+    const int64_t end = begin + 1024 < n_columns ? begin + 1024 : n_columns;
+    F square = {}, product = {};
+    for (int64_t column = begin; column < end; ++column) {
+      const F& weight = *reinterpret_cast<const F*>(weights + column * lanes);
+      square += weight * weight;
+      product += weight * total[column];
+    }
+    for (int lane = 0; lane < lanes; ++lane) {
+      squares[lane] += square[lane];
+      cross[lane] += product[lane];
+    }
+  }
+}
+
+template <int lanes>
+static void combine(float* weights, const float* total, int64_t n_columns, const float* scale, const float* shift) {
+  using F = typename Vec<lanes>::Floats;
+  const F scales = *reinterpret_cast<const F*>(scale), shifts = *reinterpret_cast<const F*>(shift);
+  for (int64_t column = 0; column < n_columns; ++column) {
+    F& weight = *reinterpret_cast<F*>(weights + column * lanes);
+    weight = scales * weight + shifts * total[column];
+  }
+}
+
+template <int lanes>
+static void start_alpha(float* alpha, const LaneRow* rows, const float* row_weight, int64_t n_rows,
+                        const float* if_positive, const float* if_negative) {
+  using F = typename Vec<lanes>::Floats;
+  using I = typename Vec<lanes>::Ints;
+  const I lane_bits = Vec<lanes>::lane_bits;
+  const F pos = *reinterpret_cast<const F*>(if_positive), neg = *reinterpret_cast<const F*>(if_negative);
+  for (int64_t row = 0; row < n_rows; ++row) {
+    const I is_positive = ((static_cast<int32_t>(rows[row].positive) & lane_bits) != 0);
+    const F start = is_positive ? pos : neg;
+    *reinterpret_cast<F*>(alpha + row * lanes) = row_weight ? start * row_weight[row] : start;
+  }
+}
+
+template <int lanes>
+static void find_kept(const float* weights, int64_t n_columns, float threshold, uint16_t* kept, int32_t* counts) {
+  using Ops = LaneOps<lanes>;
+  using F = typename Ops::F;
+  using I = typename Ops::I;
+  const F above = F{} + threshold;
+  I count = {};
+  for (int64_t column = 0; column < n_columns; ++column) {
+    const F& weight = *reinterpret_cast<const F*>(weights + column * lanes);
+    const I keep = ((weight >= above) | (weight <= -above)) & (weight != F{});
+    count -= keep;
+    kept[column] = static_cast<uint16_t>(Ops::bits_of(keep));
+  }
+  for (int lane = 0; lane < lanes; ++lane) counts[lane] = count[lane];
+}
+
+template <int lanes>
+static constexpr LaneKernels lane_kernels() {
+  return {lanes,
+          {hinge_pass<lanes, false>, hinge_pass<lanes, true>},
+          {add_positive<lanes, false>, add_positive<lanes, true>},
+          inner_products<lanes>,
+          combine<lanes>,
+          start_alpha<lanes>,
+          find_kept<lanes>};
+}
+
+}  // namespace labeltrees::LABELTREES_ISA

@@ -1,0 +1,114 @@
+"""Checks on queries and lists of labels: nothing unchecked goes to the native search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from labeltrees._validation import refuse
+from labeltrees.errors import InputError
+
+if TYPE_CHECKING:
+    from labeltrees._core import Float32s, Int32s, Int64s
+
+
+class Rows(NamedTuple):
+    """Queries for the native search: CSR arrays, or dense rows end to end."""
+
+    n: int
+    indptr: Int64s | None
+    features: Int32s | None
+    values: Float32s
+
+
+class Labels(NamedTuple):
+    """Lists of labels for the native search: one for all queries (no indptr) or one a query."""
+
+    indptr: Int64s | None
+    labels: Int32s | None
+
+
+def _is_sparse(X: Any) -> bool:
+    return bool(sparse.issparse(X))
+
+
+def check_rows(X: Any, n_features: int) -> Rows:
+    """Return queries as float32 CSR arrays or dense rows of `n_features` finite values."""
+    if _is_sparse(X):
+        if X.ndim != 2 or X.shape[1] != n_features:
+            refuse("X", f"of {n_features} columns", X.shape)
+        csr = X.tocsr()
+        indptr = np.ascontiguousarray(csr.indptr, np.int64)
+        features = np.ascontiguousarray(csr.indices, np.int32)
+        values = np.ascontiguousarray(csr.data, np.float32)
+        if indptr[0] != 0 or np.any(np.diff(indptr) < 0) or not indptr[-1] <= min(len(features), len(values)):
+            refuse("X", "a sound CSR matrix", "one whose indptr is damaged")
+        if len(csr.indices) and (csr.indices.min() < 0 or csr.indices.max() >= n_features):
+            refuse("X", f"a sound CSR matrix with column indices below {n_features}", "one with others")
+        _check_finite(values)
+        return Rows(csr.shape[0], indptr, features, values)
+    dense = np.asarray(X)
+    if dense.dtype.kind not in "fiub":
+        refuse("X", "a sparse matrix or a numeric array", X)
+    if dense.ndim != 2 or dense.shape[1] != n_features:
+        refuse("X", f"of shape (n, {n_features})", dense.shape)
+    values = np.ascontiguousarray(dense, np.float32).reshape(-1)
+    _check_finite(values)
+    return Rows(len(dense), None, None, values)
+
+
+def _check_finite(values: Float32s) -> None:
+    # The sum is finite unless something is not, or the values are huge: only then is the slow look needed.
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(values.sum(dtype=np.float64))
+    if suspicious and not np.all(np.isfinite(values)):
+        refuse("X", "finite", "NaN or infinity")
+
+
+def check_labels(name: str, lists: Any, n: int, n_labels: int) -> Labels:
+    """Return label lists as native arrays.
+
+    `lists` is None, one sequence of label ids for all queries, a sparse (n, n_labels) indicator, or a sequence of n
+    sequences of label ids.
+    """
+    if lists is None:
+        return Labels(None, None)
+    allowed = f"label ids, {n} lists of label ids, or a sparse matrix of shape ({n}, {n_labels})"
+    if _is_sparse(lists):
+        if lists.shape != (n, n_labels):
+            refuse(name, allowed, lists.shape)
+        csr = lists.tocsr()
+        if np.any(csr.data == 0):
+            csr = csr.copy()
+            csr.eliminate_zeros()
+        return Labels(
+            np.ascontiguousarray(csr.indptr, np.int64), _check_ids(name, csr.indices[: csr.indptr[-1]], n_labels)
+        )
+    if isinstance(lists, np.ndarray) and lists.ndim == 1 and lists.dtype != object:
+        return Labels(None, _check_ids(name, lists, n_labels))
+    if isinstance(lists, (str, bytes)) or not isinstance(lists, (Sequence, np.ndarray)):
+        refuse(name, allowed, lists)
+    if all(np.ndim(entry) == 0 for entry in lists):  # ids for all queries; an empty list allows none
+        return Labels(None, _check_ids(name, lists, n_labels))
+    if len(lists) != n:
+        refuse(name, allowed, f"{len(lists)} lists")
+    parts = [_check_ids(f"{name}[{row}]", entry, n_labels) for row, entry in enumerate(lists)]
+    indptr = np.zeros(n + 1, np.int64)
+    np.cumsum([len(part) for part in parts], out=indptr[1:])
+    return Labels(indptr, np.concatenate(parts))
+
+
+def _check_ids(name: str, ids: ArrayLike, n_labels: int) -> Int32s:
+    array = np.asarray(ids)
+    if array.size == 0:
+        return np.zeros(0, np.int32)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        refuse(name, "label ids", ids)
+    if array.min() < 0 or array.max() >= n_labels:
+        message = f"{name} must hold label ids in [0, {n_labels}), got {array.min()} to {array.max()}"
+        raise InputError(message)
+    return np.ascontiguousarray(array, np.int32)

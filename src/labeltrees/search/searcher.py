@@ -1,0 +1,169 @@
+"""Searcher: the k best labels of many queries, over one tree or several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from labeltrees import _core
+from labeltrees._validation import check_choice, check_n_jobs, check_number, refuse
+from labeltrees.search.predictor import Predictor
+from labeltrees.search.queries import check_labels, check_rows
+from labeltrees.search.request import SearchRequest
+from labeltrees.search.result import SearchResult, SearchStats
+from labeltrees.storage import ChunkStore
+
+LOSSES = ("squared_hinge", "logistic")
+
+
+class Searcher:
+    """Finds labels in trees whose classifiers are stored as chunks.
+
+    A label's score for a query is the product along its path of ``exp(-max(0, 1 - z) ** score_power)`` (squared hinge)
+    or ``sigmoid(z)`` (logistic), z being the margin of each classifier; with several trees it is the mean of the trees'
+    scores, and the k best labels of each tree are compared.
+
+    Parameters
+    ----------
+    stores : ChunkStore or sequence of ChunkStore
+        One a tree, over the same labels and features.
+    loss : {"squared_hinge", "logistic"}
+    score_power : float
+    normalize : bool
+        Divide every query by its Euclidean norm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from types import SimpleNamespace
+    >>> from labeltrees.storage import LinearWeights, pack_chunks
+    >>> tree = SimpleNamespace(child_ptr=np.array([0, 2]), children=np.array([~0, ~1], np.int32), n_labels=2)
+    >>> weights = LinearWeights(np.array([0, 1, 2]), np.array([0, 1], np.int32), np.ones(2, np.float32),
+    ...                         np.zeros(2, np.float32))
+    >>> searcher = Searcher(pack_chunks(tree, weights, n_features=2, node_mass=[1.0]))
+    >>> searcher.topk(np.array([[0.0, 1.0]]), k=1).labels
+    array([[1]])
+    """
+
+    def __init__(
+        self,
+        stores: ChunkStore | Sequence[ChunkStore],
+        *,
+        loss: str = "squared_hinge",
+        score_power: float = 3.0,
+        normalize: bool = False,
+    ) -> None:
+        self.stores = (stores,) if isinstance(stores, ChunkStore) else tuple(stores)
+        if not self.stores or not all(isinstance(store, ChunkStore) for store in self.stores):
+            refuse("stores", "one ChunkStore or several", stores)
+        first = self.stores[0]
+        for store in self.stores[1:]:
+            if (store.n_labels, store.n_features, store.matrices) != (first.n_labels, first.n_features, first.matrices):
+                refuse("stores", "over the same labels and features", [s.source for s in self.stores])
+        self.loss = check_choice("loss", loss, LOSSES)
+        self.score_power = check_number("score_power", score_power, 0.0, low_open=True)
+        self.normalize = bool(normalize)
+        self._engine = self._make_engine()
+
+    def _make_engine(self) -> _core.SearchEngine:
+        power = self.score_power if self.loss == "squared_hinge" else 0.0
+        first = self.stores[0]
+        engine = _core.SearchEngine(first.n_features, first.n_labels, first.matrices, self.normalize, power)
+        for store in self.stores:
+            engine.add_tree(
+                store.chunks, store.offsets, store.child_ptr, store.children, store.checked, str(store.source)
+            )
+        return engine
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of a query."""
+        return self.stores[0].n_features
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return self.stores[0].n_labels
+
+    def check(self) -> None:
+        """Check all chunks at once; those of a file are otherwise checked as searches come to them."""
+        self._engine.check_all()
+
+    def topk(
+        self,
+        X: Any,
+        k: int = 5,
+        *,
+        mode: str = "best_first",
+        beam: int | None = None,
+        prune: bool = True,
+        candidates: Any = None,
+        exclude: Any = None,
+        max_chunks: int | None = None,
+        max_microseconds: int | None = None,
+        n_jobs: int | None = None,
+        stats: bool = False,
+    ) -> SearchResult:
+        """Return the k best labels of each query.
+
+        Parameters
+        ----------
+        X : sparse matrix or array (n, n_features)
+        k, mode, beam, prune, max_chunks, max_microseconds
+            See `SearchRequest`.
+        candidates : label ids, or n lists of label ids, or sparse (n, n_labels), optional
+            Labels allowed, for all queries or for each; only their ancestors are searched.
+        exclude : as candidates
+            Labels not to return.
+        n_jobs : int, optional
+        stats : bool
+            Whether to tell what the search did.
+
+        Returns
+        -------
+        SearchResult
+            The same whatever `n_jobs`, and whatever other queries there are.
+        """
+        request = SearchRequest(k, mode, beam, prune, max_chunks, max_microseconds)
+        rows = check_rows(X, self.n_features)
+        allowed = check_labels("candidates", candidates, rows.n, self.n_labels)
+        excluded = check_labels("exclude", exclude, rows.n, self.n_labels)
+        labels = np.empty((rows.n, k), np.int64)
+        scores = np.empty((rows.n, k), np.float32)
+        told = SearchStats.empty(rows.n) if stats else None
+        self._engine.search(
+            rows.indptr,
+            rows.features,
+            rows.values,
+            rows.n,
+            *request.native(),
+            *allowed,
+            *excluded,
+            check_n_jobs(n_jobs),
+            labels.reshape(-1),
+            scores.reshape(-1),
+            *(told.native() if told else (None,) * 5),
+        )
+        return SearchResult(labels, scores, told)
+
+    def predictor(
+        self,
+        k: int = 5,
+        *,
+        mode: str = "best_first",
+        beam: int | None = None,
+        prune: bool = True,
+        max_chunks: int | None = None,
+        max_microseconds: int | None = None,
+    ) -> Predictor:
+        """Return a `Predictor`: the same search for one query a call, with nothing around it."""
+        return Predictor(self._engine, *SearchRequest(k, mode, beam, prune, max_chunks, max_microseconds).native())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_engine"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._engine = self._make_engine()

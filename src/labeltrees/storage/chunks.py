@@ -1,0 +1,277 @@
+"""Chunks: the classifiers of each node laid out together, so that a search touches as little memory as it can."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from labeltrees import _core
+from labeltrees._validation import check_choice, check_integer, check_n_jobs, refuse
+from labeltrees.errors import FileFormatError, InputError
+
+if TYPE_CHECKING:
+    from labeltrees._core import Float32s, Float64s, Int32s, Int64s, Progress, UInt8s
+
+LINE = 64
+TAIL = 64
+
+
+class TreeLike(Protocol):
+    """What packing needs to know of a `LabelTree`."""
+
+    child_ptr: Int64s
+    children: Int32s
+    n_labels: int
+
+
+@dataclass(frozen=True)
+class LinearWeights:
+    """The trained classifiers of a tree, one sparse row for every entry of the tree's `children`.
+
+    Parameters
+    ----------
+    indptr : int64 (n_edges + 1,)
+    features : int32 (indptr[-1],), rising within a row
+    values : float32 (indptr[-1],)
+    bias : float32 (n_edges,)
+    """
+
+    indptr: Int64s
+    features: Int32s
+    values: Float32s
+    bias: Float32s
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkStore:
+    """A tree and its classifiers, ready to be searched or saved. Made by `pack_chunks` or from a file.
+
+    Parameters
+    ----------
+    chunks : uint8 (n_bytes,)
+        All chunks, each a multiple of 64 bytes, the hottest first, and 64 zero bytes. docs/format.md tells the rest.
+    offsets : int64 (n_nodes,)
+        Where each node's chunk starts.
+    child_ptr, children : the tree's arrays
+    n_labels, n_features : int
+    matrices : bool
+        Whether all chunks are full matrices, for data without zeros.
+    checked : bool
+        Whether the chunks are known to be sound. Those from a file are checked as searches come to them.
+    source : str
+        Where the chunks came from, for messages.
+    """
+
+    chunks: UInt8s
+    offsets: Int64s
+    child_ptr: Int64s
+    children: Int32s
+    n_labels: int
+    n_features: int
+    matrices: bool = False
+    checked: bool = False
+    source: str = "chunks"
+
+    ARRAY_NAMES = ("chunks", "offsets", "child_ptr", "children")
+
+    def __post_init__(self) -> None:
+        self._check_array("chunks", np.uint8)
+        self._check_array("offsets", np.int64)
+        self._check_array("child_ptr", np.int64)
+        self._check_array("children", np.int32)
+        if self.chunks.ctypes.data % 16 != 0:
+            object.__setattr__(self, "chunks", _core.copy_to_huge_pages(self.chunks))
+        if not 0 < self.n_features < 2**31 or not 0 < self.n_labels < 2**31:
+            self._fail(f"n_features {self.n_features} or n_labels {self.n_labels} is out of range")
+        if not 0 < len(self.offsets) < 2**31 or len(self.child_ptr) != len(self.offsets) + 1:
+            self._fail("offsets and child_ptr do not agree on the number of nodes")
+        if self.child_ptr[0] != 0 or self.child_ptr[-1] != len(self.children):
+            self._fail("child_ptr does not span the children")
+        if len(self.chunks) < LINE + TAIL or len(self.chunks) % LINE != 0:
+            self._fail(f"{len(self.chunks)} bytes cannot be chunks")
+
+    def _check_array(self, name: str, dtype: type) -> None:
+        array = getattr(self, name)
+        if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1 or not array.flags.c_contiguous:
+            self._fail(f"{name} must be a contiguous one-dimensional {np.dtype(dtype).name} array")
+
+    def _fail(self, fault: str) -> None:
+        message = f"{self.source}: {fault}"
+        raise FileFormatError(message)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, hence of chunks."""
+        return len(self.offsets)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays, in memory and, but for small headers, on disk."""
+        return sum(getattr(self, name).nbytes for name in self.ARRAY_NAMES)
+
+    def arrays(self, prefix: str = "") -> dict[str, NDArray[Any]]:
+        """Return the arrays to save, by name."""
+        return {prefix + name: getattr(self, name) for name in self.ARRAY_NAMES}
+
+    @classmethod
+    def from_arrays(
+        cls,
+        arrays: dict[str, NDArray[Any]],
+        *,
+        n_labels: int,
+        n_features: int,
+        matrices: bool = False,
+        prefix: str = "",
+        source: str = "chunks",
+    ) -> ChunkStore:
+        """Put a store together from what `arrays` gave; a missing array is a `FileFormatError`."""
+        for name in cls.ARRAY_NAMES:
+            if prefix + name not in arrays:
+                message = f"{source}: the array {prefix + name} is missing"
+                raise FileFormatError(message)
+        chunks, offsets, child_ptr, children = (arrays[prefix + name] for name in cls.ARRAY_NAMES)
+        return cls(chunks, offsets, child_ptr, children, n_labels, n_features, matrices, source=source)
+
+    def in_memory(self) -> ChunkStore:
+        """Return a copy whose chunks lie in huge pages, where the system has them."""
+        return replace(self, chunks=_core.copy_to_huge_pages(self.chunks))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The arrays of a store in huge pages or in a mapped file are pickled by value.
+        return {**self.__dict__, "checked": False}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if not isinstance(self.chunks, np.memmap):  # joblib's mmap_mode is left alone
+            object.__setattr__(self, "chunks", _core.copy_to_huge_pages(self.chunks))
+
+
+def pack_chunks(
+    tree: TreeLike,
+    weights: LinearWeights,
+    n_features: int,
+    node_mass: ArrayLike,
+    *,
+    n_jobs: int | None = None,
+    progress: Progress = None,
+) -> ChunkStore:
+    """Lay sparse classifiers out as chunks, weights in half precision.
+
+    Parameters
+    ----------
+    tree : LabelTree
+    weights : LinearWeights
+        One row for every entry of ``tree.children``.
+    n_features : int
+    node_mass : array (n_nodes,)
+        How often each node will be wanted, in any unit: `LabelTree.mass`. The heaviest come first.
+    n_jobs : int, optional
+    progress : callable, optional
+        Called with the number of nodes done.
+
+    Returns
+    -------
+    ChunkStore
+        The same bytes whatever `n_jobs`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from types import SimpleNamespace
+    >>> tree = SimpleNamespace(child_ptr=np.array([0, 2]), children=np.array([~0, ~1], np.int32), n_labels=2)
+    >>> weights = LinearWeights(np.array([0, 1, 2]), np.array([0, 1], np.int32), np.ones(2, np.float32),
+    ...                         np.zeros(2, np.float32))
+    >>> pack_chunks(tree, weights, n_features=2, node_mass=[1.0]).n_nodes
+    1
+    """
+    child_ptr, children, mass = _check_tree(tree, node_mass)
+    n_features = check_integer("n_features", n_features, 1, 2**31 - 1)
+    indptr = np.ascontiguousarray(weights.indptr, np.int64)
+    features = np.ascontiguousarray(weights.features, np.int32)
+    values = np.ascontiguousarray(weights.values, np.float32)
+    bias = _check_bias(weights.bias, len(children))
+    if len(indptr) != len(children) + 1 or indptr[0] != 0 or np.any(np.diff(indptr) < 0):
+        refuse("weights.indptr", f"rising from 0, of {len(children) + 1} entries", indptr)
+    if not indptr[-1] == len(features) == len(values):
+        refuse("weights", f"{indptr[-1]} features and values", (len(features), len(values)))
+    try:
+        chunks, offsets = _core.pack_chunks(
+            child_ptr, children, indptr, features, values, bias, n_features, mass, check_n_jobs(n_jobs), progress
+        )
+    except ValueError as error:
+        message = f"weights: {error}"
+        raise InputError(message) from None
+    return ChunkStore(chunks, offsets, child_ptr, children, tree.n_labels, n_features, checked=True)
+
+
+def pack_dense_chunks(
+    tree: TreeLike,
+    matrix: ArrayLike,
+    bias: ArrayLike,
+    node_mass: ArrayLike,
+    *,
+    precision: str = "half",
+    n_jobs: int | None = None,
+    progress: Progress = None,
+) -> ChunkStore:
+    """Lay full classifiers out as chunks, for data without zeros such as sentence embeddings.
+
+    Parameters
+    ----------
+    tree : LabelTree
+    matrix : array (n_edges, n_features)
+        One row for every entry of ``tree.children``.
+    bias : array (n_edges,)
+    node_mass : array (n_nodes,)
+    precision : {"half", "single"}
+    n_jobs : int, optional
+    progress : callable, optional
+
+    Returns
+    -------
+    ChunkStore
+    """
+    child_ptr, children, mass = _check_tree(tree, node_mass)
+    weights = np.ascontiguousarray(matrix, np.float32)
+    if weights.ndim != 2 or len(weights) != len(children) or not 0 < weights.shape[1] < 2**31:
+        refuse("matrix", f"of shape ({len(children)}, n_features)", weights.shape)
+    half = check_choice("precision", precision, ("half", "single")) == "half"
+    try:
+        chunks, offsets = _core.pack_matrix_chunks(
+            child_ptr,
+            children,
+            weights.ravel(),
+            _check_bias(bias, len(children)),
+            weights.shape[1],
+            mass,
+            half,
+            check_n_jobs(n_jobs),
+            progress,
+        )
+    except ValueError as error:
+        message = f"matrix: {error}"
+        raise InputError(message) from None
+    return ChunkStore(
+        chunks, offsets, child_ptr, children, tree.n_labels, weights.shape[1], matrices=True, checked=True
+    )
+
+
+def _check_tree(tree: TreeLike, node_mass: ArrayLike) -> tuple[Int64s, Int32s, Float64s]:
+    child_ptr = np.ascontiguousarray(tree.child_ptr, np.int64)
+    children = np.ascontiguousarray(tree.children, np.int32)
+    if len(child_ptr) < 2 or child_ptr[0] != 0 or child_ptr[-1] != len(children) or np.any(np.diff(child_ptr) < 1):
+        refuse("tree.child_ptr", "rising from 0 to the number of children, with a child for every node", child_ptr)
+    mass = np.ascontiguousarray(node_mass, np.float64)
+    if mass.shape != (len(child_ptr) - 1,) or not np.all(np.isfinite(mass)):
+        refuse("node_mass", f"{len(child_ptr) - 1} finite numbers", node_mass)
+    return child_ptr, children, mass
+
+
+def _check_bias(bias: ArrayLike, n_edges: int) -> Float32s:
+    checked = np.ascontiguousarray(bias, np.float32)
+    if checked.shape != (n_edges,) or not np.all(np.isfinite(checked)):
+        refuse("bias", f"{n_edges} finite numbers", bias)
+    return checked

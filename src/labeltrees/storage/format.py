@@ -1,0 +1,152 @@
+"""The form of a model's folder: `manifest.json` and one `.npy` file an array. docs/format.md tells it to the byte."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from labeltrees import _core
+from labeltrees.errors import FileFormatError
+
+FORMAT_NAME = "labeltrees"
+FORMAT_VERSION = 1
+MANIFEST_FILE = "manifest.json"
+MANIFEST_BYTES = 16 * 2**20  # a longer manifest is not ours
+ARRAY_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}(\.[a-z0-9_]{1,63}){0,3}")
+DTYPES = ("|u1", "|b1", "<i4", "<i8", "<u8", "<f4", "<f8")
+MOST_ELEMENTS = 2**48
+
+
+@dataclass(frozen=True)
+class ArrayEntry:
+    """What the manifest says of one array. It lies in the file ``<name>.npy``."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    checksum: str  # XXH64 of the whole file, 16 hexadecimal digits
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the array itself."""
+        return math.prod(self.shape) * np.dtype(self.dtype).itemsize
+
+    def header(self) -> bytes:
+        """Return the .npy header, version 1.0, that the file must start with: its length is a multiple of 64."""
+        shape = f"({', '.join(map(str, self.shape))}{',' if len(self.shape) == 1 else ''})"
+        text = f"{{'descr': '{self.dtype}', 'fortran_order': False, 'shape': {shape}, }}".encode("ascii")
+        padded = text + b" " * (-(10 + len(text) + 1) % 64) + b"\n"
+        return b"\x93NUMPY\x01\x00" + len(padded).to_bytes(2, "little") + padded
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The readable part of a saved model.
+
+    Parameters
+    ----------
+    kind : str
+        The class that was saved.
+    parameters : dict
+        Its parameters and whatever else it wants to find again, as JSON values.
+    arrays : dict of ArrayEntry
+    """
+
+    kind: str
+    parameters: dict[str, Any]
+    arrays: dict[str, ArrayEntry]
+
+    def to_json(self) -> str:
+        """Return the text of manifest.json."""
+        body = {
+            "format": FORMAT_NAME,
+            "version": FORMAT_VERSION,
+            "class": self.kind,
+            "parameters": self.parameters,
+            "arrays": {
+                name: {"dtype": entry.dtype, "shape": list(entry.shape), "checksum": entry.checksum}
+                for name, entry in sorted(self.arrays.items())
+            },
+        }
+        whole = {**body, "checksum": _checksum_of_body(body)}
+        return json.dumps(whole, indent=1, sort_keys=True, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, source: str) -> Manifest:
+        """Read manifest.json; anything unexpected is a `FileFormatError` that names `source`."""
+        return _ManifestReader(source).read(text)
+
+
+def checksum_text(value: int) -> str:
+    """Return a 64-bit checksum as 16 hexadecimal digits."""
+    return f"{value:016x}"
+
+
+def _checksum_of_body(body: dict[str, Any]) -> str:
+    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+    return checksum_text(_core.xxh64(np.frombuffer(canonical, np.uint8)))
+
+
+class _ManifestReader:
+    def __init__(self, source: str) -> None:
+        self.source = source
+
+    def fail(self, fault: str) -> NoReturn:
+        message = f"{self.source}: {fault}"
+        raise FileFormatError(message)
+
+    def read(self, text: str) -> Manifest:
+        try:
+            body = json.loads(text, object_pairs_hook=self.unique, parse_constant=self.no_constant)
+        except (json.JSONDecodeError, RecursionError) as error:
+            self.fail(f"not JSON: {error}")
+        if not isinstance(body, dict) or body.get("format") != FORMAT_NAME:
+            self.fail(f"not the manifest of a {FORMAT_NAME} model")
+        version = body.get("version")
+        if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+            self.fail(f"version must be a positive integer, got {version!r}")
+        if version > FORMAT_VERSION:
+            self.fail(
+                f"format version {version} is newer than this release reads ({FORMAT_VERSION}): upgrade labeltrees"
+            )
+        expected = {"format", "version", "class", "parameters", "arrays", "checksum"}
+        if set(body) != expected:
+            self.fail(f"keys must be {sorted(expected)}, got {sorted(body)}"[:300])
+        checksum = body.pop("checksum")
+        if checksum != _checksum_of_body(body):
+            self.fail("its checksum is wrong: the manifest was altered")
+        if not isinstance(body["class"], str) or not isinstance(body["parameters"], dict):
+            self.fail("class must be a string and parameters an object")
+        if not isinstance(body["arrays"], dict):
+            self.fail("arrays must be an object")
+        arrays = {name: self.read_array(name, entry) for name, entry in body["arrays"].items()}
+        return Manifest(body["class"], body["parameters"], arrays)
+
+    def unique(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) != len(pairs):
+            self.fail("a key stands twice")
+        return result
+
+    def no_constant(self, name: str) -> NoReturn:
+        self.fail(f"{name} is not a number")
+
+    def read_array(self, name: str, entry: Any) -> ArrayEntry:
+        if not ARRAY_NAME.fullmatch(name):
+            self.fail(f"{name!r} is no name for an array"[:200])
+        if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "checksum"}:
+            self.fail(f"array {name}: must have dtype, shape and checksum")
+        dtype, shape, checksum = entry["dtype"], entry["shape"], entry["checksum"]
+        if dtype not in DTYPES:
+            self.fail(f"array {name}: dtype must be one of {', '.join(DTYPES)}, got {dtype!r}"[:300])
+        if not isinstance(shape, list) or not 1 <= len(shape) <= 4:
+            self.fail(f"array {name}: shape must be a list of 1 to 4 integers")
+        if not all(type(n) is int and 0 <= n <= MOST_ELEMENTS for n in shape) or math.prod(shape) > MOST_ELEMENTS:
+            self.fail(f"array {name}: shape {shape} is impossible"[:300])
+        if not isinstance(checksum, str) or not re.fullmatch(r"[0-9a-f]{16}", checksum):
+            self.fail(f"array {name}: checksum must be 16 hexadecimal digits")
+        return ArrayEntry(dtype, tuple(shape), checksum)

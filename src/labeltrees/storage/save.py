@@ -1,0 +1,138 @@
+"""Writing a model's folder so that a crash leaves the old model or the new one, never a half."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeltrees import _core
+from labeltrees._validation import refuse
+from labeltrees.errors import InputError
+from labeltrees.storage.format import (
+    ARRAY_NAME,
+    DTYPES,
+    FORMAT_NAME,
+    MANIFEST_FILE,
+    ArrayEntry,
+    Manifest,
+    checksum_text,
+)
+
+
+def save_arrays(
+    folder: str | os.PathLike[str], kind: str, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> None:
+    """Save arrays and parameters as a model's folder, replacing a model that is there.
+
+    Everything is written to a new folder beside it, flushed to disk, and put in place in one step. Processes that have
+    the old model open keep it.
+
+    Parameters
+    ----------
+    folder : path
+        Made, or replaced if it holds a model; a folder with anything else in it is refused.
+    kind : str
+        The class saved.
+    parameters : mapping of JSON values
+    arrays : mapping of names to arrays
+        Names of lower-case letters, digits, underscores and dots.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> from labeltrees.storage import load_arrays
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_arrays(folder + "/model", "Example", {"k": 5}, {"weights": np.arange(3)})
+    ...     load_arrays(folder + "/model").arrays["weights"]
+    array([0, 1, 2])
+    """
+    target = Path(os.path.abspath(folder))
+    _check_target(target)
+    try:
+        json.dumps(dict(parameters), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        refuse("parameters", f"JSON values ({error})", parameters)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    new = target.parent / f".{target.name}.new-{uuid.uuid4().hex[:12]}"
+    new.mkdir()
+    try:
+        entries = {name: _write_array(new, name, array) for name, array in arrays.items()}
+        _write_file(new / MANIFEST_FILE, Manifest(kind, dict(parameters), entries).to_json().encode("utf-8"))
+        _flush_folder(new)
+        _put_in_place(new, target)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)  # what a failure left, or the model that was replaced
+    _flush_folder(target.parent)
+
+
+def _check_target(target: Path) -> None:
+    if target.is_dir():
+        names = {entry.name for entry in os.scandir(target)}
+        if not names:
+            return
+        try:
+            manifest = json.loads((target / MANIFEST_FILE).read_bytes())
+            if manifest["format"] == FORMAT_NAME and all(n == MANIFEST_FILE or n.endswith(".npy") for n in names):
+                return
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+    elif not os.path.lexists(target):
+        return
+    message = f"{target} exists and is not a saved model: not replaced"
+    raise InputError(message)
+
+
+def _write_array(folder: Path, name: str, array: NDArray[Any]) -> ArrayEntry:
+    if not ARRAY_NAME.fullmatch(name):
+        refuse("an array's name", "lower-case letters, digits, underscores and dots", name)
+    array = np.asarray(array)
+    dtype = array.dtype.newbyteorder("<").str
+    if dtype not in DTYPES or not 1 <= array.ndim <= 4:
+        refuse(f"array {name}", f"of one of the types {', '.join(DTYPES)} and 1 to 4 dimensions", array.dtype)
+    data = np.ascontiguousarray(array, dtype).reshape(-1).view(np.uint8).data
+    header = ArrayEntry(dtype, array.shape, "").header()
+    path = folder / f"{name}.npy"
+    _write_file(path, header, data)
+    checksum = checksum_text(_core.xxh64(np.memmap(path, np.uint8, mode="r")))
+    return ArrayEntry(dtype, array.shape, checksum)
+
+
+def _write_file(path: Path, *parts: bytes | memoryview) -> None:
+    with open(path, "xb") as file:
+        for part in parts:
+            file.write(part)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _flush_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _put_in_place(new: Path, target: Path) -> None:
+    if not os.path.lexists(target):
+        os.rename(new, target)
+        return
+    code = _core.exchange_paths(os.fspath(new), os.fspath(target))
+    if code == 0:
+        return
+    if code not in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
+        raise OSError(code, os.strerror(code), os.fspath(target))
+    # Where two paths cannot be swapped there is a moment between two renames; a crash in it leaves the old model aside.
+    aside = target.parent / f".{target.name}.old-{uuid.uuid4().hex[:12]}"
+    os.rename(target, aside)
+    os.rename(new, target)
+    shutil.rmtree(aside, ignore_errors=True)

@@ -1,0 +1,185 @@
+"""Every layout of a chunk holds the same classifiers, and every vector path reads them alike."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+
+from labeltrees import _core
+from labeltrees.errors import InputError
+from labeltrees.search import Searcher
+from labeltrees.storage import LinearWeights, pack_chunks, pack_dense_chunks
+
+KINDS = ["bitmap_mask", "bitmap_mask_wide", "bitmap_pairs", "hash_mask", "hash_pairs", "matrix_half", "matrix_float"]
+
+# children of the one node, features, share of weights present, features with all weights
+SHAPES = {
+    "bitmap_mask": [(1, 40, 1.0, 0), (2, 40, 0.5, 0), (15, 100, 0.9, 3), (16, 1000, 0.1, 1)],
+    "bitmap_mask_wide": [(16, 5000, 0.99, 0)],
+    "bitmap_pairs": [(17, 100, 0.2, 5), (64, 333, 0.1, 7), (100, 50, 0.5, 1), (256, 70, 0.3, 9)],
+    "hash_mask": [
+        (1, 70000, 0.001, 0),
+        (16, 3000, 0.004, 0),
+        (7, 1_000_000, 0.0005, 2),
+        (16, 500, 0.0, 0),
+        (1, 1, 1.0, 0),
+    ],
+    "hash_pairs": [(17, 3000, 0.004, 1), (70, 100_000, 0.0001, 5), (256, 20000, 0.0003, 3), (30, 2000, 0.0, 0)],
+}
+
+
+def kind_of(store, node=0):
+    return KINDS[store.chunks[store.offsets[node] + 6]]
+
+
+def one_node(twin, n_children, n_features, fill, n_full, seed=0):
+    rng = np.random.default_rng(seed)
+    model = twin.random_model(seed, n_labels=2, n_features=n_features)
+    W = sparse.random_array((n_children, n_features), density=fill, rng=rng, format="csr", dtype=np.float32)
+    if n_full:
+        extra = sparse.coo_array(
+            (
+                np.ones(n_children * n_full, np.float32),
+                (
+                    np.tile(np.arange(n_children), n_full),
+                    np.repeat(rng.choice(n_features, n_full, replace=False), n_children),
+                ),
+            ),
+            shape=W.shape,
+        )
+        W = sparse.csr_array(W + extra)
+    W.sort_indices()
+    W.data = (rng.standard_normal(W.nnz) + 0.1).astype(np.float32)
+    children = ~np.arange(n_children, dtype=np.int32)
+    bias = rng.standard_normal(n_children).astype(np.float32)
+    return type(model)(np.array([0, n_children]), children, n_children, W, bias)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape"), [(kind, shape) for kind, shapes in SHAPES.items() for shape in shapes], ids=str
+)
+def test_every_layout_gives_the_scores_of_numpy_on_every_path(twin, kernels, kind, shape):
+    model = one_node(twin, *shape)
+    store = model.pack()
+    assert kind_of(store) == kind
+    present = np.unique(model.W.indices)
+    X = twin.random_queries(1, 5, model.n_features, fill=min(0.5, 200 / model.n_features), values=None).tolil()
+    for row in range(3):  # features that are there and some that are not
+        X[row, np.random.default_rng(row).permutation(present)[:100]] = 0.5
+    X = X.tocsr().astype(np.float32)
+    searcher = Searcher(store, score_power=1.0)
+    searcher.check()
+    expected = twin.path_scores(model, X, 1.0)
+    found = searcher.topk(X, model.n_labels)
+    scores = np.zeros_like(expected)
+    np.put_along_axis(scores, found.labels, found.scores, axis=1)
+    np.testing.assert_allclose(scores, np.exp(expected), rtol=2e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(("precision", "rtol"), [("half", 2e-3), ("single", 1e-5)])
+@pytest.mark.parametrize("n_features", [1, 15, 16, 17, 384])
+@pytest.mark.parametrize("n_children", [1, 3, 4, 17, 300])
+def test_matrix_chunks_give_the_scores_of_numpy_on_every_path(kernels, precision, rtol, n_features, n_children, twin):
+    rng = np.random.default_rng(n_features)
+    model = one_node(twin, n_children, n_features, 1.0, 0)
+    W = (rng.standard_normal((n_children, n_features)) / np.sqrt(n_features)).astype(np.float32)
+    store = pack_dense_chunks(model, W, model.bias, [1.0], precision=precision)
+    assert kind_of(store) == f"matrix_{'half' if precision == 'half' else 'float'}"
+    X = rng.standard_normal((4, n_features)).astype(np.float32)
+    expected = np.exp(-np.maximum(0, 1 - (X.astype(np.float64) @ W.T + model.bias)))
+    found = Searcher(store, score_power=1.0).topk(X, n_children)
+    scores = np.zeros_like(expected)
+    np.put_along_axis(scores, found.labels, found.scores, axis=1)
+    np.testing.assert_allclose(scores, expected, rtol=rtol, atol=1e-6)
+    # The same store takes sparse queries too.
+    from scipy import sparse
+
+    np.testing.assert_array_equal(
+        Searcher(store, score_power=1.0).topk(sparse.csr_array(X), n_children).scores, found.scores
+    )
+
+
+def test_sparse_chunks_take_dense_queries(twin):
+    model = twin.random_model(1, n_features=40)
+    X = twin.random_queries(2, 10, 40)
+    searcher = Searcher(model.pack())
+    np.testing.assert_array_equal(searcher.topk(X.toarray(), 5).scores, searcher.topk(X, 5).scores)
+
+
+def test_a_node_of_many_children_becomes_several_parts(twin):
+    model = one_node(twin, 1000, 200, 0.05, 2)
+    store = model.pack()
+    X = twin.random_queries(3, 5, 200, values=None)
+    _, scores = twin.best_of(twin.path_scores(model, X), 50)
+    found = Searcher(store).topk(X, 50, stats=True)
+    np.testing.assert_allclose(found.scores, scores, rtol=1e-3)
+    assert set(found.stats.chunks) == {1}
+    assert set(found.stats.classifiers) == {1000}
+
+
+def test_packing_is_the_same_for_any_number_of_threads(twin):
+    model = twin.random_model(5, n_labels=500, most_children=30, n_features=3000, fill=0.02)
+    one, two = model.pack(n_jobs=1), model.pack(n_jobs=2)
+    np.testing.assert_array_equal(one.chunks, two.chunks)
+    np.testing.assert_array_equal(one.offsets, two.offsets)
+
+
+def test_heavier_nodes_come_first(twin):
+    model = twin.random_model(6, n_labels=100)
+    mass = np.random.default_rng(0).permutation(model.n_nodes).astype(float)
+    store = pack_chunks(model, model.weights, model.n_features, mass)
+    np.testing.assert_array_equal(np.argsort(store.offsets), np.argsort(-mass))
+
+
+def test_features_that_collide_in_one_bucket_are_still_told_apart(twin):
+    # Products with the odd multiplier that lie close together fall into one bucket.
+    n_features, inverse = 2**16, pow(0x9E3779B1, -1, 2**16)
+    features = np.sort(np.arange(300) * inverse % n_features).astype(np.int32)
+    weights = LinearWeights(
+        np.array([0, 300]), features, np.arange(1, 301, dtype=np.float32) / 512, np.zeros(1, np.float32)
+    )
+    model = one_node(twin, 1, n_features, 0.0, 0)
+    searcher = Searcher(pack_chunks(model, weights, n_features, [1.0]), score_power=1.0)
+    X = np.zeros((301, n_features), np.float32)
+    X[np.arange(300), features] = 1.0
+    X[300, [f for f in range(n_features) if f not in set(features)]] = 1.0
+    expected = np.exp(-np.maximum(0, 1 - np.append(weights.values, 0.0)))
+    np.testing.assert_allclose(searcher.topk(X, 1).scores[:, 0], expected, rtol=1e-6)
+
+
+@given(hnp.arrays(np.float32, 50, elements=st.floats(-65000, 65000, width=32)))
+def test_half_precision_rounds_as_numpy_does(values):
+    np.testing.assert_array_equal(_core.half_round_trip(values), values.astype(np.float16).astype(np.float32))
+
+
+def test_weights_beyond_half_precision_become_the_largest(twin):
+    values = np.array([1e30, -1e30, 65519.9, 65520.0], np.float32)
+    np.testing.assert_array_equal(_core.half_round_trip(values), np.array([65504, -65504, 65504, 65504], np.float32))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"values": np.array([np.nan, 1, 1], np.float32)}, "finite"),
+        ({"features": np.array([1, 0, 1], np.int32)}, "rise"),
+        ({"features": np.array([0, 9, 1], np.int32)}, "rise"),
+        ({"features": np.array([-1, 0, 1], np.int32)}, "rise"),
+        ({"features": np.array([0, 0, 1], np.int32)}, "rise"),
+        ({"indptr": np.array([0, 3])}, "indptr"),
+        ({"indptr": np.array([0, 4, 3])}, "indptr"),
+        ({"bias": np.zeros(3, np.float32)}, "bias"),
+        ({"bias": np.array([0, np.inf], np.float32)}, "bias"),
+    ],
+)
+def test_unsound_weights_are_refused(twin, change, message):
+    parts = {
+        "indptr": np.array([0, 2, 3]),
+        "features": np.array([0, 1, 1], np.int32),
+        "values": np.ones(3, np.float32),
+        "bias": np.zeros(2, np.float32),
+    }
+    model = one_node(twin, 2, 2, 0.0, 0)
+    with pytest.raises(InputError, match=message):
+        pack_chunks(model, LinearWeights(**{**parts, **change}), 2, [1.0])

@@ -1,0 +1,150 @@
+"""The search finds exactly what looking at every label would find."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labeltrees.search import Searcher
+
+shapes = st.fixed_dictionaries(
+    {
+        "seed": st.integers(0, 2**32 - 1),
+        "n_labels": st.integers(1, 60),
+        "most_children": st.integers(2, 40),
+        "n_features": st.sampled_from([1, 5, 31, 32, 33, 600]),
+        "fill": st.sampled_from([0.0, 0.05, 0.5, 1.0]),
+        "full_features": st.sampled_from([0, 1]),
+    }
+)
+
+
+@given(shapes, st.integers(1, 70), st.sampled_from([2.0, 3.0]))
+@settings(max_examples=60, deadline=None)
+def test_best_first_equals_brute_force_ties_included(twin, shape, k, power):
+    model = twin.random_model(**shape)
+    X = twin.random_queries(shape["seed"], 6, model.n_features)
+    labels, scores = twin.best_of(twin.path_scores(model, X, power), k)
+    found = Searcher(model.pack(), score_power=power).topk(X, k)
+    np.testing.assert_array_equal(found.labels, labels)
+    np.testing.assert_allclose(found.scores, scores, rtol=1e-6, atol=1e-30)
+
+
+@given(shapes, st.integers(1, 8), st.integers(1, 6))
+@settings(max_examples=60, deadline=None)
+def test_pruned_beam_and_bounded_best_first_equal_the_plain_beam(twin, shape, k, beam):
+    model = twin.random_model(**shape)
+    X = twin.random_queries(shape["seed"], 6, model.n_features)
+    searcher = Searcher(model.pack())
+    plain = searcher.topk(X, k, mode="beam", beam=beam, prune=False)
+    for other in (
+        searcher.topk(X, k, mode="beam", beam=beam, prune=True),
+        searcher.topk(X, k, mode="best_first", beam=beam),
+    ):
+        np.testing.assert_array_equal(other.labels, plain.labels)
+        np.testing.assert_array_equal(other.scores, plain.scores)
+
+
+def plain_beam(twin, model, X, k, beam):
+    """The level-wise beam of the papers, in NumPy."""
+    edge = model.edge_scores(X)
+    labels = []
+    for row in edge:
+        level, found = [(0.0, 0)], []
+        while level:
+            nexts = []
+            for score, node in level:
+                for e in range(model.child_ptr[node], model.child_ptr[node + 1]):
+                    child = int(model.children[e])
+                    if child < 0:
+                        found.append((-(score + row[e]), ~child))
+                    else:
+                        nexts.append((-(score + row[e]), child))
+            level = [(-s, node) for s, node in sorted(nexts)[:beam]]
+        best = [label for _, label in sorted(found)[:k]]
+        labels.append(best + [-1] * (k - len(best)))
+    return np.array(labels)
+
+
+@pytest.mark.parametrize("beam", [1, 2, 3, 100])
+def test_the_beam_keeps_the_best_nodes_of_each_level_and_lets_labels_out(twin, beam):
+    for seed in range(10):
+        model = twin.random_model(seed, n_labels=50, most_children=4)
+        X = twin.random_queries(seed, 10, model.n_features)
+        found = Searcher(model.pack()).topk(X, 7, mode="beam", beam=beam, prune=False)
+        np.testing.assert_array_equal(found.labels, plain_beam(twin, model, X, 7, beam))
+
+
+@pytest.mark.parametrize(("loss", "power"), [("squared_hinge", 1.0), ("squared_hinge", 2.5), ("logistic", 0.0)])
+def test_scores_of_other_losses_equal_brute_force(twin, loss, power):
+    model = twin.random_model(3, n_labels=200, most_children=7, n_features=100, values=None)
+    X = twin.random_queries(4, 50, 100, values=None)
+    _, scores = twin.best_of(twin.path_scores(model, X, power), 10)
+    found = Searcher(model.pack(), loss=loss, score_power=power or 1.0).topk(X, 10)
+    np.testing.assert_allclose(found.scores, scores, rtol=2e-4, atol=1e-7)
+
+
+def test_normalised_queries_are_divided_by_their_norm(twin):
+    model = twin.random_model(5, n_features=50)
+    X = twin.random_queries(6, 20, 50, values=None)
+    norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    scaled = X.multiply(1 / np.where(norms > 0, norms, 1)[:, None]).tocsr()
+    store = model.pack()
+    np.testing.assert_allclose(
+        Searcher(store, normalize=True).topk(X, 5).scores, Searcher(store).topk(scaled, 5).scores, rtol=1e-5
+    )
+
+
+def test_an_empty_query_is_answered_by_the_biases(twin):
+    model = twin.random_model(7)
+    X = twin.random_queries(8, 3, model.n_features, fill=0.0)
+    labels, _ = twin.best_of(twin.path_scores(model, X), 5)
+    np.testing.assert_array_equal(Searcher(model.pack()).topk(X, 5).labels, labels)
+
+
+def test_no_queries_give_an_empty_result(twin):
+    model = twin.random_model(7)
+    found = Searcher(model.pack()).topk(twin.random_queries(8, 3, model.n_features)[:0], 5, stats=True)
+    assert found.labels.shape == found.scores.shape == (0, 5)
+    assert len(found.stats.chunks) == 0
+
+
+def test_threads_and_company_change_nothing(twin):
+    model = twin.random_model(9, n_labels=300, most_children=20, n_features=200, values=None)
+    X = twin.random_queries(10, 150, 200, values=None)
+    searcher = Searcher(model.pack())
+    for options in ({}, {"mode": "beam", "beam": 3}, {"beam": 2}):
+        one, two = (searcher.topk(X, 5, n_jobs=n_jobs, **options) for n_jobs in (1, 2))
+        np.testing.assert_array_equal(one.labels, two.labels)
+        np.testing.assert_array_equal(one.scores, two.scores)
+        single = searcher.topk(X[[77]], 5, **options)
+        np.testing.assert_array_equal(single.scores[0], one.scores[77])
+
+
+def test_stats_count_what_was_done(twin):
+    model = twin.random_model(11, n_labels=100, most_children=4)
+    X = twin.random_queries(12, 20, model.n_features)
+    found = Searcher(model.pack()).topk(X, 100, stats=True)
+    # All labels are wanted, so everything must have been opened.
+    assert set(found.stats.chunks) == {model.n_nodes}
+    assert set(found.stats.classifiers) == {len(model.children)}
+    assert set(found.stats.depth) == {max(model.depth(int(c)) for c in model.children)}
+    assert not found.stats.partial.any()
+    assert (found.stats.microseconds > 0).all()
+    fewer = Searcher(model.pack()).topk(X, 1, stats=True)
+    assert fewer.stats.chunks.mean() < model.n_nodes
+
+
+def test_an_exact_search_opens_no_node_below_the_last_label_returned(twin):
+    model = twin.random_model(13, n_labels=200, most_children=6, n_features=60, values=None)
+    X = twin.random_queries(14, 30, 60, values=None)
+    found = Searcher(model.pack()).topk(X, 3, stats=True)
+    edge = model.edge_scores(X)
+    for i in range(X.shape[0]):
+        node_score = np.zeros(model.n_nodes)
+        for node in range(model.n_nodes):
+            for e in range(model.child_ptr[node], model.child_ptr[node + 1]):
+                if model.children[e] >= 0:
+                    node_score[model.children[e]] = node_score[node] + edge[i, e]
+        last = np.log(found.scores[i, -1].astype(np.float64))
+        assert found.stats.chunks[i] == (node_score >= last - 1e-4).sum()

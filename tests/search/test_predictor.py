@@ -1,0 +1,147 @@
+"""One query a call: the same answers as in a batch, and bad queries refused."""
+
+import os
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from labeltrees.errors import InputError
+from labeltrees.search import Searcher
+from labeltrees.storage import pack_dense_chunks
+
+
+@pytest.fixture(scope="module")
+def case(twin):
+    model = twin.random_model(1, n_labels=300, most_children=20, n_features=200, values=None)
+    X = twin.random_queries(2, 60, 200, values=None)
+    return Searcher(model.pack(), normalize=True), X
+
+
+@pytest.mark.parametrize("options", [{}, {"beam": 3}, {"mode": "beam", "beam": 3}, {"max_chunks": 2}], ids=str)
+def test_single_calls_equal_the_batch(case, options):
+    searcher, X = case
+    batch = searcher.topk(X, 5, **options)
+    predict = searcher.predictor(5, **options)
+    for row in range(X.shape[0]):
+        one = X[[row]]
+        for query in (
+            (one.indices, one.data),
+            (one,),
+            (one.indices.astype(np.int64), one.data.astype(np.float64)),
+            (one.toarray()[0],),
+        ):
+            labels, scores = predict(*query)
+            n = (batch.labels[row] >= 0).sum()
+            np.testing.assert_array_equal(labels, batch.labels[row][:n])
+            np.testing.assert_array_equal(scores, batch.scores[row][:n])
+    assert labels.dtype == np.int64
+    assert scores.dtype == np.float32
+
+
+def test_k_may_change_with_every_call(case):
+    searcher, X = case
+    predict = searcher.predictor(3)
+    one = X[[0]]
+    assert len(predict(one)[0]) == 3
+    assert len(predict(one, k=7)[0]) == 7
+    assert len(predict(one.indices, one.data, 1)[0]) == 1
+    assert len(predict(one, k=10**9)[0]) <= searcher.n_labels
+
+
+def test_rows_of_every_sparse_class_are_taken(case):
+    searcher, X = case
+    predict = searcher.predictor(3)
+    np.testing.assert_array_equal(predict(sparse.csr_matrix(X[[0]]))[0], predict(X[[0]])[0])
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ((np.array([200], np.int32), np.ones(1, np.float32)), "indices"),
+        ((np.array([-1], np.int32), np.ones(1, np.float32)), "indices"),
+        ((np.array([2**32], np.int64), np.ones(1, np.float32)), "indices"),
+        ((np.array([1], np.int32), np.ones(2, np.float32)), "equally long"),
+        ((np.array([1], np.int32), np.array([np.nan], np.float32)), "finite"),
+        ((np.array([1], np.int32), np.array([np.inf], np.float32)), "finite"),
+        ((np.array([1.0], np.float32), np.ones(1, np.float32)), "indices"),
+        ((np.array([1], np.int32), np.ones(1, np.int32)), "values"),
+        ((np.array([[1]], np.int32), np.ones(1, np.float32)), "dimension"),
+        ((np.arange(8, dtype=np.int32)[::2], np.ones(4, np.float32)), "contiguous"),
+        (([1], [1.0]), "array"),
+        ((np.ones(5, np.float32),), "200 values"),
+        (("text",), "values"),
+        ((sparse.csr_array((2, 200), dtype=np.float32),), "one CSR row"),
+        ((np.array([1], np.int32), np.ones(1, np.float32), 0), "k"),
+        ((np.array([1], np.int32), np.ones(1, np.float32), 2.5), "k"),
+        ((np.array([1], np.int32), np.ones(1, np.float32), 2**70), "k"),
+    ],
+    ids=str,
+)
+def test_bad_queries_are_refused(case, query, message):
+    searcher, _ = case
+    with pytest.raises(InputError, match=message):
+        searcher.predictor(3)(*query)
+
+
+def test_a_search_after_a_refused_query_is_sound(case):
+    searcher, X = case
+    predict = searcher.predictor(3)
+    before = predict(X[[0]])
+    with pytest.raises(InputError):
+        predict(np.array([500], np.int32), np.ones(1, np.float32))
+    np.testing.assert_array_equal(predict(X[[0]])[1], before[1])
+
+
+def test_many_threads_may_call_at_once(case):
+    searcher, X = case
+    batch = searcher.topk(X, 5)
+    predict = searcher.predictor(5)
+    rows = [X[[i]] for i in range(X.shape[0])]
+
+    def work(_):
+        return [predict(row)[1] for row in rows]
+
+    with ThreadPoolExecutor(8) as pool:
+        for scores in pool.map(work, range(24)):
+            for row, found in enumerate(scores):
+                np.testing.assert_array_equal(found, batch.scores[row][: len(found)])
+
+
+def test_dense_models_take_dense_rows(twin):
+    model = twin.random_model(3, n_features=30)
+    store = pack_dense_chunks(model, model.W.toarray(), model.bias, np.ones(model.n_nodes))
+    X = np.random.default_rng(0).standard_normal((5, 30)).astype(np.float32)
+    searcher = Searcher(store)
+    for row, scores in zip(X, searcher.topk(X, 4).scores, strict=True):
+        np.testing.assert_array_equal(searcher.predictor(4)(row)[1], scores[: len(searcher.predictor(4)(row)[1])])
+
+
+def test_a_predictor_keeps_what_it_needs_alive(twin):
+    X = twin.random_queries(2, 3, 20)
+    predict = Searcher(twin.random_model(1).pack()).predictor(3)
+    assert len(predict(X[[0]])[0]) == 3
+
+
+def test_a_searcher_works_after_fork(case):
+    searcher, X = case
+    before = searcher.topk(X, 5, n_jobs=2).scores
+    child = os.fork()
+    if child == 0:
+        try:
+            same = np.array_equal(searcher.topk(X, 5, n_jobs=2).scores, before)
+            single = searcher.predictor(5)(X[[0]])[1]
+            os._exit(0 if same and np.array_equal(single, before[0][: len(single)]) else 1)
+        except BaseException:
+            os._exit(2)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_a_searcher_pickles(case):
+    searcher, X = case
+    again = pickle.loads(pickle.dumps(searcher))
+    assert not again.stores[0].checked
+    np.testing.assert_array_equal(again.topk(X, 5).scores, searcher.topk(X, 5).scores)

@@ -1,0 +1,89 @@
+"""What cannot be asked is refused in one clear way."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from labeltrees.errors import InputError
+from labeltrees.search import Searcher, SearchRequest
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("k", 0),
+        ("k", 1.5),
+        ("k", True),
+        ("k", 2**31),
+        ("mode", "depth_first"),
+        ("mode", None),
+        ("beam", 0),
+        ("beam", "3"),
+        ("prune", 1),
+        ("max_chunks", 0),
+        ("max_microseconds", -1),
+    ],
+)
+def test_a_bad_request_names_the_argument(name, value):
+    with pytest.raises(InputError, match=name):
+        SearchRequest(**{name: value})
+
+
+def broken_csr(**change):
+    X = sparse.csr_array(np.eye(2, 20, dtype=np.float32))
+    for name, value in change.items():
+        setattr(X, name, value)
+    return X
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.zeros((2, 19)),
+        np.zeros(20),
+        np.zeros((2, 3, 20)),
+        np.full((2, 20), np.nan),
+        np.full((2, 20), "a"),
+        np.full((2, 20), 1e39),
+        sparse.csr_array((2, 21)),
+        sparse.csr_array(np.full((1, 20), np.inf)),
+        broken_csr(indices=np.array([0, 20], np.int32)),
+        broken_csr(indices=np.array([0, -1], np.int32)),
+        broken_csr(indptr=np.array([0, 3, 2], np.int32)),
+        broken_csr(indptr=np.array([0, 1, 5], np.int32)),
+        broken_csr(indptr=np.array([1, 1, 2], np.int32)),
+        None,
+        "text",
+    ],
+    ids=lambda X: type(X).__name__,
+)
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_bad_queries_are_refused(twin, X):
+    with pytest.raises(InputError, match="X"):
+        Searcher(twin.random_model(1, n_features=20).pack()).topk(X, 3)
+
+
+@pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_array, sparse.coo_array, sparse.lil_matrix, np.asarray])
+def test_queries_of_every_kind_give_the_same(twin, make):
+    model = twin.random_model(1)
+    X = twin.random_queries(2, 4, model.n_features)
+    searcher = Searcher(model.pack())
+    expected = searcher.topk(X, 3).scores
+    np.testing.assert_array_equal(searcher.topk(make(X.toarray()), 3).scores, expected)
+    np.testing.assert_array_equal(searcher.topk(make(X.toarray().astype(np.float64)), 3).scores, expected)
+
+
+@pytest.mark.parametrize("options", [{"loss": "hinge"}, {"score_power": 0}, {"score_power": -1.0}])
+def test_bad_losses_are_refused(twin, options):
+    with pytest.raises(InputError, match=next(iter(options))):
+        Searcher(twin.random_model(1).pack(), **options)
+
+
+def test_huge_values_do_not_upset_the_search(twin):
+    model = twin.random_model(1)
+    X = np.zeros((2, model.n_features), np.float32)
+    X[:, :] = [[3e38], [-3e38]]
+    found = Searcher(model.pack()).topk(X, 5)
+    assert np.isfinite(found.scores).all()
+    assert (found.scores >= 0).all()
+    assert (found.scores <= 1).all()
