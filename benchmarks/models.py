@@ -2,7 +2,7 @@
 
     python -m benchmarks.models [--sets eurlex4k delicious debian-depends] [--seeds 5] [--repeats 3] [--jobs 2]
 
-The same matrices for everyone. Contestants take turns in every step; training uses `--jobs` threads, answers one thread.
+The same matrices for everyone. Contestants take turns in every step; training uses `--jobs` threads, answers one.
 Times are the best over repeats and seeds, precision the mean over seeds, with the interval of the difference to us.
 """
 
@@ -152,9 +152,7 @@ def main() -> None:
         "--without", nargs="*", default=[], help="leave out contestants whose name has one of these words"
     )
     options = parser.parse_args()
-    print(
-        f"{options.seeds} seeds, best of {options.repeats} repeats, training with {options.jobs} threads, answers with one"
-    )
+    print(f"{options.seeds} seeds, best of {options.repeats} repeats; {options.jobs} threads train, one answers")
     for name in options.sets:
         compare(name, options)
 

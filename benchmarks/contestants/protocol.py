@@ -17,9 +17,8 @@ import scipy.sparse as sp
 
 def load(folder):
     """Return X, Y, test X of the data folder as CSR float32 matrices."""
-    return [
-        sp.csr_matrix(sp.load_npz(os.path.join(folder, f"{part}.npz")), dtype=np.float32) for part in ("X", "Y", "Xt")
-    ]
+    files = [os.path.join(folder, f"{part}.npz") for part in ("X", "Y", "Xt")]
+    return [sp.csr_matrix(sp.load_npz(file), dtype=np.float32) for file in files]
 
 
 def folder_bytes(folder):
