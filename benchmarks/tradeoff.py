@@ -3,7 +3,7 @@
     python -m benchmarks.tradeoff [--set debian-depends] [--seeds 3] [--repeats 5] [--jobs 2]
 
 Two tables: the paper's setting (binary, leaves of 100, exact search), and the default setting of the classifier with
-its exact top-1 and top-5 times on one thread. Models take turns in every repeat; times are the best, the rest are means.
+its exact top-1 and top-5 times on one thread. Models take turns in every repeat; times are the best, the rest means.
 """
 
 from __future__ import annotations
