@@ -32,10 +32,10 @@ void bind_linear(nb::module_& module) {
       "train_linear",
       [](MaybeArray<int64_t> x_indptr, MaybeArray<int32_t> x_columns, ConstArray<float> x_values, int64_t n_points,
          int32_t n_features, ConstArray<int64_t> y_indptr, ConstArray<int32_t> y_columns, MaybeArray<float> y_values,
-         int32_t n_labels, ConstArray<int64_t> child_ptr, ConstArray<int32_t> children,
-         MaybeArray<float> point_weight, MaybeArray<float> label_cost, MaybeArray<int64_t> extra_indptr,
-         MaybeArray<int32_t> extra_points, float cost, float eps, int max_iter, float bias_value, float prune_below,
-         bool balanced, uint64_t seed, int n_threads, nb::object progress) {
+         int32_t n_labels, ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, MaybeArray<float> point_weight,
+         MaybeArray<float> label_cost, MaybeArray<int64_t> extra_indptr, MaybeArray<int32_t> extra_points, float cost,
+         float eps, int max_iter, float bias_value, float prune_below, bool balanced, uint64_t seed, int n_threads,
+         nb::object progress) {
         TrainInput input{};
         input.points = {n_points, n_features, data_or_null(x_indptr), data_or_null(x_columns), x_values.data()};
         input.labels = {y_indptr.data(), y_columns.data(), data_or_null(y_values)};

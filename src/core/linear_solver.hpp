@@ -25,7 +25,7 @@ struct LinearOptions {
 struct LaneTargets {
   int n_lanes;
   int64_t pair_begin[kMaxLanes], pair_end[kMaxLanes];  // relative to the node's first pair
-  const float* pair_costs;                              // (pairs of the node) or null
+  const float* pair_costs;                             // (pairs of the node) or null
 };
 
 class LaneSolver {
