@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from labeltrees._matrices import check_sample_weight
 from labeltrees._validation import check_integer, refuse
@@ -25,6 +25,7 @@ class AnswersTopK:
     calibration_: Calibration | None
     classes_: Any
     label_names_: Any
+    n_features_in_: int
     loss: str
     search: str
     beam: int | None
@@ -33,7 +34,15 @@ class AnswersTopK:
     n_jobs: int | None
 
     def _check_queries(self, X: Any) -> Any:
-        raise NotImplementedError
+        if not sp.issparse(X):
+            return validate_data(self, X, dtype=np.float32, reset=False)
+        # Sparse matrices have no names of columns: scikit-learn would warn that they lack those `fit` was told.
+        X = check_array(X, accept_sparse="csr", dtype=np.float32)
+        if X.shape[1] != self.n_features_in_:
+            name = type(self).__name__
+            message = f"X has {X.shape[1]} features, but {name} is expecting {self.n_features_in_} features as input"
+            raise InputError(message)
+        return X
 
     def predict_topk(
         self,

@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from labeltrees._matrices import check_same_points
 from labeltrees._validation import refuse
-from labeltrees.data.checks import check_labels
+from labeltrees.data.checks import check_labels, check_texts
 from labeltrees.errors import InputError
 
 _ALLOWED = "a sparse or dense matrix of points and labels, or a list of lists of label names or label ids"
@@ -23,6 +24,25 @@ class LabelSets(NamedTuple):
 
     Y: Any
     names: NDArray[np.object_] | None
+
+
+def read_training_labels(Y: Any, label_names: Any, n_points: int) -> LabelSets:
+    """Return the labels of `n_points` points, at least one; `label_names` are those of a Y without names, or None.
+
+    Examples
+    --------
+    >>> read_training_labels([[0], [1]], ["red", "blue", "green"], n_points=2).Y.shape
+    (2, 3)
+    """
+    sets = read_label_sets(Y)
+    if label_names is not None:
+        is_matrix = sp.issparse(Y) or (isinstance(Y, np.ndarray) and Y.dtype != object)
+        sets = _with_names(sets, label_names, is_matrix)
+    check_same_points(n_points, sets.Y.shape[0])
+    if sets.Y.nnz == 0:
+        message = "Y has no label at all"
+        raise InputError(message)
+    return sets
 
 
 def read_label_sets(Y: Any) -> LabelSets:
@@ -58,6 +78,15 @@ def read_label_sets(Y: Any) -> LabelSets:
         message = "Y has no label at all"
         raise InputError(message)
     refuse("Y", _ALLOWED, f"lists of {', '.join(sorted(kind.__name__ for kind in kinds))}")
+
+
+def _with_names(sets: LabelSets, label_names: Any, is_matrix: bool) -> LabelSets:
+    if sets.names is not None:
+        refuse("label_names", "None where Y has names already", label_names)
+    matrix = sets.Y
+    if not is_matrix and matrix.shape[1] < len(label_names):  # of ids only the highest is known
+        matrix = sp.csr_array((matrix.data, matrix.indices, matrix.indptr), (matrix.shape[0], len(label_names)))
+    return LabelSets(matrix, check_texts("label_names", label_names, matrix.shape[1], unique=True))
 
 
 def _is_list_of_lists(Y: Any) -> bool:

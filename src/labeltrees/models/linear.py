@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from labeltrees._matrices import check_sample_weight
 from labeltrees._validation import refuse
-from labeltrees.errors import InputError
+from labeltrees.data.checks import check_texts
 from labeltrees.labels.frequency import label_frequencies
 from labeltrees.models.answering import AnswersTopK
 from labeltrees.models.costs import label_costs
-from labeltrees.models.label_sets import read_label_sets
+from labeltrees.models.label_sets import read_training_labels
 from labeltrees.models.linear_files import save_classifier
 from labeltrees.models.matcher import confused_points
 from labeltrees.models.parameters import check_parameters, seed_of
@@ -78,7 +78,11 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
     classes_ : array (L,)
         Label names, or label ids where they have no names.
     label_names_ : array of str (L,) or None
-    n_features_in_ : int
+    label_counts_ : array of int64 (L,)
+        The number of training points of each label.
+    n_points_, n_features_in_ : int
+        Of the training data.
+    feature_names_in_ : array of str (d,), where features have names
     stats_ : dict
         Seconds, weights and bytes of the training.
 
@@ -161,7 +165,9 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
 
     # Training.
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> LabelTreeClassifier:
+    def fit(
+        self, X: Any, Y: Any, sample_weight: Any = None, *, label_names: Any = None, feature_names: Any = None
+    ) -> LabelTreeClassifier:
         """Build the tree and train its classifiers.
 
         Parameters
@@ -170,24 +176,26 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
         Y : sparse or dense matrix (N, L), or list of lists of label names or ids
             Values of a matrix are relevances: they weigh a point as a positive of that label.
         sample_weight : array (N,), optional
+        label_names : L str, optional
+            Names of the columns (or ids) of Y, for a Y without names.
+        feature_names : d str, optional
+            Names of the columns of X, to be found again in `feature_names_in_`.
         """
         check_parameters(self.get_params(deep=False))
         started = time.perf_counter()
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32)
         if self.normalize:
             X = scale_rows(X)
-        labels = read_label_sets(Y)
-        if labels.Y.shape[0] != X.shape[0]:
-            message = f"X and Y must have the same number of rows, got {X.shape[0]} and {labels.Y.shape[0]}"
-            raise InputError(message)
-        if labels.Y.nnz == 0:
-            message = "Y has no label at all"
-            raise InputError(message)
+        if feature_names is not None:
+            self.feature_names_in_ = check_texts("feature_names", feature_names, X.shape[1])
+        labels = read_training_labels(Y, label_names, X.shape[0])
         weights = check_sample_weight(sample_weight, X.shape[0])
         seed = seed_of(self.random_state)
         settings = self._settings(labels)
         self.label_names_ = labels.names
         self.classes_ = np.arange(labels.Y.shape[1]) if labels.names is None else labels.names
+        self.label_counts_ = np.bincount(labels.Y.indices, minlength=labels.Y.shape[1])
+        self.n_points_ = int(X.shape[0])
         self.trees_ = [self._make_tree(X, labels.Y, weights, seed + number) for number in range(self.n_trees)]
         built = time.perf_counter()
         stores = []
@@ -273,9 +281,6 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
 
     def _make_searcher(self, stores: Any) -> Searcher:
         return Searcher(stores, loss=self.loss, score_power=float(self.score_power), normalize=bool(self.normalize))
-
-    def _check_queries(self, X: Any) -> Any:
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
 
     # Keeping.
 

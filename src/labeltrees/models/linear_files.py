@@ -30,11 +30,12 @@ def save_classifier(model: LabelTreeClassifier, folder: str | os.PathLike[str]) 
         "settings": settings,
         "n_labels": searcher.n_labels,
         "n_features": searcher.n_features,
+        "n_points": model.n_points_,
         "matrices": searcher.stores[0].matrices,
         "n_trees": len(searcher.stores),
         "stats": model.stats_,
     }
-    arrays: dict[str, Any] = {}
+    arrays: dict[str, Any] = {"label_counts": model.label_counts_}
     for number, (store, tree) in enumerate(zip(searcher.stores, model.trees_, strict=True)):
         arrays |= store.arrays(f"tree{number}.")
         if tree.label_weights is not None:
@@ -62,6 +63,7 @@ def open_classifier(loaded: LoadedModel) -> LabelTreeClassifier:
             raise FileFormatError(message)
         check_parameters(settings)
         n_labels, n_features = int(parameters["n_labels"]), int(parameters["n_features"])
+        n_points = int(parameters["n_points"])
         n_trees, matrices = int(parameters["n_trees"]), bool(parameters["matrices"])
         stats = dict(parameters["stats"])
     except (KeyError, TypeError, ValueError) as error:
@@ -96,7 +98,8 @@ def open_classifier(loaded: LoadedModel) -> LabelTreeClassifier:
     )
     model.trees_ = trees
     model.stats_ = stats
-    model.n_features_in_ = n_features
+    model.n_points_, model.n_features_in_ = n_points, n_features
+    model.label_counts_ = _label_counts(arrays, n_labels, source)
     model.label_names_ = _names(arrays, "label", n_labels, source)
     model.classes_ = np.arange(n_labels) if model.label_names_ is None else model.label_names_
     feature_names = _names(arrays, "feature", n_features, source)
@@ -104,6 +107,14 @@ def open_classifier(loaded: LoadedModel) -> LabelTreeClassifier:
         model.feature_names_in_ = feature_names
     model.calibration_ = _calibration(arrays, source)
     return model
+
+
+def _label_counts(arrays: dict[str, Any], n_labels: int, source: str) -> Any:
+    counts = arrays.get("label_counts")
+    if counts is None or counts.shape != (n_labels,) or counts.dtype != np.int64:
+        message = f"{source}: label_counts is not one count a label"
+        raise FileFormatError(message)
+    return counts
 
 
 def _plain(value: Any) -> Any:
