@@ -19,6 +19,7 @@ struct LinearOptions {
   float prune_below;  // smaller weights are dropped
   bool balanced;      // positives and negatives of a classifier weigh the same in sum
   uint64_t seed;
+  bool logistic = false;  // instead of the squared hinge
 };
 
 // The children solved together: for each, the pairs of the node's range that are positive for it.
