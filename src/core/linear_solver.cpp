@@ -11,6 +11,9 @@ namespace labeltrees {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
+// A row whose projected gradients are all below this share of eps is left as it is: half the updates fall away, and the
+// number of passes and the precision stay the same.
+constexpr float kIgnored = 0.2f;
 constexpr int64_t kRowsPerCheck = 16384;  // Ctrl-C is looked for this often
 
 }  // namespace
@@ -110,8 +113,8 @@ void LaneSolver::set_costs(const NodeRows& node, const LaneTargets& targets, con
 
 // Starts from the best classifier along the means of its positives and negatives: alpha_i = a s_i for positives and
 // b s_i for negatives (s the row weights), with a, b >= 0 the optimum of the dual over these two numbers. With
-// P = sum of s_i x_i over positives, N over negatives (bias feature included), p and n the sums of s_i, and P2, N2 those
-// of s_i^2 / (2 C_i):
+// P = sum of s_i x_i over positives, N over negatives (bias feature included), p and n the sums of s_i, and P2, N2
+// those of s_i^2 / (2 C_i):
 //   (P.P + P2) a - P.N b = p,   -P.N a + (N.N + N2) b = n.
 void LaneSolver::start(const NodeRows& node, LanePass& pass) {
   const int lanes = kernels_->lanes;
@@ -187,7 +190,7 @@ void LaneSolver::descend(const NodeRows& node, LanePass& pass, const LinearOptio
   wake_rows();
   for (int64_t row = 0; row < node.n_rows; ++row) rows_[row].active = pass.live;
   std::fill_n(shrink_above_, kMaxLanes, kInfinity);
-  pass.ignore_below = 1e-12f;
+  pass.ignore_below = kIgnored * options.eps;
   Random random(options.seed, static_cast<uint64_t>(first_edge));
   uint16_t shrunk = 0;
   const uint16_t live = pass.live;

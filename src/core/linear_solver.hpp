@@ -19,13 +19,14 @@ struct LinearOptions {
   float prune_below;  // smaller weights are dropped
   bool balanced;      // positives and negatives of a classifier weigh the same in sum
   uint64_t seed;
+  bool logistic = false;  // instead of the squared hinge
 };
 
 // The children solved together: for each, the pairs of the node's range that are positive for it.
 struct LaneTargets {
   int n_lanes;
   int64_t pair_begin[kMaxLanes], pair_end[kMaxLanes];  // relative to the node's first pair
-  const float* pair_costs;                              // (pairs of the node) or null
+  const float* pair_costs;                             // (pairs of the node) or null
 };
 
 class LaneSolver {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "linear_logistic.hpp"
 #include "linear_store.hpp"
 
 namespace labeltrees {
@@ -28,6 +29,7 @@ struct Worker {
   GatherScratch scratch;
   NodeRows rows;
   LaneSolver solver;
+  LogisticSolver logistic;
   WeightQueue queue;
   Buffer<uint16_t> kept;
 
@@ -130,13 +132,18 @@ class Training {
       targets.pair_end[lane] = occurrences_.end(task.first_edge + lane) - first_pair;
     }
     if (occurrences_.costs()) targets.pair_costs = occurrences_.costs() + first_pair;
-    worker.solver.solve(rows, targets, options_, task.first_edge, job_);
-    keep(task, rows, worker);
+    if (options_.logistic) {
+      worker.logistic.solve(rows, targets, options_, task.first_edge, job_);
+      keep(worker.logistic, task, rows, worker);
+    } else {
+      worker.solver.solve(rows, targets, options_, task.first_edge, job_);
+      keep(worker.solver, task, rows, worker);
+    }
   }
 
   // Puts the weights that are large enough aside, one row a lane.
-  void keep(const Task& task, const NodeRows& rows, Worker& worker) {
-    const LaneSolver& solver = worker.solver;
+  template <class Solver>
+  void keep(const Solver& solver, const Task& task, const NodeRows& rows, Worker& worker) {
     const int lanes = solver.lanes();
     int32_t counts[kMaxLanes];
     worker.kept.resize(rows.n_columns);

@@ -22,8 +22,7 @@ template <>
 struct Vec<16> {
   typedef float Floats __attribute__((vector_size(64), may_alias));
   typedef int32_t Ints __attribute__((vector_size(64), may_alias));
-  static constexpr Ints lane_bits = {1,   2,   4,    8,    16,   32,   64,    128,
-                                     256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
+  static constexpr Ints lane_bits = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
 };
 
 template <int lanes>
@@ -51,7 +50,18 @@ struct LaneOps {
   template <bool dense>
   static inline __attribute__((always_inline)) void add(const int32_t* columns, const float* values, int32_t n,
                                                         const F& step, float* weights) {
-    for (int32_t i = 0; i < n; ++i) row<dense>(weights, columns, i) += values[i] * step;
+    int32_t i = 0;
+    for (; i + 4 <= n; i += 4) {  // columns of a row are distinct, so loads need not wait for stores
+      F &a = row<dense>(weights, columns, i), &b = row<dense>(weights, columns, i + 1);
+      F &c = row<dense>(weights, columns, i + 2), &d = row<dense>(weights, columns, i + 3);
+      const F new_a = a + values[i] * step, new_b = b + values[i + 1] * step;
+      const F new_c = c + values[i + 2] * step, new_d = d + values[i + 3] * step;
+      a = new_a;
+      b = new_b;
+      c = new_c;
+      d = new_d;
+    }
+    for (; i < n; ++i) row<dense>(weights, columns, i) += values[i] * step;
   }
 
   template <bool dense>
@@ -87,7 +97,8 @@ static inline __attribute__((always_inline)) void prefetch_row(const LanePass& p
   __builtin_prefetch(pass.rows + order[4]);
   const LaneRow& next = pass.rows[order[2]];
   __builtin_prefetch(pass.alpha + int64_t{order[2]} * lanes);
-  for (int32_t i = 0; i < next.length; i += 16) {
+  const int32_t n = next.length < 64 ? next.length : 64;  // the processor itself sees where the rest goes
+  for (int32_t i = 0; i < n; i += 16) {
     if (!dense) __builtin_prefetch(pass.columns + next.begin + i);
     __builtin_prefetch(pass.values + next.begin + i);
   }
@@ -171,8 +182,8 @@ static void add_positive(const LanePass& pass, const float* row_weight, int64_t 
     const I is_positive = ((static_cast<int32_t>(head.positive) & lane_bits) != 0);
     const F step = is_positive ? zero + (row_weight ? row_weight[row] : 1.0f) : zero;
     bias += step * pass.bias_value;
-    Ops::template add<dense>(dense ? nullptr : pass.columns + head.begin, pass.values + head.begin,
-                             head.length, step, pass.weights);
+    Ops::template add<dense>(dense ? nullptr : pass.columns + head.begin, pass.values + head.begin, head.length, step,
+                             pass.weights);
   }
   *reinterpret_cast<F*>(pass.bias) = bias;
 }

@@ -99,7 +99,7 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
     def __init__(
         self,
         tradeoff: float = 1.0,
-        fanout: int = 16,
+        fanout: int = 128,
         leaf_size: int = 1,
         smoothing: float = 0.1,
         cover: str = "marginal",
