@@ -158,6 +158,6 @@ def test_the_summary_as_json(run, data_folder, tmp_path):
     assert record["disk_bytes"] == sum(path.stat().st_size for path in files)
     assert (record["n_points"], record["n_features"], record["n_labels"]) == (200, 30, 40)
     assert record["n_weights"] == lt.load(tmp_path / "model").stats_["n_weights"]
-    assert record["parameters"]["fanout"] == 16
+    assert record["parameters"]["fanout"] == LabelTreeClassifier().fanout
     assert record["trees"][0]["n_placed"] == 39
     assert 0 < record["tree_seconds"] < record["seconds"]

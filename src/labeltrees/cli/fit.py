@@ -10,14 +10,14 @@ from typing import Any
 import click
 
 from labeltrees.cli.data_argument import load_data
-from labeltrees.cli.model_options import disk_bytes, is_given, training_options
+from labeltrees.cli.model_options import DEFAULTS, disk_bytes, is_given, training_options
 from labeltrees.cli.options import (
     data_argument,
     feature_names_option,
     index_base_option,
     json_option,
     label_names_option,
-    tradeoff_option,
+    make_tradeoff_option,
     tree_options,
 )
 from labeltrees.cli.output import check_folder_of, console, make_table, print_json, size, step
@@ -47,8 +47,8 @@ Examples:
 @click.option(
     "--preset", type=click.Choice(list(_PRESETS)), help="Another method's setting, for the options that are not given."
 )
-@tradeoff_option
-@tree_options()
+@make_tradeoff_option(DEFAULTS["tradeoff"])
+@tree_options(**DEFAULTS)
 @training_options
 @label_names_option
 @feature_names_option

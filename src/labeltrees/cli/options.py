@@ -35,13 +35,20 @@ index_base_option = click.option(
 )
 jobs_option = click.option("--jobs", "n_jobs", type=int, default=-1, show_default=True, help="Threads; -1 takes all.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
-tradeoff_option = click.option(
-    "--tradeoff",
-    type=float,
-    default=_DEFAULTS["tradeoff"],
-    show_default=True,
-    help="From 0 (balanced, by similarity) over 1 (similarity, labels counted by frequency) to 2 (frequency alone).",
-)
+
+
+def make_tradeoff_option(default: float) -> Callable[[Command], Command]:
+    """Return the option of the tradeoff."""
+    return click.option(
+        "--tradeoff",
+        type=float,
+        default=default,
+        show_default=True,
+        help="From 0 (balanced, by similarity) over 1 (similarity, labels counted by frequency) to 2 (frequency only).",
+    )
+
+
+tradeoff_option = make_tradeoff_option(_DEFAULTS["tradeoff"])
 
 
 def tree_options(**defaults: Any) -> Callable[[Command], Command]:
