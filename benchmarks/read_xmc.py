@@ -54,9 +54,8 @@ def main() -> None:
     print("| file | reader | seconds | MB/s of text | times as fast | processor seconds | times as fast |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for file, reader, (wall, cpu), (wall_ratio, cpu_ratio) in rows:
-        print(
-            f"| {file} | {reader} | {wall:.3f} | {megabytes / wall:.0f} | {wall_ratio:.1f} | {cpu:.3f} | {cpu_ratio:.1f} |"
-        )
+        speed = megabytes / wall
+        print(f"| {file} | {reader} | {wall:.3f} | {speed:.0f} | {wall_ratio:.1f} | {cpu:.3f} | {cpu_ratio:.1f} |")
 
 
 def read_with_sklearn(file: Any) -> Any:

@@ -1,6 +1,10 @@
 // A growing array that can be handed to NumPy.
 #pragma once
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -57,6 +61,17 @@ class Buffer {
     if (!moved) throw std::bad_alloc();
     data_ = static_cast<T*>(moved);
     capacity_ = capacity;
+    if (capacity_ >= LARGE) ask_for_huge_pages();
+  }
+
+  // Filling fresh memory costs a page fault every 4 KB otherwise: an eighth of the time of reading EURLex-4K.
+  void ask_for_huge_pages() {
+#if defined(MADV_HUGEPAGE)
+    constexpr uintptr_t PAGE = 1 << 16;  // at least the page size of any machine
+    const uintptr_t begin = (reinterpret_cast<uintptr_t>(data_) + PAGE - 1) / PAGE * PAGE;
+    const uintptr_t end = reinterpret_cast<uintptr_t>(data_ + capacity_) / PAGE * PAGE;
+    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // a wish: failing does no harm
+#endif
   }
 
   void swap(Buffer& other) {

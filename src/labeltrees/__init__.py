@@ -7,6 +7,8 @@ from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
 from labeltrees.labels.imbalance import Imbalance, imbalance
 from labeltrees.labels.weights import label_weights
+from labeltrees.models.linear import LabelTreeClassifier
+from labeltrees.models.load import load
 from labeltrees.tree.baselines import fano_tree, flat_tree, huffman_tree, random_tree
 from labeltrees.tree.builder import build_tree, build_tree_from
 from labeltrees.tree.contract import contract
@@ -25,6 +27,7 @@ __all__ = [
     "Imbalance",
     "InputError",
     "LabelTree",
+    "LabelTreeClassifier",
     "LabelTreesError",
     "MissingExtraError",
     "TreeSummary",
@@ -40,6 +43,7 @@ __all__ = [
     "kmeans_tree",
     "label_frequencies",
     "label_weights",
+    "load",
     "metrics",
     "pifa",
     "random_tree",

@@ -112,8 +112,9 @@ class XmcParser:
     def one_based(self) -> bool: ...
     @property
     def top_line(self) -> int: ...
-    def take_features(self) -> tuple[Float32s, Int32s, Int64s]: ...
-    def take_labels(self) -> tuple[Int32s, Int64s]: ...
+    @property
+    def n_in_hand(self) -> int: ...
+    def take_block(self) -> tuple[Float32s, Int32s, Int64s, Int32s, Int64s]: ...
 
 def write_xmc_lines(
     first: int,
@@ -202,3 +203,32 @@ class Predictor:
 def xxh64(bytes: UInt8s) -> int: ...
 def copy_to_huge_pages(bytes: UInt8s) -> UInt8s: ...
 def exchange_paths(first: str, second: str) -> int: ...
+
+# linear
+def train_linear(
+    x_indptr: Int64s | None,
+    x_columns: Int32s | None,
+    x_values: Float32s,
+    n_points: int,
+    n_features: int,
+    y_indptr: Int64s,
+    y_columns: Int32s,
+    y_values: Float32s | None,
+    n_labels: int,
+    child_ptr: Int64s,
+    children: Int32s,
+    point_weight: Float32s | None,
+    label_cost: Float32s | None,
+    extra_indptr: Int64s | None,
+    extra_points: Int32s | None,
+    *,
+    cost: float,
+    eps: float,
+    max_iter: int,
+    bias_value: float,
+    prune_below: float,
+    balanced: bool,
+    seed: int,
+    n_threads: int,
+    progress: Progress,
+) -> tuple[Int64s, Int32s, Float32s, Float32s]: ...

@@ -67,6 +67,18 @@ def test_what_is_no_file_is_not_replaced(tmp_path):
         pass
 
 
+@pytest.mark.parametrize("path", [None, 3, b"a.txt"])
+def test_what_is_no_path_is_refused(path):
+    for function in (open_any, write_any):
+        with pytest.raises(lt.InputError, match="path must be a path"), function(path):
+            pass
+
+
+def test_a_folder_cannot_be_read(tmp_path):
+    with pytest.raises(lt.FileFormatError, match="a folder, not a file"), open_any(tmp_path):
+        pass
+
+
 def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(MissingFileError, match="no such folder"), write_any(tmp_path / "none" / "a.txt"):
         pass

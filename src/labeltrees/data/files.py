@@ -34,6 +34,7 @@ def open_any(path: FilePath) -> Iterator[IO[bytes]]:
 
     Damage found while reading inside the `with` block is raised as a FileFormatError that names the file.
     """
+    _check_path(path)
     try:
         with open(path, "rb", buffering=1 << 16) as raw, _decompressed(raw, path) as stream:
             yield stream
@@ -42,6 +43,9 @@ def open_any(path: FilePath) -> Iterator[IO[bytes]]:
             raise
         message = f"{path}: no such file"
         raise MissingFileError(message) from None
+    except IsADirectoryError:
+        message = f"{path}: a folder, not a file"
+        raise FileFormatError(message) from None
     except EOFError:
         message = f"{path}: the compressed file ends too soon"
         raise FileFormatError(message) from None
@@ -57,6 +61,7 @@ def write_any(path: FilePath) -> Iterator[IO[bytes]]:
     The bytes go to a temporary sibling that takes the file's place when the `with` block ends well; if it ends with an
     error, what was there before stays.
     """
+    _check_path(path)
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         refuse("path", "a file", os.fspath(path))
@@ -75,6 +80,11 @@ def write_any(path: FilePath) -> Iterator[IO[bytes]]:
         raise MissingFileError(message) from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _check_path(path: object) -> None:
+    if not isinstance(path, str | os.PathLike):  # open() would take a number for a file descriptor
+        refuse("path", "a path", path)
 
 
 def _decompressed(raw: IO[bytes], path: FilePath) -> IO[bytes]:

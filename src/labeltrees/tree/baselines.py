@@ -75,8 +75,8 @@ def random_tree(n_labels: int, *, fanout: int = 2, leaf_size: int = 1, random_st
     return tree.renumbered() if fanout == 2 else contract(tree, fanout, leaf_size=leaf_size)
 
 
-def flat_tree(n_labels: int) -> LabelTree:
-    """Return the tree of one node with every label: one classifier against all others each.
+def flat_tree(n_labels: int, *, frequencies: Any = None) -> LabelTree:
+    """Return the tree of one node with every label, or with those of a frequency (L,) above 0.
 
     Examples
     --------
@@ -84,4 +84,7 @@ def flat_tree(n_labels: int) -> LabelTree:
     array([-1, -2, -3], dtype=int32)
     """
     n_labels = check_integer("n_labels", n_labels, 1, MOST_LABELS)
-    return LabelTree([0, n_labels], ~np.arange(n_labels, dtype=np.int32), n_labels)
+    if frequencies is None:
+        return LabelTree([0, n_labels], ~np.arange(n_labels, dtype=np.int32), n_labels)
+    labels, checked = _placed(frequencies)
+    return LabelTree([0, len(labels)], ~labels, n_labels, label_weights=checked)
