@@ -20,6 +20,20 @@ label_names_option = click.option(
     type=click.Path(exists=True, dir_okay=False),
     help="File with the name of label i in line i. [default: labels.txt in a folder DATA]",
 )
+feature_names_option = click.option(
+    "--feature-names",
+    type=click.Path(exists=True, dir_okay=False),
+    help="File with the name of feature i in line i. [default: features.txt in a folder DATA]",
+)
+index_base_option = click.option(
+    "--index-base",
+    type=click.Choice(["auto", "0", "1"]),
+    default="auto",
+    show_default=True,
+    callback=lambda _context, _parameter, value: value if value == "auto" else int(value),
+    help="What a file in XMC form counts ids from; auto: 1 only if an id equals the number of features or labels.",
+)
+jobs_option = click.option("--jobs", "n_jobs", type=int, default=-1, show_default=True, help="Threads; -1 takes all.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
 tradeoff_option = click.option(
     "--tradeoff",
@@ -55,7 +69,7 @@ def tree_options(**defaults: Any) -> Callable[[Command], Command]:
             help="From similarity to frequency through weighted similarity, or straight.",
         ),
         option("--seed", "random_state", type=int, help="The same seed gives the same tree."),
-        click.option("--jobs", "n_jobs", type=int, default=-1, show_default=True, help="Threads; -1 takes all."),
+        jobs_option,
     ]
 
     def decorate(command: Command) -> Command:
