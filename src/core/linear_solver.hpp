@@ -12,14 +12,14 @@ namespace labeltrees {
 constexpr int kMaxLanes = 16;
 
 struct LinearOptions {
+  bool logistic;      // else squared hinge
   float cost;         // C
-  float eps;          // stop when the projected gradients span less than this
+  float eps;          // stop when projected gradients span less than this; logistic: when none is larger
   int max_iter;       // passes over the rows
   float bias_value;   // the bias feature; 0 for none
   float prune_below;  // smaller weights are dropped
   bool balanced;      // positives and negatives of a classifier weigh the same in sum
   uint64_t seed;
-  bool logistic = false;  // instead of the squared hinge
 };
 
 // The children solved together: for each, the pairs of the node's range that are positive for it.

@@ -3,7 +3,6 @@
 #include <cstring>
 #include <mutex>
 
-#include "linear_logistic.hpp"
 #include "linear_store.hpp"
 
 namespace labeltrees {
@@ -29,7 +28,6 @@ struct Worker {
   GatherScratch scratch;
   NodeRows rows;
   LaneSolver solver;
-  LogisticSolver logistic;
   WeightQueue queue;
   Buffer<uint16_t> kept;
 
@@ -132,22 +130,18 @@ class Training {
       targets.pair_end[lane] = occurrences_.end(task.first_edge + lane) - first_pair;
     }
     if (occurrences_.costs()) targets.pair_costs = occurrences_.costs() + first_pair;
-    if (options_.logistic) {
-      worker.logistic.solve(rows, targets, options_, task.first_edge, job_);
-      keep(worker.logistic, task, rows, worker);
-    } else {
-      worker.solver.solve(rows, targets, options_, task.first_edge, job_);
-      keep(worker.solver, task, rows, worker);
-    }
+    worker.solver.solve(rows, targets, options_, task.first_edge, job_);
+    keep(task, rows, worker);
   }
 
   // Puts the weights that are large enough aside, one row a lane.
-  template <class Solver>
-  void keep(const Solver& solver, const Task& task, const NodeRows& rows, Worker& worker) {
+  void keep(const Task& task, const NodeRows& rows, Worker& worker) {
+    const LaneSolver& solver = worker.solver;
     const int lanes = solver.lanes();
     int32_t counts[kMaxLanes];
     worker.kept.resize(rows.n_columns);
     solver.kernels().find_kept(solver.weights(), rows.n_columns, options_.prune_below, worker.kept.data(), counts);
+    const uint32_t lanes_used = (1u << task.n_edges) - 1;
     int64_t next[kMaxLanes];
     int64_t n = 0;
     for (int lane = 0; lane < task.n_edges; ++lane) {
@@ -160,7 +154,7 @@ class Training {
     float* values;
     worker.queue.push(n, &features, &values);
     for (int64_t column = 0; column < rows.n_columns; ++column) {
-      for (uint32_t left = worker.kept[column]; left != 0; left &= left - 1) {
+      for (uint32_t left = worker.kept[column] & lanes_used; left != 0; left &= left - 1) {
         const int lane = __builtin_ctz(left);
         features[next[lane]] = rows.identity ? static_cast<int32_t>(column) : rows.features[column];
         values[next[lane]++] = solver.weights()[column * lanes + lane];
