@@ -90,20 +90,18 @@ def test_labels_without_names_are_ids(run, nameless_model, data_folder, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("named", "text", "exit_code", "message"),
+    ("named", "text", "message"),
     [
-        (True, "name-3\nnobody\n", 2, "allowed.txt must be names of labels the model knows, got 'nobody'"),
-        (False, "3\n40\n", 3, "allowed.txt: '40' is no label; give ids from 0 to 39"),
-        (True, "\n", 3, "allowed.txt: no label in it"),
+        (True, "name-3\nnobody\n", "allowed.txt: the model has no label 'nobody'"),
+        (False, "3\n40\n", "allowed.txt: the model has no label '40'"),
+        (True, "\n", "allowed.txt: no label in it"),
     ],
 )
-def test_other_candidates_are_refused(
-    run, model_folder, nameless_model, data_folder, tmp_path, named, text, exit_code, message
-):
+def test_other_candidates_are_refused(run, model_folder, nameless_model, data_folder, tmp_path, named, text, message):
     (tmp_path / "allowed.txt").write_text(text)
     model = model_folder if named else nameless_model
     result = run("-q", "predict", model, data_folder, "--candidates", tmp_path / "allowed.txt")
-    assert result.exit_code == exit_code
+    assert result.exit_code == 3
     assert message in result.stderr
     assert result.stdout == ""
 

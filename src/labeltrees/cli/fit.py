@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from labeltrees.cli.data_argument import load_data
-from labeltrees.cli.model_options import DEFAULTS, disk_bytes, is_given, training_options
+from labeltrees.cli.model_options import DEFAULTS, disk_bytes, is_given, settings_of, training_options
 from labeltrees.cli.options import (
     data_argument,
     feature_names_option,
@@ -25,7 +25,6 @@ from labeltrees.cli.tree import summary_rows
 from labeltrees.data import Dataset
 from labeltrees.errors import InputError
 from labeltrees.models.linear import LabelTreeClassifier
-from labeltrees.models.linear_files import NOT_KEPT
 from labeltrees.models.parameters import check_parameters
 from labeltrees.storage.save import _check_target
 from labeltrees.tree.label_tree import LabelTree
@@ -124,10 +123,9 @@ def _report(model: LabelTreeClassifier, output: str, as_json: bool) -> None:
     stats, n_bytes = model.stats_, sum(disk_bytes(output).values())
     summaries = [tree.summary() for tree in model.trees_]
     if as_json:
-        settings = {name: value for name, value in model.get_params(deep=False).items() if name not in NOT_KEPT}
         record = {
             "model": output,
-            "parameters": settings,
+            "parameters": settings_of(model),
             "n_points": model.n_points_,
             "n_features": model.n_features_in_,
             "n_labels": len(model.classes_),

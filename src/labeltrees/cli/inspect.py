@@ -9,12 +9,11 @@ import click
 
 from labeltrees._files import naming_file
 from labeltrees.cli.label_view import LabelInspector, label_text
-from labeltrees.cli.model_options import disk_bytes, load_model, model_argument
+from labeltrees.cli.model_options import disk_bytes, load_model, model_argument, settings_of
 from labeltrees.cli.options import json_option
 from labeltrees.cli.output import console, make_table, print_json, size
 from labeltrees.cli.tree import summary_rows
 from labeltrees.models.linear import LabelTreeClassifier
-from labeltrees.models.linear_files import NOT_KEPT
 
 _EPILOG = """\b
 Examples:
@@ -59,7 +58,7 @@ def _describe(model: LabelTreeClassifier, folder: str) -> dict[str, Any]:
     files = disk_bytes(folder)
     return {
         "model": folder,
-        "parameters": {name: value for name, value in model.get_params(deep=False).items() if name not in NOT_KEPT},
+        "parameters": settings_of(model),
         "n_points": model.n_points_,
         "n_features": model.n_features_in_,
         "n_labels": len(model.classes_),

@@ -100,6 +100,12 @@ def load_model(folder: str, *, verify: bool = False) -> LabelTreeClassifier:
     return model
 
 
+def settings_of(model: LabelTreeClassifier) -> dict[str, Any]:
+    """Return the parameters of a model that are words or numbers: no trees, no arrays."""
+    parameters = model.get_params(deep=False).items()
+    return {name: value for name, value in parameters if value is None or isinstance(value, bool | int | float | str)}
+
+
 def check_n_features(data: str, n_features: int, model: LabelTreeClassifier) -> None:
     """Refuse points of other features than the model's."""
     if n_features != model.n_features_in_:

@@ -16,7 +16,6 @@ from labeltrees.cli.options import data_argument, index_base_option, jobs_option
 from labeltrees.cli.output import check_folder_of
 from labeltrees.data.files import write_any
 from labeltrees.errors import FileFormatError
-from labeltrees.models.label_sets import name_ids
 from labeltrees.models.linear import LabelTreeClassifier
 
 _EPILOG = """\b
@@ -99,16 +98,15 @@ def _output(path: str | None) -> AbstractContextManager[IO[bytes]]:
     return write_any(path)
 
 
-def _read_candidates(path: str, model: LabelTreeClassifier) -> Any:
+def _read_candidates(path: str, model: LabelTreeClassifier) -> list[int]:
     lines = [line for line in read_lines(path) if line]
     if not lines:
         message = f"{path}: no label in it"
         raise FileFormatError(message)
-    if model.label_names_ is not None:
-        return name_ids(path, lines, model.label_names_)
-    n_labels = len(model.classes_)
-    for line in lines:
-        if not (line.isascii() and line.isdigit() and int(line) < n_labels):
-            message = f"{path}: {line!r} is no label; give ids from 0 to {n_labels - 1}"
-            raise FileFormatError(message)
-    return [int(line) for line in lines]
+    names = range(len(model.classes_)) if model.label_names_ is None else model.label_names_
+    ids = {str(name): label for label, name in enumerate(names)}
+    unknown = next((line for line in lines if line not in ids), None)
+    if unknown is not None:
+        message = f"{path}: the model has no label {unknown!r}"
+        raise FileFormatError(message)
+    return [ids[line] for line in lines]
