@@ -13,7 +13,8 @@ from labeltrees.tree.label_tree import LabelTree
 
 def pack(tree: LabelTree, weights: LinearWeights, X: Any, *, n_jobs: int | None = None) -> ChunkStore:
     """Return the chunks of a tree whose classifiers were trained on X."""
-    if sp.issparse(X):
+    is_sparse = bool(sp.issparse(X))
+    if is_sparse:
         return pack_chunks(tree, weights, X.shape[1], tree.mass(), n_jobs=n_jobs)
     parts: Any = (weights.values, weights.features, weights.indptr)
     matrix = sp.csr_array(parts, shape=(len(weights.bias), X.shape[1])).toarray()
