@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,14 @@ from benchmarks.peers.environment import peers_python
 
 
 class PeerWorker:
-    """A script run by the peers' interpreter: it reads JSON requests and prints one JSON answer each."""
+    """A script run by the peers' interpreter, or another: it reads JSON requests and prints one JSON answer each."""
 
-    def __init__(self, script: Path, *arguments: object) -> None:
-        command = [peers_python(), str(script), *map(str, arguments)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, script: Path, *arguments: object, python: str | None = None) -> None:
+        command = [python or peers_python(), str(script), *map(str, arguments)]
+        self._errors = tempfile.TemporaryFile("w+")  # the peers draw progress bars there
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True
+        )
 
     def ask(self, **request: Any) -> dict[str, Any]:
         """Send a request and wait for its answer."""
@@ -26,7 +30,9 @@ class PeerWorker:
         for line in self._process.stdout:
             if line.startswith("{"):  # the peers print lines of their own
                 return json.loads(line)  # type: ignore[no-any-return]
-        message = f"the peer ended with code {self._process.wait()}"
+        code = self._process.wait()
+        self._errors.seek(0)
+        message = f"the peer ended with code {code}: {self._errors.read()[-2000:]}"
         raise RuntimeError(message)
 
     def __enter__(self) -> PeerWorker:
@@ -36,3 +42,4 @@ class PeerWorker:
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
+        self._errors.close()

@@ -58,15 +58,14 @@ void bind_labels(nb::module_& module) {
         Job job;
         SparseResult result;
         run_job(job, nb::none(), [&] {
-          pifa_sparse(as_label_points(label_ptr, points),
-                      {indptr.data(), indices.data(), values.data(), n_columns}, n_threads, result, job);
+          pifa_sparse(as_label_points(label_ptr, points), {indptr.data(), indices.data(), values.data(), n_columns},
+                      n_threads, result, job);
         });
         return nb::make_tuple(to_numpy(std::move(result.indptr)), growable_to_numpy(result.indices),
                               growable_to_numpy(result.values));
       },
       nb::arg("label_ptr").noconvert(), nb::arg("points").noconvert(), nb::arg("indptr").noconvert(),
-      nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("n_columns"),
-      nb::arg("n_threads"));
+      nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("n_columns"), nb::arg("n_threads"));
   module.def(
       "pifa_dense",
       [](ConstArray<int64_t> label_ptr, ConstArray<int32_t> points, ConstArray<float> x, int64_t n_columns,

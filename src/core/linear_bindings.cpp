@@ -32,10 +32,10 @@ void bind_linear(nb::module_& module) {
       "train_linear",
       [](MaybeArray<int64_t> x_indptr, MaybeArray<int32_t> x_columns, ConstArray<float> x_values, int64_t n_points,
          int32_t n_features, ConstArray<int64_t> y_indptr, ConstArray<int32_t> y_columns, MaybeArray<float> y_values,
-         int32_t n_labels, ConstArray<int64_t> child_ptr, ConstArray<int32_t> children,
-         MaybeArray<float> point_weight, MaybeArray<float> label_cost, MaybeArray<int64_t> extra_indptr,
-         MaybeArray<int32_t> extra_points, float cost, float eps, int max_iter, float bias_value, float prune_below,
-         bool balanced, uint64_t seed, int n_threads, nb::object progress) {
+         int32_t n_labels, ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, MaybeArray<float> point_weight,
+         MaybeArray<float> label_cost, MaybeArray<int64_t> extra_indptr, MaybeArray<int32_t> extra_points,
+         bool logistic, float cost, float eps, int max_iter, float bias_value, float prune_below, bool balanced,
+         uint64_t seed, int n_threads, nb::object progress) {
         TrainInput input{};
         input.points = {n_points, n_features, data_or_null(x_indptr), data_or_null(x_columns), x_values.data()};
         input.labels = {y_indptr.data(), y_columns.data(), data_or_null(y_values)};
@@ -45,7 +45,7 @@ void bind_linear(nb::module_& module) {
         input.label_cost = data_or_null(label_cost);
         input.extra_indptr = data_or_null(extra_indptr);
         input.extra_points = data_or_null(extra_points);
-        const LinearOptions options{cost, eps, max_iter, bias_value, prune_below, balanced, seed};
+        const LinearOptions options{logistic, cost, eps, max_iter, bias_value, prune_below, balanced, seed};
         Job job;
         LinearWeights weights;
         run_job(job, progress, [&] { weights = train_linear(input, options, n_threads, job); });
@@ -58,9 +58,9 @@ void bind_linear(nb::module_& module) {
       nb::arg("y_values").noconvert().none(), nb::arg("n_labels"), nb::arg("child_ptr").noconvert(),
       nb::arg("children").noconvert(), nb::arg("point_weight").noconvert().none(),
       nb::arg("label_cost").noconvert().none(), nb::arg("extra_indptr").noconvert().none(),
-      nb::arg("extra_points").noconvert().none(), nb::kw_only(), nb::arg("cost"), nb::arg("eps"), nb::arg("max_iter"),
-      nb::arg("bias_value"), nb::arg("prune_below"), nb::arg("balanced"), nb::arg("seed"), nb::arg("n_threads"),
-      nb::arg("progress").none());
+      nb::arg("extra_points").noconvert().none(), nb::kw_only(), nb::arg("logistic"), nb::arg("cost"), nb::arg("eps"),
+      nb::arg("max_iter"), nb::arg("bias_value"), nb::arg("prune_below"), nb::arg("balanced"), nb::arg("seed"),
+      nb::arg("n_threads"), nb::arg("progress").none());
 }
 
 }  // namespace labeltrees

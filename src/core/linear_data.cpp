@@ -5,7 +5,8 @@ namespace labeltrees {
 Occurrences::Occurrences(const Tree& tree, const PointLists& labels, int64_t n_points, int32_t n_labels,
                          const float* label_cost, const Job& job)
     : start_(tree.n_edges()), end_(tree.n_edges()) {
-  // How often each label occurs, then each edge: a child's id is larger than its parent's, so one pass backwards adds up.
+  // How often each label occurs, then each edge: a child's id is larger than its parent's, so one pass backwards adds
+  // up.
   std::vector<int64_t> next(n_labels, 0);
   for (int64_t at = 0; at < labels.indptr[n_points]; ++at) ++next[labels.columns[at]];
   std::vector<int64_t> node_count(tree.n_nodes, 0);

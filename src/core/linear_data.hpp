@@ -38,8 +38,8 @@ struct Tree {
   int64_t n_edges() const { return child_ptr[n_nodes]; }
 };
 
-// The (point, label) pairs sorted by the label's place in a depth-first walk of the tree. Every node's pairs are then one
-// range, and so are every child's within it: a node's problem is found without a list per node.
+// The (point, label) pairs sorted by the label's place in a depth-first walk of the tree. Every node's pairs are then
+// one range, and so are every child's within it: a node's problem is found without a list per node.
 class Occurrences {
  public:
   Occurrences(const Tree& tree, const PointLists& labels, int64_t n_points, int32_t n_labels, const float* label_cost,

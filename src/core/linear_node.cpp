@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-
 namespace labeltrees {
 
 GatherScratch::GatherScratch(const Points& points) : row_of_point(points.n_points, -1) {
@@ -73,8 +72,8 @@ void NodeRows::gather(const Points& points, const Occurrences& occurrences, int6
   }
 }
 
-void NodeRows::compact(const Points& points, const std::vector<int32_t>& rows, int64_t n_values,
-                       GatherScratch& scratch, const Job& job) {
+void NodeRows::compact(const Points& points, const std::vector<int32_t>& rows, int64_t n_values, GatherScratch& scratch,
+                       const Job& job) {
   // A bit per feature met gives the distinct ones in rising order without sorting.
   auto& seen = scratch.seen;
   auto& seen_words = scratch.seen_words;

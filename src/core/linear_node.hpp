@@ -28,12 +28,12 @@ struct NodeRows {
   const float* values = nullptr;
   Buffer<int64_t> begin;
   Buffer<int32_t> length;
-  Buffer<float> squared_norm;  // with the bias feature
-  Buffer<float> row_weight;    // empty where all points weigh the same
-  Buffer<float> total;         // (n_columns) sum of row_weight times the row
-  double total_weight = 0;     // sum of row_weight
+  Buffer<float> squared_norm;   // with the bias feature
+  Buffer<float> row_weight;     // empty where all points weigh the same
+  Buffer<float> total;          // (n_columns) sum of row_weight times the row
+  double total_weight = 0;      // sum of row_weight
   Buffer<int32_t> row_of_pair;  // (pairs of the node) -1 for points without weight
-  Buffer<int32_t> features;    // (n_columns) what a column is called outside; unused if identity
+  Buffer<int32_t> features;     // (n_columns) what a column is called outside; unused if identity
   bool identity = false;
 
   // `extra`: more points (negative for every child), or null.

@@ -11,7 +11,22 @@ namespace labeltrees {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
+// A row whose projected gradients are all below this share of eps is left as it is: half the updates fall away, and the
+// number of passes and the precision stay the same.
+constexpr float kIgnored = 0.2f;
+constexpr int kPassesPerRebuild = 64;
 constexpr int64_t kRowsPerCheck = 16384;  // Ctrl-C is looked for this often
+
+// The bias b > 0 of a logistic classifier of a bias alone whose rows are all positive, of total cost c: b = c
+// sigmoid(-b).
+float sure_logit(float cost) {
+  float low = 0, high = cost;
+  for (int step = 0; step < 100; ++step) {
+    const float middle = 0.5f * (low + high);
+    (middle < cost / (1.0f + std::exp(middle)) ? low : high) = middle;
+  }
+  return low;
+}
 
 }  // namespace
 
@@ -48,14 +63,19 @@ void LaneSolver::solve(const NodeRows& node, const LaneTargets& targets, const L
       pass.inverse_costs = inverse_costs_.data();
     }
     pass.alpha = alpha_.data();
-    start(node, pass);
+    if (options.logistic) {
+      std::fill_n(alpha_.data(), alpha_.size(), -87.0f);  // log(a / (C - a)) of a = 0
+    } else {
+      start(node, pass);
+    }
     descend(node, pass, options, first_edge, job);
   }
   for (int lane = 0; lane < targets.n_lanes; ++lane) {
     bias_[lane] *= options.bias_value;
     if ((pass.live >> lane & 1) != 0) continue;
     for (int64_t column = 0; column < node.n_columns; ++column) weights_[column * lanes + lane] = 0;
-    bias_[lane] = n_positive_[lane] == 0 ? -1.0f : 1.0f;
+    const float constant = options.logistic ? sure_logit(options.cost * static_cast<float>(node.n_rows)) : 1.0f;
+    bias_[lane] = n_positive_[lane] == 0 ? -constant : constant;
   }
 }
 
@@ -110,8 +130,8 @@ void LaneSolver::set_costs(const NodeRows& node, const LaneTargets& targets, con
 
 // Starts from the best classifier along the means of its positives and negatives: alpha_i = a s_i for positives and
 // b s_i for negatives (s the row weights), with a, b >= 0 the optimum of the dual over these two numbers. With
-// P = sum of s_i x_i over positives, N over negatives (bias feature included), p and n the sums of s_i, and P2, N2 those
-// of s_i^2 / (2 C_i):
+// P = sum of s_i x_i over positives, N over negatives (bias feature included), p and n the sums of s_i, and P2, N2
+// those of s_i^2 / (2 C_i):
 //   (P.P + P2) a - P.N b = p,   -P.N a + (N.N + N2) b = n.
 void LaneSolver::start(const NodeRows& node, LanePass& pass) {
   const int lanes = kernels_->lanes;
@@ -187,11 +207,15 @@ void LaneSolver::descend(const NodeRows& node, LanePass& pass, const LinearOptio
   wake_rows();
   for (int64_t row = 0; row < node.n_rows; ++row) rows_[row].active = pass.live;
   std::fill_n(shrink_above_, kMaxLanes, kInfinity);
-  pass.ignore_below = 1e-12f;
+  pass.ignore_below = kIgnored * options.eps;
   Random random(options.seed, static_cast<uint64_t>(first_edge));
+  const bool dense = pass.columns == nullptr;
+  const auto run = options.logistic ? kernels_->logistic_pass[dense] : kernels_->hinge_pass[dense];
+  const auto rebuild = options.logistic ? kernels_->rebuild_logistic[dense] : kernels_->rebuild_hinge[dense];
   uint16_t shrunk = 0;
   const uint16_t live = pass.live;
   for (int pass_number = 0; pass_number < options.max_iter && pass.live != 0; ++pass_number) {
+    if (pass_number % kPassesPerRebuild == kPassesPerRebuild - 1) rebuild(pass, node.n_rows, node.n_columns);
     random.shuffle(order_.data(), n_order);
     std::fill_n(largest_, kMaxLanes, -kInfinity);
     std::fill_n(smallest_, kMaxLanes, kInfinity);
@@ -202,7 +226,7 @@ void LaneSolver::descend(const NodeRows& node, LanePass& pass, const LinearOptio
       job.check();
       pass.order = order_.data() + from;
       pass.n_order = std::min(kRowsPerCheck, n_order - from);
-      const int64_t left = kernels_->hinge_pass[pass.columns == nullptr](pass);
+      const int64_t left = run(pass);
       std::copy_n(pass.order, left, order_.data() + n_left);
       n_left += left;
     }
@@ -213,7 +237,9 @@ void LaneSolver::descend(const NodeRows& node, LanePass& pass, const LinearOptio
     for (int lane = 0; lane < lanes; ++lane) {
       const uint16_t bit = static_cast<uint16_t>(1u << lane);
       if ((pass.live & bit) == 0) continue;
-      if (largest_[lane] - smallest_[lane] <= options.eps) {
+      const float left =
+          options.logistic ? std::max(largest_[lane], -smallest_[lane]) : largest_[lane] - smallest_[lane];
+      if (left <= options.eps) {
         if ((shrunk_before & bit) == 0) {
           pass.live &= static_cast<uint16_t>(~bit);
         } else {

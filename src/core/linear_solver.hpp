@@ -12,8 +12,9 @@ namespace labeltrees {
 constexpr int kMaxLanes = 16;
 
 struct LinearOptions {
+  bool logistic;      // else squared hinge
   float cost;         // C
-  float eps;          // stop when the projected gradients span less than this
+  float eps;          // stop when projected gradients span less than this; logistic: when none is larger
   int max_iter;       // passes over the rows
   float bias_value;   // the bias feature; 0 for none
   float prune_below;  // smaller weights are dropped
@@ -25,7 +26,7 @@ struct LinearOptions {
 struct LaneTargets {
   int n_lanes;
   int64_t pair_begin[kMaxLanes], pair_end[kMaxLanes];  // relative to the node's first pair
-  const float* pair_costs;                              // (pairs of the node) or null
+  const float* pair_costs;                             // (pairs of the node) or null
 };
 
 class LaneSolver {

@@ -30,8 +30,8 @@ class WeightQueue {
     chunk.used += n;
   }
 
-  // The next n weights, pushed together. Memory before them goes back to the system, so that handing all weights over to
-  // their final arrays needs little more than one copy of them.
+  // The next n weights, pushed together. Memory before them goes back to the system, so that handing all weights over
+  // to their final arrays needs little more than one copy of them.
   void pop(int64_t n, const int32_t** features, const float** values) {
     if (n == 0) return;
     while (chunks_.front().read == chunks_.front().used) drop();

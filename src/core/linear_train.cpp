@@ -141,6 +141,7 @@ class Training {
     int32_t counts[kMaxLanes];
     worker.kept.resize(rows.n_columns);
     solver.kernels().find_kept(solver.weights(), rows.n_columns, options_.prune_below, worker.kept.data(), counts);
+    const uint32_t lanes_used = (1u << task.n_edges) - 1;
     int64_t next[kMaxLanes];
     int64_t n = 0;
     for (int lane = 0; lane < task.n_edges; ++lane) {
@@ -153,7 +154,7 @@ class Training {
     float* values;
     worker.queue.push(n, &features, &values);
     for (int64_t column = 0; column < rows.n_columns; ++column) {
-      for (uint32_t left = worker.kept[column]; left != 0; left &= left - 1) {
+      for (uint32_t left = worker.kept[column] & lanes_used; left != 0; left &= left - 1) {
         const int lane = __builtin_ctz(left);
         features[next[lane]] = rows.identity ? static_cast<int32_t>(column) : rows.features[column];
         values[next[lane]++] = solver.weights()[column * lanes + lane];

@@ -13,10 +13,12 @@ struct ScoredLabel {
   int32_t label;
 };
 
-// Higher score first; equal scores: smaller label first.
-inline bool better(const ScoredLabel& a, const ScoredLabel& b) {
-  return a.score != b.score ? a.score > b.score : a.label < b.label;
-}
+// Higher score first; equal scores: smaller label first. A type, not a function, so that the heap's code inlines it.
+struct BetterLabel {
+  bool operator()(const ScoredLabel& a, const ScoredLabel& b) const {
+    return a.score != b.score ? a.score > b.score : a.label < b.label;
+  }
+};
 
 class BestLabels {
  public:
@@ -33,18 +35,18 @@ class BestLabels {
     ScoredLabel found{score, label};
     if (heap_.size() < k_) {
       heap_.push_back(found);
-      std::push_heap(heap_.begin(), heap_.end(), better);
-    } else if (better(found, heap_.front())) {
-      std::pop_heap(heap_.begin(), heap_.end(), better);
+      std::push_heap(heap_.begin(), heap_.end(), BetterLabel());
+    } else if (BetterLabel()(found, heap_.front())) {
+      std::pop_heap(heap_.begin(), heap_.end(), BetterLabel());
       heap_.back() = found;
-      std::push_heap(heap_.begin(), heap_.end(), better);
+      std::push_heap(heap_.begin(), heap_.end(), BetterLabel());
     }
     if (heap_.size() == k_) limit_ = heap_.front().score;
   }
 
   // Best first; ends the list.
   const std::vector<ScoredLabel>& sorted() {
-    std::sort_heap(heap_.begin(), heap_.end(), better);
+    std::sort_heap(heap_.begin(), heap_.end(), BetterLabel());
     return heap_;
   }
 

@@ -25,14 +25,14 @@ class SearchQuery {
     for (int64_t i = 0; i < n; ++i) {
       feature_[i] = static_cast<uint32_t>(features[i]);
       spread_[i] = hash.spread(feature_[i]);
-      key_[i] = hash.key(spread_[i]);
+      key_[i] = hash.key(spread_[i]) * 0x10001u;
       value_[i] = normalize ? values[i] * scale : values[i];
     }
     if (matrices) {
       clear_dense(n_features);
       for (int64_t i = 0; i < n; ++i) dense_[feature_[i]] += value_[i];
     }
-    view(n, n_features);
+    set_view(n, n_features);
   }
 
   // A row without zeros, or one to be taken so.
@@ -56,10 +56,10 @@ class SearchQuery {
     }
     clear_dense(n_features);
     for (int64_t i = 0; i < n_features; ++i) dense_[i] = normalize ? row[i] * scale : row[i];
-    view(0, n_features);
+    set_view(0, n_features);
   }
 
-  const ChunkQuery& chunk_query() const { return view_; }
+  const ChunkQuery& view() const { return view_; }
 
  private:
   void grow(int64_t n) {
@@ -68,16 +68,18 @@ class SearchQuery {
     spread_.resize(n);
     key_.resize(n);
     value_.resize(n);
-    hits_.resize(2 * n + 2);
+    rows_.resize(n + 16);
+    row_values_.resize(n + 16);
+    hits_.resize(2 * n);
   }
   void clear_dense(int64_t n_features) { dense_.assign(static_cast<size_t>(round_up(n_features, 16)), 0.0f); }
-  void view(int64_t n, int64_t n_features) {
-    view_ = {n, feature_.data(), spread_.data(), key_.data(), value_.data(), dense_.data(), n_features, hits_.data()};
+  void set_view(int64_t n, int64_t n_features) {
+    view_ = {n,          feature_.data(), spread_.data(),     key_.data(),  value_.data(),   dense_.data(),
+             n_features, rows_.data(),    row_values_.data(), hits_.data(), hits_.data() + n};
   }
 
-  std::vector<uint32_t> feature_, spread_;
-  std::vector<uint16_t> key_;
-  std::vector<float> value_, dense_, nonzeros_;
+  std::vector<uint32_t> feature_, spread_, key_, rows_;
+  std::vector<float> value_, dense_, nonzeros_, row_values_;
   std::vector<int32_t> columns_;
   std::vector<ChunkHit> hits_;
   ChunkQuery view_{};

@@ -27,6 +27,11 @@ class SearchStore {
     if (seen_ && !(seen_[node >> 6].load(std::memory_order_acquire) >> (node & 63) & 1)) check(node);
     return limits_.bytes + offsets_[node];
   }
+  // Asks the memory for a chunk's header, children, biases and the start of its index.
+  void ask_for_start(int32_t node) const {
+    auto start = reinterpret_cast<uintptr_t>(limits_.bytes) + static_cast<uintptr_t>(offsets_[node]);
+    for (int line = 0; line < 4; ++line) __builtin_prefetch(reinterpret_cast<const void*>(start + kLine * line));
+  }
   void check_all() const;
 
   int64_t n_features() const { return limits_.n_features; }

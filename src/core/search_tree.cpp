@@ -16,11 +16,21 @@ void TreeSearch::run(const SearchStore& store, const SearchQuery& query, const S
   kernels_ = &active_kernels();
   chunks_before_ = stats.chunks;
   if (options.max_microseconds) deadline_ = Clock::now() + std::chrono::microseconds(options.max_microseconds);
-  open_.clear();
-  if (options.mode == SearchMode::best_first)
-    best_first();
-  else
-    beam();
+  in_level_ = 0;
+  level_.clear();
+  next_.assign(1, {0.0f, 0, 0});
+  opened_.clear();
+  frontier_.start(*kernels_);
+  search();
+}
+
+void TreeSearch::search() {
+  while (choose()) {
+    for (const uint8_t* part = store_->open(node_.node); part; part = next_part(part)) {
+      score_part(part, node_.score, options_->power);
+      take_children(part);
+    }
+  }
 }
 
 bool TreeSearch::out_of_budget() {
@@ -30,73 +40,90 @@ bool TreeSearch::out_of_budget() {
   return out;
 }
 
-void TreeSearch::score_part(const uint8_t* part, float base, float power) {
-  kernels_->chunk_margins(part, query_->chunk_query(), margins_);
-  kernels_->path_scores(margins_, round_up(header_of(part).n_children, 16), base, power, scores_);
-}
-
-template <class Found>
-void TreeSearch::open(const OpenNode& node, bool prune, Found&& found_node) {
+bool TreeSearch::choose() {
+  if (!(options_->mode == SearchMode::best_first ? choose_best() : choose_in_level()) || out_of_budget()) return false;
   ++stats_->chunks;
   // Only a damaged file can have more paths than nodes.
   if (stats_->chunks - chunks_before_ > store_->n_nodes())
     throw DamagedChunk(store_->source() + ": the nodes do not form a tree");
-  stats_->depth = std::max(stats_->depth, node.depth + 1);
-  if (memo_) memo_->begin(node.node);
-  for (const uint8_t* part = store_->open(node.node); part; part = next_part(part)) {
-    int n_children = header_of(part).n_children;
-    const int32_t* children = children_of(part);
-    score_part(part, node.score, options_->power);
-    if (memo_) memo_->append(scores_, n_children);
-    stats_->classifiers += n_children;
-    for (int i = 0; i < n_children; ++i) {
-      if (children[i] < 0) {
-        if (scores_[i] >= best_->limit() && filter_->allows_label(~children[i])) best_->offer(scores_[i], ~children[i]);
-      } else if (!(prune && scores_[i] < best_->limit()) && filter_->allows_node(children[i])) {
-        found_node(OpenNode{scores_[i], node.depth + 1, children[i]});
-      }
-    }
-  }
+  stats_->depth = std::max(stats_->depth, node_.depth + 1);
+  if (memo_) memo_->begin(node_.node);
+  return true;
 }
 
-void TreeSearch::best_first() {
-  opened_.clear();
-  open_.push_back({0.0f, 0, 0});
-  while (!open_.empty()) {
-    std::pop_heap(open_.begin(), open_.end(), later);
-    OpenNode node = open_.back();
-    open_.pop_back();
-    if (node.score < best_->limit()) return;
-    if (options_->beam) {
-      if (opened_.size() <= static_cast<size_t>(node.depth)) opened_.resize(node.depth + 1, 0);
-      if (opened_[node.depth] >= options_->beam) continue;
-      ++opened_[node.depth];
-    }
-    if (out_of_budget()) return;
-    open(node, true, [&](const OpenNode& child) {
-      open_.push_back(child);
-      std::push_heap(open_.begin(), open_.end(), later);
-    });
-  }
-}
-
-void TreeSearch::beam() {
-  auto sooner = [](const OpenNode& a, const OpenNode& b) { return later(b, a); };
-  open_.push_back({0.0f, 0, 0});
-  while (!open_.empty()) {
+bool TreeSearch::choose_best() {
+  if (!next_.empty()) {  // the root
+    node_ = next_[0];
     next_.clear();
-    for (const OpenNode& node : open_) {
-      if (options_->prune && node.score < best_->limit()) break;  // the rest of the level is not better
-      if (out_of_budget()) return;
-      open(node, options_->prune, [&](const OpenNode& child) { next_.push_back(child); });
+    opened_.push_back(1);
+    return true;
+  }
+  float limit = best_->limit();
+  for (;;) {
+    if (frontier_.empty() || frontier_.best().score < limit) return false;
+    if (!options_->beam) break;
+    auto depth = static_cast<size_t>(frontier_.best().depth);
+    if (opened_.size() <= depth) opened_.resize(depth + 1, 0);
+    if (opened_[depth] < options_->beam) {
+      ++opened_[depth];
+      break;
+    }
+    frontier_.drop();
+  }
+  node_ = frontier_.take(limit);
+  // The next in line is often the next opened: have its header and the start of its index ready (10% of the time).
+  if (!frontier_.empty()) store_->ask_for_start(frontier_.best().node);
+  return true;
+}
+
+bool TreeSearch::choose_in_level() {
+  for (;;) {
+    // Nodes of a level come in falling order, so that one below the k-th label ends it.
+    if (in_level_ < level_.size() && !(options_->prune && level_[in_level_].score < best_->limit())) {
+      node_ = level_[in_level_++];
+      return true;
     }
     if (options_->beam && next_.size() > static_cast<size_t>(options_->beam)) {
       std::nth_element(next_.begin(), next_.begin() + options_->beam, next_.end(), sooner);
       next_.resize(options_->beam);
     }
+    if (next_.empty()) return false;
     std::sort(next_.begin(), next_.end(), sooner);
-    std::swap(open_, next_);
+    std::swap(level_, next_);
+    next_.clear();
+    in_level_ = 0;
   }
+}
+
+void TreeSearch::score_part(const uint8_t* part, float base, float power) {
+  kernels_->chunk_margins(part, query_->view(), margins_);
+  kernels_->path_scores(margins_, round_up(header_of(part).n_children, 16), base, power, scores_);
+}
+
+void TreeSearch::take_children(const uint8_t* part) {
+  int64_t n = header_of(part).n_children, n_padded = round_up(n, 16);
+  const int32_t* children = children_of(part);
+  if (memo_) memo_->append(scores_, static_cast<int>(n));
+  stats_->classifiers += n;
+  bool best_first = options_->mode == SearchMode::best_first;
+  float limit = best_first || options_->prune ? best_->limit() : Frontier::kNone;
+  float* nodes = best_first ? frontier_.room(n_padded) : nodes_;
+  int64_t n_labels = kernels_->part_children(scores_, children, n, limit, nodes, labels_);
+  for (int64_t i = 0; i < n_labels; ++i) {
+    float score = scores_[labels_[i]];
+    int32_t label = ~children[labels_[i]];
+    if (score >= best_->limit() && filter_->allows_label(label)) best_->offer(score, label);
+  }
+  if (filter_->nodes) {
+    for (int64_t i = 0; i < n; ++i)
+      if (nodes[i] > Frontier::kNone && !filter_->allows_node(children[i])) nodes[i] = Frontier::kNone;
+  }
+  if (best_first) {
+    frontier_.add(children, n_padded, node_.depth + 1, best_->limit());
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i)
+    if (nodes[i] > Frontier::kNone) next_.push_back({nodes[i], node_.depth + 1, children[i]});
 }
 
 float TreeSearch::path_score(const SearchStore& store, const TreeLinks& links, const SearchQuery& query, float power,

@@ -19,6 +19,7 @@
 
 #include "search_best.hpp"
 #include "search_filter.hpp"
+#include "search_frontier.hpp"
 #include "search_memo.hpp"
 #include "search_query.hpp"
 #include "search_store.hpp"
@@ -45,13 +46,13 @@ struct SearchStats {
   bool partial = false;     // a budget ended the search before its time
 };
 
-// Reused from query to query, one a thread: a search allocates nothing once its vectors have grown.
+// Reused from query to query: a search allocates nothing once its vectors have grown.
 class TreeSearch {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Fills `best` (started by the caller) with the k best labels that pass `filter`; adds to `stats`.
-  // What was scored is kept in `memo` if there is one.
+  // Fills `best` (started by the caller) with the k best labels that pass `filter`; adds to `stats`. What was scored is
+  // kept in `memo` if there is one.
   void run(const SearchStore& store, const SearchQuery& query, const SearchOptions& options, const LabelFilter& filter,
            BestLabels& best, SearchStats& stats, ScoreMemo* memo = nullptr);
 
@@ -60,22 +61,14 @@ class TreeSearch {
                    int32_t label, ScoreMemo& memo, SearchStats& stats);
 
  private:
-  struct OpenNode {
-    float score;
-    int32_t depth;
-    int32_t node;
-  };
-  static bool later(const OpenNode& a, const OpenNode& b) {
-    if (a.score != b.score) return a.score < b.score;
-    return a.depth != b.depth ? a.depth > b.depth : a.node > b.node;
-  }
-
-  void best_first();
-  void beam();
+  bool choose();  // the next node to open; false if there is none
+  bool choose_best();
+  bool choose_in_level();
+  bool next_level();
   bool out_of_budget();
   void score_part(const uint8_t* part, float base, float power);
-  template <class Found>
-  void open(const OpenNode& node, bool prune, Found&& found_node);
+  void take_children(const uint8_t* part);
+  void search();
 
   const SearchStore* store_ = nullptr;
   const SearchQuery* query_ = nullptr;
@@ -87,10 +80,14 @@ class TreeSearch {
   const Kernels* kernels_ = nullptr;
   Clock::time_point deadline_;
   int64_t chunks_before_ = 0;
-  std::vector<OpenNode> open_, next_;
+  OpenNode node_{};                     // the one being opened
+  Frontier frontier_;                   // best first
+  std::vector<OpenNode> level_, next_;  // beam: the level at hand, best first, and the one below
+  size_t in_level_ = 0;                 // nodes of the level already opened
+  std::vector<int64_t> opened_;         // best first: nodes opened of each depth
   std::vector<int32_t> path_;
-  std::vector<int64_t> opened_;  // nodes opened of each depth
-  alignas(64) float margins_[kMostChildren], scores_[kMostChildren];
+  alignas(64) float margins_[kMostChildren], scores_[kMostChildren], nodes_[kMostChildren];
+  uint8_t labels_[kMostChildren];
 };
 
 }  // namespace labeltrees

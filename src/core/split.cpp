@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace labeltrees {
 
@@ -147,9 +146,9 @@ int64_t Splitter::draw(const LabelRows& rows, uint64_t random) const {
 bool Splitter::equal_embeddings(const LabelRows& rows, int64_t i, int64_t j) const {
   const LabelRow &a = rows.rows[i], &b = rows.rows[j];
   return a.length == b.length &&
-         std::memcmp(rows.values + a.start, rows.values + b.start, a.length * sizeof(float)) == 0 &&
+         std::equal(rows.values + a.start, rows.values + a.start + a.length, rows.values + b.start) &&
          (!rows.columns ||
-          std::memcmp(rows.columns + a.start, rows.columns + b.start, a.length * sizeof(int32_t)) == 0);
+          std::equal(rows.columns + a.start, rows.columns + a.start + a.length, rows.columns + b.start));
 }
 
 // keys_l = beta_l / f_l = similarity/2 v_l.(m+ - m-) + frequency f_l

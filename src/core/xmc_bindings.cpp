@@ -44,14 +44,11 @@ void bind_xmc(nb::module_& module) {
       .def_prop_ro("n_labels", &XmcParser::n_labels)
       .def_prop_ro("one_based", &XmcParser::one_based)
       .def_prop_ro("top_line", [](XmcParser& parser) { return parser.top().line; })
-      .def("take_features",
-           [](XmcParser& parser) {
-             XmcRows& rows = parser.rows();
-             return nb::make_tuple(to_numpy(rows.values), to_numpy(rows.features), to_numpy(rows.feature_ptr));
-           })
-      .def("take_labels", [](XmcParser& parser) {
-        XmcRows& rows = parser.rows();
-        return nb::make_tuple(to_numpy(rows.labels), to_numpy(rows.label_ptr));
+      .def_prop_ro("n_in_hand", &XmcParser::n_in_hand)
+      .def("take_block", [](XmcParser& parser) {
+        XmcRows rows = parser.take_rows();
+        return nb::make_tuple(to_numpy(rows.values), to_numpy(rows.features), to_numpy(rows.feature_ptr),
+                              to_numpy(rows.labels), to_numpy(rows.label_ptr));
       });
   module.def(
       "write_xmc_lines",

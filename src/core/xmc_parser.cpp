@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "xmc_lines.hpp"
 #include "xmc_number.hpp"
@@ -44,6 +45,14 @@ void XmcParser::feed(const char* block, size_t size) {
   if (!has_header_ && rest_.size() > LONGEST_HEADER) read_header(rest_.data(), rest_.data() + LONGEST_HEADER);
 }
 
+XmcRows XmcParser::take_rows() {
+  XmcRows empty;
+  empty.zero = rows_.zero;
+  empty.top = rows_.top;
+  n_taken_ += rows_.n_points();
+  return std::exchange(rows_, std::move(empty));
+}
+
 void XmcParser::finish() {
   if (!rest_.empty()) {
     rest_ += '\n';
@@ -51,9 +60,9 @@ void XmcParser::finish() {
     rest_.clear();
   }
   if (!has_header_) throw XmcFault("the file is empty: no header 'N D L'");
-  if (rows_.n_points() != n_points_)
+  if (n_taken_ + rows_.n_points() != n_points_)
     throw XmcFault("the header says N=" + std::to_string(n_points_) + " points, the file has " +
-                   std::to_string(rows_.n_points()));
+                   std::to_string(n_taken_ + rows_.n_points()));
   if (index_base_ == AUTO && rows_.top.line) {
     if (rows_.zero.line) {
       const bool top_is_label = rows_.top.is_label;

@@ -48,7 +48,12 @@ class XmcParser {
   // Reads the next bytes of the file; a line may be cut anywhere. Throws XmcFault, after which the parser is of no use.
   void feed(const char* block, size_t size);
 
-  // The file has ended: checks the count of points and settles the base. rows() then counts ids from 0.
+  // Gives away the points read so far; reading goes on without them, so that a large file need not be held whole. With
+  // AUTO their ids are as in the file.
+  XmcRows take_rows();
+  int64_t n_in_hand() const { return rows_.n_points(); }
+
+  // The file has ended: checks the count of points and settles the base. The rows still in hand then count ids from 0.
   void finish();
 
   int64_t n_points() const { return n_points_; }
@@ -57,7 +62,6 @@ class XmcParser {
   // Whether ids counted from 1; where this was judged, top() says by which line.
   bool one_based() const { return index_base_ == 1; }
   const Seen& top() const { return rows_.top; }
-  XmcRows& rows() { return rows_; }
 
  private:
   void read_lines(const char* begin, const char* end);
@@ -67,6 +71,7 @@ class XmcParser {
   bool has_header_ = false;
   int64_t n_points_ = 0, n_features_ = 0, n_labels_ = 0;
   int64_t next_point_ = 0;  // number of the point on the next line
+  int64_t n_taken_ = 0;     // points given away
   std::string rest_;        // the line that the last block cut
   XmcRows rows_;
 };

@@ -112,8 +112,9 @@ class XmcParser:
     def one_based(self) -> bool: ...
     @property
     def top_line(self) -> int: ...
-    def take_features(self) -> tuple[Float32s, Int32s, Int64s]: ...
-    def take_labels(self) -> tuple[Int32s, Int64s]: ...
+    @property
+    def n_in_hand(self) -> int: ...
+    def take_block(self) -> tuple[Float32s, Int32s, Int64s, Int32s, Int64s]: ...
 
 def write_xmc_lines(
     first: int,
@@ -227,6 +228,7 @@ def train_linear(
     bias_value: float,
     prune_below: float,
     balanced: bool,
+    logistic: bool,
     seed: int,
     n_threads: int,
     progress: Progress,

@@ -74,8 +74,7 @@ def native_read(data, index_base=0, cuts=()):
     for start, end in itertools.pairwise([0, *cuts, len(data)]):
         parser.feed(data[start:end])
     parser.finish()
-    values, features, feature_ptr = parser.take_features()
-    labels, label_ptr = parser.take_labels()
+    values, features, feature_ptr, labels, label_ptr = parser.take_block()
     rows = []
     for i in range(parser.n_points):
         part = slice(feature_ptr[i], feature_ptr[i + 1])

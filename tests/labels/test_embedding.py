@@ -83,6 +83,20 @@ def test_the_number_of_threads_changes_nothing(dense):
             np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
 
 
+@pytest.mark.parametrize("n_points", [63, 64, 65, 1000])
+def test_labels_with_many_points_equal_the_twin(n_points):
+    # From 64 points on that touch most columns, touched columns are not noted one by one. Column 3 cancels out.
+    rng = np.random.default_rng(n_points)
+    X = rng.integers(-3, 4, (n_points, 40)) * (rng.random((n_points, 40)) < 0.2)
+    X[:, 3] = 0
+    X[:2, 3] = [1, -1]
+    Y = np.hstack([np.ones((n_points, 1)), rng.random((n_points, 3)) < 0.9])
+    result = pifa(sp.csr_array(X), Y)
+    np.testing.assert_allclose(result.toarray(), twin(X, Y), atol=1e-6)
+    assert result.has_canonical_format
+    assert 3 not in result[[0]].indices
+
+
 def test_unsorted_and_repeated_columns_are_summed():
     X = sp.csr_array((np.array([3.0, 1.0, 1.0, 2.0]), np.array([2, 0, 0, 1]), np.array([0, 3, 4])), shape=(2, 3))
     result = pifa(X, np.eye(2))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from labeltrees.errors import InputError
-from labeltrees.metrics import label_propensities, precision_at_k, psndcg_at_k, psp_at_k
+from labeltrees.metrics import label_propensities, precision_at_k, propensities_of_counts, psndcg_at_k, psp_at_k
 
 Y_TRAIN = np.array([[1, 0, 0]] * 8 + [[0, 1, 1]])
 Y_TRUE = np.array([[1, 1, 0], [0, 0, 1], [0, 0, 0]])
@@ -21,6 +21,25 @@ def test_propensities_follow_the_formula():
     np.testing.assert_allclose(
         label_propensities(Y_TRAIN, A=0.6, B=2.6)[0], 1 / (1 + (math.log(9) - 1) * 3.6**0.6 * 10.6**-0.6)
     )
+
+
+def test_counts_are_all_that_propensities_need():
+    np.testing.assert_array_equal(propensities_of_counts([8, 1, 1], 9), label_propensities(Y_TRAIN))
+
+
+@pytest.mark.parametrize(
+    ("counts", "n_points", "message"),
+    [
+        ([1, -1], 3, r"counts must be one integer in \[0, 3\] a label"),
+        ([1, 4], 3, "counts must be"),
+        ([0.5, 1.0], 3, "counts must be"),
+        ([[1, 2]], 3, "counts must be"),
+        ([1, 2], 2, "n_points must be an integer of at least 3"),
+    ],
+)
+def test_bad_counts_are_refused(counts, n_points, message):
+    with pytest.raises(InputError, match=message):
+        propensities_of_counts(counts, n_points)
 
 
 def test_psp_by_hand():

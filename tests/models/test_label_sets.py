@@ -169,7 +169,6 @@ def test_values_of_a_matrix_are_kept_as_relevance():
         ([[0], [2**80]], r"Y\[1\] must be label ids in"),
         ([], "no label at all"),
         ([[], []], "no label at all"),
-        ([["\ud800"]], "not valid Unicode"),
         (np.ones((2, 2, 2)), "two-dimensional"),
         (np.array([[1, -1]]), "negative value -1 at row 0, column 1"),
         (np.array([[1, np.nan]]), "NaN at row 0, column 1"),

@@ -16,11 +16,20 @@ def bytes_of(model):
 
 
 @pytest.mark.parametrize("tree", [None, "flat", any_tree(), lt.huffman_tree(np.arange(1, 13))], ids=str)
-@pytest.mark.parametrize("options", [{}, {"C": 0.1, "score_power": 2}, {"normalize": False}], ids=str)
-def test_every_classifier_is_liblinears(problem, tree, options):
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"C": 0.1, "score_power": 2}, {"normalize": False}, {"loss": "logistic"}, {"loss": "logistic", "C": 0.3}],
+    ids=str,
+)
+def test_every_classifier_is_liblinears(problem, tree, options, dense):
     X, Y = problem
-    model = lt.LabelTreeClassifier(tree=tree, **TIGHT, **options).fit(X, Y)
+    if dense:
+        X = X.toarray() + 0.05
+    model = lt.LabelTreeClassifier(tree=tree, fanout=3, **TIGHT, **options).fit(X, Y)
     scale, power = options.get("normalize", True), options.get("score_power", 3)
+    if "loss" in options:
+        power = None
     expected = tree_scores(model.tree_, X, Y, X, C=options.get("C", 1.0), power=power, scale=scale)
     np.testing.assert_allclose(all_scores(model, X), expected, atol=3e-3)
 

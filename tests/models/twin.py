@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
@@ -35,9 +36,12 @@ def any_tree(seed=0, n_labels=12):
 
 
 def linear_scores(X, y, queries, costs, power):
-    """The score exp(-max(0, 1 - z)^power) of one classifier for all queries."""
+    """The score exp(-max(0, 1 - z)^power) of one classifier for all queries, or its sigmoid where power is None."""
     if y.all():
         return np.ones(len(queries))
+    if power is None:
+        logistic = LogisticRegression(solver="liblinear", tol=1e-8).fit(X, y, sample_weight=costs)
+        return logistic.predict_proba(queries)[:, 1]
     svm = LinearSVC(dual=False, tol=1e-8, max_iter=10_000).fit(X, y, sample_weight=costs)
     return np.exp(-(np.maximum(0, 1 - svm.decision_function(queries)) ** power))
 

@@ -1,8 +1,12 @@
 // Part of kernels.inl: the weighted sums of one part of a chunk, for every layout of chunk_format.hpp.
 //
-// Each goes in steps over the query's features: look all of them up, gather the hits without branching on them (half of
-// the lookups hit, and a wrong guess costs more than the lookup), then add. The steps are loops of independent loads,
-// so the processor has dozens of cache misses under way at once.
+// The work goes in loops over all of the query's features: look them up, then add what was found. Their loads do not
+// depend on each other, so many cache misses are under way at once. Hits are gathered without branching on them: half
+// of the lookups hit, and a wrong guess costs more than the lookup.
+
+static inline const float* bias_of(const uint8_t* part, const ChunkHeader& header) {
+  return reinterpret_cast<const float*>(part + kLine + 4 * header.n_children);
+}
 
 // ---- rows told by a mask of at most 16 children: the sums stay in registers -----------------------------------------
 
@@ -12,10 +16,13 @@ struct MaskSums {
   void start(const float* bias, int n_children) {
     sums = _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n_children) - 1), bias);
   }
-  void add(const uint8_t* weights, uint32_t mask, float value) {
+  // mask: where its 16 bits lie; from memory they reach the mask register without passing the busiest port.
+  void add(const uint8_t* weights, const void* mask, float value) {
     __m512 row = _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights)));
-    sums = _mm512_fmadd_ps(_mm512_maskz_expand_ps(static_cast<__mmask16>(mask), row), _mm512_set1_ps(value), sums);
+    __mmask16 present = _load_mask16(static_cast<__mmask16*>(const_cast<void*>(mask)));
+    sums = _mm512_fmadd_ps(_mm512_maskz_expand_ps(present, row), _mm512_set1_ps(value), sums);
   }
+  void merge(const MaskSums& other) { sums = _mm512_add_ps(sums, other.sums); }
   void finish(float* margins) const { _mm512_storeu_ps(margins, sums); }
 };
 #elif defined(__AVX2__)
@@ -46,10 +53,16 @@ struct MaskSums {
     low = _mm256_load_ps(padded);
     high = _mm256_load_ps(padded + 8);
   }
-  void add(const uint8_t* weights, uint32_t mask, float value) {
+  void add(const uint8_t* weights, const void* at, float value) {
+    uint16_t mask;
+    __builtin_memcpy(&mask, at, 2);
     __m256 factor = _mm256_set1_ps(value);
     low = _mm256_fmadd_ps(expand8(weights, mask & 0xFF), factor, low);
     high = _mm256_fmadd_ps(expand8(weights + 2 * __builtin_popcount(mask & 0xFF), mask >> 8), factor, high);
+  }
+  void merge(const MaskSums& other) {
+    low = _mm256_add_ps(low, other.low);
+    high = _mm256_add_ps(high, other.high);
   }
   void finish(float* margins) const {
     _mm256_storeu_ps(margins, low);
@@ -68,8 +81,14 @@ struct MaskSums {
   void start(const float* bias, int n_children) {
     for (int child = 0; child < 16; ++child) sums[child] = child < n_children ? bias[child] : 0.0f;
   }
-  void add(const uint8_t* weights, uint32_t mask, float value) {
-    for (; mask; mask &= mask - 1, weights += 2) sums[__builtin_ctz(mask)] += half_at(weights) * value;
+  void add(const uint8_t* weights, const void* at, float value) {
+    uint16_t bits;
+    __builtin_memcpy(&bits, at, 2);
+    for (uint32_t mask = bits; mask; mask &= mask - 1, weights += 2)
+      sums[__builtin_ctz(mask)] += half_at(weights) * value;
+  }
+  void merge(const MaskSums& other) {
+    for (int child = 0; child < 16; ++child) sums[child] += other.sums[child];
   }
   void finish(float* margins) const {
     for (int child = 0; child < 16; ++child) margins[child] = sums[child];
@@ -89,7 +108,7 @@ static void add_dense(const ChunkHit* hits, int64_t n_hits, int n_padded, float*
       __m512 a = _mm512_loadu_ps(to), b = _mm512_loadu_ps(to + 16), c = _mm512_loadu_ps(to + 32),
              d = _mm512_loadu_ps(to + 48);
       for (int64_t hit = 0; hit < n_hits; ++hit) {
-        const __m256i* row = reinterpret_cast<const __m256i*>(hits[hit].weights + 2 * first);
+        const __m256i* row = reinterpret_cast<const __m256i*>(hits[hit].at + 2 * first);
         __m512 value = _mm512_set1_ps(hits[hit].value);
         a = _mm512_fmadd_ps(_mm512_cvtph_ps(_mm256_loadu_si256(row)), value, a);
         b = _mm512_fmadd_ps(_mm512_cvtph_ps(_mm256_loadu_si256(row + 1)), value, b);
@@ -106,7 +125,7 @@ static void add_dense(const ChunkHit* hits, int64_t n_hits, int n_padded, float*
       float* to = margins + first + 16 * vector;
       __m512 a = _mm512_loadu_ps(to);
       for (int64_t hit = 0; hit < n_hits; ++hit) {
-        const __m256i* row = reinterpret_cast<const __m256i*>(hits[hit].weights + 2 * first) + vector;
+        const __m256i* row = reinterpret_cast<const __m256i*>(hits[hit].at + 2 * first) + vector;
         a = _mm512_fmadd_ps(_mm512_cvtph_ps(_mm256_loadu_si256(row)), _mm512_set1_ps(hits[hit].value), a);
       }
       _mm512_storeu_ps(to, a);
@@ -117,7 +136,7 @@ static void add_dense(const ChunkHit* hits, int64_t n_hits, int n_padded, float*
     float* to = margins + first;
     __m256 a = _mm256_loadu_ps(to), b = _mm256_loadu_ps(to + 8);
     for (int64_t hit = 0; hit < n_hits; ++hit) {
-      const __m128i* row = reinterpret_cast<const __m128i*>(hits[hit].weights + 2 * first);
+      const __m128i* row = reinterpret_cast<const __m128i*>(hits[hit].at + 2 * first);
       __m256 value = _mm256_set1_ps(hits[hit].value);
       a = _mm256_fmadd_ps(_mm256_cvtph_ps(_mm_loadu_si128(row)), value, a);
       b = _mm256_fmadd_ps(_mm256_cvtph_ps(_mm_loadu_si128(row + 1)), value, b);
@@ -128,15 +147,14 @@ static void add_dense(const ChunkHit* hits, int64_t n_hits, int n_padded, float*
 #else
   for (int64_t hit = 0; hit < n_hits; ++hit)
     for (int child = 0; child < n_padded; ++child)
-      margins[child] += half_at(hits[hit].weights + 2 * child) * hits[hit].value;
+      margins[child] += half_at(hits[hit].at + 2 * child) * hits[hit].value;
 #endif
 }
 
 // margins[child] += value * weight for the pairs of each hit; what: their count | bytes from weights to children << 8.
 static void add_pairs(const ChunkHit* hits, int64_t n_hits, float* margins) {
   for (int64_t hit = 0; hit < n_hits; ++hit) {
-    const uint8_t* weights = hits[hit].weights;
-    const uint8_t* children = weights + (hits[hit].what >> 8);
+    const uint8_t *weights = hits[hit].at, *children = weights + (hits[hit].what >> 8);
     int count = static_cast<int>(hits[hit].what & 0x7F);
 #if defined(__AVX2__)
     // Four at a time, those beyond the row zeroed: most rows are done in one round, so the loop's end is well guessed.
@@ -166,116 +184,169 @@ static void start_margins(const float* bias, int n_children, float* margins) {
 
 // ---- index: a bitmap with ranks -------------------------------------------------------------------------------------
 
-// Calls found(row, value) in the order of the features.
-static int64_t find_in_bitmap(const uint64_t* words, const ChunkQuery& query, ChunkHit* hits) {
-  int64_t n_hits = 0;
-  for (int64_t i = 0; i < query.n; ++i) {
-    uint32_t feature = query.feature[i], bit = feature & 31;
-    uint64_t word = words[feature >> 5];
-    uint32_t before = static_cast<uint32_t>(word) & ((1u << bit) - 1);
-    hits[n_hits].what = static_cast<uint32_t>(word >> 32) + __builtin_popcount(before);
-    hits[n_hits].value = query.value[i];
-    n_hits += (word >> bit) & 1;
+#if defined(__AVX512F__)
+// Bits set in each lane.
+static inline __m512i popcount_lanes(__m512i x) {
+  const __m512i nibble = _mm512_set1_epi8(15);
+  const __m512i counts = _mm512_broadcast_i32x4(_mm_set_epi8(4, 3, 3, 2, 3, 2, 2, 1, 3, 2, 2, 1, 2, 1, 1, 0));
+  __m512i bytes = _mm512_add_epi8(_mm512_shuffle_epi8(counts, _mm512_and_si512(x, nibble)),
+                                  _mm512_shuffle_epi8(counts, _mm512_and_si512(_mm512_srli_epi16(x, 4), nibble)));
+  return _mm512_madd_epi16(_mm512_maddubs_epi16(bytes, _mm512_set1_epi8(1)), _mm512_set1_epi16(1));
+}
+#endif
+
+// The rows and values of the features that have one, in the order of the features; returns how many.
+static int64_t find_in_bitmap(const uint8_t* words, const ChunkQuery& query) {
+  int64_t n = 0, i = 0;
+#if defined(__AVX512F__)
+  // 16 at a time: about 2 cycles a feature, the plain loop below takes 4.
+  const __m512i one = _mm512_set1_epi32(1), zero = _mm512_setzero_si512();
+  for (; i < query.n; i += 16) {
+    __mmask16 lanes = query.n - i >= 16 ? 0xFFFF : static_cast<__mmask16>((1u << (query.n - i)) - 1);
+    __m512i feature = _mm512_maskz_loadu_epi32(lanes, query.feature + i);
+    __m512i place = _mm512_srli_epi32(feature, 5);
+    __m512i bit = _mm512_sllv_epi32(one, _mm512_and_si512(feature, _mm512_set1_epi32(31)));
+    __m512i bits = _mm512_mask_i32gather_epi32(zero, lanes, place, words, 8);
+    __mmask16 found = _mm512_test_epi32_mask(bits, bit);
+    __m512i rows = _mm512_mask_i32gather_epi32(zero, found, place, words + 4, 8);
+    rows = _mm512_add_epi32(rows, popcount_lanes(_mm512_and_si512(bits, _mm512_sub_epi32(bit, one))));
+    __m512 values = _mm512_maskz_loadu_ps(lanes, query.value + i);
+    _mm512_storeu_si512(query.rows + n, _mm512_maskz_compress_epi32(found, rows));
+    _mm512_storeu_ps(query.values + n, _mm512_maskz_compress_ps(found, values));
+    n += __builtin_popcount(found);
   }
-  return n_hits;
+#endif
+  for (; i < query.n; ++i) {
+    uint32_t feature = query.feature[i], bit = feature & 31;
+    uint64_t word;
+    __builtin_memcpy(&word, words + 8 * int64_t{feature >> 5}, 8);
+    uint32_t before = static_cast<uint32_t>(word) & ((1u << bit) - 1);
+    query.rows[n] = static_cast<uint32_t>(word >> 32) + __builtin_popcount(before);
+    query.values[n] = query.value[i];
+    n += (word >> bit) & 1;
+  }
+  return n;
 }
 
 template <class Slot>
 static void bitmap_mask_margins(const uint8_t* part, const ChunkHeader& header, const ChunkSections& at,
                                 const ChunkQuery& query, float* margins) {
   const Slot* slots = reinterpret_cast<const Slot*>(part + at.slots);
-  int64_t n_hits = find_in_bitmap(reinterpret_cast<const uint64_t*>(part + at.index), query, query.hits);
-  MaskSums sums;
-  sums.start(reinterpret_cast<const float*>(part + kLine + 4 * header.n_children), header.n_children);
-  for (int64_t hit = 0; hit < n_hits; ++hit) {
-    Slot slot = slots[query.hits[hit].what];
-    sums.add(part + at.entries + 2 * static_cast<int64_t>(slot >> (4 * sizeof(Slot))),
-             static_cast<uint32_t>(slot) & 0xFFFF, query.hits[hit].value);
+  const uint8_t* entries = part + at.entries;
+  int64_t n_rows = find_in_bitmap(part + at.index, query), row = 0;
+  MaskSums sums, odd;  // two, because an addition waits four cycles for the one before
+  sums.start(bias_of(part, header), header.n_children);
+  odd.start(nullptr, 0);
+  for (; row + 2 <= n_rows; row += 2) {
+    const Slot *a = slots + query.rows[row], *b = slots + query.rows[row + 1];
+    sums.add(entries + 2 * static_cast<int64_t>(*a >> (4 * sizeof(Slot))), a, query.values[row]);
+    odd.add(entries + 2 * static_cast<int64_t>(*b >> (4 * sizeof(Slot))), b, query.values[row + 1]);
   }
+  if (row < n_rows) {
+    const Slot* a = slots + query.rows[row];
+    sums.add(entries + 2 * static_cast<int64_t>(*a >> (4 * sizeof(Slot))), a, query.values[row]);
+  }
+  sums.merge(odd);
   sums.finish(margins);
 }
 
 static void bitmap_pairs_margins(const uint8_t* part, const ChunkHeader& header, const ChunkSections& at,
                                  const ChunkQuery& query, float* margins) {
   const uint32_t* slots = reinterpret_cast<const uint32_t*>(part + at.slots);
-  int64_t n_hits = find_in_bitmap(reinterpret_cast<const uint64_t*>(part + at.index), query, query.hits);
-  ChunkHit* thin = query.hits + query.n;
-  int64_t n_dense = 0, n_thin = 0;
+  int64_t n_rows = find_in_bitmap(part + at.index, query), n_dense = 0, n_thin = 0;
   int n_padded = static_cast<int>(round_up(header.n_children, 16));
-  for (int64_t hit = 0; hit < n_hits; ++hit) {  // the list of full rows overwrites what has been read
-    uint32_t slot = slots[query.hits[hit].what];
-    float value = query.hits[hit].value;
+  for (int64_t row = 0; row < n_rows; ++row) {
+    uint32_t slot = slots[query.rows[row]];
+    float value = query.values[row];
     bool dense = slot & kDenseFlag;
-    query.hits[n_dense] = {part + at.dense + 2 * int64_t{slot >> 8} * n_padded, 0, value};
-    thin[n_thin] = {part + at.entries + 2 * int64_t{slot >> 8}, (slot & 0x7F) * 0x201, value};  // children follow
+    query.dense_hits[n_dense] = {part + at.dense + 2 * int64_t{slot >> 8} * n_padded, 0, value};
+    query.hits[n_thin] = {part + at.entries + 2 * int64_t{slot >> 8}, (slot & 0x7F) * 0x201, value};
     n_dense += dense;
     n_thin += !dense;
   }
-  start_margins(reinterpret_cast<const float*>(part + kLine + 4 * header.n_children), header.n_children, margins);
-  add_dense(query.hits, n_dense, n_padded, margins);
-  add_pairs(thin, n_thin, margins);
+  start_margins(bias_of(part, header), header.n_children, margins);
+  add_dense(query.dense_hits, n_dense, n_padded, margins);
+  add_pairs(query.hits, n_thin, margins);
 }
 
 // ---- index: buckets -------------------------------------------------------------------------------------------------
 
-// The place of `key` among the first `count` of a bucket's 16 bit keys; true if it is there.
-static inline bool find_key(const uint8_t* keys, uint32_t count, uint16_t key, uint32_t& place) {
+// The place of a key among the first `count` of a bucket's 16-bit keys; `key` holds it twice. True if it is there.
+static inline bool find_key(const uint8_t* keys, uint32_t count, const uint32_t* key, uint32_t& place) {
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
   __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys));
-  uint32_t equal = _mm256_cmpeq_epi16_mask(all, _mm256_set1_epi16(static_cast<short>(key))) & ((1u << count) - 1);
+  uint32_t equal = _mm256_cmpeq_epi16_mask(all, _mm256_set1_epi32(static_cast<int>(*key)));
+  equal = _bzhi_u32(equal, count);
   place = __builtin_ctz(equal | 0x10000u);
   return equal != 0;
 #elif defined(__AVX2__)
   __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys));
-  uint32_t equal =
-      static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi16(all, _mm256_set1_epi16(static_cast<short>(key)))));
-  equal &= static_cast<uint32_t>((uint64_t{1} << (2 * count)) - 1);
+  __m256i same = _mm256_cmpeq_epi16(all, _mm256_set1_epi32(static_cast<int>(*key)));
+  uint32_t equal = _bzhi_u32(static_cast<uint32_t>(_mm256_movemask_epi8(same)), 2 * count);
   place = static_cast<uint32_t>(__builtin_ctzll(equal | uint64_t{1} << 32)) / 2;
   return equal != 0;
 #else
   for (place = 0; place < count; ++place) {
     uint16_t other;
     __builtin_memcpy(&other, keys + 2 * place, 2);
-    if (other == key) return true;
+    if (other == static_cast<uint16_t>(*key)) return true;
   }
   return false;
 #endif
 }
 
+// keep[place]: all bits of the first `place` of 16 numbers of 16 bits.
+struct KeepTable {
+  uint64_t keep[17][4];
+  constexpr KeepTable() : keep() {
+    for (int place = 0; place <= 16; ++place)
+      for (int number = 0; number < place; ++number) keep[place][number / 4] |= uint64_t{0xFFFF} << (16 * (number % 4));
+  }
+};
+static constexpr KeepTable keep_table;
+
 // Bits set in the first `place` of up to 16 masks of 16 bits.
 static inline uint32_t bits_before(const uint8_t* masks, uint32_t place) {
-  uint32_t bits = 0;
-  for (uint32_t word = 0; word < 4; ++word) {
-    uint64_t four;
-    __builtin_memcpy(&four, masks + 8 * word, 8);
-    int32_t left = static_cast<int32_t>(place) - static_cast<int32_t>(4 * word);
-    uint64_t keep = left >= 4 ? ~uint64_t{0} : left <= 0 ? 0 : (uint64_t{1} << (16 * left)) - 1;
-    bits += static_cast<uint32_t>(__builtin_popcountll(four & keep));
+  uint64_t four[4];
+  __builtin_memcpy(four, masks, 32);
+  const uint64_t* keep = keep_table.keep[place];
+  return static_cast<uint32_t>(__builtin_popcountll(four[0] & keep[0]) + __builtin_popcountll(four[1] & keep[1]) +
+                               __builtin_popcountll(four[2] & keep[2]) + __builtin_popcountll(four[3] & keep[3]));
+}
+
+// The features found in the buckets: at the bucket's start, what: rows in the bucket | place among them << 8.
+static int64_t find_in_buckets(const uint8_t* part, const ChunkHeader& header, const ChunkSections& at,
+                               const ChunkQuery& query) {
+  const uint32_t* buckets = reinterpret_cast<const uint32_t*>(part + at.index);
+  const uint8_t* entries = part + at.entries;
+  int64_t n = 0;
+  for (int64_t i = 0; i < query.n; ++i) {
+    uint32_t bucket = buckets[bucket_of(query.spread[i], header.n_index)], count = bucket & 31, place;
+    const uint8_t* keys = entries + 2 * int64_t{bucket >> 5};
+    bool found = find_key(keys, count, query.key + i, place);
+    query.hits[n] = {keys, count | place << 8, query.value[i]};
+    n += found;
   }
-  return bits;
+  return n;
 }
 
 static void hash_mask_margins(const uint8_t* part, const ChunkHeader& header, const ChunkSections& at,
                               const ChunkQuery& query, float* margins) {
-  const uint32_t* buckets = reinterpret_cast<const uint32_t*>(part + at.index);
-  const uint8_t* entries = part + at.entries;
-  int64_t n_hits = 0;
-  for (int64_t i = 0; i < query.n; ++i) {
-    uint32_t bucket = buckets[bucket_of(query.spread[i], header.n_index)], count = bucket & 31, place;
-    const uint8_t* keys = entries + 2 * int64_t{bucket >> 5};
-    bool found = find_key(keys, count, query.key[i], place);
-    query.hits[n_hits] = {keys, count | place << 8, query.value[i]};
-    n_hits += found;
+  int64_t n_hits = find_in_buckets(part, header, at, query), hit = 0;
+  MaskSums sums, odd;
+  sums.start(bias_of(part, header), header.n_children);
+  odd.start(nullptr, 0);
+  auto add = [&](MaskSums& to, const ChunkHit& found) __attribute__((always_inline)) {
+    uint32_t count = found.what & 0xFF, place = found.what >> 8;
+    const uint8_t* masks = found.at + 2 * count;
+    to.add(masks + 2 * count + 2 * bits_before(masks, place), masks + 2 * place, found.value);
+  };
+  for (; hit + 2 <= n_hits; hit += 2) {
+    add(sums, query.hits[hit]);
+    add(odd, query.hits[hit + 1]);
   }
-  MaskSums sums;
-  sums.start(reinterpret_cast<const float*>(part + kLine + 4 * header.n_children), header.n_children);
-  for (int64_t hit = 0; hit < n_hits; ++hit) {
-    uint32_t count = query.hits[hit].what & 0xFF, place = query.hits[hit].what >> 8;
-    const uint8_t* masks = query.hits[hit].weights + 2 * count;
-    uint16_t mask;
-    __builtin_memcpy(&mask, masks + 2 * place, 2);
-    sums.add(masks + 2 * count + 2 * bits_before(masks, place), mask, query.hits[hit].value);
-  }
+  if (hit < n_hits) add(sums, query.hits[hit]);
+  sums.merge(odd);
   sums.finish(margins);
 }
 
@@ -303,37 +374,28 @@ static inline void pairs_before(const uint8_t* counts, uint32_t place, uint32_t 
 
 static void hash_pairs_margins(const uint8_t* part, const ChunkHeader& header, const ChunkSections& at,
                                const ChunkQuery& query, float* margins) {
-  const uint32_t* buckets = reinterpret_cast<const uint32_t*>(part + at.index);
-  const uint8_t* entries = part + at.entries;
-  int64_t n_hits = 0;
-  for (int64_t i = 0; i < query.n; ++i) {
-    uint32_t bucket = buckets[bucket_of(query.spread[i], header.n_index)], count = bucket & 31, place;
-    const uint8_t* keys = entries + 2 * int64_t{bucket >> 5};
-    bool found = find_key(keys, count, query.key[i], place);
-    query.hits[n_hits] = {keys, count | place << 8, query.value[i]};
-    n_hits += found;
-  }
-  ChunkHit* thin = query.hits + query.n;
-  int64_t n_dense = 0, n_thin = 0;
+  int64_t n_hits = find_in_buckets(part, header, at, query), n_dense = 0, n_thin = 0;
   int n_padded = static_cast<int>(round_up(header.n_children, 16));
   for (int64_t hit = 0; hit < n_hits; ++hit) {
-    uint32_t count = query.hits[hit].what & 0xFF, place = query.hits[hit].what >> 8;
-    const uint8_t* counts = query.hits[hit].weights + 2 * count;
-    float value = query.hits[hit].value;
-    uint32_t before, total;
+    ChunkHit found = query.hits[hit];
+    uint32_t count = found.what & 0xFF, place = found.what >> 8, before, total;
+    const uint8_t* counts = found.at + 2 * count;
     pairs_before(counts, place, count, before, total);
     const uint8_t* weights = counts + round_up(count, 2) + 2 * before;
     bool dense = counts[place] & kDenseFlag;
-    uint32_t number;
-    __builtin_memcpy(&number, weights, 4);
-    query.hits[n_dense] = {part + at.dense + 2 * int64_t{dense ? number : 0} * n_padded, 0, value};
-    thin[n_thin] = {weights, (counts[place] & 0x7Fu) | (2 * total - before) << 8, value};
+    if (dense) {  // seldom in a chunk with few of the features, so well guessed
+      uint32_t number;
+      __builtin_memcpy(&number, weights, 4);
+      weights = part + at.dense + 2 * int64_t{number} * n_padded;
+    }
+    query.dense_hits[n_dense] = {weights, 0, found.value};
+    query.hits[n_thin] = {weights, (counts[place] & 0x7Fu) | (2 * total - before) << 8, found.value};
     n_dense += dense;
     n_thin += !dense;
   }
-  start_margins(reinterpret_cast<const float*>(part + kLine + 4 * header.n_children), header.n_children, margins);
-  add_dense(query.hits, n_dense, n_padded, margins);
-  add_pairs(thin, n_thin, margins);
+  start_margins(bias_of(part, header), header.n_children, margins);
+  add_dense(query.dense_hits, n_dense, n_padded, margins);
+  add_pairs(query.hits, n_thin, margins);
 }
 
 // ---- no index: a full matrix ----------------------------------------------------------------------------------------
@@ -376,7 +438,7 @@ template <class Weight>
 static void matrix_margins(const uint8_t* part, const ChunkHeader& header, const ChunkSections& at,
                            const ChunkQuery& query, float* margins) {
   const Weight* matrix = reinterpret_cast<const Weight*>(part + at.dense);
-  const float* bias = reinterpret_cast<const float*>(part + kLine + 4 * header.n_children);
+  const float* bias = bias_of(part, header);
   int64_t n = round_up(query.n_features, 16);
   int child = 0;
   for (; child + 4 <= header.n_children; child += 4) {  // four rows share each load of the query and hide the latency
@@ -427,25 +489,75 @@ static void chunk_margins(const uint8_t* part, const ChunkQuery& query, float* m
 }
 
 static void path_scores(const float* margins, int64_t n, float base, float power, float* scores) {
-  const float lowest = -__builtin_inff();
+  const float lowest = -3.4028234663852886e38f;
+  // The comparison fails for NaN and holds for what overflowed.
+  auto bounded = [&](float score) { return score >= lowest ? score : lowest; };
   if (power == 3.0f || power == 2.0f) {
     for (int64_t i = 0; i < n; ++i) {
       float loss = 1.0f - margins[i];
       loss = loss < 0.0f ? 0.0f : loss;
       loss = loss * loss * (power == 3.0f ? loss : 1.0f);
-      float score = base - loss;
-      scores[i] = score <= base ? score : lowest;
+      scores[i] = bounded(base - loss);
     }
   } else if (power > 0.0f) {
     for (int64_t i = 0; i < n; ++i) {
       float loss = 1.0f - margins[i];
-      float score = base - powf(loss < 0.0f ? 0.0f : loss, power);
-      scores[i] = score <= base ? score : lowest;
+      scores[i] = bounded(base - powf(loss < 0.0f ? 0.0f : loss, power));
     }
   } else {
     for (int64_t i = 0; i < n; ++i) {
       float score = base + (margins[i] < 0.0f ? margins[i] : 0.0f) - log1pf(expf(-fabsf(margins[i])));
-      scores[i] = score <= base ? score : lowest;
+      scores[i] = bounded(score);
     }
   }
+}
+
+static int64_t part_children(const float* scores, const int32_t* children, int64_t n, float limit, float* nodes,
+                             uint8_t* labels) {
+  int64_t n_labels = 0;
+#if defined(__AVX512F__)
+  const __m512 none = _mm512_set1_ps(-__builtin_inff()), lowest = _mm512_set1_ps(limit);
+  for (int64_t i = 0; i < n; i += 16) {
+    __mmask16 lanes = n - i >= 16 ? 0xFFFF : static_cast<__mmask16>((1u << (n - i)) - 1);
+    __m512 score = _mm512_maskz_loadu_ps(lanes, scores + i);
+    __mmask16 enough = _mm512_mask_cmp_ps_mask(lanes, score, lowest, _CMP_GE_OQ);
+    __mmask16 label =
+        _mm512_mask_cmplt_epi32_mask(enough, _mm512_maskz_loadu_epi32(lanes, children + i), _mm512_setzero_si512());
+    _mm512_storeu_ps(nodes + i, _mm512_mask_blend_ps(static_cast<__mmask16>(enough & ~label), none, score));
+    for (uint32_t bits = label; bits; bits &= bits - 1)
+      labels[n_labels++] = static_cast<uint8_t>(i + __builtin_ctz(bits));
+  }
+#else
+  for (int64_t i = 0; i < n; ++i) {
+    bool enough = scores[i] >= limit, label = children[i] < 0;
+    nodes[i] = enough && !label ? scores[i] : -__builtin_inff();
+    labels[n_labels] = static_cast<uint8_t>(i);
+    n_labels += enough && label;
+  }
+  for (int64_t i = n; i < round_up(n, 16); ++i) nodes[i] = -__builtin_inff();
+#endif
+  return n_labels;
+}
+
+static int32_t find_best(const float* scores, const int32_t* children, int64_t n) {
+#if defined(__AVX512F__)
+  __m512 highest = _mm512_loadu_ps(scores);
+  for (int64_t i = 16; i < n; i += 16) highest = _mm512_max_ps(highest, _mm512_loadu_ps(scores + i));
+  float best = _mm512_reduce_max_ps(highest);
+  if (best == -__builtin_inff()) return 0;  // labels only: every place would be equal
+  int32_t place = -1;
+  for (int64_t i = 0; i < n; i += 16)
+    for (uint32_t bits = _mm512_cmp_ps_mask(_mm512_loadu_ps(scores + i), _mm512_set1_ps(best), _CMP_EQ_OQ); bits;
+         bits &= bits - 1) {
+      auto other = static_cast<int32_t>(i + __builtin_ctz(bits));
+      if (place < 0 || children[other] < children[place]) place = other;
+    }
+  return place;
+#else
+  int32_t place = 0;
+  for (int64_t i = 1; i < n; ++i)
+    if (scores[i] > scores[place] || (scores[i] == scores[place] && children[i] < children[place]))
+      place = static_cast<int32_t>(i);
+  return place;
+#endif
 }

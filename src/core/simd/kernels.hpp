@@ -8,21 +8,26 @@
 
 namespace labeltrees {
 
-// A query made ready for chunks: see search_query.hpp.
+// Weights that a query's feature has in a chunk.
+struct ChunkHit {
+  const uint8_t* at;
+  uint32_t what;
+  float value;
+};
+
+// A query made ready for chunks (search_query.hpp), and room to work in.
 struct ChunkQuery {
   int64_t n;  // features with a value
   const uint32_t* feature;
   const uint32_t* spread;  // FeatureHash::spread(feature)
-  const uint16_t* key;     // FeatureHash::key(spread)
+  const uint32_t* key;     // FeatureHash::key(spread), twice: broadcasting 32 bits from memory costs a load alone
   const float* value;
   const float* dense;  // the whole row, padded with zeros to a multiple of 16; only for matrix chunks
   int64_t n_features;
-  struct ChunkHit* hits;  // scratch for 2 n
-};
-struct ChunkHit {
-  const uint8_t* weights;
-  uint32_t what;  // mask of the children, or their count
-  float value;
+  uint32_t* rows;        // n + 16
+  float* values;         // n + 16
+  ChunkHit* hits;        // n
+  ChunkHit* dense_hits;  // n
 };
 
 struct Kernels {
@@ -31,12 +36,19 @@ struct Kernels {
   float (*gather_dot)(const int32_t* columns, const float* values, int64_t n, const float* dense);
   // sum_i a[i] * b[i]
   float (*dense_dot)(const float* a, const float* b, int64_t n);
-  // margins[c] = bias[c] + sum_i value[i] * weight of (feature[i], child c) in one part of a chunk; margins has room
-  // for the children rounded up to a multiple of 16, and for 256 where a row's children are listed.
+  // margins[c] = bias[c] + sum_i value[i] * weight of (feature[i], child c), for one part of a chunk; room for 256.
   void (*chunk_margins)(const uint8_t* part, const ChunkQuery& query, float* margins);
-  // scores[c] = base + log of the probability of margin c, never above base, NaN as -inf; n a multiple of 16.
+  // scores[c] = base + log of the probability of margin c, never above base, and the lowest finite number where that is
+  // lower still or NaN; n a multiple of 16.
   // power > 0: -max(0, 1 - margin)^power. power 0: log sigmoid(margin).
   void (*path_scores)(const float* margins, int64_t n, float base, float power, float* scores);
+  // The places of labels among children (those < 0) whose score is at least `limit`, ascending; returns how many. The
+  // scores of nodes go to `nodes`, with -inf in the place of labels and of scores below the limit, up to the next
+  // multiple of 16 above n.
+  int64_t (*part_children)(const float* scores, const int32_t* children, int64_t n, float limit, float* nodes,
+                           uint8_t* labels);
+  // The place of the highest of n scores, n a multiple of 16; of equal ones that of the smallest child.
+  int32_t (*find_best)(const float* scores, const int32_t* children, int64_t n);
   // Training: 4, 8 and 16 classifiers side by side.
   LaneKernels lanes[3];
 };

@@ -43,8 +43,13 @@ struct LaneKernels {
   int lanes;
   // Dual coordinate descent for the squared hinge loss, [sparse, dense]; returns how many rows stay active.
   int64_t (*hinge_pass[2])(LanePass& pass);
+  // The same for the logistic loss; alpha holds log(a / (C - a)). No row is ever shrunk.
+  int64_t (*logistic_pass[2])(LanePass& pass);
   // weights += sum of the rows times row_weight (null: 1), each lane over its positive rows only, [sparse, dense].
   void (*add_positive[2])(const LanePass& pass, const float* row_weight, int64_t n_rows);
+  // weights and bias anew from alpha, against the rounding errors of many updates, [sparse, dense].
+  void (*rebuild_hinge[2])(const LanePass& pass, int64_t n_rows, int64_t n_columns);
+  void (*rebuild_logistic[2])(const LanePass& pass, int64_t n_rows, int64_t n_columns);
   // squares = sum_j weights_j^2, cross = sum_j weights_j total_j
   void (*inner_products)(const float* weights, const float* total, int64_t n_columns, double* squares, double* cross);
   // weights_j = scale weights_j + shift total_j

@@ -22,8 +22,7 @@ template <>
 struct Vec<16> {
   typedef float Floats __attribute__((vector_size(64), may_alias));
   typedef int32_t Ints __attribute__((vector_size(64), may_alias));
-  static constexpr Ints lane_bits = {1,   2,   4,    8,    16,   32,   64,    128,
-                                     256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
+  static constexpr Ints lane_bits = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
 };
 
 template <int lanes>
@@ -51,7 +50,18 @@ struct LaneOps {
   template <bool dense>
   static inline __attribute__((always_inline)) void add(const int32_t* columns, const float* values, int32_t n,
                                                         const F& step, float* weights) {
-    for (int32_t i = 0; i < n; ++i) row<dense>(weights, columns, i) += values[i] * step;
+    int32_t i = 0;
+    for (; i + 4 <= n; i += 4) {  // columns of a row are distinct, so loads need not wait for stores
+      F &a = row<dense>(weights, columns, i), &b = row<dense>(weights, columns, i + 1);
+      F &c = row<dense>(weights, columns, i + 2), &d = row<dense>(weights, columns, i + 3);
+      const F new_a = a + values[i] * step, new_b = b + values[i + 1] * step;
+      const F new_c = c + values[i + 2] * step, new_d = d + values[i + 3] * step;
+      a = new_a;
+      b = new_b;
+      c = new_c;
+      d = new_d;
+    }
+    for (; i < n; ++i) row<dense>(weights, columns, i) += values[i] * step;
   }
 
   template <bool dense>
@@ -87,7 +97,8 @@ static inline __attribute__((always_inline)) void prefetch_row(const LanePass& p
   __builtin_prefetch(pass.rows + order[4]);
   const LaneRow& next = pass.rows[order[2]];
   __builtin_prefetch(pass.alpha + int64_t{order[2]} * lanes);
-  for (int32_t i = 0; i < next.length; i += 16) {
+  const int32_t n = next.length < 64 ? next.length : 64;  // the processor itself sees where the rest goes
+  for (int32_t i = 0; i < n; i += 16) {
     if (!dense) __builtin_prefetch(pass.columns + next.begin + i);
     __builtin_prefetch(pass.values + next.begin + i);
   }
@@ -157,6 +168,100 @@ static int64_t hinge_pass(LanePass& pass) {
   return n_left;
 }
 
+// 1 / (1 + exp(-x)), good to about 1e-7 of its value for |x| < 87. exp(-|x|) = 2^n exp(r), n a whole number, |r| <= ln
+// 2 / 2.
+template <int lanes>
+static inline __attribute__((always_inline)) void sigmoid(const typename Vec<lanes>::Floats& x,
+                                                          typename Vec<lanes>::Floats& out) {
+  using F = typename Vec<lanes>::Floats;
+  using I = typename Vec<lanes>::Ints;
+  const F zero = {};
+  F negative = x > zero ? -x : x;
+  negative = negative < zero - 87.0f ? zero - 87.0f : negative;
+  const F magic = zero + 12582912.0f;  // 1.5 * 2^23: adding it rounds to a whole number
+  const F whole = (negative * 1.44269504f + magic) - magic;
+  const F r = (negative - whole * 0.693359375f) + whole * 2.12194440e-4f;
+  F power = zero + 1.9875691500e-4f;
+  power = power * r + 1.3981999507e-3f;
+  power = power * r + 8.3334519073e-3f;
+  power = power * r + 4.1665795894e-2f;
+  power = power * r + 1.6666665459e-1f;
+  power = power * r + 5.0000001201e-1f;
+  power = power * r * r + r + 1.0f;
+  const I exponent = (__builtin_convertvector(whole, I) + 127) << 23;
+  const F small = power * reinterpret_cast<const F&>(exponent);
+  const F inverse = 1.0f / (1.0f + small);
+  out = x > zero ? inverse : small * inverse;
+}
+
+// Dual coordinate descent for the logistic loss: min_a 1/2 a'Qa + sum_i a_i log(a_i) + (C_i - a_i) log(C_i - a_i). What
+// is kept is t = log(a / (C - a)), exact at both ends. At the optimum t = -y w.x. For one row, with K = C Q_ii and b =
+// y w.x - K sigmoid(t) the new t solves t + K sigmoid(t) + b = 0: Newton's method inside a shrinking bracket.
+template <int lanes, bool dense>
+static int64_t logistic_pass(LanePass& pass) {
+  using Ops = LaneOps<lanes>;
+  using F = typename Ops::F;
+  using I = typename Ops::I;
+  const I lane_bits = Vec<lanes>::lane_bits;
+  const F zero = {};
+  const F one = zero + 1.0f;
+  F bias = *reinterpret_cast<const F*>(pass.bias);
+  F largest = *reinterpret_cast<const F*>(pass.largest);
+  F smallest = *reinterpret_cast<const F*>(pass.smallest);
+  const F ignore = zero + pass.ignore_below;
+  const I is_live = ((static_cast<int32_t>(pass.live) & lane_bits) != 0);
+  for (int64_t at = 0; at < pass.n_order; ++at) {
+    const int32_t row_id = pass.order[at];
+    if (at + 4 < pass.n_order) prefetch_row<lanes, dense>(pass, pass.order + at);
+    const LaneRow& row = pass.rows[row_id];
+    const int32_t* columns = dense ? nullptr : pass.columns + row.begin;
+    const float* values = pass.values + row.begin;
+    F dot;
+    Ops::template dot<dense>(columns, values, row.length, pass.weights, dot);
+    dot += pass.bias_value * bias;
+
+    F& logit = *reinterpret_cast<F*>(pass.alpha + int64_t{row_id} * lanes);
+    const F cost = pass.inverse_costs ? 0.5f / *reinterpret_cast<const F*>(pass.inverse_costs + int64_t{row_id} * lanes)
+                                      : zero + 0.5f / pass.inverse_cost;
+    const I is_positive = ((static_cast<int32_t>(row.positive) & lane_bits) != 0);
+    const F sign = is_positive ? one : -one;
+    const F margin = sign * dot;
+    const F gradient = is_live ? logit + margin : zero;
+    largest = gradient > largest ? gradient : largest;
+    smallest = gradient < smallest ? gradient : smallest;
+    const I moves = ((gradient > ignore) | (gradient < -ignore));
+    if (Ops::bits_of(moves) == 0) continue;
+
+    F start;
+    sigmoid<lanes>(logit, start);
+    const F curve = cost * row.squared_norm;
+    const F shift = margin - curve * start;
+    F low = -shift - curve, high = -shift;
+    F share = start, moved = logit;
+    for (int step = 0; step < 40; ++step) {
+      const F residual = moved + curve * share + shift;
+      low = residual < zero ? moved : low;
+      high = residual > zero ? moved : high;
+      const F newton = moved - residual / (1.0f + curve * share * (1.0f - share));
+      const F next = ((newton > low) & (newton < high)) ? newton : 0.5f * (low + high);
+      const F change = next - moved;
+      moved = next;
+      sigmoid<lanes>(moved, share);
+      const I rough = ((change > 1e-4f) | (change < -1e-4f)) & moves;
+      if (Ops::bits_of(rough) == 0) break;  // Newton's next step would be about 1e-8
+    }
+    moved = moves ? moved : logit;
+    const F step = moves ? cost * (share - start) * sign : zero;
+    logit = moved;
+    bias += step * pass.bias_value;
+    Ops::template add<dense>(columns, values, row.length, step, pass.weights);
+  }
+  *reinterpret_cast<F*>(pass.bias) = bias;
+  *reinterpret_cast<F*>(pass.largest) = largest;
+  *reinterpret_cast<F*>(pass.smallest) = smallest;
+  return pass.n_order;
+}
+
 template <int lanes, bool dense>
 static void add_positive(const LanePass& pass, const float* row_weight, int64_t n_rows) {
   using Ops = LaneOps<lanes>;
@@ -171,8 +276,36 @@ static void add_positive(const LanePass& pass, const float* row_weight, int64_t 
     const I is_positive = ((static_cast<int32_t>(head.positive) & lane_bits) != 0);
     const F step = is_positive ? zero + (row_weight ? row_weight[row] : 1.0f) : zero;
     bias += step * pass.bias_value;
-    Ops::template add<dense>(dense ? nullptr : pass.columns + head.begin, pass.values + head.begin,
-                             head.length, step, pass.weights);
+    Ops::template add<dense>(dense ? nullptr : pass.columns + head.begin, pass.values + head.begin, head.length, step,
+                             pass.weights);
+  }
+  *reinterpret_cast<F*>(pass.bias) = bias;
+}
+
+template <int lanes, bool dense, bool logistic>
+static void rebuild(const LanePass& pass, int64_t n_rows, int64_t n_columns) {
+  using Ops = LaneOps<lanes>;
+  using F = typename Ops::F;
+  using I = typename Ops::I;
+  const I lane_bits = Vec<lanes>::lane_bits;
+  const F zero = {};
+  F bias = zero;
+  for (int64_t column = 0; column < n_columns; ++column) *reinterpret_cast<F*>(pass.weights + column * lanes) = zero;
+  for (int64_t row = 0; row < n_rows; ++row) {
+    const LaneRow& head = pass.rows[row];
+    F step = *reinterpret_cast<const F*>(pass.alpha + row * lanes);
+    if (logistic) {
+      sigmoid<lanes>(step, step);
+      if (pass.inverse_costs) {
+        step *= 0.5f / *reinterpret_cast<const F*>(pass.inverse_costs + row * lanes);
+      } else {
+        step *= 0.5f / pass.inverse_cost;
+      }
+    }
+    step = ((static_cast<int32_t>(head.positive) & lane_bits) != 0) ? step : -step;
+    bias += step * pass.bias_value;
+    Ops::template add<dense>(dense ? nullptr : pass.columns + head.begin, pass.values + head.begin, head.length, step,
+                             pass.weights);
   }
   *reinterpret_cast<F*>(pass.bias) = bias;
 }
@@ -242,7 +375,10 @@ template <int lanes>
 static constexpr LaneKernels lane_kernels() {
   return {lanes,
           {hinge_pass<lanes, false>, hinge_pass<lanes, true>},
+          {logistic_pass<lanes, false>, logistic_pass<lanes, true>},
           {add_positive<lanes, false>, add_positive<lanes, true>},
+          {rebuild<lanes, false, false>, rebuild<lanes, true, false>},
+          {rebuild<lanes, false, true>, rebuild<lanes, true, true>},
           inner_products<lanes>,
           combine<lanes>,
           start_alpha<lanes>,

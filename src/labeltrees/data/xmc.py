@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
@@ -61,22 +63,38 @@ def read_xmc(path: FilePath, index_base: Literal["auto", 0, 1] = "auto") -> Data
     if isinstance(index_base, bool) or index_base not in ("auto", 0, 1):
         refuse("index_base", "'auto', 0 or 1", index_base)
     parser = _core.XmcParser(-1 if index_base == "auto" else int(index_base))
-    with open_any(path) as stream:
-        try:
-            while block := stream.read(_BLOCK_BYTES):
-                parser.feed(block)
-            parser.finish()
-        except ValueError as fault:
-            separator = "," if str(fault).startswith("line ") else ":"
-            message = f"{path}{separator} {fault}"
-            raise FileFormatError(message) from None
+    with open_any(path) as stream, naming_faults(path):
+        while block := stream.read(_BLOCK_BYTES):
+            parser.feed(block)
+        parser.finish()
     if index_base == "auto" and parser.one_based:
-        reason = "line %d has an id equal to the header's D or L"
-        _logger.warning(f"%s: ids taken to count from 1, because {reason}", path, parser.top_line)
-    values, features, feature_ptr = parser.take_features()
-    labels, label_ptr = parser.take_labels()
-    X = _csr(values, features, feature_ptr, (parser.n_points, parser.n_features))
-    Y = _csr(np.ones(len(labels), dtype=np.float32), labels, label_ptr, (parser.n_points, parser.n_labels))
+        say_one_based(path, parser.top_line)
+    return parsed_points(parser)
+
+
+@contextmanager
+def naming_faults(path: FilePath) -> Iterator[None]:
+    """Turn the faults the parser finds into errors that name the file."""
+    try:
+        yield
+    except ValueError as fault:
+        separator = "," if str(fault).startswith("line ") else ":"
+        message = f"{path}{separator} {fault}"
+        raise FileFormatError(message) from None
+
+
+def say_one_based(path: FilePath, line: int) -> None:
+    """Log that ids were judged to count from 1, and by which line."""
+    reason = "line %d has an id equal to the header's D or L"
+    _logger.warning(f"%s: ids taken to count from 1, because {reason}", path, line)
+
+
+def parsed_points(parser: _core.XmcParser) -> Dataset:
+    """Return the points the parser has in hand, and take them from it."""
+    n_points = parser.n_in_hand
+    values, features, feature_ptr, labels, label_ptr = parser.take_block()
+    X = _csr(values, features, feature_ptr, (n_points, parser.n_features))
+    Y = _csr(np.ones(len(labels), dtype=np.float32), labels, label_ptr, (n_points, parser.n_labels))
     return Dataset._from_checked(X, Y)  # the parser has checked every line
 
 

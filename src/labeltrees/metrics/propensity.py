@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from labeltrees._matrices import Float64s, check_labels
-from labeltrees._validation import check_number, refuse
+from labeltrees._validation import check_integer, check_number, refuse
 from labeltrees.errors import InputError
 from labeltrees.labels.frequency import ranks_within_points
 from labeltrees.metrics._hits import Hits, discounts, find_hits
 from labeltrees.metrics.ranking import ideal_gain
+
+FEWEST_POINTS = 3  # the logarithm of fewer is below 1, and the formula gives more than 1
 
 
 def label_propensities(Y_train: Any, A: float = 0.55, B: float = 1.5) -> Float64s:
@@ -37,15 +39,37 @@ def label_propensities(Y_train: Any, A: float = 0.55, B: float = 1.5) -> Float64
     >>> label_propensities([[1, 0], [1, 1], [1, 0], [1, 0]]).round(3)
     array([0.8  , 0.721])
     """
-    A, B = check_number("A", A, 0), check_number("B", B, 0)
     labels = check_labels(Y_train, "Y_train")
-    if labels.n_points < 3:
-        message = f"Y_train must have at least 3 points, got {labels.n_points}"
+    if labels.n_points < FEWEST_POINTS:
+        message = f"Y_train must have at least {FEWEST_POINTS} points, got {labels.n_points}"
         raise InputError(message)
-    counts = np.bincount(labels.indices, minlength=labels.n_labels)
+    return propensities_of_counts(np.bincount(labels.indices, minlength=labels.n_labels), labels.n_points, A, B)
+
+
+def propensities_of_counts(counts: Any, n_points: int, A: float = 0.55, B: float = 1.5) -> Float64s:
+    """Return `label_propensities` of training labels of which only the counts are known.
+
+    Parameters
+    ----------
+    counts : array of int (L,)
+        The number of training points of each label: `label_counts_` of a model.
+    n_points : int
+        The number of training points: `n_points_` of a model.
+    A, B : float
+
+    Examples
+    --------
+    >>> propensities_of_counts([4, 1], n_points=4).round(3)
+    array([0.8  , 0.721])
+    """
+    A, B = check_number("A", A, 0), check_number("B", B, 0)
+    n_points = check_integer("n_points", n_points, FEWEST_POINTS)
+    counts = np.asarray(counts)
+    if counts.ndim != 1 or counts.dtype.kind not in "iu" or not ((counts >= 0) & (counts <= n_points)).all():
+        refuse("counts", f"one integer in [0, {n_points}] a label", counts)
     if B == 0 and not counts.all():
         refuse("B", "positive where a label has no training point", B)
-    c = (math.log(labels.n_points) - 1) * (B + 1) ** A
+    c = (math.log(n_points) - 1) * (B + 1) ** A
     return np.asarray(1 / (1 + c * (counts + B) ** -A))
 
 

@@ -15,6 +15,7 @@ from labeltrees.errors import InputError
 from labeltrees.models.calibration import Calibration, fit_calibration
 from labeltrees.models.label_names import LabelNames
 from labeltrees.models.label_sets import carry, known_labels
+from labeltrees.models.points import check_points
 from labeltrees.search import Predictor, Searcher
 from labeltrees.search.request import MODES
 
@@ -30,7 +31,7 @@ class NotCalibratedError(InputError, AttributeError):
 class AnswersTopK:
     """The predicting half of an estimator that has a searcher.
 
-    An estimator sets `searcher_`, `calibration_` and `_label_names` when it is fitted, and has `_check_queries`.
+    An estimator sets `searcher_`, `calibration_` and `_label_names` when it is fitted.
     """
 
     searcher_: Searcher
@@ -41,9 +42,6 @@ class AnswersTopK:
     k: int
     threshold: float | None
     n_jobs: int | None
-
-    def _check_queries(self, X: Any) -> Any:
-        raise NotImplementedError
 
     @property
     def label_names_(self) -> Any:
@@ -194,7 +192,7 @@ class AnswersTopK:
 
     def _queries(self, X: Any) -> Any:
         check_is_fitted(self, "searcher_")
-        return self._check_queries(X)
+        return check_points(self, X, fitting=False)
 
     def _how(self, search: str | None = None, beam: int | None = AS_FITTED) -> dict[str, Any]:
         mode = check_choice("search", self.search if search is None else search, MODES)

@@ -8,7 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeltrees._validation import refuse
+from labeltrees.labels.frequency import label_frequencies
+from labeltrees.tree.baselines import flat_tree
 from labeltrees.tree.label_tree import LabelTree
+
+
+def given_tree(tree: LabelTree | str, Y: Any, sample_weight: Any = None) -> LabelTree:
+    """Return the tree to train for a tree given, or for "flat": only labels with points in Y (N, L) are placed."""
+    frequencies = label_frequencies(Y, sample_weight)
+    if isinstance(tree, str):
+        return flat_tree(Y.shape[1], frequencies=frequencies)
+    if tree.n_labels != Y.shape[1]:
+        refuse("tree", f"a LabelTree over the {Y.shape[1]} labels of Y", tree)
+    return keep_labels(tree, frequencies > 0)
 
 
 def keep_labels(tree: LabelTree, kept: NDArray[np.bool_]) -> LabelTree:

@@ -11,8 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from labeltrees._matrices import check_same_points
 from labeltrees._validation import refuse
-from labeltrees.data.checks import check_labels
+from labeltrees.data.checks import check_labels, check_texts
 from labeltrees.errors import InputError
 from labeltrees.models.label_names import LabelNames
 
@@ -35,6 +36,47 @@ class LabelSets(NamedTuple):
     Y: Any
     names: NDArray[np.object_] | None
     is_matrix: bool
+
+
+def read_training_labels(Y: Any, label_names: Any, n_points: int) -> LabelSets:
+    """Return the labels of `n_points` points, at least one; `label_names` are those of a Y without names, or None.
+
+    Examples
+    --------
+    >>> read_training_labels([[0], [1]], ["red", "blue", "green"], n_points=2).Y.shape
+    (2, 3)
+    """
+    if Y is None:
+        message = "fit requires y to be passed, but the target y is None"
+        raise InputError(message)
+    sets = read_label_sets(Y)
+    if label_names is not None:
+        sets = _with_names(sets, label_names)
+    check_same_points(n_points, sets.Y.shape[0])
+    if sets.Y.nnz == 0:
+        message = "Y has no label at all"
+        raise InputError(message)
+    if sets.names is not None:
+        _check_unicode(sets.names)
+    return sets
+
+
+def _with_names(sets: LabelSets, label_names: Any) -> LabelSets:
+    if sets.names is not None:
+        refuse("label_names", "None where Y has names already", label_names)
+    matrix = sets.Y
+    if not sets.is_matrix and matrix.shape[1] < len(label_names):  # of ids only the highest is known
+        matrix = sp.csr_array((matrix.data, matrix.indices, matrix.indptr), (matrix.shape[0], len(label_names)))
+    return LabelSets(matrix, check_texts("label_names", label_names, matrix.shape[1], unique=True), sets.is_matrix)
+
+
+def _check_unicode(names: NDArray[np.object_]) -> None:
+    """Refuse names that no file could hold."""
+    try:
+        "".join(names.tolist()).encode("utf-8")
+    except UnicodeEncodeError as error:
+        message = f"a label name is not valid Unicode: {error}"
+        raise InputError(message) from None
 
 
 def read_label_sets(Y: Any) -> LabelSets:
@@ -107,11 +149,6 @@ def _are_ids(kinds: set[type]) -> bool:
 
 def _from_names(flat: list[str], indptr: NDArray[np.int64]) -> LabelSets:
     names = sorted(set(flat))
-    try:
-        "".join(names).encode("utf-8")
-    except UnicodeEncodeError as error:
-        message = f"Y has a label name that is not valid Unicode: {error}"
-        raise InputError(message) from None
     position = dict(zip(names, range(len(names)), strict=True))
     ids = np.fromiter(map(position.__getitem__, flat), dtype=np.int64, count=len(flat))
     return LabelSets(_indicator(ids, indptr, len(names)), np.array(names, dtype=object), False)

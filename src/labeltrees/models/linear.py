@@ -7,28 +7,24 @@ import time
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.preprocessing import normalize as scale_rows
 from sklearn.utils.validation import check_is_fitted
 
-from labeltrees._matrices import check_same_points
 from labeltrees._validation import refuse
-from labeltrees.errors import InputError
-from labeltrees.labels.frequency import label_frequencies
+from labeltrees.data.checks import check_texts
 from labeltrees.models.answering import AnswersTopK
-from labeltrees.models.costs import check_relevance, label_costs, point_costs
-from labeltrees.models.given_tree import keep_labels
+from labeltrees.models.costs import check_finite, check_relevance, label_costs, point_costs
+from labeltrees.models.given_tree import given_tree
 from labeltrees.models.label_names import LabelNames
-from labeltrees.models.label_sets import read_label_sets
+from labeltrees.models.label_sets import read_training_labels
 from labeltrees.models.linear_files import save_classifier
-from labeltrees.models.matcher import confused_points, points_without_label
+from labeltrees.models.matcher import confused_points
+from labeltrees.models.packing import pack
 from labeltrees.models.parameters import check_parameters, seed_of
 from labeltrees.models.points import check_points
 from labeltrees.models.training import LinearSettings, train_linear
 from labeltrees.search import Searcher
-from labeltrees.storage import pack_chunks, pack_dense_chunks
-from labeltrees.tree.baselines import flat_tree
 from labeltrees.tree.builder import build_tree
 from labeltrees.tree.label_tree import LabelTree
 
@@ -81,7 +77,11 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
     classes_ : array (L,)
         Label names, or label ids where they have no names.
     label_names_ : array of str (L,) or None
-    n_features_in_ : int
+    label_counts_ : array of int64 (L,)
+        The number of training points of each label.
+    n_points_, n_features_in_ : int
+        Of the training data.
+    feature_names_in_ : array of str (d,), where features have names
     stats_ : dict
         Seconds, weights and bytes of the training.
 
@@ -98,7 +98,7 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
     def __init__(
         self,
         tradeoff: float = 1.0,
-        fanout: int = 16,
+        fanout: int = 128,
         leaf_size: int = 1,
         smoothing: float = 0.1,
         cover: str = "marginal",
@@ -164,7 +164,9 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
 
     # Training.
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> LabelTreeClassifier:
+    def fit(
+        self, X: Any, Y: Any, sample_weight: Any = None, *, label_names: Any = None, feature_names: Any = None
+    ) -> LabelTreeClassifier:
         """Build the tree and train its classifiers.
 
         Parameters
@@ -174,18 +176,17 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
             Values of a matrix are relevances: they weigh a point as a positive of that label. Points without a label
             teach the root what has none.
         sample_weight : array (N,), optional
+        label_names : L str, optional
+            Names of the columns (or ids) of Y, for a Y without names.
+        feature_names : d str, optional
+            Names of the columns of X, to be found again in `feature_names_in_`.
         """
         check_parameters(self.get_params(deep=False))
         started = time.perf_counter()
         X = check_points(self, X, fitting=True)
-        if Y is None:
-            message = f"{type(self).__name__} requires y to be passed, but the target y is None"
-            raise InputError(message)
-        labels = read_label_sets(Y)
-        check_same_points(X.shape[0], labels.Y.shape[0])
-        if labels.Y.nnz == 0:
-            message = "Y has no label at all"
-            raise InputError(message)
+        if feature_names is not None:
+            self.feature_names_in_ = check_texts("feature_names", feature_names, X.shape[1])
+        labels = read_training_labels(Y, label_names, X.shape[0])
         check_relevance(labels.Y)
         names = None if labels.names is None else LabelNames(labels.names)
         weights = point_costs(sample_weight, X.shape[0])
@@ -200,8 +201,10 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
         for tree in trees:
             trained = self._train(X, labels.Y, tree, settings, weights, seed)
             n_weights += len(trained.values)
-            stores.append(self._pack(tree, trained, X))
+            stores.append(pack(tree, trained, X, n_jobs=self.n_jobs))
         self._label_names = names
+        self.label_counts_ = np.bincount(labels.Y.indices, minlength=labels.Y.shape[1])
+        self.n_points_ = int(X.shape[0])
         self.trees_ = trees
         self.searcher_ = self._make_searcher(stores)
         self.calibration_ = None
@@ -234,12 +237,7 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
             return [self._build_tree(X, Y, weights, seed + number) for number in range(self.n_trees)]
         if self.n_trees > 1:
             refuse("n_trees", "1 where the tree is given", self.n_trees)
-        frequencies = label_frequencies(Y, weights)
-        if isinstance(self.tree, str):
-            return [flat_tree(Y.shape[1], frequencies=frequencies)]
-        if self.tree.n_labels != Y.shape[1]:
-            refuse("tree", f"a LabelTree over the {Y.shape[1]} labels of Y", self.tree)
-        return [keep_labels(self.tree, frequencies > 0)]
+        return [given_tree(self.tree, Y, weights)]
 
     def _build_tree(self, X: Any, Y: Any, weights: Any, seed: int) -> LabelTree:
         return build_tree(
@@ -273,25 +271,14 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
                 progress=bool(self.verbose),
             )
 
-        unlabelled = points_without_label(Y, tree)
-        trained = train(unlabelled if unlabelled.nnz > 0 else None)
+        trained = train(None)
         if self.negatives == "matcher":
-            searcher = self._make_searcher([self._pack(tree, trained, X)])
-            trained = train(confused_points(searcher, tree, X, Y, n_jobs=self.n_jobs) + unlabelled)
-        if not (np.isfinite(trained.bias).all() and np.isfinite(trained.values).all()):
-            message = "training left the range of float32: C, sample_weight, class_weight, Y or X too large or small"
-            raise InputError(message)
-        return trained
-
-    def _pack(self, tree: LabelTree, trained: Any, X: Any) -> Any:
-        pack = pack_chunks if sp.issparse(X) else pack_dense_chunks
-        return pack(tree, trained, X.shape[1], tree.mass(), n_jobs=self.n_jobs)
+            searcher = self._make_searcher([pack(tree, trained, X, n_jobs=self.n_jobs)])
+            trained = train(confused_points(searcher, tree, X, Y, n_jobs=self.n_jobs))
+        return check_finite(trained)
 
     def _make_searcher(self, stores: Any) -> Searcher:
         return Searcher(stores, loss=self.loss, score_power=float(self.score_power), normalize=bool(self.normalize))
-
-    def _check_queries(self, X: Any) -> Any:
-        return check_points(self, X, fitting=False)
 
     # Keeping.
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 KIND = "LabelTreeClassifier"
 # A tree that was given is what was trained, and is found again in its place. Embeddings only led to the tree.
 GIVEN_TREE = "given"
-_KEYS = {"settings", "scoring", "n_labels", "n_features", "matrices", "n_trees", "stats"}
+_KEYS = {"settings", "scoring", "n_labels", "n_features", "n_points", "matrices", "n_trees", "stats"}
 
 
 def save_classifier(model: LabelTreeClassifier, folder: str | os.PathLike[str]) -> None:
@@ -32,7 +32,7 @@ def save_classifier(model: LabelTreeClassifier, folder: str | os.PathLike[str]) 
     searcher = model.searcher_
     settings = model.get_params(deep=False)
     check_parameters(settings)
-    arrays: dict[str, Any] = {}
+    arrays: dict[str, Any] = {"label_counts": model.label_counts_}
     if not isinstance(settings["class_weight"], str | None):
         # As many numbers as labels do not belong in the manifest, nor do the keys of a mapping.
         arrays["class_weight"] = label_costs(settings["class_weight"], searcher.n_labels, model._label_names)
@@ -46,6 +46,7 @@ def save_classifier(model: LabelTreeClassifier, folder: str | os.PathLike[str]) 
         "scoring": {"loss": searcher.loss, "score_power": searcher.score_power, "normalize": searcher.normalize},
         "n_labels": searcher.n_labels,
         "n_features": searcher.n_features,
+        "n_points": model.n_points_,
         "matrices": searcher.stores[0].matrices,
         "n_trees": len(searcher.stores),
         "stats": model.stats_,
@@ -98,7 +99,8 @@ class _Opener:
             self.fail(str(error))
         if model.tree == GIVEN_TREE:
             model.tree = model.trees_[0]
-        model.n_features_in_ = self.parameters["n_features"]
+        model.n_points_, model.n_features_in_ = self.parameters["n_points"], self.parameters["n_features"]
+        model.label_counts_ = self.label_counts()
         model.stats_ = self.parameters["stats"]
         model._label_names = self.label_names()
         if "feature_names" in self.arrays:
@@ -118,7 +120,7 @@ class _Opener:
         self.check_keys("scoring", scoring, {"loss", "score_power", "normalize"})
         check_parameters({**settings, "tree": None} if settings["tree"] == GIVEN_TREE else settings)
         check_parameters(scoring)
-        for name in ("n_labels", "n_features", "n_trees"):
+        for name in ("n_labels", "n_features", "n_points", "n_trees"):
             check_integer(name, parameters[name], 1, 2**31 - 1)
         if not isinstance(parameters["matrices"], bool) or not isinstance(parameters["stats"], dict):
             self.fail("matrices must be true or false and stats an object")
@@ -151,6 +153,12 @@ class _Opener:
             self.fail(f"{name} is not one number a label")
         parts = TreeArrays(store.child_ptr, store.children, store.n_labels, None, weights)
         return LabelTree._adopt(parts, check=False)
+
+    def label_counts(self) -> Any:
+        counts = self.arrays.get("label_counts")
+        if counts is None or counts.shape != (self.parameters["n_labels"],) or counts.dtype != np.int64:
+            self.fail("label_counts is not one count a label")
+        return counts
 
     def label_names(self) -> LabelNames | None:
         if "label_names" not in self.arrays:

@@ -1,4 +1,4 @@
-"""Points that teach a node what does not belong there, though their labels do not lead to it."""
+"""Negatives the model itself finds: points it would send to a node where they have no label (XR-Linear's matcher)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,8 @@ WIDTH = 10
 POINTS_AT_ONCE = 65536
 
 
-def points_without_label(Y: Any, tree: LabelTree) -> Any:
-    """Return the pairs (point, root) of points with no label in the tree, as CSR of bool (N, n_nodes).
-
-    They are against all children of the root. Without them a single label would have nothing to be told from.
-    """
-    placed = (tree.label_parent >= 0).astype(np.float32)
-    points = np.flatnonzero(sp.csr_array(Y) @ placed == 0)
-    at = (points, np.zeros(len(points), dtype=np.int64))
-    return sp.csr_array((np.ones(len(points), dtype=bool), at), shape=(Y.shape[0], tree.n_nodes))
-
-
 def confused_points(searcher: Searcher, tree: LabelTree, X: Any, Y: Any, *, n_jobs: int | None = None) -> Any:
-    """Return the pairs (point, node) of wrong nodes as CSR of bool (N, n_nodes): XR-Linear's matcher.
+    """Return the pairs (point, node) of wrong nodes as CSR of bool (N, n_nodes).
 
     A node is wrong for a point if it is above one of the best labels the model returns, and above none of the point's
     own.

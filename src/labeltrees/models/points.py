@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_n_features, validate_data
 
 from labeltrees.data.checks import check_features
 from labeltrees.errors import InputError
@@ -29,7 +29,11 @@ def check_points(estimator: Any, X: Any, *, fitting: bool) -> Any:
             if count == 0 and (fitting or what == "feature"):
                 message = f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required."
                 raise InputError(message)
-        return validate_data(estimator, X, reset=fitting, skip_check_array=True)
+        if fitting:
+            return validate_data(estimator, X, skip_check_array=True)
+        # Sparse matrices have no names of columns: scikit-learn would warn that they lack those `fit` was told.
+        _check_n_features(estimator, X, reset=False)
+        return X
     except InputError:
         raise
     except ValueError as error:
