@@ -15,7 +15,8 @@ nb::tuple to_python(TreeArrays&& tree) {
   return nb::make_tuple(to_numpy(std::move(tree.child_ptr)), to_numpy(std::move(tree.children)));
 }
 
-// The labels' embeddings as Python hands them over. indptr: where each label's row starts; columns of size 0: dense rows.
+// The labels' embeddings as Python hands them over. indptr: where each label's row starts; columns of size 0: dense
+// rows.
 struct Embeddings {
   std::vector<LabelRow> owned;
   LabelRows rows;
@@ -45,7 +46,8 @@ void bind_build(nb::module_& module) {
         for (size_t i = 0; i < rows.size(); ++i) total += rows[i].weight = weights.data()[i];
         Team team(1);
         SelectScratch scratch;
-        const Half half = select_half(keys.data(), rows.data(), static_cast<int64_t>(rows.size()), total, team, scratch);
+        const Half half =
+            select_half(keys.data(), rows.data(), static_cast<int64_t>(rows.size()), total, team, scratch);
         return std::pair(half.crossing, half.alpha);
       },
       nb::arg("keys").noconvert(), nb::arg("weights").noconvert());
@@ -92,8 +94,8 @@ void bind_build(nb::module_& module) {
          bool keep_leaves) {
         return to_python(contract_tree(child_ptr.data(), children.data(), mass.data(), fanout, keep_leaves));
       },
-      nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(), nb::arg("mass").noconvert(),
-      nb::arg("fanout"), nb::arg("keep_leaves"));
+      nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(), nb::arg("mass").noconvert(), nb::arg("fanout"),
+      nb::arg("keep_leaves"));
   module.def(
       "huffman_tree",
       [](ConstArray<int32_t> labels, ConstArray<double> weights) {

@@ -32,8 +32,7 @@ TreeArrays huffman_tree(const int32_t* labels, const double* weights, int64_t n)
   int64_t next_label = n - 1, next_node = 0;   // labels are taken from the light end of `falling`
   for (int64_t made = 0; made < n - 1; ++made) {
     for (int side : {1, 0}) {  // the lighter one to the right
-      const bool take_label =
-          next_label >= 0 && (next_node == made || weights[falling[next_label]] <= mass[next_node]);
+      const bool take_label = next_label >= 0 && (next_node == made || weights[falling[next_label]] <= mass[next_node]);
       if (take_label) {
         mass[made] += weights[falling[next_label]];
         children[2 * made + side] = ~labels[falling[next_label--]];
@@ -56,8 +55,8 @@ TreeArrays huffman_tree(const int32_t* labels, const double* weights, int64_t n)
   return tree;
 }
 
-// Falling frequencies cut where half of the mass is reached; the label that crosses goes to the nearer side, on a tie to
-// the lighter labels. Every node adds up its own labels: differences of prefix sums would lose the light ones.
+// Falling frequencies cut where half of the mass is reached; the label that crosses goes to the nearer side, on a tie
+// to the lighter labels. Every node adds up its own labels: differences of prefix sums would lose the light ones.
 TreeArrays fano_tree(const int32_t* labels, const double* weights, int64_t n) {
   if (n == 1) return single_label(labels[0]);
   const std::vector<int64_t> order = by_falling_weight(labels, weights, n);

@@ -5,7 +5,8 @@
 
 namespace labeltrees {
 
-// A side keeps its parent's column numbers while the per-column work (sums, centres) is small beside the per-value work.
+// A side keeps its parent's column numbers while the per-column work (sums, centres) is small beside the per-value
+// work.
 static bool worth_renumbering(const LabelSet& side) { return side.n_values < 4 * static_cast<int64_t>(side.n_columns); }
 
 void Partition::apply(const LabelRows& rows, const LabelSet& set, const std::vector<double>& share, RowBuffer& to,
@@ -30,8 +31,8 @@ void Partition::apply(const LabelRows& rows, const LabelSet& set, const std::vec
   }
   const auto [_, plus_rows, plus_values] = before_[blocks];
   plus = {set.first_row, plus_rows, set.first_value, plus_values, set.n_columns, set.depth + 1};
-  minus = {set.first_row + plus_rows, set.n_rows - plus_rows, set.first_value + plus_values,
-           set.n_values - plus_values, set.n_columns, set.depth + 1};
+  minus = {set.first_row + plus_rows,  set.n_rows - plus_rows, set.first_value + plus_values,
+           set.n_values - plus_values, set.n_columns,          set.depth + 1};
   if (rows.columns) renumber_columns(rows, share, plus, minus);
 
   team_.run(blocks, [&](int64_t block) {

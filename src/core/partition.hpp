@@ -40,9 +40,9 @@ class Partition {
   };
 
   Team& team_;
-  std::vector<Counts> before_;           // per block: what the blocks before it hold
-  std::vector<uint8_t> used_[2];         // per column, by side
-  std::vector<int32_t> new_column_[2];   // per column, by side; empty: columns are kept
+  std::vector<Counts> before_;          // per block: what the blocks before it hold
+  std::vector<uint8_t> used_[2];        // per column, by side
+  std::vector<int32_t> new_column_[2];  // per column, by side; empty: columns are kept
 };
 
 }  // namespace labeltrees

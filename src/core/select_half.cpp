@@ -36,7 +36,8 @@ int crossing_bucket(const double* histogram, double half, double& above) {
 
 // Buckets over the range of keys, then buckets within the bucket that crosses, until few candidates are left to sort.
 // One streaming pass over the rows and a little more; std::nth_element over (key, row) pairs needs about three.
-Half select_half(const double* keys, const LabelRow* rows, int64_t n, double total, Team& team, SelectScratch& scratch) {
+Half select_half(const double* keys, const LabelRow* rows, int64_t n, double total, Team& team,
+                 SelectScratch& scratch) {
   const double half = total / 2;
   const int64_t blocks = n_blocks(n);
   const int64_t stride = 2 + kBuckets;
@@ -72,7 +73,8 @@ Half select_half(const double* keys, const LabelRow* rows, int64_t n, double tot
     });
     double* histogram = &scratch.partial[2];
     for (int64_t block = 1; block < blocks; ++block)
-      for (int bucket = 0; bucket < kBuckets; ++bucket) histogram[bucket] += scratch.partial[block * stride + 2 + bucket];
+      for (int bucket = 0; bucket < kBuckets; ++bucket)
+        histogram[bucket] += scratch.partial[block * stride + 2 + bucket];
     const int crossing = crossing_bucket(histogram, half, above);
     for (int64_t i = 0; i < n; ++i)
       if (scratch.bucket[i] == crossing) scratch.candidates.push_back(i);

@@ -17,8 +17,8 @@ struct Half {
 };
 
 struct SelectScratch {
-  std::vector<double> partial;    // per block: lowest key, highest key, then one histogram
-  std::vector<uint16_t> bucket;   // per row
+  std::vector<double> partial;   // per block: lowest key, highest key, then one histogram
+  std::vector<uint16_t> bucket;  // per row
   std::vector<int64_t> candidates;
 };
 

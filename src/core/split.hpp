@@ -66,11 +66,11 @@ class Splitter {
   const Job& job_;
   double total_weight_ = 0;
   std::vector<double> share_, previous_share_, best_share_;  // per row
-  std::vector<double> keys_;                    // per row: beta_l / f_l
-  std::vector<double> plus_, total_;            // per column: sum of weight * share * v, and of weight * v
-  std::vector<float> difference_;               // per column: m+ - m-
-  std::vector<double> partial_;                 // per block sums
-  std::vector<LabelRow> uniform_;               // stands in where a node's labels all have weight 0
+  std::vector<double> keys_;                                 // per row: beta_l / f_l
+  std::vector<double> plus_, total_;                         // per column: sum of weight * share * v, and of weight * v
+  std::vector<float> difference_;                            // per column: m+ - m-
+  std::vector<double> partial_;                              // per block sums
+  std::vector<LabelRow> uniform_;                            // stands in where a node's labels all have weight 0
   std::vector<LabelRow> sample_;
   std::vector<int64_t> moved_;
   SelectScratch select_;

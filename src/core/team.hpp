@@ -27,8 +27,8 @@ class Team {
 
   int size() const { return size_; }
 
-  // Calls step(block) for each block in [0, n_blocks). A step must not throw, and what it writes may depend on the block
-  // only, never on the thread, so that results are the same for a team of any size.
+  // Calls step(block) for each block in [0, n_blocks). A step must not throw, and what it writes may depend on the
+  // block only, never on the thread, so that results are the same for a team of any size.
   template <class Step>
   void run(int64_t n_blocks, Step&& step) {
     if (size_ == 1 || n_blocks <= 1) {

@@ -16,7 +16,7 @@ constexpr int64_t kTeamValues = 1 << 18;
 // Nodes as they are made: two children each, or the labels of a leaf.
 struct GrowingTree {
   struct Node {
-    int32_t children[2];           // if not a leaf
+    int32_t children[2];            // if not a leaf
     int64_t first_label, n_labels;  // of `labels`; n_labels > 0: a leaf
   };
   std::vector<Node> nodes;

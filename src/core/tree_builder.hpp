@@ -1,4 +1,5 @@
-// The recursion: splits a set of labels again and again into a binary tree whose leaf nodes hold at most leaf_size labels.
+// The recursion: splits a set of labels again and again into a binary tree whose leaf nodes hold at most leaf_size
+// labels.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,9 @@ struct BuildSettings {
 constexpr int64_t kProgressUnits = 1000;
 
 // rows: the labels to place, at least one, in ascending order.
-// Memory: two copies of the embeddings (8 bytes a nonzero, 4 where dense) and of the rows (24 bytes), which take turns from
-// level to level so that a node's labels always lie together, and about 50 bytes a label and 20 a column of scratch.
+// Memory: two copies of the embeddings (8 bytes a nonzero, 4 where dense) and of the rows (24 bytes), which take turns
+// from level to level so that a node's labels always lie together, and about 50 bytes a label and 20 a column of
+// scratch.
 TreeArrays build_binary_tree(const LabelRows& rows, const BuildSettings& settings, Job& job);
 
 }  // namespace labeltrees

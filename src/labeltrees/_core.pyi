@@ -228,6 +228,7 @@ def train_linear(
     bias_value: float,
     prune_below: float,
     balanced: bool,
+    logistic: bool,
     seed: int,
     n_threads: int,
     progress: Progress,

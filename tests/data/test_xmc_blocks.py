@@ -96,7 +96,7 @@ def test_a_fault_far_in_the_file_names_its_line(path, tmp_path):
 
 def test_what_cannot_be_read_twice_needs_a_base(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InputError, match="must be told whether its ids count from 0 or from 1"):
+    with pytest.raises(InputError, match="cannot be read twice, so index_base must be 0 or 1"):
         with open_xmc_blocks(tmp_path / "pipe"):
             pass
 

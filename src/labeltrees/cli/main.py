@@ -10,7 +10,11 @@ from typing import Any
 import click
 
 import labeltrees
+from labeltrees.cli.evaluate import evaluate
+from labeltrees.cli.fit import fit
 from labeltrees.cli.imbalance import imbalance
+from labeltrees.cli.inspect import inspect_model
+from labeltrees.cli.predict import predict
 from labeltrees.cli.quickstart import quickstart
 from labeltrees.cli.tree import tree
 from labeltrees.errors import LabelTreesError
@@ -22,6 +26,8 @@ Examples:
   labeltrees quickstart
   labeltrees tree build train.txt -o products.tree --tradeoff 1.2
   labeltrees tree show products.tree
+  labeltrees fit train.txt -o products.model
+  labeltrees predict products.model new.txt -k 5
 
 \b
 To complete commands and options with the Tab key, add to ~/.bashrc
@@ -86,7 +92,7 @@ def _log_to_standard_error(ctx: click.Context, level: int) -> None:
     ctx.call_on_close(undo)
 
 
-for _command in (quickstart, tree, imbalance):
+for _command in (quickstart, tree, imbalance, fit, predict, evaluate, inspect_model):
     cli.add_command(_command)
 
 

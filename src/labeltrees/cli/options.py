@@ -20,14 +20,35 @@ label_names_option = click.option(
     type=click.Path(exists=True, dir_okay=False),
     help="File with the name of label i in line i. [default: labels.txt in a folder DATA]",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
-tradeoff_option = click.option(
-    "--tradeoff",
-    type=float,
-    default=_DEFAULTS["tradeoff"],
-    show_default=True,
-    help="From 0 (balanced, by similarity) over 1 (similarity, labels counted by frequency) to 2 (frequency alone).",
+feature_names_option = click.option(
+    "--feature-names",
+    type=click.Path(exists=True, dir_okay=False),
+    help="File with the name of feature i in line i. [default: features.txt in a folder DATA]",
 )
+index_base_option = click.option(
+    "--index-base",
+    type=click.Choice(["auto", "0", "1"]),
+    default="auto",
+    show_default=True,
+    callback=lambda _context, _parameter, value: value if value == "auto" else int(value),
+    help="What a file in XMC form counts ids from; auto: 1 only if an id equals the number of features or labels.",
+)
+jobs_option = click.option("--jobs", "n_jobs", type=int, default=-1, show_default=True, help="Threads; -1 takes all.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
+
+
+def make_tradeoff_option(default: float) -> Callable[[Command], Command]:
+    """Return the option of the tradeoff."""
+    return click.option(
+        "--tradeoff",
+        type=float,
+        default=default,
+        show_default=True,
+        help="From 0 (balanced, by similarity) over 1 (similarity, labels counted by frequency) to 2 (frequency only).",
+    )
+
+
+tradeoff_option = make_tradeoff_option(_DEFAULTS["tradeoff"])
 
 
 def tree_options(**defaults: Any) -> Callable[[Command], Command]:
@@ -55,7 +76,7 @@ def tree_options(**defaults: Any) -> Callable[[Command], Command]:
             help="From similarity to frequency through weighted similarity, or straight.",
         ),
         option("--seed", "random_state", type=int, help="The same seed gives the same tree."),
-        click.option("--jobs", "n_jobs", type=int, default=-1, show_default=True, help="Threads; -1 takes all."),
+        jobs_option,
     ]
 
     def decorate(command: Command) -> Command:

@@ -91,6 +91,20 @@ def printable(text: str) -> str:
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
 
 
+def size(n_bytes: int) -> str:
+    """Return a number of bytes for people.
+
+    Examples
+    --------
+    >>> size(999), size(5_689_716)
+    ('999 bytes', '5.7 MB')
+    """
+    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if n_bytes >= unit:
+            return f"{n_bytes / unit:,.1f} {name}"
+    return f"{n_bytes} bytes"
+
+
 def number(value: float, digits: int = 2) -> str:
     """Return a number for a table; a dash where there is none."""
     return "-" if math.isnan(value) else f"{value:,.{digits}f}"

@@ -8,6 +8,7 @@ import click
 
 from labeltrees._progress import watch
 from labeltrees.cli.data_argument import BUNDLED, load_data
+from labeltrees.cli.options import jobs_option
 from labeltrees.cli.output import console, make_table, number, step
 from labeltrees.cli.tree import with_names
 from labeltrees.cli.tree_compare import Comparison, Row, TreeOptions
@@ -30,7 +31,7 @@ Example:
     show_default=True,
     help="Where to save the trees.",
 )
-@click.option("--jobs", "n_jobs", type=int, default=-1, show_default=True, help="Threads; -1 takes all.")
+@jobs_option
 @click.pass_obj
 def quickstart(show_progress: bool, folder: str, n_jobs: int) -> None:
     """Build trees for the bundled data at several tradeoffs and show what the tradeoff does.

@@ -17,6 +17,7 @@ from labeltrees.cli.tree_view import TreeViewer, find_label
 from labeltrees.data import Dataset
 from labeltrees.tree.builder import build_tree
 from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.summary import TreeSummary
 
 _BUILD_EPILOG = """\b
 Examples:
@@ -165,8 +166,12 @@ def with_names(tree: LabelTree, dataset: Dataset) -> LabelTree:
 
 def summary_table(tree: LabelTree) -> Any:
     """Return what a tree looks like as a table."""
-    summary = tree.summary()
-    rows = [
+    return make_table(None, summary_rows(tree.summary()))
+
+
+def summary_rows(summary: TreeSummary) -> list[tuple[str, str]]:
+    """Return what a tree looks like as rows of a table."""
+    return [
         ("labels", f"{summary.n_labels:,}"),
         ("placed in the tree", f"{summary.n_placed:,}"),
         ("nodes", f"{summary.n_nodes:,}"),
@@ -175,7 +180,6 @@ def summary_table(tree: LabelTree) -> Any:
         ("expected depth", number(summary.expected_depth)),
         ("children of a node", f"{summary.mean_children:.1f}, at most {summary.max_children:,}"),
     ]
-    return make_table(None, rows)
 
 
 def compare_table(rows: list[Row]) -> Any:

@@ -99,7 +99,7 @@ def open_xmc_blocks(
 def find_index_base(path: FilePath, block_bytes: int = BLOCK_BYTES) -> int:
     """Return what a file counts its ids from, as `read_xmc` judges it, after reading it once."""
     if Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir():
-        message = f"{path}: cannot be read twice, so it must be told whether its ids count from 0 or from 1"
+        message = f"{path}: cannot be read twice, so index_base must be 0 or 1"
         raise InputError(message)
     parser = _core.XmcParser(-1)
     with open_any(path) as stream, naming_faults(path):

@@ -7,7 +7,6 @@ import time
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.preprocessing import normalize as scale_rows
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -21,10 +20,10 @@ from labeltrees.models.costs import label_costs
 from labeltrees.models.label_sets import read_training_labels
 from labeltrees.models.linear_files import save_classifier
 from labeltrees.models.matcher import confused_points
+from labeltrees.models.packing import pack
 from labeltrees.models.parameters import check_parameters, seed_of
 from labeltrees.models.training import LinearSettings, train_linear
 from labeltrees.search import Searcher
-from labeltrees.storage import pack_chunks, pack_dense_chunks
 from labeltrees.tree.baselines import flat_tree
 from labeltrees.tree.builder import build_tree
 from labeltrees.tree.label_tree import LabelTree
@@ -276,8 +275,7 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
         return trained
 
     def _pack(self, tree: LabelTree, trained: Any, X: Any) -> Any:
-        pack = pack_chunks if sp.issparse(X) else pack_dense_chunks
-        return pack(tree, trained, X.shape[1], tree.mass(), n_jobs=self.n_jobs)
+        return pack(tree, trained, X, n_jobs=self.n_jobs)
 
     def _make_searcher(self, stores: Any) -> Searcher:
         return Searcher(stores, loss=self.loss, score_power=float(self.score_power), normalize=bool(self.normalize))

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labeltrees import _core
-from labeltrees._matrices import Float32s
+from labeltrees._matrices import Float32s, Int32s, Int64s
 from labeltrees._progress import watch
 from labeltrees._validation import check_n_jobs
 from labeltrees.storage import LinearWeights
@@ -49,7 +49,7 @@ def train_linear(
     ----------
     X : csr_array (N, d) or array (N, d), float32
     Y : csr_array (N, L), float32
-        Values other than 1 weigh a point as a positive of the label.
+        Values other than 1 weigh a point as a positive of the label. A point without labels is a negative at the root.
     tree : LabelTree
     settings : LinearSettings
     sample_weight : array (N,), optional
@@ -72,10 +72,7 @@ def train_linear(
         rows = None, None, np.ascontiguousarray(X, dtype=np.float32).reshape(-1)
     labels: Any = sp.csr_array(Y)
     relevance = None if (labels.data == 1).all() else np.ascontiguousarray(labels.data, dtype=np.float32)
-    extra_ptr = extra_points = None
-    if negatives is not None:
-        by_node: Any = sp.csc_array(negatives)
-        extra_ptr, extra_points = by_node.indptr.astype(np.int64), by_node.indices.astype(np.int32)
+    extra_ptr, extra_points = _further_negatives(labels, tree, negatives)
     with watch("Training the classifiers", len(tree.children), progress) as advance:
         arrays = _core.train_linear(
             *rows,
@@ -97,8 +94,24 @@ def train_linear(
             bias_value=settings.bias,
             prune_below=settings.prune_below,
             balanced=settings.balanced,
+            logistic=settings.loss == "logistic",
             seed=random_state,
             n_threads=check_n_jobs(n_jobs),
             progress=advance,
         )
     return LinearWeights(*arrays)
+
+
+def _further_negatives(labels: Any, tree: LabelTree, negatives: Any) -> tuple[Int64s | None, Int32s | None]:
+    """Return the further points of every node, node by node: `negatives`, and at the root the points without labels."""
+    placed = (tree.label_parent >= 0).astype(np.float32)
+    without = np.flatnonzero((labels @ placed) == 0).astype(np.int32)
+    if negatives is None and len(without) == 0:
+        return None, None
+    by_node: Any = sp.csc_array((labels.shape[0], tree.n_nodes) if negatives is None else negatives)
+    indptr = by_node.indptr.astype(np.int64)
+    points = by_node.indices.astype(np.int32)
+    at_root = np.union1d(points[: indptr[1]], without).astype(np.int32)
+    points = np.concatenate([at_root, points[indptr[1] :]])
+    indptr[1:] += len(at_root) - indptr[1]
+    return indptr, points

@@ -33,7 +33,7 @@ def contract(tree: LabelTree, fanout: int, mass: Any = None, *, leaf_size: int =
     >>> import labeltrees as lt
     >>> binary = lt.huffman_tree([0.5, 0.2, 0.1, 0.1, 0.1])
     >>> binary.label_depth, lt.contract(binary, 4).label_depth
-    (array([1, 3, 3, 3, 3], dtype=int32), array([1, 2, 2, 2, 2], dtype=int32))
+    (array([1, 3, 3, 3, 3], dtype=int32), array([1, 1, 1, 2, 2], dtype=int32))
     """
     fanout = check_integer("fanout", fanout, 2)
     leaf_size = check_integer("leaf_size", leaf_size, 1)

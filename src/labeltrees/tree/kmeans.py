@@ -44,7 +44,7 @@ def kmeans_tree(
     Examples
     --------
     >>> import numpy as np
-    >>> kmeans_tree(np.eye(9)[[0, 1, 2, 0, 1, 2, 0, 1, 2]], k=3, leaf_size=3).height
+    >>> kmeans_tree(np.eye(3)[[0, 1, 2, 0, 1, 2, 0, 1, 2]], k=3, leaf_size=3, random_state=3).height
     2
     """
     rows = embedding_rows(embeddings).unit()
