@@ -47,7 +47,7 @@ class Training {
     n_threads_ = static_cast<int>(std::min<int64_t>(n_threads, static_cast<int64_t>(tasks_.size())));
     workers_.resize(std::max(n_threads_, 1));
     worker_of_task_.resize(tasks_.size());
-    result_.indptr.resize(input.tree.n_edges() + 1);
+    if (!input.points.dense()) result_.indptr.resize(input.tree.n_edges() + 1);
     result_.bias.resize(input.tree.n_edges());
     if (input.points.dense()) result_.values.reset(new float[input.tree.n_edges() * input.points.n_features]);
   }

@@ -275,7 +275,7 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
         return trained
 
     def _pack(self, tree: LabelTree, trained: Any, X: Any) -> Any:
-        return pack(tree, trained, X, n_jobs=self.n_jobs)
+        return pack(tree, trained, X.shape[1], n_jobs=self.n_jobs)
 
     def _make_searcher(self, stores: Any) -> Searcher:
         return Searcher(stores, loss=self.loss, score_power=float(self.score_power), normalize=bool(self.normalize))
