@@ -212,15 +212,16 @@ void LaneSolver::descend(const NodeRows& node, LanePass& pass, const LinearOptio
   const bool dense = pass.columns == nullptr;
   const auto run = options.logistic ? kernels_->logistic_pass[dense] : kernels_->hinge_pass[dense];
   const auto rebuild = options.logistic ? kernels_->rebuild_logistic[dense] : kernels_->rebuild_hinge[dense];
-  uint16_t shrunk = 0;
   const uint16_t live = pass.live;
-  for (int pass_number = 0; pass_number < options.max_iter && pass.live != 0; ++pass_number) {
+  uint16_t shrunk = 0;   // lanes with rows left out
+  uint16_t waiting = 0;  // lanes done among the rows they look at
+  int lane_passes[kMaxLanes] = {};
+  for (int pass_number = 0; pass.live != 0; ++pass_number) {
     if (pass_number % kPassesPerRebuild == kPassesPerRebuild - 1) rebuild(pass, node.n_rows, node.n_columns);
     random.shuffle(order_.data(), n_order);
     std::fill_n(largest_, kMaxLanes, -kInfinity);
     std::fill_n(smallest_, kMaxLanes, kInfinity);
-    const uint16_t shrunk_before = shrunk;
-    pass.shrunk = shrunk;
+    pass.shrunk = 0;
     int64_t n_left = 0;
     for (int64_t from = 0; from < n_order; from += kRowsPerCheck) {
       job.check();
@@ -232,28 +233,26 @@ void LaneSolver::descend(const NodeRows& node, LanePass& pass, const LinearOptio
     }
     n_order = n_left;
     ++passes_;
-    shrunk = pass.shrunk;
-    uint16_t woken = 0;
     for (int lane = 0; lane < lanes; ++lane) {
       const uint16_t bit = static_cast<uint16_t>(1u << lane);
       if ((pass.live & bit) == 0) continue;
       const float left =
           options.logistic ? std::max(largest_[lane], -smallest_[lane]) : largest_[lane] - smallest_[lane];
-      if (left <= options.eps) {
-        if ((shrunk_before & bit) == 0) {
-          pass.live &= static_cast<uint16_t>(~bit);
-        } else {
-          woken |= bit;
-        }
-        shrink_above_[lane] = kInfinity;
-      } else {
-        shrink_above_[lane] = largest_[lane] > 0 ? largest_[lane] : kInfinity;
+      const bool out_of_passes = ++lane_passes[lane] == options.max_iter;
+      if (left <= options.eps || out_of_passes) {
+        pass.live ^= bit;
+        if ((shrunk & bit) != 0 && !out_of_passes) waiting |= bit;
       }
+      shrink_above_[lane] = largest_[lane] > 0 ? largest_[lane] : kInfinity;
     }
-    if (woken != 0) {
-      // Done among the rows left: look at all of them once more.
-      for (int64_t row = 0; row < node.n_rows; ++row) rows_[row].active |= woken;
-      shrunk &= static_cast<uint16_t>(~woken);
+    shrunk |= pass.shrunk;
+    if (pass.live == 0 && waiting != 0) {
+      // All are done among the rows left to them: look at all rows once more, all lanes together.
+      for (int64_t row = 0; row < node.n_rows; ++row) rows_[row].active |= waiting;
+      std::fill_n(shrink_above_, kMaxLanes, kInfinity);
+      shrunk &= static_cast<uint16_t>(~waiting);
+      pass.live = waiting;
+      waiting = 0;
       wake_rows();
     }
   }

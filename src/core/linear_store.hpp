@@ -12,6 +12,8 @@ namespace labeltrees {
 // A queue of weights: written at the end by one thread, later read from the front.
 class WeightQueue {
  public:
+  static constexpr int64_t kWeightsPerChunk = 1 << 18, kBytesPerChunk = kWeightsPerChunk * 8;
+
   WeightQueue() = default;
   ~WeightQueue() {
     while (!chunks_.empty()) drop();
@@ -42,7 +44,6 @@ class WeightQueue {
   }
 
  private:
-  static constexpr int64_t kWeightsPerChunk = 1 << 18;
   struct Chunk {
     int32_t* features;
     int64_t capacity, used, read;

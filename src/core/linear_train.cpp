@@ -3,6 +3,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "linear_memory.hpp"
 #include "linear_store.hpp"
 
 namespace labeltrees {
@@ -42,21 +43,23 @@ class Training {
         job_(job),
         occurrences_(input.tree, input.labels, input.points.n_points, input.n_labels, input.label_cost, job) {
     list_tasks();
+    limit_memory(n_threads);
     n_threads_ = static_cast<int>(std::min<int64_t>(n_threads, static_cast<int64_t>(tasks_.size())));
     workers_.resize(std::max(n_threads_, 1));
     worker_of_task_.resize(tasks_.size());
-    result_.indptr.resize(input.tree.n_edges() + 1);
+    if (!input.points.dense()) result_.indptr.resize(input.tree.n_edges() + 1);
     result_.bias.resize(input.tree.n_edges());
+    if (input.points.dense()) result_.values.reset(new float[input.tree.n_edges() * input.points.n_features]);
   }
 
   LinearWeights run() {
     parallel_for(static_cast<int64_t>(tasks_.size()), n_threads_, [&](int64_t task, int thread) {
       if (!workers_[thread]) workers_[thread] = std::make_unique<Worker>(input_.points);
       worker_of_task_[task] = static_cast<uint16_t>(thread);
-      train(tasks_[task], *workers_[thread]);
+      train_within_limit(tasks_[task], *workers_[thread]);
       job_.done += tasks_[task].n_edges;
     });
-    collect();
+    if (!input_.points.dense()) collect();
     return std::move(result_);
   }
 
@@ -70,7 +73,16 @@ class Training {
   std::vector<std::unique_ptr<SharedNode>> shared_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<uint16_t> worker_of_task_;
+  std::unique_ptr<MemoryPlan> plan_;  // and the gate, where memory is limited
+  std::unique_ptr<MemoryGate> gate_;
   LinearWeights result_;
+
+  void limit_memory(int n_threads) {
+    if (input_.max_memory <= 0) return;
+    plan_ = std::make_unique<MemoryPlan>(input_.points, input_.labels, input_.tree, input_.n_labels,
+                                         input_.extra_indptr, input_.weighted(options_));
+    gate_ = std::make_unique<MemoryGate>(input_.max_memory - plan_->need(n_threads).fixed);
+  }
 
   // In the order of the edges: nodes are numbered from the root down, so the largest come first and the last are small,
   // and every thread finishes its classifiers in rising order, which is what collect() needs.
@@ -101,11 +113,30 @@ class Training {
                 options_.bias_value, scratch, job_);
   }
 
-  void train(const Task& task, Worker& worker) {
+  void train_within_limit(const Task& task, Worker& worker) {
+    if (!gate_) {
+      train(task, worker);
+      return;
+    }
+    // A node's rows are counted from its first task to its last.
+    const int64_t own = plan_->task_bytes(task.node), rows = plan_->rows_bytes(task.node);
+    const bool first = task.first_edge == input_.tree.child_ptr[task.node];
+    const bool last = task.first_edge + task.n_edges == input_.tree.child_ptr[task.node + 1];
+    if (!gate_->enter(own + (first ? rows : 0))) return;
+    try {
+      const int64_t n_weights = train(task, worker);
+      gate_->leave(own + (first ? rows : 0), n_weights * 8 + (first ? rows : 0) - (last ? rows : 0));
+    } catch (...) {
+      gate_->stop();
+      throw;
+    }
+  }
+
+  // Returns the number of weights kept.
+  int64_t train(const Task& task, Worker& worker) {
     if (task.shared < 0) {
       gather(task.node, worker.rows, worker.scratch);
-      solve(task, worker.rows, worker);
-      return;
+      return solve(task, worker.rows, worker);
     }
     SharedNode& shared = *shared_[task.shared];
     {
@@ -116,12 +147,13 @@ class Training {
         shared.rows = std::move(rows);
       }
     }
-    solve(task, *shared.rows, worker);
+    const int64_t n_weights = solve(task, *shared.rows, worker);
     std::lock_guard lock(shared.mutex);
     if (--shared.left == 0) shared.rows.reset();
+    return n_weights;
   }
 
-  void solve(const Task& task, const NodeRows& rows, Worker& worker) {
+  int64_t solve(const Task& task, const NodeRows& rows, Worker& worker) {
     LaneTargets targets{};
     targets.n_lanes = task.n_edges;
     const int64_t first_pair = occurrences_.begin(input_.tree.child_ptr[task.node]);
@@ -131,11 +163,23 @@ class Training {
     }
     if (occurrences_.costs()) targets.pair_costs = occurrences_.costs() + first_pair;
     worker.solver.solve(rows, targets, options_, task.first_edge, job_);
-    keep(task, rows, worker);
+    if (!input_.points.dense()) return keep(task, rows, worker);
+    keep_dense(task, worker.solver);
+    return int64_t{task.n_edges} * input_.points.n_features / 2;
+  }
+
+  void keep_dense(const Task& task, const LaneSolver& solver) {
+    const int64_t n_features = input_.points.n_features;
+    for (int lane = 0; lane < task.n_edges; ++lane) {
+      float* row = result_.values.get() + (task.first_edge + lane) * n_features;
+      for (int64_t column = 0; column < n_features; ++column)
+        row[column] = solver.weights()[column * solver.lanes() + lane];
+      result_.bias[task.first_edge + lane] = solver.bias()[lane];
+    }
   }
 
   // Puts the weights that are large enough aside, one row a lane.
-  void keep(const Task& task, const NodeRows& rows, Worker& worker) {
+  int64_t keep(const Task& task, const NodeRows& rows, Worker& worker) {
     const LaneSolver& solver = worker.solver;
     const int lanes = solver.lanes();
     int32_t counts[kMaxLanes];
@@ -160,6 +204,7 @@ class Training {
         values[next[lane]++] = solver.weights()[column * lanes + lane];
       }
     }
+    return n;
   }
 
   void collect() {

@@ -19,9 +19,14 @@ struct TrainInput {
   const float* label_cost;      // (n_labels) or null
   const int64_t* extra_indptr;  // (n_nodes + 1) more points per node, negative for all its children; or null
   const int32_t* extra_points;
+  int64_t max_memory;  // bytes; 0 for no limit
+
+  bool weighted(const LinearOptions& options) const {
+    return point_weight || label_cost || labels.values || options.balanced;
+  }
 };
 
-// One sparse row a classifier, in the order of the tree's edges.
+// One row a classifier, in the order of the tree's edges: sparse, or for dense points a full matrix in `values`.
 struct LinearWeights {
   std::vector<int64_t> indptr;
   std::vector<float> bias;

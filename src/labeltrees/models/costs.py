@@ -12,7 +12,6 @@ from labeltrees._matrices import check_sample_weight
 from labeltrees._validation import check_number, refuse
 from labeltrees.errors import InputError
 from labeltrees.models.label_names import LabelNames
-from labeltrees.storage import LinearWeights
 
 # The solver counts in float32. Costs are multiplied with each other and with C, so each must leave room.
 SMALLEST, LARGEST = 1e-20, 1e12
@@ -63,7 +62,7 @@ def label_costs(class_weight: Any, n_labels: int, names: LabelNames | None = Non
     return given.astype(np.float32)
 
 
-def check_finite(trained: LinearWeights) -> LinearWeights:
+def check_finite(trained: Any) -> Any:
     """Return trained classifiers, refusing those that costs beyond float32 have spoilt."""
     if not (np.isfinite(trained.bias).all() and np.isfinite(trained.values).all()):
         message = "training left the range of float32: C, sample_weight, class_weight, Y or X too large or small"
