@@ -56,9 +56,7 @@ def main() -> None:
         labels, tradeoff = options.one
         print(json.dumps(measure(int(labels), tradeoff, options.leaf_size, options.jobs, options.repeats)))
         return
-    print(
-        "| labels | tradeoff | seconds | processor s | splits a label | processor ns a label and split | ratio | peak GiB |"
-    )
+    print("| labels | tradeoff | seconds | processor s | splits a label | ns a label and split | ratio | peak GiB |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for tradeoff in options.tradeoffs:
         smallest = None
