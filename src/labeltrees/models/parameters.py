@@ -20,8 +20,12 @@ def _number(low: float, high: float = np.inf, *, low_open: bool = False) -> Chec
     return lambda name, value: check_number(name, value, low, high, low_open=low_open)
 
 
-def _integer(low: int, high: int = _LARGEST_INT) -> Check:
-    return lambda name, value: check_integer(name, value, low, high)
+def _integer(low: int) -> Check:
+    def check(name: str, value: Any) -> None:
+        check_integer(name, value, low)
+        check_integer(name, value, low, _LARGEST_INT)  # only who comes near it need read of it
+
+    return check
 
 
 def _choice(*choices: str) -> Check:
