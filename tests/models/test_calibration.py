@@ -24,6 +24,15 @@ def test_there_are_no_probabilities_before_calibration(problem):
     assert hasattr(model, "predict_proba")
 
 
+def test_a_logistic_models_scores_are_probabilities(problem):
+    X, Y = problem
+    model = lt.LabelTreeClassifier(loss="logistic").fit(X, Y)
+    np.testing.assert_array_equal(model.predict_proba(X).toarray(), model.predict_scores(X).toarray())
+    before = model.predict_proba(X).toarray()
+    model.calibrate(X, Y)
+    assert (model.predict_proba(X).toarray() != before).any()
+
+
 def test_what_the_model_was_trained_for_decides_and_not_a_later_setting(problem):
     model = lt.LabelTreeClassifier().fit(*problem).set_params(loss="logistic")
     assert not hasattr(model, "predict_proba")

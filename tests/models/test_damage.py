@@ -16,10 +16,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature na
 
 def is_normal(model, X):
     """Whether a model answers with labels it has and scores between 0 and 1."""
-    names = {*model.classes_.tolist(), None}
+    names = {*model.classes_.tolist(), None, -1}
     labels, scores = model.predict_topk(X[:8], 14)
     few, low = model.predict_topk(X[:8], 3, candidates=[1, 2], search="beam", beam=2)
-    probabilities = model.predict_proba(X[:8]).data
+    probabilities = model.predict_proba(X[:8]).data if hasattr(model, "predict_proba") else scores.ravel()
     model.predictor(3)(X[[0]])
     values = np.concatenate([scores.ravel(), low.ravel(), probabilities])
     return {*labels.ravel(), *few.ravel()} <= names and ((values >= 0) & (values <= 1)).all()
@@ -38,7 +38,17 @@ def damages(data, rng, n):
     yield data + b"\0"
 
 
-def test_damaged_files_are_refused_or_answer(folder, copied, problem):
+@pytest.fixture(scope="module")
+def dense_folder(problem, tmp_path_factory):
+    path = tmp_path_factory.mktemp("dense") / "model"
+    lt.LabelTreeClassifier(fanout=3).fit(problem[0].toarray(), problem[1]).save(path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["rich", "dense"])
+def test_damaged_files_are_refused_or_answer(folder, dense_folder, problem, tmp_path, kind):
+    folder = folder if kind == "rich" else dense_folder
+    copied = shutil.copytree(folder, tmp_path / "damaged")
     rng = np.random.default_rng(0)
     outcomes = {"refused": 0, "normal": 0}
     for file in sorted(folder.iterdir()):

@@ -169,12 +169,15 @@ def test_the_first_of_several_trees_is_the_only_one_of_one(problem):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"n_trees": 2}, {"negatives": "matcher"}, {"class_weight": "balanced"}], ids=str
+    "options", [{}, {"n_trees": 2}, {"negatives": "matcher"}, {"tree": "flat"}, {"loss": "logistic"}], ids=str
 )
-def test_threads_do_not_matter(problem, options):
-    one, two = (lt.LabelTreeClassifier(fanout=3, n_jobs=n, **options).fit(*problem) for n in (1, 2))
+@pytest.mark.parametrize("dense", [False, True])
+def test_threads_do_not_matter(problem, options, dense):
+    X, Y = problem
+    X = X.toarray() if dense else X
+    one, two = (lt.LabelTreeClassifier(fanout=3, n_jobs=n, **options).fit(X, Y) for n in (1, 2))
     assert bytes_of(one) == bytes_of(two)
-    for a, b in zip(one.predict_topk(problem[0]), two.predict_topk(problem[0]), strict=True):
+    for a, b in zip(one.predict_topk(X), two.predict_topk(X), strict=True):
         np.testing.assert_array_equal(a, b)
 
 

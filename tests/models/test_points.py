@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 import labeltrees as lt
 from labeltrees.models.points import check_points
+from tests.models.twin import TIGHT, all_scores
 
 SPARSE = {
     "csr_array": sp.csr_array,
@@ -57,6 +58,39 @@ def test_sparse_points_in_every_form_are_the_same_points(problem, form, normaliz
     for expected, answer in zip(plain.predict_topk(X), found.predict_topk(other), strict=True):
         np.testing.assert_array_equal(answer, expected)
     np.testing.assert_array_equal(sp.csr_array(other).toarray(), before)  # nobody wrote into it
+
+
+DENSE = {
+    "float32": lambda X: X,
+    "float64": lambda X: X.astype(np.float64),
+    "columns": np.asfortranarray,
+    "lists": lambda X: X.tolist(),
+    "objects": lambda X: X.astype(object),
+    "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "read_only": lambda X: np.frombuffer(X.tobytes(), np.float32).reshape(X.shape),
+}
+
+
+@pytest.mark.parametrize("form", DENSE)
+@pytest.mark.parametrize("normalize", [True, False])
+def test_dense_points_in_every_form_are_the_same_points(problem, form, normalize):
+    X, Y = problem[0].toarray() + np.float32(0.1), problem[1]
+    options = {"fanout": 3, "normalize": normalize}
+    plain = lt.LabelTreeClassifier(**options).fit(X, Y)
+    assert plain.searcher_.stores[0].matrices
+    found = lt.LabelTreeClassifier(**options).fit(DENSE[form](X), Y)
+    assert found.searcher_.stores[0].chunks.tobytes() == plain.searcher_.stores[0].chunks.tobytes()
+    for queries in (DENSE[form](X), sp.csr_array(X)):
+        for expected, answer in zip(plain.predict_topk(X), found.predict_topk(queries), strict=True):
+            np.testing.assert_array_equal(answer, expected)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_dense_and_sparse_points_make_nearly_the_same_model(problem, loss):
+    X, Y = problem
+    sparse, dense = (lt.LabelTreeClassifier(fanout=3, loss=loss, **TIGHT).fit(x, Y) for x in (X, X.toarray()))
+    assert sparse.tree_ == dense.tree_
+    np.testing.assert_allclose(all_scores(sparse, X), all_scores(dense, X), atol=2e-3)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, int, bool, object])

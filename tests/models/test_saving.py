@@ -58,6 +58,8 @@ def plain_models():
     balanced = lt.LabelTreeClassifier(class_weight="balanced", verbose=True, n_jobs=2, tradeoff=np.float32(0.5))
     return {
         "plain": lt.LabelTreeClassifier(),
+        "dense": lt.LabelTreeClassifier(fanout=3),
+        "logistic": lt.LabelTreeClassifier(loss="logistic"),
         "flat": lt.LabelTreeClassifier.one_vs_all(),
         "given tree": lt.LabelTreeClassifier(tree=lt.random_tree(12)),
         "parabel": lt.LabelTreeClassifier.parabel(),
@@ -71,10 +73,13 @@ def plain_models():
 
 @pytest.mark.parametrize("name", plain_models())
 def test_settings_come_back(problem, tmp_path, name):
-    model = plain_models()[name].fit(*problem)
+    X, Y = problem
+    X = X.toarray() if name == "dense" else X
+    model = plain_models()[name].fit(X, Y)
     model.save(tmp_path / "model")
     loaded = lt.load(tmp_path / "model")
-    assert_same(model, loaded, problem[0])
+    assert_same(model, loaded, X)
+    assert_same(model, pickle.loads(pickle.dumps(loaded)), X)
     for parameter, value in model.get_params().items():
         found = getattr(loaded, parameter)
         if parameter == "embeddings" or isinstance(value, np.random.RandomState):
@@ -84,7 +89,7 @@ def test_settings_come_back(problem, tmp_path, name):
         else:
             assert found == value, parameter
     if name not in ("embeddings", "random state"):  # what was not kept cannot be repeated
-        assert_same(model, loaded.fit(*problem), problem[0])
+        assert_same(model, loaded.fit(X, Y), X)
 
 
 def test_what_was_set_after_fitting_does_not_change_what_was_trained(problem, tmp_path):

@@ -9,6 +9,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import labeltrees as lt
@@ -34,6 +35,21 @@ FAILING = {
 @parametrize_with_checks([lt.LabelTreeClassifier()], expected_failed_checks=lambda estimator: FAILING)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
+
+
+class WithLowerCaseY(lt.LabelTreeClassifier):
+    """The same with the names the checks use."""
+
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X, y, sample_weight)
+
+    def score(self, X, y, sample_weight=None):
+        return super().score(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("check", [name for name, reason in FAILING.items() if reason is KEYWORD])
+def test_checks_that_fail_for_a_name_pass_with_another(check):
+    getattr(estimator_checks, check)("WithLowerCaseY", WithLowerCaseY())
 
 
 # ---- parameters ------------------------------------------------------------------------------------------------------

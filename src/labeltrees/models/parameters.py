@@ -20,8 +20,12 @@ def _number(low: float, high: float = np.inf, *, low_open: bool = False) -> Chec
     return lambda name, value: check_number(name, value, low, high, low_open=low_open)
 
 
-def _integer(low: int, high: int = _LARGEST_INT) -> Check:
-    return lambda name, value: check_integer(name, value, low, high)
+def _integer(low: int) -> Check:
+    def check(name: str, value: Any) -> None:
+        check_integer(name, value, low)
+        check_integer(name, value, low, _LARGEST_INT)  # only who comes near it need read of it
+
+    return check
 
 
 def _choice(*choices: str) -> Check:
@@ -50,7 +54,8 @@ def _tree(name: str, value: Any) -> None:
 
 def _class_weight(name: str, value: Any) -> None:
     is_text = isinstance(value, str | bytes)
-    if value is None or (isinstance(value, Mapping | Sequence | np.ndarray) and not is_text):
+    is_array = hasattr(value, "__array__") and value.ndim > 0
+    if value is None or is_array or (isinstance(value, Mapping | Sequence) and not is_text):
         return  # what they hold is checked against the labels of Y
     if not is_text or value != "balanced":
         refuse(name, "None, 'balanced', a mapping from labels to numbers, or one number a label", value)
