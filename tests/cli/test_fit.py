@@ -113,8 +113,8 @@ def test_a_tree_of_other_labels_is_refused(run, data_folder, tmp_path):
     ("options", "message"),
     [
         (("--tradeoff", "3"), "tradeoff must be a number in [0, 2], got 3.0"),
-        (("--n-trees", "0"), "n_trees must be an integer in [1, 2147483647], got 0"),
-        (("--beam", "0"), "beam must be an integer in [1, 2147483647], got 0"),
+        (("--n-trees", "0"), "n_trees must be an integer of at least 1, got 0"),
+        (("--beam", "0"), "beam must be an integer of at least 1, got 0"),
         (("--jobs", "0"), "n_jobs must be a non-zero integer or None, got 0"),
         (("--preset", "one-vs-all", "--leaf-size", "3"), "--leaf-size makes no sense with --preset one-vs-all"),
         (("--tree", "TREE", "--tradeoff", "1"), "--tradeoff makes no sense with --tree"),
