@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -28,8 +29,8 @@ class TreeForms:
     label_weights: Float64s | None
 
     @classmethod
-    def _adopt(cls, parts: TreeArrays, *, check: bool = True) -> Self:
-        raise NotImplementedError
+    @abstractmethod
+    def _adopt(cls, parts: TreeArrays, *, check: bool = True) -> Self: ...
 
     @classmethod
     def _of_file(cls, path: PathLike, parts: TreeArrays) -> Self:
