@@ -27,7 +27,7 @@ def folder_bytes(folder):
 
 
 def peak_mib():
-    """Return the most memory this process has had. (getrusage's figure would start with that of the parent.)"""
+    """Return the most memory this process has had; getrusage's figure would start with that of the parent."""
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
 
