@@ -77,17 +77,23 @@ void bind_build(nb::module_& module) {
       "build_binary_tree",
       [](ConstArray<int32_t> labels, ConstArray<double> weights, ConstArray<int64_t> indptr,
          ConstArray<int32_t> columns, ConstArray<float> values, int32_t n_columns, double similarity, double frequency,
-         int64_t leaf_size, uint64_t seed, int n_threads, nb::object progress) {
+         int64_t leaf_size, uint64_t seed, int n_threads, bool spend, nb::object progress) {
         Embeddings embeddings(labels, weights, indptr, columns, values, n_columns);
+        SpentRows spent;
+        if (spend) {  // the caller has made them for this call
+          spent.columns = columns.size() ? const_cast<int32_t*>(columns.data()) : nullptr;
+          spent.values = const_cast<float*>(values.data());
+        }
         const BuildSettings settings{{similarity, frequency}, leaf_size, seed, n_threads};
         TreeArrays tree;
         Job job;
-        run_job(job, progress, [&] { tree = build_binary_tree(embeddings.rows, settings, job); });
+        run_job(job, progress, [&] { tree = build_binary_tree(embeddings.rows, spent, settings, job); });
         return to_python(std::move(tree));
       },
       nb::arg("labels").noconvert(), nb::arg("weights").noconvert(), nb::arg("indptr").noconvert(),
       nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("n_columns"), nb::arg("similarity"),
-      nb::arg("frequency"), nb::arg("leaf_size"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("progress").none());
+      nb::arg("frequency"), nb::arg("leaf_size"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("spend"),
+      nb::arg("progress").none());
   module.def(
       "contract_tree",
       [](ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, ConstArray<double> mass, int64_t fanout,

@@ -200,24 +200,34 @@ void LaneSolver::descend(const NodeRows& node, LanePass& pass, const LinearOptio
   const int lanes = kernels_->lanes;
   order_.resize(node.n_rows);
   int64_t n_order = 0;
-  auto wake_rows = [&] {
+  uint16_t shrunk = 0;  // lanes with rows left out
+  // Lets these lanes look at all rows again.
+  auto wake = [&](uint16_t which) {
     n_order = node.n_rows;
-    for (int64_t row = 0; row < n_order; ++row) order_[row] = static_cast<int32_t>(row);
+    for (int64_t row = 0; row < n_order; ++row) {
+      order_[row] = static_cast<int32_t>(row);
+      rows_[row].active |= which;
+    }
+    for (int lane = 0; lane < kMaxLanes; ++lane)
+      if ((which >> lane & 1) != 0) shrink_above_[lane] = kInfinity;
+    shrunk &= static_cast<uint16_t>(~which);
   };
-  wake_rows();
-  for (int64_t row = 0; row < node.n_rows; ++row) rows_[row].active = pass.live;
-  std::fill_n(shrink_above_, kMaxLanes, kInfinity);
+  for (int64_t row = 0; row < node.n_rows; ++row) rows_[row].active = 0;
+  wake(pass.live);
   pass.ignore_below = kIgnored * options.eps;
   Random random(options.seed, static_cast<uint64_t>(first_edge));
   const bool dense = pass.columns == nullptr;
   const auto run = options.logistic ? kernels_->logistic_pass[dense] : kernels_->hinge_pass[dense];
   const auto rebuild = options.logistic ? kernels_->rebuild_logistic[dense] : kernels_->rebuild_hinge[dense];
   const uint16_t live = pass.live;
-  uint16_t shrunk = 0;   // lanes with rows left out
   uint16_t waiting = 0;  // lanes done among the rows they look at
   int lane_passes[kMaxLanes] = {};
   for (int pass_number = 0; pass.live != 0; ++pass_number) {
-    if (pass_number % kPassesPerRebuild == kPassesPerRebuild - 1) rebuild(pass, node.n_rows, node.n_columns);
+    if (pass_number % kPassesPerRebuild == kPassesPerRebuild - 1) {
+      rebuild(pass, node.n_rows, node.n_columns);
+      // A row left out by mistake must not wait for the others to be done: beyond float32 they never are.
+      wake(pass.live);
+    }
     random.shuffle(order_.data(), n_order);
     std::fill_n(largest_, kMaxLanes, -kInfinity);
     std::fill_n(smallest_, kMaxLanes, kInfinity);
@@ -248,12 +258,9 @@ void LaneSolver::descend(const NodeRows& node, LanePass& pass, const LinearOptio
     shrunk |= pass.shrunk;
     if (pass.live == 0 && waiting != 0) {
       // All are done among the rows left to them: look at all rows once more, all lanes together.
-      for (int64_t row = 0; row < node.n_rows; ++row) rows_[row].active |= waiting;
-      std::fill_n(shrink_above_, kMaxLanes, kInfinity);
-      shrunk &= static_cast<uint16_t>(~waiting);
+      wake(waiting);
       pass.live = waiting;
       waiting = 0;
-      wake_rows();
     }
   }
   pass.live = live;

@@ -43,10 +43,10 @@ void Partition::apply(const LabelRows& rows, const LabelSet& set, const std::vec
       const LabelRow& from = rows.rows[i];
       const int side = share[i] > 0.5 ? 0 : 1;
       to.rows[row[side]++] = {value[side], from.length, from.label, from.weight};
-      std::copy_n(rows.values + from.start, from.length, to.values.data() + value[side]);
+      std::copy_n(rows.values + from.start, from.length, to.values + value[side]);
       if (rows.columns) {
         const int32_t* columns = rows.columns + from.start;
-        int32_t* written = to.columns.data() + value[side];
+        int32_t* written = to.columns + value[side];
         const auto& map = new_column_[side];
         if (map.empty())
           std::copy_n(columns, from.length, written);

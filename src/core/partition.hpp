@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "label_rows.hpp"
@@ -9,11 +10,23 @@
 
 namespace labeltrees {
 
-// One of the two sets of arrays that levels take turns in.
+// One of the two sets of arrays that levels take turns in. Columns and values are its own or lent to it.
 struct RowBuffer {
   std::vector<LabelRow> rows;
-  std::vector<int32_t> columns;  // empty: dense rows
-  std::vector<float> values;
+  int32_t* columns = nullptr;  // null: dense rows
+  float* values = nullptr;
+
+  void own(int64_t n_values, bool sparse) {
+    own_values_.reset(new float[n_values]);
+    values = own_values_.get();
+    if (!sparse) return;
+    own_columns_.reset(new int32_t[n_values]);
+    columns = own_columns_.get();
+  }
+
+ private:
+  std::unique_ptr<int32_t[]> own_columns_;
+  std::unique_ptr<float[]> own_values_;
 };
 
 // A set of labels to split: where its rows lie in the buffer of its depth.

@@ -34,18 +34,22 @@ double work(double n, double leaf_size) { return n > leaf_size ? n * std::log2(n
 
 class Builder {
  public:
-  Builder(const LabelRows& root, const BuildSettings& settings, Job& job)
+  Builder(const LabelRows& root, const SpentRows& spent, const BuildSettings& settings, Job& job)
       : root_(root), settings_(settings), job_(job), leaf_size_(std::max<int64_t>(settings.leaf_size, 1)) {
     int64_t n_values = 0;
     for (int64_t i = 0; i < root.n; ++i) n_values += root.rows[i].length;
     root_set_ = {0, root.n, 0, n_values, root.n_columns, 0};
     total_work_ = work(static_cast<double>(root.n), static_cast<double>(leaf_size_));
-    if (root.n > leaf_size_)
-      for (auto& buffer : buffers_) {
-        buffer.rows.resize(root.n);
-        buffer.values.resize(n_values);
-        if (root.columns) buffer.columns.resize(n_values);
-      }
+    if (root.n <= leaf_size_) return;
+    for (auto& buffer : buffers_) buffer.rows.resize(root.n);
+    buffers_[1].own(n_values, root.columns);
+    // The root's own place is read for the last time before anything of depth 2 is written.
+    if (spent.values) {
+      buffers_[0].columns = spent.columns;
+      buffers_[0].values = spent.values;
+    } else {
+      buffers_[0].own(n_values, root.columns);
+    }
   }
 
   TreeArrays build() {
@@ -75,8 +79,7 @@ class Builder {
   LabelRows rows_of(const LabelSet& set) const {
     if (set.depth == 0) return root_;
     const RowBuffer& buffer = buffers_[set.depth % 2];
-    return {buffer.rows.data() + set.first_row, set.n_rows, root_.columns ? buffer.columns.data() : nullptr,
-            buffer.values.data(), set.n_columns};
+    return {buffer.rows.data() + set.first_row, set.n_rows, buffer.columns, buffer.values, set.n_columns};
   }
 
   // Splits the pending sets and what comes of them. Where `later` is given, sets of at most kTeamValues go there.
@@ -177,8 +180,8 @@ class Builder {
 
 }  // namespace
 
-TreeArrays build_binary_tree(const LabelRows& rows, const BuildSettings& settings, Job& job) {
-  return Builder(rows, settings, job).build();
+TreeArrays build_binary_tree(const LabelRows& rows, const SpentRows& spent, const BuildSettings& settings, Job& job) {
+  return Builder(rows, spent, settings, job).build();
 }
 
 }  // namespace labeltrees

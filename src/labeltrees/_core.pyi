@@ -71,6 +71,7 @@ def build_binary_tree(
     leaf_size: int,
     seed: int,
     n_threads: int,
+    spend: bool,
     progress: Progress,
 ) -> tuple[Int64s, Int32s]: ...
 def contract_tree(

@@ -75,6 +75,11 @@ def check_features(X: Any, name: str = "X") -> SparseRows | Float32s:
         return dense
     matrix = checks.check_features(X, name)
     _check_shape(matrix.shape, name)
+    return sparse_rows(matrix)
+
+
+def sparse_rows(matrix: Any) -> SparseRows:
+    """Return a checked CSR matrix as the arrays that native code reads, sharing its memory where the types agree."""
     return SparseRows(*_index_arrays(matrix), matrix.data, matrix.shape[1])
 
 

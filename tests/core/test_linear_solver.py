@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -69,14 +69,20 @@ def test_each_child_gets_its_own_optimum(kernels, n_children, loss, dense):
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.data())
-def test_costs_and_bias_of_any_size_give_the_optimum(data):
-    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
-    n_points, n_features = data.draw(st.integers(2, 30)), data.draw(st.integers(1, 6))
-    loss = data.draw(st.sampled_from(["squared_hinge", "logistic"]))
-    bias = data.draw(st.sampled_from([0.0, 0.5, 1.0, 3.0]))
-    C = data.draw(st.sampled_from([0.01, 1.0, 20.0]))
-    X = rows(rng, n_points, n_features) * data.draw(st.sampled_from([0.1, 1.0, 5.0]))
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    shape=st.tuples(st.integers(2, 30), st.integers(1, 6)),
+    loss=st.sampled_from(["squared_hinge", "logistic"]),
+    bias=st.sampled_from([0.0, 0.5, 1.0, 3.0]),
+    C=st.sampled_from([0.01, 1.0, 20.0]),
+    scale=st.sampled_from([0.1, 1.0, 5.0]),
+)
+# A row that is left out too early has to come back, though float32 never lets the others be done.
+@example(seed=0, shape=(14, 2), loss="squared_hinge", bias=0.5, C=20.0, scale=5.0)
+def test_costs_and_bias_of_any_size_give_the_optimum(seed, shape, loss, bias, C, scale):
+    rng = np.random.default_rng(seed)
+    n_points = shape[0]
+    X = rows(rng, *shape) * scale
     positive = rng.random(n_points) < 0.5
     positive[:2] = True, False
     weight = rng.choice([0.0, 0.5, 1.0, 4.0], n_points)

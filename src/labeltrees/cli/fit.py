@@ -26,7 +26,7 @@ from labeltrees.data import Dataset
 from labeltrees.errors import InputError
 from labeltrees.models.linear import LabelTreeClassifier
 from labeltrees.models.parameters import check_parameters
-from labeltrees.storage.save import _check_target
+from labeltrees.storage.save import check_target
 from labeltrees.tree.label_tree import LabelTree
 
 _PRESETS = {"parabel": LabelTreeClassifier.parabel, "one-vs-all": LabelTreeClassifier.one_vs_all}
@@ -72,7 +72,7 @@ def fit(
     DATA is a file in XMC form, a folder with train*.txt, or the word debian for the bundled set.
     """
     check_folder_of(output)
-    _check_target(Path(os.path.abspath(output)))  # before the work, not after it
+    check_target(Path(os.path.abspath(output)))  # before the work, not after it
     given = {name: value for name, value in parameters.items() if is_given(name)}
     tree = _given_tree(tree_file, preset, given)
     model = _PRESETS.get(preset or "", LabelTreeClassifier)(**given)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.preprocessing import normalize as scale_rows
 from sklearn.utils.validation import check_is_fitted
 
 from labeltrees._validation import refuse
@@ -22,7 +21,7 @@ from labeltrees.models.linear_files import save_classifier
 from labeltrees.models.matcher import confused_points
 from labeltrees.models.packing import pack
 from labeltrees.models.parameters import check_parameters, seed_of
-from labeltrees.models.points import check_points
+from labeltrees.models.points import check_points, unit_rows
 from labeltrees.models.training import LinearSettings, train_linear
 from labeltrees.search import Searcher
 from labeltrees.tree.builder import build_tree
@@ -193,7 +192,7 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
         settings = self._settings(labels.Y.shape[1], names)
         seed = seed_of(self.random_state)
         if self.normalize:
-            X = scale_rows(X)
+            X = unit_rows(X)
         trees = self._make_trees(X, labels.Y, weights, seed)
         built = time.perf_counter()
         stores = []

@@ -17,7 +17,7 @@ from labeltrees.labels.frequency import label_frequencies
 from labeltrees.labels.weights import label_weights
 from labeltrees.tree.arrays import TreeArrays, check_weights
 from labeltrees.tree.contract import contract
-from labeltrees.tree.embedding_rows import EmbeddingRows, embedding_rows
+from labeltrees.tree.embedding_rows import EmbeddingRows, embedding_rows, own_rows
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.objective import coefficients
 
@@ -91,10 +91,9 @@ def build_tree(
     """
     frequencies = label_frequencies(Y, sample_weight)
     cover_frequencies = cover_of(Y, sample_weight, method=cover, softness=cover_softness)
-    if embeddings is None:
-        embeddings = pifa(X, Y, n_jobs=n_jobs)
-    return build_tree_from(
-        embeddings,
+    own = embeddings is None
+    return _build(
+        own_rows(pifa(X, Y, n_jobs=n_jobs)) if own else embedding_rows(embeddings).unit(),
         frequencies,
         cover_frequencies,
         tradeoff=tradeoff,
@@ -102,6 +101,7 @@ def build_tree(
         leaf_size=leaf_size,
         smoothing=smoothing,
         path=path,
+        spend=own,
         random_state=random_state,
         n_jobs=n_jobs,
         progress=progress,
@@ -144,19 +144,50 @@ def build_tree_from(
     >>> int(tree.label_depth[0])
     1
     """
+    return _build(
+        embedding_rows(embeddings).unit(),
+        frequencies,
+        cover_frequencies,
+        tradeoff=tradeoff,
+        fanout=fanout,
+        leaf_size=leaf_size,
+        smoothing=smoothing,
+        path=path,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+
+
+def _build(
+    rows: EmbeddingRows,
+    frequencies: Any,
+    cover_frequencies: Any,
+    *,
+    tradeoff: float,
+    fanout: int,
+    leaf_size: int,
+    smoothing: float,
+    path: str,
+    spend: bool = False,
+    random_state: int,
+    n_jobs: int | None,
+    progress: ProgressArgument,
+) -> LabelTree:
+    """Build from rows of unit length; with `spend` their memory is used up on the way."""
     fanout = check_integer("fanout", fanout, 2)
     objective = coefficients(tradeoff, path)
-    rows = embedding_rows(embeddings)
     checked = check_weights("frequencies", frequencies, rows.n_labels)
     cover = checked if cover_frequencies is None else cover_frequencies
     weights = label_weights(checked, cover, tradeoff, smoothing=smoothing, path=path)
     labels = np.flatnonzero(checked > 0).astype(np.int32)
     child_ptr, children = build_binary(
-        rows.unit(),
+        rows,
         labels,
         weights[labels],
         objective=objective,
         leaf_size=leaf_size,
+        spend=spend,
         random_state=random_state,
         n_jobs=n_jobs,
         progress=progress,
@@ -172,6 +203,7 @@ def build_binary(
     *,
     objective: tuple[float, float] = (2.0, 0.0),
     leaf_size: int = 1,
+    spend: bool = False,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: ProgressArgument = None,
@@ -182,9 +214,11 @@ def build_binary(
     ----------
     objective : (float, float)
         What similarity and frequency count for (`coefficients`); by default similarity alone.
+    spend : bool
+        Whether the memory of `rows` may be written over. Saves a copy of them: a tenth of the peak on EURLex-4K.
     """
     leaf_size = check_integer("leaf_size", leaf_size, 1)
     seed = check_seed(random_state)
     n_threads = check_n_jobs(n_jobs)
     with watch("Building the tree", _core.PROGRESS_UNITS, progress) as advance:
-        return _core.build_binary_tree(labels, weights, *rows, *objective, leaf_size, seed, n_threads, advance)
+        return _core.build_binary_tree(labels, weights, *rows, *objective, leaf_size, seed, n_threads, spend, advance)

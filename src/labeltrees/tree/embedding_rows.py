@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from labeltrees._matrices import Float32s, Int32s, Int64s, SparseRows, check_features
+from labeltrees._matrices import Float32s, Int32s, Int64s, SparseRows, check_features, sparse_rows
 from labeltrees._validation import refuse
 
 
@@ -40,18 +41,27 @@ class EmbeddingRows(NamedTuple):
 def embedding_rows(embeddings: Any, n_labels: int | None = None) -> EmbeddingRows:
     """Check `embeddings` (n_labels, d), sparse or dense, and return them as rows."""
     checked = check_features(embeddings, "embeddings")
-    if isinstance(checked, SparseRows):
-        columns = checked.indices
-        if len(columns) == 0:  # an empty array would mean dense rows
-            columns = np.zeros(1, dtype=np.int32)
-        rows = EmbeddingRows(checked.indptr, columns, checked.values, checked.n_columns)
-    else:
-        n_rows, n_columns = checked.shape
-        indptr = np.arange(n_rows + 1, dtype=np.int64) * n_columns
-        rows = EmbeddingRows(indptr, np.empty(0, dtype=np.int32), checked.reshape(-1), n_columns)
+    rows = _sparse_rows(checked) if isinstance(checked, SparseRows) else _dense_rows(checked)
     if n_labels is not None and rows.n_labels != n_labels:
         refuse("embeddings", f"a matrix with one row for each of the {n_labels} labels", f"{rows.n_labels} rows")
     return rows
+
+
+def own_rows(embeddings: Any) -> EmbeddingRows:
+    """Return the embeddings that `pifa` has made as rows, in their own memory."""
+    return _sparse_rows(sparse_rows(embeddings)) if sp.issparse(embeddings) else _dense_rows(embeddings)
+
+
+def _sparse_rows(matrix: SparseRows) -> EmbeddingRows:
+    # An empty array of columns would mean dense rows.
+    columns = matrix.indices if len(matrix.indices) > 0 else np.zeros(1, dtype=np.int32)
+    return EmbeddingRows(matrix.indptr, columns, matrix.values, matrix.n_columns)
+
+
+def _dense_rows(matrix: Float32s) -> EmbeddingRows:
+    n_rows, n_columns = matrix.shape
+    indptr = np.arange(n_rows + 1, dtype=np.int64) * n_columns
+    return EmbeddingRows(indptr, np.empty(0, dtype=np.int32), matrix.reshape(-1), n_columns)
 
 
 def no_embeddings(n_labels: int) -> EmbeddingRows:
