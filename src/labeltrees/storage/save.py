@@ -75,6 +75,7 @@ def save_arrays(
 
 
 def check_target(target: Path) -> None:
+    """Refuse a folder that holds anything but a model: saving would take it away."""
     if target.is_dir():
         names = {entry.name for entry in os.scandir(target)}
         if not names:
