@@ -42,7 +42,7 @@ format: install
 
 # The peers get virtual environments of their own (benchmarks/peers/); results go to benchmarks/results/.
 bench: install
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python -m benchmarks.run
 
 # The tests once more against a core built with AddressSanitizer and UndefinedBehaviorSanitizer.
 sanitize: install

@@ -3,7 +3,12 @@
 
 NB_MODULE(_core, module) {
   module.doc() = "Hot loops of labeltrees. Not a public interface: arguments are trusted.";
+  labeltrees::bind_build(module);
   labeltrees::bind_simd(module);
+  labeltrees::bind_tree(module);
+  labeltrees::bind_linear(module);
+  labeltrees::bind_labels(module);
+  labeltrees::bind_xmc(module);
   labeltrees::bind_search(module);
   labeltrees::bind_storage(module);
 }

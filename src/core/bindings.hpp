@@ -77,7 +77,12 @@ void run_job(Job& job, nb::object progress, Work&& work) {
 }
 
 // One function per area, each in its own file <area>_bindings.cpp.
+void bind_build(nb::module_& module);
 void bind_simd(nb::module_& module);
+void bind_tree(nb::module_& module);
+void bind_linear(nb::module_& module);
+void bind_labels(nb::module_& module);
+void bind_xmc(nb::module_& module);
 void bind_search(nb::module_& module);
 void bind_storage(nb::module_& module);
 

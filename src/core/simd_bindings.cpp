@@ -24,6 +24,12 @@ void bind_simd(nb::module_& module) {
                                            dense.data());
       },
       nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("dense").noconvert());
+  module.def(
+      "dense_dot",
+      [](ConstArray<float> a, ConstArray<float> b) {
+        return active_kernels().dense_dot(a.data(), b.data(), static_cast<int64_t>(a.size()));
+      },
+      nb::arg("a").noconvert(), nb::arg("b").noconvert());
 }
 
 }  // namespace labeltrees

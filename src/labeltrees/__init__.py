@@ -1,12 +1,55 @@
 """Label trees for extreme multi-label classification, with one knob between accurate and fast."""
 
+from labeltrees import datasets, metrics
+from labeltrees.data import Dataset, read_xmc, write_xmc
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError, MissingExtraError
+from labeltrees.labels.embedding import pifa
+from labeltrees.labels.frequency import cover_frequencies, label_frequencies
+from labeltrees.labels.imbalance import Imbalance, imbalance
+from labeltrees.labels.weights import label_weights
+from labeltrees.models.linear import LabelTreeClassifier
+from labeltrees.models.load import load
+from labeltrees.tree.baselines import fano_tree, flat_tree, huffman_tree, random_tree
+from labeltrees.tree.builder import build_tree, build_tree_from
+from labeltrees.tree.contract import contract
+from labeltrees.tree.kmeans import kmeans_tree
+from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.objective import split_labels
+from labeltrees.tree.semantic_huffman import semantic_huffman_tree
+from labeltrees.tree.similarity import within_node_similarity
+from labeltrees.tree.summary import TreeSummary
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Dataset",
     "FileFormatError",
+    "Imbalance",
     "InputError",
+    "LabelTree",
+    "LabelTreeClassifier",
     "LabelTreesError",
     "MissingExtraError",
+    "TreeSummary",
+    "build_tree",
+    "build_tree_from",
+    "contract",
+    "cover_frequencies",
+    "datasets",
+    "fano_tree",
+    "flat_tree",
+    "huffman_tree",
+    "imbalance",
+    "kmeans_tree",
+    "label_frequencies",
+    "label_weights",
+    "load",
+    "metrics",
+    "pifa",
+    "random_tree",
+    "read_xmc",
+    "semantic_huffman_tree",
+    "split_labels",
+    "within_node_similarity",
+    "write_xmc",
 ]

@@ -17,6 +17,115 @@ def available_kernels() -> list[str]: ...
 def active_kernels() -> str: ...
 def use_kernels(name: str) -> bool: ...
 def gather_dot(columns: Int32s, values: Float32s, dense: Float32s) -> float: ...
+def dense_dot(a: Float32s, b: Float32s) -> float: ...
+
+# tree
+def tree_parents(child_ptr: Int64s, children: Int32s, parent: Int32s, label_parent: Int32s) -> tuple[int, int, int]: ...
+def tree_depths(
+    child_ptr: Int64s,
+    children: Int32s,
+    parent: Int32s,
+    label_parent: Int32s,
+    node_depth: Int32s,
+    label_depth: Int32s,
+) -> None: ...
+def tree_mass(child_ptr: Int64s, children: Int32s, parent: Int32s, weights: Float64s, total: Float64s) -> None: ...
+def tree_counts(child_ptr: Int64s, children: Int32s, parent: Int32s, weights: Int64s, total: Int64s) -> None: ...
+def tree_leaf_order(child_ptr: Int64s, children: Int32s, n_below: Int64s, start: Int64s, order: Int32s) -> None: ...
+def tree_renumber(
+    child_ptr: Int64s,
+    children: Int32s,
+    mass: Float64s,
+    new_child_ptr: Int64s,
+    new_children: Int32s,
+    old_ids: Int32s,
+) -> int: ...
+
+# build
+PROGRESS_UNITS: int
+
+def select_half(keys: Float64s, weights: Float64s) -> tuple[int, float]: ...
+def split_labels(
+    labels: Int32s,
+    weights: Float64s,
+    indptr: Int64s,
+    columns: Int32s,
+    values: Float32s,
+    n_columns: int,
+    similarity: float,
+    frequency: float,
+    relaxed: bool,
+    max_iterations: int,
+    tolerance: float,
+    seed: int,
+) -> tuple[Float64s, Float64s]: ...
+def build_binary_tree(
+    labels: Int32s,
+    weights: Float64s,
+    indptr: Int64s,
+    columns: Int32s,
+    values: Float32s,
+    n_columns: int,
+    similarity: float,
+    frequency: float,
+    leaf_size: int,
+    seed: int,
+    n_threads: int,
+    spend: bool,
+    progress: Progress,
+) -> tuple[Int64s, Int32s]: ...
+def contract_tree(
+    child_ptr: Int64s, children: Int32s, mass: Float64s, fanout: int, keep_leaves: bool
+) -> tuple[Int64s, Int32s]: ...
+def huffman_tree(labels: Int32s, weights: Float64s) -> tuple[Int64s, Int32s]: ...
+def fano_tree(labels: Int32s, weights: Float64s) -> tuple[Int64s, Int32s]: ...
+
+# labels
+def transpose_indicator(indptr: Int64s, indices: Int32s, n_columns: int) -> tuple[Int64s, Int32s]: ...
+def greedy_cover(
+    indptr: Int64s, indices: Int32s, point_weights: Float64s, whole_weights: bool, covered: Float64s
+) -> None: ...
+def pifa_sparse(
+    label_ptr: Int64s,
+    points: Int32s,
+    indptr: Int64s,
+    indices: Int32s,
+    values: Float32s,
+    n_columns: int,
+    n_threads: int,
+) -> tuple[Int64s, Int32s, Float32s]: ...
+def pifa_dense(
+    label_ptr: Int64s, points: Int32s, x: Float32s, n_columns: int, n_threads: int, out: Float32s
+) -> None: ...
+
+# xmc
+class XmcParser:
+    def __init__(self, index_base: int) -> None: ...
+    def feed(self, block: bytes) -> None: ...
+    def finish(self) -> None: ...
+    @property
+    def n_points(self) -> int: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def n_labels(self) -> int: ...
+    @property
+    def one_based(self) -> bool: ...
+    @property
+    def top_line(self) -> int: ...
+    @property
+    def n_in_hand(self) -> int: ...
+    def take_block(self) -> tuple[Float32s, Int32s, Int64s, Int32s, Int64s]: ...
+
+def write_xmc_lines(
+    first: int,
+    last: int,
+    feature_ptr: Int64s,
+    features: Int32s,
+    values: Float32s,
+    label_ptr: Int64s,
+    labels: Int32s,
+) -> bytes: ...
 
 # search
 def half_round_trip(values: Float32s) -> Float32s: ...
@@ -103,3 +212,41 @@ class Predictor:
 def xxh64(bytes: UInt8s) -> int: ...
 def copy_to_huge_pages(bytes: UInt8s) -> UInt8s: ...
 def exchange_paths(first: str, second: str) -> int: ...
+
+# linear
+class LinearProblem:
+    def __init__(
+        self,
+        *,
+        n_points: int,
+        n_features: int,
+        n_labels: int,
+        x_indptr: Int64s | None,
+        x_columns: Int32s | None,
+        x_values: Float32s,
+        y_indptr: Int64s,
+        y_columns: Int32s,
+        y_values: Float32s | None,
+        child_ptr: Int64s,
+        children: Int32s,
+        point_weight: Float32s | None,
+        label_cost: Float32s | None,
+        extra_indptr: Int64s | None,
+        extra_points: Int32s | None,
+    ) -> None: ...
+    def memory(self, balanced: bool, n_threads: int) -> tuple[int, int, int, int]: ...
+    def train(
+        self,
+        *,
+        logistic: bool,
+        cost: float,
+        eps: float,
+        max_iter: int,
+        bias_value: float,
+        prune_below: float,
+        balanced: bool,
+        seed: int,
+        max_memory: int,
+        n_threads: int,
+        progress: Progress,
+    ) -> tuple[Int64s, Int32s, Float32s, Float32s]: ...

@@ -23,5 +23,11 @@ def test_gather_dot_equals_numpy_on_every_path(kernels, n):
     assert _core.gather_dot(columns, values, dense) == pytest.approx(float(values @ dense[columns]), abs=1e-4)
 
 
+@pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 100])
+def test_dense_dot_equals_numpy_on_every_path(kernels, n):
+    a, b = np.random.default_rng(n).standard_normal((2, n)).astype(np.float32)
+    assert _core.dense_dot(a, b) == pytest.approx(float(a @ b), abs=1e-4)
+
+
 def test_an_unknown_path_is_refused():
     assert not _core.use_kernels("mmx")

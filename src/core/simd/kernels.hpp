@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "lanes.hpp"
+
 namespace labeltrees {
 
 // Some of the rows that a query has in a chunk.
@@ -27,6 +29,8 @@ struct Kernels {
   const char* name;
   // sum_i values[i] * dense[columns[i]]: one sparse row times a dense vector.
   float (*gather_dot)(const int32_t* columns, const float* values, int64_t n, const float* dense);
+  // sum_i a[i] * b[i]
+  float (*dense_dot)(const float* a, const float* b, int64_t n);
   // margins[c] = bias[c] + sum_i value[i] * weight of (feature[i], child c), for one part of a chunk; room for 256.
   void (*chunk_margins)(const uint8_t* part, const ChunkQuery& query, float* margins);
   // scores[c] = base + log of the probability of margin c, never above base, and the lowest finite number where that is
@@ -40,6 +44,8 @@ struct Kernels {
                            uint8_t* labels);
   // The place of the highest of n scores, n a multiple of 16; of equal ones that of the smallest child.
   int32_t (*find_best)(const float* scores, const int32_t* children, int64_t n);
+  // Training: 4, 8 and 16 classifiers side by side.
+  LaneKernels lanes[3];
 };
 
 // The best table this processor runs, or the one chosen with use_kernels().

@@ -17,6 +17,8 @@
 #include <immintrin.h>
 #endif
 
+#include "lanes.inl"
+
 namespace labeltrees::LABELTREES_ISA {
 
 static float gather_dot(const int32_t* columns, const float* values, int64_t n, const float* dense) {
@@ -61,9 +63,23 @@ static float gather_dot(const int32_t* columns, const float* values, int64_t n, 
 #endif
 }
 
+// Sixteen running sums: the compiler turns them into as many vectors as the instruction set has.
+static float dense_dot(const float* a, const float* b, int64_t n) {
+  float sums[16] = {};
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16)
+    for (int lane = 0; lane < 16; ++lane) sums[lane] += a[i + lane] * b[i + lane];
+  float total = 0;
+  for (; i < n; ++i) total += a[i] * b[i];
+  for (int lane = 0; lane < 16; ++lane) total += sums[lane];
+  return total;
+}
+
 #include "chunk_kernels.inl"
 
 extern const Kernels kernels;
-const Kernels kernels = {LABELTREES_ISA_NAME, gather_dot, chunk_margins, path_scores, part_children, find_best};
+const Kernels kernels = {
+    LABELTREES_ISA_NAME, gather_dot,    dense_dot, chunk_margins,
+    path_scores,         part_children, find_best, {lane_kernels<4>(), lane_kernels<8>(), lane_kernels<16>()}};
 
 }  // namespace labeltrees::LABELTREES_ISA

@@ -1,1 +1,8 @@
-"""What is known of the labels: embeddings and frequencies."""
+"""What is known of the labels: embeddings, frequencies and weights."""
+
+from labeltrees.labels.embedding import pifa
+from labeltrees.labels.frequency import cover_frequencies, label_frequencies
+from labeltrees.labels.imbalance import Imbalance, imbalance
+from labeltrees.labels.weights import label_weights
+
+__all__ = ["Imbalance", "cover_frequencies", "imbalance", "label_frequencies", "label_weights", "pifa"]

@@ -56,7 +56,7 @@ def save_arrays(
     array([0, 1, 2])
     """
     target = Path(os.path.abspath(folder))
-    _check_target(target)
+    check_target(target)
     try:
         json.dumps(dict(parameters), allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -74,7 +74,8 @@ def save_arrays(
     _flush_folder(target.parent)
 
 
-def _check_target(target: Path) -> None:
+def check_target(target: Path) -> None:
+    """Refuse a folder that holds anything but a model: saving would take it away."""
     if target.is_dir():
         names = {entry.name for entry in os.scandir(target)}
         if not names:

@@ -1,0 +1,52 @@
+"""napkinXC's PLT: settings are tree_type and, for prediction, nothing. It answers through batches only."""
+
+import os
+import shutil
+import sys
+
+import numpy as np
+from napkinxc.models import PLT
+from protocol import folder_bytes, load, serve
+
+X, Y, Xt = load(sys.argv[1])
+lists = [Y.indices[Y.indptr[row] : Y.indptr[row + 1]].tolist() for row in range(Y.shape[0])]
+models = {}
+
+
+def train(request):
+    folder = os.path.join(sys.argv[2], request["name"])
+    shutil.rmtree(folder, ignore_errors=True)
+    model = PLT(
+        folder,
+        tree_type=request["settings"]["tree_type"],
+        arity=2,
+        max_leaves=100,
+        threads=request["threads"],
+        seed=request["seed"],
+    )
+    model.fit(X, lists)
+    model.load()
+    models[request["name"]] = model
+    return folder_bytes(folder)
+
+
+def padded(found, k):
+    labels = np.full((len(found), k), -1, dtype=np.int64)
+    for row, of_row in enumerate(found):
+        labels[row, : len(of_row)] = of_row[:k]
+    return labels
+
+
+def batch(request):
+    model, k = models[request["name"]], request["k"]
+    model.set_params(threads=1)
+    return lambda: padded(model.predict(Xt, top_k=k), k)
+
+
+def single(request):
+    model, k = models[request["name"]], request["k"]
+    rows = [Xt[row] for row in range(request["n"])]
+    return lambda row: model.predict(rows[row], top_k=k)
+
+
+serve(train, batch, single)

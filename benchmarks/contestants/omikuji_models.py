@@ -1,0 +1,43 @@
+"""omikuji: one tree; the only setting is beam_size. It trains from a file and answers one point a call."""
+
+import os
+import sys
+
+import numpy as np
+import omikuji
+from protocol import folder_bytes, load, serve
+
+X, Y, Xt = load(sys.argv[1])
+rows = [list(zip(Xt[row].indices.tolist(), Xt[row].data.tolist(), strict=True)) for row in range(Xt.shape[0])]
+models = {}
+
+
+def train(request):
+    settings = omikuji.Model.default_hyper_param()
+    settings.n_trees = 1
+    model = omikuji.Model.train_on_data(os.path.join(sys.argv[1], "train.txt"), settings, n_threads=request["threads"])
+    folder = os.path.join(sys.argv[2], request["name"])
+    model.save(folder)
+    models[request["name"]] = model
+    return folder_bytes(folder)
+
+
+def batch(request):
+    model, k, beam = models[request["name"]], request["k"], request["settings"]["beam_size"]
+
+    def run():
+        labels = np.full((len(rows), k), -1, dtype=np.int64)
+        for number, row in enumerate(rows):
+            found = [label for label, _ in model.predict(row, beam_size=beam, top_k=k)]
+            labels[number, : len(found)] = found
+        return labels
+
+    return run
+
+
+def single(request):
+    model, k, beam = models[request["name"]], request["k"], request["settings"]["beam_size"]
+    return lambda row: model.predict(rows[row], beam_size=beam, top_k=k)
+
+
+serve(train, batch, single)

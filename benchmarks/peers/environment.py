@@ -1,0 +1,56 @@
+"""A virtual environment of their own for the peers: made once in build/peers-venv, then reused.
+
+`python benchmarks/peers/environment.py` makes it and prints its interpreter. The environment variable
+LABELTREES_PEERS_PYTHON names another interpreter that has the peers.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "build" / "peers-venv"
+
+# libpecos goes without its dependencies: with them it pulls several GB that XR-Linear does not need. cbor2 is no peer:
+# it reads omikuji's files apart from our own reader, as a witness.
+STEPS = (
+    ["omikuji==0.5.2", "napkinxc==0.7.2", "fasttext==0.9.3"],
+    ["--no-deps", "libpecos==1.2.8"],
+    ["numpy<2", "scipy<1.14", "scikit-learn", "setuptools<81", "cbor2"],
+)
+
+
+def peers_python() -> str:
+    """Return the interpreter that has the peers, making its environment if there is none."""
+    named = os.environ.get("LABELTREES_PEERS_PYTHON")
+    if named:
+        return named
+    python = FOLDER / "bin" / "python"
+    done = FOLDER / "installed"
+    wanted = repr(STEPS)
+    if not done.is_file() or done.read_text() != wanted:
+        venv.create(FOLDER, with_pip=True, clear=True)
+        for step in STEPS:
+            subprocess.run([python, "-m", "pip", "install", "--quiet", *step], check=True)
+        done.write_text(wanted)
+    return str(python)
+
+
+def run_in_peers(script: Path, *arguments: object) -> str:
+    """Run a script by the peers' interpreter and return what it prints; its errors come up here with their text."""
+    command = [peers_python(), str(script), *map(str, arguments)]
+    # Two threads: the peers would take every core.
+    environment = {**os.environ, "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600)
+    if result.returncode != 0:
+        message = f"{script.name} {' '.join(map(str, arguments))} failed:\n{result.stderr[-3000:]}"
+        raise RuntimeError(message)
+    return result.stdout
+
+
+if __name__ == "__main__":
+    sys.stdout.write(peers_python() + "\n")

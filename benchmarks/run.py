@@ -1,0 +1,74 @@
+"""Run the benchmarks and keep what they print in benchmarks/results/, one page each with the machine and the command.
+
+`python -m benchmarks.run [NAME ...]`: all by default, as `make bench` does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import platform
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = Path(__file__).resolve().parent / "results"
+
+# name of the page: the command that makes it
+BENCHMARKS = {
+    "exchange": ["-m", "pytest", "-q", "-m", "peers", "benchmarks/peers"],
+    "read_xmc": ["-m", "benchmarks.read_xmc"],
+    "labels": ["-m", "benchmarks.labels"],
+    "build_trees": ["-m", "benchmarks.build_trees"],
+    "scale_trees": ["-m", "benchmarks.scale.build_trees"],
+    "models": ["-m", "benchmarks.models"],
+    "tradeoff": ["-m", "benchmarks.tradeoff"],
+    "fanout": ["-m", "benchmarks.fanout"],
+}
+
+
+def machine() -> str:
+    """Return one line on the processor, the memory and the software."""
+    facts = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next((line.split(":", 1)[1].strip() for line in facts if "model name" in line), platform.processor())
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn"))
+    return f"{os.cpu_count()} cores of {model}, {memory:.0f} GiB; Python {platform.python_version()}, {packages}"
+
+
+def run(name: str, arguments: list[str]) -> bool:
+    """Run one benchmark, show what it prints and keep it; False if it failed."""
+    print(f"== {name}", flush=True)
+    lines = []
+    process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        print(line, end="", flush=True)
+        lines.append(line)
+    if process.wait() != 0:
+        print(f"== {name} failed", flush=True)
+        return False
+    RESULTS.mkdir(exist_ok=True)
+    command = f"`python {' '.join(arguments)}`"
+    head = f"# {name}\n\n{command}, {datetime.date.today()}\n\n{machine()}\n\n"
+    (RESULTS / f"{name}.md").write_text(head + "".join(lines))
+    return True
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
+    names = parser.parse_args().names or list(BENCHMARKS)
+    unknown = set(names) - set(BENCHMARKS)
+    if unknown:
+        parser.error(f"no benchmark {', '.join(sorted(unknown))}")
+    failed = [name for name in names if not run(name, BENCHMARKS[name])]
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()

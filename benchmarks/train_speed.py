@@ -1,0 +1,136 @@
+"""Training alone: time, processor time and memory beside PECOS and omikuji, with the precision that it gave.
+
+    python -m benchmarks.train_speed [--sets eurlex4k delicious debian-depends] [--part 1.0] [--dense 0] [--repeats 3]
+
+Everyone builds one tree and trains in it with the same number of threads, each in a fresh process, taking turns. The
+first table is the whole way from matrices to a saved model; the second tells where our time goes and what the memory
+estimate said. `--part` takes that share of the points; `--dense 256` turns the features into that many by SVD and gives
+everyone full matrices (omikuji cannot take them).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.decomposition import TruncatedSVD
+from sklearn.preprocessing import normalize
+
+import labeltrees as lt
+from benchmarks.peers.worker import PeerWorker
+from benchmarks.shared_data import load
+from labeltrees.models.training import LinearSettings, estimate_memory, train_linear
+
+FOLDER = Path(__file__).parent / "contestants"
+MIB = 2**20
+CONTESTANTS = {
+    "ours": ("ours.py", {}, {}),
+    "ours, fanout 16": ("ours.py", {"fanout": 16}, {}),
+    "PECOS 16-way": ("pecos_xlinear.py", {"nr_splits": 16}, {"beam_size": 10}),
+    "PECOS 2-way": ("pecos_xlinear.py", {"nr_splits": 2}, {"beam_size": 10}),
+    "omikuji": ("omikuji_models.py", {}, {"beam_size": 10}),
+}
+
+
+def prepare(name: str, part: float, n_dense: int) -> tuple[lt.Dataset, lt.Dataset]:
+    """Return train and test, cut down to a share of the points and with dense features if asked for."""
+    train, test = load(name)
+    if part < 1:
+        kept = [
+            np.sort(np.random.default_rng(1).permutation(d.n_points)[: int(d.n_points * part)]) for d in (train, test)
+        ]
+        X, Y = train.X[kept[0]], train.Y[kept[0]]
+        seen = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
+        rows = kept[1][np.diff(test.Y[kept[1]][:, seen].indptr) > 0]
+        train, test = lt.Dataset(X, Y[:, seen]), lt.Dataset(test.X[rows], test.Y[rows][:, seen])
+    if n_dense > 0:
+        svd = TruncatedSVD(n_dense, random_state=0)
+        features = [normalize(part).astype(np.float32) for part in (svd.fit_transform(train.X), svd.transform(test.X))]
+        train, test = lt.Dataset(sp.csr_array(features[0]), train.Y), lt.Dataset(sp.csr_array(features[1]), test.Y)
+    return train, test
+
+
+def compare(train: lt.Dataset, test: lt.Dataset, options: argparse.Namespace) -> None:
+    """Print the table of everyone."""
+    runs: dict[str, list[dict[str, float]]] = {}
+    precision: dict[str, list[list[float]]] = {}
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        for part, matrix in (("X", train.X), ("Y", train.Y), ("Xt", test.X)):
+            sp.save_npz(folder / f"{part}.npz", sp.csr_matrix(matrix), compressed=False)
+        lt.write_xmc(train, folder / "train.txt")
+        for repeat in range(options.repeats):
+            for name, (script, settings, answer) in CONTESTANTS.items():
+                if any(word in name for word in options.without) or (options.dense > 0 and name == "omikuji"):
+                    continue
+                python = sys.executable if script == "ours.py" else None
+                form = ["dense"] if options.dense > 0 else []
+                with PeerWorker(FOLDER / script, folder, folder, *form, python=python) as worker:
+                    run = worker.ask(do="train", name=name, settings=settings, seed=repeat, threads=options.jobs)
+                    out = folder / "labels.npy"
+                    worker.ask(do="batch", name=name, k=5, settings=answer, out=str(out), repeats=1)
+                labels = np.load(out)
+                runs.setdefault(name, []).append(run)
+                precision.setdefault(name, []).append(
+                    [100 * lt.metrics.precision_at_k(test.Y, labels, k) for k in (1, 3, 5)]
+                )
+    print("| model | s | processor s | ours x (s / processor) | peak MiB | P@1 / 3 / 5 |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    best = {name: [min(run[key] for run in of) for key in ("seconds", "cpu", "peak_mib")] for name, of in runs.items()}
+    for name, (seconds, cpu, peak) in best.items():
+        ratio = f"{seconds / best['ours'][0]:.1f} / {cpu / best['ours'][1]:.1f}"
+        mean = " / ".join(f"{value:.2f}" for value in np.mean(precision[name], axis=0))
+        print(f"| {name} | {seconds:.2f} | {cpu:.2f} | {ratio} | {peak:.0f} | {mean} |", flush=True)
+
+
+def take_apart(train: lt.Dataset, options: argparse.Namespace) -> None:
+    """Print where our own time goes, by fanout and threads."""
+    X = train.X.toarray() if options.dense > 0 else train.X
+    print("\n| fanout | threads | tree s | training s | processor s | weights | memory estimate: fixed + work MiB |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for fanout in (128, 16):
+        for threads in sorted({1, options.jobs}):
+            start = time.perf_counter()
+            tree = lt.build_tree(X, train.Y, fanout=fanout, n_jobs=threads)
+            building = time.perf_counter() - start
+            estimate = estimate_memory(X, train.Y, tree, LinearSettings(), n_jobs=threads)
+            best = cpu = np.inf
+            for _ in range(options.repeats):
+                start, start_cpu = time.perf_counter(), time.process_time()
+                weights = train_linear(X, train.Y, tree, LinearSettings(), n_jobs=threads)
+                best = min(best, time.perf_counter() - start)
+                cpu = min(cpu, time.process_time() - start_cpu)
+            need = f"{estimate.fixed / MIB:.0f} + {estimate.working / MIB:.0f}"
+            times = f"{building:.2f} | {best:.2f} | {cpu:.2f}"
+            print(f"| {fanout} | {threads} | {times} | {len(weights.values):,} | {need} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", nargs="+", default=["eurlex4k", "delicious", "debian-depends"])
+    parser.add_argument("--part", type=float, default=1.0)
+    parser.add_argument("--dense", type=int, default=0)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--without", nargs="*", default=[], help="leave out contestants whose name has one of these")
+    options = parser.parse_args()
+    print(f"{options.jobs} threads, best of {options.repeats}, a seed each; precision is their mean")
+    for name in options.sets:
+        train, test = prepare(name, options.part, options.dense)
+        share = "" if options.part == 1 else f", {options.part:.0%} of the points"
+        form = "" if options.dense == 0 else f", {options.dense} dense features"
+        print(
+            f"\n## {name}{share}{form}: {train.n_points:,} points, {train.n_features:,} features, "
+            f"{train.n_labels:,} labels\n"
+        )
+        compare(train, test, options)
+        take_apart(train, options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+// The labels of a node as rows: what the split reads.
+#pragma once
+
+#include <cstdint>
+
+namespace labeltrees {
+
+struct LabelRow {
+  int64_t start;  // of its embedding in `columns` and `values`
+  int32_t length;
+  int32_t label;
+  double weight;  // f_l(tradeoff), not normalised over the node
+};
+
+// Rows stand in ascending order of label, so that "the smaller label id" is "the earlier row".
+struct LabelRows {
+  const LabelRow* rows;
+  int64_t n;
+  const int32_t* columns;  // sorted within a row; null: dense rows of n_columns values
+  const float* values;
+  int32_t n_columns;
+};
+
+// Work is cut into blocks of this many rows or columns whatever the number of threads, so sums do not depend on it.
+constexpr int64_t kBlock = 16384;
+
+inline int64_t n_blocks(int64_t n) { return (n + kBlock - 1) / kBlock; }
+
+}  // namespace labeltrees

@@ -1,0 +1,68 @@
+// Where a thread puts finished classifiers: pages that grow without copying and are given back one by one.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <deque>
+#include <new>
+
+namespace labeltrees {
+
+// A queue of weights: written at the end by one thread, later read from the front.
+class WeightQueue {
+ public:
+  static constexpr int64_t kWeightsPerChunk = 1 << 18, kBytesPerChunk = kWeightsPerChunk * 8;
+
+  WeightQueue() = default;
+  ~WeightQueue() {
+    while (!chunks_.empty()) drop();
+  }
+  WeightQueue(const WeightQueue&) = delete;
+  WeightQueue& operator=(const WeightQueue&) = delete;
+
+  void swap(WeightQueue& other) { chunks_.swap(other.chunks_); }
+
+  // Room for n weights side by side.
+  void push(int64_t n, int32_t** features, float** values) {
+    if (chunks_.empty() || chunks_.back().used + n > chunks_.back().capacity) add(n);
+    Chunk& chunk = chunks_.back();
+    *features = chunk.features + chunk.used;
+    *values = chunk.values() + chunk.used;
+    chunk.used += n;
+  }
+
+  // The next n weights, pushed together. Memory before them goes back to the system, so that handing all weights over
+  // to their final arrays needs little more than one copy of them.
+  void pop(int64_t n, const int32_t** features, const float** values) {
+    if (n == 0) return;
+    while (chunks_.front().read == chunks_.front().used) drop();
+    Chunk& chunk = chunks_.front();
+    *features = chunk.features + chunk.read;
+    *values = chunk.values() + chunk.read;
+    chunk.read += n;
+  }
+
+ private:
+  struct Chunk {
+    int32_t* features;
+    int64_t capacity, used, read;
+    float* values() const { return reinterpret_cast<float*>(features + capacity); }
+  };
+  std::deque<Chunk> chunks_;
+
+  // Straight from the system: freed memory of this size would otherwise stay with the allocator.
+  void add(int64_t n) {
+    const int64_t capacity = n > kWeightsPerChunk ? n : kWeightsPerChunk;
+    void* memory =
+        mmap(nullptr, static_cast<size_t>(capacity) * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    chunks_.push_back({static_cast<int32_t*>(memory), capacity, 0, 0});
+  }
+  void drop() {
+    munmap(chunks_.front().features, static_cast<size_t>(chunks_.front().capacity) * 8);
+    chunks_.pop_front();
+  }
+};
+
+}  // namespace labeltrees

@@ -1,0 +1,388 @@
+// Included by kernels.inl, once per instruction set: see there what may stand here.
+#include "lanes.hpp"
+
+namespace labeltrees::LABELTREES_ISA {
+
+// The compiler's own vector types: it splits them where the instruction set is narrower.
+template <int lanes>
+struct Vec;
+template <>
+struct Vec<4> {
+  typedef float Floats __attribute__((vector_size(16), may_alias));
+  typedef int32_t Ints __attribute__((vector_size(16), may_alias));
+  static constexpr Ints lane_bits = {1, 2, 4, 8};
+};
+template <>
+struct Vec<8> {
+  typedef float Floats __attribute__((vector_size(32), may_alias));
+  typedef int32_t Ints __attribute__((vector_size(32), may_alias));
+  static constexpr Ints lane_bits = {1, 2, 4, 8, 16, 32, 64, 128};
+};
+template <>
+struct Vec<16> {
+  typedef float Floats __attribute__((vector_size(64), may_alias));
+  typedef int32_t Ints __attribute__((vector_size(64), may_alias));
+  static constexpr Ints lane_bits = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
+};
+
+template <int lanes>
+struct LaneOps {
+  using F = typename Vec<lanes>::Floats;
+  using I = typename Vec<lanes>::Ints;
+
+  // out = sum_i values[i] * weights[columns[i]], in four sums to hide the latency of the addition.
+  template <bool dense>
+  static inline __attribute__((always_inline)) void dot(const int32_t* columns, const float* values, int32_t n,
+                                                        const float* weights, F& out) {
+    F a = {}, b = {}, c = {}, d = {};
+    int32_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+      a += values[i] * row<dense>(weights, columns, i);
+      b += values[i + 1] * row<dense>(weights, columns, i + 1);
+      c += values[i + 2] * row<dense>(weights, columns, i + 2);
+      d += values[i + 3] * row<dense>(weights, columns, i + 3);
+    }
+    for (; i < n; ++i) a += values[i] * row<dense>(weights, columns, i);
+    out = (a + b) + (c + d);
+  }
+
+  // weights[columns[i]] += values[i] * step
+  template <bool dense>
+  static inline __attribute__((always_inline)) void add(const int32_t* columns, const float* values, int32_t n,
+                                                        const F& step, float* weights) {
+    int32_t i = 0;
+    for (; i + 4 <= n; i += 4) {  // columns of a row are distinct, so loads need not wait for stores
+      F &a = row<dense>(weights, columns, i), &b = row<dense>(weights, columns, i + 1);
+      F &c = row<dense>(weights, columns, i + 2), &d = row<dense>(weights, columns, i + 3);
+      const F new_a = a + values[i] * step, new_b = b + values[i + 1] * step;
+      const F new_c = c + values[i + 2] * step, new_d = d + values[i + 3] * step;
+      a = new_a;
+      b = new_b;
+      c = new_c;
+      d = new_d;
+    }
+    for (; i < n; ++i) row<dense>(weights, columns, i) += values[i] * step;
+  }
+
+  template <bool dense>
+  static inline __attribute__((always_inline)) F& row(float* weights, const int32_t* columns, int32_t i) {
+    return *reinterpret_cast<F*>(weights + int64_t{lanes} * (dense ? i : columns[i]));
+  }
+  template <bool dense>
+  static inline __attribute__((always_inline)) const F& row(const float* weights, const int32_t* columns, int32_t i) {
+    return *reinterpret_cast<const F*>(weights + int64_t{lanes} * (dense ? i : columns[i]));
+  }
+
+  static inline __attribute__((always_inline)) uint32_t bits_of(const I& mask) {
+    uint32_t bits = 0;
+#if defined(__AVX512F__) && defined(__AVX512VL__) && defined(__AVX512DQ__)
+    if constexpr (lanes == 16) return _mm512_movepi32_mask(reinterpret_cast<const __m512i&>(mask));
+    if constexpr (lanes == 8) return _mm256_movepi32_mask(reinterpret_cast<const __m256i&>(mask));
+    if constexpr (lanes == 4) return _mm_movepi32_mask(reinterpret_cast<const __m128i&>(mask));
+#elif defined(__AVX2__)
+    if constexpr (lanes >= 8) {
+      for (int part = 0; part < lanes / 8; ++part)
+        bits |= static_cast<uint32_t>(_mm256_movemask_ps(reinterpret_cast<const __m256*>(&mask)[part])) << (8 * part);
+      return bits;
+    }
+#endif
+    for (int lane = 0; lane < lanes; ++lane) bits |= (mask[lane] != 0 ? 1u : 0u) << lane;
+    return bits;
+  }
+};
+
+// Rows come in random order: have the next ones on their way. The row's head four visits ahead, its values two.
+template <int lanes, bool dense>
+static inline __attribute__((always_inline)) void prefetch_row(const LanePass& pass, const int32_t* order) {
+  __builtin_prefetch(pass.rows + order[4]);
+  const LaneRow& next = pass.rows[order[2]];
+  __builtin_prefetch(pass.alpha + int64_t{order[2]} * lanes);
+  const int32_t n = next.length < 64 ? next.length : 64;  // the processor itself sees where the rest goes
+  for (int32_t i = 0; i < n; i += 16) {
+    if (!dense) __builtin_prefetch(pass.columns + next.begin + i);
+    __builtin_prefetch(pass.values + next.begin + i);
+  }
+}
+
+// Dual coordinate descent of min_a 1/2 a'(Q + D)a - sum(a), a >= 0, Q_ij = y_i y_j x_i.x_j, D_ii = 1 / (2 C_i), with
+// w = sum a_i y_i x_i kept up to date: per row G = y w.x - 1 + D a, a <- max(0, a - G / (Q_ii + D_ii)).
+template <int lanes, bool dense>
+static int64_t hinge_pass(LanePass& pass) {
+  using Ops = LaneOps<lanes>;
+  using F = typename Ops::F;
+  using I = typename Ops::I;
+  const I lane_bits = Vec<lanes>::lane_bits;
+  const F zero = {};
+  const F one = zero + 1.0f;
+  F bias = *reinterpret_cast<const F*>(pass.bias);
+  F largest = *reinterpret_cast<const F*>(pass.largest);
+  F smallest = *reinterpret_cast<const F*>(pass.smallest);
+  const F shrink_above = *reinterpret_cast<const F*>(pass.shrink_above);
+  const F ignore = zero + pass.ignore_below;
+  uint32_t any_shrunk = 0;
+  int64_t n_left = 0;
+  for (int64_t at = 0; at < pass.n_order; ++at) {
+    const int32_t row_id = pass.order[at];
+    if (at + 4 < pass.n_order) prefetch_row<lanes, dense>(pass, pass.order + at);
+    LaneRow& row = pass.rows[row_id];
+    const uint32_t active = row.active & pass.live;
+    if (active == 0) continue;
+    pass.order[n_left++] = row_id;
+    const int32_t* columns = dense ? nullptr : pass.columns + row.begin;
+    const float* values = pass.values + row.begin;
+    F dot;
+    Ops::template dot<dense>(columns, values, row.length, pass.weights, dot);
+    dot += pass.bias_value * bias;
+
+    F& alpha = *reinterpret_cast<F*>(pass.alpha + int64_t{row_id} * lanes);
+    const F diagonal = pass.inverse_costs ? *reinterpret_cast<const F*>(pass.inverse_costs + int64_t{row_id} * lanes)
+                                          : zero + pass.inverse_cost;
+    const I is_positive = ((static_cast<int32_t>(row.positive) & lane_bits) != 0);
+    const I is_active = ((static_cast<int32_t>(active) & lane_bits) != 0);
+    const F sign = is_positive ? one : -one;
+    const F gradient = sign * dot - 1.0f + diagonal * alpha;
+    const I at_zero = (alpha <= zero);
+    const F projected = (is_active & ~(at_zero & (gradient >= zero))) ? gradient : zero;
+    largest = projected > largest ? projected : largest;
+    smallest = projected < smallest ? projected : smallest;
+    const I shrink = (is_active & at_zero & (gradient > shrink_above));
+    const uint32_t shrink_bits = Ops::bits_of(shrink);
+    if (shrink_bits != 0) {
+      any_shrunk |= shrink_bits;
+      row.active &= static_cast<uint16_t>(~shrink_bits);
+    }
+    const I moves = ((projected > ignore) | (projected < -ignore));
+    if (Ops::bits_of(moves) == 0) continue;
+    F moved = alpha - projected / (diagonal + row.squared_norm);
+    moved = moved > zero ? moved : zero;
+    moved = moves ? moved : alpha;
+    const F step = (moved - alpha) * sign;
+    alpha = moved;
+    bias += step * pass.bias_value;
+    Ops::template add<dense>(columns, values, row.length, step, pass.weights);
+  }
+  *reinterpret_cast<F*>(pass.bias) = bias;
+  *reinterpret_cast<F*>(pass.largest) = largest;
+  *reinterpret_cast<F*>(pass.smallest) = smallest;
+  pass.shrunk |= static_cast<uint16_t>(any_shrunk);
+  return n_left;
+}
+
+// 1 / (1 + exp(-x)), good to about 1e-7 of its value for |x| < 87. exp(-|x|) = 2^n exp(r), n a whole number, |r| <= ln
+// 2 / 2.
+template <int lanes>
+static inline __attribute__((always_inline)) void sigmoid(const typename Vec<lanes>::Floats& x,
+                                                          typename Vec<lanes>::Floats& out) {
+  using F = typename Vec<lanes>::Floats;
+  using I = typename Vec<lanes>::Ints;
+  const F zero = {};
+  F negative = x > zero ? -x : x;
+  negative = negative < zero - 87.0f ? zero - 87.0f : negative;
+  const F magic = zero + 12582912.0f;  // 1.5 * 2^23: adding it rounds to a whole number
+  const F whole = (negative * 1.44269504f + magic) - magic;
+  const F r = (negative - whole * 0.693359375f) + whole * 2.12194440e-4f;
+  F power = zero + 1.9875691500e-4f;
+  power = power * r + 1.3981999507e-3f;
+  power = power * r + 8.3334519073e-3f;
+  power = power * r + 4.1665795894e-2f;
+  power = power * r + 1.6666665459e-1f;
+  power = power * r + 5.0000001201e-1f;
+  power = power * r * r + r + 1.0f;
+  const I exponent = (__builtin_convertvector(whole, I) + 127) << 23;
+  const F small = power * reinterpret_cast<const F&>(exponent);
+  const F inverse = 1.0f / (1.0f + small);
+  out = x > zero ? inverse : small * inverse;
+}
+
+// Dual coordinate descent for the logistic loss: min_a 1/2 a'Qa + sum_i a_i log(a_i) + (C_i - a_i) log(C_i - a_i). What
+// is kept is t = log(a / (C - a)), exact at both ends. At the optimum t = -y w.x. For one row, with K = C Q_ii and b =
+// y w.x - K sigmoid(t) the new t solves t + K sigmoid(t) + b = 0: Newton's method inside a shrinking bracket.
+template <int lanes, bool dense>
+static int64_t logistic_pass(LanePass& pass) {
+  using Ops = LaneOps<lanes>;
+  using F = typename Ops::F;
+  using I = typename Ops::I;
+  const I lane_bits = Vec<lanes>::lane_bits;
+  const F zero = {};
+  const F one = zero + 1.0f;
+  F bias = *reinterpret_cast<const F*>(pass.bias);
+  F largest = *reinterpret_cast<const F*>(pass.largest);
+  F smallest = *reinterpret_cast<const F*>(pass.smallest);
+  const F ignore = zero + pass.ignore_below;
+  const I is_live = ((static_cast<int32_t>(pass.live) & lane_bits) != 0);
+  for (int64_t at = 0; at < pass.n_order; ++at) {
+    const int32_t row_id = pass.order[at];
+    if (at + 4 < pass.n_order) prefetch_row<lanes, dense>(pass, pass.order + at);
+    const LaneRow& row = pass.rows[row_id];
+    const int32_t* columns = dense ? nullptr : pass.columns + row.begin;
+    const float* values = pass.values + row.begin;
+    F dot;
+    Ops::template dot<dense>(columns, values, row.length, pass.weights, dot);
+    dot += pass.bias_value * bias;
+
+    F& logit = *reinterpret_cast<F*>(pass.alpha + int64_t{row_id} * lanes);
+    const F cost = pass.inverse_costs ? 0.5f / *reinterpret_cast<const F*>(pass.inverse_costs + int64_t{row_id} * lanes)
+                                      : zero + 0.5f / pass.inverse_cost;
+    const I is_positive = ((static_cast<int32_t>(row.positive) & lane_bits) != 0);
+    const F sign = is_positive ? one : -one;
+    const F margin = sign * dot;
+    const F gradient = is_live ? logit + margin : zero;
+    largest = gradient > largest ? gradient : largest;
+    smallest = gradient < smallest ? gradient : smallest;
+    const I moves = ((gradient > ignore) | (gradient < -ignore));
+    if (Ops::bits_of(moves) == 0) continue;
+
+    F start;
+    sigmoid<lanes>(logit, start);
+    const F curve = cost * row.squared_norm;
+    const F shift = margin - curve * start;
+    F low = -shift - curve, high = -shift;
+    F share = start, moved = logit;
+    for (int step = 0; step < 40; ++step) {
+      const F residual = moved + curve * share + shift;
+      low = residual < zero ? moved : low;
+      high = residual > zero ? moved : high;
+      const F newton = moved - residual / (1.0f + curve * share * (1.0f - share));
+      const F next = ((newton > low) & (newton < high)) ? newton : 0.5f * (low + high);
+      const F change = next - moved;
+      moved = next;
+      sigmoid<lanes>(moved, share);
+      const I rough = ((change > 1e-4f) | (change < -1e-4f)) & moves;
+      if (Ops::bits_of(rough) == 0) break;  // Newton's next step would be about 1e-8
+    }
+    moved = moves ? moved : logit;
+    const F step = moves ? cost * (share - start) * sign : zero;
+    logit = moved;
+    bias += step * pass.bias_value;
+    Ops::template add<dense>(columns, values, row.length, step, pass.weights);
+  }
+  *reinterpret_cast<F*>(pass.bias) = bias;
+  *reinterpret_cast<F*>(pass.largest) = largest;
+  *reinterpret_cast<F*>(pass.smallest) = smallest;
+  return pass.n_order;
+}
+
+template <int lanes, bool dense>
+static void add_positive(const LanePass& pass, const float* row_weight, int64_t n_rows) {
+  using Ops = LaneOps<lanes>;
+  using F = typename Ops::F;
+  using I = typename Ops::I;
+  const I lane_bits = Vec<lanes>::lane_bits;
+  const F zero = {};
+  F bias = *reinterpret_cast<const F*>(pass.bias);
+  for (int64_t row = 0; row < n_rows; ++row) {
+    const LaneRow& head = pass.rows[row];
+    if (head.positive == 0) continue;
+    const I is_positive = ((static_cast<int32_t>(head.positive) & lane_bits) != 0);
+    const F step = is_positive ? zero + (row_weight ? row_weight[row] : 1.0f) : zero;
+    bias += step * pass.bias_value;
+    Ops::template add<dense>(dense ? nullptr : pass.columns + head.begin, pass.values + head.begin, head.length, step,
+                             pass.weights);
+  }
+  *reinterpret_cast<F*>(pass.bias) = bias;
+}
+
+template <int lanes, bool dense, bool logistic>
+static void rebuild(const LanePass& pass, int64_t n_rows, int64_t n_columns) {
+  using Ops = LaneOps<lanes>;
+  using F = typename Ops::F;
+  using I = typename Ops::I;
+  const I lane_bits = Vec<lanes>::lane_bits;
+  const F zero = {};
+  F bias = zero;
+  for (int64_t column = 0; column < n_columns; ++column) *reinterpret_cast<F*>(pass.weights + column * lanes) = zero;
+  for (int64_t row = 0; row < n_rows; ++row) {
+    const LaneRow& head = pass.rows[row];
+    F step = *reinterpret_cast<const F*>(pass.alpha + row * lanes);
+    if (logistic) {
+      sigmoid<lanes>(step, step);
+      if (pass.inverse_costs) {
+        step *= 0.5f / *reinterpret_cast<const F*>(pass.inverse_costs + row * lanes);
+      } else {
+        step *= 0.5f / pass.inverse_cost;
+      }
+    }
+    step = ((static_cast<int32_t>(head.positive) & lane_bits) != 0) ? step : -step;
+    bias += step * pass.bias_value;
+    Ops::template add<dense>(dense ? nullptr : pass.columns + head.begin, pass.values + head.begin, head.length, step,
+                             pass.weights);
+  }
+  *reinterpret_cast<F*>(pass.bias) = bias;
+}
+
+template <int lanes>
+static void inner_products(const float* weights, const float* total, int64_t n_columns, double* squares,
+                           double* cross) {
+  using F = typename Vec<lanes>::Floats;
+  for (int lane = 0; lane < lanes; ++lane) squares[lane] = cross[lane] = 0;
+  // Short float sums, added up in double: as fast, and good for millions of columns.
+  for (int64_t begin = 0; begin < n_columns; begin += 1024) {
+    const int64_t end = begin + 1024 < n_columns ? begin + 1024 : n_columns;
+    F square = {}, product = {};
+    for (int64_t column = begin; column < end; ++column) {
+      const F& weight = *reinterpret_cast<const F*>(weights + column * lanes);
+      square += weight * weight;
+      product += weight * total[column];
+    }
+    for (int lane = 0; lane < lanes; ++lane) {
+      squares[lane] += square[lane];
+      cross[lane] += product[lane];
+    }
+  }
+}
+
+template <int lanes>
+static void combine(float* weights, const float* total, int64_t n_columns, const float* scale, const float* shift) {
+  using F = typename Vec<lanes>::Floats;
+  const F scales = *reinterpret_cast<const F*>(scale), shifts = *reinterpret_cast<const F*>(shift);
+  for (int64_t column = 0; column < n_columns; ++column) {
+    F& weight = *reinterpret_cast<F*>(weights + column * lanes);
+    weight = scales * weight + shifts * total[column];
+  }
+}
+
+template <int lanes>
+static void start_alpha(float* alpha, const LaneRow* rows, const float* row_weight, int64_t n_rows,
+                        const float* if_positive, const float* if_negative) {
+  using F = typename Vec<lanes>::Floats;
+  using I = typename Vec<lanes>::Ints;
+  const I lane_bits = Vec<lanes>::lane_bits;
+  const F pos = *reinterpret_cast<const F*>(if_positive), neg = *reinterpret_cast<const F*>(if_negative);
+  for (int64_t row = 0; row < n_rows; ++row) {
+    const I is_positive = ((static_cast<int32_t>(rows[row].positive) & lane_bits) != 0);
+    const F start = is_positive ? pos : neg;
+    *reinterpret_cast<F*>(alpha + row * lanes) = row_weight ? start * row_weight[row] : start;
+  }
+}
+
+template <int lanes>
+static void find_kept(const float* weights, int64_t n_columns, float threshold, uint16_t* kept, int32_t* counts) {
+  using Ops = LaneOps<lanes>;
+  using F = typename Ops::F;
+  using I = typename Ops::I;
+  const F above = F{} + threshold;
+  I count = {};
+  for (int64_t column = 0; column < n_columns; ++column) {
+    const F& weight = *reinterpret_cast<const F*>(weights + column * lanes);
+    const I keep = ((weight >= above) | (weight <= -above)) & (weight != F{});
+    count -= keep;
+    kept[column] = static_cast<uint16_t>(Ops::bits_of(keep));
+  }
+  for (int lane = 0; lane < lanes; ++lane) counts[lane] = count[lane];
+}
+
+template <int lanes>
+static constexpr LaneKernels lane_kernels() {
+  return {lanes,
+          {hinge_pass<lanes, false>, hinge_pass<lanes, true>},
+          {logistic_pass<lanes, false>, logistic_pass<lanes, true>},
+          {add_positive<lanes, false>, add_positive<lanes, true>},
+          {rebuild<lanes, false, false>, rebuild<lanes, true, false>},
+          {rebuild<lanes, false, true>, rebuild<lanes, true, true>},
+          inner_products<lanes>,
+          combine<lanes>,
+          start_alpha<lanes>,
+          find_kept<lanes>};
+}
+
+}  // namespace labeltrees::LABELTREES_ISA

@@ -1,0 +1,78 @@
+"""Progress of long work: a bar where someone watches, log lines elsewhere, a callback for programs."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from labeltrees._validation import refuse
+
+ProgressArgument = bool | Callable[[int, int], object] | None
+
+_logger = logging.getLogger("labeltrees")
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+@contextmanager
+def watch(what: str, total: int, progress: ProgressArgument) -> Iterator[Callable[[int], object] | None]:
+    """Give the function to call with the units done so far, or None where nobody watches.
+
+    Parameters
+    ----------
+    what : str
+        Shown beside the bar.
+    total : int
+        Units of work in all.
+    progress : bool or callable(done, total), optional
+        True draws a bar on standard error if that is a terminal; otherwise the logger "labeltrees" gets a line (INFO)
+        every ten seconds and one at the end.
+    """
+    if progress is None or progress is False:
+        yield None
+    elif callable(progress):
+        callback = progress
+        yield lambda done: callback(done, total)
+    elif progress is not True:
+        refuse("progress", "True, False, None or a function of (done, total)", progress)
+    elif (console := Console(stderr=True)).is_terminal:
+        with _bar(console) as bar:
+            task = bar.add_task(what, total=total)
+            yield lambda done: bar.update(task, completed=done)
+    else:
+        lines = _LogLines(what, total)
+        yield lines.update
+        lines.finish()
+
+
+def _bar(console: Console) -> Progress:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=console)
+
+
+class _LogLines:
+    """Progress as lines of the log, not more than one every few seconds."""
+
+    def __init__(self, what: str, total: int) -> None:
+        self._what, self._total = what, total
+        self._started = self._last = time.monotonic()
+
+    def update(self, done: int) -> None:
+        now = time.monotonic()
+        if now - self._last >= _SECONDS_BETWEEN_LINES:
+            self._last = now
+            percent = 100 * done / max(self._total, 1)
+            _logger.info("%s: %.0f %% after %.0f s", self._what, percent, now - self._started)
+
+    def finish(self) -> None:
+        _logger.info("%s: done in %.1f s", self._what, time.monotonic() - self._started)

@@ -1,0 +1,79 @@
+"""Answers as lines of text, a line a point."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from labeltrees._matrices import Float32s, Int64s
+
+_ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
+
+
+class AnswerLines:
+    r"""Turns labels and scores into lines of one of two forms.
+
+    "tsv" is label, score, label, score, ... with a tab between them; a backslash, tab or line end inside a name is
+    written as ``\\``, ``\t``, ``\n`` or ``\r``. "jsonl" is ``{"labels": [...], "scores": [...]}``. Labels are names, or
+    ids where there are no names; scores have six digits.
+
+    Examples
+    --------
+    >>> lines = AnswerLines(np.array(["red", "blue"], dtype=object), "tsv")
+    >>> lines.encode(np.array([[1, 0], [0, -1]]), np.array([[0.9, 0.25], [0.5, 0.0]], np.float32))
+    b'blue\t0.9\tred\t0.25\nred\t0.5\n'
+    """
+
+    def __init__(self, names: Any, form: str) -> None:
+        self._names, self._is_json = names, form == "jsonl"
+
+    def encode(self, labels: Int64s, scores: Float32s) -> bytes:
+        """Return the lines of some points: labels (n, k), best first and padded with -1, and their scores."""
+        # One format for all lines together: half the time of formatting line by line.
+        k = labels.shape[1]
+        found = labels >= 0
+        counts = found.sum(axis=1).tolist()
+        line = self._json_line if self._is_json else self._tsv_line
+        formats = [line(count) for count in range(k + 1)]
+        values = np.empty((len(labels), 2 * k), dtype=object)
+        keep = np.empty(values.shape, dtype=bool)
+        names_at, scores_at = self._places(k)
+        values[:, names_at], values[:, scores_at] = self._texts(labels), scores
+        keep[:, names_at] = keep[:, scores_at] = found
+        return ("".join([formats[count] for count in counts]) % tuple(values[keep].tolist())).encode("utf-8")
+
+    def _places(self, k: int) -> tuple[slice, slice]:
+        """Return where the labels and the scores of a line stand."""
+        return (slice(0, k), slice(k, 2 * k)) if self._is_json else (slice(0, None, 2), slice(1, None, 2))
+
+    @staticmethod
+    def _tsv_line(count: int) -> str:
+        return "\t".join(["%s\t%.6g"] * count) + "\n"
+
+    @staticmethod
+    def _json_line(count: int) -> str:
+        return f'{{"labels": [{", ".join(["%s"] * count)}], "scores": [{", ".join(["%.6g"] * count)}]}}\n'
+
+    def _texts(self, labels: Int64s) -> Any:
+        """Return how each label is written; each that occurs is looked at once."""
+        distinct, place = np.unique(labels, return_inverse=True)
+        called = (distinct if self._names is None else self._names[distinct]).tolist()
+        written = np.empty(len(distinct), dtype=object)
+        written[:] = list(map(self._writer(), called))
+        return written[place.reshape(labels.shape)]
+
+    def _writer(self) -> Callable[[Any], str]:
+        if self._names is None:
+            return str
+        return _as_json if self._is_json else _as_tsv
+
+
+def _as_json(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)
+
+
+def _as_tsv(name: str) -> str:
+    return name.translate(_ESCAPES)

@@ -1,0 +1,161 @@
+"""labeltrees evaluate."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import click
+import numpy as np
+
+from labeltrees.cli.data_argument import load_data
+from labeltrees.cli.model_options import (
+    beam_of,
+    beam_option,
+    check_n_features,
+    disk_bytes,
+    load_model,
+    model_argument,
+)
+from labeltrees.cli.options import data_argument, index_base_option, jobs_option, json_option, label_names_option
+from labeltrees.cli.output import console, make_table, number, print_json, size, step
+from labeltrees.data import Dataset
+from labeltrees.errors import InputError
+from labeltrees.metrics import expected_depth_at_k, ndcg_at_k, precision_at_k, propensities_of_counts, psp_at_k
+from labeltrees.metrics.propensity import FEWEST_POINTS
+from labeltrees.metrics.work import single_call_microseconds
+from labeltrees.models.linear import LabelTreeClassifier
+from labeltrees.search import SearchStats
+
+_AT = (1, 3, 5)
+_CALLS = 2000
+_EPILOG = """\b
+Examples:
+  labeltrees evaluate debian.model debian
+  labeltrees evaluate products.model test.txt.xz --beam none --json
+"""
+
+
+@click.command(epilog=_EPILOG)
+@model_argument
+@data_argument
+@beam_option
+@click.option(
+    "--propensity",
+    type=(float, float),
+    default=(0.55, 1.5),
+    show_default=True,
+    metavar="A B",
+    help="Of PSP; 0.5 0.4 for Wikipedia sets, 0.6 2.6 for Amazon sets.",
+)
+@label_names_option
+@index_base_option
+@jobs_option
+@json_option
+@click.pass_obj
+def evaluate(
+    show_progress: bool,
+    model_folder: str,
+    data: str,
+    beam: int | None,
+    propensity: tuple[float, float],
+    label_names: str | None,
+    index_base: Any,
+    n_jobs: int,
+    as_json: bool,
+) -> None:
+    """Measure how right a MODEL is on DATA, and how fast.
+
+    DATA is a file in XMC form, a folder with test*.txt, or the word debian for the bundled set's test part.
+
+    Shown are precision (P), nDCG and propensity-scored precision (PSP) in percent, the expected depth of the returned
+    labels, the nodes opened (chunks) and children scored (classifiers) for a point, and the time of one call for one
+    point, one at a time, for 2,000 of the points at the most.
+    """
+    model = load_model(model_folder)
+    with step("Reading data", show_progress):
+        dataset = load_data(data, label_names, part="test", index_base=index_base)
+    check_n_features(data, dataset.n_features, model)
+    _check_labels(data, dataset, model)
+    with step("Measuring", show_progress):
+        record = measure(model, dataset, beam_of(model, beam), propensity, n_jobs)
+    record = {"model": model_folder, "data": data, **record, "disk_bytes": sum(disk_bytes(model_folder).values())}
+    if as_json:
+        print_json(record)
+        return
+    _print(record)
+
+
+def measure(
+    model: LabelTreeClassifier, dataset: Dataset, beam: int | None, propensity: tuple[float, float], n_jobs: int
+) -> dict[str, Any]:
+    """Return all that is shown of a model on some data."""
+    k = max(_AT)
+    result = model.searcher_.topk(dataset.X, k, mode=model.search, beam=beam, n_jobs=n_jobs, stats=True)
+    labels, stats, Y = result.labels, cast(SearchStats, result.stats), dataset.Y
+    record: dict[str, Any] = {
+        "n_points": dataset.n_points,
+        "precision": {at: precision_at_k(Y, labels, at) for at in _AT},
+        "ndcg": {at: ndcg_at_k(Y, labels, at) for at in _AT},
+        "psp": dict.fromkeys(_AT, float("nan")),
+        "expected_depth": {
+            at: float(np.mean([expected_depth_at_k(tree, labels, at) for tree in model.trees_])) for at in _AT
+        },
+    }
+    if model.n_points_ >= FEWEST_POINTS:
+        weights = propensities_of_counts(model.label_counts_, model.n_points_, *propensity)
+        record["psp"] = {at: psp_at_k(Y, labels, at, propensities=weights) for at in _AT}
+    times = single_call_microseconds(model.predictor(k, beam=beam), dataset.X, most_points=_CALLS)
+    return {
+        **record,
+        "k": k,
+        "beam": beam,
+        "chunks": float(stats.chunks.mean()),
+        "classifiers": float(stats.classifiers.mean()),
+        "single_calls": len(times),
+        "microseconds": {"p50": float(np.percentile(times, 50)), "p99": float(np.percentile(times, 99))},
+    }
+
+
+def _check_labels(data: str, dataset: Dataset, model: LabelTreeClassifier) -> None:
+    """Refuse data of other labels than the model's."""
+    if dataset.n_points == 0:
+        message = f"{data}: no points to measure the model on"
+        raise InputError(message)
+    if dataset.n_labels != len(model.classes_):
+        message = f"{data}: {dataset.n_labels:,} labels, but the model was trained on {len(model.classes_):,}"
+        raise InputError(message)
+    if dataset.label_names is None or model.label_names_ is None:
+        return
+    differ = np.flatnonzero(dataset.label_names != model.label_names_)
+    if len(differ) > 0:
+        label = differ[0]
+        names = f"{dataset.label_names[label]!r} here and {model.label_names_[label]!r} in the model"
+        message = f"{data}: other labels than the model's: label {label} is called {names}"
+        raise InputError(message)
+
+
+def _print(record: dict[str, Any]) -> None:
+    out = console()
+    out.print(f"{record['model']} on {record['n_points']:,} points of {record['data']}\n")
+    rows = [
+        (name, *(number(factor * record[key][at], digits) for at in _AT))
+        for name, key, factor, digits in (
+            ("P (%)", "precision", 100, 2),
+            ("nDCG (%)", "ndcg", 100, 2),
+            ("PSP (%)", "psp", 100, 2),
+            ("expected depth", "expected_depth", 1, 2),
+        )
+    ]
+    out.print(make_table(("", *(f"@{at}" for at in _AT)), rows))
+    times, k = record["microseconds"], record["k"]
+    beam = "exact" if record["beam"] is None else f"beam {record['beam']}"
+    work = [
+        (f"searches for {k} labels, {beam}", ""),
+        ("chunks a point", number(record["chunks"], 1)),
+        ("classifiers a point", number(record["classifiers"], 1)),
+        (f"microseconds a call, median of {record['single_calls']:,}", number(times["p50"], 1)),
+        ("99th percentile", number(times["p99"], 1)),
+        ("size on disk", size(record["disk_bytes"])),
+    ]
+    out.print()
+    out.print(make_table(None, work))

@@ -1,0 +1,148 @@
+"""labeltrees fit."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from labeltrees.cli.data_argument import load_data
+from labeltrees.cli.model_options import DEFAULTS, disk_bytes, is_given, settings_of, training_options
+from labeltrees.cli.options import (
+    data_argument,
+    feature_names_option,
+    index_base_option,
+    json_option,
+    label_names_option,
+    make_tradeoff_option,
+    tree_options,
+)
+from labeltrees.cli.output import check_folder_of, console, make_table, print_json, size, step
+from labeltrees.cli.tree import summary_rows
+from labeltrees.data import Dataset
+from labeltrees.errors import InputError
+from labeltrees.models.linear import LabelTreeClassifier
+from labeltrees.models.parameters import check_parameters
+from labeltrees.storage.save import check_target
+from labeltrees.tree.label_tree import LabelTree
+
+_PRESETS = {"parabel": LabelTreeClassifier.parabel, "one-vs-all": LabelTreeClassifier.one_vs_all}
+_OF_TREES = ("tradeoff", "fanout", "leaf_size", "smoothing", "cover", "cover_softness", "path")
+_EPILOG = """\b
+Examples:
+  labeltrees fit debian -o debian.model
+  labeltrees fit train.txt.xz -o products.model --tradeoff 1.2 --fanout 64
+  labeltrees fit train.txt -o parabel.model --preset parabel --n-trees 3
+"""
+
+
+@click.command(epilog=_EPILOG)
+@data_argument
+@click.option("-o", "--output", metavar="MODEL", type=click.Path(), required=True, help="Folder for the model.")
+@click.option("--tree", "tree_file", type=click.Path(exists=True, dir_okay=False), help="A tree instead of a new one.")
+@click.option(
+    "--preset", type=click.Choice(list(_PRESETS)), help="Another method's setting, for the options that are not given."
+)
+@make_tradeoff_option(DEFAULTS["tradeoff"])
+@tree_options(**DEFAULTS)
+@training_options
+@label_names_option
+@feature_names_option
+@index_base_option
+@json_option
+@click.pass_obj
+def fit(
+    show_progress: bool,
+    /,
+    data: str,
+    output: str,
+    tree_file: str | None,
+    preset: str | None,
+    label_names: str | None,
+    feature_names: str | None,
+    index_base: Any,
+    as_json: bool,
+    **parameters: Any,
+) -> None:
+    """Train a model on DATA and save it as the folder MODEL.
+
+    DATA is a file in XMC form, a folder with train*.txt, or the word debian for the bundled set.
+    """
+    check_folder_of(output)
+    check_target(Path(os.path.abspath(output)))  # before the work, not after it
+    given = {name: value for name, value in parameters.items() if is_given(name)}
+    tree = _given_tree(tree_file, preset, given)
+    model = _PRESETS.get(preset or "", LabelTreeClassifier)(**given)
+    model.set_params(n_jobs=parameters["n_jobs"], verbose=int(show_progress))
+    if tree is not None:
+        model.set_params(tree=tree)
+    check_parameters(model.get_params(deep=False))
+    with step("Reading data", show_progress):
+        dataset = load_data(data, label_names, feature_names=feature_names, index_base=index_base)
+    model.fit(
+        dataset.X,
+        dataset.Y,
+        sample_weight=dataset.sample_weight,
+        label_names=_label_names(dataset, tree, tree_file),
+        feature_names=dataset.feature_names,
+    )
+    model.set_params(n_jobs=None, verbose=0)  # how it was run is no part of the model
+    model.save(output)
+    _report(model, output, as_json)
+
+
+def _given_tree(tree_file: str | None, preset: str | None, given: dict[str, Any]) -> LabelTree | None:
+    fixed = "--tree" if tree_file is not None else "--preset one-vs-all" if preset == "one-vs-all" else None
+    if fixed is not None:
+        useless = next((name for name in _OF_TREES if name in given), None)
+        if tree_file is not None and preset == "one-vs-all":
+            useless = "preset one-vs-all"
+        if useless is not None:
+            message = f"--{useless.replace('_', '-')} makes no sense with {fixed}: no tree is built"
+            raise InputError(message)
+    return None if tree_file is None else LabelTree.load(tree_file)
+
+
+def _label_names(dataset: Dataset, tree: LabelTree | None, tree_file: str | None) -> Any:
+    """Return the names of the data's labels, or of the tree's; they must not contradict each other."""
+    if tree is None or tree.label_names is None:
+        return dataset.label_names
+    if dataset.label_names is None:
+        return tree.label_names if len(tree.label_names) == dataset.n_labels else None  # refused in a moment
+    for label, (ours, theirs) in enumerate(zip(dataset.label_names, tree.label_names, strict=False)):
+        if ours != theirs:
+            message = f"{tree_file}: label {label} is called {theirs!r} in the tree and {ours!r} in the data"
+            raise InputError(message)
+    return dataset.label_names
+
+
+def _report(model: LabelTreeClassifier, output: str, as_json: bool) -> None:
+    stats, n_bytes = model.stats_, sum(disk_bytes(output).values())
+    summaries = [tree.summary() for tree in model.trees_]
+    if as_json:
+        record = {
+            "model": output,
+            "parameters": settings_of(model),
+            "n_points": model.n_points_,
+            "n_features": model.n_features_in_,
+            "n_labels": len(model.classes_),
+            **{name: stats[name] for name in ("seconds", "tree_seconds", "n_weights")},
+            "disk_bytes": n_bytes,
+            "trees": [asdict(summary) for summary in summaries],
+        }
+        print_json(record)
+        return
+    out = console()
+    out.print(f"{len(model.classes_):,} labels of {model.n_points_:,} points -> {output}")
+    rows = [
+        ("time", f"{stats['seconds']:.1f} s, of which {stats['tree_seconds']:.1f} s for the tree"),
+        ("weights", f"{stats['n_weights']:,}"),
+        ("size on disk", size(n_bytes)),
+        *summary_rows(summaries[0]),
+    ]
+    if len(summaries) > 1:
+        rows.insert(3, ("trees", f"{len(summaries)}, of which this is the first"))
+    out.print(make_table(None, rows))

@@ -1,0 +1,88 @@
+"""labeltrees inspect."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from labeltrees._files import naming_file
+from labeltrees.cli.label_view import LabelInspector, label_text
+from labeltrees.cli.model_options import disk_bytes, load_model, model_argument, settings_of
+from labeltrees.cli.options import json_option
+from labeltrees.cli.output import console, make_table, print_json, size
+from labeltrees.cli.tree import summary_rows
+from labeltrees.models.linear import LabelTreeClassifier
+
+_EPILOG = """\b
+Examples:
+  labeltrees inspect debian.model
+  labeltrees inspect debian.model --label python3 --features 20
+"""
+
+
+@click.command("inspect", epilog=_EPILOG)
+@model_argument
+@click.option("--label", metavar="NAME", help="Show by which features the model goes to this label (name or id).")
+@click.option(
+    "--features", "n_features", type=click.IntRange(min=1), default=10, show_default=True, help="Shown of a classifier."
+)
+@click.option("--verify", is_flag=True, help="Read the whole model first and compare checksums.")
+@json_option
+def inspect_model(model_folder: str, label: str | None, n_features: int, verify: bool, as_json: bool) -> None:
+    """Show what is in a MODEL: parameters, tree and sizes, or the way to one label.
+
+    Every step of the way to a label has a classifier. Shown are its strongest weights: the features that speak for
+    going that way, and those against it (negative).
+    """
+    model = load_model(model_folder, verify=verify)
+    if label is not None:
+        record = LabelInspector(model).look(label, n_features)
+        if as_json:
+            print_json(record)
+        else:
+            out = console()
+            out.print(label_text(record), soft_wrap=not out.is_terminal)
+        return
+    record = _describe(model, model_folder)
+    if as_json:
+        print_json(record)
+        return
+    _print(model, record)
+
+
+def _describe(model: LabelTreeClassifier, folder: str) -> dict[str, Any]:
+    with naming_file(folder):  # a mapped tree is checked when it is first looked at
+        trees = [asdict(tree.summary()) for tree in model.trees_]
+    files = disk_bytes(folder)
+    return {
+        "model": folder,
+        "parameters": settings_of(model),
+        "n_points": model.n_points_,
+        "n_features": model.n_features_in_,
+        "n_labels": len(model.classes_),
+        "has_label_names": model.label_names_ is not None,
+        "has_feature_names": hasattr(model, "feature_names_in_"),
+        "n_weights": model.stats_.get("n_weights"),
+        "trees": trees,
+        "disk_bytes": sum(files.values()),
+        "files": files,
+    }
+
+
+def _print(model: LabelTreeClassifier, record: dict[str, Any]) -> None:
+    out = console()
+    names = [kind for kind in ("label", "feature") if record[f"has_{kind}_names"]]
+    named = f", with {' and '.join(names)} names" if names else ""
+    out.print(
+        f"{record['model']}: {type(model).__name__} of {record['n_labels']:,} labels and {record['n_features']:,} "
+        f"features, trained on {record['n_points']:,} points{named}"
+    )
+    for number, tree in enumerate(model.trees_):
+        out.print("\n" + ("tree" if len(model.trees_) == 1 else f"tree {number}"))
+        out.print(make_table(None, summary_rows(tree.summary())))
+    out.print("\nparameters")
+    out.print(make_table(None, [(name, str(value)) for name, value in record["parameters"].items()], left=(0, 1)))
+    out.print(f"\nsize on disk: {size(record['disk_bytes'])}, {record['n_weights'] or 0:,} weights")
+    out.print(make_table(None, [(name, size(n_bytes)) for name, n_bytes in record["files"].items()]))

@@ -1,0 +1,103 @@
+"""The way to one label in a model: the classifiers on its path and their strongest features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from rich.text import Text
+
+from labeltrees._files import naming_file
+from labeltrees.cli.output import printable
+from labeltrees.cli.tree_view import NodeView, TreeViewer, find_label
+from labeltrees.models.linear import LabelTreeClassifier
+from labeltrees.storage.chunks import ChunkStore
+from labeltrees.storage.unpack import unpack_node
+from labeltrees.tree.arrays import TreeArrays
+from labeltrees.tree.label_tree import LabelTree
+
+
+class LabelInspector:
+    """Looks at single labels of a model."""
+
+    def __init__(self, model: LabelTreeClassifier) -> None:
+        self.model = model
+        with naming_file(model.searcher_.stores[0].source):  # a mapped tree is checked here
+            self._trees = [_named(tree, model.label_names_) for tree in model.trees_]
+
+    def look(self, asked: str, n_features: int) -> dict[str, Any]:
+        """Return a label's path in each tree, every step with its classifier's `n_features` strongest features."""
+        label = find_label(self._trees[0], asked)
+        stores = self.model.searcher_.stores
+        trees = [self._way(tree, store, label, n_features) for tree, store in zip(self._trees, stores, strict=True)]
+        return {
+            "label": label,
+            "name": TreeViewer(self._trees[0]).name(label),
+            "n_points": int(self.model.label_counts_[label]),
+            "trees": trees,
+        }
+
+    def _way(self, tree: LabelTree, store: ChunkStore, label: int, n_features: int) -> dict[str, Any]:
+        viewer = TreeViewer(tree)
+        nodes, found = viewer.way_to(label)
+        steps = []
+        for depth, node in enumerate(nodes):
+            below = nodes[depth + 1] if depth + 1 < len(nodes) else None
+            child = ~label if below is None else below.node
+            steps.append({**_step(node, below, found.name), **self._classifier(store, node.node, child, n_features)})
+        return {"depth": found.depth, "path": steps}
+
+    def _classifier(self, store: ChunkStore, node: int, child: int, n_features: int) -> dict[str, Any]:
+        classifiers = unpack_node(store, node)
+        place = int(np.flatnonzero(classifiers.children == child)[0])
+        row: Any = classifiers.weights[[place]]
+        # The strongest first; of equals the smaller feature.
+        order = np.lexsort((row.indices, -np.abs(row.data)))[:n_features]
+        strongest = [
+            {"feature": feature, "name": self._feature_name(feature), "weight": weight}
+            for feature, weight in zip(row.indices[order].tolist(), row.data[order].tolist(), strict=True)
+        ]
+        return {"bias": float(classifiers.bias[place]), "n_weights": int(row.nnz), "features": strongest}
+
+    def _feature_name(self, feature: int) -> str:
+        names = getattr(self.model, "feature_names_in_", None)
+        return f"feature {feature}" if names is None else str(names[feature])
+
+
+def _named(tree: LabelTree, names: Any) -> LabelTree:
+    return LabelTree._adopt(TreeArrays(tree.child_ptr, tree.children, tree.n_labels, names, tree.label_weights))
+
+
+def _step(node: NodeView, below: NodeView | None, label_name: str) -> dict[str, Any]:
+    if below is None:
+        return {"node": node.node, "to": "label", "name": label_name}
+    return {"node": node.node, "to": below.node, "n_labels": below.n_labels, "examples": below.examples}
+
+
+def label_text(record: dict[str, Any]) -> Text:
+    """Return the record of a label as text."""
+    text = Text()
+    text.append(printable(record["name"]), "bold")
+    text.append(f"  label {record['label']}, {record['n_points']:,} training points\n")
+    several = len(record["trees"]) > 1
+    for number, tree in enumerate(record["trees"]):
+        text.append(f"\ntree {number}, depth {tree['depth']}\n" if several else f"depth {tree['depth']}\n")
+        for step in tree["path"]:
+            text.append_text(_step_text(step))
+    text.rstrip()
+    return text
+
+
+def _step_text(step: dict[str, Any]) -> Text:
+    start = "root" if step["node"] == 0 else f"node {step['node']}"
+    text = Text(f"{start} -> ", "cyan")
+    if step["to"] == "label":
+        text.append(printable(step["name"]), "bold")
+    else:
+        more = ", ..." if step["n_labels"] > len(step["examples"]) else ""
+        text.append(f"node {step['to']}", "cyan")
+        text.append(f" ({step['n_labels']:,} labels: {', '.join(map(printable, step['examples']))}{more})", "dim")
+    text.append(f"  bias {step['bias']:.2f}, {step['n_weights']:,} weights\n")
+    shown = ", ".join(f"{printable(feature['name'])} {feature['weight']:+.2f}" for feature in step["features"])
+    text.append(f"    {shown}\n")
+    return text

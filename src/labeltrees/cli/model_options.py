@@ -1,0 +1,119 @@
+"""Options that the commands about models share, with the defaults of `LabelTreeClassifier`."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from labeltrees.cli.options import Command
+from labeltrees.errors import InputError
+from labeltrees.models.linear import LabelTreeClassifier
+from labeltrees.models.load import load
+
+DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(LabelTreeClassifier).parameters.items()}
+
+
+def _number_or_none(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
+    if value is None or value.lower() == "none":
+        return None
+    try:
+        return int(value)
+    except ValueError:
+        message = f"{value!r} is neither a whole number nor 'none'."
+        raise click.BadParameter(message) from None
+
+
+model_argument = click.argument("model_folder", metavar="MODEL", type=click.Path(exists=True, file_okay=False))
+beam_option = click.option(
+    "--beam",
+    metavar="N|none",
+    callback=_number_or_none,
+    help="Nodes opened at each depth at the most; none: exact. [default: the model's]",
+)
+
+
+def _option(name: str, **settings: Any) -> Callable[[Command], Command]:
+    flag = "--" + name.replace("_", "-")
+    return click.option(flag, name, default=DEFAULTS[name], show_default=True, **settings)
+
+
+_TRAINING = [
+    click.option(
+        "--normalize/--no-normalize",
+        default=DEFAULTS["normalize"],
+        show_default=True,
+        help="Scale every point to unit length.",
+    ),
+    _option("loss", type=click.Choice(["squared_hinge", "logistic"]), help="Of the classifiers."),
+    _option("score_power", type=float, help="q in the score exp(-max(0, 1 - z)^q) of a margin z (squared hinge)."),
+    _option("C", type=float, help="Cost of errors."),
+    _option("class_weight", type=click.Choice(["balanced"]), help="Positives weigh as much as negatives."),
+    _option("eps", type=float, help="When the solver stops."),
+    _option("max_iter", type=int, help="When it stops at the latest."),
+    _option("prune_below", type=float, help="Weights smaller than this are dropped."),
+    _option(
+        "negatives",
+        type=click.Choice(["siblings", "matcher"]),
+        help="Learn from the points of the node alone, or from those sent there by mistake too.",
+    ),
+    _option("n_trees", type=int, help="Trees with different seeds, their scores averaged."),
+    _option("search", type=click.Choice(["best_first", "beam"]), help="How labels are searched."),
+    _option(
+        "beam",
+        type=str,
+        metavar="N|none",
+        callback=_number_or_none,
+        help="Nodes opened at each depth at the most; none: exact.",
+    ),
+]
+
+
+def training_options(command: Command) -> Command:
+    """Add the options of training classifiers in a tree and of searching them."""
+    for add in reversed(_TRAINING):
+        command = add(command)
+    return command
+
+
+def is_given(name: str) -> bool:
+    """Whether the user has set the parameter `name` of the command that runs."""
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
+
+
+def beam_of(model: LabelTreeClassifier, beam: int | None) -> int | None:
+    """Return the beam asked for by `beam_option`, or the model's own."""
+    return beam if is_given("beam") else model.beam
+
+
+def load_model(folder: str, *, verify: bool = False) -> LabelTreeClassifier:
+    """Open the model that MODEL names."""
+    model = load(folder, verify=verify)
+    if not isinstance(model, LabelTreeClassifier):
+        message = f"{folder}: a {type(model).__name__}, which this command does not know"
+        raise InputError(message)
+    return model
+
+
+def settings_of(model: LabelTreeClassifier) -> dict[str, Any]:
+    """Return the parameters of a model that are words or numbers: no trees, no arrays."""
+    parameters = model.get_params(deep=False).items()
+    return {name: value for name, value in parameters if value is None or isinstance(value, bool | int | float | str)}
+
+
+def check_n_features(data: str, n_features: int, model: LabelTreeClassifier) -> None:
+    """Refuse points of other features than the model's."""
+    if n_features != model.n_features_in_:
+        message = f"{data}: points of {n_features:,} features, but the model was trained on {model.n_features_in_:,}"
+        raise InputError(message)
+
+
+def disk_bytes(folder: str | os.PathLike[str]) -> dict[str, int]:
+    """Return the sizes of a model's files by name, the largest first."""
+    sizes = {path.name: path.stat().st_size for path in Path(folder).iterdir() if path.is_file()}
+    return dict(sorted(sizes.items(), key=lambda item: (-item[1], item[0])))

@@ -1,0 +1,87 @@
+"""Options that several commands share, with the defaults of the functions they go to."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from labeltrees.tree.builder import build_tree
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(build_tree).parameters.items()}
+
+data_argument = click.argument("data", metavar="DATA")
+label_names_option = click.option(
+    "--label-names",
+    type=click.Path(exists=True, dir_okay=False),
+    help="File with the name of label i in line i. [default: labels.txt in a folder DATA]",
+)
+feature_names_option = click.option(
+    "--feature-names",
+    type=click.Path(exists=True, dir_okay=False),
+    help="File with the name of feature i in line i. [default: features.txt in a folder DATA]",
+)
+index_base_option = click.option(
+    "--index-base",
+    type=click.Choice(["auto", "0", "1"]),
+    default="auto",
+    show_default=True,
+    callback=lambda _context, _parameter, value: value if value == "auto" else int(value),
+    help="What a file in XMC form counts ids from; auto: 1 only if an id equals the number of features or labels.",
+)
+jobs_option = click.option("--jobs", "n_jobs", type=int, default=-1, show_default=True, help="Threads; -1 takes all.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
+
+
+def make_tradeoff_option(default: float) -> Callable[[Command], Command]:
+    """Return the option of the tradeoff."""
+    return click.option(
+        "--tradeoff",
+        type=float,
+        default=default,
+        show_default=True,
+        help="From 0 (balanced, by similarity) over 1 (similarity, labels counted by frequency) to 2 (frequency only).",
+    )
+
+
+tradeoff_option = make_tradeoff_option(_DEFAULTS["tradeoff"])
+
+
+def tree_options(**defaults: Any) -> Callable[[Command], Command]:
+    """Return the options of building trees, but for the tradeoff; `defaults` replace those of `build_tree`."""
+
+    def option(flag: str, name: str, **settings: Any) -> Callable[[Command], Command]:
+        default = defaults.get(name, _DEFAULTS[name])
+        return click.option(flag, name, default=default, show_default=True, **settings)
+
+    options = [
+        option("--fanout", "fanout", type=int, help="Most children of a node; 2 keeps the binary tree."),
+        option("--leaf-size", "leaf_size", type=int, help="Sets of at most this many labels are not split further."),
+        option("--smoothing", "smoothing", type=float, help="Added to all frequencies together."),
+        option(
+            "--cover",
+            "cover",
+            type=click.Choice(["marginal", "greedy"]),
+            help="How cover frequencies are counted; they matter where the tradeoff is above 1.",
+        ),
+        option("--cover-softness", "cover_softness", type=float, help="From 0 to 1; 1 makes them plain frequencies."),
+        option(
+            "--path",
+            "path",
+            type=click.Choice(["weighted", "direct"]),
+            help="From similarity to frequency through weighted similarity, or straight.",
+        ),
+        option("--seed", "random_state", type=int, help="The same seed gives the same tree."),
+        jobs_option,
+    ]
+
+    def decorate(command: Command) -> Command:
+        for add in reversed(options):
+            command = add(command)
+        return command
+
+    return decorate

@@ -1,0 +1,112 @@
+"""labeltrees predict."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from typing import IO, Any
+
+import click
+
+from labeltrees._progress import watch
+from labeltrees.cli.answer_lines import AnswerLines
+from labeltrees.cli.data_argument import open_points, read_lines
+from labeltrees.cli.model_options import beam_of, beam_option, check_n_features, load_model, model_argument
+from labeltrees.cli.options import data_argument, index_base_option, jobs_option
+from labeltrees.cli.output import check_folder_of
+from labeltrees.data.files import write_any
+from labeltrees.errors import FileFormatError
+from labeltrees.models.linear import LabelTreeClassifier
+
+_EPILOG = """\b
+Examples:
+  labeltrees predict debian.model debian | head
+  labeltrees predict products.model test.txt.xz -k 10 --format jsonl -o answers.jsonl.gz
+"""
+
+
+@click.command(epilog=_EPILOG)
+@model_argument
+@data_argument
+@click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="Labels for each point.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["tsv", "jsonl"]),
+    default="tsv",
+    show_default=True,
+    help="tsv: label, score, label, score, ...; jsonl: an object with labels and scores.",
+)
+@beam_option
+@click.option(
+    "--candidates",
+    type=click.Path(exists=True, dir_okay=False),
+    help="File with the labels allowed, one name a line (an id where the model has no names).",
+)
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False), help="File for the answers. [default: standard output]"
+)
+@index_base_option
+@jobs_option
+@click.pass_obj
+def predict(
+    show_progress: bool,
+    model_folder: str,
+    data: str,
+    k: int,
+    form: str,
+    beam: int | None,
+    candidates: str | None,
+    output: str | None,
+    index_base: Any,
+    n_jobs: int,
+) -> None:
+    """Print the best labels of each point of DATA, best first, a line a point.
+
+    DATA is a file in XMC form, a folder with test*.txt, or the word debian for the bundled set's test part. Points are
+    read and answered some thousand at a time, so that DATA may be larger than memory; the labels in it are not used.
+    """
+    check_folder_of(output)
+    model = load_model(model_folder)
+    allowed = None if candidates is None else _read_candidates(candidates, model)
+    lines = AnswerLines(model.label_names_, form)
+    # Answers and a bar on one terminal would write over each other.
+    show_progress = show_progress and (output is not None or not sys.stdout.isatty())
+    with open_points(data, index_base=index_base) as points, _output(output) as stream:
+        check_n_features(data, points.n_features, model)
+        n_done = 0
+        with watch("Predicting", points.n_points, show_progress) as advance:
+            for X in points.blocks:
+                result = model.searcher_.topk(
+                    X,
+                    min(k, len(model.classes_)),
+                    mode=model.search,
+                    beam=beam_of(model, beam),
+                    candidates=allowed,
+                    n_jobs=n_jobs,
+                )
+                stream.write(lines.encode(result.labels, result.scores))
+                stream.flush()
+                n_done += X.shape[0]
+                if advance is not None:
+                    advance(n_done)
+
+
+def _output(path: str | None) -> AbstractContextManager[IO[bytes]]:
+    if path is None:
+        return nullcontext(sys.stdout.buffer)
+    return write_any(path)
+
+
+def _read_candidates(path: str, model: LabelTreeClassifier) -> list[int]:
+    lines = [line for line in read_lines(path) if line]
+    if not lines:
+        message = f"{path}: no label in it"
+        raise FileFormatError(message)
+    names = range(len(model.classes_)) if model.label_names_ is None else model.label_names_
+    ids = {str(name): label for label, name in enumerate(names)}
+    unknown = next((line for line in lines if line not in ids), None)
+    if unknown is not None:
+        message = f"{path}: the model has no label {unknown!r}"
+        raise FileFormatError(message)
+    return [ids[line] for line in lines]

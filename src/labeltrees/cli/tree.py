@@ -1,0 +1,200 @@
+"""labeltrees tree build, show, compare."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+from rich.tree import Tree as TextTree
+
+from labeltrees._progress import watch
+from labeltrees.cli.data_argument import load_data
+from labeltrees.cli.options import data_argument, json_option, label_names_option, tradeoff_option, tree_options
+from labeltrees.cli.output import check_folder_of, console, make_table, number, print_json, step, write_csv
+from labeltrees.cli.tree_compare import Comparison, Row, TreeOptions
+from labeltrees.cli.tree_view import TreeViewer, find_label
+from labeltrees.data import Dataset
+from labeltrees.tree.builder import build_tree
+from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.summary import TreeSummary
+
+_BUILD_EPILOG = """\b
+Examples:
+  labeltrees tree build debian -o debian.tree
+  labeltrees tree build train.txt.xz -o products.json --tradeoff 1.5 --fanout 64
+"""
+_SHOW_EPILOG = """\b
+Examples:
+  labeltrees tree show debian.tree --depth 2
+  labeltrees tree show debian.tree --label python3
+"""
+_COMPARE_EPILOG = """\b
+Examples:
+  labeltrees tree compare debian
+  labeltrees tree compare train.txt --fanout 16 --csv trees.csv
+"""
+
+
+@click.group()
+def tree() -> None:
+    """Build label trees, look at them and compare them."""
+
+
+@tree.command(epilog=_BUILD_EPILOG)
+@data_argument
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False), required=True, help="File for the tree; .json for JSON."
+)
+@tradeoff_option
+@tree_options()
+@label_names_option
+@json_option
+@click.pass_obj
+def build(
+    show_progress: bool, /, data: str, output: str, label_names: str | None, as_json: bool, **parameters: Any
+) -> None:
+    """Build a tree from DATA and save it.
+
+    DATA is a file in XMC form, a folder with train*.txt, or the word debian for the bundled set.
+    """
+    check_folder_of(output)
+    with step("Reading data", show_progress):
+        dataset = load_data(data, label_names)
+    built = build_tree(dataset.X, dataset.Y, sample_weight=dataset.sample_weight, progress=show_progress, **parameters)
+    named = with_names(built, dataset)
+    named.save(output)
+    if as_json:
+        print_json({"tree": output, "parameters": parameters, **asdict(named.summary())})
+    else:
+        out = console()
+        out.print(f"{named.n_labels:,} labels of {dataset.n_points:,} points -> {output}")
+        out.print(summary_table(named))
+
+
+@tree.command(epilog=_SHOW_EPILOG)
+@click.argument("tree_file", metavar="TREE", type=click.Path(exists=True, dir_okay=False))
+@click.option("--depth", type=click.IntRange(min=0), default=3, show_default=True, help="Levels below the root.")
+@click.option("--width", type=click.IntRange(min=1), default=8, show_default=True, help="Children shown of a node.")
+@click.option("--label", metavar="NAME", help="Show the way from the root to this label (name or id).")
+@json_option
+def show(tree_file: str, depth: int, width: int, label: str | None, as_json: bool) -> None:
+    """Show the top of a TREE, heaviest children first.
+
+    The mass of a node is the share of all weight that the labels below it have.
+    """
+    loaded = LabelTree.load(tree_file)
+    viewer = TreeViewer(loaded)
+    if label is not None:
+        _show_way(viewer, find_label(loaded, label), as_json)
+        return
+    top = viewer.top(depth, width)
+    if as_json:
+        print_json({"summary": asdict(loaded.summary()), "root": top.record()})
+        return
+    out = console()
+    out.print(summary_table(loaded))
+    out.print(top.as_text())
+
+
+def _show_way(viewer: TreeViewer, label: int, as_json: bool) -> None:
+    nodes, found = viewer.way_to(label)
+    if as_json:
+        left_out = ("children", "n_more_labels", "mass_of_more")
+        path = [{key: value for key, value in node.record().items() if key not in left_out} for node in nodes]
+        print_json({**found.record(), "path": path})
+        return
+    text = TextTree(nodes[0].line())
+    below = text
+    for node in nodes[1:]:
+        below = below.add(node.line())
+    below.add(found.line())
+    console().print(text)
+
+
+@tree.command(epilog=_COMPARE_EPILOG)
+@data_argument
+@tree_options(fanout=2)
+@label_names_option
+@click.option("--csv", "csv_file", type=click.Path(dir_okay=False), help="Write the rows to this file too.")
+@json_option
+@click.pass_obj
+def compare(
+    show_progress: bool, /, data: str, label_names: str | None, csv_file: str | None, as_json: bool, **parameters: Any
+) -> None:
+    """Compare trees of DATA over the paper's tradeoffs, and the baselines.
+
+    Depth is expected under the frequencies f of the labels, and under their cover frequencies f~, which count each
+    point once: the smaller, the faster. In a binary tree (--fanout 2 --leaf-size 1) neither can be below the entropy.
+    Similarity is the mean cosine of a label with the centre of a node above it: the larger, the more accurate.
+    """
+    check_folder_of(csv_file)
+    with step("Reading data", show_progress):
+        dataset = load_data(data, label_names)
+    with step("Counting frequencies and embedding labels", show_progress):
+        comparison = Comparison(dataset, TreeOptions(**parameters))
+    rows: list[Row] = []
+    with watch("Building trees", comparison.n_rows, show_progress) as advance:
+        for row in comparison.rows():
+            rows.append(row)
+            if advance is not None:
+                advance(len(rows))
+    records = [row.record() for row in rows]
+    if csv_file is not None:
+        write_csv(csv_file, records)
+    if as_json:
+        entropies = {"entropy": comparison.entropy, "cover_entropy": comparison.cover_entropy}
+        print_json({"parameters": parameters, **entropies, "trees": records})
+        return
+    out = console()
+    out.print(compare_table(rows))
+    out.print(f"\nentropy of f {comparison.entropy:.2f} bits, of f~ {comparison.cover_entropy:.2f} bits")
+
+
+def with_names(tree: LabelTree, dataset: Dataset) -> LabelTree:
+    """Return the tree with the label names of the data it was built from."""
+    if dataset.label_names is None:
+        return tree
+    return LabelTree(
+        tree.child_ptr,
+        tree.children,
+        tree.n_labels,
+        label_names=dataset.label_names,
+        label_weights=tree.label_weights,
+    )
+
+
+def summary_table(tree: LabelTree) -> Any:
+    """Return what a tree looks like as a table."""
+    return make_table(None, summary_rows(tree.summary()))
+
+
+def summary_rows(summary: TreeSummary) -> list[tuple[str, str]]:
+    """Return what a tree looks like as rows of a table."""
+    return [
+        ("labels", f"{summary.n_labels:,}"),
+        ("placed in the tree", f"{summary.n_placed:,}"),
+        ("nodes", f"{summary.n_nodes:,}"),
+        ("height", f"{summary.height:,}"),
+        ("mean depth of a label", number(summary.mean_depth)),
+        ("expected depth", number(summary.expected_depth)),
+        ("children of a node", f"{summary.mean_children:.1f}, at most {summary.max_children:,}"),
+    ]
+
+
+def compare_table(rows: list[Row]) -> Any:
+    """Return the rows of a comparison as a table."""
+    return make_table(
+        ("tree", "height", "nodes", "depth (f)", "depth (f~)", "similarity"),
+        [
+            (
+                row.tree,
+                f"{row.height:,}",
+                f"{row.nodes:,}",
+                number(row.expected_depth),
+                number(row.expected_cover_depth),
+                number(row.similarity, 3),
+            )
+            for row in rows
+        ],
+    )

@@ -1,0 +1,182 @@
+"""Points and their labels, checked once."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from labeltrees._validation import refuse
+from labeltrees.data.checks import check_features, check_labels, check_texts, check_weights, freeze
+from labeltrees.errors import InputError
+
+
+class Dataset:
+    """Points X and their labels Y, checked once and then read-only.
+
+    Memory is shared with what is passed in where that has the right form already; it should then not be changed.
+
+    Parameters
+    ----------
+    X : (n_points, n_features) sparse or dense
+        Features. Kept as CSR of float32 with sorted indices; must be finite. May have 0 columns.
+    Y : (n_points, n_labels) sparse or dense
+        Relevance of each label for each point: 1 in the plain case, 0 (usually not stored) for "does not carry it".
+        Kept as CSR of float32; negative values and NaN are refused.
+    label_names : n_labels str, optional
+        No name twice.
+    feature_names : n_features str, optional
+    sample_weight : (n_points,) floats, optional
+        Weights of the points, at least 0 and not all 0.
+    texts : n_points str, optional
+        What X was made from.
+
+    Attributes
+    ----------
+    X, Y : scipy.sparse.csr_array of float32
+    label_names, feature_names, texts : 1-D arrays of str, or None
+    sample_weight : (n_points,) array of float64, or None
+
+    Examples
+    --------
+    >>> import labeltrees as lt
+    >>> dataset = lt.Dataset([[0.5, 0.0], [0.0, 2.0], [1.0, 1.0]], [[1, 0], [1, 1], [0, 1]], label_names=["cat", "dog"])
+    >>> dataset
+    Dataset(3 points, 2 features, 2 labels; a point has 1.33 features and 1.33 labels; with label_names)
+    >>> dataset[1:].Y.toarray()
+    array([[1., 1.],
+           [0., 1.]], dtype=float32)
+    """
+
+    X: sparse.csr_array[np.float32]
+    Y: sparse.csr_array[np.float32]
+    label_names: NDArray[np.object_] | None
+    feature_names: NDArray[np.object_] | None
+    sample_weight: NDArray[np.float64] | None
+    texts: NDArray[np.object_] | None
+
+    # Without this, having a length and items would make Python try dataset[0], dataset[1], ...
+    __iter__ = None
+
+    def __init__(
+        self,
+        X: Any,
+        Y: Any,
+        label_names: Any = None,
+        feature_names: Any = None,
+        sample_weight: Any = None,
+        texts: Any = None,
+    ) -> None:
+        X = check_features(X)
+        Y = check_labels(Y)
+        (n_points, n_features), (n_rows_of_Y, n_labels) = X.shape, Y.shape
+        if n_points != n_rows_of_Y:
+            message = f"X has {n_points} rows and Y has {n_rows_of_Y}; both must have one row a point"
+            raise InputError(message)
+        self._store(
+            X=X,
+            Y=Y,
+            label_names=None if label_names is None else check_texts("label_names", label_names, n_labels, unique=True),
+            feature_names=None if feature_names is None else check_texts("feature_names", feature_names, n_features),
+            sample_weight=None if sample_weight is None else check_weights(sample_weight, n_points),
+            texts=None if texts is None else check_texts("texts", texts, n_points),
+        )
+
+    @classmethod
+    def _from_checked(cls, X: sparse.csr_array[np.float32], Y: sparse.csr_array[np.float32], **others: Any) -> Self:
+        """Make a Dataset of what is known to be as `__init__` would have made it."""
+        dataset = cls.__new__(cls)
+        absent = dict.fromkeys(("label_names", "feature_names", "sample_weight", "texts"))
+        dataset._store(**(absent | others), X=freeze(X), Y=freeze(Y))
+        return dataset
+
+    def _store(self, **attributes: Any) -> None:
+        self.__dict__.update(attributes)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        message = f"a Dataset is read-only: {name} cannot be set; make a new Dataset"
+        raise AttributeError(message)
+
+    def __delattr__(self, name: str) -> NoReturn:
+        message = f"a Dataset is read-only: {name} cannot be deleted"
+        raise AttributeError(message)
+
+    @property
+    def n_points(self) -> int:
+        """Number of points: rows of X and Y."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features: columns of X."""
+        return int(self.X.shape[1])
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels: columns of Y."""
+        return int(self.Y.shape[1])
+
+    def __len__(self) -> int:
+        return self.n_points
+
+    def __getitem__(self, rows: Any) -> Self:
+        return self.take(rows)
+
+    def take(self, rows: Any) -> Self:
+        """Return the Dataset of some of the points, with all features and labels.
+
+        Parameters
+        ----------
+        rows : slice, integers, or a boolean mask of length n_points
+            In this order; a point may be taken more than once.
+        """
+        if isinstance(rows, slice):
+            rows = np.arange(self.n_points)[rows]
+        rows = np.asarray(rows)
+        if rows.size == 0 and rows.ndim == 1 and rows.dtype.kind == "f":  # an empty list
+            rows = rows.astype(np.intp)
+        if rows.ndim != 1 or rows.dtype.kind not in "biu":
+            refuse("rows", "a slice, a list of row numbers or a boolean mask", rows)
+        if rows.dtype.kind == "b":
+            if len(rows) != self.n_points:
+                refuse("rows", f"a mask of length {self.n_points}", f"one of length {len(rows)}")
+            rows = np.flatnonzero(rows)
+        outside = (rows >= self.n_points) | (rows < -self.n_points)
+        if outside.any():
+            refuse("rows", f"below the number of points, {self.n_points}", int(rows[np.argmax(outside)]))
+        weights = self.sample_weight
+        texts = self.texts
+        if texts is not None:
+            texts = texts[rows]
+            texts.flags.writeable = False
+        return self._from_checked(
+            self.X[rows],
+            self.Y[rows],
+            label_names=self.label_names,
+            feature_names=self.feature_names,
+            sample_weight=None if weights is None else check_weights(weights[rows], len(rows)),
+            texts=texts,
+        )
+
+    def __repr__(self) -> str:
+        n = max(self.n_points, 1)
+        parts = [
+            f"{self.n_points:,} points, {self.n_features:,} features, {self.n_labels:,} labels",
+            f"a point has {self.X.nnz / n:.3g} features and {self.Y.nnz / n:.3g} labels",
+        ]
+        optional = ("label_names", "feature_names", "sample_weight", "texts")
+        present = [name for name in optional if getattr(self, name) is not None]
+        if present:
+            parts.append("with " + ", ".join(present))
+        return f"{type(self).__name__}({'; '.join(parts)})"
+
+
+def as_dataset(train: Any, name: str = "train") -> Dataset:
+    """Return `train`, a Dataset or a pair (X, Y), as a Dataset."""
+    if isinstance(train, Dataset):
+        return train
+    if isinstance(train, tuple | list) and len(train) == 2:
+        return Dataset(*train)
+    refuse(name, "a Dataset or a pair (X, Y)", train)

@@ -1,0 +1,150 @@
+"""The text format of the Extreme Classification Repository."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from labeltrees import _core
+from labeltrees._validation import refuse
+from labeltrees.data.dataset import Dataset
+from labeltrees.data.files import FilePath, open_any, write_any
+from labeltrees.errors import FileFormatError, InputError
+
+_BLOCK_BYTES = 1 << 20
+_BLOCK_ENTRIES = 1 << 18
+
+_logger = logging.getLogger("labeltrees")
+
+
+def read_xmc(path: FilePath, index_base: Literal["auto", 0, 1] = "auto") -> Dataset:
+    r"""Read a file in the XMC repository's format.
+
+    The first line is ``N D L``: the number of points, features and labels. Then each point has a line
+    ``l1,l2 f:v f:v ...`` with its labels and its features' values; either part may be empty. Labels that a line repeats
+    are merged; a feature that a line repeats is an error.
+
+    Parameters
+    ----------
+    path : path
+        Decompressed while reading if its name ends with .gz, .xz or .zst.
+    index_base : "auto", 0 or 1
+        What the file counts its feature and label ids from. "auto" is 1 if some feature id equals D or some label id
+        equals L, else 0; where it takes 1, a record of the logger "labeltrees" says so. The Dataset counts from 0.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    FileFormatError
+        Names the file, the line and the fault.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, labeltrees as lt
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "three.txt")
+    >>> size = path.write_text("3 4 2\n0,1 0:0.5 3:2\n 1:1\n1 2:0.25\n")
+    >>> dataset = lt.read_xmc(path)
+    >>> dataset
+    Dataset(3 points, 4 features, 2 labels; a point has 1.33 features and 1 labels)
+    >>> dataset.Y.toarray()
+    array([[1., 1.],
+           [0., 0.],
+           [0., 1.]], dtype=float32)
+    """
+    if isinstance(index_base, bool) or index_base not in ("auto", 0, 1):
+        refuse("index_base", "'auto', 0 or 1", index_base)
+    parser = _core.XmcParser(-1 if index_base == "auto" else int(index_base))
+    with open_any(path) as stream, naming_faults(path):
+        while block := stream.read(_BLOCK_BYTES):
+            parser.feed(block)
+        parser.finish()
+    if index_base == "auto" and parser.one_based:
+        say_one_based(path, parser.top_line)
+    return parsed_points(parser)
+
+
+@contextmanager
+def naming_faults(path: FilePath) -> Iterator[None]:
+    """Turn the faults the parser finds into errors that name the file."""
+    try:
+        yield
+    except ValueError as fault:
+        separator = "," if str(fault).startswith("line ") else ":"
+        message = f"{path}{separator} {fault}"
+        raise FileFormatError(message) from None
+
+
+def say_one_based(path: FilePath, line: int) -> None:
+    """Log that ids were judged to count from 1, and by which line."""
+    reason = "line %d has an id equal to the header's D or L"
+    _logger.warning(f"%s: ids taken to count from 1, because {reason}", path, line)
+
+
+def parsed_points(parser: _core.XmcParser) -> Dataset:
+    """Return the points the parser has in hand, and take them from it."""
+    n_points = parser.n_in_hand
+    values, features, feature_ptr, labels, label_ptr = parser.take_block()
+    X = _csr(values, features, feature_ptr, (n_points, parser.n_features))
+    Y = _csr(np.ones(len(labels), dtype=np.float32), labels, label_ptr, (n_points, parser.n_labels))
+    return Dataset._from_checked(X, Y)  # the parser has checked every line
+
+
+def write_xmc(dataset: Dataset, path: FilePath) -> None:
+    """Write a Dataset in the XMC repository's format, ids from 0.
+
+    Values are written as the shortest text that reads back as the same float32. The file appears whole or not at all.
+    The format has no place for names, weights and texts, which are left out, nor for relevance other than 1, which is
+    refused.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    path : path
+        Compressed if its name ends with .gz, .xz or .zst.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, labeltrees as lt
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "two.txt")
+    >>> lt.write_xmc(lt.Dataset([[0.5, 0.0], [0.0, 2.0]], [[1, 1], [0, 1]]), path)
+    >>> print(path.read_text(), end="")
+    2 2 2
+    0,1 0:0.5
+    1 1:2
+    """
+    if not isinstance(dataset, Dataset):
+        refuse("dataset", "a Dataset", dataset)
+    X, Y = dataset.X, dataset.Y
+    if not (Y.data == 1).all():
+        entry = int(np.argmax(Y.data != 1))
+        row = int(np.searchsorted(Y.indptr, entry, side="right")) - 1
+        message = (
+            f"Y has the relevance {Y.data[entry]:g} at row {row}, column {Y.indices[entry]}, "
+            "but the XMC format can only say that a point carries a label; pass Dataset(X, Y != 0)"
+        )
+        raise InputError(message)
+    feature_ptr, label_ptr = X.indptr.astype(np.int64), Y.indptr.astype(np.int64)
+    features, labels = X.indices.astype(np.int32, copy=False), Y.indices.astype(np.int32, copy=False)
+    # Blocks of whole points with about as many entries each, so that memory does not grow with the file.
+    entries = feature_ptr + label_ptr + np.arange(len(feature_ptr))
+    cuts = np.searchsorted(entries, np.arange(0, entries[-1], _BLOCK_ENTRIES))
+    bounds = [*np.unique(cuts).tolist(), dataset.n_points]
+    with write_any(path) as stream:
+        stream.write(f"{dataset.n_points} {dataset.n_features} {dataset.n_labels}\n".encode())
+        for first, last in itertools.pairwise(bounds):
+            stream.write(_core.write_xmc_lines(first, last, feature_ptr, features, X.data, label_ptr, labels))
+
+
+def _csr(values: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> sparse.csr_array[np.float32]:
+    if indptr[-1] <= np.iinfo(np.int32).max:  # else SciPy would widen the indices to match
+        indptr = indptr.astype(np.int32)
+    return sparse.csr_array((values, indices, indptr), shape=shape)

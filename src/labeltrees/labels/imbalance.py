@@ -1,0 +1,126 @@
+"""How much of the data the most frequent labels serve: why a tree shaped by frequency can be fast."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from labeltrees._matrices import Float64s, Int64s, check_labels, check_sample_weight
+from labeltrees.errors import InputError
+from labeltrees.labels.frequency import frequency_order, label_weight_sums, ranks_within_points
+
+_POINTS_PER_DECADE = 8
+
+
+@dataclass(frozen=True)
+class Imbalance:
+    """Shares of the points that the `q` most frequent labels serve.
+
+    Attributes
+    ----------
+    q : array of int64
+        Growing numbers of labels, from 1 to `n_labels`, with ``ceil(n_labels / 100)`` among them.
+    at_least_one, at_least_three, all_labels : arrays of float64, one value for each q
+        Share (by weight) of the points with at least one of their labels, at least three of them, or all of them,
+        among the q most frequent labels. A point with fewer than three labels never has three, so `at_least_three`
+        ends at the share of points with three labels or more.
+    n_labels : int
+        Labels that occur.
+    n_points : int
+        Points with a label; the others are left out.
+    """
+
+    q: Int64s
+    at_least_one: Float64s
+    at_least_three: Float64s
+    all_labels: Float64s
+    n_labels: int
+    n_points: int
+
+    @property
+    def top_percent(self) -> float:
+        """Share of the points with at least one of the 1 % most frequent labels."""
+        return float(self.at_least_one[np.searchsorted(self.q, _one_percent(self.n_labels))])
+
+    def table(self) -> list[dict[str, float]]:
+        """Return one record for each q, ready for JSON, CSV or pandas."""
+        return [
+            {
+                "q": int(q),
+                "share_of_labels": float(q / self.n_labels),
+                "at_least_one": float(one),
+                "at_least_three": float(three),
+                "all_labels": float(all_labels),
+            }
+            for q, one, three, all_labels in zip(
+                self.q, self.at_least_one, self.at_least_three, self.all_labels, strict=True
+            )
+        ]
+
+
+def imbalance(Y: Any, sample_weight: Any = None) -> Imbalance:
+    """Return which share of the points the q most frequent labels serve, for growing q.
+
+    Parameters
+    ----------
+    Y : sparse or dense matrix of shape (N, L)
+        The labels of the points; a positive value is a label, whatever its size.
+    sample_weight : array of shape (N,), optional
+        Weights of the points; finite, none negative, not all zero.
+
+    Returns
+    -------
+    Imbalance
+
+    Examples
+    --------
+    >>> result = imbalance([[1, 1, 0], [1, 0, 0], [1, 0, 1], [0, 1, 0]])
+    >>> result.q
+    array([1, 2, 3])
+    >>> result.at_least_one
+    array([0.75, 1.  , 1.  ])
+    >>> result.all_labels
+    array([0.25, 0.75, 1.  ])
+    """
+    labels = check_labels(Y)
+    weights = check_sample_weight(sample_weight, labels.n_points)
+    sums = label_weight_sums(labels, weights)
+    n_labels = int(np.count_nonzero(sums))
+    if n_labels == 0:
+        message = "Y must have at least one label on a point of positive weight, got none"
+        raise InputError(message)
+    point_weights = np.ones(labels.n_points) if weights is None else weights
+    per_point = labels.labels_per_point()
+    ranks = ranks_within_points(labels, frequency_order(sums))
+    first = labels.indptr[:-1]
+    total = float(point_weights[per_point > 0].sum())
+
+    def share(position: Int64s, needed: int) -> Float64s:
+        """Share of the points whose rank at `position` is among the first 1, 2, ... labels."""
+        enough = per_point >= needed
+        served = np.bincount(ranks[position[enough]], weights=point_weights[enough], minlength=n_labels)
+        return np.minimum(np.cumsum(served) / total, 1.0)  # rounding aside
+
+    q = _growing_numbers(n_labels)
+    return Imbalance(
+        q=q,
+        at_least_one=share(first, 1)[q - 1],
+        at_least_three=share(first + 2, 3)[q - 1],
+        all_labels=share(labels.indptr[1:] - 1, 1)[q - 1],
+        n_labels=n_labels,
+        n_points=int(np.count_nonzero((per_point > 0) & (point_weights > 0))),
+    )
+
+
+def _one_percent(n_labels: int) -> int:
+    return -(-n_labels // 100)
+
+
+def _growing_numbers(n_labels: int) -> Int64s:
+    """Return 1, ..., n_labels in even steps of the logarithm, and one percent of n_labels."""
+    n_steps = math.ceil(math.log10(n_labels) * _POINTS_PER_DECADE) + 1
+    steps = np.rint(np.geomspace(1, n_labels, n_steps)).astype(np.int64)
+    return np.unique(np.append(steps, [_one_percent(n_labels), n_labels]))

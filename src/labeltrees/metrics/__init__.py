@@ -1,0 +1,22 @@
+"""How good the returned labels are, and how deep in the tree they stand."""
+
+from labeltrees.metrics.by_frequency import FrequencyGroup, Proportion, by_frequency
+from labeltrees.metrics.depth import expected_depth_at_k
+from labeltrees.metrics.propensity import label_propensities, propensities_of_counts, psndcg_at_k, psp_at_k
+from labeltrees.metrics.ranking import coverage_at_k, macro_f1_at_k, ndcg_at_k, precision_at_k, recall_at_k
+
+__all__ = [
+    "FrequencyGroup",
+    "Proportion",
+    "by_frequency",
+    "coverage_at_k",
+    "expected_depth_at_k",
+    "label_propensities",
+    "macro_f1_at_k",
+    "ndcg_at_k",
+    "precision_at_k",
+    "propensities_of_counts",
+    "psndcg_at_k",
+    "psp_at_k",
+    "recall_at_k",
+]

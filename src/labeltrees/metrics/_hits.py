@@ -1,0 +1,84 @@
+"""True labels and returned labels, checked and laid side by side."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeltrees._matrices import Float64s, Indicator, Int64s, check_labels
+from labeltrees._validation import check_integer, refuse
+from labeltrees.errors import InputError
+
+Bools = NDArray[np.bool_]
+
+
+class Hits(NamedTuple):
+    """Which of the first k returned labels are true."""
+
+    true: Indicator
+    returned: Int64s  # (n, k), -1 where fewer than k labels came back
+    hit: Bools  # (n, k)
+
+    @property
+    def k(self) -> int:
+        """The number of places looked at."""
+        return int(self.returned.shape[1])
+
+
+def find_hits(Y_true: Any, labels: Any, k: Any) -> Hits:
+    """Check what a metric is asked for and return which of the first k returned labels are true."""
+    true = check_labels(Y_true, "Y_true")
+    returned = check_returned(labels, k, true.n_labels)
+    if len(returned) != true.n_points:
+        message = f"Y_true and labels must have the same number of rows, got {true.n_points} and {len(returned)}"
+        raise InputError(message)
+    return Hits(true, returned, _is_true(true, returned))
+
+
+def check_returned(labels: Any, k: Any, n_labels: int) -> Int64s:
+    """Return the first k columns of `labels`, checked to be distinct label ids (or -1)."""
+    allowed = "a matrix of label ids (n, k), as predict_topk returns them for labels without names"
+    try:
+        array = np.asarray(labels)
+    except ValueError:
+        refuse("labels", allowed, labels)
+    if array.ndim != 2 or array.dtype.kind not in "iu":
+        what = f"an array of shape {array.shape} and type {array.dtype}"
+        message = f"labels must be {allowed}, got {what}"
+        raise InputError(message)
+    if array.shape[0] == 0 or array.shape[1] == 0:
+        message = f"labels must have at least one row and one column, got shape {array.shape}"
+        raise InputError(message)
+    k = check_integer("k", k, 1, array.shape[1])
+    returned = np.ascontiguousarray(array[:, :k], dtype=np.int64)
+    outside = (returned < -1) | (returned >= n_labels)
+    if outside.any():
+        row, column = np.argwhere(outside)[0]
+        message = f"labels must be in [-1, {n_labels - 1}], got {array[row, column]} in row {row}"
+        raise InputError(message)
+    ascending = np.sort(returned, axis=1)
+    repeated = (ascending[:, 1:] == ascending[:, :-1]) & (ascending[:, 1:] >= 0)
+    if repeated.any():
+        row, column = np.argwhere(repeated)[0]
+        message = f"labels must be distinct in every row, got {ascending[row, column]} twice in row {row}"
+        raise InputError(message)
+    return returned
+
+
+def _is_true(true: Indicator, returned: Int64s) -> Bools:
+    """Return whether each returned label is one of its point's true labels."""
+    # (point, label) as one number: ascending, because points and the labels of a point are.
+    points = np.repeat(np.arange(true.n_points, dtype=np.int64), true.labels_per_point())
+    pairs = points * true.n_labels + true.indices
+    asked = np.arange(true.n_points, dtype=np.int64)[:, np.newaxis] * true.n_labels + returned
+    if len(pairs) == 0:
+        return np.zeros(returned.shape, dtype=bool)
+    place = np.minimum(np.searchsorted(pairs, asked), len(pairs) - 1)
+    return np.asarray((pairs[place] == asked) & (returned >= 0))
+
+
+def discounts(k: int) -> Float64s:
+    """Return 1 / log2(place + 1) for the places 1, ..., k."""
+    return np.asarray(1 / np.log2(np.arange(2, k + 2)))

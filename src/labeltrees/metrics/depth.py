@@ -1,0 +1,44 @@
+"""How deep in a tree the returned labels stand: the paper's proxy for the time a search takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from labeltrees.errors import InputError
+from labeltrees.metrics._hits import check_returned
+from labeltrees.tree.label_tree import LabelTree
+
+
+def expected_depth_at_k(tree: LabelTree, labels: Any, k: int) -> float:
+    """Return the mean over points of the depth of the deepest of the first k returned labels.
+
+    Parameters
+    ----------
+    tree : LabelTree
+    labels : array of int (n, at least k)
+        Label ids, best first, padded with -1. A point for which nothing was returned is left out.
+    k : int
+
+    Examples
+    --------
+    >>> tree = LabelTree([0, 2, 4], [~0, 1, ~1, ~2], n_labels=3)
+    >>> expected_depth_at_k(tree, [[0, 1], [0, -1]], k=2)
+    1.5
+    """
+    if not isinstance(tree, LabelTree):
+        message = f"tree must be a LabelTree, got {type(tree).__name__}"
+        raise InputError(message)
+    returned = check_returned(labels, k, tree.n_labels)
+    depth = np.where(returned >= 0, tree.label_depth[returned], 0)
+    unplaced = (returned >= 0) & (depth < 0)
+    if unplaced.any():
+        row, column = np.argwhere(unplaced)[0]
+        message = f"labels must stand in the tree, got {returned[row, column]} in row {row}, which is unplaced"
+        raise InputError(message)
+    answered = (returned >= 0).any(axis=1)
+    if not answered.any():
+        message = "labels must have at least one label, got only -1"
+        raise InputError(message)
+    return float(depth.max(axis=1)[answered].mean())

@@ -1,0 +1,181 @@
+"""Metrics that give rare labels more weight, because rare labels are missing from the data more often."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from labeltrees._matrices import Float64s, check_labels
+from labeltrees._validation import check_integer, check_number, refuse
+from labeltrees.errors import InputError
+from labeltrees.labels.frequency import ranks_within_points
+from labeltrees.metrics._hits import Hits, discounts, find_hits
+from labeltrees.metrics.ranking import ideal_gain
+
+FEWEST_POINTS = 3  # the logarithm of fewer is below 1, and the formula gives more than 1
+
+
+def label_propensities(Y_train: Any, A: float = 0.55, B: float = 1.5) -> Float64s:
+    """Return the propensity of every label: the modelled chance that a true label is in the data.
+
+    p_l = 1 / (1 + C (N_l + B)^-A) with C = (log N - 1) (B + 1)^A, N points and N_l of them with label l.
+
+    Parameters
+    ----------
+    Y_train : sparse or dense matrix of shape (N, L)
+        The training labels, N >= 3.
+    A, B : float
+        The usual values are 0.55 and 1.5; 0.5 and 0.4 for Wikipedia sets, 0.6 and 2.6 for Amazon sets.
+
+    Returns
+    -------
+    array of shape (L,), float64
+        In (0, 1].
+
+    Examples
+    --------
+    >>> label_propensities([[1, 0], [1, 1], [1, 0], [1, 0]]).round(3)
+    array([0.8  , 0.721])
+    """
+    labels = check_labels(Y_train, "Y_train")
+    if labels.n_points < FEWEST_POINTS:
+        message = f"Y_train must have at least {FEWEST_POINTS} points, got {labels.n_points}"
+        raise InputError(message)
+    return propensities_of_counts(np.bincount(labels.indices, minlength=labels.n_labels), labels.n_points, A, B)
+
+
+def propensities_of_counts(counts: Any, n_points: int, A: float = 0.55, B: float = 1.5) -> Float64s:
+    """Return `label_propensities` of training labels of which only the counts are known.
+
+    Parameters
+    ----------
+    counts : array of int (L,)
+        The number of training points of each label: `label_counts_` of a model.
+    n_points : int
+        The number of training points: `n_points_` of a model.
+    A, B : float
+
+    Examples
+    --------
+    >>> propensities_of_counts([4, 1], n_points=4).round(3)
+    array([0.8  , 0.721])
+    """
+    A, B = check_number("A", A, 0), check_number("B", B, 0)
+    n_points = check_integer("n_points", n_points, FEWEST_POINTS)
+    counts = np.asarray(counts)
+    if counts.ndim != 1 or counts.dtype.kind not in "iu" or not ((counts >= 0) & (counts <= n_points)).all():
+        refuse("counts", f"one integer in [0, {n_points}] a label", counts)
+    if B == 0 and not counts.all():
+        refuse("B", "positive where a label has no training point", B)
+    c = (math.log(n_points) - 1) * (B + 1) ** A
+    return np.asarray(1 / (1 + c * (counts + B) ** -A))
+
+
+def psp_at_k(
+    Y_true: Any,
+    labels: Any,
+    k: int,
+    *,
+    Y_train: Any = None,
+    propensities: Any = None,
+    A: float = 0.55,
+    B: float = 1.5,
+) -> float:
+    """Return the propensity-scored precision: a hit counts 1 / propensity; divided by the best possible total.
+
+    Parameters
+    ----------
+    Y_true : sparse or dense matrix of shape (n, L)
+    labels : array of int (n, at least k)
+    k : int
+    Y_train : sparse or dense matrix of shape (N, L), optional
+        Training labels, for `label_propensities`. Either this or `propensities` is needed.
+    propensities : array of shape (L,), optional
+    A, B : float
+        As in `label_propensities`.
+
+    Examples
+    --------
+    >>> Y_train = [[1, 0, 0]] * 8 + [[0, 1, 1]]
+    >>> round(psp_at_k([[1, 1, 0]], [[0, 2]], k=2, Y_train=Y_train), 4)
+    0.4174
+    """
+    hits = find_hits(Y_true, labels, k)
+    gain = _inverse_propensities(hits.true.n_labels, Y_train, propensities, A, B)
+    reached = np.where(hits.hit, gain[hits.returned], 0).sum()
+    return _share(reached, _best_gains(hits, gain).sum())
+
+
+def psndcg_at_k(
+    Y_true: Any,
+    labels: Any,
+    k: int,
+    *,
+    Y_train: Any = None,
+    propensities: Any = None,
+    A: float = 0.55,
+    B: float = 1.5,
+) -> float:
+    """Return the propensity-scored nDCG: as `psp_at_k`, with hits at early places counting more.
+
+    Parameters
+    ----------
+    Y_true : sparse or dense matrix of shape (n, L)
+    labels : array of int (n, at least k)
+    k : int
+    Y_train : sparse or dense matrix of shape (N, L), optional
+        Training labels, for `label_propensities`. Either this or `propensities` is needed.
+    propensities : array of shape (L,), optional
+    A, B : float
+        As in `label_propensities`.
+
+    Examples
+    --------
+    >>> Y_train = [[1, 0, 0]] * 8 + [[0, 1, 1]]
+    >>> round(psndcg_at_k([[1, 1, 0]], [[0, 2]], k=2, Y_train=Y_train), 4)
+    0.4935
+    """
+    hits = find_hits(Y_true, labels, k)
+    gain = _inverse_propensities(hits.true.n_labels, Y_train, propensities, A, B)
+    discount = discounts(hits.k)
+    norm = ideal_gain(hits.true.labels_per_point(), hits.k)
+    reached = np.where(hits.hit, gain[hits.returned], 0) @ discount / norm
+    return _share(reached.sum(), (_best_gains(hits, gain) @ discount / norm).sum())
+
+
+def _inverse_propensities(n_labels: int, Y_train: Any, propensities: Any, A: float, B: float) -> Float64s:
+    if (Y_train is None) == (propensities is None):
+        message = "give either Y_train or propensities, got " + ("neither" if Y_train is None else "both")
+        raise InputError(message)
+    if propensities is None:
+        values, name = label_propensities(Y_train, A, B), "Y_train"
+    else:
+        name = "propensities"
+        try:
+            values = np.asarray(propensities, dtype=np.float64)
+        except (TypeError, ValueError):
+            refuse(name, "a list of numbers in (0, 1]", propensities)
+        if values.ndim != 1 or not ((values > 0) & (values <= 1)).all():
+            refuse(name, "a list of numbers in (0, 1]", propensities)
+    if len(values) != n_labels:
+        message = f"{name} must have the {n_labels} labels of Y_true, got {len(values)}"
+        raise InputError(message)
+    return np.asarray(1 / values)
+
+
+def _best_gains(hits: Hits, gain: Float64s) -> Float64s:
+    """Return the k largest gains of every point's true labels, falling, padded with 0 (n, k)."""
+    order = np.argsort(-gain, kind="stable")
+    ranks = ranks_within_points(hits.true, order)
+    start, size = hits.true.indptr[:-1], hits.true.labels_per_point()
+    place = np.arange(hits.k)
+    there = place < size[:, np.newaxis]
+    best = np.zeros(there.shape)
+    best[there] = gain[order[ranks[(start[:, np.newaxis] + place)[there]]]]
+    return best
+
+
+def _share(reached: Any, best: Any) -> float:
+    return float(reached / best) if best > 0 else 0.0

@@ -1,0 +1,1 @@
+"""Models: classifiers trained in a label tree, and the search that answers with them."""

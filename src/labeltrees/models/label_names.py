@@ -1,0 +1,128 @@
+"""Names of labels: read from a file only as they are asked for, and found again by a table made on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from labeltrees._validation import refuse
+from labeltrees.errors import FileFormatError
+from labeltrees.storage import decode_names, encode_names
+
+Names = NDArray[np.object_]
+
+
+class LabelNames:
+    """The names of labels 0 to n - 1, all different.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> names = LabelNames(np.array(["ant", "bee"], dtype=object))
+    >>> names.take(np.array([[1, -1]])).tolist()
+    [['bee', None]]
+    >>> names.ids("candidates", ["bee", "ant"]).tolist()
+    [1, 0]
+    """
+
+    array: Names
+
+    def __init__(self, names: Names) -> None:
+        self.array = names
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """The label of each name."""
+        return {name: label for label, name in enumerate(self.array.tolist())}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "position"}
+
+    def to_arrays(self) -> tuple[Any, Any]:
+        """Return the names as `encode_names` does."""
+        return encode_names(self.array.tolist())
+
+    def take(self, labels: NDArray[np.int64]) -> Names:
+        """Return the names of `labels`, of any shape; None where a label is -1."""
+        found = labels >= 0
+        names = np.full(labels.shape, None, dtype=object)
+        names[found] = self._of(labels[found])
+        return names
+
+    def _of(self, labels: NDArray[np.int64]) -> Names:
+        return self.array[labels]
+
+    def ids(self, what: str, lists: Any) -> Any:
+        """Return the labels of names: one list of them, or a list of such lists; what is no name stays as it is."""
+        if sparse.issparse(lists) or not _is_list(lists):
+            return lists
+        if isinstance(lists, np.ndarray) and lists.dtype.kind in "iu":
+            return lists
+        entries = list(lists)
+        if not any(_is_list(entry) for entry in entries):
+            return self._ids(what, entries)
+        return [self._ids(f"{what}[{row}]", entry) for row, entry in enumerate(entries)]
+
+    def _ids(self, where: str, names: Any) -> Any:
+        if not _is_list(names):
+            refuse(where, "a list of labels", names)
+        names = list(names)
+        if not any(isinstance(name, str) for name in names):
+            return names
+        for name in names:
+            if not isinstance(name, str) or name not in self.position:
+                refuse(where, "names of labels the model knows", name)
+        return np.array([self.position[name] for name in names], dtype=np.int64)
+
+
+class StoredNames(LabelNames):
+    """The same from a file, two arrays of `encode_names`.
+
+    Opening a model of ten million labels must take milliseconds, so each name is checked when it is first asked for.
+    """
+
+    def __init__(self, text: Any, ends: Any, source: str) -> None:
+        if text.dtype != np.uint8 or ends.dtype != np.int64 or text.ndim != 1 or ends.ndim != 1 or len(ends) < 1:
+            message = f"{source}: the names of the labels are damaged"
+            raise FileFormatError(message)
+        self._text, self._ends, self._source = text, ends, source
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    @cached_property
+    def array(self) -> Names:  # type: ignore[override]
+        """All names (n,)."""
+        names = np.array(decode_names(self._text, self._ends, self._source), dtype=object)
+        names.flags.writeable = False
+        return names
+
+    def to_arrays(self) -> tuple[Any, Any]:
+        """Return the arrays as they are."""
+        return self._text, self._ends
+
+    def _of(self, labels: NDArray[np.int64]) -> Names:
+        if "array" in self.__dict__:
+            return self.array[labels]
+        distinct, places = np.unique(labels, return_inverse=True)
+        names = np.empty(len(distinct), dtype=object)
+        for place, label in enumerate(distinct.tolist()):
+            start, end = int(self._ends[label]), int(self._ends[label + 1])
+            if not 0 <= start <= end <= len(self._text):
+                message = f"{self._source}: the name of label {label} is damaged"
+                raise FileFormatError(message)
+            (names[place],) = decode_names(self._text[start:end], np.array([0, end - start]), self._source)
+        return names[places]
+
+
+def _is_list(value: Any) -> bool:
+    is_scalar = isinstance(value, str | bytes) or (isinstance(value, np.ndarray) and value.ndim == 0)
+    return isinstance(value, Iterable) and not is_scalar

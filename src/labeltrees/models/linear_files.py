@@ -1,0 +1,199 @@
+"""The linear model as a folder."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from labeltrees._validation import check_integer
+from labeltrees.errors import FileFormatError, InputError
+from labeltrees.models.calibration import Calibration
+from labeltrees.models.costs import label_costs
+from labeltrees.models.label_names import LabelNames, StoredNames
+from labeltrees.models.parameters import CHECKS, check_parameters
+from labeltrees.search import Searcher
+from labeltrees.storage import ChunkStore, LoadedModel, decode_names, encode_names, save_arrays
+from labeltrees.tree.arrays import TreeArrays
+from labeltrees.tree.label_tree import LabelTree
+
+if TYPE_CHECKING:
+    from labeltrees.models.linear import LabelTreeClassifier
+
+KIND = "LabelTreeClassifier"
+# A tree that was given is what was trained, and is found again in its place. Embeddings only led to the tree.
+GIVEN_TREE = "given"
+_KEYS = {"settings", "scoring", "n_labels", "n_features", "n_points", "matrices", "n_trees", "stats"}
+
+
+def save_classifier(model: LabelTreeClassifier, folder: str | os.PathLike[str]) -> None:
+    """Write a fitted model."""
+    searcher = model.searcher_
+    settings = model.get_params(deep=False)
+    check_parameters(settings)
+    arrays: dict[str, Any] = {"label_counts": model.label_counts_}
+    if not isinstance(settings["class_weight"], str | None):
+        # As many numbers as labels do not belong in the manifest, nor do the keys of a mapping.
+        arrays["class_weight"] = label_costs(settings["class_weight"], searcher.n_labels, model._label_names)
+        settings["class_weight"] = None
+    if isinstance(settings["tree"], LabelTree):
+        settings["tree"] = GIVEN_TREE
+    del settings["embeddings"]
+    parameters = {
+        "settings": {name: _plain(value) for name, value in settings.items()},
+        # What the classifiers were trained for, whatever `set_params` has changed since.
+        "scoring": {"loss": searcher.loss, "score_power": searcher.score_power, "normalize": searcher.normalize},
+        "n_labels": searcher.n_labels,
+        "n_features": searcher.n_features,
+        "n_points": model.n_points_,
+        "matrices": searcher.stores[0].matrices,
+        "n_trees": len(searcher.stores),
+        "stats": model.stats_,
+    }
+    for number, (store, tree) in enumerate(zip(searcher.stores, model.trees_, strict=True)):
+        arrays |= store.arrays(f"tree{number}.")
+        if tree.label_weights is not None:
+            arrays[f"tree{number}.label_weights"] = tree.label_weights
+    if model._label_names is not None:
+        arrays["label_names"], arrays["label_names.ends"] = model._label_names.to_arrays()
+    if hasattr(model, "feature_names_in_"):
+        arrays["feature_names"], arrays["feature_names.ends"] = encode_names(model.feature_names_in_.tolist())
+    if model.calibration_ is not None:
+        arrays["calibration.scores"] = model.calibration_.scores
+        arrays["calibration.probabilities"] = model.calibration_.probabilities
+    save_arrays(folder, KIND, parameters, arrays)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    return None if isinstance(value, np.random.RandomState) else value
+
+
+def open_classifier(loaded: LoadedModel, *, verify: bool = False) -> LabelTreeClassifier:
+    """Put a model together from an opened folder; `verify` reads and checks all of it."""
+    return _Opener(loaded).open(verify)
+
+
+class _Opener:
+    def __init__(self, loaded: LoadedModel) -> None:
+        self.source = loaded.folder
+        self.arrays = loaded.arrays
+        self.parameters = loaded.manifest.parameters
+
+    def fail(self, fault: str) -> NoReturn:
+        message = f"{self.source}: {fault}"
+        raise FileFormatError(message)
+
+    def open(self, verify: bool) -> LabelTreeClassifier:
+        try:
+            model, scoring = self.read_parameters()
+        except InputError as error:
+            self.fail(f"the manifest's parameters are damaged: {error}")
+        stores = [self.store(number) for number in range(self.parameters["n_trees"])]
+        model.trees_ = [self.tree(number, store) for number, store in enumerate(stores)]
+        try:
+            model.searcher_ = Searcher(stores, **scoring)
+        except InputError as error:
+            self.fail(str(error))
+        if model.tree == GIVEN_TREE:
+            model.tree = model.trees_[0]
+        model.n_points_, model.n_features_in_ = self.parameters["n_points"], self.parameters["n_features"]
+        model.label_counts_ = self.label_counts()
+        model.stats_ = self.parameters["stats"]
+        model._label_names = self.label_names()
+        if "feature_names" in self.arrays:
+            model.feature_names_in_ = self.feature_names()
+        model.calibration_ = self.calibration()
+        if verify:
+            self.verify(model)
+        return model
+
+    def read_parameters(self) -> tuple[LabelTreeClassifier, dict[str, Any]]:
+        from labeltrees.models.linear import LabelTreeClassifier
+
+        parameters = self.parameters
+        self.check_keys("parameters", parameters, _KEYS)
+        settings, scoring = parameters["settings"], parameters["scoring"]
+        self.check_keys("settings", settings, CHECKS.keys() - {"embeddings"})
+        self.check_keys("scoring", scoring, {"loss", "score_power", "normalize"})
+        check_parameters({**settings, "tree": None} if settings["tree"] == GIVEN_TREE else settings)
+        check_parameters(scoring)
+        for name in ("n_labels", "n_features", "n_points", "n_trees"):
+            check_integer(name, parameters[name], 1, 2**31 - 1)
+        if not isinstance(parameters["matrices"], bool) or not isinstance(parameters["stats"], dict):
+            self.fail("matrices must be true or false and stats an object")
+        if settings["class_weight"] not in (None, "balanced"):
+            self.fail(f"class_weight must be null or 'balanced', got {settings['class_weight']!r}"[:200])
+        if "class_weight" in self.arrays:
+            label_costs(self.arrays["class_weight"], parameters["n_labels"])
+            settings = {**settings, "class_weight": self.arrays["class_weight"]}
+        return LabelTreeClassifier(**settings), scoring
+
+    def check_keys(self, what: str, mapping: Any, keys: set[str]) -> None:
+        if not isinstance(mapping, dict) or set(mapping) != keys:
+            odd = set(mapping) ^ keys if isinstance(mapping, dict) else {repr(mapping)}
+            self.fail(f"{what} must have the keys {sorted(keys)}; missing or unknown: {sorted(odd)}"[:600])
+
+    def store(self, number: int) -> ChunkStore:
+        return ChunkStore.from_arrays(
+            self.arrays,
+            n_labels=self.parameters["n_labels"],
+            n_features=self.parameters["n_features"],
+            matrices=self.parameters["matrices"],
+            prefix=f"tree{number}.",
+            source=f"{self.source}, tree {number}",
+        )
+
+    def tree(self, number: int, store: ChunkStore) -> LabelTree:
+        name = f"tree{number}.label_weights"
+        weights = self.arrays.get(name)
+        if weights is not None and (weights.shape != (store.n_labels,) or weights.dtype != np.float64):
+            self.fail(f"{name} is not one number a label")
+        parts = TreeArrays(store.child_ptr, store.children, store.n_labels, None, weights)
+        return LabelTree._adopt(parts, check=False)
+
+    def label_counts(self) -> Any:
+        counts = self.arrays.get("label_counts")
+        if counts is None or counts.shape != (self.parameters["n_labels"],) or counts.dtype != np.int64:
+            self.fail("label_counts is not one count a label")
+        return counts
+
+    def label_names(self) -> LabelNames | None:
+        if "label_names" not in self.arrays:
+            return None
+        names = StoredNames(*self.name_arrays("label"), self.source)
+        if len(names) != self.parameters["n_labels"]:
+            self.fail(f"{len(names)} label names for {self.parameters['n_labels']} labels")
+        return names
+
+    def feature_names(self) -> Any:
+        names = decode_names(*self.name_arrays("feature"), self.source)
+        if len(names) != self.parameters["n_features"]:
+            self.fail(f"{len(names)} feature names for {self.parameters['n_features']} features")
+        return np.array(names, dtype=object)
+
+    def name_arrays(self, kind: str) -> tuple[Any, Any]:
+        text, ends = self.arrays[f"{kind}_names"], self.arrays.get(f"{kind}_names.ends")
+        if ends is None or text.dtype != np.uint8 or ends.dtype != np.int64 or text.ndim != 1 or ends.ndim != 1:
+            self.fail(f"the {kind} names are damaged")
+        return text, ends
+
+    def calibration(self) -> Calibration | None:
+        if "calibration.scores" not in self.arrays:
+            return None
+        scores, probabilities = self.arrays["calibration.scores"], self.arrays.get("calibration.probabilities")
+        if probabilities is None or not (calibration := Calibration(scores, probabilities)).is_sound():
+            self.fail("the calibration is damaged")
+        return calibration
+
+    def verify(self, model: LabelTreeClassifier) -> None:
+        model.searcher_.check()
+        for number, tree in enumerate(model.trees_):
+            try:
+                tree.label_parent  # noqa: B018  checks the tree
+            except InputError as error:
+                self.fail(f"tree {number}: {error}")
+        if len(set(model.classes_.tolist())) < len(model.classes_):
+            self.fail("a label name stands twice")

@@ -1,0 +1,16 @@
+"""Trained classifiers laid out as chunks: sparse ones for sparse points, full matrices for dense points."""
+
+from __future__ import annotations
+
+from labeltrees.models.training import DenseWeights
+from labeltrees.storage import ChunkStore, LinearWeights, pack_chunks, pack_dense_chunks
+from labeltrees.tree.label_tree import LabelTree
+
+
+def pack(
+    tree: LabelTree, weights: LinearWeights | DenseWeights, n_features: int, *, n_jobs: int | None = None
+) -> ChunkStore:
+    """Return the chunks of a tree with its trained classifiers."""
+    if isinstance(weights, DenseWeights):
+        return pack_dense_chunks(tree, weights.matrix, weights.bias, tree.mass(), n_jobs=n_jobs)
+    return pack_chunks(tree, weights, n_features, tree.mass(), n_jobs=n_jobs)

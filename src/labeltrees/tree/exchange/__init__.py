@@ -1,0 +1,1 @@
+"""Trees to and from the forms of PECOS, napkinXC and omikuji."""

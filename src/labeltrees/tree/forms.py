@@ -1,0 +1,241 @@
+"""Every form a tree is written to and read from, as methods of `LabelTree`."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from numpy.typing import ArrayLike
+
+from labeltrees._files import PathLike, naming_file
+from labeltrees.tree import json_form, serialize, text_forms
+from labeltrees.tree.arrays import Float64s, Int32s, Int64s, Names, TreeArrays
+from labeltrees.tree.exchange import napkinxc, omikuji, pecos
+
+if TYPE_CHECKING:
+    from labeltrees.tree.label_tree import LabelTree
+
+
+class TreeForms:
+    """The forms of a tree. Reading checks everything: a damaged or hostile file gives a `FileFormatError`."""
+
+    child_ptr: Int64s
+    children: Int32s
+    n_labels: int
+    label_names: Names | None
+    label_weights: Float64s | None
+
+    @classmethod
+    @abstractmethod
+    def _adopt(cls, parts: TreeArrays, *, check: bool = True) -> Self: ...
+
+    @classmethod
+    def _of_file(cls, path: PathLike, parts: TreeArrays) -> Self:
+        with naming_file(path):
+            return cls._adopt(parts)
+
+    @property
+    def _parts(self) -> TreeArrays:
+        return TreeArrays(self.child_ptr, self.children, self.n_labels, self.label_names, self.label_weights)
+
+    @property
+    def _tree(self) -> LabelTree:
+        return cast("LabelTree", self)
+
+    def save(self, path: PathLike) -> None:
+        """Write the tree to a file: JSON where `path` ends in ``.json``, else compact binary.
+
+        The file is there whole or not at all. The form is in ``docs/tree-format.md``.
+        """
+        if Path(path).suffix == ".json":
+            json_form.write_json(path, self._parts)
+        else:
+            serialize.write_tree(path, self._parts)
+
+    @classmethod
+    def load(cls, path: PathLike) -> Self:
+        """Read a tree that `save` wrote.
+
+        Examples
+        --------
+        >>> import tempfile, labeltrees as lt
+        >>> tree = lt.LabelTree([0, 2], [~0, ~1], n_labels=2)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tree.save(folder + "/two.tree")
+        ...     lt.LabelTree.load(folder + "/two.tree") == tree
+        True
+        """
+        read = json_form.read_json if Path(path).suffix == ".json" else serialize.read_tree
+        return cls._of_file(path, read(path))
+
+    def to_json(self) -> str:
+        """Return the tree as JSON, as in a file that `save` writes.
+
+        Examples
+        --------
+        >>> import labeltrees as lt
+        >>> print(lt.LabelTree([0, 2], [~0, ~1], n_labels=2).to_json())
+        {
+          "format": "labeltrees-tree",
+          "version": 1,
+          "n_labels": 2,
+          "child_ptr": [0, 2],
+          "children": [-1, -2],
+          "label_names": null,
+          "label_weights": null
+        }
+        <BLANKLINE>
+        """
+        return json_form.tree_to_json(self._parts)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Return the tree of a text that `to_json` made."""
+        return cls._of_file("JSON text", json_form.tree_from_json(text))
+
+    def to_newick(self, label_names: Sequence[str] | Names | None = None) -> str:
+        """Return the tree in Newick form; labels without names are written as their ids.
+
+        Examples
+        --------
+        >>> import labeltrees as lt
+        >>> lt.LabelTree([0, 2, 4], [~0, 1, ~1, ~2], n_labels=3).to_newick(["tea", "black tea", "mate"])
+        "(tea,('black tea',mate));"
+        """
+        return text_forms.tree_to_newick(self._tree, label_names)
+
+    def to_dot(
+        self,
+        max_depth: int | None = None,
+        *,
+        max_children: int | None = None,
+        label_names: Sequence[str] | Names | None = None,
+        weights: ArrayLike | None = None,
+    ) -> str:
+        r"""Return the tree as a Graphviz digraph, with the mass and the number of labels of each node.
+
+        Parameters
+        ----------
+        max_depth : int, optional
+            Nodes at this depth are drawn without what is below them.
+        max_children : int, optional
+            Of a node with more children, only this many are drawn.
+        label_names : sequence of str (n_labels,), optional
+            By default the tree's, else ids.
+        weights : array (n_labels,), optional
+            For the masses, as in `LabelTree.mass`.
+
+        Examples
+        --------
+        >>> import labeltrees as lt
+        >>> print(lt.LabelTree([0, 2], [~0, ~1], n_labels=2).to_dot(max_children=1))
+        digraph LabelTree {
+          node [shape=ellipse];
+          n0 [label="0\nmass 1\n2 labels"];
+          l0 [shape=box, label="0"];
+          n0 -> l0;
+          m0 [shape=plaintext, label="1 more"];
+          n0 -> m0;
+        }
+        <BLANKLINE>
+        """
+        return text_forms.tree_to_dot(
+            self._tree, max_depth, max_children=max_children, label_names=label_names, weights=weights
+        )
+
+    def to_pecos_chain(self, folder: PathLike) -> None:
+        """Write the tree as a folder that PECOS loads as a ``ClusterChain``.
+
+        PECOS keeps all labels at one depth, so a shallow label hangs at the end of pass-through nodes of one child; the
+        folder grows with the labels times the height. PECOS also needs every label: unplaced ones hang below one more
+        child of the root (in a tree of height 1, below the root itself).
+        """
+        pecos.write_pecos_chain(self._tree, folder)
+
+    @classmethod
+    def from_pecos_chain(cls, folder: PathLike, unplaced_labels: ArrayLike | None = None) -> Self:
+        """Read the tree in a folder that PECOS' ``ClusterChain.save`` or `to_pecos_chain` wrote.
+
+        A node of one child gives way to that child, so pass-through nodes vanish, and with them any node that had one
+        child before. A node's labels come back in order of id. Every label of the chain is placed but those in
+        `unplaced_labels`.
+
+        Examples
+        --------
+        >>> import tempfile, labeltrees as lt
+        >>> tree = lt.LabelTree([0, 2, 4], [~0, 1, ~1, ~2], n_labels=3)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tree.to_pecos_chain(folder)
+        ...     lt.LabelTree.from_pecos_chain(folder).label_depth
+        array([1, 2, 2], dtype=int32)
+        """
+        return cls._of_file(folder, pecos.read_pecos_chain(folder, unplaced_labels))
+
+    def to_napkinxc(self, path: PathLike | None = None) -> list[tuple[int, int, int]]:
+        """Return the tree as napkinXC's list of (parent, node, label); where `path` is given, write its text file too.
+
+        Both are taken by napkinXC's ``PLT(tree_structure=...)``. The root's parent is -1; a label is a node of its own
+        there, and an inner node has label -1. napkinXC needs every label: unplaced ones hang below one more child of
+        the root.
+
+        Examples
+        --------
+        >>> import labeltrees as lt
+        >>> lt.LabelTree([0, 2], [~1, ~0], n_labels=2).to_napkinxc()
+        [(-1, 0, -1), (0, 1, 1), (0, 2, 0)]
+        """
+        rows = napkinxc.tree_to_rows(self._tree)
+        if path is not None:
+            napkinxc.write_napkinxc(rows, path)
+        return rows
+
+    @classmethod
+    def from_napkinxc(
+        cls, source: Sequence[tuple[int, int, int]] | PathLike, unplaced_labels: ArrayLike | None = None
+    ) -> Self:
+        """Read a tree from napkinXC's list of (parent, node, label) or from its text file.
+
+        A label that napkinXC keeps on an inner node becomes that node's first child. Every label is placed but those in
+        `unplaced_labels`.
+
+        Examples
+        --------
+        >>> import labeltrees as lt
+        >>> lt.LabelTree.from_napkinxc([(-1, 0, -1), (0, 1, 1), (0, 2, 0)]).children
+        array([-2, -1], dtype=int32)
+        """
+        if isinstance(source, str | os.PathLike):
+            return cls._of_file(source, napkinxc.read_file(source, unplaced_labels))
+        return cls._adopt(napkinxc.read_rows(source, unplaced_labels))
+
+    def to_omikuji(self) -> dict[str, Any]:
+        """Return the tree nested as in omikuji's files, without weights, to look at or compare.
+
+        omikuji keeps labels in leaves only, so a label beside nodes gets a leaf of its own. omikuji cannot train on a
+        given tree: there is nothing to load this into.
+
+        Examples
+        --------
+        >>> import labeltrees as lt
+        >>> lt.LabelTree([0, 2, 4], [~0, 1, ~1, ~2], n_labels=3).to_omikuji()
+        {'Branch': {'children': [{'Leaf': {'labels': [0]}}, {'Leaf': {'labels': [1, 2]}}]}}
+        """
+        return omikuji.tree_to_nested(self._tree)
+
+    @classmethod
+    def from_omikuji(cls, path: PathLike, tree: int = 0, n_labels: int | None = None) -> Self:
+        """Read the structure of a tree that omikuji has trained.
+
+        Parameters
+        ----------
+        path : path
+            A model's folder, or a ``tree{i}.cbor`` file.
+        tree : int
+            Which tree of the folder.
+        n_labels : int, optional
+            omikuji does not store it: by default one more than the largest label of the tree.
+        """
+        return cls._of_file(path, omikuji.read_omikuji(path, tree, n_labels))

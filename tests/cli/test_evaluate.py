@@ -1,0 +1,103 @@
+"""labeltrees evaluate."""
+
+import json
+
+import numpy as np
+import pytest
+
+import labeltrees as lt
+from labeltrees.cli.data_argument import load_data
+from labeltrees.metrics.work import single_call_microseconds
+
+
+@pytest.fixture(scope="module")
+def truth(model_folder, data_folder):
+    """The model, the test points and the ids it returns for them."""
+    model, test = lt.load(model_folder), load_data(str(data_folder), part="test")
+    return model, test, model.searcher_.topk(test.X, 5, beam=model.beam, stats=True)
+
+
+def test_json_is_what_the_metrics_say(run, model_folder, data_folder, truth):
+    model, test, result = truth
+    train = load_data(str(data_folder))
+    record = json.loads(run("evaluate", model_folder, data_folder, "--json").stdout)
+    for k in (1, 3, 5):
+        at = str(k)
+        assert record["precision"][at] == lt.metrics.precision_at_k(test.Y, result.labels, k)
+        assert record["ndcg"][at] == lt.metrics.ndcg_at_k(test.Y, result.labels, k)
+        assert record["psp"][at] == lt.metrics.psp_at_k(test.Y, result.labels, k, Y_train=train.Y)
+        assert record["expected_depth"][at] == lt.metrics.expected_depth_at_k(model.tree_, result.labels, k)
+    assert record["chunks"] == result.stats.chunks.mean()
+    assert record["classifiers"] == result.stats.classifiers.mean()
+    assert record["single_calls"] == record["n_points"] == 200
+    assert 0 < record["microseconds"]["p50"] <= record["microseconds"]["p99"]
+    assert record["disk_bytes"] == sum(path.stat().st_size for path in model_folder.iterdir())
+    assert record["precision"]["1"] == model.score(test.X, test.Y)
+
+
+def test_the_table(run, model_folder, data_folder, truth):
+    _, test, result = truth
+    lines = run("evaluate", model_folder, data_folder).stdout.splitlines()
+    rows = {line.split()[0]: line.split() for line in lines if line}
+    assert rows["@1"] == ["@1", "@3", "@5"]
+    expected = [f"{100 * lt.metrics.precision_at_k(test.Y, result.labels, k):.2f}" for k in (1, 3, 5)]
+    assert rows["P"] == ["P", "(%)", *expected]
+    for name in ("nDCG", "PSP", "expected", "chunks", "classifiers", "microseconds", "99th", "size"):
+        assert name in rows
+
+
+def test_another_beam_and_other_propensities(run, model_folder, data_folder, truth):
+    model, test, _ = truth
+    options = ("--beam", 1, "--propensity", 0.6, 2.6)
+    record = json.loads(run("evaluate", model_folder, data_folder, "--json", *options).stdout)
+    labels = model.searcher_.topk(test.X, 5, beam=1).labels
+    propensities = lt.metrics.propensities_of_counts(model.label_counts_, model.n_points_, 0.6, 2.6)
+    assert record["beam"] == 1
+    assert record["psp"]["5"] == lt.metrics.psp_at_k(test.Y, labels, 5, propensities=propensities)
+
+
+def test_several_trees_share_their_depths(run, data_folder, tmp_path):
+    run("fit", data_folder, "-o", tmp_path / "model", "--n-trees", 2)
+    model, test = lt.load(tmp_path / "model"), load_data(str(data_folder), part="test")
+    labels = model.searcher_.topk(test.X, 5, beam=model.beam).labels
+    record = json.loads(run("evaluate", tmp_path / "model", data_folder, "--json").stdout)
+    depths = [lt.metrics.expected_depth_at_k(tree, labels, 3) for tree in model.trees_]
+    assert record["expected_depth"]["3"] == pytest.approx(np.mean(depths))
+
+
+def test_two_training_points_are_too_few_for_propensities(run, tmp_path):
+    lt.write_xmc(lt.Dataset(np.eye(2), np.eye(2)), tmp_path / "train.txt")
+    run("fit", tmp_path, "-o", tmp_path / "model")
+    result = run("evaluate", tmp_path / "model", tmp_path / "train.txt", "--json")
+    assert json.loads(result.stdout)["psp"] == {"1": None, "3": None, "5": None}
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "message"),
+    [
+        ("1 30 41\n0 0:1\n", None, "41 labels, but the model was trained on 40"),
+        ("1 29 40\n0 0:1\n", None, "points of 29 features, but the model was trained on 30"),
+        ("0 30 40\n", None, "no points to measure the model on"),
+        ("1 30 40\n0 0:1\n", "other-", "label 0 is called 'other-0' here and 'name-0' in the model"),
+    ],
+)
+def test_data_of_another_kind_is_refused(run, model_folder, tmp_path, text, names, message):
+    (tmp_path / "test.txt").write_text(text)
+    if names is not None:
+        (tmp_path / "labels.txt").write_text("".join(f"{names}{label}\n" for label in range(40)))
+    result = run("-q", "evaluate", model_folder, tmp_path)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+def test_single_calls_are_of_a_sample_and_of_each_point_twice(truth):
+    _, test, _ = truth
+    asked = []
+    times = single_call_microseconds(
+        lambda features, values: asked.append((features.tolist(), values.tolist())), test.X, most_points=50
+    )
+    assert len(times) == 50
+    assert asked[:50] == asked[50:]
+    rows = [(row.indices.tolist(), row.data.tolist()) for row in test.X]
+    assert all(query in rows for query in asked)

@@ -1,0 +1,122 @@
+"""labeltrees inspect."""
+
+import json
+
+import numpy as np
+import pytest
+
+import labeltrees as lt
+from labeltrees.cli.data_argument import load_data
+
+
+def test_parameters_tree_and_sizes(run, model_folder):
+    output = run("inspect", model_folder).stdout
+    assert "40 labels and 30 features, trained on 200 points, with label and feature names" in output
+    words = [line.split() for line in output.splitlines()]
+    assert ["fanout", "4"] in words
+    assert ["beam", "10"] in words
+    assert ["placed", "in", "the", "tree", "39"] in words
+    assert any(line and line[0] == "tree0.chunks.npy" for line in words)
+
+
+def test_the_same_as_json(run, model_folder):
+    record = json.loads(run("inspect", model_folder, "--json").stdout)
+    assert record["parameters"]["prune_below"] == 0.0
+    assert record["files"] == {path.name: path.stat().st_size for path in model_folder.iterdir()}
+    assert record["disk_bytes"] == sum(record["files"].values())
+    assert record["n_weights"] == lt.load(model_folder).stats_["n_weights"]
+    assert record["trees"][0]["height"] == lt.load(model_folder).tree_.height
+
+
+@pytest.mark.parametrize("asked", ["name-17", "17"])
+def test_the_way_to_a_label(run, model_folder, data_folder, asked):
+    model = lt.load(model_folder)
+    record = json.loads(run("inspect", model_folder, "--label", asked, "--json", "--features", 3).stdout)
+    assert (record["label"], record["name"]) == (17, "name-17")
+    assert record["n_points"] == load_data(str(data_folder)).Y[:, [17]].nnz
+    (tree,) = record["trees"]
+    assert [step["node"] for step in tree["path"]] == model.tree_.path(17).tolist()
+    assert tree["path"][-1]["to"] == "label"
+    for step in tree["path"]:
+        weights = [abs(feature["weight"]) for feature in step["features"]]
+        assert len(weights) == 3
+        assert weights == sorted(weights, reverse=True)
+        assert all(feature["name"] == f"word-{feature['feature']}" for feature in step["features"])
+
+
+def test_all_weights_on_the_way_give_the_label_its_score(run, model_folder, data_folder):
+    """The classifiers shown, applied by hand, score as the model does."""
+    model, queries = lt.load(model_folder), load_data(str(data_folder), part="test").X
+    X = queries.toarray() / np.linalg.norm(queries.toarray(), axis=1, keepdims=True)
+    way = json.loads(run("inspect", model_folder, "--label", "name-5", "--json", "--features", 30).stdout)["trees"][0]
+    score = np.ones(len(X))
+    for step in way["path"]:
+        w = np.zeros(30)
+        w[[feature["feature"] for feature in step["features"]]] = [feature["weight"] for feature in step["features"]]
+        score *= np.exp(-(np.maximum(0, 1 - X @ w - step["bias"]) ** model.score_power))
+    expected = model.predict_topk(queries, k=1, candidates=["name-5"], beam=None)[1][:, 0]
+    np.testing.assert_allclose(score, expected, rtol=1e-4)
+
+
+def test_the_way_as_text(run, model_folder):
+    record = json.loads(run("inspect", model_folder, "--label", "name-5", "--json").stdout)
+    lines = run("inspect", model_folder, "--label", "name-5").stdout.splitlines()
+    path = record["trees"][0]["path"]
+    assert lines[0] == f"name-5  label 5, {record['n_points']} training points"
+    assert len(lines) == 2 + 2 * len(path)
+    assert lines[2].startswith(f"root -> node {path[0]['to']} (")
+    strongest = path[-1]["features"][0]
+    assert lines[-1].startswith(f"    {strongest['name']} {strongest['weight']:+.2f}, ")
+    assert "-> name-5  bias" in lines[-2]
+
+
+def test_every_tree_of_several(run, data_folder, tmp_path):
+    run("fit", data_folder / "train.txt.xz", "-o", tmp_path / "model", "--n-trees", 2, "--fanout", 3)
+    model = lt.load(tmp_path / "model")
+    record = json.loads(run("inspect", tmp_path / "model", "--label", "7", "--json").stdout)
+    assert record["name"] == "label 7"
+    assert [[step["node"] for step in tree["path"]] for tree in record["trees"]] == [
+        tree.path(7).tolist() for tree in model.trees_
+    ]
+    assert record["trees"][0]["path"][0]["features"][0]["name"].startswith("feature ")
+    text = run("inspect", tmp_path / "model", "--label", "7").stdout
+    assert "tree 0, depth" in text
+    assert "tree 1, depth" in text
+    assert "tree 1\n" in run("inspect", tmp_path / "model").stdout
+
+
+def test_an_unknown_label_is_refused_with_near_names(run, model_folder):
+    result = run("inspect", model_folder, "--label", "nmae-17")
+    assert result.exit_code == 2
+    assert "no label 'nmae-17'; near are 'name-17'" in result.stderr
+
+
+def test_a_label_outside_the_tree_is_refused(run, model_folder):
+    result = run("inspect", model_folder, "--label", "name-39")
+    assert result.exit_code == 2
+    assert "label 39 stands nowhere in the tree" in result.stderr
+
+
+def damage(folder, name, place):
+    path = folder / name
+    content = bytearray(path.read_bytes())
+    content[place] ^= 0xFF
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "options", "message"),
+    [
+        ("manifest.json", 30, (), "manifest.json: "),
+        ("tree0.chunks.npy", -200, ("--verify",), "tree0.chunks.npy: its checksum is wrong"),
+        ("tree0.chunks.npy", 128 + 4, ("--label", "name-0"), "the chunk of node 0 is damaged"),
+        ("tree0.children.npy", 128 + 3, (), "children"),
+    ],
+)
+def test_a_damaged_model_is_one_line(run, data_folder, tmp_path, name, place, options, message):
+    run("fit", data_folder, "-o", tmp_path / "model")
+    damage(tmp_path / "model", name, place)
+    result = run("inspect", tmp_path / "model", *options)
+    assert result.exit_code == 3
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1

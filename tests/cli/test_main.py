@@ -1,0 +1,120 @@
+"""What all commands share: help, version, errors in one line, exit codes."""
+
+import errno
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import labeltrees
+from labeltrees.cli import imbalance as imbalance_command
+from labeltrees.cli.main import cli
+from labeltrees.errors import FileFormatError, InputError, LabelTreesError, MissingExtraError
+
+
+def all_commands(command, path=()):
+    yield path
+    for name, child in getattr(command, "commands", {}).items():
+        yield from all_commands(child, (*path, name))
+
+
+@pytest.mark.parametrize("path", list(all_commands(cli)), ids=" ".join)
+def test_every_command_has_help(run, path):
+    result = run(*path, "--help")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Usage: labeltrees")
+    assert path == ("tree",) or "Example" in result.stdout
+
+
+def test_version(run):
+    assert run("--version").stdout == f"labeltrees {labeltrees.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "exit_code", "message"),
+    [
+        (LabelTreesError("odd"), 1, "odd"),
+        (InputError("k must be 1,\ngot 2"), 2, "k must be 1, got 2"),
+        (FileFormatError("x.txt: damaged"), 3, "x.txt: damaged"),
+        (MissingExtraError("needs more"), 4, "needs more"),
+        (PermissionError(13, "Permission denied", "x.txt"), 1, "x.txt: Permission denied"),
+        (OSError("strange"), 1, "strange"),
+        (MemoryError(), 1, "not enough memory"),
+    ],
+)
+def test_errors_are_one_line_and_an_exit_code(run, monkeypatch, error, exit_code, message):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(imbalance_command, "load_data", fail)
+    result = run("--quiet", "imbalance", "anything")
+    assert result.exit_code == exit_code
+    assert result.stderr == f"Error: {message}\n"
+    assert result.stdout == ""
+
+
+def test_debug_shows_the_traceback_and_keeps_the_exit_code(run):
+    result = run("--debug", "imbalance", "missing")
+    assert result.exit_code == 2
+    assert "Traceback" in result.stderr
+    assert result.stderr.endswith("Error: missing: no such file or folder (the bundled set is called 'debian')\n")
+
+
+def test_ctrl_c_exits_with_130(run, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(imbalance_command, "load_data", interrupt)
+    result = run("-q", "imbalance", "anything")
+    assert result.exit_code == 130
+    assert result.stderr == "Interrupted.\n"
+
+
+def open_once_read(pipe):
+    """Open a pipe for writing as soon as the other side has it open for reading."""
+    for _ in range(600):
+        try:
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            time.sleep(0.05)
+    pytest.fail("nobody reads the pipe")
+
+
+def test_ctrl_c_from_outside_ends_the_process_with_130(tmp_path):
+    pipe = tmp_path / "train.txt"
+    os.mkfifo(pipe)  # reading it waits until interrupted
+    command = [sys.executable, "-c", "from labeltrees.cli.main import main; main()", "imbalance", str(pipe)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    writer = open_once_read(pipe)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=30)
+    os.close(writer)
+    assert process.returncode == 130
+    assert error.endswith("Interrupted.\n")
+    assert "Traceback" not in error
+
+
+def test_wrong_usage_exits_with_2(run):
+    result = run("tree", "build")
+    assert result.exit_code == 2
+    assert "Missing argument 'DATA'" in result.stderr
+
+
+def test_progress_and_timings_go_to_standard_error(run, data_folder):
+    result = run("imbalance", data_folder)
+    assert "Reading data" in result.stderr
+    assert "Reading data" not in result.stdout
+    assert run("--quiet", "imbalance", data_folder).stderr == ""
+
+
+def test_logging_is_as_before_afterwards(run, data_folder):
+    logger = logging.getLogger("labeltrees")
+    before = logger.level, list(logger.handlers)
+    run("imbalance", data_folder)
+    assert (logger.level, logger.handlers) == before

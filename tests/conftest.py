@@ -1,0 +1,7 @@
+"""What holds for every test."""
+
+from hypothesis import settings
+
+# No test asserts a time: a busy machine is no failure.
+settings.register_profile("labeltrees", deadline=None)
+settings.load_profile("labeltrees")

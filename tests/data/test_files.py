@@ -1,0 +1,92 @@
+"""Files are written whole or not at all."""
+
+import os
+import stat
+
+import pytest
+
+import labeltrees as lt
+from labeltrees.data.files import MissingFileError, open_any, write_any
+
+SUFFIXES = ["", ".gz", ".xz", ".zst"]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_bytes_come_back_and_compressed_ones_are_smaller(tmp_path, suffix):
+    path = tmp_path / f"a.txt{suffix}"
+    with write_any(path) as stream:
+        stream.write(b"abc" * 1000)
+    with open_any(path) as stream:
+        assert stream.read() == b"abc" * 1000
+    assert (path.stat().st_size < 1000) == bool(suffix)
+    assert os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_an_error_while_writing_leaves_the_old_file(tmp_path, suffix):
+    path = tmp_path / f"a.txt{suffix}"
+    path.write_bytes(b"old")
+
+    def fail_half_way():
+        with write_any(path) as stream:
+            stream.write(b"new")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail_half_way()
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_the_same_data_gives_the_same_bytes(tmp_path, suffix):
+    for name in ("a", "b"):
+        with write_any(tmp_path / f"{name}.txt{suffix}") as stream:
+            stream.write(b"abc" * 1000)
+    assert (tmp_path / f"a.txt{suffix}").read_bytes() == (tmp_path / f"b.txt{suffix}").read_bytes()
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "target.txt").write_bytes(b"old")
+    (tmp_path / "link.txt").symlink_to("target.txt")
+    with write_any(tmp_path / "link.txt") as stream:
+        stream.write(b"new")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "target.txt").read_bytes() == b"new"
+
+
+def test_a_new_file_has_the_usual_rights(tmp_path):
+    (tmp_path / "plain").write_bytes(b"")
+    with write_any(tmp_path / "ours"):
+        pass
+    assert stat.S_IMODE((tmp_path / "ours").stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path):
+    with pytest.raises(lt.InputError, match="path must be a file"), write_any(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize("path", [None, 3, b"a.txt"])
+def test_what_is_no_path_is_refused(path):
+    for function in (open_any, write_any):
+        with pytest.raises(lt.InputError, match="path must be a path"), function(path):
+            pass
+
+
+def test_a_folder_cannot_be_read(tmp_path):
+    with pytest.raises(lt.FileFormatError, match="a folder, not a file"), open_any(tmp_path):
+        pass
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(MissingFileError, match="no such folder"), write_any(tmp_path / "none" / "a.txt"):
+        pass
+
+
+def test_an_error_inside_the_block_keeps_its_own_kind(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"")
+    with pytest.raises(FileNotFoundError) as raised, open_any(path):
+        open(tmp_path / "other.txt")
+    assert not isinstance(raised.value, MissingFileError)

@@ -1,0 +1,199 @@
+"""A damaged model is refused or answers, and never brings the interpreter down."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+import labeltrees as lt
+from labeltrees import _core
+from labeltrees.storage import encode_names, save_arrays
+
+# The rich model has feature names, and arrays have none.
+pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+
+
+def is_normal(model, X):
+    """Whether a model answers with labels it has and scores between 0 and 1."""
+    names = {*model.classes_.tolist(), None, -1}
+    labels, scores = model.predict_topk(X[:8], 14)
+    few, low = model.predict_topk(X[:8], 3, candidates=[1, 2], search="beam", beam=2)
+    probabilities = model.predict_proba(X[:8]).data if hasattr(model, "predict_proba") else scores.ravel()
+    model.predictor(3)(X[[0]])
+    values = np.concatenate([scores.ravel(), low.ravel(), probabilities])
+    return {*labels.ravel(), *few.ravel()} <= names and ((values >= 0) & (values <= 1)).all()
+
+
+def damages(data, rng, n):
+    """Bytes with a few things altered, or cut, or longer."""
+    for _ in range(n):
+        altered = bytearray(data)
+        for _ in range(rng.integers(1, 4)):
+            place = int(rng.integers(len(altered)))
+            altered[place] = rng.choice([altered[place] ^ (1 << rng.integers(8)), 0, 127, 128, 255])
+        yield bytes(altered)
+    for place in (0, 1, len(data) // 2, len(data) - 1):
+        yield data[:place]
+    yield data + b"\0"
+
+
+@pytest.fixture(scope="module")
+def dense_folder(problem, tmp_path_factory):
+    path = tmp_path_factory.mktemp("dense") / "model"
+    lt.LabelTreeClassifier(fanout=3).fit(problem[0].toarray(), problem[1]).save(path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["rich", "dense"])
+def test_damaged_files_are_refused_or_answer(folder, dense_folder, problem, tmp_path, kind):
+    folder = folder if kind == "rich" else dense_folder
+    copied = shutil.copytree(folder, tmp_path / "damaged")
+    rng = np.random.default_rng(0)
+    outcomes = {"refused": 0, "normal": 0}
+    for file in sorted(folder.iterdir()):
+        original = file.read_bytes()
+        for altered in damages(original, rng, 60 if "chunks" in file.name else 15):
+            (copied / file.name).write_bytes(altered)
+            try:
+                assert is_normal(lt.load(copied), problem[0]), file.name
+                outcomes["normal"] += 1
+            except lt.FileFormatError:
+                outcomes["refused"] += 1
+            if altered.strip() != original.strip():  # the manifest may lose its last newline
+                with pytest.raises(lt.FileFormatError):
+                    lt.load(copied, verify=True)
+        (copied / file.name).write_bytes(original)
+    assert min(outcomes.values()) > 20
+    assert is_normal(lt.load(copied, verify=True), problem[0])
+
+
+def test_missing_files_are_named(folder, copied):
+    for file in folder.iterdir():
+        (copied / file.name).unlink()
+        with pytest.raises(lt.FileFormatError, match=file.name):
+            lt.load(copied)
+        shutil.copy(file, copied)
+
+
+def rewrite(folder, change, files=None):
+    """Change manifest and arrays as someone would who can compute checksums."""
+    body = json.loads((folder / "manifest.json").read_text())
+    if files:
+        part = folder.parent / "part"
+        save_arrays(part, "part", {}, files)
+        body["arrays"] |= json.loads((part / "manifest.json").read_text())["arrays"]
+        for name in files:
+            shutil.copy(part / f"{name}.npy", folder)
+    change(body)
+    body.pop("checksum")
+    canonical = json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
+    body["checksum"] = f"{_core.xxh64(np.frombuffer(canonical, np.uint8)):016x}"
+    (folder / "manifest.json").write_text(json.dumps(body))
+
+
+def put(**values):
+    return lambda body: body["parameters"].update(values)
+
+
+def setting(**values):
+    return lambda body: body["parameters"]["settings"].update(values)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (put(n_labels=0), "n_labels"),
+        (put(n_labels=-1), "n_labels"),
+        (put(n_labels=2**31), "n_labels"),
+        (put(n_labels=2**80), "n_labels"),
+        (put(n_labels="12"), "n_labels"),
+        (put(n_labels=12.0), "n_labels"),
+        (put(n_labels=True), "n_labels"),
+        (put(n_labels=None), "n_labels"),
+        (put(n_labels=13), "class_weight"),
+        (put(n_features=0), "n_features"),
+        (put(n_features=41), "feature names"),
+        (put(n_trees=0), "n_trees"),
+        (put(n_trees=3), "tree2"),
+        (put(n_trees=2**31 - 1), "tree2"),
+        (put(n_trees=[2]), "n_trees"),
+        (put(matrices=0), "matrices"),
+        (put(matrices="yes"), "matrices"),
+        (put(stats=[]), "stats"),
+        (put(settings=[]), "settings"),
+        (put(settings={}), "settings"),
+        (put(scoring={}), "scoring"),
+        (put(scoring={"loss": "hinge", "score_power": 3, "normalize": True}), "loss"),
+        (put(scoring={"loss": "squared_hinge", "score_power": 0, "normalize": True}), "score_power"),
+        (put(scoring={"loss": "squared_hinge", "score_power": 3, "normalize": 1}), "normalize"),
+        (put(extra=1), "extra"),
+        (lambda body: body["parameters"].pop("n_trees"), "n_trees"),
+        (lambda body: body["parameters"]["settings"].pop("C"), "'C'"),
+        (setting(color="red"), "color"),
+        (setting(tradeoff=3), "tradeoff"),
+        (setting(k="5"), "k must be"),
+        (setting(n_jobs=0), "n_jobs"),
+        (setting(tree="round"), "tree"),
+        (setting(class_weight="even"), "class_weight"),
+        (setting(class_weight={"0": 2.0}), "class_weight"),
+        (lambda body: body.update({"class": "os.system"}), "unknown kind 'os.system'"),
+        (lambda body: body["arrays"].pop("label_names.ends"), "label names"),
+        (lambda body: body["arrays"].pop("feature_names.ends"), "feature names"),
+        (lambda body: body["arrays"].pop("calibration.probabilities"), "calibration"),
+        (lambda body: body["arrays"].pop("tree1.children"), "tree1.children is missing"),
+    ],
+)
+def test_hostile_manifests_are_refused(copied, change, message):
+    rewrite(copied, change)
+    with pytest.raises(lt.FileFormatError, match=message):
+        lt.load(copied)
+
+
+HOSTILE_ARRAYS = {
+    "label weights": ("tree0.label_weights", np.ones(11), "not one number a label"),
+    "weights of another type": ("tree0.label_weights", np.ones(12, np.float32), "not one number a label"),
+    "too few names": ("label_names.ends", np.arange(5), "4 label names for 12 labels"),
+    "names of another type": ("label_names", np.ones(3), "label names are damaged"),
+    "ends of another type": ("label_names.ends", np.arange(13, dtype=np.int32), "label names are damaged"),
+    "ends of two dimensions": ("label_names.ends", np.zeros((1, 13), np.int64), "label names are damaged"),
+    "too few feature names": ("feature_names.ends", np.zeros(3, np.int64), "names"),
+    "falling calibration": ("calibration.scores", np.array([1.0, 0.0]), "calibration is damaged"),
+    "nan in calibration": ("calibration.probabilities", np.full(3, np.nan), "calibration is damaged"),
+    "narrow calibration": ("calibration.scores", np.zeros(3, np.float32), "calibration is damaged"),
+    "class weight": ("class_weight", np.zeros(12, np.float32), "class_weight"),
+    "matrix as children": ("tree0.children", np.zeros((3, 3), np.int32), "children"),
+    "offsets of another tree": ("tree0.offsets", np.zeros(1, np.int64), "number of nodes"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE_ARRAYS)
+def test_hostile_arrays_are_refused(copied, case):
+    name, array, message = HOSTILE_ARRAYS[case]
+    rewrite(copied, lambda body: None, {name: array})
+    with pytest.raises(lt.FileFormatError, match=message):
+        lt.load(copied)
+
+
+def test_verify_finds_what_a_search_may_never_meet(copied, rich):
+    children = rich.tree_.children.copy()
+    children[-1] = children[-2]
+    rewrite(copied, lambda body: None, {"tree0.children": children})
+    lt.load(copied)
+    with pytest.raises(lt.FileFormatError, match=r"tree 0: .* already stands elsewhere"):
+        lt.load(copied, verify=True)
+
+
+def test_verify_finds_a_name_twice(copied, rich):
+    text, ends = encode_names(["same"] * 12)
+    rewrite(copied, lambda body: None, {"label_names": text, "label_names.ends": ends})
+    lt.load(copied)
+    with pytest.raises(lt.FileFormatError, match="a label name stands twice"):
+        lt.load(copied, verify=True)
+
+
+def test_what_is_no_model_is_refused(tmp_path):
+    with pytest.raises(lt.FileFormatError, match=r"manifest\.json"):
+        lt.load(tmp_path)
+    with pytest.raises(lt.FileFormatError, match=r"manifest\.json"):
+        lt.load(tmp_path / "nowhere")

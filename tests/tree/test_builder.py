@@ -1,0 +1,194 @@
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import labeltrees as lt
+from labeltrees.labels.weights import label_weights
+
+GRID = [0.0, 0.5, 1.0, 1.5, 2.0]
+
+
+def dataset(seed, n_points=120, n_labels=30, n_features=40):
+    """Points of a few topics with power-law labels; some labels may have no point."""
+    rng = np.random.default_rng(seed)
+    popularity = 1 / np.arange(1, n_labels + 1)
+    Y = rng.random((n_points, n_labels)) < popularity
+    Y[Y.sum(1) == 0, rng.integers(n_labels)] = True
+    topics = rng.random((n_labels, n_features)) ** 8
+    X = sp.csr_array((Y @ topics * (rng.random((n_points, n_features)) < 0.5)).astype(np.float32))
+    return X, sp.csr_array(Y.astype(np.float32))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 60),
+    st.floats(0, 2),
+    st.integers(2, 70),
+    st.integers(1, 70),
+    st.sampled_from(["weighted", "direct"]),
+)
+def test_every_tree_places_each_label_that_occurs_once(seed, n_labels, tradeoff, fanout, leaf_size, path):
+    X, Y = dataset(seed, n_labels=n_labels)
+    tree = lt.build_tree(X, Y, tradeoff=tradeoff, fanout=fanout, leaf_size=leaf_size, path=path, random_state=seed)
+    occurs = np.asarray(Y.sum(axis=0)).ravel() > 0
+    assert sorted(tree.leaf_order().tolist()) == np.flatnonzero(occurs).tolist()
+    assert tree.unplaced_labels.tolist() == np.flatnonzero(~occurs).tolist()
+    assert np.diff(tree.child_ptr).max() <= max(fanout, leaf_size)
+    order = np.lexsort((-tree.mass(), tree.node_depth))  # breadth-first, by falling mass within a level
+    assert (np.diff(tree.node_depth) >= 0).all()
+    np.testing.assert_allclose(tree.mass()[order], tree.mass())
+
+
+@pytest.mark.parametrize("n_labels", [2, 3, 5, 17, 64, 100])
+def test_tradeoff_zero_is_balanced(n_labels):
+    V = np.random.default_rng(0).random((n_labels, 8))
+    tree = lt.build_tree_from(V, np.ones(n_labels), tradeoff=0, fanout=2)
+    below = tree.n_labels_below
+    for node in range(tree.n_nodes):
+        sizes = [1 if child < 0 else below[child] for child in children_of(tree, node)]
+        assert abs(sizes[0] - sizes[1]) <= 1
+    assert tree.height == int(np.ceil(np.log2(n_labels)))
+
+
+def children_of(tree, node):
+    return tree.children[tree.child_ptr[node] : tree.child_ptr[node + 1]].tolist()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 200), st.sampled_from([0.0, 0.1]))
+def test_tradeoff_two_is_fanos_tree(seed, n_labels, smoothing):
+    rng = np.random.default_rng(seed)
+    f = rng.pareto(1.0, n_labels) + 1e-3
+    f /= f.sum()
+    cover = f * (rng.random(n_labels) < 0.7) + 1e-9
+    cover /= cover.sum()
+    tree = lt.build_tree_from(rng.random((n_labels, 5)), f, cover, tradeoff=2, fanout=2, smoothing=smoothing)
+    assert tree == lt.fano_tree(label_weights(f, cover, 2.0, smoothing=smoothing))
+
+
+@pytest.mark.parametrize("tradeoff", GRID)
+@pytest.mark.parametrize("dense", [False, True])
+def test_the_tree_is_the_same_for_any_number_of_threads_and_from_run_to_run(tradeoff, dense):
+    # Enough values that the top of the tree is split by the whole team (more than 2**18).
+    rng = np.random.default_rng(0)
+    n_labels, n_features = 30_000, 400
+    if dense:
+        V = rng.standard_normal((n_labels // 10, n_features)).astype(np.float32)
+    else:
+        V = sp.random_array((n_labels, n_features), density=0.05, rng=rng, dtype=np.float32, format="csr")
+    f = rng.pareto(1.0, V.shape[0]) + 0.01
+    one, two, again = (
+        lt.build_tree_from(V, f, tradeoff=tradeoff, leaf_size=10, n_jobs=n_jobs, random_state=3) for n_jobs in (1, 2, 1)
+    )
+    assert one == two == again
+
+
+def test_seeds_make_different_trees():
+    X, Y = dataset(0)
+    assert lt.build_tree(X, Y, random_state=0) != lt.build_tree(X, Y, random_state=1)
+
+
+@pytest.mark.parametrize("tradeoff", GRID)
+def test_dense_and_sparse_embeddings_make_the_same_tree(tradeoff):
+    X, Y = dataset(1)
+    V = lt.pifa(X, Y)
+    f = lt.label_frequencies(Y)
+    assert lt.build_tree_from(V, f, tradeoff=tradeoff) == lt.build_tree_from(V.toarray(), f, tradeoff=tradeoff)
+
+
+def test_embeddings_are_scaled_to_unit_length():
+    rng = np.random.default_rng(0)
+    V = rng.random((50, 10))
+    f = rng.random(50)
+    assert lt.build_tree_from(V, f) == lt.build_tree_from(V * 2.0 ** rng.integers(0, 9, (50, 1)), f)
+
+
+def test_given_embeddings_replace_pifa():
+    X, Y = dataset(2)
+    assert lt.build_tree(X, Y, embeddings=lt.pifa(X, Y)) == lt.build_tree(X, Y)
+    assert lt.build_tree(X, Y, embeddings=np.eye(Y.shape[1])) != lt.build_tree(X, Y)
+
+
+@pytest.mark.parametrize("tradeoff", GRID)
+@pytest.mark.parametrize(
+    ("V", "f"),
+    [
+        (np.eye(1), [1.0]),
+        (np.eye(2), [0.9, 0.1]),
+        (np.ones((7, 3)), np.ones(7)),
+        (np.zeros((7, 3)), np.ones(7)),
+        (np.eye(5), [0.999999, 1e-7, 1e-7, 1e-7, 1e-7]),
+        (np.eye(5), [1, 0, 0, 2, 0]),
+        (sp.csr_array((9, 4)), np.arange(1, 10)),
+    ],
+    ids=["one", "two", "equal", "zero", "nearly-all-mass", "unplaced", "empty-sparse"],
+)
+@pytest.mark.parametrize(("fanout", "leaf_size"), [(2, 1), (16, 1), (2, 100), (100, 3)])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_degenerate_labels_make_valid_trees(V, f, tradeoff, fanout, leaf_size, smoothing):
+    tree = lt.build_tree_from(V, f, tradeoff=tradeoff, fanout=fanout, leaf_size=leaf_size, smoothing=smoothing)
+    assert sorted(tree.leaf_order().tolist()) == np.flatnonzero(np.asarray(f) > 0).tolist()
+
+
+def test_a_frequent_label_hangs_near_the_root():
+    X, Y = dataset(3, n_points=500)
+    depth = [lt.build_tree(X, Y, tradeoff=t, fanout=2).label_depth[0] for t in (0, 1, 2)]
+    assert depth[0] > depth[1] >= depth[2]
+
+
+def test_point_weights_move_labels():
+    X, Y = dataset(4)
+    weights = np.where(Y[:, [20]].toarray().ravel() > 0, 1000.0, 1.0)
+    plain, weighted = lt.build_tree(X, Y, fanout=2), lt.build_tree(X, Y, fanout=2, sample_weight=weights)
+    assert weighted.label_depth[20] < plain.label_depth[20]
+
+
+def test_progress_is_told_and_ends_at_the_total():
+    X, Y = dataset(5)
+    calls = []
+    lt.build_tree(X, Y, progress=lambda done, total: calls.append((done, total)))
+    assert calls[-1] == (1000, 1000)
+    assert [done for done, _ in calls] == sorted(done for done, _ in calls)
+
+
+def test_an_error_in_progress_stops_the_work():
+    V = sp.random_array((60_000, 500), density=0.05, rng=np.random.default_rng(0), dtype=np.float32, format="csr")
+
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        lt.build_tree_from(V, np.ones(V.shape[0]), progress=stop)
+    assert threading.active_count() < 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"tradeoff": -0.1}, "tradeoff must be a number in"),
+        ({"tradeoff": "fast"}, "tradeoff must be a number in"),
+        ({"fanout": 1}, "fanout must be an integer of at least 2"),
+        ({"leaf_size": 0}, "leaf_size must be an integer of at least 1"),
+        ({"smoothing": -1}, "smoothing must be"),
+        ({"cover": "best"}, "method must be one of"),
+        ({"path": "scenic"}, "path must be one of 'weighted', 'direct'"),
+        ({"random_state": -1}, "random_state must be"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+        ({"embeddings": np.eye(3)}, "frequencies must be a vector of 3 numbers"),
+        ({"progress": "yes"}, "progress must be"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, message):
+    X, Y = dataset(6)
+    with pytest.raises(lt.InputError, match=message):
+        lt.build_tree(X, Y, **arguments)
+
+
+def test_no_label_at_all_is_refused():
+    with pytest.raises(lt.InputError, match="frequencies"):
+        lt.build_tree_from(np.eye(3), np.zeros(3))

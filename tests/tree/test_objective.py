@@ -1,0 +1,160 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from labeltrees import InputError, fano_tree, split_labels
+from labeltrees.tree.objective import best_assignment, coefficients
+
+from .split_twin import Twin
+
+TRADEOFFS = [0.0, 0.3, 1.0, 1.4, 1.9, 2.0]
+
+
+def problem(seed, n=40, d=12, *, density=0.3):
+    """Unit embeddings with clusters, and skewed weights."""
+    rng = np.random.default_rng(seed)
+    V = rng.random((n, d)) * (rng.random((n, d)) < density) + 0.5 * np.eye(d)[rng.integers(0, d, n)]
+    V /= np.linalg.norm(V, axis=1, keepdims=True)
+    weights = rng.pareto(1.0, n) + 0.01
+    return V.astype(np.float32), weights / weights.sum()
+
+
+@pytest.mark.parametrize("tradeoff", TRADEOFFS)
+@pytest.mark.parametrize("seed", range(5))
+def test_the_assignment_is_the_optimum_of_the_linear_program(tradeoff, seed):
+    V, f = problem(seed)
+    rng = np.random.default_rng(seed + 100)
+    difference = rng.standard_normal(V.shape[1])
+    similarity, frequency = coefficients(tradeoff)
+    scores = similarity / 2 * V @ difference + frequency * f
+    alpha = best_assignment(scores, f)
+    solution = linprog(-scores * f, A_eq=f[None, :], b_eq=[0.0], bounds=[(-1, 1)] * len(f))
+    assert solution.success
+    assert alpha @ f == pytest.approx(0, abs=1e-12)
+    assert (scores * f) @ alpha == pytest.approx(-solution.fun, rel=1e-9, abs=1e-12)
+
+
+@given(
+    st.lists(st.sampled_from([-2.0, -1.0, 0.0, 0.5, 3.0, 1e300, -1e300, 1e-300]), min_size=1, max_size=200),
+    st.integers(0, 2**32 - 1),
+)
+def test_selection_with_ties_and_extreme_scores_equals_sorting(scores, seed):
+    weights = np.random.default_rng(seed).integers(1, 5, len(scores)).astype(float)
+    alpha = best_assignment(scores, weights)
+    order = np.lexsort((np.arange(len(scores)), -np.array(scores)))
+    cumulated = np.cumsum(weights[order])
+    crossing = int(np.searchsorted(cumulated, cumulated[-1] / 2))
+    assert (alpha[order[:crossing]] == 1).all()
+    assert (alpha[order[crossing + 1 :]] == -1).all()
+    assert alpha @ weights == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [65, 1000, 40_000])
+def test_selection_of_many_labels_equals_sorting(n):
+    rng = np.random.default_rng(n)
+    scores = np.round(rng.standard_normal(n), 3) + np.where(rng.random(n) < 0.001, 1e6, 0)  # ties and outliers
+    weights = rng.pareto(0.8, n) + 1e-6
+    alpha = best_assignment(scores, weights)
+    order = np.lexsort((np.arange(n), -scores))
+    crossing = int(np.searchsorted(np.cumsum(weights[order]), weights.sum() / 2))
+    assert np.flatnonzero(np.abs(alpha) < 1).tolist() in ([], [order[crossing]])
+    assert (alpha[order[:crossing]] == 1).all()
+    assert (alpha[order[crossing + 1 :]] == -1).all()
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+@pytest.mark.parametrize("tradeoff", TRADEOFFS)
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_the_split_equals_its_numpy_twin(form, tradeoff, relaxed):
+    for seed in range(6):
+        V, f = problem(seed)
+        similarity, frequency = coefficients(tradeoff)
+        expected, expected_history = Twin(V, f, similarity, frequency, relaxed).run(seed)
+        assignment, history = split_labels(form(V), f, tradeoff, relaxed=relaxed, random_state=seed)
+        np.testing.assert_allclose(assignment, expected, atol=1e-5)
+        np.testing.assert_allclose(history, expected_history, rtol=1e-5)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.floats(0, 2), st.sampled_from(["weighted", "direct"]))
+def test_relaxed_the_objective_never_falls_and_the_split_stops(seed, tradeoff, path):
+    V, f = problem(seed, n=30)
+    _, history = split_labels(V, f, tradeoff, relaxed=True, path=path, tolerance=0.0, max_iterations=1000)
+    assert len(history) < 1000
+    assert (np.diff(history) >= -1e-7 * np.abs(history[:-1])).all()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_weighted_similarity_is_similarity_of_labels_repeated_by_frequency(seed):
+    V, _ = problem(seed, n=25)
+    counts = np.random.default_rng(seed).integers(1, 6, len(V))
+    weighted, _ = split_labels(V, counts, 1.0, relaxed=True, random_state=seed, tolerance=0.0)
+    repeated, _ = split_labels(
+        np.repeat(V, counts, axis=0), np.ones(counts.sum()), 0.0, relaxed=True, random_state=seed, tolerance=0.0
+    )
+    shares = np.add.reduceat(repeated, np.concatenate([[0], np.cumsum(counts)[:-1]])) / counts
+    np.testing.assert_allclose(weighted, shares, atol=1e-6)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 60))
+def test_at_tradeoff_zero_the_sides_differ_by_at_most_one_label(seed, n):
+    V, _ = problem(seed, n=n)
+    assignment, _ = split_labels(V, np.full(n, 1 / n), 0.0, random_state=seed)
+    assert set(assignment) == {-1.0, 1.0}
+    assert abs(assignment.sum()) <= 1
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 60))
+def test_at_tradeoff_two_the_split_is_fanos_first_cut(seed, n):
+    V, f = problem(seed, n=n)
+    assignment, _ = split_labels(V, f, 2.0)
+    tree = fano_tree(f)
+    first = tree.children[0]
+    left = {~first} if first < 0 else set(np.flatnonzero(label_below(tree, first)))
+    assert set(np.flatnonzero(assignment > 0)) == left
+
+
+def label_below(tree, node):
+    below = np.zeros(tree.n_labels, bool)
+    for label in range(tree.n_labels):
+        below[label] = node in tree.path(label)
+    return below
+
+
+@pytest.mark.parametrize("tradeoff", TRADEOFFS)
+@pytest.mark.parametrize(
+    ("V", "weights"),
+    [
+        (np.zeros((5, 3)), np.ones(5)),
+        (np.ones((5, 3)) / np.sqrt(3), np.ones(5)),
+        (np.eye(5), np.array([1.0, 0, 0, 0, 0])),
+        (np.eye(5), np.zeros(5)),
+        (np.eye(2), np.ones(2)),
+        (np.eye(6), np.array([1e300, 1e-300, 1, 1, 1, 1])),
+        (np.eye(6), np.array([1 - 1e-12, 2e-13, 2e-13, 2e-13, 2e-13, 2e-13])),
+    ],
+    ids=["zero", "equal", "one-mass", "no-mass", "two", "extreme", "nearly-all"],
+)
+def test_degenerate_labels_still_fill_both_sides(V, weights, tradeoff):
+    assignment, history = split_labels(V, weights, tradeoff)
+    assert set(assignment) == {-1.0, 1.0}
+    assert np.isfinite(history).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((np.eye(3), [1, 1, 1], 2.5), "tradeoff must be a number in"),
+        ((np.eye(3), [1, 1], 1.0), "weights must be a vector of 3 numbers"),
+        ((np.eye(3), [1, -1, 1], 1.0), r"weights\[1\] must be"),
+        ((np.eye(3), [1, np.nan, 1], 1.0), r"weights\[1\] must be"),
+        ((np.full((3, 2), np.nan), [1, 1, 1], 1.0), "embeddings has a NaN at row 0"),
+        ((np.eye(1), [1], 1.0), "at least 2 rows"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, message):
+    with pytest.raises(InputError, match=message):
+        split_labels(*arguments)
