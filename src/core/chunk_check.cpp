@@ -45,20 +45,30 @@ struct Part {
   const char* check_pairs() const {
     for (int64_t row = 0; row < header.n_rows; ++row) {
       auto slot = load<uint32_t>(start + at.slots + 4 * row);
-      int64_t count = slot & 0x7F, first = slot >> 8;
-      if (slot & kDenseFlag) {
-        if (first >= header.n_dense || count != 0) return "a row lies outside";
-        continue;
-      }
-      if (count == 1) {
-        if ((slot >> 8 & 0xFF) >= header.n_children) return "a row names a child that is not there";
-        continue;
-      }
-      if (first + (3 * count + 1) / 2 > header.n_units) return "a row lies outside";
-      const uint8_t* children = start + at.entries + 2 * (first + count);
-      for (int64_t pair = 0; pair < count; ++pair)
-        if (children[pair] >= header.n_children) return "a row names a child that is not there";
+      if (auto fault = check_row(slot & 0xFF, slot >> 8)) return fault;
     }
+    return nullptr;
+  }
+
+  const char* check_row(uint32_t count, int64_t first) const {
+    const char *outside = "a row lies outside", *stranger = "a row names a child that is not there";
+    const uint8_t* entries = start + at.entries + 2 * first;
+    if (count == 1) return (first & 0xFF) < header.n_children ? nullptr : stranger;
+    if (count == kFullRow) return first < header.n_dense ? nullptr : outside;
+    if (count == kMaskRow) {
+      int64_t n_masks = (header.n_children + 15) / 16, units = n_masks;
+      if (first + units > header.n_units) return outside;
+      for (int64_t i = 0; i < n_masks; ++i) {
+        uint32_t mask = load<uint16_t>(entries + 2 * i);
+        if (16 * (i + 1) > header.n_children && mask >> (header.n_children - 16 * i)) return stranger;
+        units += __builtin_popcount(mask);
+      }
+      return first + units <= header.n_units ? nullptr : outside;
+    }
+    if (count > kMostPairs) return "a row's count is wrong";
+    if (first + (3 * count + 1) / 2 > header.n_units) return outside;
+    for (uint32_t i = 0; i < count; ++i)
+      if (entries[2 * count + i] >= header.n_children) return stranger;
     return nullptr;
   }
 

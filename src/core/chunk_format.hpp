@@ -59,7 +59,10 @@ static_assert(sizeof(ChunkHeader) == kLine);
 
 // Half of all rows have a single weight. Their slot holds it and there is no entry: in place of the first unit in masks
 // (one bit set in the mask), and after the child, in its upper 16 bits, in pairs (count 1, child << 8).
-constexpr uint32_t kDenseFlag = 0x80;  // in the count of pairs: a full row, and its number in place of the first unit
+// Other counts of pairs:
+constexpr uint32_t kMostPairs = 0x7F;
+constexpr uint32_t kFullRow = 0x80;  // a row of `dense`, its number in place of the first unit
+constexpr uint32_t kMaskRow = 0x81;  // entries: a mask for each 16 children, then the weights
 
 // static: the vector kernels include this file, and their copies must not serve other callers (simd/kernels.inl).
 static constexpr int64_t round_up(int64_t n, int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }

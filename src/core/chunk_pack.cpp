@@ -52,14 +52,8 @@ class PartPacker {
     n_padded_ = static_cast<int>(round_up(header.n_children, 16));
     int64_t n_units = 0;
     for (int64_t row = 0; row < rows_.n_rows(); ++row) {
-      if (rows_.count(row) == 1)
-        continue;
-      else if (masks)
-        n_units += rows_.count(row);
-      else if (is_dense(row))
-        ++header.n_dense;
-      else
-        n_units += (3 * rows_.count(row) + 1) / 2;
+      header.n_dense += !masks && is_full(row);
+      n_units += masks ? mask_units(row) : pair_units(row);
     }
     if (n_units > (masks ? 0x7FFFFFFF : 0xFFFFFF)) return false;
     bool wide = masks && n_units > 0xFFFF;
@@ -80,8 +74,14 @@ class PartPacker {
   }
 
  private:
-  bool is_dense(int64_t row) const {
-    return rows_.count(row) > 0x7F || rows_.count(row) >= options_.dense_fill * n_padded_;
+  // Rows of a single weight have no entries, nor have full ones. Masks for each 16 children are taken where they are
+  // no longer than a list of children: they are quicker to add.
+  bool is_full(int64_t row) const { return rows_.count(row) >= options_.dense_fill * n_padded_; }
+  bool is_masked(int64_t row) const { return 8 * rows_.count(row) >= n_padded_ || rows_.count(row) > kMostPairs; }
+  int64_t mask_units(int64_t row) const { return rows_.count(row) == 1 ? 0 : rows_.count(row); }
+  int64_t pair_units(int64_t row) const {
+    if (rows_.count(row) == 1 || is_full(row)) return 0;
+    return is_masked(row) ? n_padded_ / 16 + rows_.count(row) : (3 * rows_.count(row) + 1) / 2;
   }
 
   // Groups of 32^level features that have a row.
@@ -154,25 +154,28 @@ class PartPacker {
 
   void write_pairs(PartWriter& part) const {
     uint32_t* slots = part.slots<uint32_t>();
-    uint32_t unit = 0, n_dense = 0;
+    uint32_t unit = 0, n_full = 0;
     for (int64_t row = 0; row < rows_.n_rows(); ++row) {
       auto count = static_cast<uint32_t>(rows_.count(row));
-      if (count == 1) {
-        slots[row] = uint32_t{rows_.halves(row)[0]} << 16 | uint32_t{rows_.children(row)[0]} << 8 | 1;
-        continue;
-      }
-      if (is_dense(row)) {
-        uint8_t* full = part.dense() + 2 * int64_t{n_dense} * n_padded_;
-        for (uint32_t pair = 0; pair < count; ++pair)
-          std::memcpy(full + 2 * rows_.children(row)[pair], rows_.halves(row) + pair, 2);
-        slots[row] = n_dense++ << 8 | kDenseFlag;
-        continue;
-      }
-      slots[row] = unit << 8 | count;
+      const uint8_t* children = rows_.children(row);
       uint8_t* entries = part.entries() + 2 * int64_t{unit};
-      std::memcpy(entries, rows_.halves(row), 2 * count);
-      std::memcpy(entries + 2 * count, rows_.children(row), count);
-      unit += (3 * count + 1) / 2;
+      if (count == 1) {
+        slots[row] = uint32_t{rows_.halves(row)[0]} << 16 | uint32_t{children[0]} << 8 | 1;
+      } else if (is_full(row)) {
+        uint8_t* full = part.dense() + 2 * int64_t{n_full} * n_padded_;
+        for (uint32_t i = 0; i < count; ++i) std::memcpy(full + 2 * children[i], rows_.halves(row) + i, 2);
+        slots[row] = n_full++ << 8 | kFullRow;
+      } else if (is_masked(row)) {
+        slots[row] = unit << 8 | kMaskRow;
+        for (uint32_t i = 0; i < count; ++i)
+          entries[children[i] / 8] = static_cast<uint8_t>(entries[children[i] / 8] | 1 << children[i] % 8);
+        std::memcpy(entries + n_padded_ / 8, rows_.halves(row), 2 * count);
+      } else {
+        slots[row] = unit << 8 | count;
+        std::memcpy(entries, rows_.halves(row), 2 * count);
+        std::memcpy(entries + 2 * count, children, count);
+      }
+      unit += static_cast<uint32_t>(pair_units(row));
     }
   }
 

@@ -20,8 +20,8 @@ struct EdgeWeights {
 struct PackOptions {
   // A level more makes the index smaller and each lookup slower: it is taken if it saves this many bytes a row.
   double level_bytes = 1.0;
-  // A row of more than 16 possible children is stored full from this share of children on.
-  double dense_fill = 0.33;
+  // Of more than 16 possible children a row is stored full from this share of children on.
+  double dense_fill = 0.5;
 };
 
 struct PackedChunks {

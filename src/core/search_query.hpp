@@ -65,7 +65,7 @@ class SearchQuery {
     if (static_cast<int64_t>(value_.size()) >= n) return;
     rank_.resize(n);
     value_.resize(n);
-    for (int list = 0; list < 3; ++list) {
+    for (int list = 0; list < 4; ++list) {
       at_[list].resize(n + 16);
       which_[list].resize(n + 16);
       row_value_[list].resize(n + 16);
@@ -80,9 +80,9 @@ class SearchQuery {
     view_.dense = dense_.data();
   }
 
-  std::vector<uint32_t> rank_, which_[3];
-  std::vector<int32_t> columns_, at_[3];
-  std::vector<float> value_, dense_, nonzeros_, row_value_[3];
+  std::vector<uint32_t> rank_, which_[4];
+  std::vector<int32_t> columns_, at_[4];
+  std::vector<float> value_, dense_, nonzeros_, row_value_[4];
   ChunkQuery view_{};
 };
 

@@ -22,7 +22,7 @@ struct ChunkQuery {
   const uint32_t* rank;
   const float* value;
   const float* dense;     // the whole row, padded with zeros to a multiple of 16; only for matrix chunks
-  ChunkRowList lists[3];  // room for n + 16 each
+  ChunkRowList lists[4];  // room for n + 16 each
 };
 
 struct Kernels {
