@@ -27,6 +27,7 @@ from benchmarks.shared_data import load
 FOLDER = Path(__file__).parent / "contestants"
 K = 5
 SINGLE_CALLS = 500
+BATCHES = 3  # in a row each turn, the best counts: the first finds the caches full of another's model
 
 
 @dataclass
@@ -99,7 +100,7 @@ def measure(contestant: Contestant, workers: dict[str, PeerWorker], folder: Path
     model = contestant.trained_as or contestant.name
     shared = {"name": f"{model}-{seed}", "k": K, "settings": contestant.answer}
     out = folder / "labels.npy"
-    batch = workers[model].ask(do="batch", out=str(out), repeats=1, **shared)
+    batch = workers[model].ask(do="batch", out=str(out), repeats=BATCHES, **shared)
     contestant.batch = min(contestant.batch, batch["seconds"] / test.n_points * 1e6)
     single = workers[model].ask(do="single", n=min(SINGLE_CALLS, test.n_points), **shared)
     contestant.p50 = min(contestant.p50, single["p50"])

@@ -1,20 +1,23 @@
 """Classifiers come back from their chunks as they went in, in half precision."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from labeltrees import FileFormatError, InputError, random_tree
-from labeltrees.storage import ChunkStore, LinearWeights, pack_chunks, pack_dense_chunks
+from labeltrees.storage import LinearWeights, pack_chunks, pack_dense_chunks
 from labeltrees.storage.unpack import unpack_node
 
-# kind of the root's chunk: children, features, and the share of (child, feature) pairs with a weight
+# kind and levels of the root's chunk: children, features, and the share of (child, feature) pairs with a weight
 KINDS = {
-    0: (16, 200, 0.3),
-    1: (16, 6000, 0.9),
-    2: (100, 300, 0.05),
-    3: (10, 50_000, 0.002),
-    4: (60, 70_000, 0.0005),
+    (0, 1): (16, 200, 0.3),
+    (1, 1): (16, 6000, 0.9),
+    (2, 1): (100, 300, 0.05),
+    (0, 2): (10, 50_000, 0.002),
+    (2, 2): (60, 70_000, 0.0005),
+    (0, 3): (4, 200_000, 0.0001),
 }
 
 
@@ -53,7 +56,7 @@ def assert_all_come_back(store, tree, W, bias):
 def test_every_kind_of_sparse_chunk(kind, full):
     tree, W, bias = sparse_model(*KINDS[kind], full=full)
     store = packed(tree, W, bias)
-    assert store.chunks[store.offsets[0] + 6] == kind
+    assert (store.chunks[store.offsets[0] + 6], store.chunks[store.offsets[0] + 28]) == kind
     assert_all_come_back(store, tree, W, bias)
 
 
@@ -100,9 +103,7 @@ def test_damage_is_an_error_or_other_weights_but_no_crash(kind):
         start = store.offsets[0]
         places = start + rng.integers(0, 64 if rng.random() < 0.5 else 2048, 3)
         chunks[np.minimum(places, len(chunks) - 1)] = rng.integers(0, 256, 3)
-        damaged = ChunkStore(
-            chunks, store.offsets, store.child_ptr, store.children, store.n_labels, store.n_features, source="a file"
-        )
+        damaged = replace(store, chunks=chunks, source="a file")
         try:
             unpack_node(damaged, 0)
         except FileFormatError as error:
@@ -116,6 +117,6 @@ def test_an_offset_outside_is_refused():
     for offset in (-64, 7, 1 << 40):
         offsets = store.offsets.copy()
         offsets[1] = offset
-        moved = ChunkStore(store.chunks, offsets, store.child_ptr, store.children, store.n_labels, store.n_features)
+        moved = replace(store, offsets=offsets)
         with pytest.raises(FileFormatError, match="the chunk of node 1 is damaged"):
             unpack_node(moved, 1)

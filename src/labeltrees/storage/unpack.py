@@ -20,25 +20,26 @@ from labeltrees.storage.chunks import LINE, ChunkStore
 if TYPE_CHECKING:
     from labeltrees._core import Float32s, Int32s, Int64s
 
+    _Entries = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+
 _HEADER = np.dtype(
     [
         ("lines", "<u4"),
         ("n_children", "<u2"),
         ("kind", "u1"),
         ("more", "u1"),
-        ("n_rows", "<u4"),
-        ("n_index", "<u4"),
-        ("n_units", "<u4"),
-        ("n_dense", "<u4"),
         ("first_child", "<u4"),
         ("n_features", "<u4"),
-        ("reserved", "<u4", 8),
+        ("n_rows", "<u4"),
+        ("n_units", "<u4"),
+        ("n_dense", "<u4"),
+        ("n_levels", "<u4"),
+        ("n_words", "<u4", 3),
+        ("reserved", "<u4", 5),
     ]
 )
-_BITMAP_MASK, _BITMAP_MASK_WIDE, _BITMAP_PAIRS, _HASH_MASK, _HASH_PAIRS, _MATRIX_HALF, _MATRIX_FLOAT = range(7)
-_MASKS = (_BITMAP_MASK, _BITMAP_MASK_WIDE, _HASH_MASK)
-_FULL_ROW = 0x80
-_SPREADER = 0x9E3779B1
+_MASKS, _MASKS_WIDE, _PAIRS, _MATRIX_HALF, _MATRIX_FLOAT = range(5)
+_MOST_PAIRS, _FULL_ROW, _MASK_ROW = 0x7F, 0x80, 0x81
 
 
 @dataclass(frozen=True)
@@ -56,17 +57,6 @@ class NodeClassifiers:
     children: Int32s
     bias: Float32s
     weights: sparse.csr_array[np.float32]
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Features that have a row in a part. A full row has count 0 and its number, others the number -1."""
-
-    feature: Int64s
-    first: Int64s  # unit of the first weight
-    count: Int64s
-    full: Int64s
-    children: Int64s  # which children have a weight: a mask, or the byte from which their numbers stand
 
 
 def unpack_node(store: ChunkStore, node: int) -> NodeClassifiers:
@@ -122,13 +112,14 @@ class _Part:
             _damaged("its header is wrong")
         self._bytes = self._bytes[: self.n_bytes]
         self.n_features, self.n_children = store.n_features, int(header["n_children"])
-        if not 1 <= self.n_children <= (16 if self.kind in _MASKS else 256):
+        if not 1 <= self.n_children <= (16 if self.kind <= _MASKS_WIDE else 256):
             _damaged("it claims an impossible number of children")
-        self.n_rows, self.n_index = int(header["n_rows"]), int(header["n_index"])
-        self.n_units, self.n_dense = int(header["n_units"]), int(header["n_dense"])
         self.children: Int32s = self._section(LINE, self.n_children, "<i4")
         self.bias: Float32s = self._section(LINE + 4 * self.n_children, self.n_children, "<f4")
-        self.index_at = _round_up(LINE + 8 * self.n_children, LINE)
+        self._header = header
+        self._rank = store.feature_rank
+        self._index_at = _round_up(LINE + 8 * self.n_children, LINE)
+        self._padded = _round_up(self.n_children, 16)
 
     def _section(self, start: int, count: int, dtype: Any) -> NDArray[Any]:
         n_bytes = count * np.dtype(dtype).itemsize
@@ -137,96 +128,87 @@ class _Part:
         return self._bytes[start : start + n_bytes].view(dtype)
 
     def weights(self) -> Any:
-        shape = self.n_children, self.n_features
         if self.kind >= _MATRIX_HALF:
             padded = _round_up(self.n_features, 16)
-            values = self._section(
-                self.index_at, self.n_children * padded, "<f2" if self.kind == _MATRIX_HALF else "<f4"
-            )
+            dtype = "<f2" if self.kind == _MATRIX_HALF else "<f4"
+            values = self._section(self._index_at, self.n_children * padded, dtype)
             full = values.reshape(self.n_children, padded)[:, : self.n_features]
             return sparse.csr_array(full.astype(np.float32))
-        if self.kind in (_HASH_MASK, _HASH_PAIRS):
-            entries_at = self.index_at + 4 * self.n_index
-            self._find_entries(entries_at)
-            rows = self._bucket_rows()
-        else:
-            slot = np.dtype("<u8" if self.kind == _BITMAP_MASK_WIDE else "<u4")
-            slots_at = self.index_at + 8 * self.n_index
-            self._find_entries(slots_at + slot.itemsize * self.n_rows)
-            rows = self._bitmap_rows(self._section(slots_at, self.n_rows, slot).astype(np.uint64))
-        row, child, value = self._entries(rows)
-        return sparse.coo_array((value, (child, rows.feature[row])), shape=shape).tocsr()
+        n_rows, n_units, n_dense = (int(self._header[name]) for name in ("n_rows", "n_units", "n_dense"))
+        slot = np.dtype("<u8" if self.kind == _MASKS_WIDE else "<u4")
+        slots_at = self._index_at + 8 * int(self._header["n_words"].astype(np.int64).sum())
+        entries_at = slots_at + slot.itemsize * n_rows
+        dense_at = _round_up(entries_at + 2 * n_units, LINE) if n_dense > 0 else 0
+        slots = self._section(slots_at, n_rows, slot).astype(np.int64)
+        self._units: NDArray[np.uint16] = self._section(entries_at, n_units, "<u2")
+        self._dense = self._section(dense_at, n_dense * self._padded, "<f2").reshape(n_dense, self._padded)
+        row, child, value = self._pairs(slots) if self.kind == _PAIRS else self._masks(slots)
+        feature = self._features(n_rows)[row]
+        return sparse.coo_array((value, (child, feature)), shape=(self.n_children, self.n_features)).tocsr()
 
-    def _find_entries(self, at: int) -> None:
-        self.units = self._section(at, self.n_units, "<u2")
-        self.bytes = self._section(at, 2 * self.n_units, "u1")
-        padded = _round_up(self.n_children, 16)
-        dense_at = _round_up(at + 2 * self.n_units, LINE) if self.n_dense > 0 else 0
-        self.dense = self._section(dense_at, self.n_dense * padded, "<f2").reshape(self.n_dense, padded)
+    def _features(self, n_rows: int) -> Int64s:
+        """Return the feature of every row: the bits of the index from the top down."""
+        n_levels = int(self._header["n_levels"])
+        if not 1 <= n_levels <= 3:
+            _damaged("its index is wrong")
+        groups, at = np.arange(int(self._header["n_words"][0])), self._index_at
+        for n_words in self._header["n_words"][:n_levels].astype(np.int64):
+            if len(groups) != n_words:
+                _damaged("its index is wrong")
+            words = self._section(at, 8 * int(n_words), "u1").reshape(-1, 8)
+            bits = np.flatnonzero(np.unpackbits(words[:, :4], axis=1, bitorder="little"))
+            groups = 32 * groups[bits // 32] + bits % 32
+            at += 8 * int(n_words)
+        if len(groups) != n_rows:
+            _damaged("its index does not count its rows")
+        feature_of_rank = np.zeros(self.n_features, dtype=np.int64)
+        feature_of_rank[self._rank] = np.arange(self.n_features)
+        return feature_of_rank[groups]
 
-    def _bitmap_rows(self, slots: NDArray[np.uint64]) -> _Rows:
-        words = self._section(self.index_at, 8 * self.n_index, "u1").reshape(self.n_index, 8)
-        feature = np.flatnonzero(np.unpackbits(words[:, :4], axis=1, bitorder="little"))
-        if len(feature) != self.n_rows:
-            _damaged("its bitmap does not count its rows")
-        if self.kind == _BITMAP_PAIRS:
-            first, tell = (slots >> 8).astype(np.int64), (slots & 0xFF).astype(np.int64)
-            full = np.where(tell & _FULL_ROW, first, -1)
-            count = np.where(full < 0, tell, 0)
-            return _Rows(feature, first, count, full, 2 * (first + count))
-        bits = 32 if self.kind == _BITMAP_MASK_WIDE else 16
-        mask, first = (slots & (2**bits - 1)).astype(np.int64), (slots >> bits).astype(np.int64)
-        return _Rows(feature, first, np.bitwise_count(mask).astype(np.int64), np.full(self.n_rows, -1), mask)
+    def _masks(self, slots: Int64s) -> _Entries:
+        """Return row, child and value of every weight of rows told by one mask."""
+        half = 32 if self.kind == _MASKS_WIDE else 16
+        mask, first = slots & 0xFFFF, slots >> half
+        return self._masked(np.arange(len(slots)), mask[:, np.newaxis], first, np.bitwise_count(mask) == 1)
 
-    def _bucket_rows(self) -> _Rows:
-        index = self._section(self.index_at, self.n_index, "<u4").astype(np.int64)
-        first, count = index >> 5, index & 31  # of each bucket
-        bucket = np.repeat(np.arange(self.n_index), count)
-        feature = self._feature(bucket, self.units[_ranges(first, count)].astype(np.int64))
-        if self.kind == _HASH_MASK:
-            mask = self.units[_ranges(first + count, count)].astype(np.int64)
-            pairs = np.bitwise_count(mask).astype(np.int64)
-            weights_at = (first + 2 * count)[bucket] + _before_in_group(pairs, bucket)
-            return _Rows(feature, weights_at, pairs, np.full(len(feature), -1), mask)
-        tell = self.bytes[_ranges(2 * (first + count), count)].astype(np.int64)
-        listed = tell & 0x7F  # a full row is listed as two pairs, which hold its number
-        before = _before_in_group(listed, bucket)
-        bucket_at = first + count + (count + 1) // 2
-        weights_at = bucket_at[bucket] + before
-        in_bucket = np.bincount(bucket, listed, self.n_index).astype(np.int64)
-        child_at = 2 * (bucket_at + in_bucket)[bucket] + before
-        full = np.full(len(feature), -1)
-        is_full = (tell & _FULL_ROW) > 0
-        low, high = (self.units[weights_at[is_full] + place].astype(np.int64) for place in (0, 1))
-        full[is_full] = low | high << 16
-        return _Rows(feature, weights_at, np.where(is_full, 0, listed), full, child_at)
-
-    def _feature(self, bucket: Int64s, key: Int64s) -> Int64s:
-        """Return the features of buckets and keys: the product p with the spreader is in the bucket and ends in key."""
-        bits = max(1, (self.n_features - 1).bit_length())
-        shift = 32 - bits
-        least = -((-bucket << 32) // max(self.n_index, 1))  # rounded up
-        least = -(-least >> shift)
-        product = least + ((key - least) & 0xFFFF)
-        inverse = pow(_SPREADER, -1, 1 << bits)
-        return np.asarray((product.astype(np.uint64) * np.uint64(inverse)) & np.uint64((1 << bits) - 1), dtype=np.int64)
-
-    def _entries(self, rows: _Rows) -> tuple[Any, Any, Any]:
-        """Return row, child and value of every weight."""
-        row = np.repeat(np.arange(len(rows.feature)), rows.count)
-        value = self.units[_ranges(rows.first, rows.count)].view("<f2").astype(np.float32)
-        if self.kind in _MASKS:
-            present = rows.children[:, np.newaxis] >> np.arange(self.n_children) & 1
-            return row, np.nonzero(present)[1], value
-        child = self.bytes[_ranges(rows.children, rows.count)].astype(np.int64)
-        full = np.flatnonzero(rows.full >= 0)
-        matrix = self.dense[rows.full[full], : self.n_children].astype(np.float32)
+    def _pairs(self, slots: Int64s) -> _Entries:
+        """Return the same of rows of every other form."""
+        count, first = slots & 0xFF, slots >> 8
+        if np.any((count > _MOST_PAIRS) & (count != _FULL_ROW) & (count != _MASK_ROW)):
+            _damaged("a row's count is wrong")
+        single = np.flatnonzero(count == 1)
+        full = np.flatnonzero(count == _FULL_ROW)
+        masked = np.flatnonzero(count == _MASK_ROW)
+        listed = np.flatnonzero((count <= _MOST_PAIRS) & (count != 1))
+        matrix = self._dense[first[full], : self.n_children].astype(np.float32)
         full_row, full_child = np.nonzero(matrix)
-        return (
-            np.concatenate([row, full[full_row]]),
-            np.concatenate([child, full_child]),
-            np.concatenate([value, matrix[full_row, full_child]]),
-        )
+        n_masks = self._padded // 16
+        masks = self._units[first[masked, np.newaxis] + np.arange(n_masks)].astype(np.int64)
+        n = count[listed]
+        children = self._units.view("u1")[_ranges(2 * (first[listed] + n), n)].astype(np.int64)
+        parts = [
+            (single, first[single] & 0xFF, _halves(slots[single] >> 16)),
+            (full[full_row], full_child, matrix[full_row, full_child]),
+            self._masked(masked, masks, first[masked] + n_masks, np.zeros(len(masked), dtype=bool)),
+            (np.repeat(listed, n), children, _halves(self._units[_ranges(first[listed], n)])),
+        ]
+        row, child, value = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return row, child, value
+
+    def _masked(self, row: Int64s, masks: Int64s, first: Int64s, in_slot: NDArray[np.bool_]) -> _Entries:
+        """Return what masks (n, n_masks) tell; the weights lie from unit `first` on, or a single one is `first`."""
+        present = (masks[:, :, np.newaxis] >> np.arange(16) & 1).reshape(len(masks), 16 * masks.shape[1])
+        at, child = np.nonzero(present)
+        value = np.zeros(len(at), dtype=np.float32)
+        alone = in_slot[at]
+        value[alone] = _halves(first[at[alone]])
+        count = np.where(in_slot, 0, present.sum(axis=1))
+        value[~alone] = _halves(self._units[_ranges(first, count)])
+        return row[at], child, value
+
+
+def _halves(bits: NDArray[Any]) -> Float32s:
+    return bits.astype("<u2").view("<f2").astype(np.float32)
 
 
 def _round_up(n: int, multiple: int) -> int:
@@ -237,10 +219,3 @@ def _ranges(first: Int64s, count: Int64s) -> Int64s:
     """Return first[0], first[0] + 1, ... (count[0] of them), first[1], ..."""
     ends = np.cumsum(count)
     return np.asarray(np.repeat(first - ends + count, count) + np.arange(count.sum()))
-
-
-def _before_in_group(sizes: Int64s, group: Int64s) -> Int64s:
-    """Return the sum of the sizes before each entry within its group; groups rise."""
-    before = np.cumsum(sizes) - sizes
-    starts = np.searchsorted(group, group)
-    return np.asarray(before - before[starts])
