@@ -1,9 +1,11 @@
 """Linear models beside PECOS, omikuji and napkinXC: precision, training, batch and single answers, memory and size.
 
-    python -m benchmarks.models [--sets eurlex4k delicious debian-depends] [--seeds 5] [--repeats 3] [--jobs 2]
+    python -m benchmarks.models [--sets eurlex4k delicious debian-depends] [--seeds 5] [--repeats 3] [--dense 0]
 
 The same matrices for everyone. Contestants take turns in every step; training uses `--jobs` threads, answers one.
 Times are the best over repeats and seeds, precision the mean over seeds, with the interval of the difference to us.
+`--dense 256` turns the features into that many by SVD and gives everyone full matrices (omikuji and napkinXC cannot
+take them).
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from scipy import stats
 
 import labeltrees as lt
 from benchmarks.peers.worker import PeerWorker
-from benchmarks.shared_data import load
+from benchmarks.shared_data import dense, load
 
 FOLDER = Path(__file__).parent / "contestants"
 K = 5
@@ -53,9 +55,14 @@ def contestants() -> list[Contestant]:
         Contestant("ours, exact", "ours.py", {}, {"beam": None}, trained_as="ours"),
         Contestant("ours, beam 10", "ours.py", {}, {"search": "beam", "beam": 10}, trained_as="ours"),
         Contestant("ours, tradeoff 0", "ours.py", {"tradeoff": 0.0}, {}),
+        Contestant("ours, 3 trees", "ours.py", {"n_trees": 3}, {}),
         Contestant("PECOS 16-way, beam 10", "pecos_xlinear.py", {"nr_splits": 16}, {"beam_size": 10}),
         Contestant(
             "PECOS 16-way, beam 5", "pecos_xlinear.py", {}, {"beam_size": 5}, trained_as="PECOS 16-way, beam 10"
+        ),
+        Contestant("PECOS 64-way, beam 10", "pecos_xlinear.py", {"nr_splits": 64}, {"beam_size": 10}),
+        Contestant(
+            "PECOS 64-way, beam 5", "pecos_xlinear.py", {}, {"beam_size": 5}, trained_as="PECOS 64-way, beam 10"
         ),
         Contestant("PECOS 2-way, beam 10", "pecos_xlinear.py", {"nr_splits": 2}, {"beam_size": 10}),
         Contestant("omikuji, beam 10", "omikuji_models.py", {}, {"beam_size": 10}),
@@ -66,7 +73,11 @@ def contestants() -> list[Contestant]:
 
 def compare(name: str, options: argparse.Namespace) -> None:
     train, test = load(name)
-    wanted = [c for c in contestants() if not any(word in c.name for word in options.without)]
+    without, form = list(options.without), []
+    if options.dense > 0:
+        train, test = dense(train, test, options.dense)
+        without, form = [*without, "omikuji", "napkinXC"], ["dense"]
+    wanted = [c for c in contestants() if not any(word in c.name for word in without)]
     with tempfile.TemporaryDirectory() as temporary, contextlib.ExitStack() as stack:
         folder = Path(temporary)
         for part, matrix in (("X", train.X), ("Y", train.Y), ("Xt", test.X)):
@@ -77,7 +88,7 @@ def compare(name: str, options: argparse.Namespace) -> None:
             # A process for every trained model, so that peak memory is its own.
             if not contestant.trained_as:
                 python = sys.executable if contestant.script == "ours.py" else None
-                worker = PeerWorker(FOLDER / contestant.script, folder, folder, python=python)
+                worker = PeerWorker(FOLDER / contestant.script, folder, folder, *form, python=python)
                 workers[contestant.name] = stack.enter_context(worker)
         for seed in range(options.seeds):
             for contestant in wanted:
@@ -149,6 +160,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--dense", type=int, default=0)
     parser.add_argument(
         "--without", nargs="*", default=[], help="leave out contestants whose name has one of these words"
     )

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import sklearn
 from scipy import sparse
+from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import normalize
 
 import labeltrees as lt
@@ -49,6 +50,22 @@ def load(name: str) -> tuple[lt.Dataset, lt.Dataset]:
     if not cached.exists():
         _save(cached, *read_jsonl_pair(*paths))
     return _load(cached)
+
+
+def share_of(train: lt.Dataset, test: lt.Dataset, share: float) -> tuple[lt.Dataset, lt.Dataset]:
+    """Return a random share of the points, with the labels that occur in train."""
+    kept = [np.sort(np.random.default_rng(1).permutation(d.n_points)[: int(d.n_points * share)]) for d in (train, test)]
+    X, Y = train.X[kept[0]], train.Y[kept[0]]
+    seen = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
+    rows = kept[1][np.diff(test.Y[kept[1]][:, seen].indptr) > 0]
+    return lt.Dataset(X, Y[:, seen]), lt.Dataset(test.X[rows], test.Y[rows][:, seen])
+
+
+def dense(train: lt.Dataset, test: lt.Dataset, n_features: int) -> tuple[lt.Dataset, lt.Dataset]:
+    """Return the same points with features that are hardly ever zero, as sentence embeddings are: by SVD."""
+    svd = TruncatedSVD(n_features, random_state=0)
+    X, Xt = (normalize(part).astype(np.float32) for part in (svd.fit_transform(train.X), svd.transform(test.X)))
+    return lt.Dataset(sparse.csr_array(X), train.Y), lt.Dataset(sparse.csr_array(Xt), test.Y)
 
 
 def _save(path: Path, train: lt.Dataset, test: lt.Dataset) -> None:

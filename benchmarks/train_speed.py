@@ -18,12 +18,10 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.decomposition import TruncatedSVD
-from sklearn.preprocessing import normalize
 
 import labeltrees as lt
 from benchmarks.peers.worker import PeerWorker
-from benchmarks.shared_data import load
+from benchmarks.shared_data import dense, load, share_of
 from labeltrees.models.training import LinearSettings, estimate_memory, train_linear
 
 FOLDER = Path(__file__).parent / "contestants"
@@ -35,24 +33,6 @@ CONTESTANTS = {
     "PECOS 2-way": ("pecos_xlinear.py", {"nr_splits": 2}, {"beam_size": 10}),
     "omikuji": ("omikuji_models.py", {}, {"beam_size": 10}),
 }
-
-
-def prepare(name: str, part: float, n_dense: int) -> tuple[lt.Dataset, lt.Dataset]:
-    """Return train and test, cut down to a share of the points and with dense features if asked for."""
-    train, test = load(name)
-    if part < 1:
-        kept = [
-            np.sort(np.random.default_rng(1).permutation(d.n_points)[: int(d.n_points * part)]) for d in (train, test)
-        ]
-        X, Y = train.X[kept[0]], train.Y[kept[0]]
-        seen = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
-        rows = kept[1][np.diff(test.Y[kept[1]][:, seen].indptr) > 0]
-        train, test = lt.Dataset(X, Y[:, seen]), lt.Dataset(test.X[rows], test.Y[rows][:, seen])
-    if n_dense > 0:
-        svd = TruncatedSVD(n_dense, random_state=0)
-        features = [normalize(part).astype(np.float32) for part in (svd.fit_transform(train.X), svd.transform(test.X))]
-        train, test = lt.Dataset(sp.csr_array(features[0]), train.Y), lt.Dataset(sp.csr_array(features[1]), test.Y)
-    return train, test
 
 
 def compare(train: lt.Dataset, test: lt.Dataset, options: argparse.Namespace) -> None:
@@ -121,7 +101,11 @@ def main() -> None:
     options = parser.parse_args()
     print(f"{options.jobs} threads, best of {options.repeats}, a seed each; precision is their mean")
     for name in options.sets:
-        train, test = prepare(name, options.part, options.dense)
+        train, test = load(name)
+        if options.part < 1:
+            train, test = share_of(train, test, options.part)
+        if options.dense > 0:
+            train, test = dense(train, test, options.dense)
         share = "" if options.part == 1 else f", {options.part:.0%} of the points"
         form = "" if options.dense == 0 else f", {options.dense} dense features"
         print(

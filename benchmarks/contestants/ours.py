@@ -28,6 +28,8 @@ def batch(request):
 def single(request):
     predictor = models[request["name"]].predictor(request["k"], **request["settings"])
     rows = [Xt[row] for row in range(request["n"])]
+    if isinstance(Xt, np.ndarray):
+        return lambda row: predictor(rows[row], k=request["k"])
     parts = [(row.indices.astype(np.int32), row.data) for row in rows]
     return lambda row: predictor(*parts[row], request["k"])
 

@@ -50,7 +50,7 @@ def batch(request):
 
 def single(request):
     model, k, beam = models[request["name"]], request["k"], request["settings"]["beam_size"]
-    rows = [Xt[row] for row in range(request["n"])]
+    rows = [Xt[row : row + 1] for row in range(request["n"])]
     return lambda row: model.predict(rows[row], beam_size=beam, only_topk=k, threads=1)
 
 
