@@ -134,7 +134,8 @@ def check_tfidf_parameters(parameters: Mapping[str, Any]) -> None:
             if parameters[name] is not default and parameters[name] != default:
                 refuse(name, f"{default} with hashing, which has no vocabulary", parameters[name])
     if parameters["analyzer"] != "word" and parameters["stop_words"] is not None:
-        warnings.warn("stop_words are not used: analyzer is not 'word'", UserWarning, stacklevel=4)
+        message = "The parameter 'stop_words' will not be used since 'analyzer' != 'word'"
+        warnings.warn(message, UserWarning, stacklevel=4)
 
 
 def effective_stop_words(stop_words: Any, analyzer: str) -> list[str]:
