@@ -1,8 +1,8 @@
-"""Write src/core/unicode_tables.hpp: what Python's own str and re know of every code point, as compact C++ tables.
+r"""Write src/core/unicode_tables.hpp: what Python's own str and re know of every code point, as compact C++ tables.
 
     python scripts/make_unicode_tables.py [--check]
 
-Nothing is taken from the Unicode files: every property is asked of the running interpreter (what `\\w` and `\\s` match,
+Nothing is taken from the Unicode files: every property is asked of the running interpreter (what `\w` and `\s` match,
 what `str.lower` returns, how a capital sigma behaves beside a character, the NFKD form), so that the native vectorizer
 splits texts exactly as scikit-learn does on it. Made once with Python 3.11 and kept in the repository; `--check` only
 compares.
@@ -27,7 +27,7 @@ WORD, SPACE, CASED, IGNORABLE = 1, 2, 4, 8
 
 
 def flags(character: str) -> int:
-    """Return what the character is: matched by \\w, by \\s, and how str.lower sees it beside a capital sigma."""
+    r"""Return what the character is: matched by \w, by \s, and how str.lower sees it beside a capital sigma."""
     found = 0
     if re.match(r"\w", character):
         found |= WORD
@@ -110,7 +110,8 @@ def make() -> str:
     deltas = [delta for delta, _ in records]
     classes, strips = Pages(kinds), Pages(strip_ids)
     if len(records) > 256 or max(classes.index) > 65535 or max(strip_ids) > 65535:
-        raise SystemExit("a table has outgrown its type")
+        message = "a table has outgrown its type"
+        raise SystemExit(message)
     parts = [
         "// Made by scripts/make_unicode_tables.py: do not edit.",
         f"// Python {sys.version_info.major}.{sys.version_info.minor}, Unicode {unicodedata.unidata_version}.",
@@ -125,7 +126,7 @@ def make() -> str:
         f"inline constexpr uint32_t page_size = {PAGE};",
         f"inline constexpr uint8_t word = {WORD}, space = {SPACE}, cased = {CASED}, ignorable = {IGNORABLE};",
         "",
-        "// A code point's page, the place of its record in the page, and the record: flags, and lower case minus itself.",
+        "// A code point's page, the record of its place in the page, and the record: flags, lower case minus itself.",
         table("uint16_t", "class_page", classes.index),
         table("uint8_t", "class_record", classes.values),
         table("uint8_t", "record_flags", [found for _, found in records]),

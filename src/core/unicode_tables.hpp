@@ -11,7 +11,7 @@ inline constexpr char version[] = "14.0.0";
 inline constexpr uint32_t page_size = 128;
 inline constexpr uint8_t word = 1, space = 2, cased = 4, ignorable = 8;
 
-// A code point's page, the place of its record in the page, and the record: flags, and lower case minus itself.
+// A code point's page, the record of its place in the page, and the record: flags, lower case minus itself.
 inline constexpr uint16_t class_page[8704] = {
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
     32, 33, 34, 34, 35, 36, 37, 38, 39, 34, 34, 34, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56,

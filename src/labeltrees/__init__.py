@@ -1,7 +1,7 @@
 """Label trees for extreme multi-label classification, with one knob between accurate and fast."""
 
 from labeltrees import datasets, metrics
-from labeltrees.data import Dataset, TfidfVectorizer, read_xmc, write_xmc
+from labeltrees.data import Dataset, TfidfVectorizer, read_texts, read_xmc, write_xmc
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError, MissingExtraError
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
@@ -48,6 +48,7 @@ __all__ = [
     "metrics",
     "pifa",
     "random_tree",
+    "read_texts",
     "read_xmc",
     "semantic_huffman_tree",
     "split_labels",

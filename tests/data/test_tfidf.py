@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import re
 import warnings
 
 import joblib
@@ -21,7 +22,7 @@ CORPUS = [
     "How do I cook brown rice? Brown rice takes long...",
     "rice, rice and RICE; don't over-cook under_score x2 1st",
     "Kuinka keitän riisiä? Hyvää yötä, Åke söi jäätelöä",
-    "怎么煮米饭? 米饭 很好吃，中文没有空格",
+    "怎么煮米饭? 米饭 很好吃。中文没有空格",
     "emoji 😀😀 👩‍👩‍👧 flags 🇫🇮 and ❤️ hearts ①②③ ½ cup",
     "combining: e\u0301tude etude\u0301 n\u0303 \u0301lone a\u0328\u0301b",
     "İstanbul IĞDIR ΣΊΣΥΦΟΣ ΟΔΟΣ. ΑΣ' Σ ΑΣΑ ẞtraße ﬁne ǅ Ⱥbc",
@@ -31,7 +32,7 @@ CORPUS = [
     "a b c I !!! ...",
     "the and of is rice it was",
 ]
-texts_strategy = st.lists(st.one_of(st.text(), st.text("aAbΣσςİ\u0307\u0301 \t\n_-1é한", max_size=30)), max_size=6)
+texts_strategy = st.lists(st.one_of(st.text(), st.text("aAbΣ\u03c3ςİ\u0307\u0301 \t\n_-1é한", max_size=30)), max_size=6)
 
 
 def assert_same_rows(ours, theirs):
@@ -50,11 +51,12 @@ def assert_same_rows(ours, theirs):
 def assert_same(parameters, train, test):
     ours, theirs = lt.TfidfVectorizer(**parameters, n_jobs=2), Theirs(**parameters)
     try:
-        their_rows = theirs.fit_transform(train)
+        their_rows, refused = theirs.fit_transform(train), None
     except ValueError as error:
-        with pytest.raises(lt.InputError) as caught:
+        refused = str(error)
+    if refused is not None:
+        with pytest.raises(lt.InputError, match=f"^{re.escape(refused)}$"):
             ours.fit_transform(train)
-        assert str(caught.value) == str(error)
         return
     our_rows = ours.fit_transform(train)
     assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
@@ -173,7 +175,10 @@ def test_hashed_terms_go_to_the_buckets_of_their_checksum():
 
 
 def test_hashed_features_are_those_of_the_vocabulary_where_none_meet():
-    plain, hashed = lt.TfidfVectorizer(sublinear_tf=True), lt.TfidfVectorizer(sublinear_tf=True, hashing=2**24, n_jobs=2)
+    plain, hashed = (
+        lt.TfidfVectorizer(sublinear_tf=True),
+        lt.TfidfVectorizer(sublinear_tf=True, hashing=2**24, n_jobs=2),
+    )
     dense = plain.fit_transform(CORPUS)
     places = [xxh64(np.frombuffer(term.encode(), np.uint8)) % 2**24 for term in plain.get_feature_names_out()]
     assert len(set(places)) == len(places)
@@ -236,7 +241,8 @@ def test_what_is_no_text_is_refused_with_its_place(texts, message):
 def test_what_a_generator_raises_comes_through():
     def broken():
         yield "rice"
-        raise RuntimeError("gone")
+        message = "gone"
+        raise RuntimeError(message)
 
     with pytest.raises(RuntimeError, match="gone"):
         lt.TfidfVectorizer().fit(broken())

@@ -174,20 +174,21 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
         self.fixed_vocabulary_ = self.vocabulary is not None
 
     def _learn(self, settings: TfidfSettings, stop_words: Any, texts: Any) -> tuple[TfidfState, Any, int]:
-        is_share = [not isinstance(limit, int | np.integer) for limit in (self.min_df, self.max_df)]
+        fewest_is_share, most_is_share = (
+            not isinstance(limit, int | np.integer) for limit in (self.min_df, self.max_df)
+        )
         text, ends, counts, occurrences, n_met, n_texts = _core.learn_terms(
             settings.make_analyzer(stop_words),
             texts,
             float(self.min_df),
             float(self.max_df),
-            *is_share,
+            fewest_is_share,
+            most_is_share,
             check_n_jobs(self.n_jobs),
             None,
         )
-        fewest, most = (
-            limit * n_texts if share else limit
-            for limit, share in zip((self.min_df, self.max_df), is_share, strict=True)
-        )
+        fewest = self.min_df * n_texts if fewest_is_share else self.min_df
+        most = self.max_df * n_texts if most_is_share else self.max_df
         if n_met == 0:
             message = "empty vocabulary; perhaps the documents only contain stop words"
             raise InputError(message)
@@ -262,7 +263,7 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
             matrix.has_sorted_indices = matrix.has_canonical_format = True
             return matrix
         # SciPy's checks take 12 us, more than the text itself: a row is made like one that has passed them.
-        row = kind.__new__(kind)
+        row: Any = kind.__new__(kind)
         row.__dict__.update(self._row_like(kind))
         row.data, row.indices, row.indptr = values, indices, indptr
         return row

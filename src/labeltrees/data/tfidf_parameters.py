@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -169,11 +169,11 @@ def given_terms(vocabulary: Any) -> list[str]:
     return terms
 
 
-def _by_number(vocabulary: Mapping[Any, Any]) -> Sequence[Any]:
+def _by_number(vocabulary: Mapping[Any, Any]) -> list[Any]:
     terms: list[Any] = [None] * len(vocabulary)
     taken = [False] * len(vocabulary)
     for term, number in vocabulary.items():
-        if not isinstance(number, numbers.Integral) or not 0 <= number < len(terms):
+        if not isinstance(number, int | np.integer) or not 0 <= number < len(terms):
             message = f"vocabulary of {len(terms)} terms must number them from 0 to {len(terms) - 1}, got {number!r}"
             raise InputError(message)
         if taken[int(number)]:

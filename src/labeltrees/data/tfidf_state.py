@@ -165,7 +165,7 @@ class _StateReader:
         if idf is not None and (idf.shape != (n_features,) or idf.dtype != np.dtype(settings.dtype)):
             self.fail("the vectorizer's idf is not one number a feature")
         stop_words = self.pair("stop_words") or encode_names([])
-        decode_names(*stop_words, self.source)
+        decode_names(stop_words[0], stop_words[1], self.source)
         return TfidfState(settings, n_features, terms, stop_words, idf, self.source)
 
     def pair(self, name: str) -> tuple[Any, Any] | None:
