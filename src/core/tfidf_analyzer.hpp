@@ -35,8 +35,8 @@ class TextAnalyzer {
   // The text in lower case and without accents, as asked for. The buffer is one of the scratch.
   unicode::TextBuffer& preprocess(const uint8_t* text, int64_t n, AnalyzerScratch& scratch) const;
 
-  // Calls sink(terms, n) with the text's terms, a block at a time and in scikit-learn's order. Behind each term stand at
-  // least 8 readable bytes.
+  // Calls sink(terms, n) with the text's terms, a block at a time and in scikit-learn's order. Behind each term stand
+  // at least 8 readable bytes.
   template <class Sink>
   void analyze(const uint8_t* text, int64_t n, AnalyzerScratch& scratch, Sink&& sink) const {
     unicode::TextBuffer& folded = preprocess(text, n, scratch);
@@ -101,16 +101,14 @@ class TextAnalyzer {
 
   // As `slices`, but a word of fewer characters than n (or as many) is its own last slice.
   template <class Sink>
-  void word_slices(unicode::TextBuffer& text, const std::vector<int64_t>& starts, TermBlock& block,
-                   Sink&& sink) const {
+  void word_slices(unicode::TextBuffer& text, const std::vector<int64_t>& starts, TermBlock& block, Sink&& sink) const {
     auto pieces = static_cast<int64_t>(starts.size()) - 1;
     for (int64_t n = options_.min_n; n <= options_.max_n; ++n) {
       if (n >= pieces) {
         add(block, text.data() + starts[0], starts[pieces] - starts[0], sink);
         return;
       }
-      for (int64_t i = 0; i + n <= pieces; ++i)
-        add(block, text.data() + starts[i], starts[i + n] - starts[i], sink);
+      for (int64_t i = 0; i + n <= pieces; ++i) add(block, text.data() + starts[i], starts[i + n] - starts[i], sink);
     }
   }
 

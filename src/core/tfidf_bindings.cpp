@@ -140,12 +140,12 @@ void bind_tfidf(nb::module_& module) {
       nb::arg("most_is_share"), nb::arg("n_threads"), nb::arg("progress").none());
 
   nb::class_<NativeVectorizer>(module, "TextVectorizer")
-      .def(nb::init<nb::handle_t<NativeAnalyzer>, std::optional<ConstArray<uint8_t>>,
-                    std::optional<ConstArray<int64_t>>, int64_t, nb::object, nb::object, const std::string&, bool,
-                    bool>(),
-           nb::arg("analyzer"), nb::arg("terms").noconvert().none(), nb::arg("ends").noconvert().none(),
-           nb::arg("n_features"), nb::arg("idf").none(), nb::arg("logs").none(), nb::arg("norm"), nb::arg("binary"),
-           nb::arg("single"))
+      .def(
+          nb::init<nb::handle_t<NativeAnalyzer>, std::optional<ConstArray<uint8_t>>, std::optional<ConstArray<int64_t>>,
+                   int64_t, nb::object, nb::object, const std::string&, bool, bool, std::string>(),
+          nb::arg("analyzer"), nb::arg("terms").noconvert().none(), nb::arg("ends").noconvert().none(),
+          nb::arg("n_features"), nb::arg("idf").none(), nb::arg("logs").none(), nb::arg("norm"), nb::arg("binary"),
+          nb::arg("single"), nb::arg("source"))
       .def_prop_ro("n_features", [](const NativeVectorizer& native) { return native.vectorizer.n_features(); })
       .def("check",
            [](const NativeVectorizer& native) {

@@ -26,8 +26,8 @@ struct LearntTerms {
 
 constexpr int64_t texts_in_task = 256;  // handed to a thread at once
 
-// Terms in at least `fewest` and at most `most` texts. The same for any number of threads: counts are sums, and the terms
-// are sorted.
+// Terms in at least `fewest` and at most `most` texts. The same for any number of threads: counts are sums, and the
+// terms are sorted.
 LearntTerms learn_terms(const TextAnalyzer& analyzer, const std::vector<TextView>& texts, double fewest, double most,
                         int n_threads, Job& job);
 

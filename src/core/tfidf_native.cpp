@@ -34,11 +34,11 @@ std::vector<nb::object> kept(nb::handle analyzer, const std::optional<ConstArray
 NativeVectorizer::NativeVectorizer(nb::handle_t<NativeAnalyzer> analyzer_object,
                                    std::optional<ConstArray<uint8_t>> terms, std::optional<ConstArray<int64_t>> ends,
                                    int64_t n_features, nb::object idf, nb::object logs, const std::string& norm,
-                                   bool binary, bool single)
+                                   bool binary, bool single, std::string source)
     : arrays_(kept(analyzer_object, terms, ends, idf, logs)),
       vectorizer(analyzer().analyzer, vectorizer_options(n_features, norm, binary, single),
                  Vocabulary{terms ? terms->data() : nullptr, terms ? static_cast<int64_t>(terms->size()) : 0,
-                            ends ? ends->data() : nullptr},
+                            ends ? ends->data() : nullptr, std::move(source)},
                  term_weights<float>(idf, logs, single), term_weights<double>(idf, logs, !single)) {}
 
 }  // namespace labeltrees

@@ -12,7 +12,7 @@ class NativeVectorizer {
  public:
   NativeVectorizer(nb::handle_t<NativeAnalyzer> analyzer, std::optional<ConstArray<uint8_t>> terms,
                    std::optional<ConstArray<int64_t>> ends, int64_t n_features, nb::object idf, nb::object logs,
-                   const std::string& norm, bool binary, bool single);
+                   const std::string& norm, bool binary, bool single, std::string source);
 
   const NativeAnalyzer& analyzer() const { return nb::cast<const NativeAnalyzer&>(arrays_[0]); }
 

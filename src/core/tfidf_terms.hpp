@@ -44,7 +44,8 @@ struct DamagedTerms : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// From a term to its number. Terms stand end to end in `text`, term i from ends[i] to ends[i + 1]; both must outlive this.
+// From a term to its number. Terms stand end to end in `text`, term i from ends[i] to ends[i + 1]; both must outlive
+// this.
 class TermIndex {
  public:
   TermIndex() = default;

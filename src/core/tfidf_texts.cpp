@@ -7,9 +7,7 @@ namespace {
 AnalyzerOptions analyzer_options(const std::string& kind, int64_t min_n, int64_t max_n, bool lowercase,
                                  const std::string& strip) {
   AnalyzerOptions options;
-  options.kind = kind == "word"   ? TermKind::word
-                 : kind == "char" ? TermKind::character
-                                  : TermKind::character_in_word;
+  options.kind = kind == "word" ? TermKind::word : kind == "char" ? TermKind::character : TermKind::character_in_word;
   options.min_n = min_n;
   options.max_n = max_n;
   options.lowercase = lowercase;

@@ -33,7 +33,8 @@ class HeldTexts {
 // The analyzer and the arrays of its stop words.
 struct NativeAnalyzer {
   NativeAnalyzer(const std::string& kind, int64_t min_n, int64_t max_n, bool lowercase, const std::string& strip,
-                 ConstArray<uint8_t> stop_text, ConstArray<int64_t> stop_ends, std::string encoding, std::string errors);
+                 ConstArray<uint8_t> stop_text, ConstArray<int64_t> stop_ends, std::string encoding,
+                 std::string errors);
   nb::object stop_text, stop_ends;
   std::string encoding, errors;
   TextAnalyzer analyzer;

@@ -34,8 +34,13 @@ void scale(T* values, int64_t n, Norm norm) {
 const TermIndex* TextVectorizer::index() const {
   const TermIndex* known = index_.load(std::memory_order_acquire);
   if (known != nullptr || vocabulary_.ends == nullptr) return known;
-  auto made =
-      std::make_unique<const TermIndex>(vocabulary_.text, vocabulary_.n_text, vocabulary_.ends, options_.n_features);
+  std::unique_ptr<const TermIndex> made;
+  try {
+    made =
+        std::make_unique<const TermIndex>(vocabulary_.text, vocabulary_.n_text, vocabulary_.ends, options_.n_features);
+  } catch (const DamagedTerms& fault) {
+    throw DamagedTerms(vocabulary_.source + ": " + fault.what());
+  }
   if (index_.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) return made.release();
   return known;
 }

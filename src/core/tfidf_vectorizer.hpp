@@ -19,6 +19,7 @@ struct Vocabulary {
   const uint8_t* text = nullptr;
   int64_t n_text = 0;
   const int64_t* ends = nullptr;
+  std::string source = {};  // for messages
 };
 
 // How counts become weights. T is the type of the weights, and of all arithmetic but the norm's, as in scikit-learn.

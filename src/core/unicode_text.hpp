@@ -1,5 +1,5 @@
-// Texts as Python's str sees them: which characters are words and blanks, lower case, accents stripped. The tables are made
-// from Python itself (scripts/make_unicode_tables.py).
+// Texts as Python's str sees them: which characters are words and blanks, lower case, accents stripped. The tables are
+// made from Python itself (scripts/make_unicode_tables.py).
 #pragma once
 
 #include <cstdint>

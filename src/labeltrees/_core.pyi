@@ -194,6 +194,7 @@ class Predictor:
         prune: bool,
         max_chunks: int,
         max_microseconds: int,
+        vectorizer: TextVectorizer | None,
     ) -> None: ...
     def __call__(
         self, indices: object, values: object | None = None, k: int | None = None
@@ -284,6 +285,7 @@ class TextVectorizer:
         norm: str,
         binary: bool,
         single: bool,
+        source: str,
     ) -> None: ...
     @property
     def n_features(self) -> int: ...

@@ -102,7 +102,9 @@ def test_other_fields_and_several_of_them(tmp_path):
     assert lt.read_texts(path, text=("a", "b"), labels="tags").texts.tolist() == ["red cat", "red"]
 
 
-@given(st.lists(st.text(min_size=1).filter(lambda name: name == name.strip() and "\r" not in name and "\n" not in name)))
+@given(
+    st.lists(st.text(min_size=1).filter(lambda name: name == name.strip() and "\r" not in name and "\n" not in name))
+)
 def test_any_labels_survive_being_a_string(names):
     for separator in (",", ";", "|"):
         assert split_labels(json.dumps(names), separator)[0] == names

@@ -152,7 +152,7 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
         """Learn the vocabulary and the idf of texts and return their rows (n, n_features)."""
         texts = self._texts(raw_documents, twice=True)
         self._fit(texts)
-        return self._rows(texts)
+        return self.rows(texts, check_n_jobs(self.n_jobs))
 
     def _fit(self, texts: Any) -> None:
         parameters = self.get_params(deep=False)
@@ -170,8 +170,7 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
                 counts, n_texts = state.native.count_texts(texts, check_n_jobs(self.n_jobs), None)
         if self.use_idf:
             state = state.with_idf(self._inverse_frequencies(counts, n_texts))
-        self._set_state(state)
-        self.fixed_vocabulary_ = self.vocabulary is not None
+        self.set_state(state)
 
     def _learn(self, settings: TfidfSettings, stop_words: Any, texts: Any) -> tuple[TfidfState, Any, int]:
         fewest_is_share, most_is_share = (
@@ -249,12 +248,13 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
 
     def transform(self, raw_documents: Any) -> Any:
         """Return the rows (n, n_features) of texts, CSR with rising indices."""
-        return self._rows(self._texts(raw_documents))
-
-    def _rows(self, texts: Any) -> Any:
-        state = self._get_state()
+        texts = self._texts(raw_documents)
         few = isinstance(texts, list) and len(texts) <= _TEXTS_OF_ONE_THREAD
-        n_threads = 1 if few else check_n_jobs(self.n_jobs)
+        return self.rows(texts, 1 if few else check_n_jobs(self.n_jobs))
+
+    def rows(self, texts: Any, n_threads: int) -> Any:
+        """Return the rows of texts that are strings or bytes, made by `n_threads` threads."""
+        state = self.get_state()
         values, indices, indptr = state.native.transform(texts, n_threads, None)
         kind = sparse.csr_array if get_config().get("sparse_interface") == "sparray" else sparse.csr_matrix
         n = len(indptr) - 1
@@ -271,7 +271,7 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
     def _row_like(self, kind: Any) -> dict[str, Any]:
         rows = self.__dict__.setdefault("_example_rows", {})
         if kind not in rows:
-            example = kind((1, self._get_state().n_features), dtype=self._get_state().settings.dtype)
+            example = kind((1, self.get_state().n_features), dtype=self.get_state().settings.dtype)
             example.has_sorted_indices = example.has_canonical_format = True
             rows[kind] = example.__dict__
         return rows[kind]  # type: ignore[no-any-return]
@@ -287,7 +287,7 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the terms in the order of the features, an array of str (n_features,)."""
-        self._get_state()
+        self.get_state()
         return np.array(self._names, dtype=object)
 
     def build_preprocessor(self) -> Any:
@@ -307,13 +307,13 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
     @property
     def vocabulary_(self) -> dict[str, int]:
         """The feature of each term."""
-        self._get_state()
+        self.get_state()
         return self._positions
 
     @property
     def idf_(self) -> Any:
         """The inverse document frequencies (n_features,)."""
-        idf = self._get_state().idf
+        idf = self.get_state().idf
         if idf is None:
             message = "there is no idf_ with use_idf=False"
             raise NoVocabularyError(message)
@@ -335,15 +335,14 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
             words = encode_names(effective_stop_words(self.stop_words, self.analyzer))
             terms = encode_names(self._given_terms())
             state = TfidfState(settings, len(terms[1]) - 1, terms, words, None)
-            self.fixed_vocabulary_ = True
         idf = np.array(value, dtype=state.settings.dtype)
         if idf.shape != (state.n_features,) or not np.isfinite(idf).all():
             refuse("idf_", f"{state.n_features} finite numbers, one a feature", value)
-        self._set_state(state.with_idf(idf))
+        self.set_state(state.with_idf(idf))
 
     @cached_property
     def _names(self) -> list[str]:
-        state = self._get_state()
+        state = self.get_state()
         if state.terms is None:
             message = "a vectorizer with hashing does not know its terms"
             raise NoVocabularyError(message)
@@ -353,12 +352,15 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
     def _positions(self) -> dict[str, int]:
         return {name: feature for feature, name in enumerate(self._names)}
 
-    def _set_state(self, state: TfidfState) -> None:
+    def set_state(self, state: TfidfState) -> None:
+        """Make this a fitted vectorizer."""
         for cached in ("_names", "_positions", "_example_rows"):
             self.__dict__.pop(cached, None)
         self._state = state
+        self.fixed_vocabulary_ = self.vocabulary is not None
 
-    def _get_state(self) -> TfidfState:
+    def get_state(self) -> TfidfState:
+        """Return what was learnt."""
         state: TfidfState | None = self.__dict__.get("_state")
         if state is None:
             message = "The TF-IDF vectorizer is not fitted"

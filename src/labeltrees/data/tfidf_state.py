@@ -109,6 +109,7 @@ class TfidfState:
             settings.norm or "none",
             bool(settings.binary),
             dtype == np.float32,
+            self.source,
         )
 
     def names(self) -> list[str]:
