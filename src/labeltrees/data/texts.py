@@ -53,13 +53,17 @@ class TextTable:
         )
 
     def split(self, test_share: float, seed: int) -> tuple[TextTable, TextTable]:
-        """Return a train and a test part at random, each in the order of the file; the same for the same seed."""
-        check_number("test_share", test_share, 0, 1, low_open=True)
-        n = len(self.texts)
-        order = np.random.default_rng(check_seed(seed)).permutation(n)
-        n_test = round(test_share * n)
-        test, train = np.sort(order[:n_test]).tolist(), np.sort(order[n_test:]).tolist()
-        return self.take(train), self.take(test)
+        """Return a train and a test part at random, as `split_rows` chooses them."""
+        train, test = split_rows(len(self.texts), test_share, seed)
+        return self.take(train.tolist()), self.take(test.tolist())
+
+
+def split_rows(n: int, test_share: float, seed: int) -> tuple[Any, Any]:
+    """Return the rows of a train and a test part at random, each rising; the same for the same seed."""
+    check_number("test_share", test_share, 0, 1, low_open=True)
+    order = np.random.default_rng(check_seed(seed)).permutation(n)
+    n_test = round(test_share * n)
+    return np.sort(order[n_test:]), np.sort(order[:n_test])
 
 
 def open_texts(path: FilePath, fields: TextFields, form: str, block_size: int = TEXTS_AT_ONCE) -> Iterator[TextBlock]:
@@ -71,12 +75,18 @@ def open_texts(path: FilePath, fields: TextFields, form: str, block_size: int = 
         yield from LINE_READERS[form](path, stream, fields, block_size).blocks()
 
 
-def read_table(path: FilePath, fields: TextFields, form: str = "auto") -> TextTable:
-    """Read all records of a file of texts, and log what is odd about them."""
+def check_form(path: FilePath, form: str = "auto") -> str:
+    """Return the form of a file of texts, or refuse it."""
     found = form_of(path, form)
     if found is None:
         message = f"{path}: no file of texts by its name; say its format, one of {', '.join(FORMS)}"
         raise FileFormatError(message)
+    return found
+
+
+def read_table(path: FilePath, fields: TextFields, form: str = "auto") -> TextTable:
+    """Read all records of a file of texts, and log what is odd about them."""
+    found = check_form(path, form)
     texts: list[str] = []
     labels: list[list[str]] = []
     weights: list[float] = []
@@ -94,18 +104,20 @@ def read_table(path: FilePath, fields: TextFields, form: str = "auto") -> TextTa
     elif fields.labels_required and not any(labels):
         message = f"{path}: none of the {len(texts):,} texts has a label"
         raise FileFormatError(message)
-    say_odd(path, texts, labels if fields.labels is not None else None, n_blank_labels)
+    n_empty = sum(not text.strip() for text in texts)
+    n_without = 0 if fields.labels is None else sum(not names for names in labels)
+    say_odd(path, len(texts), n_empty, n_without, n_blank_labels)
     return TextTable(texts, labels, weights if fields.weight is not None else None)
 
 
-def say_odd(path: FilePath, texts: Sequence[str], labels: Sequence[Any] | None, n_blank_labels: int) -> None:
+def say_odd(path: FilePath, n_texts: int, n_empty: int, n_without_labels: int = 0, n_blank_labels: int = 0) -> None:
     """Log what was found odd, but kept, and what was left out."""
-    n_empty = sum(not text.strip() for text in texts)
     if n_empty:
-        _logger.warning("%s: %s of %s texts are empty; they are kept", path, f"{n_empty:,}", f"{len(texts):,}")
-    n_without = 0 if labels is None else sum(not names for names in labels)
-    if n_without:
-        _logger.warning("%s: %s of %s texts have no label; they are kept", path, f"{n_without:,}", f"{len(texts):,}")
+        _logger.warning("%s: %s of %s texts are empty; they are kept", path, f"{n_empty:,}", f"{n_texts:,}")
+    if n_without_labels:
+        _logger.warning(
+            "%s: %s of %s texts have no label; they are kept", path, f"{n_without_labels:,}", f"{n_texts:,}"
+        )
     if n_blank_labels:
         _logger.warning("%s: %s labels with an empty name left out", path, f"{n_blank_labels:,}")
 
