@@ -64,12 +64,12 @@ LearntTerms learn_terms(const TextAnalyzer& analyzer, const std::vector<TextView
     int64_t end = std::min(n_texts, (task + 1) * texts_in_task);
     for (int64_t text = task * texts_in_task; text < end; ++text)
       analyzer.analyze(texts[text].at, texts[text].size, scratches[thread], [&](const Term* terms, int n) {
-        uint64_t hashes[TermBlock::capacity];
+        TermHash hashes[TermBlock::capacity];
         for (int i = 0; i < n; ++i) {
           hashes[i] = hash_term(terms[i].at, terms[i].size);
-          parts[hashes[i] >> (64 - part_bits)].prefetch(hashes[i]);
+          parts[hashes[i].hash >> (64 - part_bits)].prefetch(hashes[i]);
         }
-        for (int i = 0; i < n; ++i) parts[hashes[i] >> (64 - part_bits)].count(terms[i], hashes[i], text);
+        for (int i = 0; i < n; ++i) parts[hashes[i].hash >> (64 - part_bits)].count(terms[i], hashes[i], text);
       });
     job.done += end - task * texts_in_task;
   });

@@ -1,13 +1,11 @@
 #include "tfidf_terms.hpp"
 
-#include "unicode_text.hpp"
-
 namespace labeltrees {
 
 TermIndex::TermIndex(const uint8_t* text, int64_t n_text, const int64_t* ends, int64_t n_terms)
     : text_(text), ends_(ends) {
   if (n_terms == 0) return;
-  if (n_terms > INT32_MAX || n_text >= int64_t{1} << 40) throw DamagedTerms("too many terms");
+  if (n_terms > INT32_MAX) throw DamagedTerms("too many terms");
   for (int64_t id = 0; id < n_terms; ++id)
     if (ends[id] < 0 || ends[id + 1] < ends[id] || ends[id + 1] > n_text)
       throw DamagedTerms("the places of the terms are damaged");
@@ -24,21 +22,22 @@ TermIndex::TermIndex(const uint8_t* text, int64_t n_text, const int64_t* ends, i
       std::copy(at, at + n, padded.begin());
       at = padded.data();
     }
-    uint64_t hash = hash_term(at, n), place = hash >> shift_;
+    TermHash hash = hash_term(at, n);
+    uint64_t place = hash.hash >> shift_;
     while (slots_[place].id >= 0) place = (place + 1) & mask_;
-    slots_[place] = {static_cast<uint32_t>(hash), static_cast<int32_t>(id),
-                     static_cast<uint64_t>(ends[id]) << 24 | static_cast<uint64_t>(std::min(n, Slot::longest))};
+    slots_[place] = {hash.key, narrow(n), static_cast<int32_t>(id)};
   }
 }
 
-TermTable::Entry& TermTable::find_or_add(const Term& term, uint64_t hash) {
+TermTable::Entry& TermTable::find_or_add(const Term& term, const TermHash& hash) {
   if (2 * entries_.size() >= slots_.size()) grow();
-  auto tag = static_cast<uint32_t>(hash);
+  auto tag = static_cast<uint32_t>(hash.hash);
   uint64_t place = place_of(hash);
   for (; slots_[place].id >= 0; place = (place + 1) & (slots_.size() - 1)) {
     if (slots_[place].tag != tag) continue;
     Entry& entry = entries_[slots_[place].id];
-    if (entry.hash == hash && entry.size == term.size &&
+    if (entry.hash.key != hash.key || entry.size != term.size) continue;
+    if (term.size <= TermHash::short_size ||
         std::memcmp(text_.data() + entry.begin, term.at, static_cast<size_t>(term.size)) == 0)
       return entry;
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "checksum.hpp"
+#include "feature_sort.hpp"
 
 namespace labeltrees {
 
@@ -57,19 +58,18 @@ void TextVectorizer::find_features(const TextView& text, VectorizerScratch& scra
     });
   } else {
     analyzer_.analyze(text.at, text.size, scratch.analyzer, [&](const Term* terms, int n) {
-      uint64_t hashes[TermBlock::capacity];
+      TermHash hashes[TermBlock::capacity];
       for (int i = 0; i < n; ++i) {
         hashes[i] = hash_term(terms[i].at, terms[i].size);
         index->prefetch(hashes[i]);
       }
-      for (int i = 0; i < n; ++i) index->prefetch_text(hashes[i]);
       for (int i = 0; i < n; ++i) {
         int32_t feature = index->find(terms[i].at, terms[i].size, hashes[i]);
         if (feature >= 0) features.push_back(feature);
       }
     });
   }
-  std::sort(features.begin(), features.end());
+  sort_features(features, scratch.spare, options_.n_features);
 }
 
 template <class T>

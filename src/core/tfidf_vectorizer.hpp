@@ -39,7 +39,7 @@ struct VectorizerOptions {
 
 struct VectorizerScratch {
   AnalyzerScratch analyzer;
-  std::vector<int32_t> features;
+  std::vector<int32_t> features, spare;
   std::vector<int32_t> row;
   std::vector<float> weights;
 };
