@@ -9,6 +9,7 @@ questions, one call each; the corpus is debian-depends.
 from __future__ import annotations
 
 import argparse
+import functools
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -94,7 +95,7 @@ def corpus(texts: list[str], repeats: int) -> None:
         one.fit(some)
         turns = repeats if setting is WORDS else max(repeats // 2, 1)
         for work in ("fit_transform", "transform"):
-            calls = [lambda call=getattr(v, work), some=some: call(some) for v in (one, two, theirs)]
+            calls = [functools.partial(getattr(v, work), some) for v in (one, two, theirs)]
             first, second, other = best_times(calls, turns)
             ratios = f"{other / first:.1f} | {other / second:.1f}"
             print(f"| {name} | {work} | {first:.2f} | {second:.2f} | {other:.2f} | {ratios} |", flush=True)
