@@ -2,8 +2,8 @@
 
     python examples/short_texts.py TRAIN.jsonl [TEST.jsonl] [--jobs 2]
 
-Lines of the files are ``{"text": "...", "labels": ["...", ...]}``, plain or compressed. Without TEST, a tenth of TRAIN is
-kept for testing. docs/examples/short-texts.md shows what it prints.
+Lines of the files are ``{"text": "...", "labels": ["...", ...]}``, plain or compressed. Without TEST, a tenth of TRAIN
+is kept for testing. docs/examples/short-texts.md shows what it prints.
 """
 
 from __future__ import annotations
@@ -45,10 +45,8 @@ def main() -> None:
     print("| --- | --- | --- | --- | --- |")
     for name, vectorizer in VECTORIZERS.items():
         model = lt.LabelTreeClassifier(vectorizer=vectorizer, n_jobs=arguments.jobs).fit(train.texts, train.labels)
-        size = model.stats_["bytes"] / 1e6
-        print(
-            f"| {name} | {model.n_features_in_:,} | {precisions(model, test)} | {size:.1f} | {latency(model, test):.1f} |"
-        )
+        size, microseconds = model.stats_["bytes"] / 1e6, latency(model, test)
+        print(f"| {name} | {model.n_features_in_:,} | {precisions(model, test)} | {size:.1f} | {microseconds:.1f} |")
 
     print("\n| tradeoff | P@1 / 3 / 5 (%) | expected depth@1 | us from string to 5 labels |")
     print("| --- | --- | --- | --- |")
