@@ -21,6 +21,7 @@ RESULTS = Path(__file__).resolve().parent / "results"
 BENCHMARKS = {
     "exchange": ["-m", "pytest", "-q", "-m", "peers", "benchmarks/peers"],
     "read_xmc": ["-m", "benchmarks.read_xmc"],
+    "vectorizer": ["-m", "benchmarks.vectorizer"],
     "labels": ["-m", "benchmarks.labels"],
     "build_trees": ["-m", "benchmarks.build_trees"],
     "scale_trees": ["-m", "benchmarks.scale.build_trees"],

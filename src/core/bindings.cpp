@@ -11,4 +11,5 @@ NB_MODULE(_core, module) {
   labeltrees::bind_xmc(module);
   labeltrees::bind_search(module);
   labeltrees::bind_storage(module);
+  labeltrees::bind_tfidf(module);
 }

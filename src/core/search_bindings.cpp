@@ -190,13 +190,14 @@ void bind_search(nb::module_& module) {
       .def(
           "__init__",
           [](NativePredictor* self, nb::handle_t<NativeEngine> engine, int64_t k, const std::string& mode, int64_t beam,
-             bool prune, int64_t max_chunks, int64_t max_microseconds) {
+             bool prune, int64_t max_chunks, int64_t max_microseconds, nb::object vectorizer) {
             auto& native = nb::cast<NativeEngine&>(engine);
             new (self) NativePredictor(nb::borrow(engine), native.engine,
-                                       make_options(native, k, mode, beam, prune, max_chunks, max_microseconds));
+                                       make_options(native, k, mode, beam, prune, max_chunks, max_microseconds),
+                                       std::move(vectorizer));
           },
           nb::arg("engine"), nb::arg("k"), nb::arg("mode"), nb::arg("beam"), nb::arg("prune"), nb::arg("max_chunks"),
-          nb::arg("max_microseconds"))
+          nb::arg("max_microseconds"), nb::arg("vectorizer").none())
       .def("__call__", &NativePredictor::operator(), nb::arg("indices"), nb::arg("values").none() = nb::none(),
            nb::arg("k").none() = nb::none());
 }

@@ -65,15 +65,38 @@ void check_finite(const float* values, int64_t n) {
 
 }  // namespace
 
-NativePredictor::NativePredictor(nb::object engine_object, SearchEngine& engine, const SearchOptions& options)
-    : engine_object_(std::move(engine_object)), engine_(engine), options_(options) {
+NativePredictor::NativePredictor(nb::object engine_object, SearchEngine& engine, const SearchOptions& options,
+                                 nb::object vectorizer)
+    : engine_object_(std::move(engine_object)), vectorizer_object_(vectorizer), engine_(engine), options_(options) {
+  if (!vectorizer.is_none()) vectorizer_ = &nb::cast<const NativeVectorizer&>(vectorizer).vectorizer;
   nb::module_ numpy = nb::module_::import_("numpy");
   empty_ = numpy.attr("empty");
   int64_ = numpy.attr("dtype")("int64");
   float32_ = numpy.attr("dtype")("float32");
 }
 
+// From the string to the labels without Python in between.
+int64_t NativePredictor::search_text(nb::handle text, const SearchOptions& options, int64_t* labels,
+                                     float* scores) const {
+  TextView view = utf8_of(text, "the text");
+  nb::gil_scoped_release release;
+  TextVectorizer::Scratches::Borrowed scratch(vectorizer_->scratches());
+  vectorizer_->one_row(view, *scratch);
+  auto n = static_cast<int64_t>(scratch->row.size());
+  check_finite(scratch->weights.data(), n);  // a damaged idf
+  return engine_.search_one(scratch->row.data(), scratch->weights.data(), n, options, labels, scores);
+}
+
 nb::tuple NativePredictor::operator()(nb::handle first, nb::handle second, nb::handle k) const {
+  bool text = PyUnicode_Check(first.ptr());
+  if (text) {
+    if (vectorizer_ == nullptr) throw BadQuery("the model has no vectorizer: it takes features, not texts");
+    if (!second.is_none()) {
+      if (!k.is_none()) throw BadQuery("a text has no values");
+      k = second;
+      second = nb::none();
+    }
+  }
   SearchOptions options = options_;
   if (!k.is_none()) {
     long long wanted = PyLong_Check(k.ptr()) ? PyLong_AsLongLong(k.ptr()) : -1;
@@ -88,7 +111,9 @@ nb::tuple NativePredictor::operator()(nb::handle first, nb::handle second, nb::h
 
   nb::object indices_object, values_object;
   bool sparse = !second.is_none();
-  if (sparse) {
+  if (text) {
+    // nothing to look at yet
+  } else if (sparse) {
     indices_object = nb::borrow(first);
     values_object = nb::borrow(second);
   } else if (nb::hasattr(first, "indptr")) {
@@ -102,7 +127,10 @@ nb::tuple NativePredictor::operator()(nb::handle first, nb::handle second, nb::h
 
   nb::object labels_object = empty_(options.k, int64_), scores_object = empty_(options.k, float32_);
   int64_t found = 0;
-  {
+  if (text) {
+    Buffer labels(labels_object, "labels"), scores(scores_object, "scores");
+    found = search_text(first, options, labels.data<int64_t>(), scores.data<float>());
+  } else {
     Buffer values_buffer(values_object, "values");
     Buffer labels(labels_object, "labels"), scores(scores_object, "scores");
     std::vector<float> values_copy;

@@ -3,6 +3,7 @@
 
 #include "bindings.hpp"
 #include "search_engine.hpp"
+#include "tfidf_native.hpp"
 
 namespace labeltrees {
 
@@ -13,16 +14,20 @@ struct BadQuery : std::invalid_argument {
 
 class NativePredictor {
  public:
-  NativePredictor(nb::object engine_object, SearchEngine& engine, const SearchOptions& options);
+  // vectorizer None: texts are refused.
+  NativePredictor(nb::object engine_object, SearchEngine& engine, const SearchOptions& options, nb::object vectorizer);
 
-  // (indices, values), or one CSR row, or one dense row; k None: as made.
+  // (indices, values), or one CSR row, or one dense row, or (text, k); k None: as made.
   nb::tuple operator()(nb::handle first, nb::handle second, nb::handle k) const;
 
   nb::handle engine_object() const { return engine_object_; }
 
  private:
-  nb::object engine_object_;  // keeps the engine alive
+  int64_t search_text(nb::handle text, const SearchOptions& options, int64_t* labels, float* scores) const;
+
+  nb::object engine_object_, vectorizer_object_;  // keep alive what is used below
   SearchEngine& engine_;
+  const TextVectorizer* vectorizer_ = nullptr;
   SearchOptions options_;
   nb::object empty_, int64_, float32_;  // numpy.empty and two dtypes: quicker than nanobind's way to an array
 };

@@ -203,6 +203,7 @@ class Predictor:
         prune: bool,
         max_chunks: int,
         max_microseconds: int,
+        vectorizer: TextVectorizer | None,
     ) -> None: ...
     def __call__(
         self, indices: object, values: object | None = None, k: int | None = None
@@ -250,3 +251,55 @@ class LinearProblem:
         n_threads: int,
         progress: Progress,
     ) -> tuple[Int64s, Int32s, Float32s, Float32s]: ...
+
+# tfidf
+UNICODE_VERSION: str
+
+class TextAnalyzer:
+    def __init__(
+        self,
+        kind: str,
+        min_n: int,
+        max_n: int,
+        lowercase: bool,
+        strip: str,
+        stop_text: UInt8s,
+        stop_ends: Int64s,
+        encoding: str,
+        errors: str,
+    ) -> None: ...
+    def preprocess(self, text: object) -> str: ...
+    def terms(self, text: object) -> list[str]: ...
+
+def learn_terms(
+    analyzer: TextAnalyzer,
+    texts: object,
+    fewest: float,
+    most: float,
+    fewest_is_share: bool,
+    most_is_share: bool,
+    n_threads: int,
+    progress: Progress,
+) -> tuple[UInt8s, Int64s, Int64s, Int64s, int, int]: ...
+
+class TextVectorizer:
+    def __init__(
+        self,
+        analyzer: TextAnalyzer,
+        terms: UInt8s | None,
+        ends: Int64s | None,
+        n_features: int,
+        idf: Float32s | Float64s | None,
+        logs: Float32s | Float64s | None,
+        norm: str,
+        binary: bool,
+        single: bool,
+        source: str,
+    ) -> None: ...
+    @property
+    def n_features(self) -> int: ...
+    def check(self) -> None: ...
+    def count_texts(self, texts: object, n_threads: int, progress: Progress) -> tuple[Int64s, int]: ...
+    def transform(
+        self, texts: object, n_threads: int, progress: Progress
+    ) -> tuple[Float32s | Float64s, Int32s, Int32s | Int64s]: ...

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import as_file, files
+from pathlib import Path
 
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.text import read_jsonl_pair
@@ -29,5 +32,12 @@ def load_debian() -> tuple[Dataset, Dataset]:
     >>> train.n_points, train.n_labels == test.n_labels
     (13500, True)
     """
-    with as_file(files("labeltrees") / "data" / "bundled") as folder:
+    with debian_folder() as folder:
         return read_jsonl_pair(folder / "debian-train.jsonl.xz", folder / "debian-test.jsonl.xz")
+
+
+@contextmanager
+def debian_folder() -> Iterator[Path]:
+    """Give the folder with the files debian-train.jsonl.xz and debian-test.jsonl.xz."""
+    with as_file(files("labeltrees") / "data" / "bundled") as folder:
+        yield folder

@@ -11,7 +11,7 @@ from labeltrees import LabelTree, LabelTreeClassifier
 from labeltrees.cli.data_argument import load_data
 from labeltrees.cli.fit import fit
 
-LEFT_OUT = {"tree", "embeddings", "k", "threshold", "verbose"}  # --tree takes a file
+LEFT_OUT = {"vectorizer", "tree", "embeddings", "k", "threshold", "verbose"}  # --tree takes a file
 
 
 def trained(data_folder, **parameters):

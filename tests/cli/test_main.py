@@ -47,7 +47,7 @@ def test_version(run):
     ],
 )
 def test_errors_are_one_line_and_an_exit_code(run, monkeypatch, error, exit_code, message):
-    def fail(*_):
+    def fail(*_, **__):
         raise error
 
     monkeypatch.setattr(imbalance_command, "load_data", fail)
@@ -65,7 +65,7 @@ def test_debug_shows_the_traceback_and_keeps_the_exit_code(run):
 
 
 def test_ctrl_c_exits_with_130(run, monkeypatch):
-    def interrupt(*_):
+    def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(imbalance_command, "load_data", interrupt)

@@ -17,6 +17,7 @@ WRONG = {
     "cover_softness": [*NO_NUMBER, -0.1, 1.1],
     "path": ["straight", None, 0],
     "tree": ["round", 3, [0, 1], lt.LabelTree],
+    "vectorizer": ["tfidf", lt.TfidfVectorizer, 3],
     "normalize": [None, 1, "yes"],
     "loss": ["hinge", None, 2],
     "score_power": [*NO_NUMBER, 0, -3],

@@ -72,7 +72,7 @@ def test_rows_of_every_sparse_class_are_taken(case):
         ((np.arange(8, dtype=np.int32)[::2], np.ones(4, np.float32)), "contiguous"),
         (([1], [1.0]), "array"),
         ((np.ones(5, np.float32),), "200 values"),
-        (("text",), "values"),
+        (("text",), "no vectorizer"),
         ((sparse.csr_array((2, 200), dtype=np.float32),), "one CSR row"),
         ((np.array([1], np.int32), np.ones(1, np.float32), 0), "k"),
         ((np.array([1], np.int32), np.ones(1, np.float32), 2.5), "k"),

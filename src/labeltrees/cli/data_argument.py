@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labeltrees.data import Dataset, read_xmc
-from labeltrees.data.files import open_any
+from labeltrees.cli.data_files import BUNDLED, find_file, names_in, read_lines
+from labeltrees.cli.text_data import (
+    NO_OPTIONS,
+    TextOptions,
+    load_texts,
+    open_text_file,
+    rows_of_part,
+    table_dataset,
+    text_blocks,
+)
+from labeltrees.data import Dataset, TfidfVectorizer, read_xmc
 from labeltrees.data.xmc_blocks import IndexBase, open_xmc_blocks
 from labeltrees.errors import FileFormatError, InputError
 
-BUNDLED = "debian"
-_COMPRESSED = (".gz", ".xz", ".zst")
-_KINDS = {"train": "training", "test": "test"}
-_POINTS_AT_ONCE = 8192
+__all__ = ["BUNDLED", "Points", "TextOptions", "load_data", "load_texts", "open_points", "read_lines"]
 
-# By how a file's name ends, compression aside. Everything else is taken for XMC form.
-_READERS: dict[str, Callable[[Path], Dataset]] = {}
+_POINTS_AT_ONCE = 8192
 
 
 def load_data(
@@ -29,84 +34,94 @@ def load_data(
     part: str = "train",
     feature_names: str | None = None,
     index_base: IndexBase = "auto",
+    texts: TextOptions = NO_OPTIONS,
+    features: bool = True,
 ) -> Dataset:
     """Return the data that DATA names.
 
     Parameters
     ----------
     data : str
-        The word "debian" for the bundled set, a file, or a folder with files train*.txt and test*.txt and perhaps
-        labels.txt and features.txt (the name of label or feature i in line i), each plain or compressed.
+        The word "debian" for the bundled set, a file, or a folder with files train* and test* and perhaps labels.txt
+        and features.txt (the name of label or feature i in line i), each plain or compressed. Files are texts (JSON
+        lines, CSV, TSV, Parquet, fastText) or in XMC form.
     label_names, feature_names : str, optional
-        A file with the name of label or feature i in line i.
+        A file with the name of label or feature i in line i, for a file in XMC form.
     part : {"train", "test"}
-        Which part of a folder or of the bundled set.
+        Which part of a folder, of the bundled set, or of a file that is split. Features and labels of a test part of
+        texts are those of the train part.
     index_base : "auto", 0 or 1
         What a file in XMC form counts its ids from.
+    texts : TextOptions
+    features : bool
+        False: texts get no features.
     """
+    table = None if data == BUNDLED and features else load_texts(data, part, texts)
+    if table is not None:
+        refuse_name_files(data, label_names, feature_names)
+        return table_dataset(data, table, part, texts, features)
     path = find_file(data, part)
     if path is None:
         return _bundled(part)
     if Path(data).is_dir():
-        label_names = label_names or _names_in(Path(data), "labels.txt")
-        feature_names = feature_names or _names_in(Path(data), "features.txt")
-    reader = _READERS.get(_ending(path))
-    dataset = read_xmc(path, index_base) if reader is None else reader(path)
-    if label_names is None and feature_names is None:
-        return dataset
-    names: dict[str, Any] = {"label_names": dataset.label_names, "feature_names": dataset.feature_names}
+        label_names = label_names or names_in(Path(data), "labels.txt")
+        feature_names = feature_names or names_in(Path(data), "features.txt")
+    dataset = read_xmc(path, index_base)
+    names: dict[str, Any] = {}
     if label_names is not None:
         names["label_names"] = _read_names(label_names, dataset.n_labels, "label")
     if feature_names is not None:
         names["feature_names"] = _read_names(feature_names, dataset.n_features, "feature")
-    return Dataset(dataset.X, dataset.Y, sample_weight=dataset.sample_weight, texts=dataset.texts, **names)
+    if names:
+        dataset = Dataset(dataset.X, dataset.Y, **names)
+    return dataset if texts.test_share is None else dataset[rows_of_part(data, dataset.n_points, part, texts)]
 
 
 @dataclass(frozen=True)
 class Points:
-    """Points of DATA without their labels: how many, of how many features, and X in blocks."""
+    """Points of DATA without their labels: how many (None: not known yet), of how many features, and X in blocks."""
 
-    n_points: int
+    n_points: int | None
     n_features: int
     blocks: Iterator[Any]
 
 
 @contextmanager
-def open_points(data: str, *, part: str = "test", index_base: IndexBase = "auto") -> Iterator[Points]:
-    """Give the points that DATA names some at a time: a file in XMC form is never in memory whole."""
-    path = find_file(data, part)
-    if path is not None and _ending(path) not in _READERS:
-        with open_xmc_blocks(path, index_base) as blocks:
+def open_points(
+    data: str,
+    *,
+    part: str = "test",
+    index_base: IndexBase = "auto",
+    texts: TextOptions = NO_OPTIONS,
+    vectorizer: TfidfVectorizer | None = None,
+    n_threads: int = 1,
+) -> Iterator[Points]:
+    """Give the points that DATA names some at a time: a file is never in memory whole, unless it is split."""
+    with ExitStack() as stack:
+        is_bundled_matrix = data == BUNDLED and vectorizer is None
+        file = None if is_bundled_matrix else stack.enter_context(open_text_file(data, part, texts))
+        if file is not None:
+            if vectorizer is None:
+                message = f"{data}: texts, but the model was trained on features and has no vectorizer"
+                raise InputError(message)
+            rows = (vectorizer.rows(block, n_threads) for block in text_blocks(data, file, part, texts))
+            yield Points(None, vectorizer.get_state().n_features, rows)
+            return
+        path = find_file(data, part)
+        if path is not None and texts.test_share is None:
+            blocks = stack.enter_context(open_xmc_blocks(path, index_base))
             yield Points(blocks.n_points, blocks.n_features, (block.X for block in blocks))
-        return
-    X = load_data(data, part=part).X
-    starts = range(0, X.shape[0], _POINTS_AT_ONCE)
-    yield Points(X.shape[0], X.shape[1], (X[start : start + _POINTS_AT_ONCE] for start in starts))
+            return
+        X = load_data(data, part=part, index_base=index_base, texts=texts).X
+        starts = range(0, X.shape[0], _POINTS_AT_ONCE)
+        yield Points(X.shape[0], X.shape[1], (X[start : start + _POINTS_AT_ONCE] for start in starts))
 
 
-def find_file(data: str, part: str) -> Path | None:
-    """Return the file that DATA means, None for the bundled set."""
-    if data == BUNDLED:
-        return None
-    path = Path(data)
-    if path.is_dir():
-        return _part_file(path, part)
-    if not path.exists():
-        message = f"{data}: no such file or folder (the bundled set is called {BUNDLED!r})"
+def refuse_name_files(data: str, label_names: str | None, feature_names: str | None = None) -> None:
+    """Refuse files of names beside texts, whose labels and features have names."""
+    if label_names is not None or feature_names is not None:
+        message = f"{data}: the labels and features of texts have names; --label-names and --feature-names are no use"
         raise InputError(message)
-    return path
-
-
-def read_lines(path: str | Path) -> list[str]:
-    """Return the lines of a text file, plain or compressed."""
-    with open_any(path) as stream:
-        try:
-            text = stream.read().decode("utf-8")
-        except UnicodeDecodeError as error:
-            message = f"{path}: not UTF-8 text (byte {error.start})"
-            raise FileFormatError(message) from None
-    # Not splitlines(): a name may hold characters that it takes for the end of a line.
-    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
 
 
 def _bundled(part: str) -> Dataset:
@@ -114,30 +129,6 @@ def _bundled(part: str) -> Dataset:
 
     train, test = load_debian()
     return train if part == "train" else test
-
-
-def _ending(path: Path) -> str:
-    return (path.with_suffix("") if path.suffix in _COMPRESSED else path).suffix
-
-
-def _in_folder(folder: Path, pattern: str) -> list[Path]:
-    return sorted(path for ending in ("", *_COMPRESSED) for path in folder.glob(pattern + ending) if path.is_file())
-
-
-def _part_file(folder: Path, part: str) -> Path:
-    found = _in_folder(folder, f"{part}*.txt")
-    if not found:
-        message = f"{folder}: no file {part}*.txt (plain, .gz, .xz or .zst) in this folder"
-        raise FileFormatError(message)
-    if len(found) > 1:
-        message = f"{folder}: more than one {_KINDS[part]} file, name one: " + ", ".join(path.name for path in found)
-        raise InputError(message)
-    return found[0]
-
-
-def _names_in(folder: Path, name: str) -> str | None:
-    found = _in_folder(folder, name)
-    return str(found[0]) if found else None
 
 
 def _read_names(path: str, count: int, kind: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any, cast
 import click
 import numpy as np
 
-from labeltrees.cli.data_argument import load_data
+from labeltrees.cli.data_argument import BUNDLED, TextOptions, load_data, load_texts, refuse_name_files
 from labeltrees.cli.model_options import (
     beam_of,
     beam_option,
@@ -16,8 +16,16 @@ from labeltrees.cli.model_options import (
     load_model,
     model_argument,
 )
-from labeltrees.cli.options import data_argument, index_base_option, jobs_option, json_option, label_names_option
+from labeltrees.cli.options import (
+    data_argument,
+    index_base_option,
+    jobs_option,
+    json_option,
+    label_names_option,
+    text_options,
+)
 from labeltrees.cli.output import console, make_table, number, print_json, size, step
+from labeltrees.cli.text_data import model_dataset
 from labeltrees.data import Dataset
 from labeltrees.errors import InputError
 from labeltrees.metrics import expected_depth_at_k, ndcg_at_k, precision_at_k, propensities_of_counts, psp_at_k
@@ -38,6 +46,7 @@ Examples:
 @click.command(epilog=_EPILOG)
 @model_argument
 @data_argument
+@text_options
 @beam_option
 @click.option(
     "--propensity",
@@ -62,10 +71,13 @@ def evaluate(
     index_base: Any,
     n_jobs: int,
     as_json: bool,
+    texts: TextOptions,
 ) -> None:
     """Measure how right a MODEL is on DATA, and how fast.
 
-    DATA is a file in XMC form, a folder with test*.txt, or the word debian for the bundled set's test part.
+    DATA is texts with labels where the model was trained on texts, a file in XMC form, a folder with a file test* of
+    one of these, or the word debian for the bundled set's test part. With --test-share it is the part of one file that
+    was not for training.
 
     Shown are precision (P), nDCG and propensity-scored precision (PSP) in percent, the expected depth of the returned
     labels, the nodes opened (chunks) and children scored (classifiers) for a point, and the time of one call for one
@@ -73,9 +85,7 @@ def evaluate(
     """
     model = load_model(model_folder)
     with step("Reading data", show_progress):
-        dataset = load_data(data, label_names, part="test", index_base=index_base)
-    check_n_features(data, dataset.n_features, model)
-    _check_labels(data, dataset, model)
+        dataset = _read(data, label_names, index_base, texts, model, n_jobs)
     with step("Measuring", show_progress):
         record = measure(model, dataset, beam_of(model, beam), propensity, n_jobs)
     record = {"model": model_folder, "data": data, **record, "disk_bytes": sum(disk_bytes(model_folder).values())}
@@ -83,6 +93,20 @@ def evaluate(
         print_json(record)
         return
     _print(record)
+
+
+def _read(
+    data: str, label_names: str | None, index_base: Any, texts: TextOptions, model: LabelTreeClassifier, n_jobs: int
+) -> Dataset:
+    is_bundled_matrix = data == BUNDLED and model.vectorizer_ is None
+    table = None if is_bundled_matrix else load_texts(data, "test", texts)
+    if table is not None:
+        refuse_name_files(data, label_names)
+        return model_dataset(data, table, model, n_jobs)
+    dataset = load_data(data, label_names, part="test", index_base=index_base, texts=texts)
+    check_n_features(data, dataset.n_features, model)
+    _check_labels(data, dataset, model)
+    return dataset
 
 
 def measure(
@@ -102,7 +126,8 @@ def measure(
         },
     }
     if model.n_points_ >= FEWEST_POINTS:
-        weights = propensities_of_counts(model.label_counts_, model.n_points_, *propensity)
+        counts = np.pad(model.label_counts_, (0, dataset.n_labels - len(model.label_counts_)))
+        weights = propensities_of_counts(counts, model.n_points_, *propensity)
         record["psp"] = {at: psp_at_k(Y, labels, at, propensities=weights) for at in _AT}
     times = single_call_microseconds(model.predictor(k, beam=beam), dataset.X, most_points=_CALLS)
     return {

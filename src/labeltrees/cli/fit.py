@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from labeltrees.cli.data_argument import load_data
+from labeltrees.cli.data_argument import TextOptions, load_data, load_texts, refuse_name_files
 from labeltrees.cli.model_options import DEFAULTS, disk_bytes, is_given, settings_of, training_options
 from labeltrees.cli.options import (
     data_argument,
@@ -18,11 +18,15 @@ from labeltrees.cli.options import (
     json_option,
     label_names_option,
     make_tradeoff_option,
+    text_options,
     tree_options,
 )
 from labeltrees.cli.output import check_folder_of, console, make_table, print_json, size, step
+from labeltrees.cli.text_data import table_dataset
 from labeltrees.cli.tree import summary_rows
-from labeltrees.data import Dataset
+from labeltrees.cli.vectorizer_options import vectorizer_options
+from labeltrees.data import Dataset, TfidfVectorizer
+from labeltrees.data.tfidf_parameters import check_tfidf_parameters
 from labeltrees.errors import InputError
 from labeltrees.models.linear import LabelTreeClassifier
 from labeltrees.models.parameters import check_parameters
@@ -34,6 +38,7 @@ _OF_TREES = ("tradeoff", "fanout", "leaf_size", "smoothing", "cover", "cover_sof
 _EPILOG = """\b
 Examples:
   labeltrees fit debian -o debian.model
+  labeltrees fit questions.csv -o questions.model --text title --text body --labels tags --test-share 0.1
   labeltrees fit train.txt.xz -o products.model --tradeoff 1.2 --fanout 64
   labeltrees fit train.txt -o parabel.model --preset parabel --n-trees 3
 """
@@ -41,6 +46,8 @@ Examples:
 
 @click.command(epilog=_EPILOG)
 @data_argument
+@text_options
+@vectorizer_options
 @click.option("-o", "--output", metavar="MODEL", type=click.Path(), required=True, help="Folder for the model.")
 @click.option("--tree", "tree_file", type=click.Path(exists=True, dir_okay=False), help="A tree instead of a new one.")
 @click.option(
@@ -65,11 +72,15 @@ def fit(
     feature_names: str | None,
     index_base: Any,
     as_json: bool,
+    texts: TextOptions,
+    vectorizer: TfidfVectorizer | None,
     **parameters: Any,
 ) -> None:
     """Train a model on DATA and save it as the folder MODEL.
 
-    DATA is a file in XMC form, a folder with train*.txt, or the word debian for the bundled set.
+    DATA is texts with labels (.jsonl, .csv, .tsv, .parquet, or fastText's __label__ lines), a file in XMC form, a
+    folder with a file train* of one of these, or the word debian for the bundled set. A model of texts takes texts to
+    predict.
     """
     check_folder_of(output)
     check_target(Path(os.path.abspath(output)))  # before the work, not after it
@@ -79,11 +90,19 @@ def fit(
     model.set_params(n_jobs=parameters["n_jobs"], verbose=int(show_progress))
     if tree is not None:
         model.set_params(tree=tree)
+    if vectorizer is not None:
+        model.set_params(vectorizer=vectorizer)
+        check_tfidf_parameters(vectorizer.get_params(deep=False))
     check_parameters(model.get_params(deep=False))
     with step("Reading data", show_progress):
-        dataset = load_data(data, label_names, feature_names=feature_names, index_base=index_base)
+        table = load_texts(data, "train", texts)
+        if table is not None:
+            refuse_name_files(data, label_names, feature_names)
+            dataset = table_dataset(data, table, "train", texts, features=False)
+        else:
+            dataset = load_data(data, label_names, feature_names=feature_names, index_base=index_base, texts=texts)
     model.fit(
-        dataset.X,
+        dataset.X if table is None else table.texts,
         dataset.Y,
         sample_weight=dataset.sample_weight,
         label_names=_label_names(dataset, tree, tree_file),

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from labeltrees.cli.data_argument import load_data
-from labeltrees.cli.options import data_argument, json_option
+from labeltrees.cli.data_argument import TextOptions, load_data
+from labeltrees.cli.options import data_argument, json_option, text_options
 from labeltrees.cli.output import check_folder_of, console, make_table, print_json, step
 from labeltrees.errors import InputError, MissingExtraError
 from labeltrees.labels.imbalance import Imbalance
@@ -26,10 +26,11 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 @click.command(epilog=_EPILOG)
 @data_argument
+@text_options
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw the curves to this file (.png, .svg or .pdf).")
 @json_option
 @click.pass_obj
-def imbalance(show_progress: bool, data: str, plot: str | None, as_json: bool) -> None:
+def imbalance(show_progress: bool, data: str, plot: str | None, as_json: bool, texts: TextOptions) -> None:
     """Show which share of the points of DATA the most frequent labels serve.
 
     A point is served by the q most frequent labels if at least one of its labels, three of them, or all of them are
@@ -40,7 +41,7 @@ def imbalance(show_progress: bool, data: str, plot: str | None, as_json: bool) -
         raise InputError(message)
     check_folder_of(plot)
     with step("Reading data", show_progress):
-        dataset = load_data(data)
+        dataset = load_data(data, texts=texts, features=False)
     result = measure(dataset.Y, dataset.sample_weight)
     if plot is not None:
         draw(result, plot)

@@ -14,6 +14,7 @@ from labeltrees.cli.options import json_option
 from labeltrees.cli.output import console, make_table, print_json, size
 from labeltrees.cli.tree import summary_rows
 from labeltrees.models.linear import LabelTreeClassifier
+from labeltrees.models.texts import feature_names_of
 
 _EPILOG = """\b
 Examples:
@@ -63,7 +64,8 @@ def _describe(model: LabelTreeClassifier, folder: str) -> dict[str, Any]:
         "n_features": model.n_features_in_,
         "n_labels": len(model.classes_),
         "has_label_names": model.label_names_ is not None,
-        "has_feature_names": hasattr(model, "feature_names_in_"),
+        "has_feature_names": feature_names_of(model) is not None,
+        "takes_texts": model.vectorizer_ is not None,
         "n_weights": model.stats_.get("n_weights"),
         "trees": trees,
         "disk_bytes": sum(files.values()),
@@ -75,6 +77,7 @@ def _print(model: LabelTreeClassifier, record: dict[str, Any]) -> None:
     out = console()
     names = [kind for kind in ("label", "feature") if record[f"has_{kind}_names"]]
     named = f", with {' and '.join(names)} names" if names else ""
+    named += "; it takes texts" if record["takes_texts"] else ""
     out.print(
         f"{record['model']}: {type(model).__name__} of {record['n_labels']:,} labels and {record['n_features']:,} "
         f"features, trained on {record['n_points']:,} points{named}"

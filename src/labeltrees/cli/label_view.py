@@ -11,6 +11,7 @@ from labeltrees._files import naming_file
 from labeltrees.cli.output import printable
 from labeltrees.cli.tree_view import NodeView, TreeViewer, find_label
 from labeltrees.models.linear import LabelTreeClassifier
+from labeltrees.models.texts import feature_names_of
 from labeltrees.storage.chunks import ChunkStore
 from labeltrees.storage.unpack import unpack_node
 from labeltrees.tree.arrays import TreeArrays
@@ -60,7 +61,7 @@ class LabelInspector:
         return {"bias": float(classifiers.bias[place]), "n_weights": int(row.nnz), "features": strongest}
 
     def _feature_name(self, feature: int) -> str:
-        names = getattr(self.model, "feature_names_in_", None)
+        names = feature_names_of(self.model)
         return f"feature {feature}" if names is None else str(names[feature])
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
+from labeltrees.cli.text_data import TextOptions
+from labeltrees.data.text_fields import FORMS, TextFields
 from labeltrees.tree.builder import build_tree
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -85,3 +88,62 @@ def tree_options(**defaults: Any) -> Callable[[Command], Command]:
         return command
 
     return decorate
+
+
+_TEXT_OPTIONS = [
+    click.option(
+        "--text",
+        "text_names",
+        metavar="FIELD",
+        multiple=True,
+        default=("text",),
+        show_default="text",
+        help="Field of the text, where DATA is texts; several are joined by a blank.",
+    ),
+    click.option(
+        "--labels", "label_field", metavar="FIELD", default="labels", show_default=True, help="Field of the labels."
+    ),
+    click.option("--weight", "weight_field", metavar="FIELD", help="Field of the points' weights. [default: none]"),
+    click.option(
+        "--label-separator",
+        default=",",
+        show_default=True,
+        help="Between labels that are a string; a label that holds it is in quotes.",
+    ),
+    click.option(
+        "--data-format",
+        type=click.Choice(["auto", *FORMS]),
+        default="auto",
+        show_default=True,
+        help="Of texts; auto goes by the name of the file. All other files are in XMC form.",
+    ),
+    click.option(
+        "--test-share",
+        type=float,
+        help="Split one file at random: this share of it is the test part, the rest is for training.",
+    ),
+]
+_split_seed_option = click.option(
+    "--seed", "split_seed", type=int, default=0, show_default=True, help="Of the split; the same as when training."
+)
+
+
+def text_options(command: Command) -> Command:
+    """Add the options for a DATA of texts; the command gets them as one TextOptions called `texts`.
+
+    The seed of a split is the command's own, if it has one.
+    """
+    has_seed = any(parameter.name == "random_state" for parameter in getattr(command, "__click_params__", ()))
+
+    @functools.wraps(command)
+    def packed(*arguments: Any, **given: Any) -> Any:
+        fields = TextFields.of(
+            given.pop("text_names"), given.pop("label_field"), given.pop("weight_field"), given.pop("label_separator")
+        )
+        seed = given["random_state"] if has_seed else given.pop("split_seed")
+        texts = TextOptions(fields, given.pop("data_format"), given.pop("test_share"), seed)
+        return command(*arguments, texts=texts, **given)
+
+    for add in reversed([*_TEXT_OPTIONS, *([] if has_seed else [_split_seed_option])]):
+        packed = add(packed)
+    return packed  # type: ignore[return-value]

@@ -9,10 +9,11 @@ from typing import IO, Any
 import click
 
 from labeltrees._progress import watch
+from labeltrees._validation import check_n_jobs
 from labeltrees.cli.answer_lines import AnswerLines
-from labeltrees.cli.data_argument import open_points, read_lines
+from labeltrees.cli.data_argument import TextOptions, open_points, read_lines
 from labeltrees.cli.model_options import beam_of, beam_option, check_n_features, load_model, model_argument
-from labeltrees.cli.options import data_argument, index_base_option, jobs_option
+from labeltrees.cli.options import data_argument, index_base_option, jobs_option, text_options
 from labeltrees.cli.output import check_folder_of
 from labeltrees.data.files import write_any
 from labeltrees.errors import FileFormatError
@@ -21,6 +22,7 @@ from labeltrees.models.linear import LabelTreeClassifier
 _EPILOG = """\b
 Examples:
   labeltrees predict debian.model debian | head
+  labeltrees predict questions.model new.csv --text title --text body
   labeltrees predict products.model test.txt.xz -k 10 --format jsonl -o answers.jsonl.gz
 """
 
@@ -28,6 +30,7 @@ Examples:
 @click.command(epilog=_EPILOG)
 @model_argument
 @data_argument
+@text_options
 @click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="Labels for each point.")
 @click.option(
     "--format",
@@ -60,11 +63,13 @@ def predict(
     output: str | None,
     index_base: Any,
     n_jobs: int,
+    texts: TextOptions,
 ) -> None:
     """Print the best labels of each point of DATA, best first, a line a point.
 
-    DATA is a file in XMC form, a folder with test*.txt, or the word debian for the bundled set's test part. Points are
-    read and answered some thousand at a time, so that DATA may be larger than memory; the labels in it are not used.
+    DATA is texts (.jsonl, .csv, .tsv, .parquet, or fastText's lines) where the model was trained on texts, a file in
+    XMC form, a folder with a file test* of one of these, or the word debian for the bundled set's test part. Points are
+    read and answered some thousand at a time, so that DATA may be larger than memory; labels in it are not used.
     """
     check_folder_of(output)
     model = load_model(model_folder)
@@ -72,10 +77,18 @@ def predict(
     lines = AnswerLines(model.label_names_, form)
     # Answers and a bar on one terminal would write over each other.
     show_progress = show_progress and (output is not None or not sys.stdout.isatty())
-    with open_points(data, index_base=index_base) as points, _output(output) as stream:
+    n_threads = check_n_jobs(n_jobs)
+    with (
+        open_points(
+            data, index_base=index_base, texts=texts, vectorizer=model.vectorizer_, n_threads=n_threads
+        ) as points,
+        _output(output) as stream,
+    ):
         check_n_features(data, points.n_features, model)
         n_done = 0
-        with watch("Predicting", points.n_points, show_progress) as advance:
+        # How many texts there are is not known before the last: no bar then.
+        watched = show_progress and points.n_points is not None
+        with watch("Predicting", points.n_points or 0, watched) as advance:
             for X in points.blocks:
                 result = model.searcher_.topk(
                     X,

@@ -9,8 +9,15 @@ import click
 from rich.tree import Tree as TextTree
 
 from labeltrees._progress import watch
-from labeltrees.cli.data_argument import load_data
-from labeltrees.cli.options import data_argument, json_option, label_names_option, tradeoff_option, tree_options
+from labeltrees.cli.data_argument import TextOptions, load_data
+from labeltrees.cli.options import (
+    data_argument,
+    json_option,
+    label_names_option,
+    text_options,
+    tradeoff_option,
+    tree_options,
+)
 from labeltrees.cli.output import check_folder_of, console, make_table, number, print_json, step, write_csv
 from labeltrees.cli.tree_compare import Comparison, Row, TreeOptions
 from labeltrees.cli.tree_view import TreeViewer, find_label
@@ -43,6 +50,7 @@ def tree() -> None:
 
 @tree.command(epilog=_BUILD_EPILOG)
 @data_argument
+@text_options
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False), required=True, help="File for the tree; .json for JSON."
 )
@@ -52,15 +60,22 @@ def tree() -> None:
 @json_option
 @click.pass_obj
 def build(
-    show_progress: bool, /, data: str, output: str, label_names: str | None, as_json: bool, **parameters: Any
+    show_progress: bool,
+    /,
+    data: str,
+    output: str,
+    label_names: str | None,
+    as_json: bool,
+    texts: TextOptions,
+    **parameters: Any,
 ) -> None:
     """Build a tree from DATA and save it.
 
-    DATA is a file in XMC form, a folder with train*.txt, or the word debian for the bundled set.
+    DATA is texts with labels, a file in XMC form, a folder with a file train*, or the word debian for the bundled set.
     """
     check_folder_of(output)
     with step("Reading data", show_progress):
-        dataset = load_data(data, label_names)
+        dataset = load_data(data, label_names, texts=texts)
     built = build_tree(dataset.X, dataset.Y, sample_weight=dataset.sample_weight, progress=show_progress, **parameters)
     named = with_names(built, dataset)
     named.save(output)
@@ -114,13 +129,21 @@ def _show_way(viewer: TreeViewer, label: int, as_json: bool) -> None:
 
 @tree.command(epilog=_COMPARE_EPILOG)
 @data_argument
+@text_options
 @tree_options(fanout=2)
 @label_names_option
 @click.option("--csv", "csv_file", type=click.Path(dir_okay=False), help="Write the rows to this file too.")
 @json_option
 @click.pass_obj
 def compare(
-    show_progress: bool, /, data: str, label_names: str | None, csv_file: str | None, as_json: bool, **parameters: Any
+    show_progress: bool,
+    /,
+    data: str,
+    label_names: str | None,
+    csv_file: str | None,
+    as_json: bool,
+    texts: TextOptions,
+    **parameters: Any,
 ) -> None:
     """Compare trees of DATA over the paper's tradeoffs, and the baselines.
 
@@ -130,7 +153,7 @@ def compare(
     """
     check_folder_of(csv_file)
     with step("Reading data", show_progress):
-        dataset = load_data(data, label_names)
+        dataset = load_data(data, label_names, texts=texts)
     with step("Counting frequencies and embedding labels", show_progress):
         comparison = Comparison(dataset, TreeOptions(**parameters))
     rows: list[Row] = []

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import itertools
-import json
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from labeltrees._validation import refuse
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.files import FilePath, open_any
-from labeltrees.errors import FileFormatError, InputError
+from labeltrees.data.text_fields import TextFields
+from labeltrees.data.text_lines import JsonLines
+from labeltrees.data.tfidf import TfidfVectorizer
+from labeltrees.errors import InputError
 
 
-def default_vectorizer() -> Any:
-    """Return the vectorizer for texts where none is given: scikit-learn's, words with sublinear tf-idf, not fitted."""
-    from sklearn.feature_extraction.text import TfidfVectorizer  # takes a second to import
-
-    return TfidfVectorizer(sublinear_tf=True, min_df=2, dtype=np.float32)
+def default_vectorizer(n_jobs: int | None = None) -> TfidfVectorizer:
+    """Return the vectorizer for texts where none is given: words in two texts or more, sublinear tf-idf, not fitted."""
+    return TfidfVectorizer(sublinear_tf=True, min_df=2, dtype=np.float32, n_jobs=n_jobs)
 
 
 def text_dataset(
@@ -36,8 +39,8 @@ def text_dataset(
     texts : n_points str
     labels : n_points sequences of str
         The names of each point's labels; a name that a point repeats counts once.
-    vectorizer : scikit-learn's TfidfVectorizer or the like, optional
-        Used as it is if it has been fitted (has a `vocabulary_`), else fitted on `texts`.
+    vectorizer : TfidfVectorizer, scikit-learn's or the like, optional
+        Used as it is if it has been fitted, else fitted on `texts`.
     label_names : iterable of str, optional
         The names of all labels, in the order of their ids. Without it, the names that occur, sorted.
 
@@ -60,15 +63,16 @@ def text_dataset(
     if len(texts) != len(labels):
         refuse("labels", f"{len(texts)} sequences of names, one a text", f"{len(labels)} of them")
     names = sorted(set(itertools.chain.from_iterable(labels))) if label_names is None else list(label_names)
-    Y = _label_matrix(labels, names)
+    Y = label_matrix(labels, names)
     if vectorizer is None:
         vectorizer = default_vectorizer()
     try:
-        X = vectorizer.transform(texts) if hasattr(vectorizer, "vocabulary_") else vectorizer.fit_transform(texts)
+        X = vectorizer.transform(texts) if _is_fitted(vectorizer) else vectorizer.fit_transform(texts)
     except ValueError as error:  # no word occurs often enough
         message = f"no features can be made from the {len(texts)} texts: {error}"
         raise InputError(message) from None
-    return Dataset(X, Y, label_names=names, feature_names=vectorizer.get_feature_names_out(), texts=texts)
+    feature_names = None if getattr(vectorizer, "hashing", None) else vectorizer.get_feature_names_out()
+    return Dataset(X, Y, label_names=names, feature_names=feature_names, texts=texts)
 
 
 def read_jsonl(path: FilePath) -> tuple[list[str], list[list[str]]]:
@@ -84,24 +88,9 @@ def read_jsonl(path: FilePath) -> tuple[list[str], list[list[str]]]:
     texts : list of str
     labels : list of lists of str
     """
-    texts: list[str] = []
-    labels: list[list[str]] = []
     with open_any(path) as stream:
-        for number, line in enumerate(stream, start=1):
-            if not line.strip():
-                continue
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or nested without end
-                message = f"{path}, line {number}: not a line of JSON ({error})"
-                raise FileFormatError(message) from None
-            fault = _record_fault(record)
-            if fault:
-                message = f"{path}, line {number}: {fault}"
-                raise FileFormatError(message)
-            texts.append(record["text"])
-            labels.append(record["labels"])
-    return texts, labels
+        blocks = list(JsonLines(path, stream, TextFields(), sys.maxsize).blocks())
+    return (blocks[0].texts, blocks[0].labels) if blocks else ([], [])
 
 
 def read_jsonl_pair(train_path: FilePath, test_path: FilePath, vectorizer: Any = None) -> tuple[Dataset, Dataset]:
@@ -113,7 +102,7 @@ def read_jsonl_pair(train_path: FilePath, test_path: FilePath, vectorizer: Any =
     ----------
     train_path, test_path : path
         As for `read_jsonl`.
-    vectorizer : scikit-learn's TfidfVectorizer or the like, optional
+    vectorizer : TfidfVectorizer, scikit-learn's or the like, optional
 
     Returns
     -------
@@ -128,8 +117,8 @@ def read_jsonl_pair(train_path: FilePath, test_path: FilePath, vectorizer: Any =
     return train, text_dataset(test_texts, test_labels, vectorizer, names)
 
 
-def _label_matrix(labels: Sequence[Sequence[str]], names: Sequence[str]) -> sparse.csr_array[np.float32]:
-    """Return the (n_points, n_labels) indicator."""
+def label_matrix(labels: Sequence[Sequence[str]], names: Sequence[str]) -> sparse.csr_array[np.float32]:
+    """Return the (n_points, n_labels) indicator of labels given by name."""
     ids = {name: i for i, name in enumerate(names)}
     indptr = np.zeros(len(labels) + 1, dtype=np.int64)
     np.cumsum([len(names_of_point) for names_of_point in labels], out=indptr[1:])
@@ -145,14 +134,9 @@ def _label_matrix(labels: Sequence[Sequence[str]], names: Sequence[str]) -> spar
     return matrix
 
 
-def _record_fault(record: Any) -> str | None:
-    if not isinstance(record, dict):
-        return "not an object with 'text' and 'labels'"
-    for key in ("text", "labels"):
-        if key not in record:
-            return f"{key!r} is missing"
-    if not isinstance(record["text"], str):
-        return "'text' is not a string"
-    if not isinstance(record["labels"], list) or not all(isinstance(name, str) for name in record["labels"]):
-        return "'labels' is not a list of strings"
-    return None
+def _is_fitted(vectorizer: Any) -> bool:
+    try:
+        check_is_fitted(vectorizer)
+    except NotFittedError:
+        return False
+    return True

@@ -16,6 +16,7 @@ from labeltrees.models.calibration import Calibration, fit_calibration
 from labeltrees.models.label_names import LabelNames
 from labeltrees.models.label_sets import carry, known_labels
 from labeltrees.models.points import check_points
+from labeltrees.models.texts import text_features
 from labeltrees.search import Predictor, Searcher
 from labeltrees.search.request import MODES
 
@@ -74,7 +75,7 @@ class AnswersTopK:
 
         Parameters
         ----------
-        X : sparse or dense matrix (n, d)
+        X : sparse or dense matrix (n, d), or n texts where the model was fitted on texts
         k : int
         search, beam, prune
             Other than the model's own: `search` "best_first" or "beam", `beam` None for the exact k best.
@@ -97,7 +98,7 @@ class AnswersTopK:
         stats : SearchStats, if asked for
             What each search did: chunks, classifiers, depth, microseconds, partial.
         """
-        X = self._queries(X)
+        X = self._queries(X, n_jobs)
         names = self._label_names
         if names is not None:
             candidates, exclude = names.ids("candidates", candidates), names.ids("exclude", exclude)
@@ -125,10 +126,19 @@ class AnswersTopK:
         max_chunks: int | None = None,
         max_microseconds: int | None = None,
     ) -> Predictor:
-        """Return a `Predictor` for serving: one query in, the k best label ids and scores out, nothing around it."""
+        """Return a `Predictor` for serving: one query in, the k best label ids and scores out, nothing around it.
+
+        It takes a string where the model was fitted on texts, and goes from it to the labels in native code.
+        """
         check_is_fitted(self, "searcher_")
-        how = self._how(search, beam)
-        return self.searcher_.predictor(k, **how, max_chunks=max_chunks, max_microseconds=max_microseconds)
+        vectorizer = getattr(self, "vectorizer_", None)
+        return self.searcher_.predictor(
+            k,
+            **self._how(search, beam),
+            max_chunks=max_chunks,
+            max_microseconds=max_microseconds,
+            vectorizer=None if vectorizer is None else vectorizer.get_state().native,
+        )
 
     # The same as sparse matrices.
 
@@ -190,8 +200,9 @@ class AnswersTopK:
 
     # How all of these ask.
 
-    def _queries(self, X: Any) -> Any:
+    def _queries(self, X: Any, n_jobs: int | None = None) -> Any:
         check_is_fitted(self, "searcher_")
+        X = text_features(self, X, self.n_jobs if n_jobs is None else n_jobs)
         return check_points(self, X, fitting=False)
 
     def _how(self, search: str | None = None, beam: int | None = AS_FITTED) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from labeltrees._validation import refuse
 from labeltrees.data.checks import check_texts
+from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.models.answering import AnswersTopK
 from labeltrees.models.costs import check_finite, check_relevance, label_costs, point_costs
 from labeltrees.models.given_tree import given_tree
@@ -22,6 +23,7 @@ from labeltrees.models.matcher import confused_points
 from labeltrees.models.packing import pack
 from labeltrees.models.parameters import check_parameters, seed_of
 from labeltrees.models.points import check_points, unit_rows
+from labeltrees.models.texts import fit_vectorizer
 from labeltrees.models.training import LinearSettings, train_linear
 from labeltrees.search import Searcher
 from labeltrees.tree.builder import build_tree
@@ -42,6 +44,9 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
         Instead of building one; "flat" is one node with every label.
     embeddings : sparse or dense matrix (L, d), optional
         Of the labels, for building the tree; by default PIFA.
+    vectorizer : TfidfVectorizer, optional
+        What makes features of texts, fitted in `fit` if X is texts; by default words in at least two of them, with
+        sublinear tf-idf.
     normalize : bool
         Scale every point to unit length, in `fit` and when predicting.
     loss : {"squared_hinge", "logistic"}
@@ -81,6 +86,8 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
     n_points_, n_features_in_ : int
         Of the training data.
     feature_names_in_ : array of str (d,), where features have names
+    vectorizer_ : TfidfVectorizer or None
+        Fitted, if the model was fitted on texts; it is saved with the model.
     stats_ : dict
         Seconds, weights and bytes of the training.
 
@@ -105,6 +112,7 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
         path: str = "weighted",
         tree: LabelTree | str | None = None,
         embeddings: Any = None,
+        vectorizer: TfidfVectorizer | None = None,
         normalize: bool = True,
         loss: str = "squared_hinge",
         score_power: float = 3,
@@ -132,6 +140,7 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
         self.path = path
         self.tree = tree
         self.embeddings = embeddings
+        self.vectorizer = vectorizer
         self.normalize = normalize
         self.loss = loss
         self.score_power = score_power
@@ -170,7 +179,7 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
 
         Parameters
         ----------
-        X : sparse or dense matrix (N, d)
+        X : sparse or dense matrix (N, d), or N texts
         Y : sparse or dense matrix (N, L), or list of lists of label names or ids
             Values of a matrix are relevances: they weigh a point as a positive of that label. Points without a label
             teach the root what has none.
@@ -182,6 +191,7 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
         """
         check_parameters(self.get_params(deep=False))
         started = time.perf_counter()
+        vectorizer, X = fit_vectorizer(self.vectorizer, X, self.n_jobs)
         X = check_points(self, X, fitting=True)
         if feature_names is not None:
             self.feature_names_in_ = check_texts("feature_names", feature_names, X.shape[1])
@@ -201,6 +211,7 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
             trained = self._train(X, labels.Y, tree, settings, weights, seed)
             n_weights += len(trained.values)
             stores.append(pack(tree, trained, X.shape[1], n_jobs=self.n_jobs))
+        self.vectorizer_ = vectorizer
         self._label_names = names
         self.label_counts_ = np.bincount(labels.Y.indices, minlength=labels.Y.shape[1])
         self.n_points_ = int(X.shape[0])

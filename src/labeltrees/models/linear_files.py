@@ -6,8 +6,10 @@ import os
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+from sklearn.base import clone
 
 from labeltrees._validation import check_integer
+from labeltrees.data.tfidf_files import tfidf_from_files, tfidf_to_files, verify_tfidf
 from labeltrees.errors import FileFormatError, InputError
 from labeltrees.models.calibration import Calibration
 from labeltrees.models.costs import label_costs
@@ -40,6 +42,7 @@ def save_classifier(model: LabelTreeClassifier, folder: str | os.PathLike[str]) 
     if isinstance(settings["tree"], LabelTree):
         settings["tree"] = GIVEN_TREE
     del settings["embeddings"]
+    given_vectorizer = settings.pop("vectorizer") is not None
     parameters = {
         "settings": {name: _plain(value) for name, value in settings.items()},
         # What the classifiers were trained for, whatever `set_params` has changed since.
@@ -62,6 +65,10 @@ def save_classifier(model: LabelTreeClassifier, folder: str | os.PathLike[str]) 
     if model.calibration_ is not None:
         arrays["calibration.scores"] = model.calibration_.scores
         arrays["calibration.probabilities"] = model.calibration_.probabilities
+    if getattr(model, "vectorizer_", None) is not None:
+        of_vectorizer, its_arrays = tfidf_to_files(model.vectorizer_, "vectorizer.")
+        parameters["vectorizer"] = {"settings": of_vectorizer, "given": given_vectorizer}
+        arrays |= its_arrays
     save_arrays(folder, KIND, parameters, arrays)
 
 
@@ -106,6 +113,7 @@ class _Opener:
         if "feature_names" in self.arrays:
             model.feature_names_in_ = self.feature_names()
         model.calibration_ = self.calibration()
+        self.set_vectorizer(model)
         if verify:
             self.verify(model)
         return model
@@ -114,9 +122,9 @@ class _Opener:
         from labeltrees.models.linear import LabelTreeClassifier
 
         parameters = self.parameters
-        self.check_keys("parameters", parameters, _KEYS)
+        self.check_keys("parameters", parameters, _KEYS | ({"vectorizer"} & parameters.keys()))
         settings, scoring = parameters["settings"], parameters["scoring"]
-        self.check_keys("settings", settings, CHECKS.keys() - {"embeddings"})
+        self.check_keys("settings", settings, CHECKS.keys() - {"embeddings", "vectorizer"})
         self.check_keys("scoring", scoring, {"loss", "score_power", "normalize"})
         check_parameters({**settings, "tree": None} if settings["tree"] == GIVEN_TREE else settings)
         check_parameters(scoring)
@@ -188,8 +196,23 @@ class _Opener:
             self.fail("the calibration is damaged")
         return calibration
 
+    def set_vectorizer(self, model: LabelTreeClassifier) -> None:
+        model.vectorizer_ = None
+        if "vectorizer" not in self.parameters:
+            return
+        entry = self.parameters["vectorizer"]
+        self.check_keys("vectorizer", entry, {"settings", "given"})
+        model.vectorizer_ = tfidf_from_files(entry["settings"], self.arrays, "vectorizer.", self.source)
+        n_features = model.vectorizer_.get_state().n_features
+        if n_features != self.parameters["n_features"]:
+            self.fail(f"a vectorizer of {n_features} features for a model of {self.parameters['n_features']}")
+        if entry["given"] is True:
+            model.vectorizer = clone(model.vectorizer_)
+
     def verify(self, model: LabelTreeClassifier) -> None:
         model.searcher_.check()
+        if model.vectorizer_ is not None:
+            verify_tfidf(model.vectorizer_)
         for number, tree in enumerate(model.trees_):
             try:
                 tree.label_parent  # noqa: B018  checks the tree

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from labeltrees._validation import check_choice, check_integer, check_n_jobs, check_number, refuse
+from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.tree.label_tree import LabelTree
 
 Check = Callable[[str, Any], object]
@@ -52,6 +53,11 @@ def _tree(name: str, value: Any) -> None:
         refuse(name, "None, a LabelTree or 'flat'", value)
 
 
+def _vectorizer(name: str, value: Any) -> None:
+    if value is not None and not isinstance(value, TfidfVectorizer):
+        refuse(name, "None or a labeltrees.TfidfVectorizer (others go before the model in a Pipeline)", value)
+
+
 def _class_weight(name: str, value: Any) -> None:
     is_text = isinstance(value, str | bytes)
     is_array = hasattr(value, "__array__") and value.ndim > 0
@@ -79,6 +85,7 @@ CHECKS: dict[str, Check] = {
     "path": _choice("weighted", "direct"),
     "tree": _tree,
     "embeddings": lambda name, value: None,  # checked where it is used
+    "vectorizer": _vectorizer,
     "normalize": _flag,
     "loss": _choice("squared_hinge", "logistic"),
     "score_power": _number(0, low_open=True),

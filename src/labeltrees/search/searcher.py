@@ -163,9 +163,16 @@ class Searcher:
         prune: bool = True,
         max_chunks: int | None = None,
         max_microseconds: int | None = None,
+        vectorizer: _core.TextVectorizer | None = None,
     ) -> Predictor:
-        """Return a `Predictor`: the same search for one query a call, with nothing around it."""
-        return Predictor(self._engine, *SearchRequest(k, mode, beam, prune, max_chunks, max_microseconds).native())
+        """Return a `Predictor`: the same search for one query a call, with nothing around it.
+
+        With a `vectorizer` of as many features it takes texts too.
+        """
+        if vectorizer is not None and vectorizer.n_features != self.n_features:
+            refuse("vectorizer", f"one of {self.n_features} features", f"one of {vectorizer.n_features}")
+        request = SearchRequest(k, mode, beam, prune, max_chunks, max_microseconds)
+        return Predictor(self._engine, *request.native(), vectorizer)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_engine"}

@@ -1,9 +1,9 @@
 """Models on disk, and chunks: the classifiers of a tree laid out for searching."""
 
+from labeltrees._names import decode_names, encode_names
 from labeltrees.storage.chunks import ChunkStore, LinearWeights, pack_chunks, pack_dense_chunks
 from labeltrees.storage.format import FORMAT_VERSION, Manifest
 from labeltrees.storage.load import LoadedModel, load_arrays
-from labeltrees.storage.names import decode_names, encode_names
 from labeltrees.storage.save import save_arrays
 
 __all__ = [

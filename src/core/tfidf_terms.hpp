@@ -1,0 +1,135 @@
+// Terms and where to find them: a table that grows while a vocabulary is learnt, and an index of one that is known.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+namespace labeltrees {
+
+struct Term {
+  const uint8_t* at;
+  int64_t size;
+};
+
+// Terms handed on together, so that their places in a table can be fetched while the first are looked up.
+struct TermBlock {
+  static constexpr int capacity = 64;
+  Term terms[capacity];
+  int size = 0;
+};
+
+// A term's hash, and its key: its bytes if they are no more than 8, else the hash. Two terms of the same key and of the
+// same size up to 8 are the same, so that most terms are compared without a look at their text.
+struct TermHash {
+  static constexpr int64_t short_size = 8;
+  uint64_t hash, key;
+};
+
+// Not part of any file: vocabularies are saved without their tables. 8 bytes behind the term must be readable.
+inline TermHash hash_term(const uint8_t* at, int64_t n) {
+  auto read8 = [](const uint8_t* from) {
+    uint64_t value;
+    std::memcpy(&value, from, 8);
+    return value;
+  };
+  auto mix = [](uint64_t a, uint64_t b) {
+    auto product = static_cast<unsigned __int128>(a) * b;
+    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+  };
+  bool is_short = n <= TermHash::short_size;
+  uint64_t hash = static_cast<uint64_t>(n) * 0x9E3779B97F4A7C15u;
+  for (; n > 8; n -= 8, at += 8) hash = mix(hash ^ read8(at), 0xA0761D6478BD642Fu);
+  uint64_t last = n == 0 ? 0 : read8(at) << (64 - 8 * n);
+  hash = mix(hash ^ last ^ 0x8EBC6AF09C88C6E3u, 0x589965CC75374CC3u);
+  return {hash, is_short ? last : hash};
+}
+
+// A vocabulary that is damaged; becomes FileFormatError.
+struct DamagedTerms : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// From a term to its number. Terms stand end to end in `text`, term i from ends[i] to ends[i + 1]; both must outlive
+// this.
+class TermIndex {
+ public:
+  TermIndex() = default;
+  TermIndex(const uint8_t* text, int64_t n_text, const int64_t* ends, int64_t n_terms);
+
+  bool empty() const { return slots_.empty(); }
+  void prefetch(const TermHash& hash) const { __builtin_prefetch(&slots_[hash.hash >> shift_]); }
+
+  int32_t find(const uint8_t* at, int64_t n, const TermHash& hash) const {
+    for (uint64_t place = hash.hash >> shift_;; place = (place + 1) & mask_) {
+      const Slot& slot = slots_[place];
+      if (slot.id < 0) return -1;
+      if (slot.key != hash.key || slot.size != narrow(n)) continue;
+      if (n <= TermHash::short_size || is_term(slot.id, at, n)) return slot.id;
+    }
+  }
+  int32_t find(const uint8_t* at, int64_t n) const { return find(at, n, hash_term(at, n)); }
+
+ private:
+  struct Slot {
+    uint64_t key = 0;
+    uint32_t size = 0;
+    int32_t id = -1;
+  };
+  static uint32_t narrow(int64_t size) { return static_cast<uint32_t>(std::min<int64_t>(size, UINT32_MAX)); }
+  bool is_term(int32_t id, const uint8_t* at, int64_t n) const {
+    return ends_[id + 1] - ends_[id] == n && std::memcmp(text_ + ends_[id], at, static_cast<size_t>(n)) == 0;
+  }
+
+  const uint8_t* text_ = nullptr;
+  const int64_t* ends_ = nullptr;
+  std::vector<Slot> slots_;
+  uint64_t mask_ = 0;
+  int shift_ = 63;
+};
+
+// Terms met so far, with the number of texts that have them and how often they occur in all.
+class TermTable {
+ public:
+  struct Entry {
+    TermHash hash;
+    int64_t begin, size;
+    int64_t texts, occurrences;
+    int64_t last_text;
+  };
+
+  void count(const Term& term, const TermHash& hash, int64_t text) {
+    Entry& entry = find_or_add(term, hash);
+    ++entry.occurrences;
+    if (entry.last_text == text) return;
+    entry.last_text = text;
+    ++entry.texts;
+  }
+  void merge(const TermTable& other);
+  void prefetch(const TermHash& hash) const {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[place_of(hash)]);
+  }
+
+  const std::vector<Entry>& entries() const { return entries_; }
+  const uint8_t* text() const { return text_.data(); }
+  void release() { *this = TermTable(); }
+
+ private:
+  struct Slot {
+    uint32_t tag = 0;
+    int32_t id = -1;
+  };
+  // The upper bits of the hash have chosen the table, the lower ones are the tag.
+  uint64_t place_of(const TermHash& hash) const { return (hash.hash >> 20) & (slots_.size() - 1); }
+  Entry& find_or_add(const Term& term, const TermHash& hash);
+  void grow();
+
+  std::vector<Slot> slots_;
+  std::vector<Entry> entries_;
+  std::vector<uint8_t> text_;
+};
+
+}  // namespace labeltrees

@@ -1,0 +1,61 @@
+"""The files that DATA means: one by its name, or the parts of a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from labeltrees.data.files import open_any
+from labeltrees.data.text_fields import COMPRESSED, TEXT_ENDINGS
+from labeltrees.errors import FileFormatError, InputError
+
+BUNDLED = "debian"
+_KINDS = {"train": "training", "test": "test"}
+_FOLDER_ENDINGS = (".txt", *TEXT_ENDINGS)
+
+
+def find_file(data: str, part: str) -> Path | None:
+    """Return the file that DATA means, None for the bundled set."""
+    if data == BUNDLED:
+        return None
+    path = Path(data)
+    if path.is_dir():
+        return _part_file(path, part)
+    if not path.exists():
+        message = f"{data}: no such file or folder (the bundled set is called {BUNDLED!r})"
+        raise InputError(message)
+    return path
+
+
+def read_lines(path: str | Path) -> list[str]:
+    """Return the lines of a text file, plain or compressed."""
+    with open_any(path) as stream:
+        try:
+            text = stream.read().decode("utf-8")
+        except UnicodeDecodeError as error:
+            message = f"{path}: not UTF-8 text (byte {error.start})"
+            raise FileFormatError(message) from None
+    # Not splitlines(): a name may hold characters that it takes for the end of a line.
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
+
+
+def names_in(folder: Path, name: str) -> str | None:
+    """Return the file of names in a folder, if there is one."""
+    found = _in_folder(folder, name)
+    return str(found[0]) if found else None
+
+
+def _in_folder(folder: Path, pattern: str) -> list[Path]:
+    return sorted(path for ending in ("", *COMPRESSED) for path in folder.glob(pattern + ending) if path.is_file())
+
+
+def _part_file(folder: Path, part: str) -> Path:
+    found = [path for ending in _FOLDER_ENDINGS for path in _in_folder(folder, f"{part}*{ending}")]
+    if not found:
+        endings = ", ".join(_FOLDER_ENDINGS[1:])
+        message = f"{folder}: no file {part}*.txt ({endings}; plain, .gz, .xz or .zst) in this folder"
+        raise FileFormatError(message)
+    if len(found) > 1:
+        names = ", ".join(sorted(path.name for path in found))
+        message = f"{folder}: more than one {_KINDS[part]} file, name one: {names}"
+        raise InputError(message)
+    return found[0]

@@ -1,0 +1,161 @@
+"""DATA that is texts: read with their labels, or streamed without them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from labeltrees._validation import check_n_jobs
+from labeltrees.cli.data_files import BUNDLED, find_file
+from labeltrees.data import Dataset
+from labeltrees.data.text import default_vectorizer, label_matrix
+from labeltrees.data.text_fields import TextFields, form_of
+from labeltrees.data.texts import TextTable, open_texts, read_table, say_odd, split_rows, without_labels
+from labeltrees.errors import InputError
+
+_logger = logging.getLogger("labeltrees")
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """What the options of a command say of DATA: fields and form of texts, and how one file is split.
+
+    Parameters
+    ----------
+    fields : TextFields
+    form : str
+        "auto", or the form of texts that DATA has.
+    test_share : float or None
+        The share of one file that is its test part; None: every part is the whole file.
+    seed : int
+        Of that split.
+    """
+
+    fields: TextFields = field(default_factory=TextFields)
+    form: str = "auto"
+    test_share: float | None = None
+    seed: int = 0
+
+
+NO_OPTIONS = TextOptions()
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A file of texts: where it lies, which fields are read, and its form."""
+
+    path: Path
+    fields: TextFields
+    form: str
+
+
+@contextmanager
+def open_text_file(data: str, part: str, texts: TextOptions) -> Iterator[TextFile | None]:
+    """Give the file of texts that DATA means, None if it is no texts."""
+    path = find_file(data, part)
+    if path is None:
+        from labeltrees.datasets import debian_folder  # reading the set is all that module is for
+
+        with debian_folder() as folder:
+            yield TextFile(folder / f"debian-{part}.jsonl.xz", TextFields(), "jsonl")
+        return
+    form = form_of(path, texts.form)
+    yield None if form is None else TextFile(path, texts.fields, form)
+
+
+def load_texts(data: str, part: str, texts: TextOptions = NO_OPTIONS) -> TextTable | None:
+    """Return the texts that DATA names, with their labels; None if it is no texts."""
+    with open_text_file(data, part, texts) as file:
+        if file is None:
+            return None
+        table = read_table(file.path, file.fields, file.form)
+    if texts.test_share is None:
+        return table
+    return table.take(rows_of_part(data, len(table.texts), part, texts).tolist())
+
+
+def text_blocks(data: str, file: TextFile, part: str, texts: TextOptions) -> Iterator[list[str]]:
+    """Give the texts of a file some at a time, without labels; only a file that is split is read whole."""
+    fields = without_labels(file.fields)
+    if texts.test_share is not None:
+        whole = read_table(file.path, fields, file.form)
+        yield whole.take(rows_of_part(data, len(whole.texts), part, texts).tolist()).texts
+        return
+    n_texts = n_empty = 0
+    for block in open_texts(file.path, fields, file.form):
+        n_texts += len(block.texts)
+        n_empty += sum(not text.strip() for text in block.texts)
+        yield block.texts
+    say_odd(file.path, n_texts, n_empty)
+
+
+def rows_of_part(data: str, n: int, part: str, texts: TextOptions) -> Any:
+    """Return the rows of a part of one file that is split."""
+    if data == BUNDLED or Path(data).is_dir():
+        message = f"{data}: has a test part of its own; --test-share is for one file"
+        raise InputError(message)
+    assert texts.test_share is not None
+    train, test = split_rows(n, texts.test_share, texts.seed)
+    if len(train) == 0 or len(test) == 0:
+        missing = "test" if len(test) == 0 else "train"
+        message = f"{data}: --test-share {texts.test_share:g} leaves no {missing} part of {n:,} points"
+        raise InputError(message)
+    return train if part == "train" else test
+
+
+def table_dataset(data: str, table: TextTable, part: str, texts: TextOptions, features: bool) -> Dataset:
+    """Return texts as a Dataset: features by the default vectorizer, fitted on the train part, whose labels count."""
+    is_other_part = part != "train" and (texts.test_share is not None or data == BUNDLED or Path(data).is_dir())
+    train = load_texts(data, "train", texts) if is_other_part else table
+    assert train is not None
+    names = train.label_names()
+    labels = table.labels if train is table else _known_labels(data, table, set(names))
+    X: Any = sparse.csr_array((len(table.texts), 0), dtype=np.float32)
+    feature_names = None
+    if features:
+        vectorizer = default_vectorizer().fit(train.texts)
+        X, feature_names = vectorizer.transform(table.texts), vectorizer.get_feature_names_out()
+    return Dataset(
+        X,
+        label_matrix(labels, names),
+        label_names=names,
+        feature_names=feature_names,
+        sample_weight=table.weights,
+        texts=table.texts,
+    )
+
+
+def model_dataset(data: str, table: TextTable, model: Any, n_jobs: int) -> Dataset:
+    """Return texts as a Dataset with the features and labels of a model.
+
+    Labels that the model does not know come after its own: not to find them counts as an error.
+    """
+    if getattr(model, "vectorizer_", None) is None:
+        message = f"{data}: texts, but the model was trained on features and has no vectorizer"
+        raise InputError(message)
+    if model.label_names_ is None:
+        message = f"{data}: labels by name, but the model's labels have no names"
+        raise InputError(message)
+    names = model.label_names_.tolist()
+    unknown = sorted(set(table.label_names()) - set(names))
+    if unknown:
+        text = "%s: %s labels are not the model's, such as %r; it cannot find them"
+        _logger.warning(text, data, f"{len(unknown):,}", unknown[0])
+    names += unknown
+    X = model.vectorizer_.rows(table.texts, check_n_jobs(n_jobs))
+    return Dataset(X, label_matrix(table.labels, names), label_names=names, sample_weight=table.weights)
+
+
+def _known_labels(data: str, table: TextTable, known: set[str]) -> list[list[str]]:
+    labels = [[name for name in names if name in known] for names in table.labels]
+    n_unknown = sum(map(len, table.labels)) - sum(map(len, labels))
+    if n_unknown:
+        _logger.warning("%s: %s labels that the training part does not have left out", data, f"{n_unknown:,}")
+    return labels

@@ -1,0 +1,91 @@
+"""A fitted TfidfVectorizer as JSON values and arrays, for the folder of a model."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeltrees._names import decode_names
+from labeltrees.data.tfidf import TfidfVectorizer
+from labeltrees.data.tfidf_parameters import CHECKS, check_tfidf_parameters
+from labeltrees.data.tfidf_state import TfidfSettings, TfidfState
+from labeltrees.errors import FileFormatError, InputError
+
+GIVEN = "given"  # in place of a list, which is found among the arrays
+
+
+def tfidf_to_files(vectorizer: TfidfVectorizer, prefix: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return what to write of a fitted vectorizer: JSON values and arrays whose names start with `prefix`."""
+    state = vectorizer.get_state()
+    settings = vectorizer.get_params(deep=False)
+    # What was fitted counts, whatever `set_params` has changed since.
+    settings |= {name: getattr(state.settings, name) for name in TfidfSettings.__dataclass_fields__}
+    if not isinstance(settings["stop_words"], str | None):
+        settings["stop_words"] = GIVEN
+    if settings["vocabulary"] is not None:
+        settings["vocabulary"] = GIVEN
+    return {name: _plain(value) for name, value in settings.items()}, state.arrays(prefix)
+
+
+def tfidf_from_files(settings: Any, arrays: dict[str, NDArray[Any]], prefix: str, source: str) -> TfidfVectorizer:
+    """Put a fitted vectorizer together again; anything unexpected is a `FileFormatError` that names `source`.
+
+    The terms themselves are checked when the first text comes, or by `verify_tfidf`.
+    """
+    if not isinstance(settings, dict) or settings.keys() != CHECKS.keys():
+        _fail(source, f"the vectorizer's settings must have the keys {sorted(CHECKS)}")
+    parameters = {**settings, "dtype": _dtype(settings["dtype"], source)}
+    if isinstance(settings["ngram_range"], list):
+        parameters["ngram_range"] = tuple(settings["ngram_range"])
+    if settings["stop_words"] not in (None, "english", GIVEN) or settings["vocabulary"] not in (None, GIVEN):
+        _fail(source, "the vectorizer's settings are damaged: its stop words or its vocabulary")
+    given_words, given_vocabulary = settings["stop_words"] == GIVEN, settings["vocabulary"] == GIVEN
+    try:
+        check_tfidf_parameters(
+            parameters
+            | ({"stop_words": None} if given_words else {})
+            | ({"vocabulary": None} if given_vocabulary else {})
+        )
+        fitted = TfidfSettings.of(parameters)
+    except InputError as error:
+        _fail(source, f"the vectorizer's settings are damaged: {error}")
+    state = TfidfState.from_arrays(fitted, arrays, prefix, parameters["hashing"], source)
+    if (state.idf is not None) != parameters["use_idf"]:
+        _fail(source, "the vectorizer has an idf but does not use it, or none to use")
+    if given_words:
+        parameters["stop_words"] = decode_names(state.stop_words[0], state.stop_words[1], source)
+    if given_vocabulary:
+        parameters["vocabulary"] = state.names()
+    vectorizer = TfidfVectorizer(**parameters)
+    vectorizer.set_state(state)
+    return vectorizer
+
+
+def verify_tfidf(vectorizer: TfidfVectorizer) -> None:
+    """Check all that is otherwise checked as texts come."""
+    state = vectorizer.get_state()
+    state.native.check()
+    names = state.names()
+    if len(set(names)) < len(names):
+        _fail(state.source, "a term of the vectorizer stands twice")
+    if state.idf is not None and not np.isfinite(state.idf).all():
+        _fail(state.source, "the vectorizer's idf is damaged")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _dtype(name: Any, source: str) -> Any:
+    if name not in ("float32", "float64"):
+        _fail(source, "the vectorizer's dtype must be float32 or float64")
+    return np.float32 if name == "float32" else np.float64
+
+
+def _fail(source: str, fault: str) -> NoReturn:
+    message = f"{source}: {fault}"
+    raise FileFormatError(message)

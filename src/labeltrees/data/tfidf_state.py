@@ -1,0 +1,179 @@
+"""What a fitted TfidfVectorizer knows: flat arrays, and the native code that reads them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeltrees import _core
+from labeltrees._names import decode_names, encode_names
+from labeltrees.data.tfidf_parameters import CHECKS, MOST_FEATURES
+from labeltrees.errors import FileFormatError, InputError
+
+_COUNTS_IN_TABLE = 256
+
+
+@dataclass(frozen=True)
+class TfidfSettings:
+    """How texts become features, as JSON values."""
+
+    encoding: str
+    decode_error: str
+    strip_accents: str | None
+    lowercase: bool
+    analyzer: str
+    ngram_range: tuple[int, int]
+    binary: bool
+    dtype: str
+    norm: str | None
+    sublinear_tf: bool
+
+    @classmethod
+    def of(cls, parameters: dict[str, Any]) -> Self:
+        """Take what concerns features from the parameters of the estimator."""
+        values = {name: parameters[name] for name in cls.__dataclass_fields__}
+        low, high = values["ngram_range"]
+        return cls(**{**values, "ngram_range": (int(low), int(high)), "dtype": np.dtype(values["dtype"]).name})
+
+    def check(self) -> None:
+        """Refuse values that are none of the estimator's."""
+        for name, value in asdict(self).items():
+            CHECKS[name](name, value)
+
+    def make_analyzer(self, stop_words: tuple[Any, Any]) -> _core.TextAnalyzer:
+        """Return the native analyzer; stop words as `encode_names` gives them."""
+        return _core.TextAnalyzer(
+            self.analyzer,
+            *self.ngram_range,
+            bool(self.lowercase),
+            self.strip_accents or "none",
+            *stop_words,
+            self.encoding,
+            self.decode_error,
+        )
+
+
+class TfidfState:
+    """The arrays of a fitted vectorizer. Native code is made when it is first needed, and not pickled.
+
+    Parameters
+    ----------
+    settings : TfidfSettings
+    n_features : int
+    terms : (uint8 (n_bytes,), int64 (n_features + 1,)) or None
+        The terms in the order of the features, as `encode_names` gives them; None where terms are hashed.
+    stop_words : the same of the words to leave out
+    idf : array (n_features,) of the settings' dtype, or None
+    source : str
+        Where the arrays came from, for messages.
+    """
+
+    def __init__(
+        self,
+        settings: TfidfSettings,
+        n_features: int,
+        terms: tuple[Any, Any] | None,
+        stop_words: tuple[Any, Any],
+        idf: NDArray[Any] | None,
+        source: str = "vectorizer",
+    ) -> None:
+        self.settings, self.n_features, self.terms = settings, n_features, terms
+        self.stop_words, self.idf, self.source = stop_words, idf, source
+
+    @cached_property
+    def analyzer(self) -> _core.TextAnalyzer:
+        """The native analyzer."""
+        return self.settings.make_analyzer(self.stop_words)
+
+    @cached_property
+    def native(self) -> _core.TextVectorizer:
+        """The native vectorizer. A vocabulary from a file is checked when the first text comes."""
+        settings = self.settings
+        dtype = np.dtype(settings.dtype)
+        logs = None
+        if settings.sublinear_tf:
+            logs = np.ones(_COUNTS_IN_TABLE, dtype)
+            logs[1:] += np.log(np.arange(1, _COUNTS_IN_TABLE, dtype=dtype))
+        text, ends = (None, None) if self.terms is None else self.terms
+        return _core.TextVectorizer(
+            self.analyzer,
+            text,
+            ends,
+            self.n_features,
+            self.idf,
+            logs,
+            settings.norm or "none",
+            bool(settings.binary),
+            dtype == np.float32,
+            self.source,
+        )
+
+    def names(self) -> list[str]:
+        """Return all terms."""
+        return [] if self.terms is None else decode_names(*self.terms, self.source)
+
+    def with_idf(self, idf: NDArray[Any] | None) -> TfidfState:
+        """Return the same with other weights."""
+        return TfidfState(self.settings, self.n_features, self.terms, self.stop_words, idf, self.source)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("analyzer", "native")}
+
+    # Files.
+
+    def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
+        """Return the arrays to save, by name."""
+        named: dict[str, NDArray[Any]] = {}
+        for name, pair in (("terms", self.terms), ("stop_words", self.stop_words)):
+            if pair is not None and (name == "terms" or len(pair[1]) > 1):
+                named[f"{prefix}{name}"], named[f"{prefix}{name}.ends"] = pair
+        if self.idf is not None:
+            named[f"{prefix}idf"] = self.idf
+        return named
+
+    @classmethod
+    def from_arrays(
+        cls, settings: TfidfSettings, arrays: dict[str, NDArray[Any]], prefix: str, hashing: int | None, source: str
+    ) -> TfidfState:
+        """Put a state together from what `arrays` gave; what cannot be is a `FileFormatError`."""
+        return _StateReader(arrays, prefix, source).read(settings, hashing)
+
+
+class _StateReader:
+    def __init__(self, arrays: dict[str, NDArray[Any]], prefix: str, source: str) -> None:
+        self.arrays, self.prefix, self.source = arrays, prefix, source
+
+    def fail(self, fault: str) -> NoReturn:
+        message = f"{self.source}: {fault}"
+        raise FileFormatError(message)
+
+    def read(self, settings: TfidfSettings, hashing: int | None) -> TfidfState:
+        try:
+            settings.check()
+        except InputError as error:
+            self.fail(f"the vectorizer's settings are damaged: {error}")
+        terms = self.pair("terms")
+        if (terms is None) != (hashing is not None):
+            self.fail("a vectorizer has terms, or it hashes them, and this one does neither or both")
+        n_features = len(terms[1]) - 1 if terms is not None else int(hashing or 0)
+        if not 0 < n_features <= MOST_FEATURES:
+            self.fail(f"a vectorizer of {n_features} features")
+        idf = self.arrays.get(f"{self.prefix}idf")
+        if idf is not None and (idf.shape != (n_features,) or idf.dtype != np.dtype(settings.dtype)):
+            self.fail("the vectorizer's idf is not one number a feature")
+        stop_words = self.pair("stop_words") or encode_names([])
+        decode_names(stop_words[0], stop_words[1], self.source)
+        return TfidfState(settings, n_features, terms, stop_words, idf, self.source)
+
+    def pair(self, name: str) -> tuple[Any, Any] | None:
+        if f"{self.prefix}{name}" not in self.arrays:
+            return None
+        text, ends = self.arrays[f"{self.prefix}{name}"], self.arrays.get(f"{self.prefix}{name}.ends")
+        sound = ends is not None and text.dtype == np.uint8 and ends.dtype == np.int64
+        if ends is None or not sound or text.ndim != 1 or ends.ndim != 1 or len(ends) < 1:
+            self.fail(f"the vectorizer's {name} are damaged")
+        return text, ends

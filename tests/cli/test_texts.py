@@ -1,0 +1,273 @@
+"""Texts as DATA of every command, from a file to answers with the names of labels."""
+
+import csv
+import gzip
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+import labeltrees as lt
+from labeltrees.cli.data_argument import TextOptions, load_data
+
+TAGS = ["baking, bread", 'say "cheese"', "rice", "涼麵", "tea"]
+
+
+def make_records(n, seed=0):
+    rng = np.random.default_rng(seed)
+    records = []
+    for i in range(n):
+        tags = sorted(rng.choice(len(TAGS), size=rng.integers(1, 3), replace=False, p=[0.4, 0.25, 0.15, 0.1, 0.1]))
+        words = " ".join(f"word{tag} also{tag}" for tag in tags)
+        records.append({"title": f"Question {i % 7}", "body": words, "tags": [TAGS[tag] for tag in tags]})
+    return records
+
+
+RECORDS, OTHERS = make_records(200), make_records(50, seed=1)
+
+
+def tag_field(tags):
+    return ";".join('"' + tag.replace('"', '""') + '"' for tag in tags)
+
+
+def write(path, records):
+    rows = [(record["title"], record["body"], record["tags"]) for record in records]
+    match path.suffix:
+        case ".jsonl":
+            path.write_text("".join(json.dumps(record) + "\n" for record in records))
+        case ".gz":
+            path.write_bytes(gzip.compress("".join(json.dumps(record) + "\n" for record in records).encode()))
+        case ".csv" | ".tsv":
+            with open(path, "w", newline="") as stream:
+                writer = csv.writer(stream, delimiter="," if path.suffix == ".csv" else "\t")
+                writer.writerow(["title", "body", "tags"])
+                writer.writerows((title, body, tag_field(tags)) for title, body, tags in rows)
+        case ".parquet":
+            pl.DataFrame(records).write_parquet(path)
+        case _:
+            marks = (" ".join("__label__" + tag.replace(" ", "-") for tag in tags) for _, _, tags in rows)
+            lines = (f"{m} {title} {body}\n" for m, (title, body, _) in zip(marks, rows, strict=True))
+            path.write_text("".join(lines))
+    return path
+
+
+FIELDS = ("--text", "title", "--text", "body", "--labels", "tags", "--label-separator", ";")
+FORMS = [".jsonl", ".jsonl.gz", ".csv", ".tsv", ".parquet", ".txt"]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """A folder with train and test files for every form."""
+    made = {}
+    for form in FORMS:
+        made[form] = tmp_path_factory.mktemp("texts")
+        write(made[form] / f"train{form}", RECORDS)
+        write(made[form] / f"test{form}", OTHERS)
+    return made
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_command_takes_texts_of_every_form(run, folders, tmp_path, form):
+    folder, model = folders[form], tmp_path / "model"
+    fitted = run("fit", folder, "-o", model, *FIELDS, "--json")
+    assert fitted.exit_code == 0, fitted.stderr
+    assert json.loads(fitted.stdout)["n_labels"] == len(TAGS)
+    names = sorted(TAGS if form != ".txt" else [tag.replace(" ", "-") for tag in TAGS])
+    assert lt.load(model).label_names_.tolist() == names
+
+    for data in (folder, folder / f"test{form}"):
+        answers = run("predict", model, data, *FIELDS, "-k", 1, "--format", "jsonl")
+        best = [json.loads(line)["labels"][0] for line in answers.stdout.splitlines()]
+        assert len(best) == 50
+        measured = json.loads(run("evaluate", model, data, *FIELDS, "--json").stdout)
+        true = [[tag.replace(" ", "-") if form == ".txt" else tag for tag in record["tags"]] for record in OTHERS]
+        assert measured["precision"]["1"] == np.mean([label in tags for label, tags in zip(best, true, strict=True)])
+        assert measured["precision"]["1"] > 0.9
+
+    tree = tmp_path / "x.tree"
+    assert run("tree", "build", folder, "-o", tree, *FIELDS).exit_code == 0
+    assert sorted(lt.LabelTree.load(tree).label_names) == names
+    again = run("fit", folder, "-o", tmp_path / "again", "--tree", tree, *FIELDS)
+    assert again.exit_code == 0, again.stderr
+    told = json.loads(run("imbalance", folder, *FIELDS, "--json").stdout)
+    assert (told["n_labels"], told["n_points"]) == (5, 200)
+    assert run("tree", "compare", folder / f"train{form}", *FIELDS, "--json").exit_code == 0
+    inspected = json.loads(run("inspect", model, "--json").stdout)
+    assert inspected["takes_texts"]
+    assert inspected["has_feature_names"]
+    way = json.loads(run("inspect", model, "--label", names[0], "--json").stdout)
+    features = [feature["name"] for step in way["trees"][0]["path"] for feature in step["features"]]
+    assert any(name.startswith(("word", "also")) for name in features)
+
+
+def test_the_model_is_the_librarys(run, folders, tmp_path):
+    run("fit", folders[".jsonl"], "-o", tmp_path / "model", *FIELDS, "--analyzer", "char_wb", "--ngram-range", 2, 3)
+    model = lt.load(tmp_path / "model")
+    texts = [f"{record['title']} {record['body']}" for record in RECORDS]
+    expected = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3), sublinear_tf=True, min_df=2, dtype=np.float32)
+    X = expected.fit_transform(texts)
+    assert model.vectorizer_.vocabulary_ == expected.vocabulary_
+    twin = lt.LabelTreeClassifier().fit(X, [record["tags"] for record in RECORDS])
+    np.testing.assert_array_equal(model.predict_topk(texts)[1], twin.predict_topk(X)[1])
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "expected"), [("--min-df", 3, 3), ("--max-df", 0.5, 0.5), ("--min-df", "1", 1)]
+)
+def test_document_frequencies_are_numbers_or_shares(run, folders, tmp_path, option, value, expected):
+    run("fit", folders[".jsonl"], "-o", tmp_path / "model", *FIELDS, option, value)
+    found = lt.load(tmp_path / "model").vectorizer.get_params()[option[2:].replace("-", "_")]
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+def test_features_may_be_hashed(run, folders, tmp_path):
+    result = run("fit", folders[".jsonl"], "-o", tmp_path / "model", *FIELDS, "--hashing", 300, "--json")
+    assert json.loads(result.stdout)["n_features"] == 300
+    measured = json.loads(run("evaluate", tmp_path / "model", folders[".jsonl"], *FIELDS, "--json").stdout)
+    assert measured["precision"]["1"] > 0.9
+    assert not json.loads(run("inspect", tmp_path / "model", "--json").stdout)["has_feature_names"]
+
+
+@pytest.mark.parametrize("form", [".jsonl", ".parquet"])
+def test_one_file_is_split_by_a_seed(run, tmp_path, form):
+    path, model = write(tmp_path / f"all{form}", RECORDS), tmp_path / "model"
+    split = ("--test-share", 0.2, "--seed", 7)
+    fitted = json.loads(run("fit", path, "-o", model, *FIELDS, *split, "--json").stdout)
+    assert fitted["n_points"] == 160
+    assert json.loads(run("evaluate", model, path, *FIELDS, *split, "--json").stdout)["n_points"] == 40
+    answers = run("predict", model, path, *FIELDS, *split).stdout.splitlines()
+    assert len(answers) == 40
+    assert answers != run("predict", model, path, *FIELDS, "--test-share", 0.2, "--seed", 8).stdout.splitlines()
+    order = np.random.default_rng(7).permutation(200)
+    texts = [f"{RECORDS[row]['title']} {RECORDS[row]['body']}" for row in np.sort(order[:40])]
+    best = lt.load(model).predict_topk(texts, 1)[0][:, 0].tolist()
+    assert [line.split("\t")[0] for line in answers] == best
+
+
+def test_a_file_in_xmc_form_is_split_too(run, data_folder, tmp_path):
+    path = data_folder / "train.txt.xz"
+    split = ("--test-share", 0.25, "--seed", 3)
+    fitted = json.loads(run("fit", path, "-o", tmp_path / "model", *split, "--json").stdout)
+    assert fitted["n_points"] == 150
+    assert len(run("predict", tmp_path / "model", path, *split).stdout.splitlines()) == 50
+    train, test = (
+        load_data(str(path), part=part, texts=TextOptions(test_share=0.25, seed=3)) for part in ("train", "test")
+    )
+    whole = load_data(str(path))
+    rows = np.sort(np.random.default_rng(3).permutation(200)[:50])
+    assert (test.X != whole.X[rows]).nnz == 0
+    assert train.n_points == 150
+
+
+def test_both_parts_of_texts_share_features_and_labels(folders):
+    from labeltrees.data.text_fields import TextFields
+
+    options = TextOptions(TextFields(("title", "body"), "tags"))
+    train, test = (load_data(str(folders[".jsonl"]), part=part, texts=options) for part in ("train", "test"))
+    assert train.label_names.tolist() == test.label_names.tolist()
+    assert train.feature_names.tolist() == test.feature_names.tolist()
+    assert test.n_points == 50
+
+
+def test_texts_without_labels_are_answered_a_line_each(run, folders, tmp_path):
+    run("fit", folders[".jsonl"], "-o", tmp_path / "model", *FIELDS)
+    for name, content, options in (
+        ("new.csv", "title,body\nword0,also0\n,\nq,word2\n", FIELDS),
+        (
+            "new.jsonl",
+            '{"title": "a", "body": "word0"}\n{"title": "", "body": ""}\n{"title": "b", "body": "x"}\n',
+            FIELDS,
+        ),
+        ("new.ft", "word0 also0\n\nword2\n", ()),
+        ("new", "word0 also0\n\nword2\n", ("--data-format", "fasttext")),
+    ):
+        path = tmp_path / name
+        path.write_text(content)
+        result = run("predict", tmp_path / "model", path, *options)
+        assert len(result.stdout.splitlines()) == 3
+        assert f"{path}: 1 of 3 texts are empty; they are kept" in result.stderr
+
+
+def test_labels_the_model_does_not_know_count_as_not_found(run, folders, tmp_path):
+    run("fit", folders[".jsonl"], "-o", tmp_path / "model", *FIELDS)
+    known = write(tmp_path / "known.jsonl", OTHERS)
+    more = write(tmp_path / "more.jsonl", [{**record, "tags": [*record["tags"], "unknown"]} for record in OTHERS])
+    first = json.loads(run("evaluate", tmp_path / "model", known, *FIELDS, "--json").stdout)
+    result = run("evaluate", tmp_path / "model", more, *FIELDS, "--json")
+    assert "1 labels are not the model's, such as 'unknown'" in result.stderr
+    second = json.loads(result.stdout)
+    assert second["precision"]["1"] == first["precision"]["1"]
+    assert second["ndcg"]["5"] < first["ndcg"]["5"]
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "tree", "imbalance"])
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", b"", "a.csv: empty, without even a header"),
+        ("a.csv", b"text,labels\nred,x\nred\n", "a.csv, line 3: 1 fields, but the header has 2"),
+        ("a.csv", b"title,labels\nred,x\n", "a.csv, line 1: no column 'text'"),
+        ("a.csv", b"text,labels\n\xff\xfe,x\n", "a.csv, line 2: not UTF-8 text"),
+        ("a.jsonl", b'{"text": "a", "labels": ["b"]}\n{"text"\n', "a.jsonl, line 2: not a line of JSON"),
+        ("a.jsonl.gz", b"no gzip", "a.jsonl.gz: the compressed file is damaged"),
+        ("a.parquet", b"", "a.parquet: cannot be read as Parquet"),
+    ],
+)
+def test_bad_texts_give_one_line(run, text_model, tmp_path, command, name, content, message):
+    path = tmp_path / name
+    path.write_bytes(content)
+    arguments = {
+        "fit": ("fit", path, "-o", tmp_path / "model"),
+        "predict": ("predict", text_model, path),
+        "evaluate": ("evaluate", text_model, path),
+        "tree": ("tree", "build", path, "-o", tmp_path / "tree"),
+        "imbalance": ("imbalance", path),
+    }[command]
+    result = run("-q", *arguments)
+    assert result.exit_code == 3
+    assert result.stderr.startswith(f"Error: {tmp_path}/{message}")
+    assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.fixture(scope="module")
+def text_model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("text-model") / "model"
+    lt.LabelTreeClassifier().fit(["red cat", "red dog", "red cat"], [["cat"], ["dog"], ["cat"]]).save(path)
+    return path
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_a_model_of_features_refuses_texts(run, model_folder, tmp_path, command):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "a", "labels": ["b"]}\n')
+    result = run("-q", command, model_folder, path)
+    assert result.exit_code == 2
+    assert "texts, but the model was trained on features and has no vectorizer" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--test-share", 0.5), "has a test part of its own; --test-share is for one file"),
+        (("--label-names", "labels.txt"), "--label-names and --feature-names are no use"),
+        (("--label-separator", '"'), "label_separator must be"),
+        (("--analyzer", "char", "--ngram-range", 3, 2), "ngram_range must be a pair"),
+        (("--min-df", "some"), "neither a number of texts nor a share"),
+        (("--hashing", 10, "--min-df", 5), "min_df must be 1 with hashing"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(run, folders, tmp_path, monkeypatch, options, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "labels.txt").write_text("one\n")
+    result = run("-q", "fit", folders[".jsonl"], "-o", tmp_path / "model", *FIELDS[:6], *options)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+
+
+def test_a_split_must_leave_both_parts(run, tmp_path):
+    path = write(tmp_path / "a.jsonl", RECORDS[:3])
+    result = run("-q", "fit", path, "-o", tmp_path / "model", *FIELDS, "--test-share", 0.1)
+    assert "--test-share 0.1 leaves no test part of 3 points" in result.stderr
