@@ -1,7 +1,7 @@
 """Label trees for extreme multi-label classification, with one knob between accurate and fast."""
 
 from labeltrees import datasets, metrics
-from labeltrees.data import Dataset, read_xmc, write_xmc
+from labeltrees.data import Dataset, PreparedLogs, prepare_logs, read_xmc, write_xmc
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError, MissingExtraError
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
@@ -30,6 +30,7 @@ __all__ = [
     "LabelTreeClassifier",
     "LabelTreesError",
     "MissingExtraError",
+    "PreparedLogs",
     "TreeSummary",
     "build_tree",
     "build_tree_from",
@@ -46,6 +47,7 @@ __all__ = [
     "load",
     "metrics",
     "pifa",
+    "prepare_logs",
     "random_tree",
     "read_xmc",
     "semantic_huffman_tree",

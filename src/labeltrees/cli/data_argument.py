@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from labeltrees.cli.point_weights import is_weights_file, read_weights
 from labeltrees.data import Dataset, read_xmc
 from labeltrees.data.files import open_any
 from labeltrees.data.xmc_blocks import IndexBase, open_xmc_blocks
@@ -36,7 +37,8 @@ def load_data(
     ----------
     data : str
         The word "debian" for the bundled set, a file, or a folder with files train*.txt and test*.txt and perhaps
-        labels.txt and features.txt (the name of label or feature i in line i), each plain or compressed.
+        labels.txt and features.txt (the name of label or feature i in line i), each plain or compressed. The weights
+        of the points of train.txt, if it has some, stand in train.weights.txt beside it, one a line.
     label_names, feature_names : str, optional
         A file with the name of label or feature i in line i.
     part : {"train", "test"}
@@ -52,14 +54,16 @@ def load_data(
         feature_names = feature_names or _names_in(Path(data), "features.txt")
     reader = _READERS.get(_ending(path))
     dataset = read_xmc(path, index_base) if reader is None else reader(path)
-    if label_names is None and feature_names is None:
+    weights = read_weights(path, dataset.n_points)
+    if label_names is None and feature_names is None and weights is None:
         return dataset
     names: dict[str, Any] = {"label_names": dataset.label_names, "feature_names": dataset.feature_names}
     if label_names is not None:
         names["label_names"] = _read_names(label_names, dataset.n_labels, "label")
     if feature_names is not None:
         names["feature_names"] = _read_names(feature_names, dataset.n_features, "feature")
-    return Dataset(dataset.X, dataset.Y, sample_weight=dataset.sample_weight, texts=dataset.texts, **names)
+    weights = dataset.sample_weight if weights is None else weights
+    return Dataset(dataset.X, dataset.Y, sample_weight=weights, texts=dataset.texts, **names)
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ def _in_folder(folder: Path, pattern: str) -> list[Path]:
 
 
 def _part_file(folder: Path, part: str) -> Path:
-    found = _in_folder(folder, f"{part}*.txt")
+    found = [path for path in _in_folder(folder, f"{part}*.txt") if not is_weights_file(path)]
     if not found:
         message = f"{folder}: no file {part}*.txt (plain, .gz, .xz or .zst) in this folder"
         raise FileFormatError(message)

@@ -1,6 +1,7 @@
 """Reading, checking and writing data."""
 
 from labeltrees.data.dataset import Dataset, as_dataset
+from labeltrees.data.logs import PreparedLogs, prepare_logs
 from labeltrees.data.xmc import read_xmc, write_xmc
 
-__all__ = ["Dataset", "as_dataset", "read_xmc", "write_xmc"]
+__all__ = ["Dataset", "PreparedLogs", "as_dataset", "prepare_logs", "read_xmc", "write_xmc"]
