@@ -24,6 +24,7 @@ BENCHMARKS = {
     "labels": ["-m", "benchmarks.labels"],
     "build_trees": ["-m", "benchmarks.build_trees"],
     "scale_trees": ["-m", "benchmarks.scale.build_trees"],
+    "scale_logs": ["-m", "benchmarks.scale.logs"],
     "models": ["-m", "benchmarks.models"],
     "tradeoff": ["-m", "benchmarks.tradeoff"],
     "fanout": ["-m", "benchmarks.fanout"],

@@ -24,7 +24,7 @@ Examples:
 """
 
 
-@click.group()
+@click.group(epilog=_EPILOG)
 def logs() -> None:
     """From a log of who engaged with what to data to train on."""
 

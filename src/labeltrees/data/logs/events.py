@@ -116,7 +116,7 @@ def _from_pandas(frame: Any, settings: LogSettings) -> pl.LazyFrame:
         column = frame[name]
         if str(column.dtype).startswith("datetime64"):
             column = column.dt.tz_convert("UTC").dt.tz_localize(None) if getattr(column.dt, "tz", None) else column
-            columns[name] = pl.Series(name, column.to_numpy())
+            columns[name] = pl.Series(name, column.to_numpy().astype("datetime64[us]"))
         else:
             missing = column.isna().to_numpy()
             values = [None if absent else value for value, absent in zip(column.tolist(), missing, strict=True)]
