@@ -136,9 +136,9 @@ def main() -> None:
         log.mkdir()
         start = time.perf_counter()
         n_bytes = write_log(log, options)
-        print(
-            f"{options.events:,} events, {n_bytes / 1e9:.2f} GB of Parquet, written in {time.perf_counter() - start:.0f} s\n"
-        )
+        seconds = time.perf_counter() - start
+        size = f"{n_bytes / 1e9:.2f} GB of Parquet"
+        print(f"{options.events:,} events, {size}, written in {seconds:.0f} s\n", flush=True)
         command = [sys.executable, "-m", "benchmarks.scale.logs", "--one", str(log), folder]
         row = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
     report(row)

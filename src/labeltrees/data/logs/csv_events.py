@@ -18,7 +18,7 @@ _COMPRESSED = (".gz", ".xz", ".zst")
 _SEPARATORS = ",;\t|"
 _LONGEST_HEADER = 1 << 20
 _BLOCK = 1 << 20
-_EXTRA = "\0extra"
+EXTRA_FIELDS = "\0extra"  # a name that no header has
 
 
 def plain_ending(path: Path) -> str:
@@ -44,12 +44,12 @@ def scan_csv_files(files: list[Path], settings: LogSettings, scratch: Path) -> t
         plain,
         has_header=True,
         separator=separator,
-        schema=dict.fromkeys([*header, _EXTRA], pl.String),
+        schema=dict.fromkeys([*header, EXTRA_FIELDS], pl.String),
         extra_columns="ignore",
         missing_columns="insert",
         glob=False,
     )
-    return frame, plain, pl.col(_EXTRA).is_not_null()
+    return frame, plain, pl.col(EXTRA_FIELDS).is_not_null()
 
 
 def _as_plain_utf8(path: Path, encoding: str, scratch: Path, number: int) -> Path:

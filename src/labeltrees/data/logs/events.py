@@ -13,7 +13,7 @@ import polars as pl
 
 from labeltrees._validation import refuse
 from labeltrees.data.files import MissingFileError
-from labeltrees.data.logs.csv_events import CSV_ENDINGS, plain_ending, scan_csv_files
+from labeltrees.data.logs.csv_events import CSV_ENDINGS, EXTRA_FIELDS, plain_ending, scan_csv_files
 from labeltrees.data.logs.reading import naming_events
 from labeltrees.data.logs.settings import LogSettings
 from labeltrees.errors import FileFormatError, InputError
@@ -141,7 +141,7 @@ def _named(
             columns[role] = role
     missing = [f"{name!r} ({role})" for role, name in columns.items() if name not in schema]
     if missing:
-        have = ", ".join(repr(name) for name in list(schema)[:20])
+        have = ", ".join(repr(name) for name in list(schema)[:20] if name != EXTRA_FIELDS)
         where = f"{files[0]}: " if files else "events: "
         message = f"{where}no column {', '.join(missing)}; there are {have or 'none'}"
         raise InputError(message)

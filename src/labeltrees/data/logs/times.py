@@ -66,6 +66,8 @@ def time_expression(events: pl.LazyFrame, time_format: str) -> pl.Expr:
         if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
             time = time.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         return time.cast(pl.Datetime("us"))
+    if dtype == pl.Null:
+        return pl.lit(None, pl.Datetime("us"))
     if dtype.is_numeric():
         return _from_epoch(time.cast(pl.Float64))
     if dtype != pl.String:
