@@ -25,6 +25,7 @@ BENCHMARKS = {
     "labels": ["-m", "benchmarks.labels"],
     "build_trees": ["-m", "benchmarks.build_trees"],
     "scale_trees": ["-m", "benchmarks.scale.build_trees"],
+    "scale_logs": ["-m", "benchmarks.scale.logs"],
     "models": ["-m", "benchmarks.models"],
     "models_dense": ["-m", "benchmarks.models", "--dense", "256", "--sets", "eurlex4k", "--seeds", "3"],
     "train_speed": ["-m", "benchmarks.train_speed"],

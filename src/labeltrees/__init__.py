@@ -2,6 +2,7 @@
 
 from labeltrees import datasets, metrics
 from labeltrees.data import Dataset, TfidfVectorizer, read_texts, read_xmc, write_xmc
+from labeltrees.data import Dataset, PreparedLogs, prepare_logs, read_xmc, write_xmc
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError, MissingExtraError
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
@@ -31,6 +32,7 @@ __all__ = [
     "LabelTreesError",
     "MissingExtraError",
     "TfidfVectorizer",
+    "PreparedLogs",
     "TreeSummary",
     "build_tree",
     "build_tree_from",
@@ -47,6 +49,7 @@ __all__ = [
     "load",
     "metrics",
     "pifa",
+    "prepare_logs",
     "random_tree",
     "read_texts",
     "read_xmc",

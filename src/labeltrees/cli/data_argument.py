@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from labeltrees.cli.data_files import BUNDLED, find_file, names_in, read_lines
+from labeltrees.cli.point_weights import read_weights
 from labeltrees.cli.text_data import (
     NO_OPTIONS,
     TextOptions,
@@ -44,7 +45,8 @@ def load_data(
     data : str
         The word "debian" for the bundled set, a file, or a folder with files train* and test* and perhaps labels.txt
         and features.txt (the name of label or feature i in line i), each plain or compressed. Files are texts (JSON
-        lines, CSV, TSV, Parquet, fastText) or in XMC form.
+        lines, CSV, TSV, Parquet, fastText) or in XMC form. The weights of the points of a train.txt in XMC form, if it
+        has some, stand in train.weights.txt beside it, one a line.
     label_names, feature_names : str, optional
         A file with the name of label or feature i in line i, for a file in XMC form.
     part : {"train", "test"}
@@ -67,13 +69,14 @@ def load_data(
         label_names = label_names or names_in(Path(data), "labels.txt")
         feature_names = feature_names or names_in(Path(data), "features.txt")
     dataset = read_xmc(path, index_base)
-    names: dict[str, Any] = {}
+    weights = read_weights(path, dataset.n_points)
+    parts: dict[str, Any] = {} if weights is None else {"sample_weight": weights}
     if label_names is not None:
-        names["label_names"] = _read_names(label_names, dataset.n_labels, "label")
+        parts["label_names"] = _read_names(label_names, dataset.n_labels, "label")
     if feature_names is not None:
-        names["feature_names"] = _read_names(feature_names, dataset.n_features, "feature")
-    if names:
-        dataset = Dataset(dataset.X, dataset.Y, **names)
+        parts["feature_names"] = _read_names(feature_names, dataset.n_features, "feature")
+    if parts:
+        dataset = Dataset(dataset.X, dataset.Y, **parts)
     return dataset if texts.test_share is None else dataset[rows_of_part(data, dataset.n_points, part, texts)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from labeltrees.cli.point_weights import is_weights_file
 from labeltrees.data.files import open_any
 from labeltrees.data.text_fields import COMPRESSED, TEXT_ENDINGS
 from labeltrees.errors import FileFormatError, InputError
@@ -50,6 +51,7 @@ def _in_folder(folder: Path, pattern: str) -> list[Path]:
 
 def _part_file(folder: Path, part: str) -> Path:
     found = [path for ending in _FOLDER_ENDINGS for path in _in_folder(folder, f"{part}*{ending}")]
+    found = [path for path in found if not is_weights_file(path)]
     if not found:
         endings = ", ".join(_FOLDER_ENDINGS[1:])
         message = f"{folder}: no file {part}*.txt ({endings}; plain, .gz, .xz or .zst) in this folder"

@@ -14,6 +14,7 @@ from labeltrees.cli.evaluate import evaluate
 from labeltrees.cli.fit import fit
 from labeltrees.cli.imbalance import imbalance
 from labeltrees.cli.inspect import inspect_model
+from labeltrees.cli.logs import logs
 from labeltrees.cli.predict import predict
 from labeltrees.cli.quickstart import quickstart
 from labeltrees.cli.tree import tree
@@ -92,7 +93,7 @@ def _log_to_standard_error(ctx: click.Context, level: int) -> None:
     ctx.call_on_close(undo)
 
 
-for _command in (quickstart, tree, imbalance, fit, predict, evaluate, inspect_model):
+for _command in (quickstart, tree, imbalance, fit, predict, evaluate, inspect_model, logs):
     cli.add_command(_command)
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import shutil
-import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeltrees import _core
+from labeltrees._files import replacing_folder
 from labeltrees._validation import refuse
 from labeltrees.errors import InputError
 from labeltrees.storage.format import (
@@ -61,17 +59,9 @@ def save_arrays(
         json.dumps(dict(parameters), allow_nan=False)
     except (TypeError, ValueError) as error:
         refuse("parameters", f"JSON values ({error})", parameters)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    new = target.parent / f".{target.name}.new-{uuid.uuid4().hex[:12]}"
-    new.mkdir()
-    try:
+    with replacing_folder(target) as new:
         entries = {name: _write_array(new, name, array) for name, array in arrays.items()}
         _write_file(new / MANIFEST_FILE, Manifest(kind, dict(parameters), entries).to_json().encode("utf-8"))
-        _flush_folder(new)
-        _put_in_place(new, target)
-    finally:
-        shutil.rmtree(new, ignore_errors=True)  # what a failure left, or the model that was replaced
-    _flush_folder(target.parent)
 
 
 def check_target(target: Path) -> None:
@@ -113,27 +103,3 @@ def _write_file(path: Path, *parts: bytes | memoryview) -> None:
             file.write(part)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _flush_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _put_in_place(new: Path, target: Path) -> None:
-    if not os.path.lexists(target):
-        os.rename(new, target)
-        return
-    code = _core.exchange_paths(os.fspath(new), os.fspath(target))
-    if code == 0:
-        return
-    if code not in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
-        raise OSError(code, os.strerror(code), os.fspath(target))
-    # Where two paths cannot be swapped there is a moment between two renames; a crash in it leaves the old model aside.
-    aside = target.parent / f".{target.name}.old-{uuid.uuid4().hex[:12]}"
-    os.rename(target, aside)
-    os.rename(new, target)
-    shutil.rmtree(aside, ignore_errors=True)

@@ -1,0 +1,170 @@
+"""A synthetic log of any size, and the time and memory of preparing it.
+
+    python -m benchmarks.scale.logs [--events 100000000] [--contexts 4000000] [--items 1000000] [--folder FOLDER]
+    python -m benchmarks.scale.logs --write FOLDER --events 1000000000      # only write the log
+
+The log has power-law items and contexts, seasons and drift (`synthetic_events`). It is written as Parquet files of 5
+million events, each made from its own seed, so that a billion events take no more memory than 5 million. Preparing runs
+in a process of its own, so that its peak memory is its own; features are the items of each context's past.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+import labeltrees as lt
+
+PART = 5_000_000
+DAYS = 365
+START = np.datetime64("2020-01-01", "ms")
+CUT = "2020-10-01"  # the past ends; labels come from the last quarter
+ITEMS_PER_TOPIC = 500
+DIRTY = 0.005  # share of events without context, without item, and with a weight below 0, each
+
+
+def power_law(rng: np.random.Generator, n: int, size: int, exponent: float) -> NDArray[np.int64]:
+    """Draw `size` ranks from 0 to n - 1 whose frequency falls as rank^-exponent (exponent not 1)."""
+    power = 1 - exponent
+    draws = (1 + ((n + 1.0) ** power - 1) * rng.random(size)) ** (1 / power)
+    return draws.astype(np.int64).clip(1, n) - 1
+
+
+def synthetic_events(
+    n_events: int, first_day: float, days: float, seed: tuple[int, ...], options: argparse.Namespace
+) -> pl.DataFrame:
+    """Make events of a stretch of time: context, item, weight, time.
+
+    Contexts are drawn by a power law; each likes three topics. Topics have seasons: at the height of a topic's, nearly
+    all events of those who like it are on it; half a year later hardly any. Items of a topic follow a power law whose
+    head drifts: every week the ranks move on by one item, so that last year's best seller is not this year's.
+    """
+    rng = np.random.default_rng(seed)
+    n_topics = max(1, options.items // ITEMS_PER_TOPIC)
+    context = power_law(rng, options.contexts, n_events, 0.7)
+    day = first_day + np.sort(rng.random(n_events)) * days
+    # Fewer events at weekends: a third of those of the last two days of a week go to a day two before.
+    weekend = (day % 7 >= 5) & (rng.random(n_events) < 1 / 3)
+    day = np.where(weekend & (day >= first_day + 2), day - 2, day)
+    liked = (context * 2654435761 + rng.integers(0, 3, n_events) * 40503) % n_topics
+    season = 0.5 + 0.45 * np.cos(2 * np.pi * (day / DAYS - liked / n_topics))
+    elsewhere = power_law(rng, n_topics, n_events, 1.2)
+    topic = np.where(rng.random(n_events) < season, liked, elsewhere)
+    size = min(ITEMS_PER_TOPIC, options.items)
+    rank = power_law(rng, size, n_events, 1.1)
+    item = topic * size + (rank + (day // 7).astype(np.int64)) % size
+    weight = rng.geometric(0.5, n_events).astype(np.float64)
+    weight[rng.random(n_events) < DIRTY] *= -1
+    frame = pl.DataFrame(
+        {
+            "context": context,
+            "item": item,
+            "weight": weight,
+            "time": START + (day * 86_400_000).astype("timedelta64[ms]"),
+            "lost": rng.random(n_events),
+        }
+    )
+    return frame.select(
+        pl.when(pl.col("lost") >= DIRTY).then(pl.format("c{}", "context")).alias("context"),
+        pl.when(pl.col("lost") < 1 - DIRTY).then(pl.format("i{}", "item")).alias("item"),
+        "weight",
+        "time",
+    )
+
+
+def write_log(folder: Path, options: argparse.Namespace) -> int:
+    """Write the log to a folder, part by part, and return its size in bytes."""
+    n_parts = -(-options.events // PART)
+    total = 0
+    for part in range(n_parts):
+        n = min(PART, options.events - part * PART)
+        days = DAYS * n / options.events
+        first_day = DAYS * part * PART / options.events
+        path = folder / f"part-{part:05d}.parquet"
+        synthetic_events(n, first_day, days, (options.seed, part), options).write_parquet(path)
+        total += path.stat().st_size
+    return total
+
+
+def measure(folder: str, temporary: str) -> dict[str, object]:
+    """Prepare the log in a folder and return the figures."""
+    start, cpu = time.perf_counter(), time.process_time()
+    prepared = lt.prepare_logs(
+        folder, history_before=CUT, min_engagement=2, min_item_contexts=2, temporary_folder=temporary
+    )
+    seconds, processor = time.perf_counter() - start, time.process_time() - cpu
+    start = time.perf_counter()
+    prepared.save(Path(temporary) / "dataset")
+    return {
+        "seconds": seconds,
+        "processor": processor,
+        "save_seconds": time.perf_counter() - start,
+        "peak_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        "summary": prepared.summary.to_json(),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--events", type=int, default=100_000_000)
+    parser.add_argument("--contexts", type=int, default=4_000_000)
+    parser.add_argument("--items", type=int, default=1_000_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--folder", help="where the log and all that is temporary goes; removed afterwards")
+    parser.add_argument("--write", metavar="FOLDER", type=Path, help="only write the log, to this folder")
+    parser.add_argument("--one", nargs=2, metavar=("LOG", "TEMPORARY"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(measure(*options.one)))
+        return
+    if options.write:
+        options.write.mkdir(parents=True, exist_ok=True)
+        print(f"{write_log(options.write, options) / 1e9:.2f} GB")
+        return
+    with tempfile.TemporaryDirectory(prefix="labeltrees-scale-", dir=options.folder) as folder:
+        log = Path(folder, "log")
+        log.mkdir()
+        start = time.perf_counter()
+        n_bytes = write_log(log, options)
+        seconds = time.perf_counter() - start
+        size = f"{n_bytes / 1e9:.2f} GB of Parquet"
+        print(f"{options.events:,} events, {size}, written in {seconds:.0f} s\n", flush=True)
+        command = [sys.executable, "-m", "benchmarks.scale.logs", "--one", str(log), folder]
+        row = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    report(row)
+
+
+def report(row: dict[str, object]) -> None:
+    summary = row["summary"]
+    print("| what | |\n| --- | --- |")
+    print(f"| prepare, seconds | {row['seconds']:.0f} |")
+    print(f"| processor seconds | {row['processor']:.0f} |")
+    print(f"| events a second | {summary['events_read'] / row['seconds']:,.0f} |")
+    print(f"| writing the dataset, seconds | {row['save_seconds']:.0f} |")
+    print(f"| peak memory, GiB | {row['peak_gib']:.2f} |")
+    for part in ("train", "test"):
+        shape = summary[part]
+        print(
+            f"| {part} | {shape['n_points']:,} points, {shape['n_features']:,} features, {shape['n_labels']:,} labels; "
+            f"{shape['labels_a_point']:.1f} labels and {shape['features_a_point']:.1f} features a point |"
+        )
+    print("\n| events | |\n| --- | --- |")
+    for what, count in summary["events_dropped"].items():
+        print(f"| {what} | {count:,} |")
+    for what, count in summary["events_used"].items():
+        print(f"| used for {what} | {count:,} |")
+    print(f"| all | {summary['events_read']:,} |")
+
+
+if __name__ == "__main__":
+    main()

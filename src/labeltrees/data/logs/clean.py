@@ -1,0 +1,174 @@
+"""Which events can be used, and why the others cannot."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+import polars as pl
+
+from labeltrees.data.logs.events import Events
+from labeltrees.data.logs.reading import collect
+from labeltrees.data.logs.settings import LogSettings
+from labeltrees.data.logs.times import time_expression
+from labeltrees.errors import InputError
+
+# An event falls to the first of these that holds.
+REASONS = (
+    "line with too many fields",
+    "no context",
+    "no item",
+    "no time",
+    "time not understood",
+    "outside the period",
+    "weight missing or not a number",
+    "weight not above 0",
+)
+HISTORY, TRAIN, TEST = 0, 1, 2  # what an event is for, by its time; without a split by time all are TRAIN
+
+
+@dataclass(frozen=True)
+class CleanEvents:
+    """The events that can be used, and the count of those that cannot.
+
+    Attributes
+    ----------
+    frame : lazy frame
+        context, item, weight (float), window (HISTORY, TRAIN or TEST) and, where the log has them, name, feature and
+        (where duplicates are to be found) time.
+    n_read, n_kept : int
+    dropped : dict
+        The number of events by reason.
+    first, last : datetime or None
+        The times of the events kept.
+    """
+
+    frame: pl.LazyFrame
+    n_read: int
+    n_kept: int
+    dropped: dict[str, int]
+    first: dt.datetime | None
+    last: dt.datetime | None
+
+
+def clean_events(events: Events, settings: LogSettings) -> CleanEvents:
+    """Find the events that can be used: one pass over the log, one or two more where times must be understood first."""
+    frame, columns = events.frame, events.columns
+    schema = frame.collect_schema()
+    has_time = "time" in columns
+    if settings.needs_time() and not has_time:
+        message = "since, until, period, history_before and test_since need the time of events: give the time column"
+        raise InputError(message)
+    missing_time = pl.lit(False)
+    if has_time:
+        missing_time = pl.col("time").is_null()
+        if schema["time"] == pl.String:
+            missing_time |= pl.col("time").str.strip_chars() == ""
+        moment = time_expression(frame, settings.time_format)
+    else:
+        moment = pl.lit(None, pl.Datetime("us"))
+    weight = _number(pl.col("weight"), schema["weight"]) if "weight" in columns else pl.lit(1.0)
+    # First the plain columns, then what depends on them: polars works each out once.
+    frame = frame.with_columns(missing_time.alias("missing_time"), moment.alias("moment"), weight.alias("weight"))
+    since, until = _period(frame, settings, has_time)
+    reason = _reason(schema, has_time, since, until)
+    frame = frame.with_columns(reason.alias("reason"))
+    moments = (pl.col("moment").min().alias("first"), pl.col("moment").max().alias("last"))
+    counts = collect(frame.group_by("reason").agg(pl.len().alias("n"), *moments))
+    by_reason = {row["reason"]: row for row in counts.iter_rows(named=True)}
+    kept = by_reason.pop(0, {"n": 0, "first": None, "last": None})
+    n_read = sum(counts["n"])
+    used = _reasons_that_can_occur(schema, has_time, since, until)
+    dropped = {
+        name: by_reason.get(number, {"n": 0})["n"] for number, name in enumerate(REASONS, start=1) if name in used
+    }
+    if n_read == 0:
+        message = "the log has no events"
+        raise InputError(message)
+    if kept["n"] == 0:
+        why = ", ".join(f"{n:,} {name}" for name, n in dropped.items() if n)
+        message = f"no event of the {n_read:,} can be used: {why}"
+        raise InputError(message)
+    extra: list[str] = [name for name in ("name", "feature") if name in columns]
+    if settings.drop_duplicates and has_time:
+        extra.append("moment")
+    kept_frame = frame.filter(pl.col("reason") == 0).select("context", "item", "weight", _window(settings), *extra)
+    return CleanEvents(kept_frame, n_read, kept["n"], dropped, kept["first"], kept["last"])
+
+
+def _number(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Return a column as numbers, null where there is none."""
+    if dtype == pl.String:
+        column = column.str.strip_chars()
+    number = column.cast(pl.Float64, strict=False)
+    return pl.when(number.is_finite()).then(number)
+
+
+def _period(
+    frame: pl.LazyFrame, settings: LogSettings, has_time: bool
+) -> tuple[dt.datetime | None, dt.datetime | None]:
+    """Return the first moment of the period and the first after it; the last event ends a period without bounds."""
+    since, until, period = settings.since, settings.until, settings.period
+    if period is None or not has_time:
+        return since, until
+    if since is not None:
+        return since, since + period
+    if until is None:
+        last = collect(frame.select(pl.col("moment").max())).item()
+        return (None if last is None else last - period), None
+    return until - period, until
+
+
+def _is_empty(name: str, dtype: pl.DataType) -> pl.Expr:
+    column = pl.col(name)
+    if dtype == pl.String:
+        return column.is_null() | (column.str.strip_chars() == "")
+    return column.is_null()
+
+
+def _reason(schema: pl.Schema, has_time: bool, since: dt.datetime | None, until: dt.datetime | None) -> pl.Expr:
+    moment, weight = pl.col("moment"), pl.col("weight")
+    outside = pl.lit(False)
+    if since is not None:
+        outside |= moment < since
+    if until is not None:
+        outside |= moment >= until
+    conditions = {
+        "line with too many fields": pl.col("ragged") if "ragged" in schema else pl.lit(False),
+        "no context": _is_empty("context", schema["context"]),
+        "no item": _is_empty("item", schema["item"]),
+        "no time": pl.col("missing_time"),
+        "time not understood": moment.is_null() if has_time else pl.lit(False),
+        "outside the period": outside,
+        "weight missing or not a number": weight.is_null(),
+        "weight not above 0": weight <= 0,
+    }
+    expression = pl.lit(0, pl.UInt8)
+    for number, name in reversed(list(enumerate(REASONS, start=1))):
+        expression = pl.when(conditions[name]).then(pl.lit(number, pl.UInt8)).otherwise(expression)
+    return expression
+
+
+def _reasons_that_can_occur(
+    schema: pl.Schema, has_time: bool, since: dt.datetime | None, until: dt.datetime | None
+) -> set[str]:
+    used = {"no context", "no item"}
+    if "ragged" in schema:
+        used.add("line with too many fields")
+    if has_time:
+        used |= {"no time", "time not understood"}
+    if since is not None or until is not None:
+        used.add("outside the period")
+    if "weight" in schema:
+        used |= {"weight missing or not a number", "weight not above 0"}
+    return used
+
+
+def _window(settings: LogSettings) -> pl.Expr:
+    window = pl.lit(TRAIN, pl.UInt8)
+    if settings.test_since is not None:
+        window = pl.when(pl.col("moment") >= settings.test_since).then(pl.lit(TEST, pl.UInt8)).otherwise(window)
+    if settings.history_before is not None:
+        before = pl.col("moment") < settings.history_before
+        window = pl.when(before).then(pl.lit(HISTORY, pl.UInt8)).otherwise(window)
+    return window.alias("window")

@@ -1,0 +1,102 @@
+"""CSV files of events: their encoding, header and separator, and lines with too many fields."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import shutil
+from pathlib import Path
+
+import polars as pl
+
+from labeltrees.data.files import open_any
+from labeltrees.data.logs.settings import LogSettings
+from labeltrees.errors import FileFormatError, InputError
+
+CSV_ENDINGS = (".csv", ".tsv")
+_COMPRESSED = (".gz", ".xz", ".zst")
+_SEPARATORS = ",;\t|"
+_LONGEST_HEADER = 1 << 20
+_BLOCK = 1 << 20
+EXTRA_FIELDS = "\0extra"  # a name that no header has
+
+
+def plain_ending(path: Path) -> str:
+    """Return how a file's name ends, compression aside, in lower case."""
+    return (path.with_suffix("") if path.suffix.lower() in _COMPRESSED else path).suffix.lower()
+
+
+def scan_csv_files(files: list[Path], settings: LogSettings, scratch: Path) -> tuple[pl.LazyFrame, list[Path], pl.Expr]:
+    """Return CSV files with the same header as one frame of texts, the files as they are read, and the ragged lines.
+
+    Everything is read as text, so that an id keeps its leading zeros. A line with fewer fields than the header has
+    empty ones at its end (an event without an item, say, which is counted as such). A line with more is ragged: what
+    its fields mean cannot be known. It is found by a column more than the header has.
+    """
+    plain = [_as_plain_utf8(path, settings.encoding, scratch, number) for number, path in enumerate(files)]
+    header, separator = _header(plain[0], files[0], settings.separator)
+    for path, original in zip(plain[1:], files[1:], strict=True):
+        other, _ = _header(path, original, separator)
+        if other != header:
+            message = f"{original}: other columns than {files[0].name}: {', '.join(other)}"
+            raise FileFormatError(message)
+    frame = pl.scan_csv(
+        plain,
+        has_header=True,
+        separator=separator,
+        schema=dict.fromkeys([*header, EXTRA_FIELDS], pl.String),
+        extra_columns="ignore",
+        missing_columns="insert",
+        glob=False,
+    )
+    return frame, plain, pl.col(EXTRA_FIELDS).is_not_null()
+
+
+def _as_plain_utf8(path: Path, encoding: str, scratch: Path, number: int) -> Path:
+    """Return the file itself, or a copy of it that is not compressed and in UTF-8."""
+    utf8 = codecs.lookup(encoding).name == "utf-8"
+    if utf8 and path.suffix.lower() not in _COMPRESSED:
+        return path
+    copy = scratch / f"{number:06d}-{path.name.split('.')[0]}.csv"
+    with open_any(path) as stream, open(copy, "wb") as out:
+        if utf8:
+            shutil.copyfileobj(stream, out, _BLOCK)
+            return copy
+        decoder = codecs.getincrementaldecoder(encoding)("strict")
+        try:
+            while block := stream.read(_BLOCK):
+                out.write(decoder.decode(block).encode())
+            out.write(decoder.decode(b"", final=True).encode())
+        except UnicodeError as error:
+            message = f"{path}: not text in {encoding} ({error})"
+            raise FileFormatError(message) from None
+    return copy
+
+
+def _header(path: Path, original: Path, separator: str | None) -> tuple[list[str], str]:
+    with open(path, "rb") as stream:
+        line = stream.readline(_LONGEST_HEADER)
+    if not line.strip():
+        message = f"{original}: the first line, which must name the columns, is empty"
+        raise FileFormatError(message)
+    try:
+        text = line.decode("utf-8-sig").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        message = f"{original}: not UTF-8 text (byte {error.start}); give its encoding, such as latin-1"
+        raise FileFormatError(message) from None
+    if "\0" in text:
+        message = f"{original}: a zero byte in the first line; is it text, and in which encoding?"
+        raise FileFormatError(message)
+    if separator is None:
+        by_name = plain_ending(original) == ".tsv"
+        separator = "\t" if by_name else max(_SEPARATORS, key=lambda character: len(_fields(text, character)))
+    header = _fields(text, separator)
+    repeated = next((name for name in header if header.count(name) > 1), None)
+    if repeated is not None:
+        message = f"{original}: two columns are called {repeated!r}"
+        raise InputError(message)
+    return header, separator
+
+
+def _fields(line: str, separator: str) -> list[str]:
+    return next(csv.reader([line], delimiter=separator), [])

@@ -1,0 +1,169 @@
+"""Events of any form as one lazy frame with the columns that are needed, under their own names."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from labeltrees._validation import refuse
+from labeltrees.data.files import MissingFileError
+from labeltrees.data.logs.csv_events import CSV_ENDINGS, EXTRA_FIELDS, plain_ending, scan_csv_files
+from labeltrees.data.logs.reading import naming_events
+from labeltrees.data.logs.settings import LogSettings
+from labeltrees.errors import FileFormatError, InputError
+
+_ENDINGS = (*CSV_ENDINGS, ".parquet")
+_logger = logging.getLogger("labeltrees")
+
+
+@dataclass(frozen=True)
+class Events:
+    """A log that has been opened.
+
+    Attributes
+    ----------
+    frame : lazy frame
+        Columns context and item (whole numbers or texts) and, where the log has them, weight, time, name, feature
+        (texts, or lists of texts) and ragged (whether the line of a CSV file had too many fields).
+    columns : dict
+        What each of them is called in the log.
+    files, left_out : lists of paths
+        The files read, and those of the folder that are no events.
+    """
+
+    frame: pl.LazyFrame
+    columns: dict[str, str]
+    files: list[Path] = field(default_factory=list)
+    left_out: list[Path] = field(default_factory=list)
+
+
+@contextmanager
+def open_events(events: Any, settings: LogSettings, scratch: Path) -> Iterator[Events]:
+    """Give the events, and turn what polars says of them into one clear error.
+
+    Parameters
+    ----------
+    events : path, polars frame or pandas frame
+    settings : LogSettings
+    scratch : path
+        A folder for what must be decompressed or turned into UTF-8 first.
+    """
+    files: list[Path] = []
+    plain: list[Path] = []
+    left_out: list[Path] = []
+    ragged: pl.Expr | None = None
+    if isinstance(events, pl.LazyFrame):
+        frame = events
+    elif isinstance(events, pl.DataFrame):
+        frame = events.lazy()
+    elif isinstance(events, str | Path) or hasattr(events, "__fspath__"):
+        files, left_out = _event_files(Path(events))
+        with naming_events(files):
+            if plain_ending(files[0]) == ".parquet":
+                frame = pl.scan_parquet(files)
+            else:
+                frame, plain, ragged = scan_csv_files(files, settings, scratch)
+    elif hasattr(events, "columns") and hasattr(events, "to_numpy"):
+        frame = _from_pandas(events, settings)
+    else:
+        refuse("events", "a path, a polars frame or a pandas frame", events)
+    with naming_events(files, plain):
+        named, columns = _named(frame, settings, files, ragged)
+        yield Events(named, columns, files, left_out)
+
+
+def _event_files(path: Path) -> tuple[list[Path], list[Path]]:
+    """Return the files of a log, and those of its folder that are none; hidden files and _SUCCESS marks aside."""
+    if path.is_file():
+        if plain_ending(path) not in _ENDINGS:
+            message = f"{path}: must end in {', '.join(_ENDINGS)} (plain, or .gz, .xz, .zst)"
+            raise InputError(message)
+        found, left_out = [path], []
+    elif path.is_dir():
+        inside = sorted(file for file in path.rglob("*") if file.is_file() and file.name[0] not in "._")
+        found = [file for file in inside if plain_ending(file) in _ENDINGS]
+        left_out = [file for file in inside if plain_ending(file) not in _ENDINGS]
+        if not found:
+            message = f"{path}: no events in this folder (files that end in {', '.join(_ENDINGS)})"
+            raise FileFormatError(message)
+        if left_out:
+            names = ", ".join(file.name for file in left_out[:5]) + (" ..." if len(left_out) > 5 else "")
+            _logger.warning("%s: %d files are no events and are left out: %s", path, len(left_out), names)
+    else:
+        message = f"{path}: no such file or folder"
+        raise MissingFileError(message)
+    empty = next((file for file in found if file.stat().st_size == 0), None)
+    if empty is not None:
+        message = f"{empty}: the file is empty"
+        raise FileFormatError(message)
+    if len({plain_ending(file) == ".parquet" for file in found}) > 1:
+        message = f"{path}: CSV and Parquet files in one folder; name the ones to read"
+        raise InputError(message)
+    return found, left_out
+
+
+def _from_pandas(frame: Any, settings: LogSettings) -> pl.LazyFrame:
+    """Take the columns that are needed out of a pandas frame; what pandas counts as missing becomes null."""
+    wanted = {name for name in (*settings.given_columns().values(), "weight", "time") if name in frame.columns}
+    columns = {}
+    for name in sorted(wanted):
+        column = frame[name]
+        if str(column.dtype).startswith("datetime64"):
+            column = column.dt.tz_convert("UTC").dt.tz_localize(None) if getattr(column.dt, "tz", None) else column
+            columns[name] = pl.Series(name, column.to_numpy().astype("datetime64[us]"))
+        else:
+            missing = column.isna().to_numpy()
+            values = [None if absent else value for value, absent in zip(column.tolist(), missing, strict=True)]
+            columns[name] = _series(name, values)
+    return pl.DataFrame(columns, height=len(frame)).lazy()
+
+
+def _series(name: str, values: list[Any]) -> pl.Series:
+    try:
+        return pl.Series(name, values)
+    except (TypeError, pl.exceptions.PolarsError):  # texts and numbers mixed
+        return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
+
+
+def _named(
+    frame: pl.LazyFrame, settings: LogSettings, files: list[Path], ragged: pl.Expr | None
+) -> tuple[pl.LazyFrame, dict[str, str]]:
+    schema = frame.collect_schema()
+    columns = settings.given_columns()
+    for role in ("weight", "time"):  # taken where the log has them under these names
+        if role not in columns and role in schema:
+            columns[role] = role
+    missing = [f"{name!r} ({role})" for role, name in columns.items() if name not in schema]
+    if missing:
+        have = ", ".join(repr(name) for name in list(schema)[:20] if name != EXTRA_FIELDS)
+        where = f"{files[0]}: " if files else "events: "
+        message = f"{where}no column {', '.join(missing)}; there are {have or 'none'}"
+        raise InputError(message)
+    selected = [_typed(role, name, schema[name]) for role, name in columns.items()]
+    if ragged is not None:
+        selected.append(ragged.alias("ragged"))
+    return frame.select(selected), columns
+
+
+def _typed(role: str, name: str, dtype: pl.DataType) -> pl.Expr:
+    """Return a column in the form of its role: ids as whole numbers or texts, features as texts or lists of them."""
+    column = pl.col(name)
+    if role in ("context", "item"):
+        if dtype.is_nested():
+            message = f"the column {name!r} ({role}) must hold texts or numbers, not {dtype}"
+            raise InputError(message)
+        column = column.cast(pl.Int64) if dtype.is_integer() and dtype != pl.UInt64 else column.cast(pl.String)
+    elif role == "name":
+        column = column.cast(pl.String)
+    elif role == "feature":
+        column = column.cast(pl.List(pl.String) if isinstance(dtype, pl.List | pl.Array) else pl.String)
+    elif role == "weight" and (dtype.is_nested() or dtype.is_temporal()):
+        message = f"the column {name!r} (weight) must hold numbers, not {dtype}"
+        raise InputError(message)
+    return column.alias(role)

@@ -1,0 +1,174 @@
+"""labeltrees logs prepare, and what other commands make of the folder it writes."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+import labeltrees as lt
+from labeltrees.cli.data_argument import load_data
+from labeltrees.cli.point_weights import read_weights
+
+FILES = {
+    "train.txt",
+    "train.weights.txt",
+    "test.txt",
+    "test.weights.txt",
+    "labels.txt",
+    "features.txt",
+    "summary.json",
+}
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    """300 customers who come back to what they bought, and some dirt."""
+    rng = np.random.default_rng(0)
+    lines = ["customer,article,quantity,date,name"]
+    for customer in range(300):
+        taste = rng.integers(0, 6)
+        for _ in range(rng.integers(2, 30)):
+            article = taste * 5 + min(int(rng.exponential(1.5)), 4)
+            day = rng.integers(1, 29)
+            lines.append(
+                f'c{customer},{article},{rng.integers(-1, 5)},{day}/{rng.integers(1, 7)}/2020,"No. {article}, new"'
+            )
+    lines += [",1,1,1/1/2020,x", "c1,,1,1/1/2020,x", "c1,1,1,soon,x", "c1,1,1,1/1/2020,x,y,z"]
+    path = tmp_path_factory.mktemp("log") / "sales.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+OPTIONS = (
+    "--context customer --item article --weight quantity --time date --item-name name "
+    "--history-before 2020-05-01 --min-engagement 2 --min-item-contexts 2 --test-share 0.1"
+).split()
+
+
+@pytest.fixture
+def prepared(run, log, tmp_path):
+    result = run("logs", "prepare", log, "-o", tmp_path / "sales", *OPTIONS)
+    assert result.exit_code == 0, result.output
+    return tmp_path / "sales"
+
+
+def test_the_folder_holds_what_the_function_returns(prepared, log):
+    expected = lt.prepare_logs(
+        log,
+        context="customer",
+        item="article",
+        weight="quantity",
+        time="date",
+        item_name="name",
+        history_before="2020-05-01",
+        min_engagement=2,
+        min_item_contexts=2,
+        test_share=0.1,
+    )
+    assert {path.name for path in prepared.iterdir()} == FILES
+    for part, dataset in zip(("train", "test"), expected, strict=True):
+        read = load_data(str(prepared), part=part)
+        assert (read.X != dataset.X).nnz == (read.Y != dataset.Y).nnz == 0
+        for name in ("label_names", "feature_names", "sample_weight"):
+            np.testing.assert_array_equal(getattr(read, name), getattr(dataset, name))
+    assert json.loads((prepared / "summary.json").read_text()) == expected.summary.to_json()
+    assert expected.train.label_names[0] == "No. 0, new"
+
+
+def test_the_table_shows_every_step(run, log, tmp_path):
+    result = run("logs", "prepare", log, "-o", tmp_path / "sales", *OPTIONS)
+    for text in ("events read", "line with too many fields", "no context", "time not understood", "weight not above 0"):
+        assert text in result.stdout
+    assert "100.0 %" in result.stdout
+
+
+def test_json_adds_up(run, log, tmp_path):
+    record = json.loads(run("-q", "logs", "prepare", log, "-o", tmp_path / "sales", "--json", *OPTIONS).stdout)
+    assert record["events_dropped"]["line with too many fields"] == 1
+    assert record["events_dropped"]["time not understood"] == 1
+    assert record["events_dropped"]["weight not above 0"] > 100
+    assert record["events_read"] == sum(record["events_dropped"].values()) + sum(record["events_used"].values())
+
+
+def test_the_other_commands_take_the_folder(run, prepared, tmp_path):
+    model = tmp_path / "sales.model"
+    assert run("fit", prepared, "-o", model, "--fanout", "4").exit_code == 0
+    result = run("evaluate", model, prepared, "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["precision"]["1"] > 0.5
+    assert "No. " in run("predict", model, prepared, "-k", "2").stdout
+    assert run("imbalance", prepared).exit_code == 0
+    assert run("tree", "build", prepared, "-o", tmp_path / "sales.tree").exit_code == 0
+
+
+def test_a_folder_prepared_before_is_replaced_and_nothing_else_is(run, log, prepared, tmp_path):
+    before = (prepared / "summary.json").stat().st_ino
+    assert run("logs", "prepare", log, "-o", prepared, *OPTIONS).exit_code == 0
+    assert (prepared / "summary.json").stat().st_ino != before
+    assert [path.name for path in tmp_path.iterdir()] == ["sales"]  # nothing temporary is left
+    (prepared / "notes.txt").write_text("mine")
+    result = run("logs", "prepare", log, "-o", prepared, *OPTIONS)
+    assert result.exit_code == 2
+    assert "exists and is not a prepared log: not replaced" in result.stderr
+    assert (prepared / "notes.txt").read_text() == "mine"
+
+
+def test_a_file_in_the_way_is_refused_before_the_work(run, tmp_path):
+    (tmp_path / "out").write_text("mine")
+    (tmp_path / "log.csv").write_text("nothing of use")
+    result = run("logs", "prepare", tmp_path / "log.csv", "-o", tmp_path / "out")
+    assert "is not a prepared log" in result.stderr
+
+
+def test_a_failure_while_writing_leaves_the_old_folder(monkeypatch, prepared, log):
+    again = lt.prepare_logs(log, context="customer", item="article", time="date", history_before="2020-05-01")
+    before = {path.name: path.read_bytes() for path in prepared.iterdir()}
+
+    def fail(*_arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="No space"):
+        again.save(prepared)
+    monkeypatch.undo()
+    assert before == {path.name: path.read_bytes() for path in prepared.iterdir()}
+    assert [path.name for path in prepared.parent.iterdir()] == ["sales"]
+
+
+def test_errors_are_one_line(run, tmp_path):
+    (tmp_path / "log.csv").write_text("who,what\na,b\n")
+    result = run("logs", "prepare", tmp_path / "log.csv", "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    assert result.stderr.strip().endswith("no column 'context' (context), 'item' (item); there are 'who', 'what'")
+    assert result.stderr.count("\n") <= 2
+
+
+def small(tmp_path, weights, name="train.weights.txt"):
+    (tmp_path / "train.txt").write_text("2 1 1\n0 0:1\n0 0:1\n")
+    (tmp_path / name).write_text(weights)
+    return tmp_path
+
+
+def test_weights_beside_a_file_of_points_are_its_weights(tmp_path):
+    folder = small(tmp_path, "1.5\n2e3\n")
+    for data in (folder, folder / "train.txt"):
+        assert load_data(str(data)).sample_weight.tolist() == [1.5, 2000]
+    assert read_weights(folder / "other.txt", 2) is None
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ("1\n", "1 weights for 2 points"),
+        ("1\n2\n3\n", "3 weights for 2 points"),
+        ("1\nmany\n", "not a number"),
+        ("1\n-1\n", r"weights\[1\] must be a finite number of at least 0"),
+        ("1\nnan\n", r"weights\[1\] must be a finite number of at least 0"),
+        ("0\n0\n", "weights is zero for every point"),
+    ],
+)
+def test_weights_that_are_none_are_refused_with_their_file(tmp_path, weights, message):
+    folder = small(tmp_path, weights)
+    with pytest.raises(lt.FileFormatError, match=rf"train\.weights\.txt: {message}"):
+        load_data(str(folder))
