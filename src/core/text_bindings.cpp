@@ -9,6 +9,7 @@
 #include "chunk_memory.hpp"
 #include "hsoftmax_train.hpp"
 #include "text_bag.hpp"
+#include "text_fasttext.hpp"
 #include "text_objects.hpp"
 #include "text_vocabulary.hpp"
 
@@ -77,6 +78,22 @@ void bind_text(nb::module_& module) {
       },
       nb::arg("text").noconvert(), nb::arg("ends").noconvert());
   module.def("word_hash", [](nb::bytes word) { return hash_word({word.c_str(), word.size()}); });
+
+  module.def(
+      "fasttext_entries",
+      [](ConstArray<uint8_t> bytes, int64_t n) {
+        FastTextEntries entries = read_fasttext_entries(bytes.data(), static_cast<int64_t>(bytes.size()), n);
+        const int64_t n_read = entries.n_read;
+        return nb::make_tuple(to_numpy(std::move(entries.text)), to_numpy(std::move(entries.ends)),
+                              to_numpy(std::move(entries.counts)), to_numpy(std::move(entries.types)), n_read);
+      },
+      nb::arg("bytes").noconvert(), nb::arg("n"));
+  module.def(
+      "fasttext_huffman",
+      [](ConstArray<int64_t> counts) {
+        return to_numpy(fasttext_huffman(counts.data(), static_cast<int64_t>(counts.size())));
+      },
+      nb::arg("counts").noconvert());
 
   nb::class_<Corpus>(module, "TextCorpus")
       .def(nb::init<nb::object, const std::string&, int32_t, int32_t, int32_t, int64_t>(), nb::arg("texts").none(),
