@@ -1,6 +1,6 @@
 """Makes tests/models/data: small models by stock fastText, and what it says of some texts.
 
-Run it by an interpreter that has fasttext 0.9.3: `$(python benchmarks/peers/environment.py) scripts/make_fasttext_files.py`.
+Run it by an interpreter that has fasttext 0.9.3 (`python benchmarks/peers/environment.py` makes one and prints it).
 """
 
 import base64
@@ -13,7 +13,10 @@ import numpy as np
 
 TARGET = Path(__file__).resolve().parent.parent / "tests" / "models" / "data"
 LABELS = ["apple", "pear", "plum", "quince", "fig", "caf\u00e9", "kiwi", "lime", "date"]
-WORDS = "red green ripe sour sweet juice tree pie jam seed skin cake na\u00efve \u6f22\u5b57 stra\u00dfe </s-like> x y z".split()
+WORDS = (
+    "red green ripe sour sweet juice tree pie jam seed skin cake na\u00efve \u6f22\u5b57 stra\u00dfe </s-like>".split()
+)
+WORDS += ["x", "y", "z"]
 MODELS = {
     "words": {"minCount": 2, "wordNgrams": 1},
     "bigrams": {"minCount": 2, "wordNgrams": 2, "bucket": 50},
@@ -58,6 +61,7 @@ def training_lines() -> bytes:
 
 
 def main() -> None:
+    """Train the models and write down their answers."""
     TARGET.mkdir(parents=True, exist_ok=True)
     train = TARGET / "train.txt"
     train.write_bytes(training_lines())
