@@ -27,6 +27,7 @@ BENCHMARKS = {
     "models": ["-m", "benchmarks.models"],
     "tradeoff": ["-m", "benchmarks.tradeoff"],
     "fanout": ["-m", "benchmarks.fanout"],
+    "text_models": ["-m", "benchmarks.text_models"],
 }
 
 

@@ -85,6 +85,7 @@ void search_texts(NativeTextEngine& native, const std::vector<std::string_view>&
   const auto n = static_cast<int64_t>(texts.size());
   if (candidates.given()) engine.links().require();
   std::vector<std::unique_ptr<HsWorkspace>> rooms(static_cast<size_t>(std::max(n_threads, 1)));
+  std::vector<LabelFilter> filters(rooms.size());
   auto mark = [&](MarkSet& set, const LabelLists& lists, int64_t query) {
     set.reserve(engine.n_labels());
     set.clear();
@@ -93,14 +94,13 @@ void search_texts(NativeTextEngine& native, const std::vector<std::string_view>&
   parallel_for((n + kTextsPerTask - 1) / kTextsPerTask, n_threads, [&](int64_t task, int thread) {
     auto& room = rooms[thread];
     if (!room) room = native.borrow();
-    LabelFilter filter;
+    LabelFilter& filter = filters[thread];  // one list for all texts is marked once a thread
     const int64_t end = std::min(n, (task + 1) * kTextsPerTask);
     for (int64_t query = task * kTextsPerTask; query < end; ++query) {
       job.check();
       const auto start =
           results.microseconds ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
-      const bool first = query == task * kTextsPerTask;
-      if (candidates.given() && (first || candidates.indptr)) {
+      if (candidates.given() && (candidates.indptr || !filter.labels)) {
         mark(room->allowed, candidates, query);
         room->allowed_nodes.reserve(engine.n_nodes());
         room->allowed_nodes.clear();
@@ -108,7 +108,7 @@ void search_texts(NativeTextEngine& native, const std::vector<std::string_view>&
         filter.labels = room->allowed.words();
         filter.nodes = room->allowed_nodes.words();
       }
-      if (excluded.given() && (first || excluded.indptr)) {
+      if (excluded.given() && (excluded.indptr || !filter.excluded)) {
         mark(room->excluded, excluded, query);
         filter.excluded = room->excluded.words();
       }

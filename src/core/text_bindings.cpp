@@ -95,6 +95,16 @@ void bind_text(nb::module_& module) {
       },
       nb::arg("counts").noconvert());
 
+  module.def(
+      "decision_places",
+      [](ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, ConstArray<int32_t> label_place,
+         Array<int32_t> depth, Array<int32_t> place) {
+        decision_places(child_ptr.data(), children.data(), static_cast<int64_t>(child_ptr.size()) - 1,
+                        label_place.data(), depth.data(), place.data());
+      },
+      nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(), nb::arg("label_place").noconvert(),
+      nb::arg("depth").noconvert(), nb::arg("place").noconvert());
+
   nb::class_<Corpus>(module, "TextCorpus")
       .def(nb::init<nb::object, const std::string&, int32_t, int32_t, int32_t, int64_t>(), nb::arg("texts").none(),
            nb::arg("path"), nb::arg("word_ngrams"), nb::arg("min_n"), nb::arg("max_n"), nb::arg("n_buckets"))

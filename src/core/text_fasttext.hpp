@@ -63,4 +63,18 @@ inline std::vector<int32_t> fasttext_huffman(const int64_t* counts, int64_t n_la
   return children;
 }
 
+// For every node, how many nodes with two children lie above it, and the place of its first label, counted from the
+// left by `label_place`.
+inline void decision_places(const int64_t* child_ptr, const int32_t* children, int64_t n_nodes,
+                            const int32_t* label_place, int32_t* depth, int32_t* place) {
+  if (n_nodes > 0) depth[0] = 0;
+  for (int64_t node = 0; node < n_nodes; ++node)  // a parent comes before its children
+    for (int64_t i = child_ptr[node]; i < child_ptr[node + 1]; ++i)
+      if (children[i] >= 0) depth[children[i]] = depth[node] + (child_ptr[node + 1] - child_ptr[node] == 2);
+  for (int64_t node = n_nodes - 1; node >= 0; --node) {
+    const int32_t first = children[child_ptr[node]];
+    place[node] = first < 0 ? label_place[~first] : place[first];
+  }
+}
+
 }  // namespace labeltrees

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 import labeltrees as lt
 from labeltrees import _core
+from labeltrees.models.fasttext_export import used_buckets
+from labeltrees.models.hsoftmax_searcher import TextSearcher
 from labeltrees.models.hsoftmax_training import TextSettings, count_words, train_vectors
 
 
@@ -77,12 +80,7 @@ def test_features_of_any_bytes_equal_the_twins(texts, word_ngrams):
     assert set(vocabulary) == {w for t in texts for w in words_of(t) if not w.startswith(b"__label__")}
     tree = lt.LabelTree([0, 1], [~0], 1)
     store = train_vectors(corpus, TextSettings(dim=1, epochs=0, word_ngrams=word_ngrams, buckets=buckets), tree)
-    used = np.flatnonzero(
-        np.unpackbits((store.buckets & np.uint64(0xFFFFFFFF)).astype("<u4").view(np.uint8), bitorder="little")
-    )
-    row_of = {int(bucket): corpus.n_words + i for i, bucket in enumerate(used)}
-    from labeltrees.models.hsoftmax_searcher import TextSearcher
-
+    row_of = {int(bucket): corpus.n_words + i for i, bucket in enumerate(used_buckets(store))}
     searcher = TextSearcher(store)
     for query in [*texts, b"a bc unseen", b""]:
         rows, n = searcher.features(query)
@@ -131,13 +129,11 @@ def test_training_steps_equal_the_twins(kernels, dim):
     tree = lt.huffman_tree(np.arange(1, 8))
     settings = TextSettings(dim=dim, lr=0.7, epochs=9, min_count=1, word_ngrams=2, buckets=40)
     corpus = count_words(tuple(texts), "", settings)
-    Y = lt.models.label_sets.read_label_sets([[int(label)] for label in labels] + [[6]]).Y[:30]
+    Y = sparse.csr_array(np.eye(7, dtype=np.float32)[labels])
     start = train_vectors(corpus, TextSettings(**{**settings.__dict__, "epochs": 0}), tree, Y, random_state=5)
     inputs, outputs = start.input[:, :dim].astype(np.float64), start.output[:, :dim].astype(np.float64)
     assert np.abs(inputs).max() <= 1 / dim
     assert np.abs(inputs).max() > 0.9 / dim
-    from labeltrees.models.hsoftmax_searcher import TextSearcher
-
     searcher = TextSearcher(start)
     rows = [searcher.features(text)[0] for text in texts]
     n_tokens = [len(text.split()) + 2 for text in texts]  # the end of the line, and the label

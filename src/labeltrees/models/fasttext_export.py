@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labeltrees import _core
 from labeltrees._files import write_atomically
 from labeltrees.errors import InputError
 from labeltrees.models.fasttext_file import FastTextArguments, fasttext_bytes
@@ -103,17 +104,11 @@ def counts_for_tree(tree: LabelTree) -> tuple[Any, Any, Any]:
 
 
 def _decisions(tree: LabelTree) -> tuple[Any, Any, Any, Any]:
-    """Return the labels from left to right, and depths and places that count only nodes with two children."""
+    """Return depths of labels, labels from left to right, and of nodes; only nodes with two children count as depth."""
     order = tree.leaf_order()
-    n_children = np.diff(tree.child_ptr)
-    depth = np.zeros(tree.n_nodes, dtype=np.int64)
-    place = np.full(tree.n_nodes, len(order), dtype=np.int64)  # of the first label below
-    parent = tree.parent
-    for node in range(1, tree.n_nodes):  # parents come first
-        depth[node] = depth[parent[node]] + (n_children[parent[node]] == 2)
-    label_parent = tree.label_parent[order]
-    np.minimum.at(place, label_parent, np.arange(len(order)))
-    for node in range(tree.n_nodes - 1, 0, -1):
-        place[parent[node]] = min(place[parent[node]], place[node])
-    label_depth = depth[label_parent] + (n_children[label_parent] == 2)
-    return label_depth, order, depth, place
+    label_place = np.zeros(tree.n_labels, dtype=np.int32)
+    label_place[order] = np.arange(len(order))
+    depth, place = np.empty(tree.n_nodes, np.int32), np.empty(tree.n_nodes, np.int32)
+    _core.decision_places(tree.child_ptr, tree.children, label_place, depth, place)
+    parent = tree.label_parent[order]
+    return depth[parent] + (np.diff(tree.child_ptr)[parent] == 2), order, depth, place
