@@ -12,4 +12,6 @@ NB_MODULE(_core, module) {
   labeltrees::bind_search(module);
   labeltrees::bind_storage(module);
   labeltrees::bind_tfidf(module);
+  labeltrees::bind_text(module);
+  labeltrees::bind_hsoftmax(module);
 }

@@ -86,5 +86,7 @@ void bind_xmc(nb::module_& module);
 void bind_search(nb::module_& module);
 void bind_storage(nb::module_& module);
 void bind_tfidf(nb::module_& module);
+void bind_text(nb::module_& module);
+void bind_hsoftmax(nb::module_& module);
 
 }  // namespace labeltrees

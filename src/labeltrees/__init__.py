@@ -10,6 +10,7 @@ from labeltrees.labels.imbalance import Imbalance, imbalance
 from labeltrees.labels.weights import label_weights
 from labeltrees.models.linear import LabelTreeClassifier
 from labeltrees.models.load import load
+from labeltrees.models.text_model import TextLabelTreeClassifier
 from labeltrees.tree.baselines import fano_tree, flat_tree, huffman_tree, random_tree
 from labeltrees.tree.builder import build_tree, build_tree_from
 from labeltrees.tree.contract import contract
@@ -33,6 +34,7 @@ __all__ = [
     "MissingExtraError",
     "TfidfVectorizer",
     "PreparedLogs",
+    "TextLabelTreeClassifier",
     "TreeSummary",
     "build_tree",
     "build_tree_from",

@@ -10,6 +10,7 @@ Float64s = NDArray[np.float64]
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 UInt8s = NDArray[np.uint8]
+UInt64s = NDArray[np.uint64]
 Progress = Callable[[int], object] | None
 
 # simd
@@ -303,3 +304,112 @@ class TextVectorizer:
     def transform(
         self, texts: object, n_threads: int, progress: Progress
     ) -> tuple[Float32s | Float64s, Int32s, Int32s | Int64s]: ...
+# text
+def zero_floats(n: int) -> Float32s: ...
+def start_input(input: Float32s, dim: int, stride: int, seed: int, n_threads: int) -> None: ...
+def word_slots(text: UInt8s, ends: Int64s) -> Int64s: ...
+def word_hash(word: bytes) -> int: ...
+def fasttext_entries(bytes: UInt8s, n: int) -> tuple[UInt8s, Int64s, Int64s, UInt8s, int]: ...
+def fasttext_huffman(counts: Int64s) -> Int32s: ...
+def decision_places(child_ptr: Int64s, children: Int32s, label_place: Int32s, depth: Int32s, place: Int32s) -> None: ...
+
+class TextCorpus:
+    def __init__(
+        self,
+        texts: tuple[str | bytes, ...] | None,
+        path: str,
+        word_ngrams: int,
+        min_n: int,
+        max_n: int,
+        n_buckets: int,
+    ) -> None: ...
+    def count(self, min_count: int, most_entries: int, progress: Progress) -> None: ...
+    @property
+    def n_bytes(self) -> int: ...
+    @property
+    def n_words(self) -> int: ...
+    @property
+    def n_labels(self) -> int: ...
+    @property
+    def n_tokens(self) -> int: ...
+    @property
+    def n_lines(self) -> int: ...
+    @property
+    def n_bucket_rows(self) -> int: ...
+    @property
+    def text(self) -> UInt8s: ...
+    @property
+    def ends(self) -> Int64s: ...
+    @property
+    def counts(self) -> Int64s: ...
+    @property
+    def buckets(self) -> UInt64s: ...
+    @property
+    def loss(self) -> float: ...
+    def bag(
+        self, least_points: int, ngrams: bool, progress: Progress
+    ) -> tuple[Int64s, Int32s, Float32s, Int64s, Int32s]: ...
+    def train(
+        self,
+        *,
+        input: Float32s,
+        output: Float32s,
+        dim: int,
+        stride: int,
+        child_ptr: Int64s,
+        children: Int32s,
+        n_labels: int,
+        label_indptr: Int64s | None,
+        labels: Int32s | None,
+        weights: Float32s | None,
+        n_tokens: int,
+        lr: float,
+        epochs: int,
+        seed: int,
+        n_threads: int,
+        progress: Progress,
+    ) -> None: ...
+
+# hsoftmax
+class TextEngine:
+    def __init__(
+        self,
+        *,
+        text: UInt8s,
+        ends: Int64s,
+        n_words: int,
+        slots: Int64s,
+        buckets: UInt64s,
+        word_ngrams: int,
+        min_n: int,
+        max_n: int,
+        n_buckets: int,
+        input: Float32s,
+        output: Float32s,
+        dim: int,
+        stride: int,
+        child_ptr: Int64s,
+        children: Int32s,
+        n_labels: int,
+        height: int,
+    ) -> None: ...
+    def features(self, text: str | bytes) -> tuple[Int32s, int]: ...
+    def search(
+        self,
+        texts: tuple[str | bytes, ...],
+        k: int,
+        candidate_ptr: Int64s | None,
+        candidates: Int32s | None,
+        exclude_ptr: Int64s | None,
+        exclude: Int32s | None,
+        n_threads: int,
+        labels: Int64s,
+        scores: Float32s,
+        nodes: Int64s | None,
+        depth: Int32s | None,
+        microseconds: Float32s | None,
+    ) -> None: ...
+
+class TextPredictor:
+    def __init__(self, engine: TextEngine, k: int) -> None: ...
+    def __call__(self, text: str | bytes, k: int | None = None) -> tuple[Int64s, Float32s]: ...

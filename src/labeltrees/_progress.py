@@ -19,7 +19,9 @@ _SECONDS_BETWEEN_LINES = 10.0
 
 
 @contextmanager
-def watch(what: str, total: int, progress: ProgressArgument) -> Iterator[Callable[[int], object] | None]:
+def watch(
+    what: str, total: int, progress: ProgressArgument, detail: Callable[[int], str] | None = None
+) -> Iterator[Callable[[int], object] | None]:
     """Give the function to call with the units done so far, or None where nobody watches.
 
     Parameters
@@ -31,6 +33,8 @@ def watch(what: str, total: int, progress: ProgressArgument) -> Iterator[Callabl
     progress : bool or callable(done, total), optional
         True draws a bar on standard error if that is a terminal; otherwise the logger "labeltrees" gets a line (INFO)
         every ten seconds and one at the end.
+    detail : callable(done), optional
+        Returns what else to say of the work at this moment, such as its speed.
     """
     if progress is None or progress is False:
         yield None
@@ -41,10 +45,10 @@ def watch(what: str, total: int, progress: ProgressArgument) -> Iterator[Callabl
         refuse("progress", "True, False, None or a function of (done, total)", progress)
     elif (console := Console(stderr=True)).is_terminal:
         with _bar(console) as bar:
-            task = bar.add_task(what, total=total)
-            yield lambda done: bar.update(task, completed=done)
+            task = bar.add_task(what, total=total, detail="")
+            yield lambda done: bar.update(task, completed=done, detail=detail(done) if detail else "")
     else:
-        lines = _LogLines(what, total)
+        lines = _LogLines(what, total, detail)
         yield lines.update
         lines.finish()
 
@@ -56,6 +60,7 @@ def _bar(console: Console) -> Progress:
         TaskProgressColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
+        TextColumn("{task.fields[detail]}"),
     )
     return Progress(*columns, console=console)
 
@@ -63,8 +68,8 @@ def _bar(console: Console) -> Progress:
 class _LogLines:
     """Progress as lines of the log, not more than one every few seconds."""
 
-    def __init__(self, what: str, total: int) -> None:
-        self._what, self._total = what, total
+    def __init__(self, what: str, total: int, detail: Callable[[int], str] | None = None) -> None:
+        self._what, self._total, self._detail = what, total, detail
         self._started = self._last = time.monotonic()
 
     def update(self, done: int) -> None:
@@ -72,7 +77,8 @@ class _LogLines:
         if now - self._last >= _SECONDS_BETWEEN_LINES:
             self._last = now
             percent = 100 * done / max(self._total, 1)
-            _logger.info("%s: %.0f %% after %.0f s", self._what, percent, now - self._started)
+            more = f", {self._detail(done)}" if self._detail else ""
+            _logger.info("%s: %.0f %% after %.0f s%s", self._what, percent, now - self._started, more)
 
     def finish(self) -> None:
         _logger.info("%s: done in %.1f s", self._what, time.monotonic() - self._started)

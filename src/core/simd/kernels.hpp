@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "lanes.hpp"
+#include "text_kernels.hpp"
 
 namespace labeltrees {
 
@@ -46,6 +47,8 @@ struct Kernels {
   int32_t (*find_best)(const float* scores, const int32_t* children, int64_t n);
   // Training: 4, 8 and 16 classifiers side by side.
   LaneKernels lanes[3];
+  // The text model.
+  TextKernels text;
 };
 
 // The best table this processor runs, or the one chosen with use_kernels().

@@ -82,6 +82,17 @@ def write_any(path: FilePath) -> Iterator[IO[bytes]]:
         temporary.unlink(missing_ok=True)
 
 
+def check_readable(path: FilePath) -> str:
+    """Return the path of a plain file that native code will read, refusing what is none or compressed."""
+    _check_path(path)
+    with open_any(path):
+        pass
+    if Path(path).suffix.lower() in (".gz", ".xz", ".zst"):
+        message = f"{path}: compressed; it is read several times over, so it must be plain"
+        raise FileFormatError(message)
+    return os.fspath(path)
+
+
 def _check_path(path: object) -> None:
     if not isinstance(path, str | os.PathLike):  # open() would take a number for a file descriptor
         refuse("path", "a path", path)

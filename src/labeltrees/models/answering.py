@@ -1,58 +1,37 @@
-"""What a fitted model answers: the best labels of points, in every form users ask for."""
+"""What a fitted linear model answers: the best labels of points, in every form users ask for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from labeltrees._matrices import check_sample_weight
-from labeltrees._validation import check_choice, check_integer, check_number
+from labeltrees._validation import check_choice, check_integer
 from labeltrees.errors import InputError
-from labeltrees.models.calibration import Calibration, fit_calibration
-from labeltrees.models.label_names import LabelNames
-from labeltrees.models.label_sets import carry, known_labels
+from labeltrees.models.answer_forms import AnswerForms
 from labeltrees.models.points import check_points
 from labeltrees.models.texts import text_features
 from labeltrees.search import Predictor, Searcher
 from labeltrees.search.request import MODES
 
 AS_FITTED: Any = "as fitted"
-# Labels asked for at once where it is not known how many reach the threshold: 64 MB of labels and scores.
-_CELLS_AT_ONCE = 2**22
 
 
 class NotCalibratedError(InputError, AttributeError):
     """The model has no probabilities; an AttributeError, so that hasattr tells whether it has."""
 
 
-class AnswersTopK:
+class AnswersTopK(AnswerForms):
     """The predicting half of an estimator that has a searcher.
 
     An estimator sets `searcher_`, `calibration_` and `_label_names` when it is fitted.
     """
 
     searcher_: Searcher
-    calibration_: Calibration | None
-    _label_names: LabelNames | None
     search: str
     beam: int | None
-    k: int
-    threshold: float | None
     n_jobs: int | None
-
-    @property
-    def label_names_(self) -> Any:
-        """The names of the labels (L,), or None where they have none."""
-        return None if self._label_names is None else self._label_names.array
-
-    @property
-    def classes_(self) -> Any:
-        """The names of the labels (L,), or their ids where they have no names."""
-        return np.arange(self.searcher_.n_labels) if self._label_names is None else self._label_names.array
 
     # The best labels.
 
@@ -140,23 +119,6 @@ class AnswersTopK:
             vectorizer=None if vectorizer is None else vectorizer.get_state().native,
         )
 
-    # The same as sparse matrices.
-
-    def predict_scores(self, X: Any, k: int | None = None) -> Any:
-        """Return the scores of the k best labels of each point as CSR (n, L)."""
-        X = self._queries(X)
-        return self._as_matrix(*self._topk(X, self.k if k is None else k))
-
-    def predict(self, X: Any) -> Any:
-        """Return the predicted labels as a CSR indicator (n, L): the k best, or those that reach `threshold`."""
-        X = self._queries(X)
-        if self.threshold is None:
-            matrix = self._as_matrix(*self._topk(X, self.k))
-        else:
-            matrix = self._reaching(X, check_number("threshold", self.threshold, 0, 1, low_open=True))
-        matrix.data = np.ones(matrix.nnz, dtype=np.int32)
-        return matrix
-
     @property
     def predict_proba(self) -> Callable[..., Any]:
         """``predict_proba(X, k=None)`` returns the probabilities of the k best labels of each point as CSR (n, L).
@@ -168,35 +130,6 @@ class AnswersTopK:
             message = "predict_proba needs loss='logistic', or calibrate(X, Y) on points the model has not seen"
             raise NotCalibratedError(message)
         return self._probabilities
-
-    def _probabilities(self, X: Any, k: int | None = None) -> Any:
-        matrix = self.predict_scores(X, k)
-        if self.calibration_ is not None:
-            matrix.data[:] = self.calibration_(matrix.data)
-        return matrix
-
-    # Comparing with what is true.
-
-    def calibrate(self, X: Any, Y: Any) -> Self:
-        """Learn from points the model has not seen what its scores mean as probabilities, for `predict_proba`."""
-        X = self._queries(X)
-        Y = known_labels(Y, (X.shape[0], self.searcher_.n_labels), self._label_names)
-        labels, scores = self._topk(X, max(check_integer("k", self.k, 1), 10))
-        found = labels >= 0
-        self.calibration_ = fit_calibration(scores[found], carry(Y, np.nonzero(found)[0], labels[found]))
-        return self
-
-    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
-        """Return the precision at 1: the share of points whose best label is one of theirs."""
-        X = self._queries(X)
-        Y = known_labels(Y, (X.shape[0], self.searcher_.n_labels), self._label_names)
-        labels, _ = self._topk(X, 1)
-        best = labels[:, 0]
-        if len(best) == 0:
-            message = "score needs a point at least"
-            raise InputError(message)
-        hits = carry(Y, np.arange(len(best)), np.maximum(best, 0)) & (best >= 0)
-        return float(np.average(hits, weights=check_sample_weight(sample_weight, len(best))))
 
     # How all of these ask.
 
@@ -213,34 +146,3 @@ class AnswersTopK:
         k = min(check_integer("k", k, 1), self.searcher_.n_labels)
         result = self.searcher_.topk(X, k, **self._how(), n_jobs=self.n_jobs)
         return result.labels, result.scores
-
-    def _reaching(self, X: Any, threshold: float) -> Any:
-        """Return the scores of all labels that reach `threshold`: ask those for more whose last label does."""
-        n, n_labels = X.shape[0], self.searcher_.n_labels
-        found = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))]
-        unfinished, k = np.arange(n), min(16, n_labels)
-        while len(unfinished) > 0:
-            ask_more = np.zeros(len(unfinished), dtype=bool)
-            for first in range(0, len(unfinished), max(_CELLS_AT_ONCE // k, 1)):
-                block = slice(first, first + max(_CELLS_AT_ONCE // k, 1))
-                rows = unfinished[block]
-                labels, scores = self._topk(X[rows], k)
-                reached = (scores >= threshold) & (labels >= 0)
-                ask_more[block] = reached[:, -1] & (k < n_labels)
-                reached[ask_more[block]] = False
-                found.append((rows[np.nonzero(reached)[0]], labels[reached], scores[reached]))
-            unfinished = unfinished[ask_more]
-            k = min(4 * k, n_labels)
-        rows, labels, scores = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        order = np.argsort(rows, kind="stable")
-        return self._csr(np.bincount(rows, minlength=n), labels[order], scores[order])
-
-    def _as_matrix(self, labels: Any, scores: Any) -> Any:
-        found = labels >= 0
-        return self._csr(found.sum(axis=1), labels[found], scores[found])
-
-    def _csr(self, n_of_row: Any, labels: Any, scores: Any) -> Any:
-        indptr = np.concatenate([[0], np.cumsum(n_of_row)])
-        matrix = sp.csr_array((scores, labels, indptr), shape=(len(n_of_row), self.searcher_.n_labels))
-        matrix.sort_indices()
-        return matrix

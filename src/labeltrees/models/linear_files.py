@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
 
 from labeltrees._validation import check_integer
 from labeltrees.data.tfidf_files import tfidf_from_files, tfidf_to_files, verify_tfidf
-from labeltrees.errors import FileFormatError, InputError
-from labeltrees.models.calibration import Calibration
+from labeltrees.errors import InputError
 from labeltrees.models.costs import label_costs
-from labeltrees.models.label_names import LabelNames, StoredNames
+from labeltrees.models.opening import Opener
 from labeltrees.models.parameters import CHECKS, check_parameters
 from labeltrees.search import Searcher
 from labeltrees.storage import ChunkStore, LoadedModel, decode_names, encode_names, save_arrays
@@ -44,7 +43,7 @@ def save_classifier(model: LabelTreeClassifier, folder: str | os.PathLike[str]) 
     del settings["embeddings"]
     given_vectorizer = settings.pop("vectorizer") is not None
     parameters = {
-        "settings": {name: _plain(value) for name, value in settings.items()},
+        "settings": {name: plain(value) for name, value in settings.items()},
         # What the classifiers were trained for, whatever `set_params` has changed since.
         "scoring": {"loss": searcher.loss, "score_power": searcher.score_power, "normalize": searcher.normalize},
         "n_labels": searcher.n_labels,
@@ -72,7 +71,8 @@ def save_classifier(model: LabelTreeClassifier, folder: str | os.PathLike[str]) 
     save_arrays(folder, KIND, parameters, arrays)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return a parameter as a JSON value."""
     if isinstance(value, np.generic):
         return value.item()
     return None if isinstance(value, np.random.RandomState) else value
@@ -80,19 +80,10 @@ def _plain(value: Any) -> Any:
 
 def open_classifier(loaded: LoadedModel, *, verify: bool = False) -> LabelTreeClassifier:
     """Put a model together from an opened folder; `verify` reads and checks all of it."""
-    return _Opener(loaded).open(verify)
+    return _LinearOpener(loaded).open(verify)
 
 
-class _Opener:
-    def __init__(self, loaded: LoadedModel) -> None:
-        self.source = loaded.folder
-        self.arrays = loaded.arrays
-        self.parameters = loaded.manifest.parameters
-
-    def fail(self, fault: str) -> NoReturn:
-        message = f"{self.source}: {fault}"
-        raise FileFormatError(message)
-
+class _LinearOpener(Opener):
     def open(self, verify: bool) -> LabelTreeClassifier:
         try:
             model, scoring = self.read_parameters()
@@ -139,11 +130,6 @@ class _Opener:
             settings = {**settings, "class_weight": self.arrays["class_weight"]}
         return LabelTreeClassifier(**settings), scoring
 
-    def check_keys(self, what: str, mapping: Any, keys: set[str]) -> None:
-        if not isinstance(mapping, dict) or set(mapping) != keys:
-            odd = set(mapping) ^ keys if isinstance(mapping, dict) else {repr(mapping)}
-            self.fail(f"{what} must have the keys {sorted(keys)}; missing or unknown: {sorted(odd)}"[:600])
-
     def store(self, number: int) -> ChunkStore:
         return ChunkStore.from_arrays(
             self.arrays,
@@ -157,44 +143,15 @@ class _Opener:
     def tree(self, number: int, store: ChunkStore) -> LabelTree:
         name = f"tree{number}.label_weights"
         weights = self.arrays.get(name)
-        if weights is not None and (weights.shape != (store.n_labels,) or weights.dtype != np.float64):
-            self.fail(f"{name} is not one number a label")
+        self.check_label_weights(name, weights, store.n_labels)
         parts = TreeArrays(store.child_ptr, store.children, store.n_labels, None, weights)
         return LabelTree._adopt(parts, check=False)
-
-    def label_counts(self) -> Any:
-        counts = self.arrays.get("label_counts")
-        if counts is None or counts.shape != (self.parameters["n_labels"],) or counts.dtype != np.int64:
-            self.fail("label_counts is not one count a label")
-        return counts
-
-    def label_names(self) -> LabelNames | None:
-        if "label_names" not in self.arrays:
-            return None
-        names = StoredNames(*self.name_arrays("label"), self.source)
-        if len(names) != self.parameters["n_labels"]:
-            self.fail(f"{len(names)} label names for {self.parameters['n_labels']} labels")
-        return names
 
     def feature_names(self) -> Any:
         names = decode_names(*self.name_arrays("feature"), self.source)
         if len(names) != self.parameters["n_features"]:
             self.fail(f"{len(names)} feature names for {self.parameters['n_features']} features")
         return np.array(names, dtype=object)
-
-    def name_arrays(self, kind: str) -> tuple[Any, Any]:
-        text, ends = self.arrays[f"{kind}_names"], self.arrays.get(f"{kind}_names.ends")
-        if ends is None or text.dtype != np.uint8 or ends.dtype != np.int64 or text.ndim != 1 or ends.ndim != 1:
-            self.fail(f"the {kind} names are damaged")
-        return text, ends
-
-    def calibration(self) -> Calibration | None:
-        if "calibration.scores" not in self.arrays:
-            return None
-        scores, probabilities = self.arrays["calibration.scores"], self.arrays.get("calibration.probabilities")
-        if probabilities is None or not (calibration := Calibration(scores, probabilities)).is_sound():
-            self.fail("the calibration is damaged")
-        return calibration
 
     def set_vectorizer(self, model: LabelTreeClassifier) -> None:
         model.vectorizer_ = None
@@ -218,5 +175,4 @@ class _Opener:
                 tree.label_parent  # noqa: B018  checks the tree
             except InputError as error:
                 self.fail(f"tree {number}: {error}")
-        if len(set(model.classes_.tolist())) < len(model.classes_):
-            self.fail("a label name stands twice")
+        self.check_names_differ(model.classes_)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 from labeltrees.errors import FileFormatError
-from labeltrees.models import linear_files
+from labeltrees.models import hsoftmax_files, linear_files
 from labeltrees.storage import load_arrays
 
-OPENERS = {linear_files.KIND: linear_files.open_classifier}
+OPENERS: dict[str, Callable[..., Any]] = {
+    linear_files.KIND: linear_files.open_classifier,
+    hsoftmax_files.KIND: hsoftmax_files.open_text_model,
+}
 
 
 def load(folder: str | os.PathLike[str], *, in_memory: bool = False, verify: bool = False) -> Any:

@@ -106,10 +106,10 @@ CHECKS: dict[str, Check] = {
 }
 
 
-def check_parameters(parameters: Mapping[str, Any]) -> None:
-    """Refuse the first parameter that is not what `CHECKS` allows."""
+def check_parameters(parameters: Mapping[str, Any], checks: Mapping[str, Check] = CHECKS) -> None:
+    """Refuse the first parameter that is not what `checks` allow."""
     for name, value in parameters.items():
-        CHECKS[name](name, value)
+        checks[name](name, value)
 
 
 def seed_of(random_state: Any) -> int:

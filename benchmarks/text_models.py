@@ -1,0 +1,192 @@
+"""The text model beside fastText 0.9.3, and its precision and depth over tradeoffs.
+
+    python -m benchmarks.text_models [--sets cooking debian-depends arxiv-authors] [--epochs 25] [--threads 2]
+        [--seeds 3] [--parts peers grid]
+
+Both with lr 0.5, dim 128, min_count 2, word_ngrams 2. First on Huffman's tree beside fastText (its Python call and its
+command line), taking turns; words a second are of the training itself, per thread; times of answers are the best of
+repeats on one thread. Then over the paper's grid of tradeoffs beside Huffman, means and spread over seeds; the plot
+goes to benchmarks/results/text_models-<set>.png.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import labeltrees as lt
+from benchmarks.peers.fasttext_command import fasttext_command
+from benchmarks.peers.worker import PeerWorker
+from benchmarks.text_data import TextSet, load_texts
+
+FOLDER = Path(__file__).parent / "contestants"
+RESULTS = Path(__file__).parent / "results"
+GRID = [2 * t / (1 + t) for t in (0, 0.25, 0.5, 0.75, 1, 2, 4, 16, 64, 256, 1e5)]
+LEAST_LINES = 50_000  # for the command line: loading the model must not be all of its time
+
+
+def precision(answers: list[list[str]], truth: list[set[str]]) -> list[float]:
+    """Return P@1, 3, 5 in percent."""
+    hits = np.zeros((len(truth), 5))
+    for row, (labels, right) in enumerate(zip(answers, truth, strict=True)):
+        hits[row, : len(labels)] = [label in right for label in labels[:5]]
+    return [float(100 * hits[:, :k].mean()) for k in (1, 3, 5)]
+
+
+def command_line(model: Path, data: TextSet, folder: Path, repeats: int) -> float:
+    """Return microseconds a text of `fasttext predict`, without those for loading the model."""
+    lines = data.texts.read_text(encoding="utf-8")
+    times = -(-LEAST_LINES // len(data.labels))
+    many, one = folder / "many.txt", folder / "one.txt"
+    many.write_text(lines * times, encoding="utf-8")
+    one.write_text(lines.split("\n", 1)[0] + "\n", encoding="utf-8")
+    best = {}
+    for _ in range(repeats):
+        for file in (many, one):
+            started = time.perf_counter()
+            subprocess.run(
+                [fasttext_command(), "predict", str(model), str(file), "5"], check=True, stdout=subprocess.DEVNULL
+            )
+            best[file] = min(best.get(file, np.inf), time.perf_counter() - started)
+    return (best[many] - best[one]) / (times * len(data.labels) - 1) * 1e6
+
+
+def compare(data: TextSet, options: argparse.Namespace) -> None:
+    """Print ours on Huffman's tree, and at tradeoff 1, beside fastText."""
+    contestants: dict[str, tuple[str, dict[str, Any]]] = {
+        "ours, Huffman": ("ours_text.py", {}),
+        "fastText": ("fasttext_model.py", {}),
+        "ours, tradeoff 1": ("ours_text.py", {"tradeoff": 1.0}),
+    }
+    rows: dict[str, dict[str, list[Any]]] = {name: {} for name in contestants}
+    cli = np.nan
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        for seed in range(options.seeds):
+            for name, (script, how) in contestants.items():
+                python = None if name == "fastText" else sys.executable
+                save = str(folder / "model.bin") if name == "fastText" and seed == 0 else ""
+                with PeerWorker(FOLDER / script, python=python) as worker:
+                    trained = worker.ask(
+                        do="train",
+                        file=str(data.train),
+                        seed=seed,
+                        threads=options.threads,
+                        epochs=options.epochs,
+                        save=save,
+                        **how,
+                    )
+                    out = folder / "answers.jsonl"
+                    request = {"do": "answer", "texts": str(data.texts), "n": 2000, "out": str(out)}
+                    trained |= worker.ask(repeats=options.repeats, **request)
+                answers = [json.loads(line) for line in out.read_text().splitlines()]
+                trained["precision"] = precision(answers, data.labels)
+                for key, value in trained.items():
+                    rows[name].setdefault(key, []).append(value)
+        cli = command_line(folder / "model.bin", data, folder, 2)
+    print("| model | P@1 / 3 / 5 | words/s a thread | all of the training, s | us a call | peak MiB |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for name, of in rows.items():
+        mean, spread = np.mean(of["precision"], axis=0), np.std(of["precision"], axis=0)
+        told = " / ".join(f"{m:.2f} ± {s:.2f}" for m, s in zip(mean, spread, strict=True))
+        print(
+            f"| {name} | {told} | {max(of['words_per_second']):,.0f} | {min(of['seconds']):.1f} "
+            f"| {min(of['microseconds']):.1f} | {min(of['peak_mib']):.0f} |"
+        )
+    ours, theirs = rows["ours, Huffman"], rows["fastText"]
+    speed = max(ours["words_per_second"]) / max(theirs["words_per_second"])
+    call = min(theirs["microseconds"]) / min(ours["microseconds"])
+    print(
+        f"\nfastText's command line: {cli:.1f} us a text. Ours is {speed:.2f} times as fast in training, "
+        f"{call:.1f} times its Python call and {cli / min(ours['microseconds']):.1f} times its command line in answering."
+    )
+
+
+def sweep(data: TextSet, options: argparse.Namespace) -> None:
+    """Print and draw precision, depth and nodes over tradeoffs."""
+    texts = data.texts.read_text(encoding="utf-8").splitlines()
+    named = {"Huffman": {"tree": "huffman"}, "semantic Huffman": {"tree": "semantic_huffman"}}
+    settings: dict[str, dict[str, Any]] = {**named, **{f"{t:.4g}": {"tradeoff": t} for t in GRID}}
+    table: dict[str, Any] = {}
+    print("| tree | P@1 | P@5 | expected depth@1 | to Huffman | expected depth | nodes for top-5 |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for name, how in settings.items():
+        runs = []
+        for seed in range(options.seeds):
+            model = lt.TextLabelTreeClassifier(epochs=options.epochs, n_jobs=options.threads, random_state=seed, **how)
+            model.fit_file(data.train)
+            labels, _, stats = model.predict_topk(texts, 5, return_stats=True)
+            shares = precision(labels.tolist(), data.labels)
+            ids = model.searcher_.topk(model._queries(texts), 1, n_jobs=options.threads).labels
+            depth = lt.metrics.expected_depth_at_k(model.tree_, ids, 1)
+            under_f = model.tree_.expected_depth(model.label_counts_ / model.label_counts_.sum())
+            runs.append([shares[0], shares[2], depth, under_f, stats.chunks.mean()])
+            del model
+        mean, spread = np.mean(runs, axis=0), np.std(runs, axis=0)
+        table[name] = (mean, spread)
+        change = mean[2] / table["Huffman"][0][2] - 1
+        print(
+            f"| {name} | {mean[0]:.2f} ± {spread[0]:.2f} | {mean[1]:.2f} ± {spread[1]:.2f} | {mean[2]:.2f} "
+            f"| {change:+.1%} | {mean[3]:.2f} | {mean[4]:.1f} |",
+            flush=True,
+        )
+    draw(data.name, table, options.epochs)
+
+
+def draw(name: str, table: dict[str, Any], epochs: int) -> None:
+    """Save the paper's figure: precision against expected depth."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 2, figsize=(10, 4), sharey=True)
+    for axis, column, what in ((axes[0], 2, "expected depth@1"), (axes[1], 4, "nodes evaluated for top-5")):
+        grid = [entry for key, entry in table.items() if "Huffman" not in key]
+        axis.errorbar(
+            [m[column] for m, _ in grid], [m[0] for m, _ in grid], yerr=[s[0] for _, s in grid], marker="o", capsize=2
+        )
+        for key, (mean, spread) in table.items():
+            if "Huffman" in key:
+                axis.errorbar([mean[column]], [mean[0]], yerr=[spread[0]], marker="s", capsize=2, label=key)
+            else:
+                axis.annotate(key, (mean[column], mean[0]), fontsize=7, xytext=(3, 3), textcoords="offset points")
+        axis.set_xlabel(what)
+        axis.legend()
+    axes[0].set_ylabel("P@1, %")
+    figure.suptitle(f"{name}, {epochs} epochs: tradeoffs 0 to 2 beside Huffman")
+    figure.tight_layout()
+    RESULTS.mkdir(exist_ok=True)
+    figure.savefig(RESULTS / f"text_models-{name}.png", dpi=120)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", nargs="+", default=["cooking", "debian-depends", "arxiv-authors"])
+    parser.add_argument("--epochs", type=int, default=25)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--parts", nargs="+", choices=["peers", "grid"], default=["peers", "grid"])
+    options = parser.parse_args()
+    print(f"{options.epochs} epochs, {options.threads} threads, {options.seeds} seeds")
+    for name in options.sets:
+        data = load_texts(name)
+        if "peers" in options.parts:
+            print(f"\n## {name}: beside fastText\n", flush=True)
+            compare(data, options)
+        if "grid" in options.parts:
+            print(f"\n## {name}: over tradeoffs\n", flush=True)
+            sweep(data, options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+// A binary tree as training walks it: from a label up to the root.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace labeltrees {
+
+// The way up: parent << 1 | whether this is its second child; -1 at the top. A node with one child decides nothing and
+// is left out.
+class UpwardLinks {
+ public:
+  UpwardLinks(const int64_t* child_ptr, const int32_t* children, int64_t n_nodes, int64_t n_labels)
+      : of_node_(static_cast<size_t>(n_nodes), -1), of_label_(static_cast<size_t>(n_labels), kUnplaced) {
+    for (int64_t node = 0; node < n_nodes; ++node) {  // a parent comes before its children
+      const int64_t begin = child_ptr[node], n = child_ptr[node + 1] - begin;
+      for (int64_t i = 0; i < n; ++i) {
+        const int32_t child = children[begin + i];
+        const int32_t link = n == 1 ? of_node_[node] : static_cast<int32_t>(node << 1 | i);
+        (child >= 0 ? of_node_[child] : of_label_[~child]) = link;
+      }
+    }
+  }
+
+  bool is_placed(int32_t label) const { return of_label_[label] != kUnplaced; }
+
+  // The nodes on the way to a label, the nearest first, and which child it is below (0 or 1).
+  void path(int32_t label, std::vector<int32_t>& nodes, std::vector<float>& codes) const {
+    nodes.clear();
+    codes.clear();
+    for (int32_t link = of_label_[label]; link >= 0; link = of_node_[link >> 1]) {
+      nodes.push_back(link >> 1);
+      codes.push_back(static_cast<float>(link & 1));
+    }
+  }
+
+ private:
+  static constexpr int32_t kUnplaced = -2;
+  std::vector<int32_t> of_node_, of_label_;
+};
+
+}  // namespace labeltrees

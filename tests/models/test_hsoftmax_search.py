@@ -1,0 +1,118 @@
+"""The text model's search is exact: against all labels scored one by one."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import labeltrees as lt
+from labeltrees.models.hsoftmax_searcher import Texts, TextSearcher
+from labeltrees.models.hsoftmax_training import TextSettings, count_words, train_vectors
+from tests.models.test_hsoftmax_fasttext import binary_trees
+
+WORDS = [f"w{i}" for i in range(12)]
+
+
+def random_searcher(tree, seed, scale):
+    """A model of random vectors over a tree."""
+    rng = np.random.default_rng(seed)
+    settings = TextSettings(dim=6, epochs=0, min_count=1, buckets=30)
+    corpus = count_words((" ".join(WORDS), " ".join(WORDS[::-1])), "", settings)
+    store = train_vectors(corpus, settings, tree)
+    store.input[:, :6] = rng.normal(size=(len(store.input), 6))
+    store.output[:, :6] = scale * rng.normal(size=(tree.n_nodes, 6))
+    return TextSearcher(store)
+
+
+def all_scores(searcher, text):
+    """The score of every label, -1 for those not placed."""
+    store, tree = searcher.store, searcher.store.tree
+    rows, n = searcher.features(text)
+    hidden = store.input[rows].astype(np.float64).sum(axis=0) / n
+    scores = np.full(tree.n_labels, -1.0)
+    stack = [(0, 1.0)]
+    while stack:
+        node, score = stack.pop()
+        group = tree.children[tree.child_ptr[node] : tree.child_ptr[node + 1]].tolist()
+        second = 1 / (1 + np.exp(-(hidden @ store.output[node].astype(np.float64))))
+        shares = [1.0] if len(group) == 1 else [1 - second + 1e-5, second + 1e-5]
+        for child, share in zip(group, shares, strict=True):
+            if child < 0:
+                scores[~child] = score * share
+            else:
+                stack.append((child, score * share))
+    return np.minimum(scores, 1.0)
+
+
+def check_best(labels, scores, expected, k):
+    """Whether the labels are k of the best: equal scores may come in any order where rounding decides."""
+    n = min(k, int((expected >= 0).sum()))
+    assert (labels[n:] == -1).all()
+    assert len(set(labels[:n].tolist())) == n
+    np.testing.assert_allclose(scores[:n], expected[labels[:n]], rtol=2e-5, atol=1e-7)
+    np.testing.assert_allclose(scores[:n], np.sort(expected)[::-1][:n], rtol=2e-5, atol=1e-7)
+    assert (np.diff(scores) <= 0).all()
+
+
+@given(binary_trees(), st.integers(0, 2**31), st.sampled_from([0.1, 2.0, 20.0]), st.integers(1, 25))
+@settings(max_examples=150, deadline=None)
+def test_the_k_best_are_found_exactly(tree, seed, scale, k):
+    searcher = random_searcher(tree, seed, scale)
+    rng = np.random.default_rng(seed)
+    texts = [" ".join(rng.choice(WORDS, size=size)) for size in (1, 2, 7)]
+    result = searcher.topk(Texts(texts), k, stats=True)
+    for row, text in enumerate(texts):
+        check_best(result.labels[row], result.scores[row], all_scores(searcher, text), k)
+        labels, scores = searcher.predictor(k)(text)
+        found = result.labels[row] >= 0
+        assert labels.tolist() == result.labels[row][found].tolist()
+        assert scores.tolist() == result.scores[row][found].tolist()
+    assert (result.stats.depth <= tree.height).all()
+    assert (result.stats.chunks <= tree.n_nodes).all()
+
+
+@given(binary_trees(), st.integers(0, 2**31), st.data())
+@settings(max_examples=80, deadline=None)
+def test_candidates_and_exclusions_filter_exactly(tree, seed, data):
+    searcher = random_searcher(tree, seed, 2.0)
+    ids = st.lists(st.integers(0, tree.n_labels - 1), max_size=8)
+    candidates, exclude = data.draw(st.lists(ids, min_size=2, max_size=2)), data.draw(ids)
+    result = searcher.topk(Texts(["w0 w1", "w5"]), 4, candidates=candidates, exclude=exclude)
+    for row, text in enumerate(["w0 w1", "w5"]):
+        expected = all_scores(searcher, text)
+        mask = np.zeros(tree.n_labels, dtype=bool)
+        mask[candidates[row]] = True
+        mask[exclude] = False
+        check_best(result.labels[row], result.scores[row], np.where(mask, expected, -1), 4)
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_answers_do_not_depend_on_threads(n_jobs):
+    searcher = random_searcher(lt.huffman_tree(np.arange(1, 40)), 0, 3.0)
+    rng = np.random.default_rng(1)
+    texts = Texts([" ".join(rng.choice(WORDS, size=5)) for _ in range(1500)])
+    one, many = searcher.topk(texts, 3), searcher.topk(texts, 3, n_jobs=n_jobs)
+    assert one.labels.tolist() == many.labels.tolist()
+    assert one.scores.tobytes() == many.scores.tobytes()
+
+
+def test_one_list_of_candidates_serves_all_texts():
+    searcher = random_searcher(lt.huffman_tree(np.arange(1, 40)), 0, 3.0)
+    result = searcher.topk(Texts(["w0", "w1"] * 40), 5, candidates=[3, 7])
+    assert (np.sort(result.labels[:, :2], axis=1) == [3, 7]).all()
+    assert (result.labels[:, 2:] == -1).all()
+
+
+def test_a_very_high_tree_needs_no_recursion():
+    n = 30_000
+    children = np.empty(2 * n - 2, dtype=np.int32)
+    children[0::2], children[1::2] = ~np.arange(n - 1), np.arange(1, n)
+    children[-1] = ~(n - 1)
+    chain = lt.LabelTree(2 * np.arange(n), children, n)
+    texts, labels = ["a b", "b c"], [[0], [n - 1]]
+    Y = np.zeros((2, n))
+    Y[0, 0] = Y[1, n - 1] = 1
+    model = lt.TextLabelTreeClassifier(tree=chain, dim=4, min_count=1, epochs=2).fit(texts, Y)
+    assert model.tree_.label_depth.max() == n - 1
+    assert sorted(model.predict_topk(["a b"], 2)[0][0].tolist()) == [0, n - 1]
+    assert labels[1] == [n - 1]
