@@ -37,7 +37,7 @@ NativeVectorizer::NativeVectorizer(nb::handle_t<NativeAnalyzer> analyzer_object,
                                    bool binary, bool single, std::string source)
     : arrays_(kept(analyzer_object, terms, ends, idf, logs)),
       vectorizer(analyzer().analyzer, vectorizer_options(n_features, norm, binary, single),
-                 Vocabulary{terms ? terms->data() : nullptr, terms ? static_cast<int64_t>(terms->size()) : 0,
+                 KnownTerms{terms ? terms->data() : nullptr, terms ? static_cast<int64_t>(terms->size()) : 0,
                             ends ? ends->data() : nullptr, std::move(source)},
                  term_weights<float>(idf, logs, single), term_weights<double>(idf, logs, !single)) {}
 

@@ -15,7 +15,7 @@ namespace labeltrees {
 enum class Norm { none, l1, l2 };
 
 // A vocabulary, or none where terms are hashed to n_features buckets.
-struct Vocabulary {
+struct KnownTerms {
   const uint8_t* text = nullptr;
   int64_t n_text = 0;
   const int64_t* ends = nullptr;
@@ -52,7 +52,7 @@ struct TextRows {
 
 class TextVectorizer {
  public:
-  TextVectorizer(const TextAnalyzer& analyzer, const VectorizerOptions& options, const Vocabulary& vocabulary,
+  TextVectorizer(const TextAnalyzer& analyzer, const VectorizerOptions& options, const KnownTerms& vocabulary,
                  const TermWeights<float>& single, const TermWeights<double>& twice)
       : analyzer_(analyzer), options_(options), vocabulary_(vocabulary), single_(single), double_(twice) {}
   ~TextVectorizer() { delete index_.load(); }
@@ -93,7 +93,7 @@ class TextVectorizer {
 
   const TextAnalyzer& analyzer_;
   VectorizerOptions options_;
-  Vocabulary vocabulary_;
+  KnownTerms vocabulary_;
   TermWeights<float> single_;
   TermWeights<double> double_;
   mutable std::atomic<const TermIndex*> index_{nullptr};

@@ -1,8 +1,7 @@
 """Label trees for extreme multi-label classification, with one knob between accurate and fast."""
 
 from labeltrees import datasets, metrics
-from labeltrees.data import Dataset, TfidfVectorizer, read_texts, read_xmc, write_xmc
-from labeltrees.data import Dataset, PreparedLogs, prepare_logs, read_xmc, write_xmc
+from labeltrees.data import Dataset, PreparedLogs, TfidfVectorizer, prepare_logs, read_texts, read_xmc, write_xmc
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError, MissingExtraError
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
@@ -32,9 +31,9 @@ __all__ = [
     "LabelTreeClassifier",
     "LabelTreesError",
     "MissingExtraError",
-    "TfidfVectorizer",
     "PreparedLogs",
     "TextLabelTreeClassifier",
+    "TfidfVectorizer",
     "TreeSummary",
     "build_tree",
     "build_tree_from",
