@@ -125,7 +125,7 @@ def string_to_labels(texts: list[str], tags: list[list[str]], new: list[str], re
     times = best_times([from_features, from_strings, two_steps], repeats)
     features, strings, steps = (seconds * 1e6 / len(new) for seconds in times)
     print("\nFrom a cooking question to its 5 best tags, one call each, us:\n")
-    print("| the search alone | from the string | scikit-learn's vectorizer, then the search | times as fast |")
+    print("| from two arrays | from the string | scikit-learn's vectorizer, then the search | times as fast |")
     print("| --- | --- | --- | --- |")
     print(f"| {features:.1f} | {strings:.1f} | {steps:.0f} | {steps / strings:.0f} |")
 
