@@ -106,8 +106,7 @@ def compare(data: TextSet, options: argparse.Namespace) -> None:
     call = min(theirs["microseconds"]) / min(ours["microseconds"])
     print(
         f"\nfastText's command line: {cli:.1f} us a text. Ours is {speed:.2f} times as fast in training, "
-        f"{call:.1f} times its Python call and {cli / min(ours['microseconds']):.1f} times its command line "
-        "in answering."
+        f"{call:.1f} times its Python call and {cli / min(ours['microseconds']):.1f} times its command line in answers."
     )
 
 

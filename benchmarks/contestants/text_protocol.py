@@ -2,8 +2,7 @@
 
 Requests: {"do": "train", "file", "seed", "threads", "epochs", "save"} -> seconds, words_per_second (a thread, of the
 training itself), peak_mib; {"do": "answer", "texts", "n", "repeats", "out"} -> microseconds a call (best of the
-repeats,
-mean over the first n texts), labels of all texts saved to out, one JSON list a line.
+repeats, mean over the first n texts), labels of all texts saved to out, one JSON list a line.
 """
 
 import json

@@ -40,12 +40,17 @@ Bag make_bag(const TextSource& source, const FeatureMap& features, int64_t n_row
     for (int32_t row : found.rows) ++n_texts[row];
   });
   std::vector<float> idf(static_cast<size_t>(n_rows), 0.0f);
-  for (int64_t row = 0; row < n_rows; ++row)
-    if (n_texts[row] >= settings.least_points && (settings.ngrams || row < n_words))
-      idf[row] = static_cast<float>(1.0 + std::log((1.0 + static_cast<double>(n_points)) / (1.0 + n_texts[row])));
+  size_t n_entries = 0;
+  for (int64_t row = 0; row < n_rows; ++row) {
+    if (n_texts[row] < (row < n_words ? settings.least_of_word : settings.least_of_ngram)) continue;
+    idf[row] = static_cast<float>(1.0 + std::log((1.0 + static_cast<double>(n_points)) / (1.0 + n_texts[row])));
+    n_entries += static_cast<size_t>(n_texts[row]);
+  }
   n_texts = {};
 
   Bag bag;
+  bag.columns.reserve(n_entries);
+  bag.values.reserve(n_entries);
   for_each_text(source, features, job, [&](TextFeatures& found) {
     std::sort(found.rows.begin(), found.rows.end());
     const size_t begin = bag.values.size();

@@ -11,8 +11,7 @@
 namespace labeltrees {
 
 struct BagSettings {
-  int32_t least_points;  // features of fewer texts are left out: they tell nothing of similarity
-  bool ngrams;           // or words alone
+  int64_t least_of_word, least_of_ngram;  // features of fewer texts are left out
 };
 
 // CSR. A weight is (1 + log tf)(1 + log((1 + N) / (1 + df))); rows have unit length.

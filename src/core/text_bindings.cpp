@@ -134,18 +134,18 @@ void bind_text(nb::module_& module) {
       .def_prop_ro("loss", [](const Corpus& corpus) { return corpus.progress.loss.load(); })
       .def(
           "bag",
-          [](const Corpus& corpus, int32_t least_points, bool ngrams, nb::object progress) {
+          [](const Corpus& corpus, int64_t least_of_word, int64_t least_of_ngram, nb::object progress) {
             Job job;
             Bag bag;
             run_job(job, progress, [&] {
               const int64_t n_rows = corpus.vocabulary.n_words + corpus.vocabulary.n_bucket_rows;
-              bag = make_bag(*corpus.source, corpus.features(), n_rows, {least_points, ngrams}, job);
+              bag = make_bag(*corpus.source, corpus.features(), n_rows, {least_of_word, least_of_ngram}, job);
             });
             return nb::make_tuple(to_numpy(std::move(bag.indptr)), to_numpy(std::move(bag.columns)),
                                   to_numpy(std::move(bag.values)), to_numpy(std::move(bag.label_indptr)),
                                   to_numpy(std::move(bag.labels)));
           },
-          nb::arg("least_points"), nb::arg("ngrams"), nb::arg("progress").none())
+          nb::arg("least_of_word"), nb::arg("least_of_ngram"), nb::arg("progress").none())
       .def(
           "train",
           [](Corpus& corpus, Array<float> input, Array<float> output, int64_t dim, int64_t stride,

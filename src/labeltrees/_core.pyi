@@ -348,7 +348,7 @@ class TextCorpus:
     @property
     def loss(self) -> float: ...
     def bag(
-        self, least_points: int, ngrams: bool, progress: Progress
+        self, least_of_word: int, least_of_ngram: int, progress: Progress
     ) -> tuple[Int64s, Int32s, Float32s, Int64s, Int32s]: ...
     def train(
         self,

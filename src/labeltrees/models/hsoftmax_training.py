@@ -91,13 +91,16 @@ def count_words(
     return corpus
 
 
-def tfidf_bag(
-    corpus: _core.TextCorpus, *, least_points: int, ngrams: bool, progress: ProgressArgument = None
-) -> tuple[Any, Any]:
-    """Return the texts as CSR (N, rows of the input) of tf-idf weights, and of a file also their labels."""
+def tfidf_bag(corpus: _core.TextCorpus, *, progress: ProgressArgument = None) -> tuple[Any, Any]:
+    """Return the texts as CSR (N, rows of the input) of tf-idf weights, and of a file also their labels.
+
+    Words of two texts at least are in it, and n-grams of so many that they stay fewer than the words. On debian-depends
+    a tree over all n-grams gave the same precision for three times the memory and time (docs/decisions/0011).
+    """
     n_rows = corpus.n_words + corpus.n_bucket_rows
     with watch("Reading texts", 2 * corpus.n_bytes, progress) as advance:
-        indptr, columns, values, label_indptr, labels = corpus.bag(least_points, ngrams, advance)
+        least_of_ngram = max(5, corpus.n_lines // 1000)
+        indptr, columns, values, label_indptr, labels = corpus.bag(2, least_of_ngram, advance)
     parts: Any = (values, columns, indptr)
     X = sp.csr_array(parts, shape=(len(indptr) - 1, n_rows))
     ones: Any = (np.ones(len(labels), np.float32), labels, label_indptr)

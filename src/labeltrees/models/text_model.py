@@ -200,7 +200,7 @@ class TextLabelTreeClassifier(AnswersTexts, ClassifierMixin, BaseEstimator):  # 
         seed = seed_of(self.random_state)
 
         def read_texts() -> tuple[Any, Any]:
-            X, in_file = tfidf_bag(corpus, least_points=2, ngrams=True, progress=bool(self.verbose))
+            X, in_file = tfidf_bag(corpus, progress=bool(self.verbose))
             return X, in_file if Y is None else Y
 
         tree = make_tree(
