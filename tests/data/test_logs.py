@@ -3,12 +3,14 @@
 import datetime as dt
 import gzip
 import lzma
+import subprocess
+import sys
 from collections import Counter
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import labeltrees as lt
@@ -96,16 +98,19 @@ class OneWord:
         return self.vocabulary_
 
 
+@settings(max_examples=50)
 @given(some_events, st.sampled_from([0, 0.3, 1, 3]), st.sampled_from([1, 2, 3]))
 def test_points_and_counts_are_those_of_the_twin(events, min_engagement, min_item_contexts):
     check_against_twin(events, min_engagement=min_engagement, min_item_contexts=min_item_contexts, since=1, until=9)
 
 
+@settings(max_examples=50)
 @given(some_events, st.sampled_from([0, 1, 3]), st.sampled_from([1, 2]))
 def test_history_is_that_of_the_twin(events, min_engagement, min_item_contexts):
     check_against_twin(events, min_engagement=min_engagement, min_item_contexts=min_item_contexts, cut=5)
 
 
+@settings(max_examples=50)
 @given(some_events, st.sampled_from([0, 1, 3]), st.sampled_from([1, 2]), st.sampled_from([None, 3]))
 def test_a_split_by_time_is_that_of_the_twin(events, min_engagement, min_item_contexts, cut):
     check_against_twin(
@@ -371,3 +376,8 @@ def test_progress_is_reported():
         frame_of(random_events()), vectorizer=OneWord(), progress=lambda done, total: seen.append((done, total))
     )
     assert seen == [(step, 6) for step in range(1, 7)]
+
+
+def test_polars_is_not_imported_before_it_is_needed():
+    code = "import sys, labeltrees, labeltrees.cli.main; print('polars' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"

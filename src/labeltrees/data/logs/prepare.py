@@ -76,18 +76,10 @@ def _prepare(
     label_names, changed = name_items(items["item"], named)
     weights = None if settings.point_weights == "none" else points[settings.point_weights].to_numpy().astype(np.float64)
 
-    def part(rows: slice) -> Dataset:
-        return Dataset(
-            X[rows],
-            Y[rows],
-            label_names=label_names,
-            feature_names=feature_names,
-            sample_weight=None if weights is None else weights[rows],
-            texts=None if texts is None else texts[rows],
-        )
-
+    # One Dataset first, so that names, of which there may be millions, are checked once.
+    whole = Dataset(X, Y, label_names=label_names, feature_names=feature_names, sample_weight=weights, texts=texts)
     used = ("history", "labels") if settings.features == "history" else ("labels",)
-    train, test = part(slice(0, n_train)), part(slice(n_train, None))
+    train, test = whole[:n_train], whole[n_train:]
     if aggregated.n_several_values:
         notes["points with several feature values (the most common is taken)"] = aggregated.n_several_values
     summary = LogSummary(

@@ -1,0 +1,127 @@
+"""An online shop's log: from what customers bought in past invoices to the items of their next one.
+
+    python examples/online_shop.py EVENTS [--seeds 3] [--jobs 2] [--split time|random] [--setting paper|binary|default]
+
+EVENTS is the "Online Retail" log (UCI), a CSV file, plain or .xz, with the columns InvoiceNo, StockCode, Description,
+Quantity, InvoiceDate and CustomerID. A point is an invoice of a customer who had bought before; its features are the
+items of all earlier invoices of that customer, its labels the items of this one. The tradeoff is then swept over the
+paper's grid for logs, and the paper's claim is tested: less depth at the same precision.
+"""
+
+from __future__ import annotations
+
+import argparse
+import lzma
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import labeltrees as lt
+
+GRID = [2 * t / (1 + t) for t in (0, 0.25, 0.5, 0.75, 1, 2, 10, 30, 1000, 1e5)]
+SETTINGS: dict[str, tuple[str, dict[str, int]]] = {
+    "paper": ("The paper's setting: binary trees, leaves of 100 labels", {"fanout": 2, "leaf_size": 100}),
+    "binary": ("Binary trees down to single labels", {"fanout": 2, "leaf_size": 1}),
+    "default": ("The classifier's default setting: trees 128 wide, down to single labels", {}),
+}
+
+
+def read_invoices(path: str) -> pl.DataFrame:
+    """Return the lines of all invoices with what the customer had bought before, on the first line of each invoice.
+
+    Nothing is dropped here but lines whose stock code is no article's number (POST, BANK CHARGES, ...). Lines without a
+    customer, and cancellations, which have negative quantities, are left to prepare_logs, which counts them.
+    """
+    with lzma.open(path) if path.endswith(".xz") else open(path, "rb") as file:
+        lines = pl.read_csv(file.read(), infer_schema=False)
+    no_article = ~lines["StockCode"].str.contains(r"^\d{5}")
+    codes = lines.filter(no_article)["StockCode"].value_counts(sort=True)["StockCode"].head(4)
+    print(f"{len(lines):,} lines, of which {no_article.sum():,} have no article ({', '.join(codes)}, ...)\n")
+    lines = lines.filter(~no_article).with_columns(
+        pl.col("InvoiceDate").str.to_datetime(),
+        # A context is an invoice; without a customer there is no past, and prepare_logs counts it as no context.
+        context=pl.when(pl.col("CustomerID") != "").then(pl.concat_str("CustomerID", "InvoiceNo", separator="/")),
+        bought=pl.col("Quantity").cast(pl.Int64) > 0,
+    )
+    sales = lines.filter(pl.col("context").is_not_null() & pl.col("bought"))
+    invoices = sales.group_by("context").agg(pl.col("CustomerID").first(), pl.col("InvoiceDate").min().alias("date"))
+    items = sales.select("CustomerID", "StockCode", then="InvoiceDate").group_by("CustomerID", "StockCode")
+    first_bought = items.agg(pl.col("then").min())
+    past = (
+        invoices.join(first_bought, on="CustomerID")
+        .filter(pl.col("then") < pl.col("date"))
+        .group_by("context")
+        .agg(pl.col("StockCode").sort().alias("past"))
+    )
+    is_first = pl.col("context").is_first_distinct()
+    joined = lines.join(past, on="context", how="left", maintain_order="left")
+    return joined.with_columns(pl.when(is_first).then("past"))
+
+
+def measure(train: lt.Dataset, test: lt.Dataset, tradeoff: float, seed: int, jobs: int, **settings: Any) -> list[float]:
+    """Train one model and return P@1, P@3 and the expected depth@1 on test."""
+    model = lt.LabelTreeClassifier(tradeoff=tradeoff, random_state=seed, n_jobs=jobs, **settings)
+    model.fit(train.X, train.Y, sample_weight=train.sample_weight)
+    labels, _ = model.predict_topk(test.X, 3)
+    precision = [100 * lt.metrics.precision_at_k(test.Y, labels, k) for k in (1, 3)]
+    return [*precision, lt.metrics.expected_depth_at_k(model.tree_, labels, 1)]
+
+
+def sweep(train: lt.Dataset, test: lt.Dataset, seeds: int, jobs: int, **settings: Any) -> np.ndarray:
+    """Return the figures of every tradeoff and seed: (len(GRID), seeds, 3)."""
+    return np.array([[measure(train, test, t, seed, jobs, **settings) for seed in range(seeds)] for t in GRID])
+
+
+def report(figures: np.ndarray, n_test: int) -> None:
+    """Print the mean and the spread (standard deviation over seeds) of every tradeoff, and what the claim comes to."""
+    mean, spread = figures.mean(axis=1), figures.std(axis=1, ddof=1 if figures.shape[1] > 1 else 0)
+    print("| tradeoff | P@1 | P@3 | expected depth@1 | change |")
+    print("| --- | --- | --- | --- | --- |")
+    for row, tradeoff in enumerate(GRID):
+        cells = [f"{mean[row, i]:.2f} ± {spread[row, i]:.2f}" for i in range(3)]
+        print(f"| {tradeoff:.4g} | {' | '.join(cells)} | {mean[row, 2] / mean[0, 2] - 1:+.0%} |")
+    # The same precision: that of tradeoff 0, or not below it by more than what the choice of test points alone moves.
+    share = mean[0, 0] / 100
+    error = 100 * np.sqrt(share * (1 - share) / n_test)
+    same = {"at least the P@1": mean[0, 0], f"P@1 within {error:.2f} (a standard error) of that": mean[0, 0] - error}
+    for what, least in same.items():
+        best = int(np.argmin(np.where(mean[:, 0] >= least, mean[:, 2], np.inf)))
+        change = mean[best, 2] / mean[0, 2] - 1
+        print(f"\nLeast depth@1 with {what} of tradeoff 0: {change:+.1%}, at tradeoff {GRID[best]:.4g}.")
+
+
+def main() -> None:
+    """Prepare the log and sweep the tradeoff."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("events", metavar="EVENTS")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument(
+        "--split", choices=["time", "random"], default="time", help="test on the last weeks, or on 5 %%"
+    )
+    parser.add_argument("--setting", choices=list(SETTINGS), nargs="+", default=list(SETTINGS))
+    options = parser.parse_args()
+    prepared = lt.prepare_logs(
+        read_invoices(options.events),
+        item="StockCode",
+        weight="Quantity",
+        time="InvoiceDate",
+        item_name="Description",
+        feature_column="past",
+        min_item_contexts=5,
+        point_weights="none",  # every invoice is a context of its own, so all are as frequent
+        test_since="2011-11-15" if options.split == "time" else None,
+    )
+    print("| events | |\n| --- | --- |")
+    for what, count in prepared.summary.rows():
+        print(f"| {what} | {count:,} |")
+    train, test = prepared
+    print(f"\ntrain: {train!r}\ntest: {test!r}")
+    for title, settings in (SETTINGS[name] for name in options.setting):
+        print(f"\n{title}; mean and standard deviation of {options.seeds} seeds\n", flush=True)
+        report(sweep(train, test, options.seeds, options.jobs, **settings), test.n_points)
+
+
+if __name__ == "__main__":
+    main()
