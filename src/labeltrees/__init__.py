@@ -18,6 +18,8 @@ from labeltrees.tree.objective import split_labels
 from labeltrees.tree.semantic_huffman import semantic_huffman_tree
 from labeltrees.tree.similarity import within_node_similarity
 from labeltrees.tree.summary import TreeSummary
+from labeltrees.tuning.result import SweepResult
+from labeltrees.tuning.sweep import sweep
 
 __version__ = "0.1.0"
 
@@ -30,6 +32,7 @@ __all__ = [
     "LabelTreeClassifier",
     "LabelTreesError",
     "MissingExtraError",
+    "SweepResult",
     "TreeSummary",
     "build_tree",
     "build_tree_from",
@@ -50,6 +53,7 @@ __all__ = [
     "read_xmc",
     "semantic_huffman_tree",
     "split_labels",
+    "sweep",
     "within_node_similarity",
     "write_xmc",
 ]

@@ -12,8 +12,9 @@ from labeltrees.cli.options import jobs_option
 from labeltrees.cli.output import console, make_table, number, step
 from labeltrees.cli.tree import with_names
 from labeltrees.cli.tree_compare import Comparison, Row, TreeOptions
-from labeltrees.cli.tree_view import TreeViewer
+from labeltrees.cli.tree_view import as_text
 from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.view import TreeViewer
 
 _TRADEOFFS = (0.0, 0.5, 1.0, 1.5, 2.0)
 _SHOWN = 1.0
@@ -82,7 +83,7 @@ def quickstart(show_progress: bool, folder: str, n_jobs: int) -> None:
         )
     )
     out.print(f"\nThe top of the tree at tradeoff {_SHOWN:g}:")
-    out.print(TreeViewer(trees[_SHOWN]).top(depth=2, width=5).as_text())
+    out.print(as_text(TreeViewer(trees[_SHOWN]).top(depth=2, width=5)))
     out.print(f"\nThe trees are in {target}. What to do next:")
     out.print(f"  labeltrees tree show {_file(target, _SHOWN)} --label python3")
     out.print(f"  labeltrees tree compare {BUNDLED}")
