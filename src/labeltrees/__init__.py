@@ -18,24 +18,29 @@ from labeltrees.tree.objective import split_labels
 from labeltrees.tree.semantic_huffman import semantic_huffman_tree
 from labeltrees.tree.similarity import within_node_similarity
 from labeltrees.tree.summary import TreeSummary
+from labeltrees.tuning.choose import Choice, choose
+from labeltrees.tuning.cv import LabelTreeClassifierCV
 from labeltrees.tuning.result import SweepResult
 from labeltrees.tuning.sweep import sweep
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Choice",
     "Dataset",
     "FileFormatError",
     "Imbalance",
     "InputError",
     "LabelTree",
     "LabelTreeClassifier",
+    "LabelTreeClassifierCV",
     "LabelTreesError",
     "MissingExtraError",
     "SweepResult",
     "TreeSummary",
     "build_tree",
     "build_tree_from",
+    "choose",
     "contract",
     "cover_frequencies",
     "datasets",

@@ -134,7 +134,7 @@ def open_folder(folder: str | os.PathLike[str] | None, identity: dict[str, Any])
 
 
 class SweepJob:
-    """Trains, measures and times settings over the same data."""
+    """Trains, measures and times settings over the same data; `details` are what a report shows of each."""
 
     def __init__(
         self,
@@ -144,11 +144,13 @@ class SweepJob:
         store: SweepFolder,
         random_state: int,
         n_jobs: int | None,
+        *,
+        details: bool = True,
     ) -> None:
         self.shared, self.validation, self.ks, self.store = shared, validation, ks, store
         self.random_state, self.n_jobs = random_state, n_jobs
         self.propensities = propensities_or_none(shared.train)
-        self.examples = Examples(validation, max(ks), random_state)
+        self.examples = Examples(validation, max(ks), random_state) if details else None
 
     def run(
         self,
@@ -177,10 +179,10 @@ class SweepJob:
     def _train(self, setting: Setting) -> None:
         model, tree_seconds, seconds = self.shared.fit(setting)
         quality, hits = measure_quality(model, self.validation, self.ks, self.propensities, self.n_jobs)
-        details = {
-            **tree_facts(model.tree_, self.shared.frequencies, self.shared.train.label_names),
-            "looks": self.examples.look(model),
-        }
+        details: dict[str, Any] = {}
+        if self.examples is not None:
+            details = tree_facts(model.tree_, self.shared.frequencies, self.shared.train.label_names)
+            details["looks"] = self.examples.look(model)
         record = {**quality, "tree_seconds": tree_seconds, "training_seconds": seconds}
         self.store.add(setting, model, hits, {"record": record, "details": details})
 
@@ -219,10 +221,11 @@ class SweepJob:
         }
 
     def _details(self, settings: list[Setting], details: dict[str, Any]) -> dict[str, Any]:
+        if self.examples is None:
+            return {}
         shared = self.shared
-        covers = {
-            cover: shared.cover(cover) for cover in {setting.cover: 0 for setting in settings} if cover is not None
-        }
+        methods = dict.fromkeys(setting.cover for setting in settings if setting.cover is not None)
+        covers = {method: shared.cover(method) for method in methods}
         return {
             "settings": details,
             "frequencies": frequency_facts(shared.train, shared.frequencies, covers),
