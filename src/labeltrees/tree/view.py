@@ -78,6 +78,10 @@ class TreeViewer:
         """Return what to call a label."""
         return f"label {label}" if self._names is None else str(self._names[label])
 
+    def examples(self, node: int) -> list[str]:
+        """Return the names of the heaviest labels below a node."""
+        return self._heaviest(int(self.tree._leaf_layout[1][node]), int(self.tree.n_labels_below[node]))
+
     def top(self, depth: int, width: int) -> NodeView:
         """Return the root with `depth` levels below it, each node with its `width` heaviest children."""
         return self._look(0, 0, 0, depth, width)

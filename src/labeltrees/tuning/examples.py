@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.view import TreeViewer
 from labeltrees.tuning.search_trace import SearchTracer
 from labeltrees.tuning.tuning_data import TuningData
 
@@ -42,6 +43,7 @@ class Examples:
         """Return for each point what the model answered, where that stands, and the nodes visited."""
         labels, scores, stats = model.predict_topk(self.data.points, self.k, return_stats=True)
         tree = model.tree_
+        viewer = TreeViewer(tree, self.data.label_names)
         tracer = SearchTracer(model) if hasattr(model, "searcher_") and not self.data.is_text else None
         looks = []
         for place in range(len(self.rows)):
@@ -56,19 +58,33 @@ class Examples:
                 for label, score in zip(labels[place].tolist(), scores[place].tolist(), strict=True)
                 if label >= 0
             ]
-            visits = [] if tracer is None else tracer.trace(self.data.points[[place]], self.k)
+            visits = [] if tracer is None else tracer.trace(self.data.points[[place]], self.k)[:_MOST_VISITS]
             looks.append(
                 {
                     "answers": answered,
                     "labels": [{"name": self._name(label), **_way(tree, label)} for label in true],
-                    "visits": [[visit.node, int(tree.parent[visit.node]), round(visit.score, 4)] for visit in visits][
-                        :_MOST_VISITS
-                    ],
+                    "visits": [[visit.node, round(visit.score, 4)] for visit in visits],
+                    "nodes": self._nodes(viewer, [visit.node for visit in visits], true + labels[place].tolist()),
                     "chunks": int(np.asarray(getattr(stats, "chunks", np.zeros(len(labels))))[place]),
                     "classifiers": int(np.asarray(getattr(stats, "classifiers", np.zeros(len(labels))))[place]),
                 }
             )
         return looks
+
+    def _nodes(self, viewer: TreeViewer, visited: list[int], labels: list[int]) -> dict[str, Any]:
+        """Return the parent, the number of labels and some of them for the nodes visited and those above labels."""
+        nodes = set(visited)
+        for label in labels:
+            if label >= 0:
+                nodes.update(_way(viewer.tree, label)["path"])
+        return {
+            str(node): {
+                "parent": int(viewer.tree.parent[node]),
+                "n_labels": int(viewer.tree.n_labels_below[node]),
+                "examples": viewer.examples(node),
+            }
+            for node in sorted(nodes)
+        }
 
     def _true(self, place: int) -> list[int]:
         return self.data.Y[[place]].indices[:_MOST_LABELS].tolist()  # type: ignore[no-any-return]
