@@ -62,7 +62,7 @@ def _summary(result: SweepResult) -> str:
 
 def _page_data(result: SweepResult) -> dict[str, Any]:
     measured = [name for name in result.table[0] if any(row[name] is not None for row in result.table)]
-    metrics = [name for name in measured if is_quality(name)]
+    metrics = [name for name in measured if is_quality(name) and not name.startswith("psp")]
     return {
         "table": [{**record, "series": series_name(record, result.table)} for record in result.table],
         "columns": [_column(name) for name in result.table[0] if name != "setting"],
