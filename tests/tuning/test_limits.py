@@ -60,6 +60,11 @@ def test_noise_does_not_decide():
     assert Limits(0.05, None, "p1", 1).judge(few).choose() == "a"
 
 
+def test_of_those_about_as_fast_the_most_precise_is_taken():
+    settings = {"best": (0.8, 2.0, 2.0), "slower": (0.79, 1.04, 2.0), "fastest": (0.78, 1.0, 2.0)}
+    assert Limits(0.1, None, "p1", 1).judge(make_result(settings)).choose() == "slower"
+
+
 def test_too_strict_a_latency_names_the_fastest_seen():
     with pytest.raises(lt.LabelTreesError, match=r"within 1 microseconds: the fastest seen, poor, takes 4\.0"):
         Limits(None, 1, "p1", 1).judge(make_result(SETTINGS)).choose()

@@ -7,6 +7,7 @@ import pytest
 
 import labeltrees as lt
 from labeltrees.tuning.search_trace import SearchTracer
+from labeltrees.tuning.settings import make_settings
 from labeltrees.tuning.shared import Shared
 
 SMALL = {"tradeoffs": [0, 1, 2], "fanouts": [4], "repeats": 1, "timed_points": 10}
@@ -37,7 +38,7 @@ def test_the_papers_four_variants_are_settings(result):
 def test_a_model_with_shared_embeddings_is_the_one_fit_gives(train, changes):
     estimator = lt.LabelTreeClassifier(**changes)
     shared = Shared(estimator, train_data(train, estimator), n_jobs=2)
-    for setting in lt.tuning.settings.make_settings(estimator, [0.7, 1.6], [4], ["marginal", "greedy"]):
+    for setting in make_settings(estimator, [0.7, 1.6], [4], ["marginal", "greedy"]):
         model = shared.fit(setting).model
         expected = lt.LabelTreeClassifier(**changes, **setting.parameters).fit(train.X, train.Y)
         for ours, theirs in zip(model.searcher_.stores, expected.searcher_.stores, strict=True):

@@ -63,9 +63,7 @@ def quickstart(show_progress: bool, folder: str, n_jobs: int) -> None:
     with step("Reading data", show_progress):
         train, test = load_debian()
         read_text = text_reader(train)
-    out.print(
-        f"{train.n_points:,} descriptions of Debian packages (points) that depend on {train.n_labels:,} (labels)."
-    )
+    out.print(f"{train.n_points:,} descriptions of Debian packages (points) depending on {train.n_labels:,} (labels).")
     out.print("The tradeoff moves a tree from alike labels side by side (0) to frequent labels near the root (2).\n")
     choice = choose(
         train,

@@ -91,7 +91,8 @@ def choose(
     max_precision_loss : float, optional
         Take the fastest setting (median single call for k labels) whose `metric` is not below the best setting's by
         more than this. The lower 95 % confidence bound of the mean difference over the validation points, compared in
-        pairs, must say so: noise does not decide.
+        pairs, must say so: noise does not decide. Times less than 5 % above the fastest count as equal: of those the
+        most precise is taken.
     max_latency_us : float, optional
         Take the most precise setting whose single calls for k labels take at most this many microseconds (99th
         percentile). With both limits: the fastest that keeps to both.

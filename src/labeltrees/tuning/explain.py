@@ -47,6 +47,8 @@ def explain(verdict: Verdict, rounds: list[Round], n_validation: int, n_all: int
     else:
         kept = [name for name in verdict.differences if verdict.is_close(name) and verdict.is_fast(name)]
         only = "the only setting that is" if len(kept) == 1 else f"the fastest of the {len(kept)} settings that are"
+        if verdict.time(chosen) > min(verdict.time(name) for name in kept):
+            only = f"the most precise of those about as fast as the fastest of the {len(kept)} settings that are"
         why = (
             f"{only}, with {100 * CONFIDENCE:.0f} % confidence from points compared in pairs, at most "
             f"{_points(limits.max_precision_loss)} below the highest"

@@ -14,6 +14,7 @@ from labeltrees.tuning.result import SweepResult
 
 # Models of a sample are smaller, hence faster, than those of all points.
 _SLACK = 1.5
+SAME_TIME = 1.05
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,10 @@ class Verdict:
                 f"{closest} is the most precise, {-self.differences[closest].mean:.4f} below the best"
             )
             raise LabelTreesError(message)
-        return min(kept, key=lambda name: (self.time(name), -self.metric(name)))
+        # Repeated timings differ by some percent: of those about as fast, the precision decides.
+        fastest = min(self.time(name) for name in kept)
+        about = [name for name in kept if self.time(name) <= SAME_TIME * fastest]
+        return max(about, key=lambda name: (self.metric(name), -self.time(name)))
 
     def promising(self, count: int) -> list[str]:
         """Return the `count` settings to go on with: the best two, the fastest, and those that may be chosen."""
