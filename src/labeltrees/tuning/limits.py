@@ -115,8 +115,8 @@ class Verdict:
             )
             raise LabelTreesError(message)
         # Repeated timings differ by some percent: of those about as fast, the precision decides.
-        fastest = min(self.time(name) for name in kept)
-        about = [name for name in kept if self.time(name) <= SAME_TIME * fastest]
+        least = min(self.time(name) for name in kept)
+        about = [name for name in kept if self.time(name) <= SAME_TIME * least]
         return max(about, key=lambda name: (self.metric(name), -self.time(name)))
 
     def promising(self, count: int) -> list[str]:
