@@ -19,24 +19,32 @@ from labeltrees.tree.objective import split_labels
 from labeltrees.tree.semantic_huffman import semantic_huffman_tree
 from labeltrees.tree.similarity import within_node_similarity
 from labeltrees.tree.summary import TreeSummary
+from labeltrees.tuning.choose import Choice, choose
+from labeltrees.tuning.cv import LabelTreeClassifierCV
+from labeltrees.tuning.result import SweepResult
+from labeltrees.tuning.sweep import sweep
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Choice",
     "Dataset",
     "FileFormatError",
     "Imbalance",
     "InputError",
     "LabelTree",
     "LabelTreeClassifier",
+    "LabelTreeClassifierCV",
     "LabelTreesError",
     "MissingExtraError",
     "PreparedLogs",
     "TextLabelTreeClassifier",
     "TfidfVectorizer",
+    "SweepResult",
     "TreeSummary",
     "build_tree",
     "build_tree_from",
+    "choose",
     "contract",
     "cover_frequencies",
     "datasets",
@@ -56,6 +64,7 @@ __all__ = [
     "read_xmc",
     "semantic_huffman_tree",
     "split_labels",
+    "sweep",
     "within_node_similarity",
     "write_xmc",
 ]

@@ -52,6 +52,11 @@ class SparseRows(NamedTuple):
         return len(self.indptr) - 1
 
 
+def is_sparse(matrix: Any) -> bool:
+    """Whether a matrix is one of SciPy's sparse ones."""
+    return bool(sp.issparse(matrix))
+
+
 def check_labels(Y: Any, name: str = "Y") -> Indicator:
     """Return the labels of every point: a positive value is a label, whatever its size.
 

@@ -1,28 +1,89 @@
 """labeltrees quickstart, on a small set in place of the bundled one."""
 
-from labeltrees import LabelTree
+import builtins
+import sys
+
+import pytest
+
+import labeltrees as lt
 from labeltrees.cli import quickstart as quickstart_command
-from labeltrees.cli.data_argument import load_data
+from labeltrees.data.text import default_vectorizer, text_dataset
+from tests.tuning.conftest import count_as_time
+
+WORDS = ("music", "perl", "python", "qt", "xml", "web")
 
 
-def test_it_builds_shows_and_saves_trees(run, data_folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(quickstart_command, "load_data", lambda _: load_data(str(data_folder)))
+def small_pair():
+    texts, labels = [], []
+    for number in range(240):
+        words = [word for place, word in enumerate(WORDS) if number % (place + 2) == 0] or ["music"]
+        texts.append("package with " + " ".join(words))
+        labels.append([f"lib{word}" for word in words])
+    names = sorted({name for row in labels for name in row})
+    vectorizer = default_vectorizer()
+    train = text_dataset(texts[:200], labels[:200], vectorizer, names)
+    return train, text_dataset(texts[200:], labels[200:], vectorizer, names)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(quickstart_command, "load_debian", small_pair)
+    monkeypatch.setattr(quickstart_command, "TRADEOFFS", (0, 1, 2))
+    monkeypatch.setattr(quickstart_command, "measure_times", count_as_time)
+
+
+@pytest.fixture
+def without_plots(monkeypatch):
+    monkeypatch.setitem(sys.modules, "altair", None)
+
+
+def test_it_compares_predicts_and_saves(run, tmp_path):
+    pytest.importorskip("altair")
     folder = tmp_path / "first" / "look"
     result = run("quickstart", "--folder", folder)
     assert result.exit_code == 0
-    assert sorted(path.name for path in folder.iterdir()) == [
-        f"tradeoff-{tradeoff}.tree" for tradeoff in ("0.5", "0", "1.5", "1", "2")
-    ]
-    depths = [LabelTree.load(folder / f"tradeoff-{tradeoff}.tree").height for tradeoff in ("0", "2")]
-    assert min(depths) >= 1
-    for expected in ("similarity", "root  mass 1.0000", "name-0", f"The trees are in {folder}", "labeltrees tree show"):
+    assert sorted(path.name for path in folder.iterdir()) == ["debian.model", "report.html", "result.json"]
+    for expected in ("Tried 6 settings", "(chosen)", "P@5 (%)", "expected depth@1", "top-5 us", "report is in"):
         assert expected in result.stdout
+    answers = [line for line in result.stdout.splitlines() if line.startswith("  depends on")]
+    assert len(answers) == 3
+    assert "libperl" in answers[1].split(",")[0] + answers[1].split(",")[1]
+    model = lt.load(folder / "debian.model")
+    saved = lt.SweepResult.load(folder / "result.json")
+    assert model.tradeoff == saved.record(saved.chosen)["tradeoff"]
 
 
-def test_what_it_proposes_next_works(run, data_folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(quickstart_command, "load_data", lambda _: load_data(str(data_folder)))
+def test_what_it_proposes_next_works(run, tmp_path, without_plots):
     result = run("quickstart", "--folder", tmp_path)
-    line = next(line for line in result.stdout.splitlines() if "tree show" in line)
+    line = next(line for line in result.stdout.splitlines() if "labeltrees inspect" in line)
     command = line.split()[1:]
-    command[command.index("python3")] = "name-3"
+    command[command.index("python3")] = "libweb"
     assert run(*command).exit_code == 0
+
+
+def test_without_the_extra_it_says_how_to_get_the_report(run, tmp_path, without_plots):
+    result = run("quickstart", "--folder", tmp_path)
+    assert result.exit_code == 0
+    assert "pip install labeltrees[plots] && labeltrees report" in result.stdout
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_on_a_terminal_it_asks_for_descriptions_until_an_empty_line(monkeypatch, capsys):
+    train, _ = small_pair()
+    model = lt.LabelTreeClassifier().fit(train.X, train.Y, label_names=train.label_names)
+    typed = iter(["a program for the web\x1b[31m", "", "never asked"])
+    monkeypatch.setattr(builtins, "input", lambda _: next(typed))
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+    out = quickstart_command.console()
+    quickstart_command.ask(out, model, quickstart_command.text_reader(train))
+    shown = capsys.readouterr().out
+    assert "an empty line ends" in shown
+    assert "libweb" in shown
+    assert "\x1b[31m" not in shown
+    assert next(typed) == "never asked"
+
+
+def test_without_a_terminal_nothing_is_asked(run, tmp_path, monkeypatch, without_plots):
+    monkeypatch.setattr(builtins, "input", lambda _: pytest.fail("asked"))
+    assert "Describe a package" not in run("quickstart", "--folder", tmp_path).stdout

@@ -10,9 +10,11 @@ import click
 from labeltrees.cli.data_argument import TextOptions, load_data
 from labeltrees.cli.options import data_argument, json_option, text_options
 from labeltrees.cli.output import check_folder_of, console, make_table, print_json, step
-from labeltrees.errors import InputError, MissingExtraError
+from labeltrees.errors import InputError
 from labeltrees.labels.imbalance import Imbalance
 from labeltrees.labels.imbalance import imbalance as measure
+from labeltrees.report.charts import save, styled
+from labeltrees.report.figures import served_curves
 
 _EPILOG = """\b
 Examples:
@@ -44,7 +46,7 @@ def imbalance(show_progress: bool, data: str, plot: str | None, as_json: bool, t
         dataset = load_data(data, texts=texts, features=False)
     result = measure(dataset.Y, dataset.sample_weight)
     if plot is not None:
-        draw(result, plot)
+        save(styled(served_curves(result.table())), plot)
     if as_json:
         print_json({"n_labels": result.n_labels, "n_points": result.n_points, "curve": result.table()})
         return
@@ -71,30 +73,3 @@ def _bar(share: float) -> str:
     """Return a bar for a share, in eighths of a character."""
     whole, eighths = divmod(round(share * _BAR_WIDTH * 8), 8)
     return ("█" * whole + _EIGHTHS[eighths]).rstrip()
-
-
-def draw(result: Imbalance, path: str) -> None:
-    """Draw the curves to a file."""
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        message = "--plot needs matplotlib: pip install labeltrees[plots]"
-        raise MissingExtraError(message) from error
-    # A fixed salt and no date: the same data gives the same file.
-    with mpl.rc_context({"svg.hashsalt": "labeltrees"}):
-        figure = Figure(figsize=(6, 4), layout="constrained")
-        axes = figure.add_subplot()
-        for shares, text in (
-            (result.at_least_one, "at least one label"),
-            (result.at_least_three, "at least three labels"),
-            (result.all_labels, "all labels"),
-        ):
-            axes.plot(result.q, 100 * shares, label=text)
-        axes.axvline(-(-result.n_labels // 100), color="grey", linestyle=":", label="1 % of the labels")
-        axes.set(xscale="log", ylim=(0, 102), xlabel="most frequent labels", ylabel="% of points served")
-        axes.grid(alpha=0.3)
-        axes.legend()
-        dated = Path(path).suffix.lower() != ".png"
-        metadata = {"CreationDate" if path.lower().endswith(".pdf") else "Date": None} if dated else None
-        figure.savefig(path, dpi=150, metadata=metadata)

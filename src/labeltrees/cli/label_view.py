@@ -9,13 +9,14 @@ from rich.text import Text
 
 from labeltrees._files import naming_file
 from labeltrees.cli.output import printable
-from labeltrees.cli.tree_view import NodeView, TreeViewer, find_label
+from labeltrees.cli.tree_view import find_label
 from labeltrees.models.linear import LabelTreeClassifier
 from labeltrees.models.texts import feature_names_of
 from labeltrees.storage.chunks import ChunkStore
 from labeltrees.storage.unpack import unpack_node
 from labeltrees.tree.arrays import TreeArrays
 from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.view import NodeView, TreeViewer
 
 
 class LabelInspector:

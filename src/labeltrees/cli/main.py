@@ -10,6 +10,8 @@ from typing import Any
 import click
 
 import labeltrees
+from labeltrees.cli.choose import choose
+from labeltrees.cli.completion import completion
 from labeltrees.cli.evaluate import evaluate
 from labeltrees.cli.fit import fit
 from labeltrees.cli.imbalance import imbalance
@@ -17,6 +19,8 @@ from labeltrees.cli.inspect import inspect_model
 from labeltrees.cli.logs import logs
 from labeltrees.cli.predict import predict
 from labeltrees.cli.quickstart import quickstart
+from labeltrees.cli.report import report
+from labeltrees.cli.sweep import sweep
 from labeltrees.cli.tree import tree
 from labeltrees.errors import LabelTreesError
 
@@ -29,11 +33,12 @@ Examples:
   labeltrees tree show products.tree
   labeltrees fit train.txt -o products.model
   labeltrees predict products.model new.txt -k 5
+  labeltrees choose products/ -o products.model --max-precision-loss 0.005
 
 \b
 To complete commands and options with the Tab key, add to ~/.bashrc
-  eval "$(_LABELTREES_COMPLETE=bash_source labeltrees)"
-(zsh: zsh_source in ~/.zshrc; fish: fish_source).
+  eval "$(labeltrees completion bash)"
+(labeltrees completion --help tells of zsh and fish).
 """
 
 
@@ -93,7 +98,21 @@ def _log_to_standard_error(ctx: click.Context, level: int) -> None:
     ctx.call_on_close(undo)
 
 
-for _command in (quickstart, tree, imbalance, fit, predict, evaluate, inspect_model, logs):
+_COMMANDS = (
+    quickstart,
+    tree,
+    imbalance,
+    fit,
+    predict,
+    evaluate,
+    inspect_model,
+    sweep,
+    choose,
+    report,
+    logs,
+    completion,
+)
+for _command in _COMMANDS:
     cli.add_command(_command)
 
 

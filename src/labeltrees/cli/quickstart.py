@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
+from rich.console import Console
 
-from labeltrees._progress import watch
-from labeltrees.cli.data_argument import BUNDLED, load_data
+from labeltrees.cli.data_argument import BUNDLED
 from labeltrees.cli.options import jobs_option
-from labeltrees.cli.output import console, make_table, number, step
-from labeltrees.cli.tree import with_names
-from labeltrees.cli.tree_compare import Comparison, Row, TreeOptions
-from labeltrees.cli.tree_view import TreeViewer
-from labeltrees.tree.label_tree import LabelTree
+from labeltrees.cli.output import console, make_table, number, printable, step
+from labeltrees.cli.tuning_options import say_no_memory
+from labeltrees.data import Dataset
+from labeltrees.data.text import default_vectorizer
+from labeltrees.datasets import load_debian
+from labeltrees.errors import MissingExtraError
+from labeltrees.models.linear import LabelTreeClassifier
+from labeltrees.tuning.choose import Choice, choose
+from labeltrees.tuning.quality import measure_quality
+from labeltrees.tuning.settings import TRADEOFFS
+from labeltrees.tuning.timing import measure_times
+from labeltrees.tuning.tuning_data import as_tuning_data
 
-_TRADEOFFS = (0.0, 0.5, 1.0, 1.5, 2.0)
-_SHOWN = 1.0
+_AT = (1, 3, 5)
+_LOSS = 0.02
+_FANOUTS = (16, 128)
+_REPEATS, _TIMED_POINTS = 3, 500
+_DESCRIPTIONS = (
+    "music player with a graphical interface made with Qt, plays ogg and mp3 files",
+    "Perl module to read and write XML documents",
+    "command line program written in Python that downloads web pages",
+)
 _EPILOG = """\b
 Example:
   labeltrees quickstart
@@ -29,66 +46,118 @@ Example:
     type=click.Path(file_okay=False),
     default="labeltrees-quickstart",
     show_default=True,
-    help="Where to save the trees.",
+    help="Where to save the model and the report.",
 )
 @jobs_option
 @click.pass_obj
 def quickstart(show_progress: bool, folder: str, n_jobs: int) -> None:
-    """Build trees for the bundled data at several tradeoffs and show what the tradeoff does.
+    """Choose a tradeoff for the bundled data, train the model, and let you try it.
 
-    The data: packages of Debian, and which other packages each depends on. Takes less than a minute.
+    The data: packages of Debian and their descriptions, and which other packages each depends on. Takes about a minute.
+    On a terminal you can type descriptions of your own in the end.
     """
-    with step("Reading data", show_progress):
-        dataset = load_data(BUNDLED)
-    out = console()
-    out.print(f"{dataset.n_points:,} Debian packages (points) depend on {dataset.n_labels:,} packages (labels).\n")
+    say_no_memory()
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    options = TreeOptions(
-        fanout=16,
-        leaf_size=1,
-        smoothing=0.1,
-        cover="marginal",
-        cover_softness=0.0,
-        path="weighted",
+    out = console()
+    with step("Reading data", show_progress):
+        train, test = load_debian()
+        read_text = text_reader(train)
+    out.print(f"{train.n_points:,} descriptions of Debian packages (points) depending on {train.n_labels:,} (labels).")
+    out.print("The tradeoff moves a tree from alike labels side by side (0) to frequent labels near the root (2).\n")
+    choice = choose(
+        train,
+        max_precision_loss=_LOSS,
+        tradeoffs=TRADEOFFS,
+        fanouts=_FANOUTS,
+        early_rounds=False,
+        repeats=_REPEATS,
+        n_jobs=n_jobs,
+        progress=show_progress,
+    )
+    out.print(choice.explanation + "\n", soft_wrap=True)
+    with step("Comparing with tradeoff 0", show_progress):
+        table = compare(choice, train, test, n_jobs)
+    out.print(f"On {test.n_points:,} other packages:\n")
+    out.print(table)
+    for description in _DESCRIPTIONS:
+        show_answer(out, choice.model, read_text, description)
+    choice.model.save(target / "debian.model")
+    choice.result.save(target / "result.json")
+    said = save_report(choice, target)
+    ask(out, choice.model, read_text)
+    out.print(f"\nThe model is in {target / 'debian.model'}, what was measured in {target / 'result.json'}.")
+    out.print(said)
+    out.print("What to do next:")
+    out.print(f"  labeltrees evaluate {target / 'debian.model'} {BUNDLED}")
+    out.print(f"  labeltrees inspect {target / 'debian.model'} --label python3")
+    out.print("  labeltrees choose YOUR-DATA -o your.model --max-precision-loss 0.005")
+
+
+def text_reader(train: Dataset) -> Callable[[list[str]], Any]:
+    """Return the function from texts to the features of the data."""
+    if train.texts is None:
+        message = "the bundled data has no texts"
+        raise ValueError(message)
+    vectorizer = default_vectorizer().fit(train.texts)
+    return lambda texts: vectorizer.transform(texts)
+
+
+def compare(choice: Choice, train: Dataset, test: Dataset, n_jobs: int) -> Any:
+    """Return a table of the chosen model beside one of tradeoff 0, measured on `test`."""
+    plain = LabelTreeClassifier(**{**choice.parameters, "tradeoff": 0.0}, n_jobs=n_jobs).fit(train.X, train.Y)
+    # By label ids, and so without names.
+    chosen = LabelTreeClassifier(**choice.parameters, n_jobs=n_jobs).fit(train.X, train.Y)
+    data = as_tuning_data(test, "test", plain)
+    times = measure_times(
+        [plain, chosen],
+        test.X,
+        (1, max(_AT)),
+        repeats=_REPEATS,
+        most_points=_TIMED_POINTS,
         random_state=0,
         n_jobs=n_jobs,
     )
-    trees: dict[float, LabelTree] = {}
-    rows: list[Row] = []
-    with watch("Building trees", len(_TRADEOFFS), show_progress) as advance:
-        comparison = Comparison(dataset, options)
-        for tradeoff in _TRADEOFFS:
-            trees[tradeoff] = with_names(comparison.at(tradeoff), dataset)
-            rows.append(comparison.row(f"{tradeoff:g}", trees[tradeoff], tradeoff))
-            trees[tradeoff].save(_file(target, tradeoff))
-            if advance is not None:
-                advance(len(rows))
-    out.print("The tradeoff moves a tree from alike labels side by side (0) to frequent labels near the root (2).")
-    out.print("Mean depth over all labels of the points, and over the most frequent label of each point:\n")
-    out.print(
-        make_table(
-            ("tradeoff", "depth of all labels", "of the most frequent", "height", "similarity"),
-            [
-                (
-                    row.tree,
-                    number(row.expected_depth),
-                    number(row.expected_cover_depth),
-                    f"{row.height}",
-                    number(row.similarity, 3),
-                )
-                for row in rows
-            ],
-        )
-    )
-    out.print(f"\nThe top of the tree at tradeoff {_SHOWN:g}:")
-    out.print(TreeViewer(trees[_SHOWN]).top(depth=2, width=5).as_text())
-    out.print(f"\nThe trees are in {target}. What to do next:")
-    out.print(f"  labeltrees tree show {_file(target, _SHOWN)} --label python3")
-    out.print(f"  labeltrees tree compare {BUNDLED}")
-    out.print(f"  labeltrees imbalance {BUNDLED}")
-    out.print("  labeltrees tree build YOUR-DATA.txt -o your.tree")
+    rows = []
+    names = ("0", f"{choice.parameters['tradeoff']:.4g} (chosen)")
+    for name, model, time in zip(names, (plain, chosen), times, strict=True):
+        record, _ = measure_quality(model, data, _AT, None, n_jobs)
+        precisions = [number(100 * record[f"p{k}"], 1) for k in _AT]
+        calls = [number(time[f"top{k}_p50_us"], 1) for k in (1, max(_AT))]
+        rows.append((name, f"{choice.parameters['fanout']}", *precisions, number(record["depth1"]), *calls))
+    columns = ("tradeoff", "fanout", *(f"P@{k} (%)" for k in _AT), "expected depth@1", "top-1 us", f"top-{max(_AT)} us")
+    return make_table(columns, rows)
 
 
-def _file(folder: Path, tradeoff: float) -> Path:
-    return folder / f"tradeoff-{tradeoff:g}.tree"
+def show_answer(out: Console, model: LabelTreeClassifier, read_text: Callable[[list[str]], Any], text: str) -> None:
+    """Print what a package of this description would depend on."""
+    labels, scores = model.predict_topk(read_text([text]), max(_AT))
+    pairs = zip(labels[0], scores[0], strict=True)
+    answers = [f"{printable(str(name))} {score:.2f}" for name, score in pairs if name is not None]
+    out.print(f'\n"{printable(text)}"')
+    out.print("  depends on " + ", ".join(answers))
+
+
+def save_report(choice: Choice, target: Path) -> str:
+    """Write the report and return what to say of it."""
+    try:
+        choice.result.report(target / "report.html")
+    except MissingExtraError:
+        page = target / "report.html"
+        return f"For a report: pip install labeltrees[plots] && labeltrees report {target / 'result.json'} -o {page}"
+    return f"The report is in {target / 'report.html'}: open it in a browser."
+
+
+def ask(out: Console, model: LabelTreeClassifier, read_text: Callable[[list[str]], Any]) -> None:
+    """Let the user type descriptions until an empty line, where there is a user."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return
+    out.print("\nDescribe a package of your own (an empty line ends):")
+    while True:
+        try:
+            text = input("> ").strip()
+        except EOFError:
+            return
+        if not text:
+            return
+        show_answer(out, model, read_text, text)

@@ -20,11 +20,12 @@ from labeltrees.cli.options import (
 )
 from labeltrees.cli.output import check_folder_of, console, make_table, number, print_json, step, write_csv
 from labeltrees.cli.tree_compare import Comparison, Row, TreeOptions
-from labeltrees.cli.tree_view import TreeViewer, find_label
+from labeltrees.cli.tree_view import as_text, find_label, label_line, node_line
 from labeltrees.data import Dataset
 from labeltrees.tree.builder import build_tree
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.summary import TreeSummary
+from labeltrees.tree.view import TreeViewer
 
 _BUILD_EPILOG = """\b
 Examples:
@@ -109,7 +110,7 @@ def show(tree_file: str, depth: int, width: int, label: str | None, as_json: boo
         return
     out = console()
     out.print(summary_table(loaded))
-    out.print(top.as_text())
+    out.print(as_text(top))
 
 
 def _show_way(viewer: TreeViewer, label: int, as_json: bool) -> None:
@@ -119,11 +120,11 @@ def _show_way(viewer: TreeViewer, label: int, as_json: bool) -> None:
         path = [{key: value for key, value in node.record().items() if key not in left_out} for node in nodes]
         print_json({**found.record(), "path": path})
         return
-    text = TextTree(nodes[0].line())
+    text = TextTree(node_line(nodes[0]))
     below = text
     for node in nodes[1:]:
-        below = below.add(node.line())
-    below.add(found.line())
+        below = below.add(node_line(node))
+    below.add(label_line(found))
     console().print(text)
 
 

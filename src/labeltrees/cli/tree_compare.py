@@ -19,9 +19,9 @@ from labeltrees.tree.kmeans import kmeans_tree
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.semantic_huffman import semantic_huffman_tree
 from labeltrees.tree.similarity import within_node_similarity
+from labeltrees.tuning.settings import PAPER_GRIDS
 
-# The paper's grid for Parabel: t = 2t' / (1 + t').
-GRID = tuple(2 * t / (1 + t) for t in (0, 0.5, 1, 2, 6, 10, 30, 100, 300, 1000, 1e5))
+GRID = PAPER_GRIDS["parabel"]
 
 
 @dataclass(frozen=True)

@@ -1,169 +1,49 @@
-"""The top of a tree, or the way to one label, as text and as plain records."""
+"""The top of a tree, or the way to one label, as text."""
 
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from rich.text import Text
 from rich.tree import Tree as TextTree
 
-from labeltrees._matrices import Float64s, Int32s
 from labeltrees.cli.output import printable
 from labeltrees.errors import InputError
 from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.view import LabelView, NodeView
 
-_EXAMPLES = 3
 _MOST_COMPARED = 20_000
 
 
-@dataclass(frozen=True)
-class LabelView:
-    """A label that is shown."""
-
-    label: int
-    name: str
-    mass: float
-    depth: int
-
-    def record(self) -> dict[str, Any]:
-        """Return it as a plain record."""
-        return {"label": self.label, "name": self.name, "mass": self.mass, "depth": self.depth}
-
-    def line(self) -> Text:
-        """Return it as a line of text."""
-        return Text.assemble((printable(self.name), "bold"), f"  mass {_mass(self.mass)}, depth {self.depth}")
+def label_line(view: LabelView) -> Text:
+    """Return a label as a line of text."""
+    return Text.assemble((printable(view.name), "bold"), f"  mass {_mass(view.mass)}, depth {view.depth}")
 
 
-@dataclass(frozen=True)
-class NodeView:
-    """A node that is shown, with its heaviest children, and what was left out."""
-
-    node: int
-    mass: float
-    depth: int
-    n_labels: int
-    n_children: int
-    examples: list[str]  # the heaviest labels below
-    children: list[NodeView | LabelView] = field(default_factory=list)
-    n_more_labels: int = 0  # below the children that are not shown
-    mass_of_more: float = 0.0
-
-    def record(self) -> dict[str, Any]:
-        """Return it as a plain record."""
-        return {
-            "node": self.node,
-            "mass": self.mass,
-            "depth": self.depth,
-            "n_labels": self.n_labels,
-            "n_children": self.n_children,
-            "examples": self.examples,
-            "children": [child.record() for child in self.children],
-            "n_more_labels": self.n_more_labels,
-            "mass_of_more": self.mass_of_more,
-        }
-
-    def line(self) -> Text:
-        """Return it as a line of text."""
-        name = "root" if self.node == 0 else f"node {self.node}"
-        counts = f"  mass {_mass(self.mass)}, {_labels(self.n_labels)}, {self.n_children} children"
-        text = Text.assemble((name, "cyan"), counts)
-        if self.node != 0 and not self.children:
-            text.append("  " + ", ".join(map(printable, self.examples)), "dim")
-            text.append(", ..." if self.n_labels > len(self.examples) else "", "dim")
-        return text
-
-    def as_text(self, tree: TextTree | None = None) -> TextTree:
-        """Return it with everything shown below it as indented text."""
-        tree = TextTree(self.line()) if tree is None else tree.add(self.line())
-        for child in self.children:
-            if isinstance(child, NodeView):
-                child.as_text(tree)
-            else:
-                tree.add(child.line())
-        if self.children and self.n_more_labels > 0:
-            more = "more label" if self.n_more_labels == 1 else "more labels"
-            tree.add(Text(f"... {self.n_more_labels:,} {more}, mass {_mass(self.mass_of_more)}", "dim"))
-        return tree
+def node_line(view: NodeView) -> Text:
+    """Return a node as a line of text."""
+    name = "root" if view.node == 0 else f"node {view.node}"
+    counts = f"  mass {_mass(view.mass)}, {_labels(view.n_labels)}, {view.n_children} children"
+    text = Text.assemble((name, "cyan"), counts)
+    if view.node != 0 and not view.children:
+        text.append("  " + ", ".join(map(printable, view.examples)), "dim")
+        text.append(", ..." if view.n_labels > len(view.examples) else "", "dim")
+    return text
 
 
-class TreeViewer:
-    """Looks at a tree: names, masses, and the labels below each node."""
-
-    def __init__(self, tree: LabelTree) -> None:
-        self.tree = tree
-        self._mass: Float64s = tree.mass()
-        equal = np.full(tree.n_labels, 1 / tree.n_labels_below[0])
-        self._weights: Float64s = equal if tree.label_weights is None else tree.label_weights
-        self._order: Int32s = tree.leaf_order()
-
-    def name(self, label: int) -> str:
-        """Return what to call a label."""
-        names = self.tree.label_names
-        return f"label {label}" if names is None else str(names[label])
-
-    def top(self, depth: int, width: int) -> NodeView:
-        """Return the root with `depth` levels below it, each node with its `width` heaviest children."""
-        return self._look(0, 0, 0, depth, width)
-
-    def way_to(self, label: int) -> tuple[list[NodeView], LabelView]:
-        """Return the nodes from the root to the one `label` hangs below, and the label."""
-        start, nodes = 0, []
-        path = self.tree.path(label).tolist()
-        for depth, node in enumerate(path):
-            if depth > 0:
-                children, starts, _ = self._children(path[depth - 1], start)
-                start = int(starts[np.flatnonzero(children == node)[0]])
-            nodes.append(self._look(node, start, depth, 0, 0))
-        return nodes, self._label(label, len(path))
-
-    def _label(self, label: int, depth: int) -> LabelView:
-        return LabelView(label, self.name(label), float(self._weights[label]), depth)
-
-    def _look(self, node: int, start: int, depth: int, levels: int, width: int) -> NodeView:
-        """Return a node whose labels begin at `start` in the order of leaves."""
-        children, starts, masses = self._children(node, start)
-        shown: list[NodeView | LabelView] = []
-        # Heaviest first; of equals the first child.
-        for place in np.argsort(-masses, kind="stable")[: width if levels > 0 else 0]:
-            child = int(children[place])
-            if child < 0:
-                shown.append(self._label(~child, depth + 1))
-            else:
-                shown.append(self._look(child, int(starts[place]), depth + 1, levels - 1, width))
-        n_labels = int(self.tree.n_labels_below[node])
-        n_shown = sum(child.n_labels if isinstance(child, NodeView) else 1 for child in shown)
-        return NodeView(
-            node=node,
-            mass=float(self._mass[node]),
-            depth=depth,
-            n_labels=n_labels,
-            n_children=len(children),
-            examples=self._heaviest(start, n_labels),
-            children=shown,
-            n_more_labels=n_labels - n_shown,
-            mass_of_more=max(float(self._mass[node]) - sum(child.mass for child in shown), 0.0),
-        )
-
-    def _children(self, node: int, start: int) -> tuple[Any, Any, Any]:
-        """Return a node's children, where the labels of each begin in the order of leaves, and their masses."""
-        tree = self.tree
-        children = tree.children[tree.child_ptr[node] : tree.child_ptr[node + 1]]
-        sizes, masses = np.ones(len(children), dtype=np.int64), np.empty(len(children))
-        is_node = children >= 0
-        sizes[is_node] = tree.n_labels_below[children[is_node]]
-        masses[is_node] = self._mass[children[is_node]]
-        masses[~is_node] = self._weights[~children[~is_node]]
-        return children, start + np.cumsum(sizes) - sizes, masses
-
-    def _heaviest(self, start: int, n_labels: int) -> list[str]:
-        """Return the names of the heaviest labels below a node."""
-        labels = self._order[start : start + n_labels]
-        if n_labels > _EXAMPLES:
-            labels = labels[np.argpartition(-self._weights[labels], _EXAMPLES)[:_EXAMPLES]]
-        return [self.name(int(label)) for label in sorted(labels, key=lambda label: (-self._weights[label], label))]
+def as_text(view: NodeView, above: TextTree | None = None) -> TextTree:
+    """Return a node with everything shown below it as indented text."""
+    tree = TextTree(node_line(view)) if above is None else above.add(node_line(view))
+    for child in view.children:
+        if isinstance(child, NodeView):
+            as_text(child, tree)
+        else:
+            tree.add(label_line(child))
+    if view.children and view.n_more_labels > 0:
+        more = "more label" if view.n_more_labels == 1 else "more labels"
+        tree.add(Text(f"... {view.n_more_labels:,} {more}, mass {_mass(view.mass_of_more)}", "dim"))
+    return tree
 
 
 def find_label(tree: LabelTree, asked: str) -> int:

@@ -8,12 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from labeltrees._matrices import Float64s
+from labeltrees._matrices import Float64s, is_sparse
 from labeltrees._validation import check_integer, check_seed
+
+Clock = Callable[[], int]  # nanoseconds, as `time.perf_counter_ns`
 
 
 def single_call_microseconds(
-    predictor: Callable[..., Any], X: Any, *, most_points: int = 2000, random_state: int = 0
+    predictor: Callable[..., Any],
+    X: Any,
+    *,
+    most_points: int = 2000,
+    random_state: int = 0,
+    clock: Clock = time.perf_counter_ns,
 ) -> Float64s:
     """Return the microseconds of one call of a predictor for each of some points.
 
@@ -22,11 +29,13 @@ def single_call_microseconds(
     Parameters
     ----------
     predictor : Predictor
-        Called with the features and values of one point.
-    X : csr matrix (n, d)
+        Called with the features and values of one point, with its dense row, or with its text.
+    X : csr matrix or dense array (n, d), or array of texts (n,)
     most_points : int
         Points asked at the most, drawn at random.
     random_state : int
+    clock : function
+        Returns nanoseconds.
 
     Returns
     -------
@@ -42,14 +51,20 @@ def single_call_microseconds(
     most_points = check_integer("most_points", most_points, 1)
     rng = np.random.default_rng(check_seed(random_state))
     rows = rng.permutation(X.shape[0])[:most_points]
-    bounds = [(X.indptr[row], X.indptr[row + 1]) for row in rows]
-    queries = [(X.indices[start:end], X.data[start:end]) for start, end in bounds]
+    queries = [_query(X, row) for row in rows.tolist()]
     for query in queries:
         predictor(*query)
     times = np.empty(len(queries))
-    now = time.perf_counter_ns
-    for place, (features, values) in enumerate(queries):
-        started = now()
-        predictor(features, values)
-        times[place] = now() - started
+    for place, query in enumerate(queries):
+        started = clock()
+        predictor(*query)
+        times[place] = clock() - started
     return times / 1000
+
+
+def _query(X: Any, row: int) -> tuple[Any, ...]:
+    """Return the arguments with which a predictor is asked for one point."""
+    if is_sparse(X):
+        start, end = X.indptr[row], X.indptr[row + 1]
+        return X.indices[start:end], X.data[start:end]
+    return (X[row],)

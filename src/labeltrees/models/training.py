@@ -18,7 +18,7 @@ from labeltrees.models.problem import LARGEST_VALUE, make_problem
 from labeltrees.storage import LinearWeights
 from labeltrees.tree.label_tree import LabelTree
 
-_logger = logging.getLogger("labeltrees")
+_logger = logging.getLogger("labeltrees.training")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,51 @@
+"""labeltrees report."""
+
+from __future__ import annotations
+
+import click
+
+from labeltrees.cli.options import json_option
+from labeltrees.cli.output import check_folder_of, print_json, step
+from labeltrees.report.page import write_figures
+from labeltrees.tuning.result import SweepResult
+
+_EPILOG = """\b
+Examples:
+  labeltrees report debian.sweep.json -o report.html
+  labeltrees report debian.sweep.json -o report.html --figures figures/
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("result_file", metavar="RESULT", type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "-o",
+    "--output",
+    metavar="PAGE",
+    type=click.Path(dir_okay=False),
+    default="report.html",
+    show_default=True,
+    help="File for the page.",
+)
+@click.option("--figures", type=click.Path(file_okay=False), help="Write each figure here too, as PNG and SVG.")
+@json_option
+@click.pass_obj
+def report(show_progress: bool, result_file: str, output: str, figures: str | None, as_json: bool) -> None:
+    """Make one page of a RESULT that `sweep` or `choose` has saved.
+
+    The page needs no network and no other file. It shows precision against depth and time, the trees at every
+    tradeoff, searches of real points, and a table of all settings.
+    """
+    check_folder_of(output)
+    result = SweepResult.load(result_file)
+    written = []
+    with step("Drawing", show_progress):
+        result.report(output)
+        if figures is not None:
+            written = [str(path) for path in write_figures(result, figures)]
+    if as_json:
+        print_json({"page": output, "figures": written})
+        return
+    click.echo(f"The page is in {output}. Open it in a browser.")
+    if figures is not None:
+        click.echo(f"{len(written)} figures are in {figures}.")

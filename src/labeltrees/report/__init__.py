@@ -1,0 +1,1 @@
+"""What a sweep found, for people: charts, and one page with everything."""

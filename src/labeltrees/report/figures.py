@@ -1,0 +1,201 @@
+"""The charts of a sweep: each holds its data and draws on request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from labeltrees._validation import check_choice
+from labeltrees.report.charts import HEIGHT, WIDTH, altair, styled
+from labeltrees.report.names import column_title, series_name
+from labeltrees.tuning.frontier import columns_of, frontier
+from labeltrees.tuning.result import SweepResult
+
+NAMES = ("precision_depth", "precision_time", "frequencies", "served", "depths", "mass")
+_MOST_TRADEOFFS = 6  # in one chart of levels
+
+
+def figure(result: SweepResult, name: str, y: str | None = None) -> Any:
+    """Return a chart of a result.
+
+    Parameters
+    ----------
+    result : SweepResult
+    name : str
+        "precision_depth", "precision_time": a curve for each fanout and variant, the frontier, the setting chosen.
+        "frequencies", "served": how frequent labels are, and which share of points the most frequent serve.
+        "depths", "mass": labels and their mass at each depth of the trees of several tradeoffs.
+    y : str, optional
+        The metric of the first two; by default precision at the smallest k.
+    """
+    check_choice("name", name, NAMES)
+    y = f"p{result.ks[0]}" if y is None else y
+    if name in ("precision_depth", "precision_time"):
+        chart = curves(result, name.removeprefix("precision_"), y)
+    elif name == "frequencies":
+        chart = frequency_curves(result.details["frequencies"]["by_rank"])
+    elif name == "served":
+        chart = served_curves(result.details["frequencies"]["served"])
+    else:
+        chart = levels(result, name)
+    return styled(chart)
+
+
+def curves(result: SweepResult, x: str, y: str) -> Any:
+    """Return the chart of a metric against "depth" or "time".
+
+    Its parameter `at`, a setting's name, marks one of the points: the page's slider moves it.
+    """
+    alt = altair()
+    x_column, y_column = columns_of(result.table, x, y, max(result.ks))
+    best = {record["setting"] for record in frontier(result.table, x_column, y_column)}
+    rows = [
+        {
+            **{name: value for name, value in record.items() if name != x_column},
+            "x": record[x_column],
+            "y": None if record[y_column] is None else 100 * record[y_column],
+            "series": series_name(record, result.table),
+            "frontier": record["setting"] in best,
+            "note": f"chosen: tradeoff {record['tradeoff']:.4g}" if record["setting"] == result.chosen else "",
+        }
+        for record in result.table
+    ]
+    base = alt.Chart().encode(
+        x=alt.X("x:Q", title=column_title(x_column), scale=alt.Scale(zero=False, padding=12)),
+        y=alt.Y("y:Q", title=column_title(y_column), scale=alt.Scale(zero=False, padding=12)),
+    )
+    colour = alt.Color("series:N", title=None, legend=alt.Legend(orient="bottom", columns=2))
+    tooltip = [
+        alt.Tooltip("series:N", title="curve"),
+        alt.Tooltip("tradeoff:Q", format=".4~g"),
+        alt.Tooltip("y:Q", title=column_title(y_column), format=".2f"),
+        alt.Tooltip("x:Q", title=column_title(x_column), format=".2f"),
+        alt.Tooltip("chunks:Q", title="chunks a query", format=".1f"),
+        alt.Tooltip("frontier:N", title="on the frontier"),
+    ]
+    at = alt.param(name="at", value="")
+    frontier_line = base.transform_filter("datum.frontier").mark_line(strokeDash=[5, 4], color="grey", strokeWidth=1.5)
+    return (
+        alt.layer(
+            frontier_line,
+            base.mark_line(opacity=0.45).encode(color=colour, order="tradeoff:Q"),
+            base.mark_point(filled=True, opacity=1).encode(
+                color=colour,
+                size=alt.condition("datum.frontier", alt.value(90), alt.value(35)),
+                tooltip=tooltip,
+            ),
+            # Hidden rather than filtered: Vega warns of layers without data.
+            base.mark_point(size=320, strokeWidth=3, color="#e00070", filled=False).encode(
+                opacity=alt.condition("datum.setting == at", alt.value(1), alt.value(0))
+            ),
+            base.mark_point(size=220, shape="diamond", strokeWidth=2, color="grey", filled=False).encode(
+                opacity=alt.condition("datum.note != ''", alt.value(1), alt.value(0))
+            ),
+            base.mark_text(align="left", dx=11, dy=-10, fontWeight="bold", color="grey").encode(text="note:N"),
+            data=alt.Data(values=rows),
+        )
+        .add_params(at)
+        .properties(width=WIDTH, height=HEIGHT, title=_curve_title(x, y_column))
+    )
+
+
+def _curve_title(x: str, y_column: str) -> str:
+    metric = column_title(y_column).removesuffix(" (%)")
+    return f"{metric} against {'expected depth' if x == 'depth' else 'measured time'}; dashed: the frontier"
+
+
+def frequency_curves(by_rank: list[dict[str, Any]]) -> Any:
+    """Return the chart of the labels' frequencies by rank."""
+    alt = altair()
+    return (
+        alt.Chart(alt.Data(values=by_rank))
+        .mark_line()
+        .encode(
+            x=alt.X("rank:Q", title="rank of the label", scale=alt.Scale(type="log"), axis=_log_axis(alt)),
+            y=alt.Y("frequency:Q", title="share of occurrences", scale=alt.Scale(type="log"), axis=_powers(alt)),
+            color=alt.Color("curve:N", title=None, legend=alt.Legend(orient="bottom")),
+            tooltip=["curve:N", "rank:Q", alt.Tooltip("frequency:Q", format=".3~g")],
+        )
+        .properties(width=WIDTH, height=HEIGHT, title="How frequent labels are (f), and what they cover (f~)")
+    )
+
+
+_SERVED = {"at_least_one": "at least one label", "at_least_three": "at least three labels", "all_labels": "all labels"}
+
+
+def served_curves(table: list[dict[str, Any]]) -> Any:
+    """Return the chart of the share of points that the most frequent labels serve; `table` is `Imbalance.table()`."""
+    alt = altair()
+    rows = [
+        {"labels": row["q"], "share": 100 * row[name], "points with": text, "order": place}
+        for row in table
+        for place, (name, text) in enumerate(_SERVED.items())
+    ]
+    n_labels = max(row["q"] for row in table)
+    curves = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_line()
+        .encode(
+            x=alt.X("labels:Q", title="most frequent labels", scale=alt.Scale(type="log"), axis=_log_axis(alt)),
+            y=alt.Y("share:Q", title="points served (%)", scale=alt.Scale(domain=[0, 100])),
+            color=alt.Color(
+                "points with:N", title=None, sort=list(_SERVED.values()), legend=alt.Legend(orient="bottom")
+            ),
+            tooltip=["points with:N", "labels:Q", alt.Tooltip("share:Q", title="points served (%)", format=".1f")],
+        )
+    )
+    one_percent = alt.Data(values=[{"labels": -(-n_labels // 100), "text": "1 % of the labels"}])
+    rule = alt.Chart(one_percent).mark_rule(color="grey", strokeDash=[2, 3]).encode(x="labels:Q", tooltip="text:N")
+    return alt.layer(curves, rule).properties(
+        width=WIDTH, height=HEIGHT, title="Points whose labels are among the most frequent"
+    )
+
+
+def levels(result: SweepResult, name: str) -> Any:
+    """Return the chart of labels ("depths") or their mass ("mass") at each depth, at several tradeoffs."""
+    alt = altair()
+    records = _shown_trees(result)
+    key = "labels_per_depth" if name == "depths" else "mass_per_depth"
+    rows = []
+    for record in records:
+        values = result.details["settings"][record["setting"]][key]
+        factor = 1 if name == "depths" else 100
+        for depth, value in enumerate(values):
+            if depth > 0:
+                rows.append({"tradeoff": f"{record['tradeoff']:.4g}", "depth": depth, "value": factor * value})
+    title = "number of labels" if name == "depths" else "% of label occurrences"
+    what = "Labels" if name == "depths" else "Mass of labels"
+    order = [f"{record['tradeoff']:.4g}" for record in records]
+    series = series_name(records[0], result.table)
+    bars = (
+        alt.Chart()
+        .mark_bar(color="#0072b2")
+        .encode(
+            x=alt.X("depth:O", title="depth (edges from the root)", axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("value:Q", title=None, axis=alt.Axis(tickCount=3)),
+            tooltip=["tradeoff:N", "depth:O", alt.Tooltip("value:Q", title=title, format=",.4~g")],
+        )
+        .properties(width=WIDTH, height=56)
+    )
+    header = alt.Header(labelAngle=0, labelAlign="left", titleFontSize=13, labelFontSize=12)
+    return bars.facet(
+        row=alt.Row("tradeoff:N", sort=order, title="tradeoff", header=header), data=alt.Data(values=rows), spacing=8
+    ).properties(title={"text": f"{what} at each depth", "subtitle": f"{title}; {series}"})
+
+
+def _shown_trees(result: SweepResult) -> list[dict[str, Any]]:
+    """Return records of rising tradeoff from the curve of the chosen setting, or of the first."""
+    first = result.record(result.chosen) if result.chosen else result.table[0]
+    curve = [row for row in result.table if all(row[name] == first[name] for name in ("fanout", "cover", "path"))]
+    curve.sort(key=lambda row: row["tradeoff"])
+    if len(curve) <= _MOST_TRADEOFFS:
+        return curve
+    places = [round(place * (len(curve) - 1) / (_MOST_TRADEOFFS - 1)) for place in range(_MOST_TRADEOFFS)]
+    return [curve[place] for place in places]
+
+
+def _log_axis(alt: Any) -> Any:
+    return alt.Axis(format="~s", labelOverlap=True)
+
+
+def _powers(alt: Any) -> Any:
+    return alt.Axis(format=".0e", labelOverlap=True)

@@ -1,0 +1,300 @@
+"use strict";
+(function () {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const byId = (id) => document.getElementById(id);
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const state = { metric: data.metrics[0].name, curve: null, at: null, example: 0, sort: null, falling: false };
+  const views = {};
+
+  // Names come from the data: they are only ever set as text.
+  function element(tag, text, className) {
+    const made = document.createElement(tag);
+    if (text !== undefined && text !== null) made.textContent = text;
+    if (className) made.className = className;
+    return made;
+  }
+  function option(value, text) {
+    const made = element("option", text);
+    made.value = value;
+    return made;
+  }
+  function number(value, digits) {
+    if (value === null || value === undefined) return "-";
+    return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  }
+  function cell(column, value) {
+    if (value === null || value === undefined) return "-";
+    if (typeof value === "string") return value;
+    if (column.percent) return number(100 * value, 2);
+    if (column.name === "tradeoff") return String(Math.round(value * 1e4) / 1e4);
+    return number(value, Number.isInteger(value) ? 0 : 2);
+  }
+  const record = (name) => data.table.find((row) => row.setting === name);
+  const curveOf = (name) => data.table.filter((row) => row.series === name).sort((a, b) => a.tradeoff - b.tradeoff);
+  const tradeoffText = (row) => String(Math.round(row.tradeoff * 1e4) / 1e4);
+
+  // Charts.
+  function look() {
+    const text = dark.matches ? "#e4e8ec" : "#1b1f24";
+    const line = dark.matches ? "#38424c" : "#d5dae0";
+    const axis = { labelColor: text, titleColor: text, gridColor: line, domainColor: line, tickColor: line,
+      labelFontSize: 12, titleFontSize: 13 };
+    return { background: "transparent", font: "sans-serif", view: { stroke: null }, axis: axis,
+      legend: { labelColor: text, titleColor: text, labelFontSize: 12, labelLimit: 240 },
+      title: { color: text, subtitleColor: text, fontSize: 14, anchor: "start" },
+      header: { labelColor: text, titleColor: text }, range: { category: data.colours } };
+  }
+  function draw(id, spec) {
+    return vegaEmbed("#chart-" + id, spec, { actions: false, renderer: "svg", config: look() }).then((result) => {
+      views[id] = result.view;
+      return result;
+    });
+  }
+  function drawCurves() {
+    const specs = data.curves[state.metric];
+    return Promise.all([draw("depth", specs.depth), draw("time", specs.time)]).then(mark);
+  }
+  function drawAll() {
+    const others = Object.keys(data.charts).map((name) => draw(name, data.charts[name]));
+    return Promise.all([drawCurves()].concat(others));
+  }
+  function mark() {
+    return Promise.all(["depth", "time"].filter((id) => views[id]).map((id) => views[id].signal("at", state.at).runAsync()));
+  }
+
+  // The setting of the slider.
+  function showFigures(row) {
+    const cards = byId("figures");
+    cards.replaceChildren();
+    const wanted = data.columns.filter((column) => typeof row[column.name] === "number" && column.name !== "tradeoff");
+    for (const column of wanted) {
+      const card = element("div");
+      card.append(element("b", cell(column, row[column.name])), element("span", column.title));
+      cards.append(card);
+    }
+  }
+  function mass(value) {
+    return number(100 * value, value < 0.001 ? 3 : 1) + " %";
+  }
+  function branch(node) {
+    const item = element("li");
+    if (node.name !== undefined) {
+      item.append(element("span", node.name, "label"), element("span", "  " + mass(node.mass), "dim"));
+      return item;
+    }
+    const line = (node.node === 0 ? "root" : "node " + node.node) + ": ";
+    const facts = number(node.n_labels, 0) + " labels, " + mass(node.mass) + " of the mass, " + node.n_children + " children";
+    if (node.children.length === 0) {
+      item.append(element("span", line + node.examples.join(", ") + (node.n_labels > node.examples.length ? ", ..." : "")),
+        element("span", "  " + facts, "dim"));
+      return item;
+    }
+    const open = element("details");
+    open.open = node.depth < 2;
+    const summary = element("summary", line + (node.node === 0 ? "" : node.examples.join(", ") + ", ...  "));
+    summary.append(element("span", facts, "dim"));
+    const list = element("ul");
+    for (const child of node.children) list.append(branch(child));
+    if (node.n_more_labels > 0) {
+      list.append(element("li", "... " + number(node.n_more_labels, 0) + " more labels, " + mass(node.mass_of_more), "dim"));
+    }
+    open.append(summary, list);
+    item.append(open);
+    return item;
+  }
+  function showTop(details) {
+    const list = element("ul");
+    list.append(branch(details.top));
+    byId("top").replaceChildren(list);
+  }
+  function showLevels(details) {
+    const table = byId("levels");
+    table.replaceChildren();
+    const head = element("tr");
+    for (const text of ["depth", "labels", "", "mass", ""]) head.append(element("th", text));
+    table.append(head);
+    const most = Math.max.apply(null, details.labels_per_depth);
+    details.labels_per_depth.forEach((count, depth) => {
+      if (depth === 0) return;
+      const line = element("tr");
+      line.append(element("td", depth, "number"), element("td", number(count, 0), "number"), bar(count / most),
+        element("td", mass(details.mass_per_depth[depth]), "number"), bar(details.mass_per_depth[depth]));
+      table.append(line);
+    });
+  }
+  function bar(share) {
+    const made = element("td", null, "bar");
+    const inner = element("div");
+    inner.style.width = 100 * share + "%";
+    made.append(inner);
+    return made;
+  }
+
+  // One search.
+  function showExample(details) {
+    const example = data.examples[state.example];
+    const seen = details.looks[state.example];
+    byId("example-text").textContent = example.text;
+    const answers = byId("answers");
+    answers.replaceChildren();
+    const head = element("tr");
+    for (const text of ["label", "score", "right", "depth"]) head.append(element("th", text));
+    answers.append(head);
+    for (const answer of seen.answers) {
+      const line = element("tr");
+      line.append(element("td", answer.name), element("td", number(answer.score, 3), "number"),
+        element("td", answer.right ? "\u2713" : ""), element("td", answer.depth, "number"));
+      answers.append(line);
+    }
+    byId("work").textContent = seen.chunks + " chunks opened, " + number(seen.classifiers, 0) +
+      " classifiers evaluated. True labels: " + example.labels.join(", ") + ".";
+    byId("visits").replaceChildren(visited(seen));
+  }
+  function visited(seen) {
+    const order = new Map(seen.visits.map((visit, place) => [visit[0], { place: place + 1, score: visit[1] }]));
+    const lists = new Map();
+    const ids = Object.keys(seen.nodes).map(Number);
+    const rank = (id) => (order.has(id) ? order.get(id).place : 1e9 + id);
+    ids.sort((a, b) => rank(a) - rank(b));
+    const root = element("ul");
+    // A node's parent may come later in the order of visits: first all items, then their places.
+    const items = new Map(ids.map((id) => [id, nodeItem(id, seen.nodes[id], order.get(id))]));
+    for (const id of ids) {
+      const list = element("ul");
+      lists.set(id, list);
+      items.get(id).append(list);
+    }
+    for (const place of places(seen)) {
+      if (lists.has(place.node)) lists.get(place.node).append(place.item);
+    }
+    for (const id of ids) {
+      const parent = seen.nodes[id].parent;
+      (lists.get(parent) || root).append(items.get(id));
+    }
+    return root;
+  }
+  function places(seen) {
+    const made = [];
+    const answered = new Set(seen.answers.map((answer) => answer.name));
+    for (const answer of seen.answers) made.push(labelItem(answer, answer.right ? " \u2713 answered, right" : " \u2717 answered"));
+    for (const label of seen.labels) {
+      if (!answered.has(label.name)) made.push(labelItem(label, label.depth === null ? " not in the tree" : " \u25CB true, not answered"));
+    }
+    return made;
+  }
+  function labelItem(label, text) {
+    const item = element("li");
+    item.append(element("span", label.name, "label"), element("span", text, "dim"));
+    return { node: label.path.length ? label.path[label.path.length - 1] : 0, item: item };
+  }
+  function nodeItem(id, node, visit) {
+    const item = element("li", null, visit ? "visited" : "");
+    const name = id === 0 ? "root" : "node " + id;
+    const examples = id === 0 ? "" : " (" + node.examples.join(", ") + (node.n_labels > node.examples.length ? ", ..." : "") + ")";
+    const what = visit ? "visited " + visit.place + ", score " + number(visit.score, 3) : "not visited";
+    item.append(element("span", name), element("span", examples + "  " + number(node.n_labels, 0) + " labels, " + what, "dim"));
+    return item;
+  }
+
+  // The table of all settings.
+  function fillTable() {
+    const body = byId("settings").tBodies[0];
+    const rows = data.table.slice();
+    if (state.sort) {
+      const key = state.sort;
+      const sign = state.falling ? -1 : 1;
+      rows.sort((a, b) => {
+        const x = a[key], y = b[key];
+        if (x === null || y === null) return (x === null) - (y === null);
+        return sign * (typeof x === "string" ? x.localeCompare(y) : x - y);
+      });
+    }
+    body.replaceChildren();
+    for (const row of rows) {
+      const line = element("tr");
+      line.dataset.setting = row.setting;
+      if (row.setting === data.chosen) line.classList.add("chosen");
+      for (const column of data.columns) {
+        line.append(element("td", cell(column, row[column.name]), typeof row[column.name] === "string" ? "" : "number"));
+      }
+      line.addEventListener("click", () => go(row.setting));
+      body.append(line);
+    }
+    markRow();
+  }
+  function markRow() {
+    for (const line of byId("settings").tBodies[0].rows) line.classList.toggle("at", line.dataset.setting === state.at);
+  }
+  function makeHead() {
+    const head = element("tr");
+    for (const column of data.columns) {
+      const heading = element("th", null, "number");
+      heading.scope = "col";
+      heading.dataset.column = column.name;
+      const button = element("button", column.title);
+      button.type = "button";
+      button.addEventListener("click", () => {
+        state.falling = state.sort === column.name ? !state.falling : false;
+        state.sort = column.name;
+        for (const other of head.cells) other.removeAttribute("aria-sort");
+        heading.setAttribute("aria-sort", state.falling ? "descending" : "ascending");
+        fillTable();
+      });
+      heading.append(button);
+      head.append(heading);
+    }
+    byId("settings").tHead.append(head);
+  }
+  function showFacts() {
+    for (const [name, text] of data.facts) {
+      const line = element("tr");
+      line.append(element("th", name), element("td", text));
+      byId("facts").append(line);
+    }
+  }
+
+  // Moving.
+  function go(setting) {
+    const row = record(setting);
+    state.at = setting;
+    if (state.curve !== row.series) {
+      state.curve = row.series;
+      byId("curve").value = row.series;
+    }
+    const rows = curveOf(state.curve);
+    const slider = byId("tradeoff");
+    slider.max = rows.length - 1;
+    slider.value = rows.findIndex((other) => other.setting === setting);
+    byId("tradeoff-ticks").replaceChildren(...rows.map((other, place) => option(place, tradeoffText(other))));
+    byId("tradeoff-value").textContent = tradeoffText(row);
+    showFigures(row);
+    showTop(data.settings[setting]);
+    showLevels(data.settings[setting]);
+    if (data.examples.length) showExample(data.settings[setting]);
+    markRow();
+    return mark();
+  }
+  function start() {
+    byId("metric").append(...data.metrics.map((metric) => option(metric.name, metric.title)));
+    byId("curve").append(...Array.from(new Set(data.table.map((row) => row.series))).map((name) => option(name, name)));
+    byId("example").append(...data.examples.map((example, place) => option(place, example.text.slice(0, 90) || "point " + example.row)));
+    byId("metric").addEventListener("change", (event) => { state.metric = event.target.value; drawCurves(); });
+    byId("curve").addEventListener("change", (event) => {
+      const rows = curveOf(event.target.value);
+      const same = rows.find((row) => row.tradeoff === record(state.at).tradeoff);
+      go((same || rows[0]).setting);
+    });
+    byId("tradeoff").addEventListener("input", (event) => go(curveOf(state.curve)[Number(event.target.value)].setting));
+    byId("example").addEventListener("change", (event) => {
+      state.example = Number(event.target.value);
+      showExample(data.settings[state.at]);
+    });
+    makeHead();
+    fillTable();
+    showFacts();
+    go(data.chosen || data.table[0].setting);
+    dark.addEventListener("change", drawAll);
+    drawAll().then(() => { document.body.dataset.ready = "yes"; });
+  }
+  start();
+})();

@@ -1,0 +1,1 @@
+"""Operating points: what each setting costs and gives, and which one to take."""

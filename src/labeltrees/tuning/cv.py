@@ -1,0 +1,165 @@
+"""LabelTreeClassifierCV: `choose` in the form of an estimator."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from labeltrees._matrices import check_sample_weight
+from labeltrees.models.label_sets import read_training_labels
+from labeltrees.models.linear import LabelTreeClassifier
+from labeltrees.models.points import check_points
+from labeltrees.tuning.choose import choose
+from labeltrees.tuning.settings import TRADEOFFS
+from labeltrees.tuning.tuning_data import TuningData, takes_texts
+
+
+def _has_probabilities(estimator: LabelTreeClassifierCV) -> bool:
+    return hasattr(estimator, "best_estimator_") and hasattr(estimator.best_estimator_, "predict_proba")
+
+
+class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A label tree classifier whose tradeoff and fanout are chosen when it is fitted.
+
+    Part of the points is held out to compare settings; the model taken is then trained on all of them. `choose` tells
+    how; predictions are those of `best_estimator_`.
+
+    Parameters
+    ----------
+    estimator : LabelTreeClassifier or a model like it, optional
+    tradeoffs, fanouts, max_precision_loss, max_latency_us, metric, k, validation
+        As in `choose`.
+    random_state : int
+    n_jobs : int, optional
+    verbose : int
+        1 shows progress.
+
+    Attributes
+    ----------
+    best_estimator_ : the model taken, trained on all points
+    best_params_ : dict
+    best_score_ : float
+        Its `metric` on the points held out.
+    result_ : SweepResult
+    explanation_ : str
+
+    Examples
+    --------
+    >>> import numpy as np, labeltrees as lt
+    >>> rng = np.random.default_rng(0)
+    >>> Y = rng.random((200, 12)) < 0.3
+    >>> X = Y @ rng.random((12, 8))
+    >>> search = lt.LabelTreeClassifierCV(tradeoffs=[0, 1], max_precision_loss=0.5).fit(X, Y)
+    >>> sorted(search.best_params_)
+    ['fanout', 'tradeoff']
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        tradeoffs: Any = TRADEOFFS,
+        fanouts: Any = None,
+        max_precision_loss: float | None = 0.005,
+        max_latency_us: float | None = None,
+        metric: str = "p1",
+        k: int = 5,
+        validation: Any = 0.2,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.tradeoffs = tradeoffs
+        self.fanouts = fanouts
+        self.max_precision_loss = max_precision_loss
+        self.max_latency_us = max_latency_us
+        self.metric = metric
+        self.k = k
+        self.validation = validation
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(
+        self, X: Any, Y: Any, sample_weight: Any = None, *, label_names: Any = None, feature_names: Any = None
+    ) -> LabelTreeClassifierCV:
+        """Choose a setting and train its model; arguments as in `LabelTreeClassifier.fit`."""
+        estimator = LabelTreeClassifier() if self.estimator is None else self.estimator
+        texts = np.asarray(X, dtype=object) if takes_texts(estimator) else None
+        points = check_points(self, X, fitting=True) if texts is None else texts
+        labels = read_training_labels(Y, label_names, points.shape[0])
+        data = TuningData(
+            points,
+            labels.Y,
+            sample_weight=check_sample_weight(sample_weight, points.shape[0]),
+            label_names=labels.names,
+            feature_names=feature_names,
+            texts=texts,
+        )
+        choice = choose(
+            data,
+            max_precision_loss=self.max_precision_loss,
+            max_latency_us=self.max_latency_us,
+            metric=self.metric,
+            k=self.k,
+            tradeoffs=self.tradeoffs,
+            fanouts=self.fanouts,
+            estimator=estimator,
+            validation=self.validation,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            progress=bool(self.verbose),
+        )
+        self.best_estimator_ = choice.model
+        self.best_params_ = choice.parameters
+        self.best_score_ = choice.record[self.metric]
+        self.result_, self.explanation_ = choice.result, choice.explanation
+        return self
+
+    @property
+    def classes_(self) -> Any:
+        """The names of the labels (L,), or their ids."""
+        return self._model.classes_
+
+    @property
+    def _model(self) -> Any:
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_
+
+    def predict_topk(self, X: Any, k: int = 5, **how: Any) -> Any:
+        """Return the k best labels of each point, as `LabelTreeClassifier.predict_topk` does."""
+        return self._model.predict_topk(X, k, **how)
+
+    def predict(self, X: Any) -> Any:
+        """Return the predicted labels as a CSR indicator (n, L)."""
+        return self._model.predict(X)
+
+    def predict_scores(self, X: Any, k: int | None = None) -> Any:
+        """Return the scores of the k best labels of each point as CSR (n, L)."""
+        return self._model.predict_scores(X, k)
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any, k: int | None = None) -> Any:
+        """Return probabilities as CSR (n, L), where the model has them."""
+        return self._model.predict_proba(X, k)
+
+    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
+        """Return the precision at 1."""
+        return float(self._model.score(X, Y, sample_weight))
+
+    def predictor(self, k: int = 5, **how: Any) -> Any:
+        """Return a `Predictor` for serving."""
+        return self._model.predictor(k, **how)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Save the model taken; `load` opens it as what it is, without the search for it."""
+        self._model.save(folder)
+
+    def __sklearn_tags__(self) -> Any:
+        estimator = LabelTreeClassifier() if self.estimator is None else self.estimator
+        return estimator.__sklearn_tags__()

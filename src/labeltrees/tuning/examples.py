@@ -1,0 +1,112 @@
+"""Some real points: where their labels sit in a tree, and what the search visited."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.view import TreeViewer
+from labeltrees.tuning.search_trace import SearchTracer
+from labeltrees.tuning.tuning_data import TuningData
+
+_N_EXAMPLES, _LONGEST_TEXT, _MOST_LABELS, _MOST_VISITS, _MOST_WORDS = 5, 400, 12, 40, 12
+
+
+class Examples:
+    """A few points of the validation data, the same for every setting.
+
+    Parameters
+    ----------
+    validation : TuningData
+    k : int
+        Labels asked for.
+    random_state : int
+    """
+
+    def __init__(self, validation: TuningData, k: int, random_state: int) -> None:
+        labelled = np.flatnonzero(np.diff(validation.Y.indptr))
+        rng = np.random.default_rng(random_state)
+        self.rows = np.sort(rng.permutation(labelled)[:_N_EXAMPLES])
+        self.data = validation.take(self.rows)
+        self.k = k
+
+    def describe(self) -> list[dict[str, Any]]:
+        """Return what the points are: row, text (or the strongest features), labels by name."""
+        return [
+            {"row": int(row), "text": self._text(place), "labels": [self._name(label) for label in self._true(place)]}
+            for place, row in enumerate(self.rows)
+        ]
+
+    def look(self, model: Any) -> list[dict[str, Any]]:
+        """Return for each point what the model answered, where that stands, and the nodes visited."""
+        labels, scores, stats = model.predict_topk(self.data.points, self.k, return_stats=True)
+        tree = model.tree_
+        viewer = TreeViewer(tree, self.data.label_names)
+        tracer = SearchTracer(model) if hasattr(model, "searcher_") and not self.data.is_text else None
+        looks = []
+        for place in range(len(self.rows)):
+            true = self._true(place)
+            answered = [
+                {
+                    "name": self._name(label),
+                    "score": round(float(score), 4),
+                    "right": label in true,
+                    **_way(tree, label),
+                }
+                for label, score in zip(labels[place].tolist(), scores[place].tolist(), strict=True)
+                if label >= 0
+            ]
+            visits = [] if tracer is None else tracer.trace(self.data.points[[place]], self.k)[:_MOST_VISITS]
+            looks.append(
+                {
+                    "answers": answered,
+                    "labels": [{"name": self._name(label), **_way(tree, label)} for label in true],
+                    "visits": [[visit.node, round(visit.score, 4)] for visit in visits],
+                    "nodes": self._nodes(viewer, [visit.node for visit in visits], true + labels[place].tolist()),
+                    "chunks": int(np.asarray(getattr(stats, "chunks", np.zeros(len(labels))))[place]),
+                    "classifiers": int(np.asarray(getattr(stats, "classifiers", np.zeros(len(labels))))[place]),
+                }
+            )
+        return looks
+
+    def _nodes(self, viewer: TreeViewer, visited: list[int], labels: list[int]) -> dict[str, Any]:
+        """Return the parent, the number of labels and some of them for the nodes visited and those above labels."""
+        nodes = set(visited)
+        for label in labels:
+            if label >= 0:
+                nodes.update(_way(viewer.tree, label)["path"])
+        return {
+            str(node): {
+                "parent": int(viewer.tree.parent[node]),
+                "n_labels": int(viewer.tree.n_labels_below[node]),
+                "examples": viewer.examples(node),
+            }
+            for node in sorted(nodes)
+        }
+
+    def _true(self, place: int) -> list[int]:
+        return self.data.Y[[place]].indices[:_MOST_LABELS].tolist()  # type: ignore[no-any-return]
+
+    def _name(self, label: int) -> str:
+        names = self.data.label_names
+        return f"label {label}" if names is None else str(names[label])
+
+    def _text(self, place: int) -> str:
+        if self.data.texts is not None:
+            text = " ".join(str(self.data.texts[place]).split())
+            return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
+        row = self.data.points[[place]]
+        if not hasattr(row, "indices"):
+            return ""
+        names = self.data.feature_names
+        strongest = row.indices[np.argsort(-row.data, kind="stable")[:_MOST_WORDS]].tolist()
+        return ", ".join(f"feature {feature}" if names is None else str(names[feature]) for feature in strongest)
+
+
+def _way(tree: LabelTree, label: int) -> dict[str, Any]:
+    """Return a label's depth and the nodes above it; None and nothing where it stands nowhere."""
+    if tree.label_parent[label] < 0:
+        return {"depth": None, "path": []}
+    return {"depth": int(tree.label_depth[label]), "path": tree.path(label).tolist()}

@@ -1,0 +1,160 @@
+"""SweepResult: the table of a sweep, and everything it is turned into."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from typing import Any, Self
+
+from labeltrees._files import write_atomically
+from labeltrees.errors import MissingExtraError
+from labeltrees.tuning import result_form
+from labeltrees.tuning.frontier import columns_of, frontier
+from labeltrees.tuning.quality import Hits
+from labeltrees.tuning.store import read_json, to_json, write_json
+
+
+class SweepResult:
+    """What was measured at every setting.
+
+    Attributes
+    ----------
+    table : list of dict
+        One record a setting: `setting` (its name), `tradeoff`, `fanout`, `cover`, `path`; ``p{k}``, ``ndcg{k}``,
+        ``psp{k}`` (shares, not percent) and ``depth{k}`` (expected depth) for every k; `chunks` and `classifiers` a
+        query; ``top{k}_p50_us`` and ``top{k}_p99_us`` (one call for one query) and `batch_us` (a point of a batch) in
+        microseconds; `tree_seconds`, `training_seconds` (both together), `model_bytes`.
+    facts : dict
+        The data, the machine, the estimator, and how it was measured.
+    details : dict
+        For a report: the trees and example points of every setting, and the frequencies of labels.
+    chosen : str or None
+        The name of the setting that `choose` took.
+    explanation : str or None
+        Why it took that.
+
+    Examples
+    --------
+    >>> import numpy as np, labeltrees as lt
+    >>> X, Y = np.eye(6, dtype=np.float32), np.eye(6)
+    >>> result = lt.sweep((X, Y), (X, Y), tradeoffs=[0, 2], fanouts=[2], k=(1,), repeats=1)
+    >>> result
+    SweepResult(2 settings: tradeoff 0 to 2, fanout 2; p1 1.0000 to 1.0000)
+    >>> len(result.frontier(x="depth", y="p1")) > 0
+    True
+    """
+
+    def __init__(
+        self,
+        table: list[dict[str, Any]],
+        facts: dict[str, Any],
+        details: dict[str, Any],
+        *,
+        chosen: str | None = None,
+        explanation: str | None = None,
+        hits: dict[str, Hits] | None = None,
+    ) -> None:
+        self.table = table
+        self.facts = facts
+        self.details = details
+        self.chosen = chosen
+        self.explanation = explanation
+        self._hits = hits or {}  # of every setting, for choosing; not saved
+
+    @property
+    def ks(self) -> tuple[int, ...]:
+        """The k of P@k and the rest, rising."""
+        return tuple(self.facts["k"])
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __repr__(self) -> str:
+        tradeoffs = [record["tradeoff"] for record in self.table]
+        parts = [f"tradeoff {min(tradeoffs):g} to {max(tradeoffs):g}"]
+        fanouts = sorted({record["fanout"] for record in self.table if record["fanout"] is not None})
+        if fanouts:
+            parts.append("fanout " + ", ".join(map(str, fanouts)))
+        metric = f"p{self.ks[0]}"
+        values = [record[metric] for record in self.table]
+        chosen = f"; chosen {self.chosen}" if self.chosen else ""
+        return (
+            f"{type(self).__name__}({len(self.table)} settings: {', '.join(parts)}; "
+            f"{metric} {min(values):.4f} to {max(values):.4f}{chosen})"
+        )
+
+    def record(self, setting: str) -> dict[str, Any]:
+        """Return the record of a setting by its name."""
+        return next(record for record in self.table if record["setting"] == setting)
+
+    def frontier(self, x: str = "time", y: str = "p1") -> list[dict[str, Any]]:
+        """Return the records that no other beats, by rising x.
+
+        Parameters
+        ----------
+        x : str
+            What there should be little of: "time" (median of single calls, for the k of `y` where it was measured, else
+            the largest k), "depth" (expected depth at the k of `y`), or a column such as "model_bytes".
+        y : str
+            What there should be much of: "p1", "ndcg5", ...
+        """
+        return frontier(self.table, *columns_of(self.table, x, y, max(self.ks)))
+
+    # Forms.
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas DataFrame."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            message = "to_pandas needs pandas: pip install pandas"
+            raise MissingExtraError(message) from error
+        return pd.DataFrame(self.table)
+
+    def to_polars(self) -> Any:
+        """Return the table as a polars DataFrame."""
+        try:
+            import polars as pl
+        except ImportError as error:
+            message = "to_polars needs polars: pip install polars"
+            raise MissingExtraError(message) from error
+        return pl.DataFrame(self.table, infer_schema_length=None)
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the table as a CSV file with a header."""
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, fieldnames=list(self.table[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.table)
+        write_atomically(path, [text.getvalue().encode()])
+
+    def to_json(self) -> str:
+        """Return everything as JSON text, as `save` writes it."""
+        return to_json(result_form.to_record(self))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a file of JSON."""
+        write_json(path, result_form.to_record(self))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` wrote."""
+        return cls(**result_form.from_record(read_json(path), path))
+
+    # Pictures.
+
+    def figure(self, name: str) -> Any:
+        """Return a chart: "precision_depth", "precision_time", "frequencies", "served", "depths" or "mass".
+
+        It holds its data and draws on request: ``chart.save("chart.svg")``, or .png, .html. Needs the extra `plots`.
+        """
+        from labeltrees.report.figures import figure
+
+        return figure(self, name)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write one page of HTML with everything, which needs nothing else to be looked at. Needs the extra `plots`."""
+        from labeltrees.report.page import write_report
+
+        write_report(self, path)

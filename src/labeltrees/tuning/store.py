@@ -1,0 +1,146 @@
+"""The folder of a sweep: finished settings stay on disk, so that an interrupted sweep goes on where it stopped."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from labeltrees._files import refuse_file, write_atomically
+from labeltrees.errors import InputError
+from labeltrees.models.load import load
+from labeltrees.tuning.quality import Hits
+from labeltrees.tuning.settings import Setting
+
+_IDENTITY_FILE, _MODELS, _SETTINGS = "sweep.json", "models", "settings"
+VERSION = 1
+
+
+class SweepFolder:
+    """``sweep.json`` says of what data the sweep is, ``models/`` and ``settings/`` hold one entry a finished setting.
+
+    Parameters
+    ----------
+    folder : path
+        Made where it is not there; must be empty, or of a sweep with the same identity.
+    identity : dict of str
+        What must be the same for finished settings to count: fingerprints of the data and the estimator.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], identity: dict[str, Any]) -> None:
+        self.path = Path(folder)
+        self._join(identity)
+
+    def _join(self, identity: dict[str, Any]) -> None:
+        file = self.path / _IDENTITY_FILE
+        expected = {"format": "labeltrees sweep folder", "version": VERSION, **identity}
+        if file.exists():
+            found = read_json(file)
+            if not isinstance(found, dict) or found.get("format") != expected["format"]:
+                refuse_file(file, "not of a sweep")
+            differ = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
+            if differ:
+                message = (
+                    f"{self.path} holds a sweep of something else (other {', '.join(differ)}): take another folder"
+                )
+                raise InputError(message)
+        elif self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+            message = f"{self.path} exists and is not the folder of a sweep"
+            raise InputError(message)
+        for part in (_MODELS, _SETTINGS):
+            (self.path / part).mkdir(parents=True, exist_ok=True)
+        write_json(file, expected)
+
+    def has(self, setting: Setting) -> bool:
+        """Whether a setting is finished: its record is written last."""
+        return self._record_file(setting).exists()
+
+    def add(self, setting: Setting, model: Any, hits: Hits, record: dict[str, Any]) -> None:
+        """Keep a trained and measured model."""
+        model.save(self.model_folder(setting))
+        buffer = io.BytesIO()
+        np.savez(buffer, hit=hits.hit, labels_per_point=hits.labels_per_point)
+        write_atomically(self._hits_file(setting), [buffer.getvalue()])
+        record["record"]["model_bytes"] = self.model_bytes(setting)
+        write_json(self._record_file(setting), record)
+
+    def record(self, setting: Setting) -> dict[str, Any]:
+        """Return what `add` was given of a finished setting."""
+        file = self._record_file(setting)
+        found = read_json(file)
+        if not isinstance(found, dict) or not {"record", "details"} <= found.keys():
+            refuse_file(file, "not the record of a setting")
+        return found
+
+    def hits(self, setting: Setting) -> Hits:
+        """Return the hits of a finished setting."""
+        file = self._hits_file(setting)
+        try:
+            with np.load(file, allow_pickle=False) as arrays:
+                return Hits(arrays["hit"], arrays["labels_per_point"])
+        except (OSError, ValueError, KeyError) as error:
+            refuse_file(file, f"damaged ({error})")
+
+    def model(self, setting: Setting) -> Any:
+        """Open the model of a finished setting, mapped from disk."""
+        return load(self.model_folder(setting))
+
+    def forget_model(self, setting: Setting) -> None:
+        """Remove a model that nothing needs any more."""
+        shutil.rmtree(self.model_folder(setting), ignore_errors=True)
+
+    def model_folder(self, setting: Setting) -> Path:
+        """Return where the model of a setting is."""
+        return self.path / _MODELS / setting.name
+
+    def model_bytes(self, setting: Setting) -> int:
+        """Return the size of a model on disk."""
+        return sum(file.stat().st_size for file in self.model_folder(setting).rglob("*") if file.is_file())
+
+    def _record_file(self, setting: Setting) -> Path:
+        return self.path / _SETTINGS / f"{setting.name}.json"
+
+    def _hits_file(self, setting: Setting) -> Path:
+        return self.path / _SETTINGS / f"{setting.name}.npz"
+
+
+def write_json(path: str | os.PathLike[str], value: Any) -> None:
+    """Write a value as JSON, whole or not at all; NaN, which JSON does not know, as null."""
+    write_atomically(path, [to_json(value).encode(), b"\n"])
+
+
+def to_json(value: Any) -> str:
+    """Return a value as JSON text; NaN as null.
+
+    Examples
+    --------
+    >>> to_json({"a": float("nan")})
+    '{"a": null}'
+    """
+    return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
+
+
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """Read a file of JSON."""
+    try:
+        return json.loads(Path(path).read_bytes())
+    except (ValueError, RecursionError) as error:
+        refuse_file(path, f"not JSON ({error})")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

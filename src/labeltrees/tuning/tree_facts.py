@@ -1,0 +1,34 @@
+"""What a report shows of a tree: how its labels and their mass lie over the levels, and its top."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from labeltrees._matrices import Float64s
+from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.view import TreeViewer
+
+_TOP_LEVELS, _TOP_WIDTH = 3, 6
+
+
+def tree_facts(tree: LabelTree, frequencies: Float64s, label_names: Any = None) -> dict[str, Any]:
+    """Return labels and mass (share of label occurrences) at each depth, and the top of the tree, as plain records.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> facts = tree_facts(LabelTree([0, 2, 4], [~0, 1, ~1, ~2], n_labels=3), np.array([0.5, 0.25, 0.25]))
+    >>> facts["labels_per_depth"], facts["mass_per_depth"]
+    ([0, 1, 2], [0.0, 0.5, 0.5])
+    """
+    placed = tree.label_depth >= 0
+    depth = tree.label_depth[placed]
+    return {
+        "height": tree.height,
+        "n_nodes": tree.n_nodes,
+        "labels_per_depth": np.bincount(depth).tolist(),
+        "mass_per_depth": np.bincount(depth, weights=frequencies[placed]).tolist(),
+        "top": TreeViewer(tree, label_names).top(_TOP_LEVELS, _TOP_WIDTH).record(),
+    }

@@ -1,0 +1,103 @@
+"""Points in the form a family of models takes, and their labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from labeltrees._validation import refuse
+from labeltrees.data.checks import check_dense_features, check_labels
+from labeltrees.data.dataset import Dataset, as_dataset
+from labeltrees.errors import InputError
+
+
+@dataclass(frozen=True)
+class TuningData:
+    """What models are trained and measured on.
+
+    Parameters
+    ----------
+    points : csr_array or dense array (n, d), or array of texts (n,)
+    Y : csr_array (n, L)
+    sample_weight : array (n,), optional
+    label_names, feature_names, texts : arrays of str, optional
+    """
+
+    points: Any
+    Y: Any
+    sample_weight: Any = None
+    label_names: Any = None
+    feature_names: Any = None
+    texts: Any = None
+
+    @property
+    def n_points(self) -> int:
+        """The number of points."""
+        return int(self.Y.shape[0])
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the models read texts."""
+        return getattr(self.points, "ndim", 1) == 1
+
+    def take(self, rows: Any) -> TuningData:
+        """Return some of the points."""
+        return replace(
+            self,
+            points=self.points[rows],
+            Y=self.Y[rows],
+            sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
+            texts=None if self.texts is None else self.texts[rows],
+        )
+
+
+def takes_texts(estimator: Any) -> bool:
+    """Whether an estimator is fitted on texts and nothing else, by scikit-learn's tags."""
+    tags = estimator.__sklearn_tags__().input_tags
+    return bool(tags.string and not tags.two_d_array)
+
+
+def as_tuning_data(data: Any, name: str, estimator: Any) -> TuningData:
+    """Return a Dataset, or a pair (X, Y), as the estimator takes it; dense points stay dense."""
+    if isinstance(data, TuningData):
+        return data
+    if takes_texts(estimator):
+        if isinstance(data, tuple | list) and len(data) == 2:
+            texts, Y = np.asarray(data[0], dtype=object), check_labels(data[1])
+            if texts.shape != (Y.shape[0],):
+                refuse(f"{name}[0]", f"{Y.shape[0]} texts", data[0])
+            return TuningData(texts, Y, texts=texts)
+        dataset = as_dataset(data, name)
+        if dataset.texts is None:
+            message = f"{name} must have texts for a {type(estimator).__name__}"
+            raise InputError(message)
+        return _of_dataset(dataset, dataset.texts)
+    if isinstance(data, tuple | list) and len(data) == 2 and isinstance(data[0], np.ndarray):
+        X, Y = check_dense_features(data[0]), check_labels(data[1])
+        if X.shape[0] != Y.shape[0]:
+            message = f"{name}: X has {X.shape[0]} rows and Y has {Y.shape[0]}; both must have one row a point"
+            raise InputError(message)
+        return TuningData(X, Y)
+    dataset = as_dataset(data, name)
+    return _of_dataset(dataset, dataset.X)
+
+
+def _of_dataset(dataset: Dataset, points: Any) -> TuningData:
+    return TuningData(
+        points, dataset.Y, dataset.sample_weight, dataset.label_names, dataset.feature_names, dataset.texts
+    )
+
+
+def check_pair(train: TuningData, validation: TuningData) -> None:
+    """Refuse validation data of other labels or features than those trained on, or without points."""
+    for name, data in (("train", train), ("validation", validation)):
+        if data.n_points == 0 or data.Y.nnz == 0:
+            message = f"{name} must have points with labels, got {data.n_points} points and {data.Y.nnz} labels on them"
+            raise InputError(message)
+    if train.Y.shape[1] != validation.Y.shape[1]:
+        refuse("validation", f"over the {train.Y.shape[1]} labels of train", f"{validation.Y.shape[1]} labels")
+    if not train.is_text and train.points.shape[1] != validation.points.shape[1]:
+        features = f"{validation.points.shape[1]} features"
+        refuse("validation", f"of the {train.points.shape[1]} features of train", features)

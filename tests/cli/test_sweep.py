@@ -1,0 +1,141 @@
+"""labeltrees sweep, choose, report and completion."""
+
+import csv
+import json
+
+import pytest
+
+import labeltrees as lt
+from labeltrees.tuning import sweep as sweep_module
+from tests.tuning.conftest import count_as_time
+
+QUICK = ("--tradeoffs", "0,1,2", "--fanouts", "2,4", "--repeats", "1", "--prune-below", "0")
+
+
+@pytest.fixture(autouse=True)
+def counted(monkeypatch):
+    monkeypatch.setattr(sweep_module, "measure_times", count_as_time)
+
+
+@pytest.fixture(scope="module")
+def result_file(data_folder, tmp_path_factory):
+    train, test = (lt.read_xmc(data_folder / name) for name in ("train.txt.xz", "test.txt"))
+    path = tmp_path_factory.mktemp("result") / "result.json"
+    lt.sweep(train, test, tradeoffs=[0, 1], fanouts=[4], repeats=1).save(path)
+    return path
+
+
+def test_a_sweep_prints_saves_and_writes_its_table(run, data_folder, tmp_path):
+    saved, table = tmp_path / "result.json", tmp_path / "table.csv"
+    result = run("sweep", data_folder, "-o", saved, "--csv", table, *QUICK)
+    assert result.exit_code == 0
+    loaded = lt.SweepResult.load(saved)
+    assert [record["tradeoff"] for record in loaded.table] == [0, 0, 1, 1, 2, 2]
+    assert loaded.details["examples"][0]["labels"][0].startswith("name-")
+    with open(table, newline="") as file:
+        assert [row["setting"] for row in csv.DictReader(file)] == [record["setting"] for record in loaded.table]
+    assert "P@5 (%)" in result.stdout
+    assert f"labeltrees report {saved}" in result.stdout
+    assert "Sweep: done" in result.stderr
+    assert "MiB of work" not in result.stderr
+
+
+def test_options_reach_the_models(run, data_folder, tmp_path):
+    train, test = (lt.read_xmc(data_folder / name) for name in ("train.txt.xz", "test.txt"))
+    options = ("--C", "0.5", "--leaf-size", "3", "--cover", "greedy", "--path", "direct", "--seed", "4")
+    found = json.loads(run("sweep", data_folder, "--tradeoffs", "1.5", "--repeats", "1", *options, "--json").stdout)
+    model = lt.LabelTreeClassifier(
+        tradeoff=1.5, C=0.5, leaf_size=3, cover="greedy", path="direct", random_state=4, fanout=128
+    ).fit(train.X, train.Y)
+    assert found[0]["p1"] == model.score(test.X, test.Y)
+    assert (found[0]["cover"], found[0]["path"]) == ("greedy", "direct")
+
+
+def test_the_papers_grid_has_a_name(run, data_folder):
+    found = json.loads(run("sweep", data_folder, "--tradeoffs", "logs", "--repeats", "1", "--json").stdout)
+    assert len(found) == 10
+
+
+def test_a_sweep_goes_on_from_its_folder(run, data_folder, tmp_path, monkeypatch):
+    folder = tmp_path / "sweep"
+    first = run("sweep", data_folder, *QUICK, "--folder", folder, "--json").stdout
+    monkeypatch.setattr(lt.LabelTreeClassifier, "fit", lambda *_, **__: pytest.fail("trained again"))
+    assert run("sweep", data_folder, *QUICK, "--folder", folder, "--json").stdout == first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--tradeoffs", "a,b"), "is not a list of numbers"),
+        (("--tradeoffs", "3"), "tradeoffs must be a number in"),
+        (("--fanouts", "1"), "fanouts must be"),
+        (("-o", "missing/result.json"), "no such folder"),
+    ],
+)
+def test_bad_options_exit_with_2(run, data_folder, arguments, message):
+    result = run("sweep", data_folder, *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_choose_saves_the_model_and_says_why(run, data_folder, tmp_path):
+    model, saved = tmp_path / "model", tmp_path / "result.json"
+    limits = ("--max-precision-loss", "0.5", "--metric", "p3", "-k", "3")
+    result = run("choose", data_folder, "-o", model, "--result", saved, *limits, *QUICK)
+    assert result.exit_code == 0
+    loaded = lt.SweepResult.load(saved)
+    assert " ".join(loaded.explanation.split()) in " ".join(result.stdout.split())
+    assert lt.load(model).tradeoff == loaded.record(loaded.chosen)["tradeoff"]
+    assert lt.load(model).label_names_[0] == "name-0"
+    assert lt.load(model).k == 3
+    assert "chosen" in result.stdout
+
+
+def test_choose_as_json(run, data_folder, tmp_path):
+    found = json.loads(
+        run("choose", data_folder, "-o", tmp_path / "m", "--max-latency-us", "1e6", *QUICK, "--json").stdout
+    )
+    assert set(found["parameters"]) == {"tradeoff", "fanout"}
+    assert found["record"]["p1"] == max(record["p1"] for record in found["table"])
+
+
+def test_choose_needs_a_limit_that_can_be_kept(run, data_folder, tmp_path):
+    result = run("choose", data_folder, "-o", tmp_path / "m", *QUICK)
+    assert result.exit_code == 2
+    assert "give max_precision_loss" in result.stderr
+    result = run("choose", data_folder, "-o", tmp_path / "m", "--max-latency-us", "0.001", *QUICK)
+    assert result.exit_code == 1
+    assert "the fastest seen" in result.stderr
+    assert not (tmp_path / "m").exists()
+
+
+def test_report_writes_the_page_and_the_figures(run, result_file, tmp_path):
+    pytest.importorskip("altair")
+    page, figures = tmp_path / "page.html", tmp_path / "figures"
+    result = run("report", result_file, "-o", page, "--figures", figures, "--json")
+    assert json.loads(result.stdout)["page"] == str(page)
+    assert len(list(figures.iterdir())) == len(json.loads(result.stdout)["figures"]) == 12
+    assert page.read_text().startswith("<!doctype html>")
+
+
+def test_report_refuses_what_is_no_result(run, tmp_path):
+    (tmp_path / "odd.json").write_text("{}")
+    result = run("report", tmp_path / "odd.json", "-o", tmp_path / "page.html")
+    assert result.exit_code == 3
+    assert "odd.json: not the result of a sweep" in result.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script_for_the_shell(run, shell):
+    script = run("completion", shell).stdout
+    assert f"_LABELTREES_COMPLETE={shell}_complete" in script
+
+
+def test_the_script_completes_commands(monkeypatch):
+    from click.shell_completion import BashComplete
+
+    from labeltrees.cli.main import cli
+
+    completer = BashComplete(cli, {}, "labeltrees", "_LABELTREES_COMPLETE")
+    assert {item.value for item in completer.get_completions([], "s")} == {"sweep"}
+    assert "--max-latency-us" in {item.value for item in completer.get_completions(["choose"], "--max")}

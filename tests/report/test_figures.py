@@ -1,0 +1,74 @@
+"""The charts: what data they hold, and that they draw."""
+
+import json
+import sys
+
+import pytest
+
+import labeltrees as lt
+from labeltrees.report.charts import save
+from labeltrees.report.figures import NAMES
+from labeltrees.report.page import write_figures
+
+pytest.importorskip("altair")
+
+
+def rows_of(chart):
+    return chart.to_dict()["data"]["values"]
+
+
+def test_the_curves_hold_every_setting_the_frontier_and_the_choice(result):
+    for name, x, column in (("precision_depth", "depth", "depth1"), ("precision_time", "time", "top1_p50_us")):
+        rows = rows_of(result.figure(name))
+        assert [row["setting"] for row in rows] == [record["setting"] for record in result.table]
+        assert [row["x"] for row in rows] == [record[column] for record in result.table]
+        assert [row["y"] for row in rows] == pytest.approx([100 * record["p1"] for record in result.table])
+        best = {record["setting"] for record in result.frontier(x, "p1")}
+        assert {row["setting"] for row in rows if row["frontier"]} == best
+        assert [row["setting"] for row in rows if row["note"]] == [result.chosen]
+
+
+def test_the_levels_are_those_of_the_chosen_curve(result):
+    rows = rows_of(result.figure("depths"))
+    fanout = result.record(result.chosen)["fanout"]
+    for tradeoff in (0, 0.5, 1, 1.5, 2):
+        found = [row["value"] for row in rows if row["tradeoff"] == f"{tradeoff:g}"]
+        details = result.details["settings"][f"tradeoff-{tradeoff:g}_fanout-{fanout}_marginal_weighted"]
+        assert found == details["labels_per_depth"][1:]
+        assert sum(found) == 24
+    mass = [row["value"] for row in rows_of(result.figure("mass")) if row["tradeoff"] == "2"]
+    assert sum(mass) == pytest.approx(100)
+
+
+def test_every_figure_is_written_as_png_and_svg(result, tmp_path):
+    files = write_figures(result, tmp_path / "figures")
+    assert {file.name for file in files} == {f"{name}.{ending}" for name in NAMES for ending in ("png", "svg")}
+    for file in files:
+        assert file.read_bytes().startswith(b"\x89PNG" if file.suffix == ".png" else b"<svg")
+
+
+def test_a_chart_saves_itself_as_a_page_without_links(result, tmp_path):
+    save(result.figure("served"), tmp_path / "served.html")
+    text = (tmp_path / "served.html").read_text()
+    assert "<script src=" not in text
+    assert "at least one label" in text
+
+
+def test_the_same_result_gives_the_same_chart(result):
+    first, second = (json.dumps(result.figure("precision_time").to_dict()) for _ in range(2))
+    assert first == second
+
+
+def test_an_unknown_figure_is_refused(result):
+    with pytest.raises(lt.InputError, match="name must be one of 'precision_depth'"):
+        result.figure("odd")
+
+
+@pytest.mark.parametrize("package", ["altair", "vl_convert"])
+def test_without_the_extra_the_error_names_it(result, tmp_path, monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(lt.MissingExtraError, match=r"pip install labeltrees\[plots\]"):
+        result.figure("served")
+    with pytest.raises(lt.MissingExtraError, match=r"pip install labeltrees\[plots\]"):
+        result.report(tmp_path / "report.html")
+    assert not (tmp_path / "report.html").exists()

@@ -1,0 +1,128 @@
+"""The page, as text and in a real browser: Debian's Chromium, or the one CHROMIUM names."""
+
+import json
+import os
+import re
+import shutil
+
+import pytest
+
+from tests.report.conftest import NAME
+
+
+def test_it_loads_nothing_from_elsewhere(page):
+    text = page.read_text()
+    head = text[: text.index("<script>")] + text[text.index('<script id="data"') :]
+    assert not re.search(r"""(src|href)=(?!"data:)""", head)
+    assert "@import" not in text
+
+
+def test_names_cannot_leave_the_data(page):
+    text = page.read_text()
+    assert NAME not in text
+    assert text.count("</script>") == 3
+    start = text.index('type="application/json">') + len('type="application/json">')
+    data = json.loads(text[start : text.index("</script>", start)])
+    assert NAME in json.dumps(data, ensure_ascii=False)
+
+
+def find_browser():
+    names = (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
+    return next((path for name in names if name and (path := shutil.which(name))), None)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright, which drives the browser, is missing")
+    path = find_browser()
+    if path is None:
+        pytest.skip("no Chromium is installed (apt-get install chromium), so the page is not looked at in a browser")
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(params=["light", "dark"])
+def view(browser, page, request):
+    """The page, opened offline; whatever it complains of fails the test."""
+    context = browser.new_context(color_scheme=request.param, offline=True)
+    view = context.new_page()
+    complaints = []
+    view.on("console", lambda message: complaints.append(message.text))
+    view.on("pageerror", lambda error: complaints.append(str(error)))
+    view.on("requestfailed", lambda sent: complaints.append(sent.url))
+    view.goto(page.as_uri())
+    view.wait_for_selector("body[data-ready=yes]")
+    yield view
+    context.close()
+    assert complaints == []
+
+
+def marked_point(view, chart):
+    """Where the ring of a chart is."""
+    ring = view.locator(f"#chart-{chart} path[stroke='#e00070'][opacity='1']")
+    assert ring.count() == 1
+    return ring.get_attribute("transform")
+
+
+def move_slider(view, place):
+    view.locator("#tradeoff").evaluate(
+        "(slider, place) => { slider.value = place; slider.dispatchEvent(new Event('input')); }", place
+    )
+    view.wait_for_timeout(100)
+
+
+def column(view, name):
+    place = view.locator("#settings th").evaluate_all(
+        "(all, name) => all.findIndex(th => th.dataset.column === name)", name
+    )
+    return [
+        float(text.replace(",", ""))
+        for text in view.locator(f"#settings tbody td:nth-child({place + 1})").all_inner_texts()
+    ]
+
+
+def test_the_slider_moves_the_point_and_shows_its_setting(view, result):
+    seen = set()
+    for place, tradeoff in enumerate(("0", "0.5", "1", "1.5", "2")):
+        move_slider(view, place)
+        assert view.locator("#tradeoff-value").inner_text() == tradeoff
+        seen.add((marked_point(view, "depth"), marked_point(view, "time")))
+        setting = view.locator("#settings tr.at").get_attribute("data-setting")
+        record = result.record(setting)
+        assert record["tradeoff"] == float(tradeoff)
+        assert f"{100 * record['p1']:.2f}" in view.locator("#figures").inner_text()
+        height = result.details["settings"][setting]["height"]
+        assert view.locator("#levels tr").count() == 1 + height
+        assert view.locator("#top li").count() > 3
+    assert len(seen) == 5
+
+
+def test_it_starts_at_the_choice_and_shows_its_search(view, result):
+    assert view.locator("#settings tr.at").get_attribute("data-setting") == result.chosen
+    looks = result.details["settings"][result.chosen]["looks"]
+    view.locator("#example").select_option("2")
+    assert view.locator("#example-text").inner_text() == result.details["examples"][2]["text"]
+    assert view.locator("#answers tr").count() == 1 + len(looks[2]["answers"])
+    assert view.locator("#visits li.visited").count() == looks[2]["chunks"]
+    assert view.locator("main b", has_text="bold").count() == 0  # names are text
+
+
+def test_the_table_sorts_both_ways(view, result):
+    heading = view.locator("#settings th[data-column=top5_p50_us]")
+    for direction, falling in (("ascending", False), ("descending", True)):
+        heading.locator("button").click()
+        assert heading.get_attribute("aria-sort") == direction
+        values = column(view, "top5_p50_us")
+        assert len(values) == len(result.table)
+        assert values == sorted(values, reverse=falling)
+
+
+def test_a_row_and_a_metric_can_be_picked(view, result):
+    other = next(row["setting"] for row in result.table if row["fanout"] != result.record(result.chosen)["fanout"])
+    view.locator(f"#settings tr[data-setting='{other}']").click()
+    assert view.locator("#curve").input_value() == f"fanout {result.record(other)['fanout']}"
+    view.locator("#metric").select_option("ndcg5")
+    view.wait_for_function("document.querySelector('#chart-depth').textContent.includes('nDCG@5')")
+    assert marked_point(view, "depth")

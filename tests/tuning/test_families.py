@@ -1,0 +1,87 @@
+"""A family of models that reads texts and builds its own binary trees goes through the same doors."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+import labeltrees as lt
+from labeltrees.data.text import default_vectorizer
+from labeltrees.tuning import store
+from labeltrees.tuning import sweep as sweep_module
+from tests.tuning.conftest import count_as_time
+
+SAVED = {}
+
+
+class TextModel(BaseEstimator):
+    """A linear model behind a vectorizer, with only what a sweep may ask of a model."""
+
+    def __init__(self, tradeoff=1.0, tree=None, n_jobs=None, verbose=0):
+        self.tradeoff, self.tree, self.n_jobs, self.verbose = tradeoff, tree, n_jobs, verbose
+
+    def fit(self, texts, Y):
+        self.vectorizer_ = default_vectorizer().fit(texts)
+        self.model_ = lt.LabelTreeClassifier(tradeoff=self.tradeoff, fanout=2).fit(self.vectorizer_.transform(texts), Y)
+        self.tree_ = self.model_.tree_
+        return self
+
+    def predict_topk(self, texts, k=5, **how):
+        return self.model_.predict_topk(self.vectorizer_.transform(texts), k, **how)
+
+    def predictor(self, k=5):
+        answer = self.model_.predictor(k)
+        return lambda text: answer(self.vectorizer_.transform([text]))
+
+    def save(self, folder):
+        folder.mkdir()
+        SAVED[folder] = self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        return tags
+
+
+@pytest.fixture
+def texts(monkeypatch):
+    monkeypatch.setattr(store, "load", SAVED.__getitem__)
+    words = ("red", "green", "blue", "ant", "bee", "cat")
+    rng = np.random.default_rng(0)
+    Y = rng.random((120, 6)) < 0.35
+    Y[np.arange(120), rng.integers(0, 6, 120)] = True
+    documents = np.array([" ".join(word for word, there in zip(words, row, strict=True) if there) for row in Y], object)
+    return documents, Y
+
+
+def test_it_is_swept(texts):
+    documents, Y = texts
+    result = lt.sweep(
+        (documents[:80], Y[:80]), (documents[80:], Y[80:]), estimator=TextModel(), tradeoffs=[0, 2], k=(1, 2), repeats=1
+    )
+    assert [record["setting"] for record in result.table] == ["tradeoff-0", "tradeoff-2"]
+    assert result.table[0]["p1"] > 0.9
+    assert result.table[0]["top2_p99_us"] > 0
+    assert result.table[0]["fanout"] is None
+    assert result.details["examples"][0]["text"] in set(documents)
+    assert repr(result).startswith("SweepResult(2 settings: tradeoff 0 to 2; p1 ")
+
+
+def test_it_is_chosen_from_a_dataset_with_texts(texts, monkeypatch, tmp_path):
+    monkeypatch.setattr(sweep_module, "measure_times", count_as_time)
+    documents, Y = texts
+    data = lt.Dataset(np.zeros((120, 1)), Y, texts=documents)
+    choice = lt.choose(data, max_precision_loss=1, estimator=TextModel(), tradeoffs=[0, 2], repeats=1)
+    assert choice.parameters == {"tradeoff": choice.model.tradeoff}
+    choice.result.save(tmp_path / "result.json")
+    assert len(lt.SweepResult.load(tmp_path / "result.json")) == 2
+
+
+def test_what_it_cannot_do_is_refused(texts):
+    documents, Y = texts
+    pair = (documents, Y)
+    with pytest.raises(lt.InputError, match="fanouts must be None or 2"):
+        lt.sweep(pair, pair, estimator=TextModel(), fanouts=[16])
+    with pytest.raises(lt.InputError, match="covers must be"):
+        lt.sweep(pair, pair, estimator=TextModel(), covers=["greedy"])
+    with pytest.raises(lt.InputError, match="train must have texts"):
+        lt.sweep(lt.Dataset(np.eye(120), Y), pair, estimator=TextModel())

@@ -1,0 +1,83 @@
+"""SweepResult: its forms, and damaged files."""
+
+import copy
+import csv
+import json
+import sys
+
+import pytest
+
+import labeltrees as lt
+
+
+def test_the_table_is_the_same_in_every_form(result, tmp_path):
+    pytest.importorskip("pandas")
+    frame = result.to_pandas()
+    assert frame.to_dict("records") == result.table
+    result.to_csv(tmp_path / "table.csv")
+    with open(tmp_path / "table.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["setting"] for row in rows] == [record["setting"] for record in result.table]
+    assert [float(row["p1"]) for row in rows] == [record["p1"] for record in result.table]
+    assert json.loads(result.to_json())["table"] == result.table
+
+
+def test_polars_gets_the_same_table(result):
+    pytest.importorskip("polars")
+    assert result.to_polars().to_dicts() == result.table
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_without_the_package_the_error_names_it(result, monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(lt.MissingExtraError, match=f"pip install {package}"):
+        getattr(result, f"to_{package}")()
+
+
+def test_it_is_found_again_as_it_was_saved(result, tmp_path):
+    result.save(tmp_path / "result.json")
+    loaded = lt.SweepResult.load(tmp_path / "result.json")
+    assert (loaded.table, loaded.facts, loaded.details) == (result.table, result.facts, result.details)
+    assert repr(loaded) == repr(result)
+
+
+def test_repr_says_what_was_swept(result):
+    assert repr(result).startswith("SweepResult(24 settings: tradeoff 0 to 2, fanout 2, 8; p1 0.")
+
+
+def broken(record, change):
+    record = copy.deepcopy(record)
+    change(record)
+    return record
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda r: r.update(format="something"), "not the result of a sweep"),
+        (lambda r: r.update(version=2), "a result of version 2"),
+        (lambda r: r.update(more=1), "keys missing or unknown: \\['more'\\]"),
+        (lambda r: r.update(table=[]), "the table is empty"),
+        (lambda r: r["table"][1].pop("p1"), "record 1: columns missing or unknown: \\['p1'\\]"),
+        (lambda r: r["table"][1].update(p1="much"), "record 1: p1 is 'much'"),
+        (lambda r: r["table"][1].update(setting=None), "record 1: setting is None"),
+        (lambda r: r["table"].append(r["table"][0]), "stands twice"),
+        (lambda r: r.update(chosen="odd"), "chosen setting 'odd' is not in the table"),
+        (lambda r: r.update(explanation=3), "explanation is not a text"),
+        (lambda r: r["facts"].update(k=[]), "facts.k is not"),
+        (lambda r: r["facts"].pop("data"), "facts: data is not there"),
+        (lambda r: r["details"]["settings"].clear(), "not there, or no object"),
+    ],
+)
+def test_a_damaged_file_is_refused_by_name(result, tmp_path, change, fault):
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(broken(json.loads(result.to_json()), change)))
+    with pytest.raises(lt.FileFormatError, match=f"result.json: .*{fault}"):
+        lt.SweepResult.load(path)
+
+
+def test_what_is_no_json_is_refused(tmp_path):
+    path = tmp_path / "result.json"
+    path.write_text("[" * 100_000)
+    with pytest.raises(lt.FileFormatError, match="not JSON"):
+        lt.SweepResult.load(path)

@@ -1,0 +1,210 @@
+"""sweep: what it measures, what it shares, and how it goes on after an interruption."""
+
+import json
+
+import numpy as np
+import pytest
+
+import labeltrees as lt
+from labeltrees.tuning.search_trace import SearchTracer
+from labeltrees.tuning.settings import make_settings
+from labeltrees.tuning.shared import Shared
+
+SMALL = {"tradeoffs": [0, 1, 2], "fanouts": [4], "repeats": 1, "timed_points": 10}
+
+
+def test_a_record_says_what_the_model_of_its_setting_does(train, validation, result):
+    record = result.record("tradeoff-2_fanout-8_greedy_direct")
+    model = lt.LabelTreeClassifier(tradeoff=2, fanout=8, cover="greedy", path="direct").fit(train.X, train.Y)
+    labels, _, stats = model.predict_topk(validation.X, 5, return_stats=True)
+    for k in (1, 3, 5):
+        assert record[f"p{k}"] == lt.metrics.precision_at_k(validation.Y, labels, k)
+        assert record[f"ndcg{k}"] == lt.metrics.ndcg_at_k(validation.Y, labels, k)
+        assert record[f"psp{k}"] == lt.metrics.psp_at_k(validation.Y, labels, k, Y_train=train.Y)
+        assert record[f"depth{k}"] == lt.metrics.expected_depth_at_k(model.tree_, labels, k)
+    assert record["chunks"] == stats.chunks.mean()
+    assert record["classifiers"] == stats.classifiers.mean()
+    for name in ("top1_p50_us", "top5_p99_us", "batch_us", "tree_seconds", "training_seconds", "model_bytes"):
+        assert record[name] > 0
+
+
+def test_the_papers_four_variants_are_settings(result):
+    variants = {(record["cover"], record["path"]) for record in result.table}
+    assert variants == {(cover, path) for cover in ("marginal", "greedy") for path in ("weighted", "direct")}
+    assert len(result.table) == 3 * 2 * 4
+
+
+@pytest.mark.parametrize("changes", [{}, {"normalize": False}, {"n_trees": 2}, {"cover_softness": 0.5, "leaf_size": 3}])
+def test_a_model_with_shared_embeddings_is_the_one_fit_gives(train, changes):
+    estimator = lt.LabelTreeClassifier(**changes)
+    shared = Shared(estimator, train_data(train, estimator), n_jobs=2)
+    for setting in make_settings(estimator, [0.7, 1.6], [4], ["marginal", "greedy"]):
+        model = shared.fit(setting).model
+        expected = lt.LabelTreeClassifier(**changes, **setting.parameters).fit(train.X, train.Y)
+        for ours, theirs in zip(model.searcher_.stores, expected.searcher_.stores, strict=True):
+            assert ours.chunks.tobytes() == theirs.chunks.tobytes()
+        params = {**model.get_params(), "n_jobs": None}
+        assert params == expected.get_params()
+
+
+def train_data(train, estimator):
+    from labeltrees.tuning.tuning_data import as_tuning_data
+
+    return as_tuning_data(train, "train", estimator)
+
+
+def test_embeddings_are_computed_once(train, validation, monkeypatch):
+    from labeltrees.tree import builder
+    from labeltrees.tuning import shared
+
+    calls = []
+    monkeypatch.setattr(shared, "pifa", lambda *args, **kwargs: calls.append(1) or lt.pifa(*args, **kwargs))
+    monkeypatch.setattr(builder, "pifa", lambda *args, **kwargs: pytest.fail("computed again"))
+    lt.sweep(train, validation, **SMALL)
+    assert len(calls) == 1
+
+
+def test_point_weights_count(train, validation):
+    weights = np.where(train.Y[:, [0]].toarray()[:, 0] > 0, 0.0, 1.0)
+    weighted = lt.Dataset(train.X, train.Y, sample_weight=weights)
+    result = lt.sweep(weighted, validation, tradeoffs=[1], fanouts=[4], k=1, repeats=1)
+    model = lt.LabelTreeClassifier(fanout=4).fit(train.X, train.Y, sample_weight=weights)
+    assert result.table[0]["p1"] == pytest.approx(model.score(validation.X, validation.Y))
+
+
+def test_dense_points_stay_dense(train, validation):
+    dense = (train.X.toarray(), train.Y), (validation.X.toarray(), validation.Y)
+    result = lt.sweep(*dense, tradeoffs=[1], fanouts=[4], k=(1,), repeats=1)
+    model = lt.LabelTreeClassifier(fanout=4).fit(dense[0][0], train.Y)
+    assert model.searcher_.stores[0].matrices
+    assert result.table[0]["p1"] == pytest.approx(model.score(dense[1][0], validation.Y))
+
+
+class Stop(Exception):
+    pass
+
+
+def stop_after(count):
+    def progress(done, _):
+        if done == count:
+            raise Stop
+
+    return progress
+
+
+@pytest.mark.usefixtures("counted_time")
+def test_an_interrupted_sweep_goes_on_where_it_stopped(train, validation, tmp_path, monkeypatch):
+    whole = lt.sweep(train, validation, **SMALL)
+    with pytest.raises(Stop):
+        lt.sweep(train, validation, **SMALL, folder=tmp_path / "sweep", progress=stop_after(2))
+    fitted = []
+    fit = lt.LabelTreeClassifier.fit
+    monkeypatch.setattr(
+        lt.LabelTreeClassifier, "fit", lambda self, *args, **kw: fitted.append(self.tradeoff) or fit(self, *args, **kw)
+    )
+    resumed = lt.sweep(train, validation, **SMALL, folder=tmp_path / "sweep")
+    assert fitted == [2]
+    assert without_seconds(resumed) == without_seconds(whole)
+    assert resumed.details == whole.details
+
+
+def without_seconds(result):
+    left_out = ("tree_seconds", "training_seconds", "model_bytes")
+    return [{name: value for name, value in record.items() if name not in left_out} for record in result.table]
+
+
+def test_a_setting_that_was_cut_short_is_trained_again(train, validation, tmp_path):
+    lt.sweep(train, validation, **SMALL, folder=tmp_path)
+    name = "tradeoff-1_fanout-4_marginal_weighted"
+    (tmp_path / "settings" / f"{name}.json").unlink()  # it is written last
+    result = lt.sweep(train, validation, **SMALL, folder=tmp_path)
+    assert result.record(name)["p1"] > 0
+
+
+def test_a_folder_takes_further_settings_and_its_models_can_be_opened(train, validation, tmp_path):
+    lt.sweep(train, validation, **SMALL, folder=tmp_path)
+    result = lt.sweep(train, validation, **{**SMALL, "tradeoffs": [1, 1.5]}, folder=tmp_path)
+    assert [record["tradeoff"] for record in result.table] == [1.0, 1.5]
+    models = sorted(path.name for path in (tmp_path / "models").iterdir())
+    assert len(models) == 4
+    model = lt.load(tmp_path / "models" / models[0])
+    assert model.score(validation.X, validation.Y) > 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"estimator": lt.LabelTreeClassifier(C=2)}, "estimator"),
+        ({"k": (1, 2)}, "k"),
+        ({"random_state": 1}, "random_state"),
+        ({"validation": "train"}, "validation"),
+        ({"train": "validation"}, "train"),
+    ],
+)
+def test_the_folder_of_another_sweep_is_refused(train, validation, tmp_path, changes, what):
+    lt.sweep(train, validation, **SMALL, folder=tmp_path)
+    data = {"train": train, "validation": validation}
+    chosen = {name: data[changes.get(name, name)] for name in data}
+    others = {name: value for name, value in changes.items() if name not in data}
+    with pytest.raises(lt.InputError, match=f"something else \\(other {what}\\)"):
+        lt.sweep(*chosen.values(), **SMALL, **others, folder=tmp_path)
+
+
+def test_a_folder_with_something_else_in_it_is_refused(train, validation, tmp_path):
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(lt.InputError, match="is not the folder of a sweep"):
+        lt.sweep(train, validation, **SMALL, folder=tmp_path)
+
+
+def test_a_damaged_record_names_its_file(train, validation, tmp_path):
+    lt.sweep(train, validation, **SMALL, folder=tmp_path)
+    (tmp_path / "settings" / "tradeoff-1_fanout-4_marginal_weighted.json").write_text("{")
+    with pytest.raises(lt.FileFormatError, match=r"tradeoff-1_fanout-4_marginal_weighted\.json: not JSON"):
+        lt.sweep(train, validation, **SMALL, folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"k": ()}, "k must be"),
+        ({"repeats": 0}, "repeats must be"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+        ({"validation": lt.Dataset(np.eye(2), np.eye(2))}, "validation must be over the 24 labels"),
+        ({"validation": lt.Dataset(np.eye(24), np.eye(24))}, "validation must be of the 40 features"),
+        ({"validation": lt.Dataset(np.zeros((2, 40)), np.zeros((2, 24)))}, "validation must have points with labels"),
+        ({"validation": 3}, "validation must be a Dataset"),
+    ],
+)
+def test_bad_arguments_are_refused(train, validation, arguments, message):
+    with pytest.raises(lt.InputError, match=message):
+        lt.sweep(train, arguments.pop("validation", validation), **{**SMALL, **arguments})
+
+
+def test_a_traced_search_visits_as_many_nodes_as_the_native_one(train, validation):
+    for beam in (None, 2):
+        for loss in ("squared_hinge", "logistic"):
+            model = lt.LabelTreeClassifier(tradeoff=0.5, fanout=3, beam=beam, loss=loss).fit(train.X, train.Y)
+            stats = model.predict_topk(validation.X[:40], 5, return_stats=True)[2]
+            tracer = SearchTracer(model)
+            visits = [tracer.trace(validation.X[[row]], 5) for row in range(40)]
+            assert [len(visit) for visit in visits] == stats.chunks.tolist()
+            assert all(visit[0].node == 0 for visit in visits)
+
+
+def test_examples_say_where_labels_stand_and_what_was_visited(train, result):
+    details = result.details["settings"]["tradeoff-0_fanout-2_marginal_weighted"]
+    for example, look in zip(result.details["examples"], details["looks"], strict=True):
+        assert [label["name"] for label in look["labels"]] == example["labels"]
+        assert len(look["visits"]) == min(look["chunks"], 40)
+        assert len(look["answers"]) == 5
+        for answer in look["answers"]:
+            assert answer["right"] == (answer["name"] in example["labels"])
+            assert len(answer["path"]) == answer["depth"]
+
+
+def test_facts_name_no_machine(result):
+    text = json.dumps(result.facts)
+    assert "/" not in text.replace(result.facts["machine"]["processor"], "")
+    import socket
+
+    assert socket.gethostname() not in text
