@@ -316,14 +316,14 @@ def test_repeated_events_add_up_unless_they_are_to_be_dropped():
 
 def test_a_period_may_end_with_the_last_event():
     frame = frame_of([("a", "x", 1, 0), ("a", "y", 1, 5), ("a", "z", 1, 9)])
-    for settings, used in (
+    for changes, used in (
         ({"period": "4d"}, 2),
         ({"period": "4d", "until": day(9)}, 1),
         ({"period": dt.timedelta(days=5), "since": day(0)}, 1),
         ({"period": "1w", "since": day(0)}, 2),
         ({"period": "1y"}, 3),
     ):
-        summary = lt.prepare_logs(frame, test_share=0, vectorizer=OneWord(), **settings).summary
+        summary = lt.prepare_logs(frame, test_share=0, vectorizer=OneWord(), **changes).summary
         assert summary.events_used["labels"] == used
         assert summary.events_dropped["outside the period"] == 3 - used
 

@@ -12,7 +12,7 @@ from labeltrees.cli.options import data_argument, json_option
 from labeltrees.cli.output import check_folder_of, console, print_json
 from labeltrees.cli.sweep import result_table
 from labeltrees.cli.tuning_options import fanouts_option, read_data, say_no_memory, split_parameters, tuning_options
-from labeltrees.storage.save import _check_target
+from labeltrees.storage.save import check_target
 from labeltrees.tuning.choose import choose as run_choose
 
 _EPILOG = """\b
@@ -59,7 +59,7 @@ def choose(
     say_no_memory()
     check_folder_of(output)
     check_folder_of(result_file)
-    _check_target(Path(os.path.abspath(output)))  # before the work, not after it
+    check_target(Path(os.path.abspath(output)))  # before the work, not after it
     names = {name: parameters.pop(name) for name in ("label_names", "feature_names", "index_base")}
     estimator, others = split_parameters(parameters)
     others["k"] = parameters["k"]  # of calls, and so of the model's `predict`
