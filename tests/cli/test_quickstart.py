@@ -51,6 +51,7 @@ def test_it_compares_predicts_and_saves(run, tmp_path):
     model = lt.load(folder / "debian.model")
     saved = lt.SweepResult.load(folder / "result.json")
     assert model.tradeoff == saved.record(saved.chosen)["tradeoff"]
+    assert model.predict_topk(["package with web"], 1)[0].shape == (1, 1)
 
 
 def test_what_it_proposes_next_works(run, tmp_path, without_plots):
@@ -70,13 +71,13 @@ def test_without_the_extra_it_says_how_to_get_the_report(run, tmp_path, without_
 
 def test_on_a_terminal_it_asks_for_descriptions_until_an_empty_line(monkeypatch, capsys):
     train, _ = small_pair()
-    model = lt.LabelTreeClassifier().fit(train.X, train.Y, label_names=train.label_names)
+    model = lt.LabelTreeClassifier().fit(train.texts, train.Y, label_names=train.label_names)
     typed = iter(["a program for the web\x1b[31m", "", "never asked"])
     monkeypatch.setattr(builtins, "input", lambda _: next(typed))
     for stream in (sys.stdin, sys.stdout):
         monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
     out = quickstart_command.console()
-    quickstart_command.ask(out, model, quickstart_command.text_reader(train))
+    quickstart_command.ask(out, model)
     shown = capsys.readouterr().out
     assert "an empty line ends" in shown
     assert "libweb" in shown

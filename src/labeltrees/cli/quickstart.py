@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from labeltrees.cli.options import jobs_option
 from labeltrees.cli.output import console, make_table, number, printable, step
 from labeltrees.cli.tuning_options import say_no_memory
 from labeltrees.data import Dataset
-from labeltrees.data.text import default_vectorizer
 from labeltrees.datasets import load_debian
 from labeltrees.errors import MissingExtraError
 from labeltrees.models.linear import LabelTreeClassifier
@@ -62,7 +60,6 @@ def quickstart(show_progress: bool, folder: str, n_jobs: int) -> None:
     out = console()
     with step("Reading data", show_progress):
         train, test = load_debian()
-        read_text = text_reader(train)
     out.print(f"{train.n_points:,} descriptions of Debian packages (points) depending on {train.n_labels:,} (labels).")
     out.print("The tradeoff moves a tree from alike labels side by side (0) to frequent labels near the root (2).\n")
     choice = choose(
@@ -81,26 +78,17 @@ def quickstart(show_progress: bool, folder: str, n_jobs: int) -> None:
     out.print(f"On {test.n_points:,} other packages:\n")
     out.print(table)
     for description in _DESCRIPTIONS:
-        show_answer(out, choice.model, read_text, description)
+        show_answer(out, choice.model, description)
     choice.model.save(target / "debian.model")
     choice.result.save(target / "result.json")
     said = save_report(choice, target)
-    ask(out, choice.model, read_text)
+    ask(out, choice.model)
     out.print(f"\nThe model is in {target / 'debian.model'}, what was measured in {target / 'result.json'}.")
     out.print(said)
     out.print("What to do next:")
     out.print(f"  labeltrees evaluate {target / 'debian.model'} {BUNDLED}")
     out.print(f"  labeltrees inspect {target / 'debian.model'} --label python3")
     out.print("  labeltrees choose YOUR-DATA -o your.model --max-precision-loss 0.005")
-
-
-def text_reader(train: Dataset) -> Callable[[list[str]], Any]:
-    """Return the function from texts to the features of the data."""
-    if train.texts is None:
-        message = "the bundled data has no texts"
-        raise ValueError(message)
-    vectorizer = default_vectorizer().fit(train.texts)
-    return lambda texts: vectorizer.transform(texts)
 
 
 def compare(choice: Choice, train: Dataset, test: Dataset, n_jobs: int) -> Any:
@@ -129,9 +117,9 @@ def compare(choice: Choice, train: Dataset, test: Dataset, n_jobs: int) -> Any:
     return make_table(columns, rows)
 
 
-def show_answer(out: Console, model: LabelTreeClassifier, read_text: Callable[[list[str]], Any], text: str) -> None:
+def show_answer(out: Console, model: LabelTreeClassifier, text: str) -> None:
     """Print what a package of this description would depend on."""
-    labels, scores = model.predict_topk(read_text([text]), max(_AT))
+    labels, scores = model.predict_topk([text], max(_AT))
     pairs = zip(labels[0], scores[0], strict=True)
     answers = [f"{printable(str(name))} {score:.2f}" for name, score in pairs if name is not None]
     out.print(f'\n"{printable(text)}"')
@@ -148,7 +136,7 @@ def save_report(choice: Choice, target: Path) -> str:
     return f"The report is in {target / 'report.html'}: open it in a browser."
 
 
-def ask(out: Console, model: LabelTreeClassifier, read_text: Callable[[list[str]], Any]) -> None:
+def ask(out: Console, model: LabelTreeClassifier) -> None:
     """Let the user type descriptions until an empty line, where there is a user."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return
@@ -160,4 +148,4 @@ def ask(out: Console, model: LabelTreeClassifier, read_text: Callable[[list[str]
             return
         if not text:
             return
-        show_answer(out, model, read_text, text)
+        show_answer(out, model, text)

@@ -118,7 +118,7 @@ def table_dataset(data: str, table: TextTable, part: str, texts: TextOptions, fe
     names = train.label_names()
     labels = table.labels if train is table else _known_labels(data, table, set(names))
     X: Any = sparse.csr_array((len(table.texts), 0), dtype=np.float32)
-    feature_names = None
+    vectorizer = feature_names = None
     if features:
         vectorizer = default_vectorizer().fit(train.texts)
         X, feature_names = vectorizer.transform(table.texts), vectorizer.get_feature_names_out()
@@ -129,6 +129,7 @@ def table_dataset(data: str, table: TextTable, part: str, texts: TextOptions, fe
         feature_names=feature_names,
         sample_weight=table.weights,
         texts=table.texts,
+        vectorizer=vectorizer,
     )
 
 

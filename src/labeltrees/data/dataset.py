@@ -32,6 +32,8 @@ class Dataset:
         Weights of the points, at least 0 and not all 0.
     texts : n_points str, optional
         What X was made from.
+    vectorizer : TfidfVectorizer, optional
+        What made X of texts, fitted. `choose` gives it to its model, which then takes texts.
 
     Attributes
     ----------
@@ -56,6 +58,7 @@ class Dataset:
     feature_names: NDArray[np.object_] | None
     sample_weight: NDArray[np.float64] | None
     texts: NDArray[np.object_] | None
+    vectorizer: Any
 
     # Without this, having a length and items would make Python try dataset[0], dataset[1], ...
     __iter__ = None
@@ -68,6 +71,7 @@ class Dataset:
         feature_names: Any = None,
         sample_weight: Any = None,
         texts: Any = None,
+        vectorizer: Any = None,
     ) -> None:
         X = check_features(X)
         Y = check_labels(Y)
@@ -82,13 +86,14 @@ class Dataset:
             feature_names=None if feature_names is None else check_texts("feature_names", feature_names, n_features),
             sample_weight=None if sample_weight is None else check_weights(sample_weight, n_points),
             texts=None if texts is None else check_texts("texts", texts, n_points),
+            vectorizer=vectorizer,
         )
 
     @classmethod
     def _from_checked(cls, X: sparse.csr_array[np.float32], Y: sparse.csr_array[np.float32], **others: Any) -> Self:
         """Make a Dataset of what is known to be as `__init__` would have made it."""
         dataset = cls.__new__(cls)
-        absent = dict.fromkeys(("label_names", "feature_names", "sample_weight", "texts"))
+        absent = dict.fromkeys(("label_names", "feature_names", "sample_weight", "texts", "vectorizer"))
         dataset._store(**(absent | others), X=freeze(X), Y=freeze(Y))
         return dataset
 
@@ -158,6 +163,7 @@ class Dataset:
             feature_names=self.feature_names,
             sample_weight=None if weights is None else check_weights(weights[rows], len(rows)),
             texts=texts,
+            vectorizer=self.vectorizer,
         )
 
     def __repr__(self) -> str:

@@ -72,7 +72,7 @@ def text_dataset(
         message = f"no features can be made from the {len(texts)} texts: {error}"
         raise InputError(message) from None
     feature_names = None if getattr(vectorizer, "hashing", None) else vectorizer.get_feature_names_out()
-    return Dataset(X, Y, label_names=names, feature_names=feature_names, texts=texts)
+    return Dataset(X, Y, label_names=names, feature_names=feature_names, texts=texts, vectorizer=vectorizer)
 
 
 def read_jsonl(path: FilePath) -> tuple[list[str], list[list[str]]]:

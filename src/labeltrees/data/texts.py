@@ -185,6 +185,7 @@ def read_texts(
         feature_names=dataset.feature_names,
         sample_weight=table.weights,
         texts=dataset.texts,
+        vectorizer=dataset.vectorizer,
     )
 
 

@@ -14,6 +14,7 @@ from labeltrees import _core
 from labeltrees._files import refuse_file
 from labeltrees._validation import check_n_jobs
 from labeltrees.data.files import check_readable
+from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import label_frequencies
 from labeltrees.models.costs import point_costs
 from labeltrees.models.hsoftmax_answers import AnswersTexts
@@ -156,6 +157,14 @@ class TextLabelTreeClassifier(AnswersTexts, ClassifierMixin, BaseEstimator):  # 
         names = None if labels.names is None else LabelNames(labels.names)
         counts = np.bincount(labels.Y.indices, minlength=labels.Y.shape[1])
         return self._fit(corpus, settings, names, counts, labels.Y, weights, started)
+
+    def label_embeddings(self, texts: Any, Y: Any) -> Any:
+        """Return the embeddings (L, d) that `fit` would build a tree from: to build many trees, count only once."""
+        settings = self._check()
+        items = Texts(texts).items
+        labels = read_training_labels(Y, None, len(items))
+        X, _ = tfidf_bag(count_words(items, "", settings, False))
+        return pifa(X, labels.Y, n_jobs=self.n_jobs)
 
     def fit_file(self, path: str | os.PathLike[str]) -> TextLabelTreeClassifier:
         """Build the tree and train it on a file in fastText's form, read again in every epoch and never held.

@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from labeltrees._progress import ProgressArgument, watch
 from labeltrees._validation import check_integer, check_n_jobs, check_number, check_seed, refuse
+from labeltrees.data import TfidfVectorizer
 from labeltrees.errors import InputError
 from labeltrees.models.linear import LabelTreeClassifier
 from labeltrees.tuning.explain import Round, explain
@@ -269,9 +270,13 @@ def _fit_on_all(estimator: Any, setting: Setting, data: TuningData, n_jobs: int 
         model.set_params(n_jobs=n_jobs)
     model.set_params(verbose=0)
     known = inspect.signature(model.fit).parameters
+    own_vectorizer = isinstance(model, LabelTreeClassifier) and isinstance(data.vectorizer, TfidfVectorizer)
     others = {
         name: getattr(data, name)
         for name in ("sample_weight", "label_names", "feature_names")
-        if name in known and getattr(data, name) is not None
+        if name in known and getattr(data, name) is not None and not (own_vectorizer and name == "feature_names")
     }
-    return model.fit(data.points, data.Y, **others).set_params(**own)
+    model.fit(data.points, data.Y, **others).set_params(**own)
+    if own_vectorizer:
+        model.vectorizer_ = data.vectorizer  # it takes texts, as if it had been fitted on them
+    return model

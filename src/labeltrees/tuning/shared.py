@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from sklearn.base import clone
-from sklearn.preprocessing import normalize as scale_rows
 
 from labeltrees._matrices import Float64s
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
 from labeltrees.models.parameters import seed_of
+from labeltrees.models.points import unit_rows
 from labeltrees.tree.builder import build_tree_from
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tuning.settings import Setting
@@ -32,7 +32,8 @@ class Shared:
 
     Models of any family go through here: an estimator with scikit-learn's `get_params`, a parameter `tradeoff`, and
     `fit`, `predict_topk`, `predictor`, `save` and `tree_`. Where it has a parameter `embeddings`, its trees are built
-    here and given to it (the model is the same as if it had built them); otherwise it builds its own.
+    here and given to it (the model is the same as if it had built them); otherwise it builds its own. One that reads
+    texts says with `label_embeddings(texts, Y)` what it would build from.
     """
 
     def __init__(self, estimator: Any, train: TuningData, n_jobs: int | None) -> None:
@@ -59,7 +60,9 @@ class Shared:
         given = self._parameters["embeddings"]
         if given is not None:
             return given
-        X = scale_rows(self.train.points) if self._parameters["normalize"] else self.train.points
+        if self.train.is_text:
+            return self.estimator.label_embeddings(self.train.points, self.train.Y)
+        X = unit_rows(self.train.points) if self._parameters["normalize"] else self.train.points
         return pifa(X, self.train.Y, n_jobs=self._parameters["n_jobs"])
 
     def cover(self, method: str) -> Float64s:
@@ -107,8 +110,8 @@ class Shared:
         return build_tree_from(
             *self._count(setting),
             tradeoff=setting.tradeoff,
-            fanout=parameters["fanout"] if setting.fanout is None else setting.fanout,
-            leaf_size=parameters["leaf_size"],
+            fanout=parameters.get("fanout", 2) if setting.fanout is None else setting.fanout,
+            leaf_size=parameters.get("leaf_size", 1),
             smoothing=parameters["smoothing"],
             path=setting.path or "weighted",
             random_state=seed_of(parameters["random_state"]),

@@ -23,6 +23,8 @@ class TuningData:
     Y : csr_array (n, L)
     sample_weight : array (n,), optional
     label_names, feature_names, texts : arrays of str, optional
+    vectorizer : TfidfVectorizer, optional
+        What made the points of texts.
     """
 
     points: Any
@@ -31,6 +33,7 @@ class TuningData:
     label_names: Any = None
     feature_names: Any = None
     texts: Any = None
+    vectorizer: Any = None
 
     @property
     def n_points(self) -> int:
@@ -86,7 +89,13 @@ def as_tuning_data(data: Any, name: str, estimator: Any) -> TuningData:
 
 def _of_dataset(dataset: Dataset, points: Any) -> TuningData:
     return TuningData(
-        points, dataset.Y, dataset.sample_weight, dataset.label_names, dataset.feature_names, dataset.texts
+        points,
+        dataset.Y,
+        dataset.sample_weight,
+        dataset.label_names,
+        dataset.feature_names,
+        dataset.texts,
+        dataset.vectorizer,
     )
 
 
