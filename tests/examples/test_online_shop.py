@@ -2,7 +2,6 @@
 
 import lzma
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -54,7 +53,3 @@ def test_the_example_runs(log, split, monkeypatch, capsys):
     assert "| - no context | 1 |" in printed
     assert "| - weight not above 0 | 160 |" in printed
     assert "Least depth@1 with at least the P@1 of tradeoff 0" in printed
-
-
-def test_nothing_in_it_names_a_machine():
-    assert "/work" not in Path(online_shop.__file__).read_text()
