@@ -44,9 +44,20 @@ def test_the_past_of_an_invoice_is_what_its_customer_bought_before(log):
 
 @pytest.mark.parametrize("split", ["time", "random"])
 def test_the_example_runs(log, split, monkeypatch, capsys):
-    arguments = ["online_shop.py", str(log), "--seeds", "2", "--split", split, "--setting", "default"]
+    arguments = [
+        "online_shop.py",
+        str(log),
+        "--seeds",
+        "2",
+        "--split",
+        split,
+        "--setting",
+        "default",
+        "--tradeoffs",
+        "0",
+        "1",
+    ]
     monkeypatch.setattr(sys, "argv", arguments)
-    monkeypatch.setattr(online_shop, "GRID", [0.0, 1.0])
     online_shop.main()
     printed = capsys.readouterr().out
     assert "of which 1 have no article (POST, ...)" in printed
