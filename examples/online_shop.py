@@ -68,17 +68,20 @@ def measure(train: lt.Dataset, test: lt.Dataset, tradeoff: float, seed: int, job
     return [*precision, lt.metrics.expected_depth_at_k(model.tree_, labels, 1)]
 
 
-def sweep(train: lt.Dataset, test: lt.Dataset, seeds: int, jobs: int, **settings: Any) -> np.ndarray:
-    """Return the figures of every tradeoff and seed: (len(GRID), seeds, 3)."""
-    return np.array([[measure(train, test, t, seed, jobs, **settings) for seed in range(seeds)] for t in GRID])
+def sweep(train: lt.Dataset, test: lt.Dataset, options: argparse.Namespace, **settings: Any) -> np.ndarray:
+    """Return the figures of every tradeoff and seed: (number of tradeoffs, seeds, 3)."""
+    seeds = range(options.seeds)
+    return np.array(
+        [[measure(train, test, t, seed, options.jobs, **settings) for seed in seeds] for t in options.tradeoffs]
+    )
 
 
-def report(figures: np.ndarray, n_test: int) -> None:
+def report(tradeoffs: list[float], figures: np.ndarray, n_test: int) -> None:
     """Print the mean and the spread (standard deviation over seeds) of every tradeoff, and what the claim comes to."""
     mean, spread = figures.mean(axis=1), figures.std(axis=1, ddof=1 if figures.shape[1] > 1 else 0)
     print("| tradeoff | P@1 | P@3 | expected depth@1 | change |")
     print("| --- | --- | --- | --- | --- |")
-    for row, tradeoff in enumerate(GRID):
+    for row, tradeoff in enumerate(tradeoffs):
         cells = [f"{mean[row, i]:.2f} ± {spread[row, i]:.2f}" for i in range(3)]
         print(f"| {tradeoff:.4g} | {' | '.join(cells)} | {mean[row, 2] / mean[0, 2] - 1:+.0%} |")
     # The same precision: that of tradeoff 0, or not below it by more than what the choice of test points alone moves.
@@ -88,7 +91,9 @@ def report(figures: np.ndarray, n_test: int) -> None:
     for what, least in same.items():
         best = int(np.argmin(np.where(mean[:, 0] >= least, mean[:, 2], np.inf)))
         change = mean[best, 2] / mean[0, 2] - 1
-        print(f"\nLeast depth@1 with {what} of tradeoff 0: {change:+.1%}, at tradeoff {GRID[best]:.4g}.")
+        print(
+            f"\nLeast depth@1 with {what} of tradeoff {tradeoffs[0]:.4g}: {change:+.1%}, at tradeoff {tradeoffs[best]:.4g}."
+        )
 
 
 def main() -> None:
@@ -100,6 +105,7 @@ def main() -> None:
     parser.add_argument(
         "--split", choices=["time", "random"], default="time", help="test on the last weeks, or on 5 %%"
     )
+    parser.add_argument("--tradeoffs", type=float, nargs="+", default=GRID, help="the first is what others are held to")
     parser.add_argument("--setting", choices=list(SETTINGS), nargs="+", default=list(SETTINGS))
     options = parser.parse_args()
     prepared = lt.prepare_logs(
@@ -120,7 +126,7 @@ def main() -> None:
     print(f"\ntrain: {train!r}\ntest: {test!r}")
     for title, settings in (SETTINGS[name] for name in options.setting):
         print(f"\n{title}; mean and standard deviation of {options.seeds} seeds\n", flush=True)
-        report(sweep(train, test, options.seeds, options.jobs, **settings), test.n_points)
+        report(options.tradeoffs, sweep(train, test, options, **settings), test.n_points)
 
 
 if __name__ == "__main__":

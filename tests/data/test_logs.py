@@ -7,10 +7,11 @@ import subprocess
 import sys
 from collections import Counter
 
+import hypothesis
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import labeltrees as lt
@@ -98,19 +99,19 @@ class OneWord:
         return self.vocabulary_
 
 
-@settings(max_examples=50)
+@hypothesis.settings(max_examples=50)
 @given(some_events, st.sampled_from([0, 0.3, 1, 3]), st.sampled_from([1, 2, 3]))
 def test_points_and_counts_are_those_of_the_twin(events, min_engagement, min_item_contexts):
     check_against_twin(events, min_engagement=min_engagement, min_item_contexts=min_item_contexts, since=1, until=9)
 
 
-@settings(max_examples=50)
+@hypothesis.settings(max_examples=50)
 @given(some_events, st.sampled_from([0, 1, 3]), st.sampled_from([1, 2]))
 def test_history_is_that_of_the_twin(events, min_engagement, min_item_contexts):
     check_against_twin(events, min_engagement=min_engagement, min_item_contexts=min_item_contexts, cut=5)
 
 
-@settings(max_examples=50)
+@hypothesis.settings(max_examples=50)
 @given(some_events, st.sampled_from([0, 1, 3]), st.sampled_from([1, 2]), st.sampled_from([None, 3]))
 def test_a_split_by_time_is_that_of_the_twin(events, min_engagement, min_item_contexts, cut):
     check_against_twin(

@@ -154,7 +154,6 @@ def make_points(pairs: list[pl.LazyFrame], items: pl.DataFrame, settings: LogSet
         points = sums.filter("carried").select(*key, "events", "engagement")
         result.points.append(points.with_columns(pl.lit(number, pl.UInt32).alias("shard")))
         result.labels.append(shards.keep("labels", number, frame.filter("carried").select(*key, "label")))
-        history = None
         if settings.features == "history":
             history = _history(frame, points)
             frame = _mark_history(frame, history)
