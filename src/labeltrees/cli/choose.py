@@ -11,13 +11,21 @@ import click
 from labeltrees.cli.options import data_argument, json_option
 from labeltrees.cli.output import check_folder_of, console, print_json
 from labeltrees.cli.sweep import result_table
-from labeltrees.cli.tuning_options import fanouts_option, read_data, say_no_memory, split_parameters, tuning_options
+from labeltrees.cli.tuning_options import (
+    fanouts_option,
+    read_data,
+    reading_options,
+    say_no_memory,
+    split_parameters,
+    tuning_options,
+)
 from labeltrees.storage.save import check_target
 from labeltrees.tuning.choose import choose as run_choose
 
 _EPILOG = """\b
 Examples:
   labeltrees choose debian -o debian.model --max-precision-loss 0.005
+  labeltrees choose questions.csv -o questions.model --text title --labels tags --max-precision-loss 0.01
   labeltrees choose products/ -o products.model --max-latency-us 50 -k 5 --result products.json
 """
 
@@ -54,16 +62,17 @@ def choose(
 
     With --max-precision-loss the fastest model is taken whose metric is, with 95 % confidence, not below the best by
     more than that; with --max-latency-us the most precise whose calls are that fast; with both, the fastest that keeps
-    to both. Part of DATA is held out to find out; the model is then trained on all of it.
+    to both. Part of DATA is held out to find out; the model is then trained on all of it. Of texts it keeps the
+    vectorizer, so that it takes texts.
     """
     say_no_memory()
     check_folder_of(output)
     check_folder_of(result_file)
     check_target(Path(os.path.abspath(output)))  # before the work, not after it
-    names = {name: parameters.pop(name) for name in ("label_names", "feature_names", "index_base")}
+    reading = reading_options(parameters)
     estimator, others = split_parameters(parameters)
     others["k"] = parameters["k"]  # of calls, and so of the model's `predict`
-    train = read_data(data, names, show_progress)
+    train = read_data(data, reading, show_progress)
     choice = run_choose(train, estimator=estimator, validation=share, progress=show_progress, **others)
     choice.model.save(output)
     if result_file is not None:

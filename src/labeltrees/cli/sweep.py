@@ -9,7 +9,15 @@ import click
 
 from labeltrees.cli.options import data_argument, json_option
 from labeltrees.cli.output import check_folder_of, console, make_table, number
-from labeltrees.cli.tuning_options import fanouts_option, read_data, say_no_memory, split_parameters, tuning_options
+from labeltrees.cli.tuning_options import (
+    fanouts_option,
+    read_data,
+    read_validation,
+    reading_options,
+    say_no_memory,
+    split_parameters,
+    tuning_options,
+)
 from labeltrees.tuning.result import SweepResult
 from labeltrees.tuning.settings import COVERS, PATHS
 from labeltrees.tuning.sweep import sweep as run_sweep
@@ -47,17 +55,20 @@ def sweep(
 ) -> None:
     """Train a model of DATA at every setting and measure how right, how deep and how fast each is.
 
-    DATA is a folder with train*.txt and test*.txt, the word debian for the bundled set, or a file; then --validation
-    names what to measure on. --cover and --path may be given more than once. A sweep with a --folder that was
+    DATA is a folder with a train and a test file (texts with labels or XMC form), the word debian for the bundled set,
+    or a file; then --validation names what to measure on, or --test-share splits it. --cover and --path may be given more than once. A sweep with a --folder that was
     interrupted goes on where it stopped.
     """
     say_no_memory()
     check_folder_of(output)
     check_folder_of(csv_file)
-    names = {name: parameters.pop(name) for name in ("label_names", "feature_names", "index_base")}
+    reading = reading_options(parameters)
     estimator, others = split_parameters(parameters)
-    train = read_data(data, names, show_progress)
-    measured = read_data(data if validation is None else validation, names, show_progress, part="test")
+    train = read_data(data, reading, show_progress)
+    if validation is None:
+        measured = read_data(data, reading, show_progress, part="test")
+    else:
+        measured = read_validation(validation, train, reading, show_progress)
     result = run_sweep(train, measured, estimator=estimator, progress=show_progress, **others)
     if output is not None:
         result.save(output)

@@ -133,6 +133,21 @@ def table_dataset(data: str, table: TextTable, part: str, texts: TextOptions, fe
     )
 
 
+def dataset_like(data: str, table: TextTable, train: Dataset) -> Dataset:
+    """Return texts as a Dataset with the features and labels of the Dataset of texts that is trained on."""
+    assert train.label_names is not None
+    names = train.label_names.tolist()
+    return Dataset(
+        train.vectorizer.transform(table.texts),
+        label_matrix(_known_labels(data, table, set(names)), names),
+        label_names=names,
+        feature_names=train.feature_names,
+        sample_weight=table.weights,
+        texts=table.texts,
+        vectorizer=train.vectorizer,
+    )
+
+
 def model_dataset(data: str, table: TextTable, model: Any, n_jobs: int) -> Dataset:
     """Return texts as a Dataset with the features and labels of a model.
 

@@ -10,8 +10,16 @@ import click
 
 from labeltrees.cli.data_argument import load_data
 from labeltrees.cli.model_options import DEFAULTS, is_given, training_options
-from labeltrees.cli.options import Command, feature_names_option, index_base_option, jobs_option, label_names_option
+from labeltrees.cli.options import (
+    Command,
+    feature_names_option,
+    index_base_option,
+    jobs_option,
+    label_names_option,
+    text_options,
+)
 from labeltrees.cli.output import step
+from labeltrees.cli.text_data import dataset_like, load_texts
 from labeltrees.data import Dataset
 from labeltrees.models.linear import LabelTreeClassifier
 from labeltrees.tuning.settings import PAPER_GRIDS, TRADEOFFS
@@ -48,6 +56,7 @@ def fanouts_option(default: str) -> Callable[[Command], Command]:
 
 
 _OPTIONS = [
+    text_options,
     click.option(
         "--tradeoffs",
         metavar="0,0.5,1",
@@ -100,13 +109,21 @@ def say_no_memory() -> None:
     click.get_current_context().call_on_close(lambda: logger.setLevel(before))
 
 
-def read_data(data: str, names: dict[str, Any], show_progress: bool, part: str = "train") -> Dataset:
-    """Read DATA with the options `label_names`, `feature_names` and `index_base`, which are taken out of `names`."""
+def reading_options(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Take the options that say how DATA is read out of all options."""
+    return {name: parameters.pop(name) for name in ("label_names", "feature_names", "index_base", "texts")}
+
+
+def read_data(data: str, options: dict[str, Any], show_progress: bool, part: str = "train") -> Dataset:
+    """Read DATA with its options."""
     with step("Reading data", show_progress):
-        return load_data(
-            data,
-            names["label_names"],
-            part=part,
-            feature_names=names["feature_names"],
-            index_base=names["index_base"],
-        )
+        return load_data(data, part=part, **options)
+
+
+def read_validation(data: str, train: Dataset, options: dict[str, Any], show_progress: bool) -> Dataset:
+    """Read other DATA than was trained on: texts get the features and labels of `train`."""
+    table = None if train.vectorizer is None else load_texts(data, "test", options["texts"])
+    if table is None:
+        return read_data(data, options, show_progress, part="test")
+    with step("Reading data", show_progress):
+        return dataset_like(data, table, train)

@@ -83,7 +83,7 @@ def counts_for_tree(tree: LabelTree) -> tuple[Any, Any, Any]:
     >>> from labeltrees import huffman_tree
     >>> order, counts, nodes = counts_for_tree(huffman_tree([0.5, 0.3, 0.2]))
     >>> order.tolist(), counts.tolist()
-    ([0, 1, 2], [8, 6, 5])
+    ([0, 2, 1], [12, 5, 4])
     """
     depth, left_to_right, node_depth, node_place = _decisions(tree)
     n_labels = len(left_to_right)
