@@ -56,8 +56,8 @@ def sweep(
     """Train a model of DATA at every setting and measure how right, how deep and how fast each is.
 
     DATA is a folder with a train and a test file (texts with labels or XMC form), the word debian for the bundled set,
-    or a file; then --validation names what to measure on, or --test-share splits it. --cover and --path may be given more than once. A sweep with a --folder that was
-    interrupted goes on where it stopped.
+    or a file; then --validation names what to measure on, or --test-share splits it. --cover and --path may be given
+    more than once. A sweep with a --folder that was interrupted goes on where it stopped.
     """
     say_no_memory()
     check_folder_of(output)
