@@ -1,3 +1,4 @@
+"""The command choose on texts."""
 
 
 def test_texts_are_chosen_for_and_the_model_takes_texts(run, tmp_path):
