@@ -1,6 +1,6 @@
 """Run the benchmarks and keep what they print in benchmarks/results/, one page each with the machine and the command.
 
-`python -m benchmarks.run [NAME ...]`: all by default, as `make bench` does.
+`python -m benchmarks.run [NAME ...] [--options "--seeds 1"]`: all by default, as `make bench` does.
 """
 
 from __future__ import annotations
@@ -27,6 +27,10 @@ BENCHMARKS = {
     "scale_trees": ["-m", "benchmarks.scale.build_trees"],
     "scale_logs": ["-m", "benchmarks.scale.logs"],
     "models": ["-m", "benchmarks.models"],
+    "models_arxiv": [
+        *["-m", "benchmarks.models", "--sets", "arxiv-authors"],
+        *["--seeds", "1", "--repeats", "2", "--without", "napkinXC", "64-way", "3"],
+    ],
     "models_dense": ["-m", "benchmarks.models", "--dense", "256", "--sets", "eurlex4k", "--seeds", "3"],
     "train_speed": ["-m", "benchmarks.train_speed"],
     "tradeoff": ["-m", "benchmarks.tradeoff"],
@@ -67,11 +71,13 @@ def run(name: str, arguments: list[str]) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
-    names = parser.parse_args().names or list(BENCHMARKS)
+    parser.add_argument("--options", default="", help="for the benchmark itself, as one string: '--seeds 1'")
+    options = parser.parse_args()
+    names = options.names or list(BENCHMARKS)
     unknown = set(names) - set(BENCHMARKS)
     if unknown:
         parser.error(f"no benchmark {', '.join(sorted(unknown))}")
-    failed = [name for name in names if not run(name, BENCHMARKS[name])]
+    failed = [name for name in names if not run(name, BENCHMARKS[name] + options.options.split())]
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")
 
