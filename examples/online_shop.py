@@ -91,10 +91,8 @@ def report(tradeoffs: list[float], figures: np.ndarray, n_test: int) -> None:
     for what, least in same.items():
         best = int(np.argmin(np.where(mean[:, 0] >= least, mean[:, 2], np.inf)))
         change = mean[best, 2] / mean[0, 2] - 1
-        print(
-            f"\nLeast depth@1 with {what} of tradeoff {tradeoffs[0]:.4g}: {change:+.1%}, "
-            f"at tradeoff {tradeoffs[best]:.4g}."
-        )
+        first, found = (f"tradeoff {tradeoffs[row]:.4g}" for row in (0, best))
+        print(f"\nLeast depth@1 with {what} of {first}: {change:+.1%}, at {found}.")
 
 
 def main() -> None:
