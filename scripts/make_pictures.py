@@ -2,7 +2,8 @@
 
 python scripts/make_pictures.py [FOLDER]
 
-All trees and scores in them are real: twelve labels of the bundled set, or all of it. The same data give the same files.
+All trees and scores in them are real: twelve labels of the bundled set, or all of it. The same data give the same
+files.
 """
 
 from __future__ import annotations
@@ -61,11 +62,10 @@ class Drawing:
             f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="1.5" stroke-dasharray="{dash}"/>'
         )
 
-    def box(self, x: float, y: float, width: float, height: float, colour: str, stroke: str = "none") -> None:
+    def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
         """Draw a filled rectangle."""
-        self.parts.append(
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{colour}" stroke="{stroke}"/>'
-        )
+        place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
+        self.parts.append(f'<rect {place} fill="{colour}"/>')
 
     def save(self, path: Path) -> None:
         """Write the file."""
@@ -117,7 +117,7 @@ def small_part(data: lt.Dataset) -> lt.Dataset:
 
 
 def draw_tradeoff(small: lt.Dataset, path: Path) -> None:
-    """The same labels at three tradeoffs, in binary trees."""
+    """Draw the same labels at three tradeoffs, in binary trees."""
     shares = lt.label_frequencies(small.Y)
     drawing = Drawing(1390, 410, "The tree over twelve labels at tradeoff 0, 1 and 2")
     for number, (tradeoff, what) in enumerate(TRADEOFFS.items()):
@@ -131,7 +131,7 @@ def draw_tradeoff(small: lt.Dataset, path: Path) -> None:
 
 
 def draw_contraction(small: lt.Dataset, path: Path) -> None:
-    """One binary tree, and the same contracted."""
+    """Draw a binary tree, and the same contracted."""
     shares = lt.label_frequencies(small.Y)
     drawing = Drawing(860, 410, "A binary tree, and the same tree with at most four children a node")
     binary = lt.build_tree(small.X, small.Y, tradeoff=1.0, fanout=2)
@@ -145,7 +145,7 @@ def draw_contraction(small: lt.Dataset, path: Path) -> None:
 
 
 def draw_search(small: lt.Dataset, test: lt.Dataset, path: Path) -> None:
-    """What a search for two labels opens, for the first test point of a short text whose search opens two or three."""
+    """Draw what a search for two labels opens, for the first test point that makes a good example."""
     tree = lt.build_tree(small.X, small.Y, tradeoff=1.0, fanout=3)
     model = lt.LabelTreeClassifier(tree=tree, beam=None).fit(small.X, small.Y)
     tracer = SearchTracer(model)
@@ -214,7 +214,7 @@ def node_scores(model: Any, query: Any) -> dict[int, float]:
 
 
 def draw_depths(train: lt.Dataset, path: Path) -> None:
-    """All labels of the bundled set: which share of the points finds its most frequent label at which depth."""
+    """Draw which share of the points finds its most frequent label at which depth, in trees over all labels."""
     cover = lt.cover_frequencies(train.Y)
     drawing = Drawing(1020, 310, "Where the most frequent label of each point stands, at three tradeoffs")
     for number, tradeoff in enumerate(TRADEOFFS):
@@ -224,14 +224,13 @@ def draw_depths(train: lt.Dataset, path: Path) -> None:
         left, floor, depth = 40 + 330 * number, 255, tree.expected_depth(cover)
         drawing.text(left, 32, f"tradeoff {tradeoff:g}: expected depth {depth:.1f}", size=15, bold=True)
         for at, share in enumerate(mass):
+            x, y = left + 15 * at - 9, floor - 190 * share
             if at > 0:
-                drawing.box(left + 15 * at - 15, floor - 190 * share, 12, 190 * share, "#0072b2")
+                drawing.box(x - 6, y, 12, 190 * share, "#0072b2")
             if share >= 0.1 and at > 0:
-                drawing.text(
-                    left + 15 * at - 9, floor - 190 * share - 5, f"{100 * share:.0f} %", size=11, anchor="middle"
-                )
+                drawing.text(x, y - 5, f"{100 * share:.0f} %", size=11, anchor="middle")
             if at in (1, 5, 10, 15):
-                drawing.text(left + 15 * at - 9, floor + 16, f"{at}", size=11, anchor="middle")
+                drawing.text(x, floor + 16, f"{at}", size=11, anchor="middle")
         drawing.line([(left - 4, floor), (left + 280, floor)], "#222")
         middle = left + 15 * depth - 9
         drawing.line([(middle, floor), (middle, 50)], "#d55e00", "4 3")
