@@ -29,10 +29,10 @@ FAMILIES = {
 COLOUR_OF = {name: colour for colour, names in FAMILIES.items() for name in names}
 TRADEOFFS = {
     0.0: "similar labels together",
-    1.0: "similar, and frequent ones higher",
+    1.0: "similar, frequent ones higher",
     2.0: "frequent labels near the root",
 }
-ROW, STEP, GREY = 26, 52, "#999999"
+ROW, STEP, GREY = 26, 34, "#999999"
 
 
 class Drawing:
@@ -119,13 +119,13 @@ def small_part(data: lt.Dataset) -> lt.Dataset:
 def draw_tradeoff(small: lt.Dataset, path: Path) -> None:
     """Draw the same labels at three tradeoffs, in binary trees."""
     shares = lt.label_frequencies(small.Y)
-    drawing = Drawing(1390, 410, "The tree over twelve labels at tradeoff 0, 1 and 2")
+    drawing = Drawing(1070, 410, "The tree over twelve labels at tradeoff 0, 1 and 2")
     for number, (tradeoff, what) in enumerate(TRADEOFFS.items()):
         tree = lt.build_tree(small.X, small.Y, tradeoff=tradeoff, fanout=2)
-        left = 30 + 430 * number
-        drawing.text(left, 32, f"tradeoff {tradeoff:g}: {what}", size=15, bold=True)
+        left = 30 + 340 * number
+        drawing.text(left, 32, f"tradeoff {tradeoff:g}: {what}", size=14, bold=True)
         depth = tree.expected_depth(shares)
-        drawing.text(left, 54, f"expected depth {depth:.2f} (labels weighted by frequency)", colour="#555")
+        drawing.text(left, 54, f"expected depth {depth:.2f} (weighted by frequency)", colour="#555")
         draw_tree(drawing, tree, small.label_names, shares, left, 92)
     drawing.save(path)
 
@@ -133,11 +133,11 @@ def draw_tradeoff(small: lt.Dataset, path: Path) -> None:
 def draw_contraction(small: lt.Dataset, path: Path) -> None:
     """Draw a binary tree, and the same contracted."""
     shares = lt.label_frequencies(small.Y)
-    drawing = Drawing(860, 410, "A binary tree, and the same tree with at most four children a node")
+    drawing = Drawing(700, 410, "A binary tree, and the same tree with at most four children a node")
     binary = lt.build_tree(small.X, small.Y, tradeoff=1.0, fanout=2)
     wide = lt.contract(binary, 4)
     for number, (tree, what) in enumerate([(binary, "fanout 2: as split"), (wide, "fanout 4: contracted")]):
-        left = 30 + 450 * number
+        left = 30 + 380 * number
         drawing.text(left, 32, what, size=15, bold=True)
         drawing.text(left, 54, f"{tree.n_nodes} nodes, expected depth {tree.expected_depth(shares):.2f}", colour="#555")
         draw_tree(drawing, tree, small.label_names, shares, left, 92)
@@ -155,7 +155,7 @@ def draw_search(small: lt.Dataset, test: lt.Dataset, path: Path) -> None:
     found, _ = model.predict_topk(query, 2)
     scores = node_scores(model, query)
 
-    drawing = Drawing(860, 430, "The chunks a search opens, and the scores it sees")
+    drawing = Drawing(740, 430, "The chunks a search opens, and the scores it sees")
     drawing.text(30, 32, "The two best labels of one point", size=15, bold=True)
     words = test.texts[row]
     drawing.text(30, 54, f"“{words[:95]}{'…' if len(words) > 95 else ''}”", colour="#555")
@@ -189,7 +189,7 @@ def draw_search(small: lt.Dataset, test: lt.Dataset, path: Path) -> None:
             "the score of the second label",
         ]
     ):
-        drawing.text(580, 112 + 20 * number, line, size=12, colour="#555")
+        drawing.text(455, 112 + 20 * number, line, size=12, colour="#555")
     drawing.save(path)
 
 
