@@ -42,7 +42,7 @@ format: install
 
 # Into build/site; a link to nothing, or anything else mkdocs warns of, is an error.
 docs: install
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # The peers get virtual environments of their own (benchmarks/peers/); results go to benchmarks/results/.
 bench: install
