@@ -4,7 +4,7 @@ BIN := .venv/bin
 SOURCES := $(shell find src -type f -not -name '*.pyc' 2>/dev/null) CMakeLists.txt pyproject.toml README.md LICENSE
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: quickstart test lint format bench sanitize clean install
+.PHONY: quickstart test lint format docs bench sanitize clean install
 
 install: .venv/installed
 
@@ -39,6 +39,10 @@ format: install
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	git ls-files 'src/core/*.cpp' 'src/core/*.hpp' 'src/core/*.inl' | xargs $(BIN)/clang-format -i
+
+# Into build/site; a link to nothing, or anything else mkdocs warns of, is an error.
+docs: install
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # The peers get virtual environments of their own (benchmarks/peers/); results go to benchmarks/results/.
 bench: install

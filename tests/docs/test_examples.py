@@ -1,0 +1,86 @@
+"""The Python of the guide runs as it stands there, every page on its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import labeltrees as lt
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TEXTS = ["how to keep bread fresh", "fry an egg in a pan", "bread in a pan", "boil an egg"] * 5
+LABELS = [["bread"], ["egg", "pan"], ["bread", "pan"], ["egg"]] * 5
+
+
+def texts_and_a_file() -> dict[str, Any]:
+    lines = [
+        " ".join([f"__label__{name}" for name in names] + [text]) for text, names in zip(TEXTS, LABELS, strict=True)
+    ]
+    Path("train.txt").write_text("\n".join(lines) + "\n")
+    return {"texts": TEXTS, "labels": LABELS}
+
+
+def a_log() -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    queries, products = rng.integers(30, size=2000), rng.integers(12, size=2000)
+    events = {
+        "query": [f"red word{query}" for query in queries],
+        "product": [f"item {product}" for product in products],
+    }
+    pl.DataFrame(events).write_parquet("clicks.parquet")
+    return {}
+
+
+def a_model() -> dict[str, Any]:
+    lt.LabelTreeClassifier().fit(TEXTS, LABELS).save("questions.model")
+    return {}
+
+
+# What a page takes for granted.
+GIVEN: dict[str, Callable[[], dict[str, Any]]] = {
+    "text-model.md": texts_and_a_file,
+    "logs.md": a_log,
+    "examples/short-texts.md": a_model,
+}
+
+
+@pytest.fixture(scope="module")
+def bundled() -> Any:
+    return lt.datasets.load_debian()
+
+
+def pages_with_python() -> list[str]:
+    pages = (path for path in DOCS.rglob("*.md") if "decisions" not in path.parts)
+    return sorted(page.relative_to(DOCS).as_posix() for page in pages if BLOCK.search(page.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("page", pages_with_python())
+def test_the_python_of_a_page_runs(page: str, bundled: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(lt.datasets, "load_debian", lambda: bundled)  # read once for all pages
+    names = GIVEN[page]() if page in GIVEN else {}
+    text = (DOCS / page).read_text(encoding="utf-8")
+    for found in BLOCK.finditer(text):
+        line = text.count("\n", 0, found.start(1))
+        exec(compile("\n" * line + found[1], page, "exec"), names)  # lines of an error are those of the page
+
+
+def test_the_guide_has_pages_with_python() -> None:
+    assert {"index.md", "concepts.md", "choosing.md", "texts.md", "serving.md"} <= set(pages_with_python())
+
+
+def test_every_public_name_has_a_place_in_the_reference() -> None:
+    shown = set()
+    for page in (DOCS / "reference").glob("*.md"):
+        shown |= set(re.findall(r"^::: labeltrees\.([\w.]+)$", page.read_text(encoding="utf-8"), re.MULTILINE))
+    modules = {"datasets", "metrics"}
+    public = set(lt.__all__) - modules
+    public |= {f"{name}.{member}" for name in modules for member in getattr(lt, name).__all__}
+    assert public <= shown

@@ -1,0 +1,29 @@
+"""Links of the pages lead to the same files on the site as in the repository."""
+
+from __future__ import annotations
+
+import pytest
+
+from scripts.docs_links import put_right
+
+SITE = {"format.md", "decisions/0002-two-starts.md", "benchmarks/README.md", "benchmarks/results/labels.md"}
+
+
+@pytest.mark.parametrize(
+    ("source", "at", "link", "expected"),
+    [
+        ("docs/index.md", "index.md", "[a](format.md)", "[a](format.md)"),
+        ("docs/index.md", "index.md", "[a](../benchmarks/README.md#results)", "[a](benchmarks/README.md#results)"),
+        ("docs/coming-from/x.md", "coming-from/x.md", "[a](../format.md)", "[a](../format.md)"),
+        ("benchmarks/README.md", "benchmarks/README.md", "[a](results/labels.md)", "[a](results/labels.md)"),
+        ("benchmarks/README.md", "benchmarks/README.md", "[a](../docs/format.md)", "[a](../format.md)"),
+        ("benchmarks/results/paper.md", "paper.md", "![a](labels.md)", "![a](benchmarks/results/labels.md)"),
+        ("docs/index.md", "index.md", "[the tests](../tests/conftest.py)", "the tests (`tests/conftest.py`)"),
+        ("docs/index.md", "index.md", "[conftest.py](../tests/conftest.py)", "`tests/conftest.py`"),
+        ("docs/index.md", "index.md", "[a](nowhere.md)", "[a](nowhere.md)"),
+        ("docs/index.md", "index.md", "[a](https://example.org) [b](#c)", "[a](https://example.org) [b](#c)"),
+        ("docs/index.md", "index.md", "```\n[a](../README.md)\n```\n", "```\n[a](../README.md)\n```\n"),
+    ],
+)
+def test_a_link_is_put_right(source: str, at: str, link: str, expected: str) -> None:
+    assert put_right(link, source, at, SITE) == expected
