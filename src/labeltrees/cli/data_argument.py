@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from labeltrees.cli.text_data import (
     table_dataset,
     text_blocks,
 )
-from labeltrees.data import Dataset, TfidfVectorizer, read_xmc
+from labeltrees.data import Dataset, read_xmc
 from labeltrees.data.xmc_blocks import IndexBase, open_xmc_blocks
 from labeltrees.errors import FileFormatError, InputError
 
@@ -82,10 +82,13 @@ def load_data(
 
 @dataclass(frozen=True)
 class Points:
-    """Points of DATA without their labels: how many (None: not known yet), of how many features, and X in blocks."""
+    """Points of DATA without their labels, in blocks: how many (None: not known yet), of how many features.
+
+    Those of texts are what the model makes of them: `n_features` is None.
+    """
 
     n_points: int | None
-    n_features: int
+    n_features: int | None
     blocks: Iterator[Any]
 
 
@@ -96,19 +99,20 @@ def open_points(
     part: str = "test",
     index_base: IndexBase = "auto",
     texts: TextOptions = NO_OPTIONS,
-    vectorizer: TfidfVectorizer | None = None,
-    n_threads: int = 1,
+    of_texts: Callable[[list[str]], Any] | None = None,
 ) -> Iterator[Points]:
-    """Give the points that DATA names some at a time: a file is never in memory whole, unless it is split."""
+    """Give the points that DATA names some at a time: a file is never in memory whole, unless it is split.
+
+    What `of_texts` makes of a list of texts are their points; None where the model takes no texts.
+    """
     with ExitStack() as stack:
-        is_bundled_matrix = data == BUNDLED and vectorizer is None
+        is_bundled_matrix = data == BUNDLED and of_texts is None
         file = None if is_bundled_matrix else stack.enter_context(open_text_file(data, part, texts))
         if file is not None:
-            if vectorizer is None:
+            if of_texts is None:
                 message = f"{data}: texts, but the model was trained on features and has no vectorizer"
                 raise InputError(message)
-            rows = (vectorizer.rows(block, n_threads) for block in text_blocks(data, file, part, texts))
-            yield Points(None, vectorizer.get_state().n_features, rows)
+            yield Points(None, None, map(of_texts, text_blocks(data, file, part, texts)))
             return
         path = find_file(data, part)
         if path is not None and texts.test_share is None:

@@ -9,12 +9,15 @@ import numpy as np
 
 from labeltrees.cli.data_argument import BUNDLED, TextOptions, load_data, load_texts, refuse_name_files
 from labeltrees.cli.model_options import (
-    beam_of,
+    Model,
     beam_option,
     check_n_features,
     disk_bytes,
+    how_to_search,
     load_model,
     model_argument,
+    text_reader,
+    trees_of,
 )
 from labeltrees.cli.options import (
     data_argument,
@@ -25,17 +28,19 @@ from labeltrees.cli.options import (
     text_options,
 )
 from labeltrees.cli.output import console, make_table, number, print_json, size, step
-from labeltrees.cli.text_data import model_dataset
+from labeltrees.cli.text_data import model_dataset, no_features
 from labeltrees.data import Dataset
 from labeltrees.errors import InputError
 from labeltrees.metrics import expected_depth_at_k, ndcg_at_k, precision_at_k, propensities_of_counts, psp_at_k
 from labeltrees.metrics.propensity import FEWEST_POINTS
 from labeltrees.metrics.work import single_call_microseconds
-from labeltrees.models.linear import LabelTreeClassifier
+from labeltrees.models.hsoftmax_searcher import Texts
+from labeltrees.models.text_model import TextLabelTreeClassifier
 from labeltrees.search import SearchStats
 
 _AT = (1, 3, 5)
 _CALLS = 2000
+_WORK = {"chunks": "chunks", "classifiers": "classifiers", "nodes": "nodes evaluated"}
 _EPILOG = """\b
 Examples:
   labeltrees evaluate debian.model debian
@@ -81,13 +86,15 @@ def evaluate(
 
     Shown are precision (P), nDCG and propensity-scored precision (PSP) in percent, the expected depth of the returned
     labels, the nodes opened (chunks) and children scored (classifiers) for a point, and the time of one call for one
-    point, one at a time, for 2,000 of the points at the most.
+    point, one at a time, for 2,000 of the points at the most. A text model's nodes have one classifier each: shown are
+    the nodes evaluated.
     """
     model = load_model(model_folder)
+    how = how_to_search(model, beam)
     with step("Reading data", show_progress):
         dataset = _read(data, label_names, index_base, texts, model, n_jobs)
     with step("Measuring", show_progress):
-        record = measure(model, dataset, beam_of(model, beam), propensity, n_jobs)
+        record = measure(model, dataset, how, propensity, n_jobs)
     record = {"model": model_folder, "data": data, **record, "disk_bytes": sum(disk_bytes(model_folder).values())}
     if as_json:
         print_json(record)
@@ -96,13 +103,15 @@ def evaluate(
 
 
 def _read(
-    data: str, label_names: str | None, index_base: Any, texts: TextOptions, model: LabelTreeClassifier, n_jobs: int
+    data: str, label_names: str | None, index_base: Any, texts: TextOptions, model: Model, n_jobs: int
 ) -> Dataset:
-    is_bundled_matrix = data == BUNDLED and model.vectorizer_ is None
+    of_texts = text_reader(model, n_jobs)
+    is_bundled_matrix = data == BUNDLED and of_texts is None
     table = None if is_bundled_matrix else load_texts(data, "test", texts)
     if table is not None:
         refuse_name_files(data, label_names)
-        return model_dataset(data, table, model, n_jobs)
+        reads_texts = isinstance(model, TextLabelTreeClassifier)
+        return model_dataset(data, table, model.label_names_, no_features if reads_texts else of_texts)
     dataset = load_data(data, label_names, part="test", index_base=index_base, texts=texts)
     check_n_features(data, dataset.n_features, model)
     _check_labels(data, dataset, model)
@@ -110,11 +119,13 @@ def _read(
 
 
 def measure(
-    model: LabelTreeClassifier, dataset: Dataset, beam: int | None, propensity: tuple[float, float], n_jobs: int
+    model: Model, dataset: Dataset, how: dict[str, Any], propensity: tuple[float, float], n_jobs: int
 ) -> dict[str, Any]:
-    """Return all that is shown of a model on some data."""
+    """Return all that is shown of a model, searched as `how` says, on some data."""
     k = max(_AT)
-    result = model.searcher_.topk(dataset.X, k, mode=model.search, beam=beam, n_jobs=n_jobs, stats=True)
+    of_texts = isinstance(model, TextLabelTreeClassifier)
+    queries: Any = dataset.texts if of_texts else dataset.X
+    result = model.searcher_.topk(Texts(queries) if of_texts else queries, k, **how, n_jobs=n_jobs, stats=True)
     labels, stats, Y = result.labels, cast(SearchStats, result.stats), dataset.Y
     record: dict[str, Any] = {
         "n_points": dataset.n_points,
@@ -122,26 +133,26 @@ def measure(
         "ndcg": {at: ndcg_at_k(Y, labels, at) for at in _AT},
         "psp": dict.fromkeys(_AT, float("nan")),
         "expected_depth": {
-            at: float(np.mean([expected_depth_at_k(tree, labels, at) for tree in model.trees_])) for at in _AT
+            at: float(np.mean([expected_depth_at_k(tree, labels, at) for tree in trees_of(model)])) for at in _AT
         },
     }
     if model.n_points_ >= FEWEST_POINTS:
         counts = np.pad(model.label_counts_, (0, dataset.n_labels - len(model.label_counts_)))
         weights = propensities_of_counts(counts, model.n_points_, *propensity)
         record["psp"] = {at: psp_at_k(Y, labels, at, propensities=weights) for at in _AT}
-    times = single_call_microseconds(model.predictor(k, beam=beam), dataset.X, most_points=_CALLS)
+    times = single_call_microseconds(model.searcher_.predictor(k, **how), queries, most_points=_CALLS)
+    nodes, children = float(stats.chunks.mean()), float(stats.classifiers.mean())
     return {
         **record,
         "k": k,
-        "beam": beam,
-        "chunks": float(stats.chunks.mean()),
-        "classifiers": float(stats.classifiers.mean()),
+        "beam": how.get("beam"),
+        **({"nodes": nodes} if of_texts else {"chunks": nodes, "classifiers": children}),
         "single_calls": len(times),
         "microseconds": {"p50": float(np.percentile(times, 50)), "p99": float(np.percentile(times, 99))},
     }
 
 
-def _check_labels(data: str, dataset: Dataset, model: LabelTreeClassifier) -> None:
+def _check_labels(data: str, dataset: Dataset, model: Model) -> None:
     """Refuse data of other labels than the model's."""
     if dataset.n_points == 0:
         message = f"{data}: no points to measure the model on"
@@ -176,8 +187,7 @@ def _print(record: dict[str, Any]) -> None:
     beam = "exact" if record["beam"] is None else f"beam {record['beam']}"
     work = [
         (f"searches for {k} labels, {beam}", ""),
-        ("chunks a point", number(record["chunks"], 1)),
-        ("classifiers a point", number(record["classifiers"], 1)),
+        *((f"{what} a point", number(record[key], 1)) for key, what in _WORK.items() if key in record),
         (f"microseconds a call, median of {record['single_calls']:,}", number(times["p50"], 1)),
         ("99th percentile", number(times["p99"], 1)),
         ("size on disk", size(record["disk_bytes"])),

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
 
 from labeltrees.cli.data_argument import TextOptions, load_data, load_texts, refuse_name_files
-from labeltrees.cli.model_options import DEFAULTS, disk_bytes, is_given, settings_of, training_options
+from labeltrees.cli.model_options import (
+    DEFAULTS,
+    check_output,
+    is_given,
+    output_option,
+    refuse_option,
+    refuse_tree_options,
+    training_options,
+)
+from labeltrees.cli.model_report import report_fit
 from labeltrees.cli.options import (
     data_argument,
     feature_names_option,
@@ -21,20 +27,17 @@ from labeltrees.cli.options import (
     text_options,
     tree_options,
 )
-from labeltrees.cli.output import check_folder_of, console, make_table, print_json, size, step
+from labeltrees.cli.output import step
 from labeltrees.cli.text_data import table_dataset
-from labeltrees.cli.tree import summary_rows
 from labeltrees.cli.vectorizer_options import vectorizer_options
 from labeltrees.data import Dataset, TfidfVectorizer
 from labeltrees.data.tfidf_parameters import check_tfidf_parameters
 from labeltrees.errors import InputError
 from labeltrees.models.linear import LabelTreeClassifier
 from labeltrees.models.parameters import check_parameters
-from labeltrees.storage.save import check_target
 from labeltrees.tree.label_tree import LabelTree
 
 _PRESETS = {"parabel": LabelTreeClassifier.parabel, "one-vs-all": LabelTreeClassifier.one_vs_all}
-_OF_TREES = ("tradeoff", "fanout", "leaf_size", "smoothing", "cover", "cover_softness", "path")
 _EPILOG = """\b
 Examples:
   labeltrees fit debian -o debian.model
@@ -48,7 +51,7 @@ Examples:
 @data_argument
 @text_options
 @vectorizer_options
-@click.option("-o", "--output", metavar="MODEL", type=click.Path(), required=True, help="Folder for the model.")
+@output_option
 @click.option("--tree", "tree_file", type=click.Path(exists=True, dir_okay=False), help="A tree instead of a new one.")
 @click.option(
     "--preset", type=click.Choice(list(_PRESETS)), help="Another method's setting, for the options that are not given."
@@ -82,8 +85,7 @@ def fit(
     folder with a file train* of one of these, or the word debian for the bundled set. A model of texts takes texts to
     predict.
     """
-    check_folder_of(output)
-    check_target(Path(os.path.abspath(output)))  # before the work, not after it
+    check_output(output)
     given = {name: value for name, value in parameters.items() if is_given(name)}
     tree = _given_tree(tree_file, preset, given)
     model = _PRESETS.get(preset or "", LabelTreeClassifier)(**given)
@@ -110,18 +112,14 @@ def fit(
     )
     model.set_params(n_jobs=None, verbose=0)  # how it was run is no part of the model
     model.save(output)
-    _report(model, output, as_json)
+    report_fit(model, output, as_json)
 
 
 def _given_tree(tree_file: str | None, preset: str | None, given: dict[str, Any]) -> LabelTree | None:
-    fixed = "--tree" if tree_file is not None else "--preset one-vs-all" if preset == "one-vs-all" else None
-    if fixed is not None:
-        useless = next((name for name in _OF_TREES if name in given), None)
-        if tree_file is not None and preset == "one-vs-all":
-            useless = "preset one-vs-all"
-        if useless is not None:
-            message = f"--{useless.replace('_', '-')} makes no sense with {fixed}: no tree is built"
-            raise InputError(message)
+    if tree_file is not None and preset == "one-vs-all":
+        refuse_option("preset one-vs-all", "--tree", "no tree is built")
+    if tree_file is not None or preset == "one-vs-all":
+        refuse_tree_options("--tree" if tree_file is not None else "--preset one-vs-all", given)
     return None if tree_file is None else LabelTree.load(tree_file)
 
 
@@ -136,32 +134,3 @@ def _label_names(dataset: Dataset, tree: LabelTree | None, tree_file: str | None
             message = f"{tree_file}: label {label} is called {theirs!r} in the tree and {ours!r} in the data"
             raise InputError(message)
     return dataset.label_names
-
-
-def _report(model: LabelTreeClassifier, output: str, as_json: bool) -> None:
-    stats, n_bytes = model.stats_, sum(disk_bytes(output).values())
-    summaries = [tree.summary() for tree in model.trees_]
-    if as_json:
-        record = {
-            "model": output,
-            "parameters": settings_of(model),
-            "n_points": model.n_points_,
-            "n_features": model.n_features_in_,
-            "n_labels": len(model.classes_),
-            **{name: stats[name] for name in ("seconds", "tree_seconds", "n_weights")},
-            "disk_bytes": n_bytes,
-            "trees": [asdict(summary) for summary in summaries],
-        }
-        print_json(record)
-        return
-    out = console()
-    out.print(f"{len(model.classes_):,} labels of {model.n_points_:,} points -> {output}")
-    rows = [
-        ("time", f"{stats['seconds']:.1f} s, of which {stats['tree_seconds']:.1f} s for the tree"),
-        ("weights", f"{stats['n_weights']:,}"),
-        ("size on disk", size(n_bytes)),
-        *summary_rows(summaries[0]),
-    ]
-    if len(summaries) > 1:
-        rows.insert(3, ("trees", f"{len(summaries)}, of which this is the first"))
-    out.print(make_table(None, rows))

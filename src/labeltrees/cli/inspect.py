@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import click
 
-from labeltrees._files import naming_file
 from labeltrees.cli.label_view import LabelInspector, label_text
-from labeltrees.cli.model_options import disk_bytes, load_model, model_argument, settings_of
+from labeltrees.cli.model_options import (
+    Model,
+    disk_bytes,
+    is_given,
+    load_model,
+    model_argument,
+    refuse_option,
+    trees_of,
+)
+from labeltrees.cli.model_report import model_facts
 from labeltrees.cli.options import json_option
 from labeltrees.cli.output import console, make_table, print_json, size
 from labeltrees.cli.tree import summary_rows
-from labeltrees.models.linear import LabelTreeClassifier
+from labeltrees.models.text_model import TextLabelTreeClassifier
 from labeltrees.models.texts import feature_names_of
 
 _EPILOG = """\b
@@ -35,9 +42,11 @@ def inspect_model(model_folder: str, label: str | None, n_features: int, verify:
     """Show what is in a MODEL: parameters, tree and sizes, or the way to one label.
 
     Every step of the way to a label has a classifier. Shown are its strongest weights: the features that speak for
-    going that way, and those against it (negative).
+    going that way, and those against it (negative). A text model has no features: shown are the steps alone.
     """
     model = load_model(model_folder, verify=verify)
+    if isinstance(model, TextLabelTreeClassifier) and is_given("n_features"):
+        refuse_option("features", "a TextLabelTreeClassifier", "it has vectors of words, and no features")
     if label is not None:
         record = LabelInspector(model).look(label, n_features)
         if as_json:
@@ -53,37 +62,30 @@ def inspect_model(model_folder: str, label: str | None, n_features: int, verify:
     _print(model, record)
 
 
-def _describe(model: LabelTreeClassifier, folder: str) -> dict[str, Any]:
-    with naming_file(folder):  # a mapped tree is checked when it is first looked at
-        trees = [asdict(tree.summary()) for tree in model.trees_]
-    files = disk_bytes(folder)
+def _describe(model: Model, folder: str) -> dict[str, Any]:
+    reads_texts = isinstance(model, TextLabelTreeClassifier)
     return {
-        "model": folder,
-        "parameters": settings_of(model),
-        "n_points": model.n_points_,
-        "n_features": model.n_features_in_,
-        "n_labels": len(model.classes_),
+        **model_facts(model, folder),
         "has_label_names": model.label_names_ is not None,
-        "has_feature_names": feature_names_of(model) is not None,
-        "takes_texts": model.vectorizer_ is not None,
-        "n_weights": model.stats_.get("n_weights"),
-        "trees": trees,
-        "disk_bytes": sum(files.values()),
-        "files": files,
+        "has_feature_names": not reads_texts and feature_names_of(model) is not None,
+        "takes_texts": reads_texts or model.vectorizer_ is not None,
+        "files": disk_bytes(folder),
     }
 
 
-def _print(model: LabelTreeClassifier, record: dict[str, Any]) -> None:
+def _print(model: Model, record: dict[str, Any]) -> None:
     out = console()
     names = [kind for kind in ("label", "feature") if record[f"has_{kind}_names"]]
+    counts = " and ".join(
+        f"{record[f'n_{kind}']:,} {kind}" for kind in ("labels", "features", "words") if f"n_{kind}" in record
+    )
+    trained = "" if record["n_points"] is None else f", trained on {record['n_points']:,} points"
     named = f", with {' and '.join(names)} names" if names else ""
     named += "; it takes texts" if record["takes_texts"] else ""
-    out.print(
-        f"{record['model']}: {type(model).__name__} of {record['n_labels']:,} labels and {record['n_features']:,} "
-        f"features, trained on {record['n_points']:,} points{named}"
-    )
-    for number, tree in enumerate(model.trees_):
-        out.print("\n" + ("tree" if len(model.trees_) == 1 else f"tree {number}"))
+    out.print(f"{record['model']}: {type(model).__name__} of {counts}{trained}{named}")
+    trees = trees_of(model)
+    for number, tree in enumerate(trees):
+        out.print("\n" + ("tree" if len(trees) == 1 else f"tree {number}"))
         out.print(make_table(None, summary_rows(tree.summary())))
     out.print("\nparameters")
     out.print(make_table(None, [(name, str(value)) for name, value in record["parameters"].items()], left=(0, 1)))

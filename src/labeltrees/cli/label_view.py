@@ -8,9 +8,10 @@ import numpy as np
 from rich.text import Text
 
 from labeltrees._files import naming_file
+from labeltrees.cli.model_options import Model, trees_of
 from labeltrees.cli.output import printable
 from labeltrees.cli.tree_view import find_label
-from labeltrees.models.linear import LabelTreeClassifier
+from labeltrees.models.text_model import TextLabelTreeClassifier
 from labeltrees.models.texts import feature_names_of
 from labeltrees.storage.chunks import ChunkStore
 from labeltrees.storage.unpack import unpack_node
@@ -22,16 +23,21 @@ from labeltrees.tree.view import NodeView, TreeViewer
 class LabelInspector:
     """Looks at single labels of a model."""
 
-    def __init__(self, model: LabelTreeClassifier) -> None:
+    def __init__(self, model: Model) -> None:
         self.model = model
-        with naming_file(model.searcher_.stores[0].source):  # a mapped tree is checked here
-            self._trees = [_named(tree, model.label_names_) for tree in model.trees_]
+        self._stores: list[ChunkStore | None]
+        if isinstance(model, TextLabelTreeClassifier):  # vectors tell a reader nothing: the steps are shown alone
+            self._stores, source = [None], model.searcher_.store.source
+        else:
+            self._stores, source = [*model.searcher_.stores], model.searcher_.stores[0].source
+        with naming_file(source):  # a mapped tree is checked here
+            self._trees = [_named(tree, model.label_names_) for tree in trees_of(model)]
 
     def look(self, asked: str, n_features: int) -> dict[str, Any]:
         """Return a label's path in each tree, every step with its classifier's `n_features` strongest features."""
         label = find_label(self._trees[0], asked)
-        stores = self.model.searcher_.stores
-        trees = [self._way(tree, store, label, n_features) for tree, store in zip(self._trees, stores, strict=True)]
+        pairs = zip(self._trees, self._stores, strict=True)
+        trees = [self._way(tree, store, label, n_features) for tree, store in pairs]
         return {
             "label": label,
             "name": TreeViewer(self._trees[0]).name(label),
@@ -39,14 +45,15 @@ class LabelInspector:
             "trees": trees,
         }
 
-    def _way(self, tree: LabelTree, store: ChunkStore, label: int, n_features: int) -> dict[str, Any]:
+    def _way(self, tree: LabelTree, store: ChunkStore | None, label: int, n_features: int) -> dict[str, Any]:
         viewer = TreeViewer(tree)
         nodes, found = viewer.way_to(label)
         steps = []
         for depth, node in enumerate(nodes):
             below = nodes[depth + 1] if depth + 1 < len(nodes) else None
             child = ~label if below is None else below.node
-            steps.append({**_step(node, below, found.name), **self._classifier(store, node.node, child, n_features)})
+            shown = {} if store is None else self._classifier(store, node.node, child, n_features)
+            steps.append({**_step(node, below, found.name), **shown})
         return {"depth": found.depth, "path": steps}
 
     def _classifier(self, store: ChunkStore, node: int, child: int, n_features: int) -> dict[str, Any]:
@@ -99,6 +106,8 @@ def _step_text(step: dict[str, Any]) -> Text:
         more = ", ..." if step["n_labels"] > len(step["examples"]) else ""
         text.append(f"node {step['to']}", "cyan")
         text.append(f" ({step['n_labels']:,} labels: {', '.join(map(printable, step['examples']))}{more})", "dim")
+    if "bias" not in step:
+        return text.append("\n")
     text.append(f"  bias {step['bias']:.2f}, {step['n_weights']:,} weights\n")
     shown = ", ".join(f"{printable(feature['name'])} {feature['weight']:+.2f}" for feature in step["features"])
     text.append(f"    {shown}\n")

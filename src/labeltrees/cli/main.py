@@ -13,7 +13,9 @@ import labeltrees
 from labeltrees.cli.choose import choose
 from labeltrees.cli.completion import completion
 from labeltrees.cli.evaluate import evaluate
+from labeltrees.cli.fasttext import export_fasttext, import_fasttext
 from labeltrees.cli.fit import fit
+from labeltrees.cli.fit_text import fit_text
 from labeltrees.cli.imbalance import imbalance
 from labeltrees.cli.inspect import inspect_model
 from labeltrees.cli.logs import logs
@@ -103,6 +105,7 @@ _COMMANDS = (
     tree,
     imbalance,
     fit,
+    fit_text,
     predict,
     evaluate,
     inspect_model,
@@ -110,6 +113,8 @@ _COMMANDS = (
     choose,
     report,
     logs,
+    export_fasttext,
+    import_fasttext,
     completion,
 )
 for _command in _COMMANDS:

@@ -1,4 +1,4 @@
-"""Options that the commands about models share, with the defaults of `LabelTreeClassifier`."""
+"""What the commands about models share: options, with the defaults of `LabelTreeClassifier`, and opening a model."""
 
 from __future__ import annotations
 
@@ -6,15 +6,23 @@ import inspect
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Never
 
 import click
 from click.core import ParameterSource
 
+from labeltrees._validation import check_n_jobs
 from labeltrees.cli.options import Command
+from labeltrees.cli.output import check_folder_of
 from labeltrees.errors import InputError
+from labeltrees.models.hsoftmax_searcher import Texts
 from labeltrees.models.linear import LabelTreeClassifier
 from labeltrees.models.load import load
+from labeltrees.models.text_model import TextLabelTreeClassifier
+from labeltrees.storage.save import check_target
+from labeltrees.tree.label_tree import LabelTree
+
+Model = LabelTreeClassifier | TextLabelTreeClassifier
 
 DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(LabelTreeClassifier).parameters.items()}
 
@@ -29,6 +37,9 @@ def _number_or_none(_context: click.Context, _parameter: click.Parameter, value:
         raise click.BadParameter(message) from None
 
 
+output_option = click.option(
+    "-o", "--output", metavar="MODEL", type=click.Path(), required=True, help="Folder for the model."
+)
 model_argument = click.argument("model_folder", metavar="MODEL", type=click.Path(exists=True, file_okay=False))
 beam_option = click.option(
     "--beam",
@@ -86,28 +97,70 @@ def is_given(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
 
 
-def beam_of(model: LabelTreeClassifier, beam: int | None) -> int | None:
-    """Return the beam asked for by `beam_option`, or the model's own."""
-    return beam if is_given("beam") else model.beam
+def check_output(folder: str) -> None:
+    """Refuse a place where no model can be saved: before the work, not after it."""
+    check_folder_of(folder)
+    check_target(Path(os.path.abspath(folder)))
 
 
-def load_model(folder: str, *, verify: bool = False) -> LabelTreeClassifier:
+_OF_TREES = ("tradeoff", "fanout", "leaf_size", "smoothing", "cover", "cover_softness", "path")
+
+
+def refuse_tree_options(fixed: str, given: dict[str, Any]) -> None:
+    """Refuse options of building a tree among those given, beside the option `fixed` that says which tree it is."""
+    useless = next((name for name in _OF_TREES if name in given), None)
+    if useless is not None:
+        refuse_option(useless.replace("_", "-"), fixed, "no tree is built")
+
+
+def refuse_option(name: str, beside: str, why: str) -> Never:
+    """Raise the error for an option that means nothing here."""
+    message = f"--{name} makes no sense with {beside}: {why}"
+    raise InputError(message)
+
+
+def how_to_search(model: Model, beam: int | None) -> dict[str, Any]:
+    """Return how the model's searcher is asked: with the beam of `beam_option`, or its own."""
+    if isinstance(model, TextLabelTreeClassifier):
+        if is_given("beam"):
+            refuse_option("beam", "a TextLabelTreeClassifier", "its search is always exact")
+        return {}
+    return {"mode": model.search, "beam": beam if is_given("beam") else model.beam}
+
+
+def text_reader(model: Model, n_jobs: int) -> Callable[[Any], Any] | None:
+    """Return what makes of texts what the model's searcher takes, None where the model takes no texts."""
+    if isinstance(model, TextLabelTreeClassifier):
+        return Texts
+    vectorizer, n_threads = model.vectorizer_, check_n_jobs(n_jobs)
+    return None if vectorizer is None else lambda texts: vectorizer.rows(texts, n_threads)
+
+
+def load_model(folder: str, *, verify: bool = False) -> Model:
     """Open the model that MODEL names."""
     model = load(folder, verify=verify)
-    if not isinstance(model, LabelTreeClassifier):
+    if not isinstance(model, Model):
         message = f"{folder}: a {type(model).__name__}, which this command does not know"
         raise InputError(message)
     return model
 
 
-def settings_of(model: LabelTreeClassifier) -> dict[str, Any]:
+def trees_of(model: Model) -> list[LabelTree]:
+    """Return the trees of a model."""
+    return [model.tree_] if isinstance(model, TextLabelTreeClassifier) else model.trees_
+
+
+def settings_of(model: Model) -> dict[str, Any]:
     """Return the parameters of a model that are words or numbers: no trees, no arrays."""
     parameters = model.get_params(deep=False).items()
     return {name: value for name, value in parameters if value is None or isinstance(value, bool | int | float | str)}
 
 
-def check_n_features(data: str, n_features: int, model: LabelTreeClassifier) -> None:
-    """Refuse points of other features than the model's."""
+def check_n_features(data: str, n_features: int, model: Model) -> None:
+    """Refuse points of other features than the model's, or of features where the model reads texts itself."""
+    if isinstance(model, TextLabelTreeClassifier):
+        message = f"{data}: points of {n_features:,} features, but a TextLabelTreeClassifier takes texts"
+        raise InputError(message)
     if n_features != model.n_features_in_:
         message = f"{data}: points of {n_features:,} features, but the model was trained on {model.n_features_in_:,}"
         raise InputError(message)

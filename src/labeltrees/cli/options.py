@@ -54,16 +54,22 @@ def make_tradeoff_option(default: float) -> Callable[[Command], Command]:
 tradeoff_option = make_tradeoff_option(_DEFAULTS["tradeoff"])
 
 
-def tree_options(**defaults: Any) -> Callable[[Command], Command]:
-    """Return the options of building trees, but for the tradeoff; `defaults` replace those of `build_tree`."""
+def tree_options(*, binary: bool = False, **defaults: Any) -> Callable[[Command], Command]:
+    """Return the options of building trees, but for the tradeoff; `defaults` replace those of `build_tree`.
+
+    Where all trees are `binary`, there are no options of their width.
+    """
 
     def option(flag: str, name: str, **settings: Any) -> Callable[[Command], Command]:
         default = defaults.get(name, _DEFAULTS[name])
         return click.option(flag, name, default=default, show_default=True, **settings)
 
-    options = [
+    width = [
         option("--fanout", "fanout", type=int, help="Most children of a node; 2 keeps the binary tree."),
         option("--leaf-size", "leaf_size", type=int, help="Sets of at most this many labels are not split further."),
+    ]
+    options = [
+        *([] if binary else width),
         option("--smoothing", "smoothing", type=float, help="Added to all frequencies together."),
         option(
             "--cover",

@@ -9,15 +9,21 @@ from typing import IO, Any
 import click
 
 from labeltrees._progress import watch
-from labeltrees._validation import check_n_jobs
 from labeltrees.cli.answer_lines import AnswerLines
 from labeltrees.cli.data_argument import TextOptions, open_points, read_lines
-from labeltrees.cli.model_options import beam_of, beam_option, check_n_features, load_model, model_argument
+from labeltrees.cli.model_options import (
+    Model,
+    beam_option,
+    check_n_features,
+    how_to_search,
+    load_model,
+    model_argument,
+    text_reader,
+)
 from labeltrees.cli.options import data_argument, index_base_option, jobs_option, text_options
 from labeltrees.cli.output import check_folder_of
 from labeltrees.data.files import write_any
 from labeltrees.errors import FileFormatError
-from labeltrees.models.linear import LabelTreeClassifier
 
 _EPILOG = """\b
 Examples:
@@ -73,31 +79,23 @@ def predict(
     """
     check_folder_of(output)
     model = load_model(model_folder)
+    how = how_to_search(model, beam)
     allowed = None if candidates is None else _read_candidates(candidates, model)
     lines = AnswerLines(model.label_names_, form)
     # Answers and a bar on one terminal would write over each other.
     show_progress = show_progress and (output is not None or not sys.stdout.isatty())
-    n_threads = check_n_jobs(n_jobs)
     with (
-        open_points(
-            data, index_base=index_base, texts=texts, vectorizer=model.vectorizer_, n_threads=n_threads
-        ) as points,
+        open_points(data, index_base=index_base, texts=texts, of_texts=text_reader(model, n_jobs)) as points,
         _output(output) as stream,
     ):
-        check_n_features(data, points.n_features, model)
+        if points.n_features is not None:
+            check_n_features(data, points.n_features, model)
         n_done = 0
         # How many texts there are is not known before the last: no bar then.
         watched = show_progress and points.n_points is not None
         with watch("Predicting", points.n_points or 0, watched) as advance:
             for X in points.blocks:
-                result = model.searcher_.topk(
-                    X,
-                    min(k, len(model.classes_)),
-                    mode=model.search,
-                    beam=beam_of(model, beam),
-                    candidates=allowed,
-                    n_jobs=n_jobs,
-                )
+                result = model.searcher_.topk(X, min(k, len(model.classes_)), **how, candidates=allowed, n_jobs=n_jobs)
                 stream.write(lines.encode(result.labels, result.scores))
                 stream.flush()
                 n_done += X.shape[0]
@@ -111,7 +109,7 @@ def _output(path: str | None) -> AbstractContextManager[IO[bytes]]:
     return write_any(path)
 
 
-def _read_candidates(path: str, model: LabelTreeClassifier) -> list[int]:
+def _read_candidates(path: str, model: Model) -> list[int]:
     lines = [line for line in read_lines(path) if line]
     if not lines:
         message = f"{path}: no label in it"

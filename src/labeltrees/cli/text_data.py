@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from labeltrees._validation import check_n_jobs
 from labeltrees.cli.data_files import BUNDLED, find_file
 from labeltrees.data import Dataset
 from labeltrees.data.text import default_vectorizer, label_matrix
@@ -117,7 +116,7 @@ def table_dataset(data: str, table: TextTable, part: str, texts: TextOptions, fe
     assert train is not None
     names = train.label_names()
     labels = table.labels if train is table else _known_labels(data, table, set(names))
-    X: Any = sparse.csr_array((len(table.texts), 0), dtype=np.float32)
+    X = no_features(table.texts)
     vectorizer = feature_names = None
     if features:
         vectorizer = default_vectorizer().fit(train.texts)
@@ -148,25 +147,32 @@ def dataset_like(data: str, table: TextTable, train: Dataset) -> Dataset:
     )
 
 
-def model_dataset(data: str, table: TextTable, model: Any, n_jobs: int) -> Dataset:
-    """Return texts as a Dataset with the features and labels of a model.
+def no_features(texts: list[str]) -> Any:
+    """Return the matrix (n, 0) of texts that stay texts."""
+    return sparse.csr_array((len(texts), 0), dtype=np.float32)
+
+
+def model_dataset(
+    data: str, table: TextTable, label_names: Any, features: Callable[[list[str]], Any] | None
+) -> Dataset:
+    """Return texts as a Dataset with a model's labels and the features that `features` makes of them.
 
     Labels that the model does not know come after its own: not to find them counts as an error.
     """
-    if getattr(model, "vectorizer_", None) is None:
+    if features is None:
         message = f"{data}: texts, but the model was trained on features and has no vectorizer"
         raise InputError(message)
-    if model.label_names_ is None:
+    if label_names is None:
         message = f"{data}: labels by name, but the model's labels have no names"
         raise InputError(message)
-    names = model.label_names_.tolist()
+    names = label_names.tolist()
     unknown = sorted(set(table.label_names()) - set(names))
     if unknown:
         text = "%s: %s labels are not the model's, such as %r; it cannot find them"
         _logger.warning(text, data, f"{len(unknown):,}", unknown[0])
     names += unknown
-    X = model.vectorizer_.rows(table.texts, check_n_jobs(n_jobs))
-    return Dataset(X, label_matrix(table.labels, names), label_names=names, sample_weight=table.weights)
+    Y = label_matrix(table.labels, names)
+    return Dataset(features(table.texts), Y, label_names=names, sample_weight=table.weights, texts=table.texts)
 
 
 def _known_labels(data: str, table: TextTable, known: set[str]) -> list[list[str]]:
