@@ -120,7 +120,7 @@ def sweep(data: TextSet, options: argparse.Namespace) -> None:
     """Print and draw precision, depth and nodes over tradeoffs."""
     texts = data.texts.read_text(encoding="utf-8").splitlines()
     named = {"Huffman": {"tree": "huffman"}, "semantic Huffman": {"tree": "semantic_huffman"}}
-    settings: dict[str, dict[str, Any]] = {**named, **{f"{t:.4g}": {"tradeoff": t} for t in GRID}}
+    settings: dict[str, dict[str, Any]] = {**named, **{f"{t:.4g}": {"tradeoff": t} for t in options.grid}}
     table: dict[str, Any] = {}
     print("| tree | P@1 | P@5 | expected depth@1 | to Huffman | expected depth | nodes for top-5 |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
@@ -148,30 +148,36 @@ def sweep(data: TextSet, options: argparse.Namespace) -> None:
 
 
 def draw(name: str, table: dict[str, Any], epochs: int) -> None:
-    """Save the paper's figure: precision against expected depth."""
-    import matplotlib
+    """Save the paper's figure: precision against expected depth, and against nodes evaluated."""
+    import altair as alt
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(1, 2, figsize=(10, 4), sharey=True)
-    for axis, column, what in ((axes[0], 2, "expected depth@1"), (axes[1], 4, "nodes evaluated for top-5")):
-        grid = [entry for key, entry in table.items() if "Huffman" not in key]
-        axis.errorbar(
-            [m[column] for m, _ in grid], [m[0] for m, _ in grid], yerr=[s[0] for _, s in grid], marker="o", capsize=2
+    records = [
+        {
+            "tree": tree,
+            "kind": tree if "Huffman" in tree else "tradeoffs 0 to 2",
+            "order": place,
+            "P@1, %": mean[0],
+            "low": mean[0] - spread[0],
+            "high": mean[0] + spread[0],
+            "expected depth@1": mean[2],
+            "nodes evaluated for top-5": mean[4],
+        }
+        for place, (tree, (mean, spread)) in enumerate(table.items())
+    ]
+    panels = []
+    for what in ("expected depth@1", "nodes evaluated for top-5"):
+        base = alt.Chart(alt.Data(values=records), width=380, height=280).encode(
+            x=alt.X(f"{what}:Q", scale=alt.Scale(zero=False)), color=alt.Color("kind:N", title=None)
         )
-        for key, (mean, spread) in table.items():
-            if "Huffman" in key:
-                axis.errorbar([mean[column]], [mean[0]], yerr=[spread[0]], marker="s", capsize=2, label=key)
-            else:
-                axis.annotate(key, (mean[column], mean[0]), fontsize=7, xytext=(3, 3), textcoords="offset points")
-        axis.set_xlabel(what)
-        axis.legend()
-    axes[0].set_ylabel("P@1, %")
-    figure.suptitle(f"{name}, {epochs} epochs: tradeoffs 0 to 2 beside Huffman")
-    figure.tight_layout()
+        precision_axis = alt.Y("P@1, %:Q", scale=alt.Scale(zero=False))
+        line = base.mark_line(opacity=0.5).encode(y=precision_axis, order="order:Q")
+        points = base.mark_point(filled=True, size=50).encode(y=precision_axis)
+        spreads = base.mark_rule().encode(y="low:Q", y2="high:Q")
+        names = base.mark_text(align="left", dx=5, dy=-5, fontSize=9).encode(y=precision_axis, text="tree:N")
+        panels.append(line + points + spreads + names)
     RESULTS.mkdir(exist_ok=True)
-    figure.savefig(RESULTS / f"text_models-{name}.png", dpi=120)
+    chart = alt.hconcat(*panels).properties(title=f"{name}, {epochs} epochs: tradeoffs 0 to 2 beside Huffman")
+    chart.save(RESULTS / f"text_models-{name}.png", scale_factor=1.5)
 
 
 def main() -> None:
@@ -181,6 +187,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--grid", nargs="+", type=float, default=GRID, help="tradeoffs to try")
     parser.add_argument("--parts", nargs="+", choices=["peers", "grid"], default=["peers", "grid"])
     options = parser.parse_args()
     print(f"{options.epochs} epochs, {options.threads} threads, {options.seeds} seeds")
