@@ -90,4 +90,4 @@ def _percent(share: float) -> str:
 
 
 def _points(share: float) -> str:
-    return f"{100 * share:.2f} percentage points"
+    return f"{round(100 * share, 2) + 0.0:.2f} percentage points"  # never -0.00
