@@ -86,7 +86,9 @@ struct LaneOps {
       return bits;
     }
 #endif
-    for (int lane = 0; lane < lanes; ++lane) bits |= (mask[lane] != 0 ? 1u : 0u) << lane;
+    int32_t values[lanes];  // GCC 12 reads mask[lane] wrongly under its sanitizers
+    __builtin_memcpy(values, &mask, sizeof values);
+    for (int lane = 0; lane < lanes; ++lane) bits |= (values[lane] != 0 ? 1u : 0u) << lane;
     return bits;
   }
 };
