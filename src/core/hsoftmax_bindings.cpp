@@ -9,6 +9,7 @@
 
 #include "bindings.hpp"
 #include "hsoftmax_search.hpp"
+#include "search_arguments.hpp"
 #include "search_engine.hpp"
 #include "text_objects.hpp"
 
@@ -58,17 +59,6 @@ class NativeTextEngine {
   std::mutex mutex_;
   std::vector<std::unique_ptr<HsWorkspace>> rooms_;
 };
-
-LabelLists label_lists(const std::optional<ConstArray<int64_t>>& indptr,
-                       const std::optional<ConstArray<int32_t>>& labels) {
-  static const int32_t none = 0;
-  LabelLists lists;
-  if (!labels) return lists;
-  lists.labels = labels->size() ? labels->data() : &none;  // an empty list is a list
-  lists.n = static_cast<int64_t>(labels->size());
-  if (indptr) lists.indptr = indptr->data();
-  return lists;
-}
 
 struct TextResults {
   int64_t* labels;

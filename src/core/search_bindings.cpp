@@ -5,6 +5,7 @@
 #include "bindings.hpp"
 #include "chunk_pack.hpp"
 #include "half.hpp"
+#include "search_arguments.hpp"
 #include "search_engine.hpp"
 #include "search_predictor.hpp"
 
@@ -40,17 +41,6 @@ SearchOptions make_options(const NativeEngine& native, int64_t k, const std::str
   options.max_microseconds = max_microseconds;
   options.power = native.engine.power();
   return options;
-}
-
-LabelLists label_lists(const std::optional<ConstArray<int64_t>>& indptr,
-                       const std::optional<ConstArray<int32_t>>& labels) {
-  static const int32_t none = 0;
-  LabelLists lists;
-  if (!labels) return lists;
-  lists.labels = labels->size() ? labels->data() : &none;  // an empty list is a list
-  lists.n = static_cast<int64_t>(labels->size());
-  if (indptr) lists.indptr = indptr->data();
-  return lists;
 }
 
 template <class Scalar>

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import IO, Any, NoReturn
 
@@ -17,7 +18,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _LONGEST_FIELD = 2**31 - 1
 
 
-class LineReader:
+class LineReader(ABC):
     """Reads the records of an open file, a block of them at a time."""
 
     def __init__(self, path: FilePath, stream: IO[bytes], fields: TextFields, block_size: int) -> None:
@@ -39,9 +40,9 @@ class LineReader:
         if self.block.texts:
             yield self.block
 
+    @abstractmethod
     def add_records(self) -> Iterator[None]:
         """Add one record after the other to the block."""
-        raise NotImplementedError
 
     def lines(self) -> Iterator[str]:
         """Give the lines as strings, with their ends."""
