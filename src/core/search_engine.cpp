@@ -47,6 +47,14 @@ void SearchEngine::check_all() const {
   for (const auto& tree : trees_) tree->store.check_all();
 }
 
+void SearchEngine::set_query(SearchQuery& prepared, size_t tree, const QueryRows& rows, int64_t query) const {
+  if (rows.indptr)
+    prepared.set(rows.features + rows.indptr[query], rows.values + rows.indptr[query],
+                 rows.indptr[query + 1] - rows.indptr[query], form(tree));
+  else
+    prepared.set_dense(rows.values + query * n_features_, form(tree));
+}
+
 // Leaves the k best in scratch.best, with sums of logs as scores for one tree, and means of probabilities for several.
 void SearchEngine::run(SearchScratch& scratch, const SearchOptions& options, const LabelFilter* filters,
                        SearchStats& stats) {
@@ -120,13 +128,7 @@ void SearchEngine::search(const QueryRows& rows, const SearchOptions& options, c
     for (int64_t query = task * kQueriesPerTask; query < end; ++query) {
       job.check();
       auto start = results.microseconds ? TreeSearch::Clock::now() : TreeSearch::Clock::time_point{};
-      for (size_t tree = 0; tree < n_trees; ++tree) {
-        if (rows.indptr)
-          scratch.queries[tree].set(rows.features + rows.indptr[query], rows.values + rows.indptr[query],
-                                    rows.indptr[query + 1] - rows.indptr[query], form(tree));
-        else
-          scratch.queries[tree].set_dense(rows.values + query * n_features_, form(tree));
-      }
+      for (size_t tree = 0; tree < n_trees; ++tree) set_query(scratch.queries[tree], tree, rows, query);
       if (candidates.given()) {
         if (!for_all) mark(candidates.begin(query), candidates.size(query), scratch.allowed, scratch.ancestors);
         for (size_t tree = 0; tree < n_trees; ++tree) {
@@ -157,6 +159,16 @@ void SearchEngine::search(const QueryRows& rows, const SearchOptions& options, c
     }
     job.done += end - task * kQueriesPerTask;
   });
+}
+
+void SearchEngine::trace(int64_t tree, const QueryRows& rows, int64_t query, const SearchOptions& options,
+                         std::vector<OpenNode>& opened) {
+  Borrowed scratch(*this);
+  set_query(scratch->queries[tree], tree, rows, query);
+  SearchStats stats;
+  scratch->best.start(options.k);
+  scratch->tree_search.run(trees_[tree]->store, scratch->queries[tree], options, LabelFilter(), scratch->best, stats,
+                           nullptr, &opened);
 }
 
 int64_t SearchEngine::search_one(const int32_t* features, const float* values, int64_t n, const SearchOptions& options,

@@ -79,6 +79,9 @@ class SearchEngine {
 
   void search(const QueryRows& rows, const SearchOptions& options, const LabelLists& candidates,
               const LabelLists& excluded, int n_threads, Job& job, const SearchResults& results);
+  // The nodes that one query's search opens in one tree, in order.
+  void trace(int64_t tree, const QueryRows& rows, int64_t query, const SearchOptions& options,
+             std::vector<OpenNode>& opened);
   // One query: no more than k labels and scores; returns how many.
   int64_t search_one(const int32_t* features, const float* values, int64_t n, const SearchOptions& options,
                      int64_t* labels, float* scores);
@@ -98,6 +101,7 @@ class SearchEngine {
 
   QueryForm form(size_t tree) const { return {n_features_, trees_[tree]->store.feature_rank(), matrices_, normalize_}; }
 
+  void set_query(SearchQuery& prepared, size_t tree, const QueryRows& rows, int64_t query) const;
   void run(SearchScratch& scratch, const SearchOptions& options, const LabelFilter* filters, SearchStats& stats);
   int64_t finish_one(SearchScratch& scratch, const SearchOptions& options, int64_t* labels, float* scores);
   int64_t write(SearchScratch& scratch, int64_t* labels, float* scores) const;

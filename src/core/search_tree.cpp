@@ -6,7 +6,8 @@
 namespace labeltrees {
 
 void TreeSearch::run(const SearchStore& store, const SearchQuery& query, const SearchOptions& options,
-                     const LabelFilter& filter, BestLabels& best, SearchStats& stats, ScoreMemo* memo) {
+                     const LabelFilter& filter, BestLabels& best, SearchStats& stats, ScoreMemo* memo,
+                     std::vector<OpenNode>* trace) {
   store_ = &store;
   query_ = &query;
   options_ = &options;
@@ -14,6 +15,7 @@ void TreeSearch::run(const SearchStore& store, const SearchQuery& query, const S
   best_ = &best;
   stats_ = &stats;
   memo_ = memo;
+  trace_ = trace;
   kernels_ = &active_kernels();
   chunks_before_ = stats.chunks;
   if (options.max_microseconds) deadline_ = Clock::now() + std::chrono::microseconds(options.max_microseconds);
@@ -55,6 +57,7 @@ bool TreeSearch::choose() {
     throw DamagedChunk(store_->source() + ": the nodes do not form a tree");
   stats_->depth = std::max(stats_->depth, node_.depth + 1);
   if (memo_) memo_->begin(node_.node);
+  if (trace_) trace_->push_back(node_);
   return true;
 }
 

@@ -52,9 +52,9 @@ class TreeSearch {
   using Clock = std::chrono::steady_clock;
 
   // Fills `best` (started by the caller) with the k best labels that pass `filter`; adds to `stats`. What was scored is
-  // kept in `memo` if there is one.
+  // kept in `memo` if there is one; the nodes opened, in order, are added to `trace` if there is one.
   void run(const SearchStore& store, const SearchQuery& query, const SearchOptions& options, const LabelFilter& filter,
-           BestLabels& best, SearchStats& stats, ScoreMemo* memo = nullptr);
+           BestLabels& best, SearchStats& stats, ScoreMemo* memo = nullptr, std::vector<OpenNode>* trace = nullptr);
 
   // The score of one label along its path; -inf if it is not in the tree. Uses `memo` and adds to it.
   float path_score(const SearchStore& store, const TreeLinks& links, const SearchQuery& query, float power,
@@ -76,6 +76,7 @@ class TreeSearch {
   BestLabels* best_ = nullptr;
   SearchStats* stats_ = nullptr;
   ScoreMemo* memo_ = nullptr;
+  std::vector<OpenNode>* trace_ = nullptr;
   const Kernels* kernels_ = nullptr;
   Clock::time_point deadline_;
   int64_t chunks_before_ = 0;

@@ -193,6 +193,20 @@ class SearchEngine:
         microseconds: Float32s | None,
         partial: UInt8s | None,
     ) -> None: ...
+    def trace(
+        self,
+        tree: int,
+        indptr: Int64s | None,
+        features: Int32s | None,
+        values: Float32s,
+        n_queries: int,
+        k: int,
+        mode: str,
+        beam: int,
+        prune: bool,
+        max_chunks: int,
+        max_microseconds: int,
+    ) -> tuple[Int64s, Int32s, Float32s]: ...
 
 class Predictor:
     def __init__(

@@ -67,3 +67,21 @@ class SearchResult:
     labels: Int64s
     scores: Float32s
     stats: SearchStats | None = None
+
+
+@dataclass(frozen=True)
+class SearchTrace:
+    """The nodes that searches opened in one tree, in the order in which they did.
+
+    Parameters
+    ----------
+    ends : int64 (n + 1,)
+        Query i opened ``nodes[ends[i]:ends[i + 1]]``.
+    nodes : int32
+    scores : float32
+        Of each node when it was opened: the log of the product along its path.
+    """
+
+    ends: Int64s
+    nodes: Int32s
+    scores: Float32s

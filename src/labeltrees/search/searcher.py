@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from labeltrees import _core
-from labeltrees._validation import check_choice, check_n_jobs, check_number, refuse
+from labeltrees._validation import check_choice, check_integer, check_n_jobs, check_number, refuse
 from labeltrees.search.predictor import Predictor
 from labeltrees.search.queries import check_labels, check_rows
 from labeltrees.search.request import SearchRequest
-from labeltrees.search.result import SearchResult, SearchStats
+from labeltrees.search.result import SearchResult, SearchStats, SearchTrace
 from labeltrees.storage import ChunkStore
 
 LOSSES = ("squared_hinge", "logistic")
@@ -153,6 +153,24 @@ class Searcher:
             *(told.native() if told else (None,) * 5),
         )
         return SearchResult(labels, scores, told)
+
+    def trace(
+        self,
+        X: Any,
+        k: int = 5,
+        *,
+        mode: str = "best_first",
+        beam: int | None = None,
+        prune: bool = True,
+        tree: int = 0,
+    ) -> SearchTrace:
+        """Return which nodes the search of each query opens in one of the trees; the arguments are those of `topk`."""
+        request = SearchRequest(k, mode, beam, prune)
+        rows = check_rows(X, self.n_features)
+        tree = check_integer("tree", tree, 0, len(self.stores) - 1)
+        return SearchTrace(
+            *self._engine.trace(tree, rows.indptr, rows.features, rows.values, rows.n, *request.native())
+        )
 
     def predictor(
         self,
