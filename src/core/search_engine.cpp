@@ -60,7 +60,8 @@ void SearchEngine::run(SearchScratch& scratch, const SearchOptions& options, con
                        SearchStats& stats) {
   if (trees_.size() == 1) {
     scratch.best.start(options.k);
-    scratch.tree_search.run(trees_[0]->store, scratch.queries[0], options, filters[0], scratch.best, stats);
+    scratch.tree_search.run(trees_[0]->store, scratch.queries[0], options, filters[0], scratch.best, stats,
+                            scratch.room);
     return;
   }
   // The k best of each tree, together, are scored in all trees. Each tree has its share of the budgets.
@@ -73,7 +74,7 @@ void SearchEngine::run(SearchScratch& scratch, const SearchOptions& options, con
     scratch.memos[tree].clear();
     scratch.best.start(options.k);
     scratch.tree_search.run(trees_[tree]->store, scratch.queries[tree], share, filters[tree], scratch.best, stats,
-                            &scratch.memos[tree]);
+                            scratch.room, &scratch.memos[tree]);
     for (const ScoredLabel& found : scratch.best.sorted()) scratch.pooled.push_back(found.label);
   }
   std::sort(scratch.pooled.begin(), scratch.pooled.end());
@@ -83,7 +84,7 @@ void SearchEngine::run(SearchScratch& scratch, const SearchOptions& options, con
     float sum = 0.0f;
     for (int64_t tree = 0; tree < n_trees; ++tree)
       sum += std::exp(scratch.tree_search.path_score(trees_[tree]->store, trees_[tree]->links, scratch.queries[tree],
-                                                     options.power, label, scratch.memos[tree], stats));
+                                                     options.power, label, scratch.room, scratch.memos[tree], stats));
     scratch.best.offer(sum / static_cast<float>(n_trees), label);
   }
 }
@@ -168,7 +169,7 @@ void SearchEngine::trace(int64_t tree, const QueryRows& rows, int64_t query, con
   SearchStats stats;
   scratch->best.start(options.k);
   scratch->tree_search.run(trees_[tree]->store, scratch->queries[tree], options, LabelFilter(), scratch->best, stats,
-                           nullptr, &opened);
+                           scratch->room, nullptr, &opened);
 }
 
 int64_t SearchEngine::search_one(const int32_t* features, const float* values, int64_t n, const SearchOptions& options,

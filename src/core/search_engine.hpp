@@ -57,6 +57,7 @@ struct SearchResults {
 struct SearchScratch {
   std::vector<SearchQuery> queries;  // by tree
   TreeSearch tree_search;
+  SearchRoom room;
   BestLabels best;
   MarkSet allowed, excluded;
   std::vector<MarkSet> ancestors;    // by tree

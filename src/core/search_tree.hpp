@@ -22,6 +22,7 @@
 #include "search_frontier.hpp"
 #include "search_memo.hpp"
 #include "search_query.hpp"
+#include "search_room.hpp"
 #include "search_store.hpp"
 #include "simd/kernels.hpp"
 
@@ -54,29 +55,40 @@ class TreeSearch {
   // Fills `best` (started by the caller) with the k best labels that pass `filter`; adds to `stats`. What was scored is
   // kept in `memo` if there is one; the nodes opened, in order, are added to `trace` if there is one.
   void run(const SearchStore& store, const SearchQuery& query, const SearchOptions& options, const LabelFilter& filter,
-           BestLabels& best, SearchStats& stats, ScoreMemo* memo = nullptr, std::vector<OpenNode>* trace = nullptr);
+           BestLabels& best, SearchStats& stats, SearchRoom& room, ScoreMemo* memo = nullptr,
+           std::vector<OpenNode>* trace = nullptr) {
+    start(store, query, options, filter, best, stats, room, memo, trace);
+    while (choose()) visit();
+  }
+
+  // The same step by step, so that searches can take turns. They may share the room once it has grown for all of them.
+  void start(const SearchStore& store, const SearchQuery& query, const SearchOptions& options,
+             const LabelFilter& filter, BestLabels& best, SearchStats& stats, SearchRoom& room,
+             ScoreMemo* memo = nullptr, std::vector<OpenNode>* trace = nullptr);
+  bool choose();  // the next node to open; false if there is none
+  int32_t chosen() const { return node_.node; }
+  void visit();  // opens it
 
   // The score of one label along its path; -inf if it is not in the tree. Uses `memo` and adds to it.
   float path_score(const SearchStore& store, const TreeLinks& links, const SearchQuery& query, float power,
-                   int32_t label, ScoreMemo& memo, SearchStats& stats);
+                   int32_t label, SearchRoom& room, ScoreMemo& memo, SearchStats& stats);
 
  private:
-  bool choose();  // the next node to open; false if there is none
   bool choose_best();
   bool choose_in_level();
   bool out_of_budget();
   void score_part(const uint8_t* part, float base, float power);
   void take_children(const uint8_t* part);
-  void search();
 
   const SearchStore* store_ = nullptr;
-  const SearchQuery* query_ = nullptr;
+  ChunkQuery query_{};
   const SearchOptions* options_ = nullptr;
   const LabelFilter* filter_ = nullptr;
   BestLabels* best_ = nullptr;
   SearchStats* stats_ = nullptr;
   ScoreMemo* memo_ = nullptr;
   std::vector<OpenNode>* trace_ = nullptr;
+  SearchRoom* room_ = nullptr;
   const Kernels* kernels_ = nullptr;
   Clock::time_point deadline_;
   int64_t chunks_before_ = 0;
@@ -87,8 +99,6 @@ class TreeSearch {
   size_t in_level_ = 0;          // nodes of it already opened
   std::vector<int64_t> opened_;  // best first: nodes opened of each depth
   std::vector<int32_t> path_;
-  alignas(64) float margins_[kMostChildren], scores_[kMostChildren];
-  uint8_t labels_[kMostChildren];
 };
 
 }  // namespace labeltrees
