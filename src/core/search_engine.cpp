@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace labeltrees {
 
@@ -89,18 +90,52 @@ void SearchEngine::run(SearchScratch& scratch, const SearchOptions& options, con
   }
 }
 
-int64_t SearchEngine::write(SearchScratch& scratch, int64_t* labels, float* scores) const {
+int64_t SearchEngine::write(BestLabels& best, int64_t* labels, float* scores) const {
   int64_t n = 0;
-  for (const ScoredLabel& found : scratch.best.sorted()) {
+  for (const ScoredLabel& found : best.sorted()) {
     labels[n] = found.label;
     scores[n++] = trees_.size() == 1 ? std::exp(found.score) : found.score;
   }
   return n;
 }
 
+void SearchEngine::write_padded(BestLabels& best, const SearchStats& stats, int64_t k, int64_t query,
+                                const SearchResults& results) const {
+  int64_t* labels = results.labels + query * k;
+  float* scores = results.scores + query * k;
+  int64_t n = write(best, labels, scores);
+  std::fill(labels + n, labels + k, -1);
+  std::fill(scores + n, scores + k, 0.0f);
+  if (results.chunks) results.chunks[query] = stats.chunks;
+  if (results.classifiers) results.classifiers[query] = stats.classifiers;
+  if (results.depth) results.depth[query] = stats.depth;
+  if (results.partial) results.partial[query] = stats.partial;
+}
+
+void SearchEngine::search_blocks(const QueryRows& rows, const SearchOptions& options, int n_threads, Job& job,
+                                 const SearchResults& results) {
+  int64_t size = std::getenv("LT_BLOCK") ? std::atoi(std::getenv("LT_BLOCK")) : 1024;
+  int64_t n_tasks = (rows.n + size - 1) / size;
+  std::vector<std::unique_ptr<Borrowed>> borrowed(static_cast<size_t>(std::max(n_threads, 1)));
+  parallel_for(n_tasks, n_threads, [&](int64_t task, int thread) {
+    if (!borrowed[thread]) borrowed[thread] = std::make_unique<Borrowed>(*this);
+    SearchScratch& scratch = **borrowed[thread];
+    SearchBlock& block = scratch.block;
+    int64_t first = task * size, n = std::min(rows.n - first, size);
+    block.resize(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; ++i) set_query(block.query(i), 0, rows, first + i);
+    block.run(trees_[0]->store, options, LabelFilter(), scratch.room, [&] { job.check(); });
+    for (int64_t i = 0; i < n; ++i) write_padded(block.best(i), block.stats(i), options.k, first + i, results);
+    job.done += n;
+  });
+}
+
 void SearchEngine::search(const QueryRows& rows, const SearchOptions& options, const LabelLists& candidates,
                           const LabelLists& excluded, int n_threads, Job& job, const SearchResults& results) {
   auto n_trees = trees_.size();
+  if (std::getenv("LT_BLOCK") && n_trees == 1 && !candidates.given() && !excluded.given() && !results.microseconds &&
+      !options.max_microseconds)
+    return search_blocks(rows, options, n_threads, job, results);
   if (candidates.given() || n_trees > 1)
     for (const auto& tree : trees_) tree->links.require();
   Filters common;
@@ -145,15 +180,7 @@ void SearchEngine::search(const QueryRows& rows, const SearchOptions& options, c
       }
       SearchStats stats;
       run(scratch, options, filters.data(), stats);
-      int64_t* labels = results.labels + query * options.k;
-      float* scores = results.scores + query * options.k;
-      int64_t n = write(scratch, labels, scores);
-      std::fill(labels + n, labels + options.k, -1);
-      std::fill(scores + n, scores + options.k, 0.0f);
-      if (results.chunks) results.chunks[query] = stats.chunks;
-      if (results.classifiers) results.classifiers[query] = stats.classifiers;
-      if (results.depth) results.depth[query] = stats.depth;
-      if (results.partial) results.partial[query] = stats.partial;
+      write_padded(scratch.best, stats, options.k, query, results);
       if (results.microseconds)
         results.microseconds[query] =
             std::chrono::duration<float, std::micro>(TreeSearch::Clock::now() - start).count();
@@ -193,7 +220,7 @@ int64_t SearchEngine::finish_one(SearchScratch& scratch, const SearchOptions& op
   scratch.filters.assign(trees_.size(), LabelFilter());
   SearchStats stats;
   run(scratch, options, scratch.filters.data(), stats);
-  return write(scratch, labels, scores);
+  return write(scratch.best, labels, scores);
 }
 
 }  // namespace labeltrees

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "search_block.hpp"
 #include "search_links.hpp"
 #include "search_store.hpp"
 #include "search_tree.hpp"
@@ -64,6 +65,7 @@ struct SearchScratch {
   std::vector<ScoreMemo> memos;      // by tree
   std::vector<LabelFilter> filters;  // by tree
   std::vector<int32_t> pooled;
+  SearchBlock block;
 };
 
 class SearchEngine {
@@ -103,9 +105,13 @@ class SearchEngine {
   QueryForm form(size_t tree) const { return {n_features_, trees_[tree]->store.feature_rank(), matrices_, normalize_}; }
 
   void set_query(SearchQuery& prepared, size_t tree, const QueryRows& rows, int64_t query) const;
+  void search_blocks(const QueryRows& rows, const SearchOptions& options, int n_threads, Job& job,
+                     const SearchResults& results);
   void run(SearchScratch& scratch, const SearchOptions& options, const LabelFilter* filters, SearchStats& stats);
   int64_t finish_one(SearchScratch& scratch, const SearchOptions& options, int64_t* labels, float* scores);
-  int64_t write(SearchScratch& scratch, int64_t* labels, float* scores) const;
+  int64_t write(BestLabels& best, int64_t* labels, float* scores) const;
+  void write_padded(BestLabels& best, const SearchStats& stats, int64_t k, int64_t query,
+                    const SearchResults& results) const;
 
   int64_t n_features_;
   int32_t n_labels_;
