@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 namespace labeltrees {
 
 namespace {
 constexpr int64_t kQueriesPerTask = 32;
-}
+constexpr int64_t kQueriesPerBlock = 4096;  // 2 MiB of scores for a root of 128 children
+constexpr int64_t kFewestInBlocks = 256;
+}  // namespace
 
 // Scratch taken from the pool for as long as this lives.
 class SearchEngine::Borrowed {
@@ -112,30 +113,41 @@ void SearchEngine::write_padded(BestLabels& best, const SearchStats& stats, int6
   if (results.partial) results.partial[query] = stats.partial;
 }
 
-void SearchEngine::search_blocks(const QueryRows& rows, const SearchOptions& options, int n_threads, Job& job,
-                                 const SearchResults& results) {
-  int64_t size = std::getenv("LT_BLOCK") ? std::atoi(std::getenv("LT_BLOCK")) : 1024;
-  int64_t n_tasks = (rows.n + size - 1) / size;
-  std::vector<std::unique_ptr<Borrowed>> borrowed(static_cast<size_t>(std::max(n_threads, 1)));
-  parallel_for(n_tasks, n_threads, [&](int64_t task, int thread) {
-    if (!borrowed[thread]) borrowed[thread] = std::make_unique<Borrowed>(*this);
-    SearchScratch& scratch = **borrowed[thread];
-    SearchBlock& block = scratch.block;
-    int64_t first = task * size, n = std::min(rows.n - first, size);
-    block.resize(static_cast<size_t>(n));
-    for (int64_t i = 0; i < n; ++i) set_query(block.query(i), 0, rows, first + i);
-    block.run(trees_[0]->store, options, LabelFilter(), scratch.room, [&] { job.check(); });
-    for (int64_t i = 0; i < n; ++i) write_padded(block.best(i), block.stats(i), options.k, first + i, results);
-    job.done += n;
-  });
+// The root for all queries first, then the rest of the searches in the order of the root's best children: one search
+// finds in the cache what the one before it has read. 6 to 15% of the time (decision 21), for the same lists.
+void SearchEngine::search_block(int64_t first, int64_t n, const QueryRows& rows, const SearchOptions& options,
+                                SearchScratch& scratch, Job& job, const SearchResults& results) {
+  const SearchStore& store = trees_[0]->store;
+  SearchQuery& query = scratch.queries[0];
+  TreeSearch& search = scratch.tree_search;
+  LabelFilter filter;
+  int64_t width = search.root_width(store);
+  scratch.root_scores.resize(static_cast<size_t>(n * width));
+  scratch.order.clear();
+  for (int64_t i = 0; i < n; ++i) {
+    job.check();
+    set_query(query, 0, rows, first + i);
+    auto [best, second] =
+        search.score_root(store, query, options.power, scratch.room, scratch.root_scores.data() + i * width);
+    scratch.order.push_back({best, second, static_cast<int32_t>(i)});
+  }
+  std::sort(scratch.order.begin(), scratch.order.end());
+  for (const auto& place : scratch.order) {
+    job.check();
+    int64_t i = place[2];
+    set_query(query, 0, rows, first + i);
+    SearchStats stats;
+    scratch.best.start(options.k);
+    search.start(store, query, options, filter, scratch.best, stats, scratch.room);
+    if (search.choose()) search.visit_scored(scratch.root_scores.data() + i * width);
+    while (search.choose()) search.visit();
+    write_padded(scratch.best, stats, options.k, first + i, results);
+  }
 }
 
 void SearchEngine::search(const QueryRows& rows, const SearchOptions& options, const LabelLists& candidates,
                           const LabelLists& excluded, int n_threads, Job& job, const SearchResults& results) {
   auto n_trees = trees_.size();
-  if (std::getenv("LT_BLOCK") && n_trees == 1 && !candidates.given() && !excluded.given() && !results.microseconds &&
-      !options.max_microseconds)
-    return search_blocks(rows, options, n_threads, job, results);
   if (candidates.given() || n_trees > 1)
     for (const auto& tree : trees_) tree->links.require();
   Filters common;
@@ -153,15 +165,24 @@ void SearchEngine::search(const QueryRows& rows, const SearchOptions& options, c
   bool for_all = candidates.given() && !candidates.indptr;
   if (for_all) mark(candidates.labels, candidates.n, common.allowed, common.ancestors);
 
-  int64_t n_tasks = (rows.n + kQueriesPerTask - 1) / kQueriesPerTask;
+  // Times are those of searches from start to end, and a list of labels a query would have to be marked twice.
+  bool in_blocks = n_trees == 1 && !candidates.given() && !excluded.given() && !results.microseconds &&
+                   !options.max_microseconds && rows.n >= kFewestInBlocks;
+  int64_t per_task = in_blocks ? kQueriesPerBlock : kQueriesPerTask;
+  int64_t n_tasks = (rows.n + per_task - 1) / per_task;
   std::vector<std::unique_ptr<Borrowed>> borrowed(static_cast<size_t>(std::max(n_threads, 1)));
   parallel_for(n_tasks, n_threads, [&](int64_t task, int thread) {
     if (!borrowed[thread]) borrowed[thread] = std::make_unique<Borrowed>(*this);
     SearchScratch& scratch = **borrowed[thread];
+    int64_t begin = task * per_task, end = std::min(rows.n, begin + per_task);
+    if (in_blocks) {
+      search_block(begin, end - begin, rows, options, scratch, job, results);
+      job.done += end - begin;
+      return;
+    }
     auto& filters = scratch.filters;
     filters.assign(n_trees, LabelFilter());
-    int64_t end = std::min(rows.n, (task + 1) * kQueriesPerTask);
-    for (int64_t query = task * kQueriesPerTask; query < end; ++query) {
+    for (int64_t query = begin; query < end; ++query) {
       job.check();
       auto start = results.microseconds ? TreeSearch::Clock::now() : TreeSearch::Clock::time_point{};
       for (size_t tree = 0; tree < n_trees; ++tree) set_query(scratch.queries[tree], tree, rows, query);
@@ -185,7 +206,7 @@ void SearchEngine::search(const QueryRows& rows, const SearchOptions& options, c
         results.microseconds[query] =
             std::chrono::duration<float, std::micro>(TreeSearch::Clock::now() - start).count();
     }
-    job.done += end - task * kQueriesPerTask;
+    job.done += end - begin;
   });
 }
 

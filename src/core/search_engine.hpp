@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "search_block.hpp"
 #include "search_links.hpp"
 #include "search_store.hpp"
 #include "search_tree.hpp"
@@ -65,7 +64,8 @@ struct SearchScratch {
   std::vector<ScoreMemo> memos;      // by tree
   std::vector<LabelFilter> filters;  // by tree
   std::vector<int32_t> pooled;
-  SearchBlock block;
+  std::vector<float> root_scores;             // of the queries of a block, one after the other
+  std::vector<std::array<int32_t, 3>> order;  // of a block: best and second child of the root, query
 };
 
 class SearchEngine {
@@ -105,8 +105,8 @@ class SearchEngine {
   QueryForm form(size_t tree) const { return {n_features_, trees_[tree]->store.feature_rank(), matrices_, normalize_}; }
 
   void set_query(SearchQuery& prepared, size_t tree, const QueryRows& rows, int64_t query) const;
-  void search_blocks(const QueryRows& rows, const SearchOptions& options, int n_threads, Job& job,
-                     const SearchResults& results);
+  void search_block(int64_t first, int64_t n, const QueryRows& rows, const SearchOptions& options,
+                    SearchScratch& scratch, Job& job, const SearchResults& results);
   void run(SearchScratch& scratch, const SearchOptions& options, const LabelFilter* filters, SearchStats& stats);
   int64_t finish_one(SearchScratch& scratch, const SearchOptions& options, int64_t* labels, float* scores);
   int64_t write(BestLabels& best, int64_t* labels, float* scores) const;

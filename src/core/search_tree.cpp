@@ -34,6 +34,51 @@ void TreeSearch::visit() {
   }
 }
 
+int64_t TreeSearch::root_width(const SearchStore& store) {
+  int64_t width = 0;
+  for (const uint8_t* part = store.open(0); part; part = next_part(part))
+    width += round_up(header_of(part).n_children, 16);
+  return width;
+}
+
+std::pair<int32_t, int32_t> TreeSearch::score_root(const SearchStore& store, const SearchQuery& query, float power,
+                                                   SearchRoom& room, float* scores) {
+  query_ = query.view(room);
+  room_ = &room;
+  kernels_ = &active_kernels();
+  int32_t best = -1, second = -1;
+  float best_score = Frontier::kNone, second_score = Frontier::kNone;
+  for (const uint8_t* part = store.open(0); part; part = next_part(part)) {
+    score_part(part, 0.0f, power);
+    int64_t n = header_of(part).n_children;
+    std::copy(room.scores, room.scores + round_up(n, 16), scores);
+    const int32_t* children = children_of(part);
+    for (int64_t i = 0; i < n; ++i) {
+      if (children[i] < 0 || scores[i] <= second_score) continue;
+      if (scores[i] > best_score) {
+        second = best;
+        second_score = best_score;
+        best = children[i];
+        best_score = scores[i];
+      } else {
+        second = children[i];
+        second_score = scores[i];
+      }
+    }
+    scores += round_up(n, 16);
+  }
+  return {best, second};
+}
+
+void TreeSearch::visit_scored(const float* scores) {
+  for (const uint8_t* part = store_->open(node_.node); part; part = next_part(part)) {
+    int64_t n = round_up(header_of(part).n_children, 16);
+    std::copy(scores, scores + n, room_->scores);
+    take_children(part);
+    scores += n;
+  }
+}
+
 bool TreeSearch::out_of_budget() {
   bool out = (options_->max_chunks && stats_->chunks - chunks_before_ >= options_->max_chunks) ||
              (options_->max_microseconds && Clock::now() >= deadline_);

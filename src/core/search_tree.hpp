@@ -15,6 +15,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "search_best.hpp"
@@ -66,8 +67,15 @@ class TreeSearch {
              const LabelFilter& filter, BestLabels& best, SearchStats& stats, SearchRoom& room,
              ScoreMemo* memo = nullptr, std::vector<OpenNode>* trace = nullptr);
   bool choose();  // the next node to open; false if there is none
-  int32_t chosen() const { return node_.node; }
-  void visit();  // opens it
+  void visit();   // opens it
+
+  // The root's scores may be found beforehand, for many queries one after the other: root_width() of them a query, to
+  // be given to visit_scored() in place of the first visit(). score_root also returns the root's best two children that
+  // are nodes, -1 for none.
+  static int64_t root_width(const SearchStore& store);
+  std::pair<int32_t, int32_t> score_root(const SearchStore& store, const SearchQuery& query, float power,
+                                         SearchRoom& room, float* scores);
+  void visit_scored(const float* scores);
 
   // The score of one label along its path; -inf if it is not in the tree. Uses `memo` and adds to it.
   float path_score(const SearchStore& store, const TreeLinks& links, const SearchQuery& query, float power,
