@@ -64,8 +64,6 @@ struct SearchScratch {
   std::vector<ScoreMemo> memos;      // by tree
   std::vector<LabelFilter> filters;  // by tree
   std::vector<int32_t> pooled;
-  std::vector<float> root_scores;             // of the queries of a block, one after the other
-  std::vector<std::array<int32_t, 3>> order;  // of a block: best and second child of the root, query
 };
 
 class SearchEngine {
@@ -105,13 +103,9 @@ class SearchEngine {
   QueryForm form(size_t tree) const { return {n_features_, trees_[tree]->store.feature_rank(), matrices_, normalize_}; }
 
   void set_query(SearchQuery& prepared, size_t tree, const QueryRows& rows, int64_t query) const;
-  void search_block(int64_t first, int64_t n, const QueryRows& rows, const SearchOptions& options,
-                    SearchScratch& scratch, Job& job, const SearchResults& results);
   void run(SearchScratch& scratch, const SearchOptions& options, const LabelFilter* filters, SearchStats& stats);
   int64_t finish_one(SearchScratch& scratch, const SearchOptions& options, int64_t* labels, float* scores);
-  int64_t write(BestLabels& best, int64_t* labels, float* scores) const;
-  void write_padded(BestLabels& best, const SearchStats& stats, int64_t k, int64_t query,
-                    const SearchResults& results) const;
+  int64_t write(SearchScratch& scratch, int64_t* labels, float* scores) const;
 
   int64_t n_features_;
   int32_t n_labels_;

@@ -5,9 +5,9 @@
 
 namespace labeltrees {
 
-void TreeSearch::start(const SearchStore& store, const SearchQuery& query, const SearchOptions& options,
-                       const LabelFilter& filter, BestLabels& best, SearchStats& stats, SearchRoom& room,
-                       ScoreMemo* memo, std::vector<OpenNode>* trace) {
+void TreeSearch::run(const SearchStore& store, const SearchQuery& query, const SearchOptions& options,
+                     const LabelFilter& filter, BestLabels& best, SearchStats& stats, SearchRoom& room, ScoreMemo* memo,
+                     std::vector<OpenNode>* trace) {
   store_ = &store;
   query_ = query.view(room);
   options_ = &options;
@@ -25,57 +25,11 @@ void TreeSearch::start(const SearchStore& store, const SearchQuery& query, const
   level_.clear();
   opened_.clear();
   frontier_.start(*kernels_);
-}
-
-void TreeSearch::visit() {
-  for (const uint8_t* part = store_->open(node_.node); part; part = next_part(part)) {
-    score_part(part, node_.score, options_->power);
-    take_children(part);
-  }
-}
-
-int64_t TreeSearch::root_width(const SearchStore& store) {
-  int64_t width = 0;
-  for (const uint8_t* part = store.open(0); part; part = next_part(part))
-    width += round_up(header_of(part).n_children, 16);
-  return width;
-}
-
-std::pair<int32_t, int32_t> TreeSearch::score_root(const SearchStore& store, const SearchQuery& query, float power,
-                                                   SearchRoom& room, float* scores) {
-  query_ = query.view(room);
-  room_ = &room;
-  kernels_ = &active_kernels();
-  int32_t best = -1, second = -1;
-  float best_score = Frontier::kNone, second_score = Frontier::kNone;
-  for (const uint8_t* part = store.open(0); part; part = next_part(part)) {
-    score_part(part, 0.0f, power);
-    int64_t n = header_of(part).n_children;
-    std::copy(room.scores, room.scores + round_up(n, 16), scores);
-    const int32_t* children = children_of(part);
-    for (int64_t i = 0; i < n; ++i) {
-      if (children[i] < 0 || scores[i] <= second_score) continue;
-      if (scores[i] > best_score) {
-        second = best;
-        second_score = best_score;
-        best = children[i];
-        best_score = scores[i];
-      } else {
-        second = children[i];
-        second_score = scores[i];
-      }
+  while (choose()) {
+    for (const uint8_t* part = store_->open(node_.node); part; part = next_part(part)) {
+      score_part(part, node_.score, options_->power);
+      take_children(part);
     }
-    scores += round_up(n, 16);
-  }
-  return {best, second};
-}
-
-void TreeSearch::visit_scored(const float* scores) {
-  for (const uint8_t* part = store_->open(node_.node); part; part = next_part(part)) {
-    int64_t n = round_up(header_of(part).n_children, 16);
-    std::copy(scores, scores + n, room_->scores);
-    take_children(part);
-    scores += n;
   }
 }
 

@@ -15,7 +15,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "search_best.hpp"
@@ -57,31 +56,14 @@ class TreeSearch {
   // kept in `memo` if there is one; the nodes opened, in order, are added to `trace` if there is one.
   void run(const SearchStore& store, const SearchQuery& query, const SearchOptions& options, const LabelFilter& filter,
            BestLabels& best, SearchStats& stats, SearchRoom& room, ScoreMemo* memo = nullptr,
-           std::vector<OpenNode>* trace = nullptr) {
-    start(store, query, options, filter, best, stats, room, memo, trace);
-    while (choose()) visit();
-  }
-
-  // The same step by step, so that searches can take turns. They may share the room once it has grown for all of them.
-  void start(const SearchStore& store, const SearchQuery& query, const SearchOptions& options,
-             const LabelFilter& filter, BestLabels& best, SearchStats& stats, SearchRoom& room,
-             ScoreMemo* memo = nullptr, std::vector<OpenNode>* trace = nullptr);
-  bool choose();  // the next node to open; false if there is none
-  void visit();   // opens it
-
-  // The root's scores may be found beforehand, for many queries one after the other: root_width() of them a query, to
-  // be given to visit_scored() in place of the first visit(). score_root also returns the root's best two children that
-  // are nodes, -1 for none.
-  static int64_t root_width(const SearchStore& store);
-  std::pair<int32_t, int32_t> score_root(const SearchStore& store, const SearchQuery& query, float power,
-                                         SearchRoom& room, float* scores);
-  void visit_scored(const float* scores);
+           std::vector<OpenNode>* trace = nullptr);
 
   // The score of one label along its path; -inf if it is not in the tree. Uses `memo` and adds to it.
   float path_score(const SearchStore& store, const TreeLinks& links, const SearchQuery& query, float power,
                    int32_t label, SearchRoom& room, ScoreMemo& memo, SearchStats& stats);
 
  private:
+  bool choose();  // the next node to open; false if there is none
   bool choose_best();
   bool choose_in_level();
   bool out_of_budget();
