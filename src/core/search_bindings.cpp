@@ -177,36 +177,37 @@ void bind_search(nb::module_& module) {
           nb::arg("classifiers").noconvert().none(), nb::arg("depth").noconvert().none(),
           nb::arg("microseconds").noconvert().none(), nb::arg("partial").noconvert().none());
 
-  native_engine.def(
-      "trace",
-      [](NativeEngine& native, int64_t tree, std::optional<ConstArray<int64_t>> indptr,
-         std::optional<ConstArray<int32_t>> features, ConstArray<float> values, int64_t n_queries, int64_t k,
-         const std::string& mode, int64_t beam, bool prune, int64_t max_chunks, int64_t max_microseconds) {
-        SearchOptions options = make_options(native, k, mode, beam, prune, max_chunks, max_microseconds);
-        QueryRows rows{n_queries, indptr ? indptr->data() : nullptr, features ? features->data() : nullptr,
-                       values.data()};
-        std::vector<int64_t> ends = {0};
-        std::vector<int32_t> nodes;
-        std::vector<float> scores;
-        Job job;
-        run_job(job, nb::none(), [&] {
-          std::vector<OpenNode> opened;
-          for (int64_t query = 0; query < n_queries; ++query) {
-            job.check();
-            opened.clear();
-            native.engine.trace(tree, rows, query, options, opened);
-            for (const OpenNode& node : opened) {
-              nodes.push_back(node.node);
-              scores.push_back(node.score);
-            }
-            ends.push_back(static_cast<int64_t>(nodes.size()));
-          }
-        });
-        return nb::make_tuple(to_numpy(std::move(ends)), to_numpy(std::move(nodes)), to_numpy(std::move(scores)));
-      },
-      nb::arg("tree"), nb::arg("indptr").noconvert().none(), nb::arg("features").noconvert().none(),
-      nb::arg("values").noconvert(), nb::arg("n_queries"), nb::arg("k"), nb::arg("mode"), nb::arg("beam"),
-      nb::arg("prune"), nb::arg("max_chunks"), nb::arg("max_microseconds"));
+  native_engine.def_prop_ro("n_trees", [](const NativeEngine& native) { return native.engine.n_trees(); })
+      .def(
+          "trace",
+          [](NativeEngine& native, int64_t tree, std::optional<ConstArray<int64_t>> indptr,
+             std::optional<ConstArray<int32_t>> features, ConstArray<float> values, int64_t n_queries, int64_t k,
+             const std::string& mode, int64_t beam, bool prune, int64_t max_chunks, int64_t max_microseconds) {
+            SearchOptions options = make_options(native, k, mode, beam, prune, max_chunks, max_microseconds);
+            QueryRows rows{n_queries, indptr ? indptr->data() : nullptr, features ? features->data() : nullptr,
+                           values.data()};
+            std::vector<int64_t> ends = {0};
+            std::vector<int32_t> nodes;
+            std::vector<float> scores;
+            Job job;
+            run_job(job, nb::none(), [&] {
+              std::vector<OpenNode> opened;
+              for (int64_t query = 0; query < n_queries; ++query) {
+                job.check();
+                opened.clear();
+                native.engine.trace(tree, rows, query, options, opened);
+                for (const OpenNode& node : opened) {
+                  nodes.push_back(node.node);
+                  scores.push_back(node.score);
+                }
+                ends.push_back(static_cast<int64_t>(nodes.size()));
+              }
+            });
+            return nb::make_tuple(to_numpy(std::move(ends)), to_numpy(std::move(nodes)), to_numpy(std::move(scores)));
+          },
+          nb::arg("tree"), nb::arg("indptr").noconvert().none(), nb::arg("features").noconvert().none(),
+          nb::arg("values").noconvert(), nb::arg("n_queries"), nb::arg("k"), nb::arg("mode"), nb::arg("beam"),
+          nb::arg("prune"), nb::arg("max_chunks"), nb::arg("max_microseconds"));
 
   nb::class_<NativePredictor>(module, "Predictor")
       .def(

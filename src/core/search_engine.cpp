@@ -60,8 +60,7 @@ void SearchEngine::run(SearchScratch& scratch, const SearchOptions& options, con
                        SearchStats& stats) {
   if (trees_.size() == 1) {
     scratch.best.start(options.k);
-    scratch.tree_search.run(trees_[0]->store, scratch.queries[0], options, filters[0], scratch.best, stats,
-                            scratch.room);
+    scratch.tree_search.run(trees_[0]->store, scratch.queries[0], options, filters[0], scratch.best, stats);
     return;
   }
   // The k best of each tree, together, are scored in all trees. Each tree has its share of the budgets.
@@ -74,7 +73,7 @@ void SearchEngine::run(SearchScratch& scratch, const SearchOptions& options, con
     scratch.memos[tree].clear();
     scratch.best.start(options.k);
     scratch.tree_search.run(trees_[tree]->store, scratch.queries[tree], share, filters[tree], scratch.best, stats,
-                            scratch.room, &scratch.memos[tree]);
+                            &scratch.memos[tree]);
     for (const ScoredLabel& found : scratch.best.sorted()) scratch.pooled.push_back(found.label);
   }
   std::sort(scratch.pooled.begin(), scratch.pooled.end());
@@ -84,7 +83,7 @@ void SearchEngine::run(SearchScratch& scratch, const SearchOptions& options, con
     float sum = 0.0f;
     for (int64_t tree = 0; tree < n_trees; ++tree)
       sum += std::exp(scratch.tree_search.path_score(trees_[tree]->store, trees_[tree]->links, scratch.queries[tree],
-                                                     options.power, label, scratch.room, scratch.memos[tree], stats));
+                                                     options.power, label, scratch.memos[tree], stats));
     scratch.best.offer(sum / static_cast<float>(n_trees), label);
   }
 }
@@ -169,7 +168,7 @@ void SearchEngine::trace(int64_t tree, const QueryRows& rows, int64_t query, con
   SearchStats stats;
   scratch->best.start(options.k);
   scratch->tree_search.run(trees_[tree]->store, scratch->queries[tree], options, LabelFilter(), scratch->best, stats,
-                           scratch->room, nullptr, &opened);
+                           nullptr, &opened);
 }
 
 int64_t SearchEngine::search_one(const int32_t* features, const float* values, int64_t n, const SearchOptions& options,

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "chunk_format.hpp"
-#include "search_room.hpp"
 #include "simd/kernels.hpp"
 
 namespace labeltrees {
@@ -27,13 +26,12 @@ class SearchQuery {
     if (form.matrices) {
       clear_dense(form.n_features);
       for (int64_t i = 0; i < n; ++i) dense_[features[i]] += form.normalize ? values[i] * scale : values[i];
-      n_ = 0;
-      return;
+      return set_view(0);
     }
     grow(n);
     for (int64_t i = 0; i < n; ++i) rank_[i] = static_cast<uint32_t>(form.feature_rank[features[i]]);
     for (int64_t i = 0; i < n; ++i) value_[i] = form.normalize ? values[i] * scale : values[i];
-    n_ = n;
+    set_view(n);
   }
 
   // A row of all features.
@@ -52,17 +50,10 @@ class SearchQuery {
     float scale = form.normalize ? scale_of(row, n) : 1.0f;
     clear_dense(n);
     for (int64_t i = 0; i < n; ++i) dense_[i] = form.normalize ? row[i] * scale : row[i];
-    n_ = 0;
+    set_view(0);
   }
 
-  // Features with a value.
-  int64_t size() const { return n_; }
-  // As the chunks' kernels see it, with `room` to work in, which must not grow while the view is in use.
-  ChunkQuery view(SearchRoom& room) const {
-    ChunkQuery query{n_, rank_.data(), value_.data(), dense_.data(), {}};
-    room.give(n_, query.lists);
-    return query;
-  }
+  const ChunkQuery& view() const { return view_; }
 
  private:
   static float scale_of(const float* values, int64_t n) {
@@ -74,13 +65,25 @@ class SearchQuery {
     if (static_cast<int64_t>(value_.size()) >= n) return;
     rank_.resize(n);
     value_.resize(n);
+    for (int list = 0; list < 4; ++list) {
+      at_[list].resize(n + 16);
+      which_[list].resize(n + 16);
+      row_value_[list].resize(n + 16);
+      view_.lists[list] = {0, at_[list].data(), which_[list].data(), row_value_[list].data()};
+    }
   }
   void clear_dense(int64_t n_features) { dense_.assign(static_cast<size_t>(round_up(n_features, 16)), 0.0f); }
+  void set_view(int64_t n) {
+    view_.n = n;
+    view_.rank = rank_.data();
+    view_.value = value_.data();
+    view_.dense = dense_.data();
+  }
 
-  int64_t n_ = 0;
-  std::vector<uint32_t> rank_;
-  std::vector<int32_t> columns_;
-  std::vector<float> value_, dense_, nonzeros_;
+  std::vector<uint32_t> rank_, which_[4];
+  std::vector<int32_t> columns_, at_[4];
+  std::vector<float> value_, dense_, nonzeros_, row_value_[4];
+  ChunkQuery view_{};
 };
 
 }  // namespace labeltrees

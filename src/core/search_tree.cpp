@@ -6,15 +6,14 @@
 namespace labeltrees {
 
 void TreeSearch::run(const SearchStore& store, const SearchQuery& query, const SearchOptions& options,
-                     const LabelFilter& filter, BestLabels& best, SearchStats& stats, SearchRoom& room, ScoreMemo* memo,
+                     const LabelFilter& filter, BestLabels& best, SearchStats& stats, ScoreMemo* memo,
                      std::vector<OpenNode>* trace) {
   store_ = &store;
-  query_ = query.view(room);
+  query_ = &query;
   options_ = &options;
   filter_ = &filter;
   best_ = &best;
   stats_ = &stats;
-  room_ = &room;
   memo_ = memo;
   trace_ = trace;
   kernels_ = &active_kernels();
@@ -25,6 +24,10 @@ void TreeSearch::run(const SearchStore& store, const SearchQuery& query, const S
   level_.clear();
   opened_.clear();
   frontier_.start(*kernels_);
+  search();
+}
+
+void TreeSearch::search() {
   while (choose()) {
     for (const uint8_t* part = store_->open(node_.node); part; part = next_part(part)) {
       score_part(part, node_.score, options_->power);
@@ -95,24 +98,22 @@ bool TreeSearch::choose_in_level() {
 }
 
 void TreeSearch::score_part(const uint8_t* part, float base, float power) {
-  kernels_->chunk_margins(part, query_, room_->margins);
-  kernels_->path_scores(room_->margins, round_up(header_of(part).n_children, 16), base, power, room_->scores);
+  kernels_->chunk_margins(part, query_->view(), margins_);
+  kernels_->path_scores(margins_, round_up(header_of(part).n_children, 16), base, power, scores_);
 }
 
 void TreeSearch::take_children(const uint8_t* part) {
   int64_t n = header_of(part).n_children, n_padded = round_up(n, 16);
   const int32_t* children = children_of(part);
-  const float* scores = room_->scores;
-  const uint8_t* labels = room_->labels;
-  if (memo_) memo_->append(scores, static_cast<int>(n));
+  if (memo_) memo_->append(scores_, static_cast<int>(n));
   stats_->classifiers += n;
   bool prune = options_->mode == SearchMode::best_first || options_->prune;
   float* nodes = frontier_.room(n_padded);
   float limit = prune ? best_->limit() : Frontier::kNone;
-  int64_t n_labels = kernels_->part_children(scores, children, n, limit, nodes, room_->labels);
+  int64_t n_labels = kernels_->part_children(scores_, children, n, limit, nodes, labels_);
   for (int64_t i = 0; i < n_labels; ++i) {
-    float score = scores[labels[i]];
-    int32_t label = ~children[labels[i]];
+    float score = scores_[labels_[i]];
+    int32_t label = ~children[labels_[i]];
     if (score >= best_->limit() && filter_->allows_label(label)) best_->offer(score, label);
   }
   if (filter_->nodes) {
@@ -123,9 +124,8 @@ void TreeSearch::take_children(const uint8_t* part) {
 }
 
 float TreeSearch::path_score(const SearchStore& store, const TreeLinks& links, const SearchQuery& query, float power,
-                             int32_t label, SearchRoom& room, ScoreMemo& memo, SearchStats& stats) {
-  query_ = query.view(room);
-  room_ = &room;
+                             int32_t label, ScoreMemo& memo, SearchStats& stats) {
+  query_ = &query;
   kernels_ = &active_kernels();
   path_.clear();
   for (int32_t node = links.parent_of_label(label); node >= 0; node = links.parent_of_node(node)) path_.push_back(node);
@@ -139,7 +139,7 @@ float TreeSearch::path_score(const SearchStore& store, const TreeLinks& links, c
       ++stats.chunks;
       for (const uint8_t* part = first; part; part = next_part(part)) {
         score_part(part, score, power);
-        memo.append(room.scores, header_of(part).n_children);
+        memo.append(scores_, header_of(part).n_children);
         stats.classifiers += header_of(part).n_children;
       }
     }

@@ -22,7 +22,6 @@
 #include "search_frontier.hpp"
 #include "search_memo.hpp"
 #include "search_query.hpp"
-#include "search_room.hpp"
 #include "search_store.hpp"
 #include "simd/kernels.hpp"
 
@@ -55,12 +54,11 @@ class TreeSearch {
   // Fills `best` (started by the caller) with the k best labels that pass `filter`; adds to `stats`. What was scored is
   // kept in `memo` if there is one; the nodes opened, in order, are added to `trace` if there is one.
   void run(const SearchStore& store, const SearchQuery& query, const SearchOptions& options, const LabelFilter& filter,
-           BestLabels& best, SearchStats& stats, SearchRoom& room, ScoreMemo* memo = nullptr,
-           std::vector<OpenNode>* trace = nullptr);
+           BestLabels& best, SearchStats& stats, ScoreMemo* memo = nullptr, std::vector<OpenNode>* trace = nullptr);
 
   // The score of one label along its path; -inf if it is not in the tree. Uses `memo` and adds to it.
   float path_score(const SearchStore& store, const TreeLinks& links, const SearchQuery& query, float power,
-                   int32_t label, SearchRoom& room, ScoreMemo& memo, SearchStats& stats);
+                   int32_t label, ScoreMemo& memo, SearchStats& stats);
 
  private:
   bool choose();  // the next node to open; false if there is none
@@ -69,16 +67,16 @@ class TreeSearch {
   bool out_of_budget();
   void score_part(const uint8_t* part, float base, float power);
   void take_children(const uint8_t* part);
+  void search();
 
   const SearchStore* store_ = nullptr;
-  ChunkQuery query_{};
+  const SearchQuery* query_ = nullptr;
   const SearchOptions* options_ = nullptr;
   const LabelFilter* filter_ = nullptr;
   BestLabels* best_ = nullptr;
   SearchStats* stats_ = nullptr;
   ScoreMemo* memo_ = nullptr;
   std::vector<OpenNode>* trace_ = nullptr;
-  SearchRoom* room_ = nullptr;
   const Kernels* kernels_ = nullptr;
   Clock::time_point deadline_;
   int64_t chunks_before_ = 0;
@@ -89,6 +87,8 @@ class TreeSearch {
   size_t in_level_ = 0;          // nodes of it already opened
   std::vector<int64_t> opened_;  // best first: nodes opened of each depth
   std::vector<int32_t> path_;
+  alignas(64) float margins_[kMostChildren], scores_[kMostChildren];
+  uint8_t labels_[kMostChildren];
 };
 
 }  // namespace labeltrees
