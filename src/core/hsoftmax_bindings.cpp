@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -226,7 +227,35 @@ void bind_hsoftmax(nb::module_& module) {
           nb::arg("candidates").noconvert().none(), nb::arg("exclude_ptr").noconvert().none(),
           nb::arg("exclude").noconvert().none(), nb::arg("n_threads"), nb::arg("labels").noconvert(),
           nb::arg("scores").noconvert(), nb::arg("nodes").noconvert().none(), nb::arg("depth").noconvert().none(),
-          nb::arg("microseconds").noconvert().none());
+          nb::arg("microseconds").noconvert().none())
+      .def(
+          "trace",
+          [](NativeTextEngine& native, nb::tuple texts, int64_t k) {
+            PythonTexts given(std::move(texts));
+            std::vector<int64_t> ends = {0};
+            std::vector<int32_t> nodes;
+            std::vector<float> scores;
+            Job job;
+            run_job(job, nb::none(), [&] {
+              HsWorkspace room;
+              std::vector<HsWorkspace::Open> opened;
+              std::vector<int64_t> labels(static_cast<size_t>(k));
+              std::vector<float> found(static_cast<size_t>(k));
+              room.trace = &opened;
+              for (std::string_view text : given.views) {
+                job.check();
+                opened.clear();
+                native.engine().search(text, k, LabelFilter(), room, labels.data(), found.data());
+                for (const HsWorkspace::Open& node : opened) {
+                  nodes.push_back(node.node);
+                  scores.push_back(static_cast<float>(std::log(node.score)));
+                }
+                ends.push_back(static_cast<int64_t>(nodes.size()));
+              }
+            });
+            return nb::make_tuple(to_numpy(std::move(ends)), to_numpy(std::move(nodes)), to_numpy(std::move(scores)));
+          },
+          nb::arg("texts"), nb::arg("k"));
 
   nb::class_<NativeTextPredictor>(module, "TextPredictor")
       .def(

@@ -83,6 +83,7 @@ void HsEngine::descend(HsWorkspace::Open at, int64_t k, const LabelFilter& filte
       score[0] *= (1.0f - second) + kFloor;
       score[1] *= second + kFloor;
       ++room.stats.nodes;
+      if (room.trace) room.trace->push_back(at);
     }
     room.stats.depth = std::max(room.stats.depth, at.depth + 1);
     HsWorkspace::Open next{-1.0, 0, at.depth + 1};

@@ -34,7 +34,8 @@ struct HsWorkspace {
   std::vector<Found> found;  // a heap, the worst of the k at the front
   MarkSet allowed, allowed_nodes, excluded;
   HsSearchStats stats;
-  std::vector<int64_t> labels;  // of the one answer
+  std::vector<Open>* trace = nullptr;  // gets the nodes whose unit is evaluated, in order, if there is one
+  std::vector<int64_t> labels;         // of the one answer
   std::vector<float> scores;
 };
 

@@ -26,22 +26,27 @@ def random_searcher(tree, seed, scale):
 
 def all_scores(searcher, text):
     """The score of every label, -1 for those not placed."""
+    return path_scores(searcher, text)[0]
+
+
+def node_scores(searcher, text):
+    """The score of every node."""
+    return path_scores(searcher, text)[1]
+
+
+def path_scores(searcher, text):
     store, tree = searcher.store, searcher.store.tree
     rows, n = searcher.features(text)
     hidden = store.input[rows].astype(np.float64).sum(axis=0) / n
     scores = np.full(tree.n_labels, -1.0)
-    stack = [(0, 1.0)]
-    while stack:
-        node, score = stack.pop()
+    of_nodes = np.ones(tree.n_nodes)
+    for node in range(tree.n_nodes):
         group = tree.children[tree.child_ptr[node] : tree.child_ptr[node + 1]].tolist()
         second = 1 / (1 + np.exp(-(hidden @ store.output[node].astype(np.float64))))
         shares = [1.0] if len(group) == 1 else [1 - second + 1e-5, second + 1e-5]
         for child, share in zip(group, shares, strict=True):
-            if child < 0:
-                scores[~child] = score * share
-            else:
-                stack.append((child, score * share))
-    return np.minimum(scores, 1.0)
+            (scores if child < 0 else of_nodes)[~child if child < 0 else child] = of_nodes[node] * share
+    return np.minimum(scores, 1.0), of_nodes
 
 
 def check_best(labels, scores, expected, k):
@@ -116,3 +121,18 @@ def test_a_very_high_tree_needs_no_recursion():
     assert model.tree_.label_depth.max() == n - 1
     assert sorted(model.predict_topk(["a b"], 2)[0][0].tolist()) == [0, n - 1]
     assert labels[1] == [n - 1]
+
+
+@given(binary_trees(), st.integers(0, 2**31), st.integers(1, 6))
+@settings(max_examples=60, deadline=None)
+def test_the_trace_tells_every_node_evaluated_with_its_score(tree, seed, k):
+    searcher = random_searcher(tree, seed, 2.0)
+    texts = ["w0 w1", "w5 unknown", "unknown"]
+    trace = searcher.trace(Texts(texts), k)
+    assert np.diff(trace.ends).tolist() == searcher.topk(Texts(texts), k, stats=True).stats.chunks.tolist()
+    for row, text in enumerate(texts):
+        nodes = trace.nodes[trace.ends[row] : trace.ends[row + 1]].tolist()
+        scores = trace.scores[trace.ends[row] : trace.ends[row + 1]]
+        assert len(set(nodes)) == len(nodes)
+        if nodes:
+            np.testing.assert_allclose(np.exp(scores), node_scores(searcher, text)[nodes], rtol=2e-5, atol=1e-7)

@@ -12,7 +12,7 @@ from labeltrees import _core
 from labeltrees._validation import check_integer, check_n_jobs, refuse
 from labeltrees.models.hsoftmax_store import TextStore
 from labeltrees.search.queries import check_labels
-from labeltrees.search.result import SearchResult, SearchStats
+from labeltrees.search.result import SearchResult, SearchStats, SearchTrace
 
 
 class Texts:
@@ -116,6 +116,11 @@ class TextSearcher:
         if told:
             told.classifiers[:] = told.chunks
         return SearchResult(labels, scores, told)
+
+    def trace(self, texts: Texts, k: int = 5) -> SearchTrace:
+        """Return which nodes the search of each text evaluates, in order."""
+        k = min(check_integer("k", k, 1, 2**31 - 1), self.n_labels)
+        return SearchTrace(*self._engine.trace(texts.items, k))
 
     def predictor(self, k: int = 5) -> TextPredictor:
         """Return a `TextPredictor`."""
