@@ -23,7 +23,7 @@ void TreeSearch::run(const SearchStore& store, const SearchQuery& query, const S
   in_level_ = 0;
   level_.clear();
   opened_.clear();
-  frontier_.start(*kernels_);
+  frontier_.start(*kernels_, options.losses != nullptr);
   search();
 }
 
@@ -89,7 +89,7 @@ bool TreeSearch::choose_in_level() {
     auto most = options_->beam ? static_cast<size_t>(options_->beam) : std::numeric_limits<size_t>::max();
     while (level_.size() < most && !frontier_.empty() && frontier_.best().score >= limit)
       level_.push_back(frontier_.take(limit));
-    frontier_.start(*kernels_);
+    frontier_.start(*kernels_, options_->losses != nullptr);
     if (level_.empty()) return false;
   }
   node_ = level_[in_level_++];
@@ -120,7 +120,21 @@ void TreeSearch::take_children(const uint8_t* part) {
     for (int64_t i = 0; i < n; ++i)
       if (nodes[i] > Frontier::kNone && !filter_->allows_node(children[i])) nodes[i] = Frontier::kNone;
   }
-  frontier_.add(children, n_padded, node_.depth + 1, prune ? best_->limit() : Frontier::kNone);
+  limit = prune ? best_->limit() : Frontier::kNone;
+  if (options_->losses) hope_for(children, n_padded, limit, nodes, nodes + n_padded);
+  frontier_.add(children, n_padded, node_.depth + 1, limit);
+}
+
+// in: scores of nodes, -inf for what is not to be opened. out: hopes in their place, and the scores.
+void TreeSearch::hope_for(const int32_t* children, int64_t n, float limit, float* nodes, float* scores) const {
+  constexpr float kLowest =
+      std::numeric_limits<float>::lowest();  // above kNone: still to be opened if nothing is found
+  std::copy_n(nodes, n, scores);
+  for (int64_t i = 0; i < n; ++i) {
+    if (nodes[i] == Frontier::kNone) continue;
+    nodes[i] = nodes[i] < limit ? Frontier::kNone
+                                : std::max(nodes[i] - options_->losses[children[i]] * (kHopeScale - nodes[i]), kLowest);
+  }
 }
 
 float TreeSearch::path_score(const SearchStore& store, const TreeLinks& links, const SearchQuery& query, float power,
