@@ -419,6 +419,9 @@ class TextEngine:
         self,
         texts: tuple[str | bytes, ...],
         k: int,
+        max_nodes: int,
+        max_microseconds: int,
+        factors: Float32s | None,
         candidate_ptr: Int64s | None,
         candidates: Int32s | None,
         exclude_ptr: Int64s | None,
@@ -429,9 +432,20 @@ class TextEngine:
         nodes: Int64s | None,
         depth: Int32s | None,
         microseconds: Float32s | None,
+        partial: UInt8s | None,
     ) -> None: ...
-    def trace(self, texts: tuple[str | bytes, ...], k: int) -> tuple[Int64s, Int32s, Float32s]: ...
+    def trace(
+        self, texts: tuple[str | bytes, ...], k: int, factors: Float32s | None
+    ) -> tuple[Int64s, Int32s, Float32s]: ...
 
 class TextPredictor:
-    def __init__(self, engine: TextEngine, k: int) -> None: ...
+    def __init__(
+        self,
+        engine: TextEngine,
+        k: int,
+        max_nodes: int,
+        max_microseconds: int,
+        factors: Float32s | None,
+        most: int,
+    ) -> None: ...
     def __call__(self, text: str | bytes, k: int | None = None) -> tuple[Int64s, Float32s]: ...
