@@ -121,20 +121,9 @@ void TreeSearch::take_children(const uint8_t* part) {
       if (nodes[i] > Frontier::kNone && !filter_->allows_node(children[i])) nodes[i] = Frontier::kNone;
   }
   limit = prune ? best_->limit() : Frontier::kNone;
-  if (options_->losses) hope_for(children, n_padded, limit, nodes, nodes + n_padded);
+  if (options_->losses)
+    kernels_->hope_scores(children, n_padded, limit, options_->losses, kHopeScale, nodes, nodes + n_padded);
   frontier_.add(children, n_padded, node_.depth + 1, limit);
-}
-
-// in: scores of nodes, -inf for what is not to be opened. out: hopes in their place, and the scores.
-void TreeSearch::hope_for(const int32_t* children, int64_t n, float limit, float* nodes, float* scores) const {
-  constexpr float kLowest =
-      std::numeric_limits<float>::lowest();  // above kNone: still to be opened if nothing is found
-  std::copy_n(nodes, n, scores);
-  for (int64_t i = 0; i < n; ++i) {
-    if (nodes[i] == Frontier::kNone) continue;
-    nodes[i] = nodes[i] < limit ? Frontier::kNone
-                                : std::max(nodes[i] - options_->losses[children[i]] * (kHopeScale - nodes[i]), kLowest);
-  }
 }
 
 float TreeSearch::path_score(const SearchStore& store, const TreeLinks& links, const SearchQuery& query, float power,

@@ -76,7 +76,6 @@ class TreeSearch {
   bool out_of_budget();
   void score_part(const uint8_t* part, float base, float power);
   void take_children(const uint8_t* part);
-  void hope_for(const int32_t* children, int64_t n, float limit, float* nodes, float* scores) const;
   void search();
 
   const SearchStore* store_ = nullptr;
