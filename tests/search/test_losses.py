@@ -35,7 +35,16 @@ def plain_hopeful_search(model, edge, losses, k):
 @given(seeds, st.integers(1, 8), st.sampled_from([0.05, 0.5, 3.0]))
 @settings(max_examples=60, deadline=None)
 def test_nodes_are_opened_in_the_order_of_hope(twin, seed, k, scale):
-    model = twin.random_model(seed, values=None)
+    check_order(twin, seed, k, scale)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_vector_path_goes_by_hope(twin, kernels, seed):
+    check_order(twin, seed, 3, 0.5, n_labels=300, most_children=40)
+
+
+def check_order(twin, seed, k, scale, **shape):
+    model = twin.random_model(seed, values=None, **shape)
     rng = np.random.default_rng(seed)
     losses = np.where(rng.random(model.n_nodes) < 0.3, 0, scale * rng.random(model.n_nodes)).astype(np.float32)
     X = twin.random_queries(seed, 5, model.n_features, values=None)

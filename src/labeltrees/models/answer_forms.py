@@ -23,8 +23,8 @@ _CELLS_AT_ONCE = 2**22
 class AnswerForms:
     """What an estimator answers once it can say the k best labels of its points.
 
-    An estimator sets `searcher_`, `calibration_`, `early_stop_` and `_label_names` when it is fitted, and has `_queries`,
-    `_topk` and `_searches`.
+    An estimator sets `searcher_`, `calibration_`, `early_stop_` and `_label_names` when it is fitted, and has
+    `_queries`, `_topk` and `_searches`.
     """
 
     searcher_: Any
@@ -88,12 +88,12 @@ class AnswerForms:
         Parameters
         ----------
         X : n points
-            From the distribution of those that will be asked for: half of them teach, the others check, and a promise of
-            ``agreement=0.99`` needs a hundred that check at the very least, one of 0.999 a thousand.
+            From the distribution of those that will be asked for: half of them teach, the others check. A promise of
+            ``agreement=0.99`` needs at least a hundred that check, one of 0.999 a thousand, and gains from more.
         Y : labels, as in `fit`, optional
             Where they are given, `predict_proba` returns probabilities.
         k : sequence of int
-            The lengths of lists that `agreement` is for; other lengths up to the longest are cut from the next of these.
+            The lengths of lists that `agreement` is for; other lengths up to the longest are cut from the next one.
         """
         X = self._queries(X)
         lengths = check_lengths(k, self.searcher_.n_labels)

@@ -63,8 +63,8 @@ class AnswersTopK(AnswerForms):
         search, beam, prune
             Other than the model's own: `search` "best_first" or "beam", `beam` None for the exact k best.
         agreement : float, optional
-            Instead of `search` and `beam`: stop early, so that at least this share of the lists is that of exact search.
-            The promise is for points of the distribution that `calibrate` has learnt from; 1 is exact search.
+            Instead of `search` and `beam`: stop early, so that at least this share of the lists is that of exact
+            search. The promise is for points of the distribution that `calibrate` has learnt from; 1 is exact search.
         max_chunks, max_microseconds : int, optional
             Budgets of each search; what they cut short is marked as partial in the stats.
         candidates : labels, or one list of labels a point, or sparse (n, L), optional

@@ -1,9 +1,9 @@
 """Stopping searches early with a promise: what a search may expect below a node, learnt on points it has not seen.
 
 Exact search goes on while a node could hold a better label. Most nodes never do, so a search may hope for less: a node
-of score s (a log) counts for less by its loss, and the search ends when no hope reaches the k-th label found. The losses
-are learnt for classes of nodes (their depth, and the power of two of the labels below them), in settings from cautious
-to bold. How many lists each setting changes is counted on other points, which gives the promise.
+counts for less than its score by its loss, and the search ends when no hope reaches the k-th label found. Losses are
+learnt for classes of nodes (their depth, and the power of two of the labels below them), in settings from cautious to
+bold. How many lists each setting changes is counted on other points, which gives the promise.
 """
 
 from __future__ import annotations
@@ -138,6 +138,10 @@ class EarlyStop:
             and (self.chunks >= 0).all()
         )
 
+    def arrays(self, prefix: str) -> dict[str, Any]:
+        """Return the arrays to be saved, by name."""
+        return {prefix + name: getattr(self, name) for name, _ in self.ARRAYS}
+
     def place(self, k: int) -> int:
         """Return the place of the smallest k learnt that is at least `k`: an unchanged list has an unchanged start."""
         place = int(np.searchsorted(self.k, k))
@@ -154,6 +158,13 @@ class EarlyStop:
         """
         allowed = (1 - agreement) * (self.n_checked + 1) * (1 + 1e-12)
         return int(np.searchsorted(self.broken[place] + 1, allowed, side="right")) - 1
+
+    def kept(self, place: int, agreement: float) -> tuple[float, float]:
+        """Return the shares of lists unchanged and of nodes opened under a promise, among the points that checked."""
+        setting = self.setting(place, agreement)
+        if setting < 0:
+            return 1.0, 1.0
+        return 1 - int(self.broken[place, setting]) / self.n_checked, float(self.chunks[place, setting])
 
     def node_losses(self, searches: Searches, place: int, agreement: float) -> Any:
         """Return the losses of all nodes for the promise, as the native search takes them; None for exact search."""

@@ -38,8 +38,8 @@ class AnswersTexts(AnswerForms):
         texts : n str
         k : int
         agreement : float, optional
-            Stop early, so that at least this share of the lists is that of exact search. The promise is for texts of the
-            distribution that `calibrate` has learnt from; 1 is exact search.
+            Stop early, so that at least this share of the lists is that of exact search. The promise is for texts of
+            the distribution that `calibrate` has learnt from; 1 is exact search.
         max_chunks, max_microseconds : int, optional
             Budgets of each search, in nodes evaluated and in time; what they cut short is marked as partial in the
             stats.

@@ -139,8 +139,8 @@ class Searcher:
             Labels not to return.
         losses : float32 (n_nodes of all trees, one after another), optional
             For "best_first": take a node of score s (a sum of logs) for ``s - loss * (HOPE_SCALE - s)``. The search
-            goes first where most is to be hoped for, and ends when no hope reaches the k-th label found. 0 or more; with
-            losses of 0 the search is exact. Scores returned are the true ones.
+            goes first where most is to be hoped for, and ends when no hope reaches the k-th label found. 0 or more;
+            with losses of 0 the search is exact. Scores returned are the true ones.
         n_jobs : int, optional
         stats : bool
             Whether to tell what the search did.
