@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -66,12 +67,19 @@ struct TextResults {
   int64_t* nodes;  // the rest null where not asked for
   int32_t* depth;
   float* microseconds;
+  uint8_t* partial;
 };
 
-void search_texts(NativeTextEngine& native, const std::vector<std::string_view>& texts, int64_t k,
+HsOptions make_options(int64_t k, int64_t max_nodes, int64_t max_microseconds,
+                       const std::optional<ConstArray<float>>& factors) {
+  return {k, max_nodes, max_microseconds, factors ? factors->data() : nullptr};
+}
+
+void search_texts(NativeTextEngine& native, const std::vector<std::string_view>& texts, const HsOptions& options,
                   const LabelLists& candidates, const LabelLists& excluded, int n_threads, Job& job,
                   const TextResults& results) {
   HsEngine& engine = native.engine();
+  const int64_t k = options.k;
   const auto n = static_cast<int64_t>(texts.size());
   if (candidates.given()) engine.links().require();
   std::vector<std::unique_ptr<HsWorkspace>> rooms(static_cast<size_t>(std::max(n_threads, 1)));
@@ -104,11 +112,12 @@ void search_texts(NativeTextEngine& native, const std::vector<std::string_view>&
       }
       int64_t* labels = results.labels + query * k;
       float* scores = results.scores + query * k;
-      const int64_t found = engine.search(texts[query], k, filter, *room, labels, scores);
+      const int64_t found = engine.search(texts[query], options, filter, *room, labels, scores);
       std::fill(labels + found, labels + k, -1);
       std::fill(scores + found, scores + k, 0.0f);
       if (results.nodes) results.nodes[query] = room->stats.nodes;
       if (results.depth) results.depth[query] = room->stats.depth;
+      if (results.partial) results.partial[query] = room->stats.partial;
       if (results.microseconds)
         results.microseconds[query] =
             std::chrono::duration<float, std::micro>(std::chrono::steady_clock::now() - start).count();
@@ -121,8 +130,11 @@ void search_texts(NativeTextEngine& native, const std::vector<std::string_view>&
 
 class NativeTextPredictor {
  public:
-  NativeTextPredictor(nb::object engine, NativeTextEngine& native, int64_t k)
-      : engine_(std::move(engine)), native_(native), k_(k) {
+  // factors: the array of options.factors, to keep it alive. most > 0: always searches for so many labels, returns the
+  // first k of them and refuses a larger k.
+  NativeTextPredictor(nb::object engine, NativeTextEngine& native, const HsOptions& options, nb::object factors,
+                      int64_t most)
+      : engine_(std::move(engine)), factors_(std::move(factors)), native_(native), options_(options), most_(most) {
     nb::module_ numpy = nb::module_::import_("numpy");
     empty_ = numpy.attr("empty");
     int64_ = numpy.attr("dtype")("int64");
@@ -130,7 +142,7 @@ class NativeTextPredictor {
   }
 
   nb::tuple operator()(nb::handle text, nb::handle k_given) const {
-    int64_t k = k_;
+    int64_t k = options_.k;
     if (!k_given.is_none()) {
       k = PyLong_Check(k_given.ptr()) ? PyLong_AsLongLong(k_given.ptr()) : -1;
       if (k < 1) {
@@ -139,15 +151,20 @@ class NativeTextPredictor {
       }
     }
     k = std::min<int64_t>(k, native_.engine().n_labels());
+    if (most_ > 0 && k > most_)
+      throw BadQuery("k must be at most " + std::to_string(most_) + ", what this predictor was made for");
+    HsOptions options = options_;
+    options.k = most_ > 0 ? most_ : k;
     nb::object encoded;
     const std::string_view view = text_of(text, "text", -1, encoded);
     auto room = native_.borrow();
     int64_t found;
-    labels_and_scores answer(*room, k);
+    labels_and_scores answer(*room, options.k);
     {
       nb::gil_scoped_release release;
-      found = native_.engine().search(view, k, LabelFilter(), *room, answer.labels, answer.scores);
+      found = native_.engine().search(view, options, LabelFilter(), *room, answer.labels, answer.scores);
     }
+    found = std::min(found, k);
     nb::object labels = filled(int64_, answer.labels, found), scores = filled(float32_, answer.scores, found);
     native_.give_back(std::move(room));
     return nb::make_tuple(labels, scores);
@@ -174,9 +191,10 @@ class NativeTextPredictor {
     return array;
   }
 
-  nb::object engine_;  // keeps `native_` alive
+  nb::object engine_, factors_;  // keep `native_` and `options_.factors` alive
   NativeTextEngine& native_;
-  int64_t k_;
+  HsOptions options_;
+  int64_t most_;
   nb::object empty_, int64_, float32_;
 };
 
@@ -204,17 +222,23 @@ void bind_hsoftmax(nb::module_& module) {
           nb::arg("text"))
       .def(
           "search",
-          [](NativeTextEngine& native, nb::tuple texts, int64_t k, std::optional<ConstArray<int64_t>> candidate_ptr,
+          [](NativeTextEngine& native, nb::tuple texts, int64_t k, int64_t max_nodes, int64_t max_microseconds,
+             std::optional<ConstArray<float>> factors, std::optional<ConstArray<int64_t>> candidate_ptr,
              std::optional<ConstArray<int32_t>> candidates, std::optional<ConstArray<int64_t>> exclude_ptr,
              std::optional<ConstArray<int32_t>> exclude, int n_threads, Array<int64_t> labels, Array<float> scores,
              std::optional<Array<int64_t>> nodes, std::optional<Array<int32_t>> depth,
-             std::optional<Array<float>> microseconds) {
+             std::optional<Array<float>> microseconds, std::optional<Array<uint8_t>> partial) {
             PythonTexts given(std::move(texts));
-            TextResults results{labels.data(), scores.data(), nodes ? nodes->data() : nullptr,
-                                depth ? depth->data() : nullptr, microseconds ? microseconds->data() : nullptr};
+            HsOptions options = make_options(k, max_nodes, max_microseconds, factors);
+            TextResults results{labels.data(),
+                                scores.data(),
+                                nodes ? nodes->data() : nullptr,
+                                depth ? depth->data() : nullptr,
+                                microseconds ? microseconds->data() : nullptr,
+                                partial ? partial->data() : nullptr};
             LabelLists allowed = label_lists(candidate_ptr, candidates), excluded = label_lists(exclude_ptr, exclude);
             Job job;
-            auto work = [&] { search_texts(native, given.views, k, allowed, excluded, n_threads, job, results); };
+            auto work = [&] { search_texts(native, given.views, options, allowed, excluded, n_threads, job, results); };
             if (given.views.size() >= 1000) {  // long enough for Ctrl-C to matter, and for the extra thread not to
               run_job(job, nb::none(), work);
             } else {
@@ -222,19 +246,53 @@ void bind_hsoftmax(nb::module_& module) {
               work();
             }
           },
-          nb::arg("texts"), nb::arg("k"), nb::arg("candidate_ptr").noconvert().none(),
+          nb::arg("texts"), nb::arg("k"), nb::arg("max_nodes"), nb::arg("max_microseconds"),
+          nb::arg("factors").noconvert().none(), nb::arg("candidate_ptr").noconvert().none(),
           nb::arg("candidates").noconvert().none(), nb::arg("exclude_ptr").noconvert().none(),
           nb::arg("exclude").noconvert().none(), nb::arg("n_threads"), nb::arg("labels").noconvert(),
           nb::arg("scores").noconvert(), nb::arg("nodes").noconvert().none(), nb::arg("depth").noconvert().none(),
-          nb::arg("microseconds").noconvert().none());
+          nb::arg("microseconds").noconvert().none(), nb::arg("partial").noconvert().none())
+      .def(
+          "trace",
+          [](NativeTextEngine& native, nb::tuple texts, int64_t k, std::optional<ConstArray<float>> factors) {
+            PythonTexts given(std::move(texts));
+            HsOptions options = make_options(k, 0, 0, factors);
+            std::vector<int64_t> ends = {0};
+            std::vector<int32_t> nodes;
+            std::vector<float> scores;
+            Job job;
+            run_job(job, nb::none(), [&] {
+              HsWorkspace room;
+              std::vector<HsWorkspace::Open> opened;
+              std::vector<int64_t> labels(static_cast<size_t>(k));
+              std::vector<float> found(static_cast<size_t>(k));
+              room.trace = &opened;
+              for (std::string_view text : given.views) {
+                job.check();
+                opened.clear();
+                native.engine().search(text, options, LabelFilter(), room, labels.data(), found.data());
+                for (const HsWorkspace::Open& node : opened) {
+                  nodes.push_back(node.node);
+                  scores.push_back(static_cast<float>(std::log(node.score)));
+                }
+                ends.push_back(static_cast<int64_t>(nodes.size()));
+              }
+            });
+            return nb::make_tuple(to_numpy(std::move(ends)), to_numpy(std::move(nodes)), to_numpy(std::move(scores)));
+          },
+          nb::arg("texts"), nb::arg("k"), nb::arg("factors").noconvert().none());
 
   nb::class_<NativeTextPredictor>(module, "TextPredictor")
       .def(
           "__init__",
-          [](NativeTextPredictor* self, nb::handle_t<NativeTextEngine> engine, int64_t k) {
-            new (self) NativeTextPredictor(nb::borrow(engine), nb::cast<NativeTextEngine&>(engine), k);
+          [](NativeTextPredictor* self, nb::handle_t<NativeTextEngine> engine, int64_t k, int64_t max_nodes,
+             int64_t max_microseconds, std::optional<ConstArray<float>> factors, int64_t most) {
+            new (self) NativeTextPredictor(nb::borrow(engine), nb::cast<NativeTextEngine&>(engine),
+                                           make_options(k, max_nodes, max_microseconds, factors),
+                                           factors ? nb::find(*factors) : nb::none(), most);
           },
-          nb::arg("engine"), nb::arg("k"))
+          nb::arg("engine"), nb::arg("k"), nb::arg("max_nodes"), nb::arg("max_microseconds"),
+          nb::arg("factors").noconvert().none(), nb::arg("most"))
       .def("__call__", &NativeTextPredictor::operator(), nb::arg("text"), nb::arg("k").none() = nb::none());
 }
 

@@ -7,7 +7,7 @@ namespace labeltrees {
 
 namespace {
 
-bool is_worse(const HsWorkspace::Open& a, const HsWorkspace::Open& b) { return a.score < b.score; }
+bool is_worse(const HsWorkspace::Open& a, const HsWorkspace::Open& b) { return a.hope < b.hope; }
 
 // Ties go to the smaller label.
 bool is_better(const HsWorkspace::Found& a, const HsWorkspace::Found& b) {
@@ -32,8 +32,10 @@ HsEngine::HsEngine(const FeatureMap& features, const float* input, const float* 
       links_(tree, "tree"),
       slack_(std::pow(1.0 + kFloor, static_cast<double>(height)) * (1 + 1e-6)) {}  // and rounding
 
-int64_t HsEngine::search(std::string_view text, int64_t k, const LabelFilter& filter, HsWorkspace& room,
+int64_t HsEngine::search(std::string_view text, const HsOptions& options, const LabelFilter& filter, HsWorkspace& room,
                          int64_t* labels, float* scores) const {
+  Clock::time_point deadline;
+  if (options.max_microseconds) deadline = Clock::now() + std::chrono::microseconds(options.max_microseconds);
   room.open.clear();
   room.found.clear();
   room.stats = {};
@@ -48,12 +50,12 @@ int64_t HsEngine::search(std::string_view text, int64_t k, const LabelFilter& fi
   const float share = 1.0f / static_cast<float>(room.features.n);
   for (int64_t i = 0; i < stride_; ++i) hidden[i] *= share;
 
-  room.open.push_back({1.0, 0, 0});
-  while (!room.open.empty() && can_win(room.open.front().score, k, room)) {
+  room.open.push_back({1.0, 1.0, 0, 0});
+  while (!room.open.empty() && !room.stats.partial && can_win(room.open.front().hope, options.k, room)) {
     std::pop_heap(room.open.begin(), room.open.end(), is_worse);
     const HsWorkspace::Open best = room.open.back();
     room.open.pop_back();
-    descend(best, k, filter, hidden, room);
+    descend(best, options, filter, hidden, deadline, room);
   }
   std::sort_heap(room.found.begin(), room.found.end(), is_better);
   for (size_t i = 0; i < room.found.size(); ++i) {
@@ -64,10 +66,16 @@ int64_t HsEngine::search(std::string_view text, int64_t k, const LabelFilter& fi
 }
 
 // Follows the better child for as long as no other open node is better: most nodes then never see the heap.
-void HsEngine::descend(HsWorkspace::Open at, int64_t k, const LabelFilter& filter, const float* hidden,
-                       HsWorkspace& room) const {
+void HsEngine::descend(HsWorkspace::Open at, const HsOptions& options, const LabelFilter& filter, const float* hidden,
+                       Clock::time_point deadline, HsWorkspace& room) const {
   const TextKernels& kernels = active_kernels().text;
+  const int64_t k = options.k;
   for (;;) {
+    if ((options.max_nodes && room.stats.nodes >= options.max_nodes) ||
+        (options.max_microseconds && Clock::now() >= deadline)) {
+      room.stats.partial = true;
+      return;
+    }
     const int32_t* children = tree_.children + tree_.child_ptr[at.node];
     const int64_t n = tree_.child_ptr[at.node + 1] - tree_.child_ptr[at.node];
     double score[2] = {at.score, at.score};
@@ -83,29 +91,32 @@ void HsEngine::descend(HsWorkspace::Open at, int64_t k, const LabelFilter& filte
       score[0] *= (1.0f - second) + kFloor;
       score[1] *= second + kFloor;
       ++room.stats.nodes;
+      if (room.trace) room.trace->push_back(at);
     }
     room.stats.depth = std::max(room.stats.depth, at.depth + 1);
-    HsWorkspace::Open next{-1.0, 0, at.depth + 1};
+    HsWorkspace::Open next{-1.0, -1.0, 0, at.depth + 1};
     for (int64_t i = 0; i < n; ++i) {
       const int32_t child = children[i];
       if (child < 0) {
         if (filter.allows_label(~child)) offer(score[i], ~child, k, room);
-      } else if (filter.allows_node(child) && can_win(score[i], k, room)) {
-        HsWorkspace::Open open{score[i], child, at.depth + 1};
-        if (open.score > next.score) std::swap(open, next);
-        if (open.score >= 0) {
+      } else if (filter.allows_node(child)) {
+        const double hope = options.factors ? score[i] * options.factors[child] : score[i];
+        if (!can_win(hope, k, room)) continue;
+        HsWorkspace::Open open{hope, score[i], child, at.depth + 1};
+        if (open.hope > next.hope) std::swap(open, next);
+        if (open.hope >= 0) {
           room.open.push_back(open);
           std::push_heap(room.open.begin(), room.open.end(), is_worse);
         }
       }
     }
-    if (next.score < 0) return;
-    if (!room.open.empty() && room.open.front().score > next.score) {
+    if (next.hope < 0) return;
+    if (!room.open.empty() && room.open.front().hope > next.hope) {
       room.open.push_back(next);
       std::push_heap(room.open.begin(), room.open.end(), is_worse);
       return;
     }
-    if (!can_win(next.score, k, room)) return;
+    if (!can_win(next.hope, k, room)) return;
     at = next;
   }
 }

@@ -1,6 +1,9 @@
-// The k best labels of a text: exact best-first search in a binary tree with one logistic unit a node.
+// The k best labels of a text: best-first search in a binary tree with one logistic unit a node. Exact, unless it is
+// given budgets, or factors: then a node is taken for its score times its factor, and the search ends when no such hope
+// reaches the k-th label found. Scores returned are the true ones.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,9 +16,17 @@
 
 namespace labeltrees {
 
+struct HsOptions {
+  int64_t k = 5;
+  int64_t max_nodes = 0;           // evaluated; 0: no limit
+  int64_t max_microseconds = 0;    // 0: no limit
+  const float* factors = nullptr;  // of each node, 0 to 1; null: none
+};
+
 struct HsSearchStats {
-  int64_t nodes = 0;  // whose unit was evaluated
-  int32_t depth = 0;  // of the deepest child scored
+  int64_t nodes = 0;     // whose unit was evaluated
+  int32_t depth = 0;     // of the deepest child scored
+  bool partial = false;  // a budget ended the search before its time
 };
 
 // Everything a query needs to work in; one a thread.
@@ -23,6 +34,7 @@ struct HsWorkspace {
   TextFeatures features;
   std::vector<float> hidden;
   struct Open {
+    double hope;  // the score, or less by a factor
     double score;
     int32_t node, depth;
   };
@@ -34,7 +46,8 @@ struct HsWorkspace {
   std::vector<Found> found;  // a heap, the worst of the k at the front
   MarkSet allowed, allowed_nodes, excluded;
   HsSearchStats stats;
-  std::vector<int64_t> labels;  // of the one answer
+  std::vector<Open>* trace = nullptr;  // gets the nodes whose unit is evaluated, in order, if there is one
+  std::vector<int64_t> labels;         // of the one answer
   std::vector<float> scores;
 };
 
@@ -52,14 +65,16 @@ class HsEngine {
   const FeatureMap& features() const { return features_; }
 
   // Best first; returns how many. None for a text without features.
-  int64_t search(std::string_view text, int64_t k, const LabelFilter& filter, HsWorkspace& room, int64_t* labels,
-                 float* scores) const;
+  int64_t search(std::string_view text, const HsOptions& options, const LabelFilter& filter, HsWorkspace& room,
+                 int64_t* labels, float* scores) const;
 
  private:
-  void descend(HsWorkspace::Open at, int64_t k, const LabelFilter& filter, const float* hidden,
-               HsWorkspace& room) const;
-  bool can_win(double score, int64_t k, const HsWorkspace& room) const {
-    return static_cast<int64_t>(room.found.size()) < k || score * slack_ >= room.found.front().score;
+  using Clock = std::chrono::steady_clock;
+
+  void descend(HsWorkspace::Open at, const HsOptions& options, const LabelFilter& filter, const float* hidden,
+               Clock::time_point deadline, HsWorkspace& room) const;
+  bool can_win(double hope, int64_t k, const HsWorkspace& room) const {
+    return static_cast<int64_t>(room.found.size()) < k || hope * slack_ >= room.found.front().score;
   }
   void offer(double score, int32_t label, int64_t k, HsWorkspace& room) const;
 

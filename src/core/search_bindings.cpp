@@ -31,7 +31,8 @@ struct NativeEngine {
 };
 
 SearchOptions make_options(const NativeEngine& native, int64_t k, const std::string& mode, int64_t beam, bool prune,
-                           int64_t max_chunks, int64_t max_microseconds) {
+                           int64_t max_chunks, int64_t max_microseconds,
+                           const std::optional<ConstArray<float>>& losses) {
   SearchOptions options;
   options.k = k;
   options.mode = mode == "beam" ? SearchMode::beam : SearchMode::best_first;
@@ -40,6 +41,7 @@ SearchOptions make_options(const NativeEngine& native, int64_t k, const std::str
   options.max_chunks = max_chunks;
   options.max_microseconds = max_microseconds;
   options.power = native.engine.power();
+  options.losses = losses ? losses->data() : nullptr;
   return options;
 }
 
@@ -71,6 +73,7 @@ void translate(const std::exception_ptr& error, void*) {
 void bind_search(nb::module_& module) {
   nb::register_exception_translator(translate);
 
+  module.attr("HOPE_SCALE") = kHopeScale;
   module.def("half_round_trip", [](ConstArray<float> values) {
     std::vector<float> rounded;
     for (size_t i = 0; i < values.size(); ++i) rounded.push_back(from_half(to_half(values.data()[i])));
@@ -146,12 +149,13 @@ void bind_search(nb::module_& module) {
           [](NativeEngine& native, std::optional<ConstArray<int64_t>> indptr,
              std::optional<ConstArray<int32_t>> features, ConstArray<float> values, int64_t n_queries, int64_t k,
              const std::string& mode, int64_t beam, bool prune, int64_t max_chunks, int64_t max_microseconds,
-             std::optional<ConstArray<int64_t>> candidate_ptr, std::optional<ConstArray<int32_t>> candidates,
-             std::optional<ConstArray<int64_t>> exclude_ptr, std::optional<ConstArray<int32_t>> exclude, int n_threads,
-             Array<int64_t> labels, Array<float> scores, std::optional<Array<int64_t>> chunks,
-             std::optional<Array<int64_t>> classifiers, std::optional<Array<int32_t>> depth,
-             std::optional<Array<float>> microseconds, std::optional<Array<uint8_t>> partial) {
-            SearchOptions options = make_options(native, k, mode, beam, prune, max_chunks, max_microseconds);
+             std::optional<ConstArray<float>> losses, std::optional<ConstArray<int64_t>> candidate_ptr,
+             std::optional<ConstArray<int32_t>> candidates, std::optional<ConstArray<int64_t>> exclude_ptr,
+             std::optional<ConstArray<int32_t>> exclude, int n_threads, Array<int64_t> labels, Array<float> scores,
+             std::optional<Array<int64_t>> chunks, std::optional<Array<int64_t>> classifiers,
+             std::optional<Array<int32_t>> depth, std::optional<Array<float>> microseconds,
+             std::optional<Array<uint8_t>> partial) {
+            SearchOptions options = make_options(native, k, mode, beam, prune, max_chunks, max_microseconds, losses);
             QueryRows rows{n_queries, indptr ? indptr->data() : nullptr, features ? features->data() : nullptr,
                            values.data()};
             SearchResults results{labels.data(),        scores.data(),
@@ -170,10 +174,10 @@ void bind_search(nb::module_& module) {
           },
           nb::arg("indptr").noconvert().none(), nb::arg("features").noconvert().none(), nb::arg("values").noconvert(),
           nb::arg("n_queries"), nb::arg("k"), nb::arg("mode"), nb::arg("beam"), nb::arg("prune"), nb::arg("max_chunks"),
-          nb::arg("max_microseconds"), nb::arg("candidate_ptr").noconvert().none(),
-          nb::arg("candidates").noconvert().none(), nb::arg("exclude_ptr").noconvert().none(),
-          nb::arg("exclude").noconvert().none(), nb::arg("n_threads"), nb::arg("labels").noconvert(),
-          nb::arg("scores").noconvert(), nb::arg("chunks").noconvert().none(),
+          nb::arg("max_microseconds"), nb::arg("losses").noconvert().none(),
+          nb::arg("candidate_ptr").noconvert().none(), nb::arg("candidates").noconvert().none(),
+          nb::arg("exclude_ptr").noconvert().none(), nb::arg("exclude").noconvert().none(), nb::arg("n_threads"),
+          nb::arg("labels").noconvert(), nb::arg("scores").noconvert(), nb::arg("chunks").noconvert().none(),
           nb::arg("classifiers").noconvert().none(), nb::arg("depth").noconvert().none(),
           nb::arg("microseconds").noconvert().none(), nb::arg("partial").noconvert().none());
 
@@ -182,8 +186,9 @@ void bind_search(nb::module_& module) {
           "trace",
           [](NativeEngine& native, int64_t tree, std::optional<ConstArray<int64_t>> indptr,
              std::optional<ConstArray<int32_t>> features, ConstArray<float> values, int64_t n_queries, int64_t k,
-             const std::string& mode, int64_t beam, bool prune, int64_t max_chunks, int64_t max_microseconds) {
-            SearchOptions options = make_options(native, k, mode, beam, prune, max_chunks, max_microseconds);
+             const std::string& mode, int64_t beam, bool prune, int64_t max_chunks, int64_t max_microseconds,
+             std::optional<ConstArray<float>> losses) {
+            SearchOptions options = make_options(native, k, mode, beam, prune, max_chunks, max_microseconds, losses);
             QueryRows rows{n_queries, indptr ? indptr->data() : nullptr, features ? features->data() : nullptr,
                            values.data()};
             std::vector<int64_t> ends = {0};
@@ -207,20 +212,22 @@ void bind_search(nb::module_& module) {
           },
           nb::arg("tree"), nb::arg("indptr").noconvert().none(), nb::arg("features").noconvert().none(),
           nb::arg("values").noconvert(), nb::arg("n_queries"), nb::arg("k"), nb::arg("mode"), nb::arg("beam"),
-          nb::arg("prune"), nb::arg("max_chunks"), nb::arg("max_microseconds"));
+          nb::arg("prune"), nb::arg("max_chunks"), nb::arg("max_microseconds"), nb::arg("losses").noconvert().none());
 
   nb::class_<NativePredictor>(module, "Predictor")
       .def(
           "__init__",
           [](NativePredictor* self, nb::handle_t<NativeEngine> engine, int64_t k, const std::string& mode, int64_t beam,
-             bool prune, int64_t max_chunks, int64_t max_microseconds, nb::object vectorizer) {
+             bool prune, int64_t max_chunks, int64_t max_microseconds, std::optional<ConstArray<float>> losses,
+             int64_t most, nb::object vectorizer) {
             auto& native = nb::cast<NativeEngine&>(engine);
             new (self) NativePredictor(nb::borrow(engine), native.engine,
-                                       make_options(native, k, mode, beam, prune, max_chunks, max_microseconds),
-                                       std::move(vectorizer));
+                                       make_options(native, k, mode, beam, prune, max_chunks, max_microseconds, losses),
+                                       losses ? nb::find(*losses) : nb::none(), most, std::move(vectorizer));
           },
           nb::arg("engine"), nb::arg("k"), nb::arg("mode"), nb::arg("beam"), nb::arg("prune"), nb::arg("max_chunks"),
-          nb::arg("max_microseconds"), nb::arg("vectorizer").none())
+          nb::arg("max_microseconds"), nb::arg("losses").noconvert().none(), nb::arg("most"),
+          nb::arg("vectorizer").none())
       .def("__call__", &NativePredictor::operator(), nb::arg("indices"), nb::arg("values").none() = nb::none(),
            nb::arg("k").none() = nb::none());
 }

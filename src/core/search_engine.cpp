@@ -74,6 +74,7 @@ void SearchEngine::run(SearchScratch& scratch, const SearchOptions& options, con
     scratch.best.start(options.k);
     scratch.tree_search.run(trees_[tree]->store, scratch.queries[tree], share, filters[tree], scratch.best, stats,
                             &scratch.memos[tree]);
+    if (share.losses) share.losses += trees_[tree]->store.n_nodes();
     for (const ScoredLabel& found : scratch.best.sorted()) scratch.pooled.push_back(found.label);
   }
   std::sort(scratch.pooled.begin(), scratch.pooled.end());
@@ -166,8 +167,11 @@ void SearchEngine::trace(int64_t tree, const QueryRows& rows, int64_t query, con
   Borrowed scratch(*this);
   set_query(scratch->queries[tree], tree, rows, query);
   SearchStats stats;
+  SearchOptions own = options;
+  if (own.losses)
+    for (int64_t before = 0; before < tree; ++before) own.losses += trees_[before]->store.n_nodes();
   scratch->best.start(options.k);
-  scratch->tree_search.run(trees_[tree]->store, scratch->queries[tree], options, LabelFilter(), scratch->best, stats,
+  scratch->tree_search.run(trees_[tree]->store, scratch->queries[tree], own, LabelFilter(), scratch->best, stats,
                            nullptr, &opened);
 }
 

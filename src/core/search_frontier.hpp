@@ -2,6 +2,9 @@
 //
 // A chunk's children are kept together as they were scored, and only the best of each chunk that is not opened yet
 // stands in the heap. Most children are never opened: entering each of them in the heap took a quarter of the search.
+//
+// With hopes (search_tree.hpp) a chunk has two numbers for each child, its hope, which decides, and behind all hopes
+// its score, which is what take() returns.
 #pragma once
 
 #include <cstdint>
@@ -28,27 +31,29 @@ class Frontier {
  public:
   static constexpr float kNone = -std::numeric_limits<float>::infinity();  // no score is that low: see path_scores
 
-  void start(const Kernels& kernels) {
+  void start(const Kernels& kernels, bool hopes) {
     kernels_ = &kernels;
+    hopes_ = hopes;
     heap_.clear();
     groups_.clear();
     scores_.clear();
   }
 
   bool empty() const { return heap_.empty(); }
-  const OpenNode& best() const { return heap_[0].node; }
+  const OpenNode& best() const { return heap_[0].node; }  // with its hope in place of its score
 
-  // Room for the scores of a chunk's n children (a multiple of 16), to be filled before add().
+  // Room for the scores (with hopes: hopes, then scores) of a chunk's n children (a multiple of 16), to be filled
+  // before add().
   float* room(int64_t n) {
-    scores_.resize(scores_.size() + static_cast<size_t>(n));
-    return scores_.data() + scores_.size() - n;
+    scores_.resize(scores_.size() + static_cast<size_t>(width(n)));
+    return scores_.data() + scores_.size() - width(n);
   }
   // The last room has been filled: kNone for children that are not to be opened. Those below `limit` never will be.
   void add(const int32_t* children, int64_t n, int32_t depth, float limit) {
-    Group group{children, static_cast<int64_t>(scores_.size()) - n, static_cast<int32_t>(n), depth, 0};
+    Group group{children, static_cast<int64_t>(scores_.size()) - width(n), static_cast<int32_t>(n), depth, 0};
     OpenNode best;
     if (!next_of(group, limit, best)) {
-      scores_.resize(scores_.size() - static_cast<size_t>(n));
+      scores_.resize(scores_.size() - static_cast<size_t>(width(n)));
       return;
     }
     groups_.push_back(group);
@@ -61,6 +66,7 @@ class Frontier {
     OpenNode best = heap_[0].node;
     Group& group = groups_[heap_[0].group];
     scores_[group.first + group.place] = kNone;
+    if (hopes_) best.score = scores_[group.first + group.n + group.place];
     if (!next_of(group, limit, heap_[0].node)) {
       heap_[0] = heap_.back();
       heap_.pop_back();
@@ -76,6 +82,8 @@ class Frontier {
   }
 
  private:
+  int64_t width(int64_t n) const { return hopes_ ? 2 * n : n; }
+
   struct Group {
     const int32_t* children;
     int64_t first;  // in scores_
@@ -102,6 +110,7 @@ class Frontier {
   }
 
   const Kernels* kernels_ = nullptr;
+  bool hopes_ = false;
   std::vector<Entry> heap_;
   std::vector<Group> groups_;
   std::vector<float> scores_;

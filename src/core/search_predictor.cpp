@@ -66,8 +66,13 @@ void check_finite(const float* values, int64_t n) {
 }  // namespace
 
 NativePredictor::NativePredictor(nb::object engine_object, SearchEngine& engine, const SearchOptions& options,
-                                 nb::object vectorizer)
-    : engine_object_(std::move(engine_object)), vectorizer_object_(vectorizer), engine_(engine), options_(options) {
+                                 nb::object losses, int64_t most, nb::object vectorizer)
+    : engine_object_(std::move(engine_object)),
+      losses_object_(std::move(losses)),
+      vectorizer_object_(vectorizer),
+      engine_(engine),
+      options_(options),
+      most_(most) {
   if (!vectorizer.is_none()) vectorizer_ = &nb::cast<const NativeVectorizer&>(vectorizer).vectorizer;
   nb::module_ numpy = nb::module_::import_("numpy");
   empty_ = numpy.attr("empty");
@@ -108,6 +113,12 @@ nb::tuple NativePredictor::operator()(nb::handle first, nb::handle second, nb::h
   }
   // No label can be returned twice, so a longer list than there are labels is never filled.
   options.k = std::min<int64_t>(options.k, std::max(engine_.n_labels(), 1));
+  const int64_t wanted = options.k;
+  if (most_ > 0) {
+    if (wanted > most_)
+      throw BadQuery("k must be at most " + std::to_string(most_) + ", what this predictor was made for");
+    options.k = most_;
+  }
 
   nb::object indices_object, values_object;
   bool sparse = !second.is_none();
@@ -155,6 +166,7 @@ nb::tuple NativePredictor::operator()(nb::handle first, nb::handle second, nb::h
       found = engine_.search_one_dense(values, options, labels.data<int64_t>(), scores.data<float>());
     }
   }
+  found = std::min(found, wanted);
   if (found < options.k) {
     nb::slice filled(nb::int_(0), nb::int_(found), nb::none());
     labels_object = labels_object[filled];

@@ -23,7 +23,7 @@ void TreeSearch::run(const SearchStore& store, const SearchQuery& query, const S
   in_level_ = 0;
   level_.clear();
   opened_.clear();
-  frontier_.start(*kernels_);
+  frontier_.start(*kernels_, options.losses != nullptr);
   search();
 }
 
@@ -89,7 +89,7 @@ bool TreeSearch::choose_in_level() {
     auto most = options_->beam ? static_cast<size_t>(options_->beam) : std::numeric_limits<size_t>::max();
     while (level_.size() < most && !frontier_.empty() && frontier_.best().score >= limit)
       level_.push_back(frontier_.take(limit));
-    frontier_.start(*kernels_);
+    frontier_.start(*kernels_, options_->losses != nullptr);
     if (level_.empty()) return false;
   }
   node_ = level_[in_level_++];
@@ -120,7 +120,10 @@ void TreeSearch::take_children(const uint8_t* part) {
     for (int64_t i = 0; i < n; ++i)
       if (nodes[i] > Frontier::kNone && !filter_->allows_node(children[i])) nodes[i] = Frontier::kNone;
   }
-  frontier_.add(children, n_padded, node_.depth + 1, prune ? best_->limit() : Frontier::kNone);
+  limit = prune ? best_->limit() : Frontier::kNone;
+  if (options_->losses)
+    kernels_->hope_scores(children, n_padded, limit, options_->losses, kHopeScale, nodes, nodes + n_padded);
+  frontier_.add(children, n_padded, node_.depth + 1, limit);
 }
 
 float TreeSearch::path_score(const SearchStore& store, const TreeLinks& links, const SearchQuery& query, float power,

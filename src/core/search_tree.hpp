@@ -8,6 +8,10 @@
 // opened. Since scores never rise those are the very nodes that the level-wise beam keeps, so both return the same
 // lists for the same beam.
 //
+// With `losses` it hopes for less: a node is worth what its best label is likely to score, not what it could at most.
+// hope = score - loss of the node * (kHopeScale - score); nodes come in the order of falling hope, and the search ends
+// when the best hope is strictly below the k-th label. Losses of 0 are the exact search.
+//
 // Beam: level by level, of each level the `beam` best nodes (ties: the smaller number); labels leave at once and take
 // no place. With `prune` nodes strictly below the k-th label found are not opened. That changes no list: all below
 // them, and everything they would displace from later beams, is strictly below the k-th label too.
@@ -27,6 +31,10 @@
 
 namespace labeltrees {
 
+// How much of a node's loss applies at score 0 (a sum of logs), where the score itself says nothing of the labels
+// below.
+constexpr float kHopeScale = 0.3f;
+
 enum class SearchMode : int32_t { best_first = 0, beam = 1 };
 
 struct SearchOptions {
@@ -34,9 +42,10 @@ struct SearchOptions {
   SearchMode mode = SearchMode::best_first;
   int64_t beam = 0;  // nodes opened of each depth; 0: all
   bool prune = true;
-  int64_t max_chunks = 0;        // 0: no limit
-  int64_t max_microseconds = 0;  // 0: no limit
-  float power = 3.0f;            // of the hinge; 0: logistic
+  int64_t max_chunks = 0;         // 0: no limit
+  int64_t max_microseconds = 0;   // 0: no limit
+  float power = 3.0f;             // of the hinge; 0: logistic
+  const float* losses = nullptr;  // best first: of each node, one tree after another, finite and at least 0; null: none
 };
 
 struct SearchStats {

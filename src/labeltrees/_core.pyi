@@ -155,6 +155,8 @@ def pack_matrix_chunks(
     progress: Progress,
 ) -> tuple[UInt8s, Int64s]: ...
 
+HOPE_SCALE: float
+
 class SearchEngine:
     def __init__(self, n_features: int, n_labels: int, matrices: bool, normalize: bool, power: float) -> None: ...
     def add_tree(
@@ -180,6 +182,7 @@ class SearchEngine:
         prune: bool,
         max_chunks: int,
         max_microseconds: int,
+        losses: Float32s | None,
         candidate_ptr: Int64s | None,
         candidates: Int32s | None,
         exclude_ptr: Int64s | None,
@@ -206,6 +209,7 @@ class SearchEngine:
         prune: bool,
         max_chunks: int,
         max_microseconds: int,
+        losses: Float32s | None,
     ) -> tuple[Int64s, Int32s, Float32s]: ...
 
 class Predictor:
@@ -218,6 +222,8 @@ class Predictor:
         prune: bool,
         max_chunks: int,
         max_microseconds: int,
+        losses: Float32s | None,
+        most: int,
         vectorizer: TextVectorizer | None,
     ) -> None: ...
     def __call__(
@@ -413,6 +419,9 @@ class TextEngine:
         self,
         texts: tuple[str | bytes, ...],
         k: int,
+        max_nodes: int,
+        max_microseconds: int,
+        factors: Float32s | None,
         candidate_ptr: Int64s | None,
         candidates: Int32s | None,
         exclude_ptr: Int64s | None,
@@ -423,8 +432,20 @@ class TextEngine:
         nodes: Int64s | None,
         depth: Int32s | None,
         microseconds: Float32s | None,
+        partial: UInt8s | None,
     ) -> None: ...
+    def trace(
+        self, texts: tuple[str | bytes, ...], k: int, factors: Float32s | None
+    ) -> tuple[Int64s, Int32s, Float32s]: ...
 
 class TextPredictor:
-    def __init__(self, engine: TextEngine, k: int) -> None: ...
+    def __init__(
+        self,
+        engine: TextEngine,
+        k: int,
+        max_nodes: int,
+        max_microseconds: int,
+        factors: Float32s | None,
+        most: int,
+    ) -> None: ...
     def __call__(self, text: str | bytes, k: int | None = None) -> tuple[Int64s, Float32s]: ...

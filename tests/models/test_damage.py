@@ -21,6 +21,9 @@ def is_normal(model, X):
     few, low = model.predict_topk(X[:8], 3, candidates=[1, 2], search="beam", beam=2)
     probabilities = model.predict_proba(X[:8]).data if hasattr(model, "predict_proba") else scores.ravel()
     model.predictor(3)(X[[0]])
+    if model.early_stop_ is not None:
+        model.predict_topk(X[:8], 3, agreement=0.6)
+        model.predictor(3, agreement=0.6)(X[[0]])
     values = np.concatenate([scores.ravel(), low.ravel(), probabilities])
     return {*labels.ravel(), *few.ravel()} <= names and ((values >= 0) & (values <= 1)).all()
 
@@ -142,6 +145,13 @@ def setting(**values):
         (lambda body: body["arrays"].pop("feature_names.ends"), "feature names"),
         (lambda body: body["arrays"].pop("calibration.probabilities"), "calibration"),
         (lambda body: body["arrays"].pop("tree1.children"), "tree1.children is missing"),
+        (lambda body: body["arrays"].pop("agreement.losses"), "an array of the bounds for agreement is missing"),
+        (put(agreement={"n_checked": -1}), "bounds for agreement are damaged"),
+        (put(agreement={"n_checked": True}), "bounds for agreement are damaged"),
+        (put(agreement={"n_checked": 1}), "bounds for agreement are damaged"),
+        (put(agreement={"n_checked": 100.5}), "bounds for agreement are damaged"),
+        (put(agreement={}), "agreement must have the keys"),
+        (put(agreement=3), "agreement must have the keys"),
     ],
 )
 def test_hostile_manifests_are_refused(copied, change, message):
@@ -150,6 +160,7 @@ def test_hostile_manifests_are_refused(copied, change, message):
         lt.load(copied)
 
 
+AGREEMENT_FAULT = "bounds for agreement are damaged"
 HOSTILE_ARRAYS = {
     "label weights": ("tree0.label_weights", np.ones(11), "not one number a label"),
     "weights of another type": ("tree0.label_weights", np.ones(12, np.float32), "not one number a label"),
@@ -163,6 +174,22 @@ HOSTILE_ARRAYS = {
     "falling calibration": ("calibration.scores", np.array([1.0, 0.0]), "calibration is damaged"),
     "nan in calibration": ("calibration.probabilities", np.full(3, np.nan), "calibration is damaged"),
     "narrow calibration": ("calibration.scores", np.zeros(3, np.float32), "calibration is damaged"),
+    "lengths that fall": ("agreement.k", np.array([1, 5, 3, 10]), AGREEMENT_FAULT),
+    "lengths of nothing": ("agreement.k", np.array([0, 3, 5, 10]), AGREEMENT_FAULT),
+    "lengths beyond the labels": ("agreement.k", np.array([1, 3, 5, 2**40]), AGREEMENT_FAULT),
+    "too few lengths": ("agreement.k", np.array([1, 3, 5]), AGREEMENT_FAULT),
+    "no settings": ("agreement.losses", np.zeros((4, 0, 2), np.float32), AGREEMENT_FAULT),
+    "losses of another shape": ("agreement.losses", np.zeros((4, 49), np.float32), AGREEMENT_FAULT),
+    "losses that are no number": ("agreement.losses", np.full((4, 49, 2), np.nan, np.float32), AGREEMENT_FAULT),
+    "broken lists that become whole": (
+        "agreement.broken",
+        np.tile(np.arange(49)[::-1], (4, 1)),
+        AGREEMENT_FAULT,
+    ),
+    "more broken lists than lists": ("agreement.broken", np.full((4, 49), 10**6), AGREEMENT_FAULT),
+    "broken lists of another type": ("agreement.broken", np.zeros((4, 49), np.int32), AGREEMENT_FAULT),
+    "classes that fall": ("agreement.classes", np.array([70, 1], np.int32), AGREEMENT_FAULT),
+    "infinite work": ("agreement.chunks", np.full((4, 49), np.inf), AGREEMENT_FAULT),
     "class weight": ("class_weight", np.zeros(12, np.float32), "class_weight"),
     "matrix as children": ("tree0.children", np.zeros((3, 3), np.int32), "children"),
     "offsets of another tree": ("tree0.offsets", np.zeros(1, np.int64), "number of nodes"),

@@ -575,3 +575,28 @@ static int32_t find_best(const float* scores, const int32_t* children, int64_t n
   return place;
 #endif
 }
+
+static void hope_scores(const int32_t* children, int64_t n, float limit, const float* losses, float scale, float* nodes,
+                        float* scores) {
+#if defined(__AVX512F__)
+  const __m512 none = _mm512_set1_ps(-__builtin_inff()), least = _mm512_set1_ps(-__FLT_MAX__);
+  const __m512 lowest = _mm512_max_ps(_mm512_set1_ps(limit), least), from = _mm512_set1_ps(scale);
+  for (int64_t i = 0; i < n; i += 16) {
+    __m512 score = _mm512_loadu_ps(nodes + i);
+    _mm512_storeu_ps(scores + i, score);
+    __mmask16 open = _mm512_cmp_ps_mask(score, lowest, _CMP_GE_OQ);
+    __m512 loss = _mm512_mask_i32gather_ps(_mm512_setzero_ps(), open, _mm512_maskz_loadu_epi32(open, children + i),
+                                           losses, sizeof(float));
+    __m512 hope = _mm512_max_ps(_mm512_fnmadd_ps(loss, _mm512_sub_ps(from, score), score), least);
+    _mm512_storeu_ps(nodes + i, _mm512_mask_blend_ps(open, none, hope));
+  }
+#else
+  for (int64_t i = 0; i < n; ++i) {
+    float score = nodes[i];
+    scores[i] = score;
+    if (score == -__builtin_inff()) continue;
+    float hope = score >= limit ? score - losses[children[i]] * (scale - score) : -__builtin_inff();
+    nodes[i] = score >= limit && hope < -__FLT_MAX__ ? -__FLT_MAX__ : hope;
+  }
+#endif
+}

@@ -45,6 +45,10 @@ struct Kernels {
                            uint8_t* labels);
   // The place of the highest of n scores, n a multiple of 16; of equal ones that of the smallest child.
   int32_t (*find_best)(const float* scores, const int32_t* children, int64_t n);
+  // nodes[i] = max(score - losses[child] * (scale - score), the lowest finite number) for a score of at least `limit`,
+  // -inf for the others, and the scores themselves to `scores`; n a multiple of 16. in: -inf for what is no open node.
+  void (*hope_scores)(const int32_t* children, int64_t n, float limit, const float* losses, float scale, float* nodes,
+                      float* scores);
   // Training: 4, 8 and 16 classifiers side by side.
   LaneKernels lanes[3];
   // The text model.

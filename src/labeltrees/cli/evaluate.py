@@ -7,16 +7,16 @@ from typing import Any, cast
 import click
 import numpy as np
 
-from labeltrees.cli.data_argument import BUNDLED, TextOptions, load_data, load_texts, refuse_name_files
+from labeltrees.cli.data_argument import TextOptions
+from labeltrees.cli.model_data import read_measured
 from labeltrees.cli.model_options import (
     Model,
+    agreement_option,
     beam_option,
-    check_n_features,
     disk_bytes,
     how_to_search,
     load_model,
     model_argument,
-    text_reader,
     trees_of,
 )
 from labeltrees.cli.options import (
@@ -28,9 +28,7 @@ from labeltrees.cli.options import (
     text_options,
 )
 from labeltrees.cli.output import console, make_table, number, print_json, size, step
-from labeltrees.cli.text_data import model_dataset, no_features
 from labeltrees.data import Dataset
-from labeltrees.errors import InputError
 from labeltrees.metrics import expected_depth_at_k, ndcg_at_k, precision_at_k, propensities_of_counts, psp_at_k
 from labeltrees.metrics.propensity import FEWEST_POINTS
 from labeltrees.metrics.work import single_call_microseconds
@@ -53,6 +51,7 @@ Examples:
 @data_argument
 @text_options
 @beam_option
+@agreement_option
 @click.option(
     "--propensity",
     type=(float, float),
@@ -71,6 +70,7 @@ def evaluate(
     model_folder: str,
     data: str,
     beam: int | None,
+    agreement: float | None,
     propensity: tuple[float, float],
     label_names: str | None,
     index_base: Any,
@@ -90,42 +90,39 @@ def evaluate(
     the nodes evaluated.
     """
     model = load_model(model_folder)
-    how = how_to_search(model, beam)
+    n_searched, how = how_to_search(model, max(_AT), beam, agreement)
     with step("Reading data", show_progress):
-        dataset = _read(data, label_names, index_base, texts, model, n_jobs)
+        dataset = read_measured(data, label_names, index_base, texts, model, n_jobs)
     with step("Measuring", show_progress):
-        record = measure(model, dataset, how, propensity, n_jobs)
-    record = {"model": model_folder, "data": data, **record, "disk_bytes": sum(disk_bytes(model_folder).values())}
+        record = measure(model, dataset, n_searched, how, propensity, n_jobs)
+    record = {
+        "model": model_folder,
+        "data": data,
+        "agreement": agreement,
+        **record,
+        "disk_bytes": sum(disk_bytes(model_folder).values()),
+    }
     if as_json:
         print_json(record)
         return
     _print(record)
 
 
-def _read(
-    data: str, label_names: str | None, index_base: Any, texts: TextOptions, model: Model, n_jobs: int
-) -> Dataset:
-    of_texts = text_reader(model, n_jobs)
-    is_bundled_matrix = data == BUNDLED and of_texts is None
-    table = None if is_bundled_matrix else load_texts(data, "test", texts)
-    if table is not None:
-        refuse_name_files(data, label_names)
-        reads_texts = isinstance(model, TextLabelTreeClassifier)
-        return model_dataset(data, table, model.label_names_, no_features if reads_texts else of_texts)
-    dataset = load_data(data, label_names, part="test", index_base=index_base, texts=texts)
-    check_n_features(data, dataset.n_features, model)
-    _check_labels(data, dataset, model)
-    return dataset
-
-
 def measure(
-    model: Model, dataset: Dataset, how: dict[str, Any], propensity: tuple[float, float], n_jobs: int
+    model: Model,
+    dataset: Dataset,
+    n_searched: int,
+    how: dict[str, Any],
+    propensity: tuple[float, float],
+    n_jobs: int,
 ) -> dict[str, Any]:
-    """Return all that is shown of a model, searched as `how` says, on some data."""
+    """Return all that is shown of a model, searched for `n_searched` labels as `how` says, on some data."""
     k = max(_AT)
     of_texts = isinstance(model, TextLabelTreeClassifier)
     queries: Any = dataset.texts if of_texts else dataset.X
-    result = model.searcher_.topk(Texts(queries) if of_texts else queries, k, **how, n_jobs=n_jobs, stats=True)
+    result = model.searcher_.topk(
+        Texts(queries) if of_texts else queries, n_searched, **how, n_jobs=n_jobs, stats=True
+    ).of_length(k)
     labels, stats, Y = result.labels, cast(SearchStats, result.stats), dataset.Y
     record: dict[str, Any] = {
         "n_points": dataset.n_points,
@@ -140,7 +137,8 @@ def measure(
         counts = np.pad(model.label_counts_, (0, dataset.n_labels - len(model.label_counts_)))
         weights = propensities_of_counts(counts, model.n_points_, *propensity)
         record["psp"] = {at: psp_at_k(Y, labels, at, propensities=weights) for at in _AT}
-    times = single_call_microseconds(model.searcher_.predictor(k, **how), queries, most_points=_CALLS)
+    predictor = model.searcher_.predictor(k, **how, most=n_searched if n_searched > k else None)
+    times = single_call_microseconds(predictor, queries, most_points=_CALLS)
     nodes, children = float(stats.chunks.mean()), float(stats.classifiers.mean())
     return {
         **record,
@@ -150,24 +148,6 @@ def measure(
         "single_calls": len(times),
         "microseconds": {"p50": float(np.percentile(times, 50)), "p99": float(np.percentile(times, 99))},
     }
-
-
-def _check_labels(data: str, dataset: Dataset, model: Model) -> None:
-    """Refuse data of other labels than the model's."""
-    if dataset.n_points == 0:
-        message = f"{data}: no points to measure the model on"
-        raise InputError(message)
-    if dataset.n_labels != len(model.classes_):
-        message = f"{data}: {dataset.n_labels:,} labels, but the model was trained on {len(model.classes_):,}"
-        raise InputError(message)
-    if dataset.label_names is None or model.label_names_ is None:
-        return
-    differ = np.flatnonzero(dataset.label_names != model.label_names_)
-    if len(differ) > 0:
-        label = differ[0]
-        names = f"{dataset.label_names[label]!r} here and {model.label_names_[label]!r} in the model"
-        message = f"{data}: other labels than the model's: label {label} is called {names}"
-        raise InputError(message)
 
 
 def _print(record: dict[str, Any]) -> None:
@@ -184,9 +164,11 @@ def _print(record: dict[str, Any]) -> None:
     ]
     out.print(make_table(("", *(f"@{at}" for at in _AT)), rows))
     times, k = record["microseconds"], record["k"]
-    beam = "exact" if record["beam"] is None else f"beam {record['beam']}"
+    how = "exact" if record["beam"] is None else f"beam {record['beam']}"
+    if record["agreement"] is not None:
+        how = f"agreement {record['agreement']:g}"
     work = [
-        (f"searches for {k} labels, {beam}", ""),
+        (f"searches for {k} labels, {how}", ""),
         *((f"{what} a point", number(record[key], 1)) for key, what in _WORK.items() if key in record),
         (f"microseconds a call, median of {record['single_calls']:,}", number(times["p50"], 1)),
         ("99th percentile", number(times["p99"], 1)),

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 import labeltrees
+from labeltrees.cli.calibrate import calibrate
 from labeltrees.cli.choose import choose
 from labeltrees.cli.completion import completion
 from labeltrees.cli.evaluate import evaluate
@@ -108,6 +109,7 @@ _COMMANDS = (
     fit_text,
     predict,
     evaluate,
+    calibrate,
     inspect_model,
     sweep,
     choose,

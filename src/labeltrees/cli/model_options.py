@@ -15,6 +15,7 @@ from labeltrees._validation import check_n_jobs
 from labeltrees.cli.options import Command
 from labeltrees.cli.output import check_folder_of
 from labeltrees.errors import InputError
+from labeltrees.models.answering import AS_FITTED
 from labeltrees.models.hsoftmax_searcher import Texts
 from labeltrees.models.linear import LabelTreeClassifier
 from labeltrees.models.load import load
@@ -46,6 +47,12 @@ beam_option = click.option(
     metavar="N|none",
     callback=_number_or_none,
     help="Nodes opened at each depth at the most; none: exact. [default: the model's]",
+)
+agreement_option = click.option(
+    "--agreement",
+    type=float,
+    metavar="SHARE",
+    help="Stop early, so that at least this share of the lists is that of exact search; after labeltrees calibrate.",
 )
 
 
@@ -119,13 +126,19 @@ def refuse_option(name: str, beside: str, why: str) -> Never:
     raise InputError(message)
 
 
-def how_to_search(model: Model, beam: int | None) -> dict[str, Any]:
-    """Return how the model's searcher is asked: with the beam of `beam_option`, or its own."""
+def how_to_search(
+    model: Model, k: int, beam: int | None, agreement: float | None, candidates: Any = None
+) -> tuple[int, dict[str, Any]]:
+    """Return how the model's searcher is asked for k labels: how many to search for, and the other arguments.
+
+    With the beam of `beam_option` or the model's own, or with the agreement of `agreement_option`.
+    """
     if isinstance(model, TextLabelTreeClassifier):
         if is_given("beam"):
-            refuse_option("beam", "a TextLabelTreeClassifier", "its search is always exact")
-        return {}
-    return {"mode": model.search, "beam": beam if is_given("beam") else model.beam}
+            refuse_option("beam", "a TextLabelTreeClassifier", "its search has none")
+        return model.how_to_search(k, agreement, candidates=candidates)
+    wanted = beam if is_given("beam") else AS_FITTED
+    return model.how_to_search(k, agreement, beam=wanted, candidates=candidates)
 
 
 def text_reader(model: Model, n_jobs: int) -> Callable[[Any], Any] | None:

@@ -13,6 +13,7 @@ from labeltrees.cli.answer_lines import AnswerLines
 from labeltrees.cli.data_argument import TextOptions, open_points, read_lines
 from labeltrees.cli.model_options import (
     Model,
+    agreement_option,
     beam_option,
     check_n_features,
     how_to_search,
@@ -47,6 +48,7 @@ Examples:
     help="tsv: label, score, label, score, ...; jsonl: an object with labels and scores.",
 )
 @beam_option
+@agreement_option
 @click.option(
     "--candidates",
     type=click.Path(exists=True, dir_okay=False),
@@ -65,6 +67,7 @@ def predict(
     k: int,
     form: str,
     beam: int | None,
+    agreement: float | None,
     candidates: str | None,
     output: str | None,
     index_base: Any,
@@ -79,8 +82,9 @@ def predict(
     """
     check_folder_of(output)
     model = load_model(model_folder)
-    how = how_to_search(model, beam)
     allowed = None if candidates is None else _read_candidates(candidates, model)
+    k = min(k, len(model.classes_))
+    n_searched, how = how_to_search(model, k, beam, agreement, allowed)
     lines = AnswerLines(model.label_names_, form)
     # Answers and a bar on one terminal would write over each other.
     show_progress = show_progress and (output is not None or not sys.stdout.isatty())
@@ -95,7 +99,7 @@ def predict(
         watched = show_progress and points.n_points is not None
         with watch("Predicting", points.n_points or 0, watched) as advance:
             for X in points.blocks:
-                result = model.searcher_.topk(X, min(k, len(model.classes_)), **how, candidates=allowed, n_jobs=n_jobs)
+                result = model.searcher_.topk(X, n_searched, **how, candidates=allowed, n_jobs=n_jobs).of_length(k)
                 stream.write(lines.encode(result.labels, result.scores))
                 stream.flush()
                 n_done += X.shape[0]

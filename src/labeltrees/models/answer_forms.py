@@ -12,6 +12,7 @@ from labeltrees._matrices import check_sample_weight
 from labeltrees._validation import check_integer, check_number
 from labeltrees.errors import InputError
 from labeltrees.models.calibration import Calibration, fit_calibration
+from labeltrees.models.early_stop import LENGTHS, EarlyStop, Searches, check_lengths, learn_early_stop
 from labeltrees.models.label_names import LabelNames
 from labeltrees.models.label_sets import carry, known_labels
 
@@ -22,14 +23,17 @@ _CELLS_AT_ONCE = 2**22
 class AnswerForms:
     """What an estimator answers once it can say the k best labels of its points.
 
-    An estimator sets `searcher_`, `calibration_` and `_label_names` when it is fitted, and has `_queries` and `_topk`.
+    An estimator sets `searcher_`, `calibration_`, `early_stop_` and `_label_names` when it is fitted, and has
+    `_queries`, `_topk` and `_searches`.
     """
 
     searcher_: Any
     calibration_: Calibration | None
+    early_stop_: EarlyStop | None
     _label_names: LabelNames | None
     k: int
     threshold: float | None
+    verbose: int
 
     @abstractmethod
     def _queries(self, X: Any) -> Any:
@@ -38,6 +42,10 @@ class AnswerForms:
     @abstractmethod
     def _topk(self, X: Any, k: Any) -> tuple[Any, Any]:
         """Return label ids (n, k) and scores (n, k) of checked points, k at most the number of labels."""
+
+    @abstractmethod
+    def _searches(self) -> Searches:
+        """Return the model's searches as learning when to stop asks for them."""
 
     @property
     def label_names_(self) -> Any:
@@ -74,14 +82,52 @@ class AnswerForms:
 
     # Comparing with what is true.
 
-    def calibrate(self, X: Any, Y: Any) -> Self:
-        """Learn from points the model has not seen what its scores mean as probabilities, for `predict_proba`."""
+    def calibrate(self, X: Any, Y: Any = None, *, k: Any = LENGTHS) -> Self:
+        """Learn from points the model has not seen when a search may stop, and what scores mean as probabilities.
+
+        Parameters
+        ----------
+        X : n points
+            From the distribution of those that will be asked for: half of them teach, the others check. A promise of
+            ``agreement=0.99`` needs at least a hundred that check, one of 0.999 a thousand, and gains from more.
+        Y : labels, as in `fit`, optional
+            Where they are given, `predict_proba` returns probabilities.
+        k : sequence of int
+            The lengths of lists that `agreement` is for; other lengths up to the longest are cut from the next one.
+        """
         X = self._queries(X)
+        lengths = check_lengths(k, self.searcher_.n_labels)
+        calibration = getattr(self, "calibration_", None) if Y is None else self._learn_probabilities(X, Y)
+        progress = bool(getattr(self, "verbose", 0))
+        self.early_stop_ = learn_early_stop(self._searches(), X, X.shape[0], lengths, progress=progress)
+        self.calibration_ = calibration
+        return self
+
+    def _learn_probabilities(self, X: Any, Y: Any) -> Calibration:
         Y = known_labels(Y, (X.shape[0], self.searcher_.n_labels), self._label_names)
         labels, scores = self._topk(X, max(check_integer("k", self.k, 1), 10))
         found = labels >= 0
-        self.calibration_ = fit_calibration(scores[found], carry(Y, np.nonzero(found)[0], labels[found]))
-        return self
+        return fit_calibration(scores[found], carry(Y, np.nonzero(found)[0], labels[found]))
+
+    def _promised(self, k: Any, agreement: Any, **others: Any) -> tuple[int, Any]:
+        """Return how many labels to search for, and the losses of nodes, so that the promise holds for k labels.
+
+        `others` are arguments that mean nothing beside it.
+        """
+        k = check_integer("k", k, 1, 2**31 - 1)
+        agreement = check_number("agreement", agreement, 0, 1, low_open=True)
+        for name, value in others.items():
+            if value is not None:
+                message = f"{name} cannot be combined with agreement: it is about the exact search of all labels"
+                raise InputError(message)
+        if agreement == 1:
+            return k, None
+        early_stop = getattr(self, "early_stop_", None)
+        if early_stop is None:
+            message = "agreement needs bounds that are learnt: call calibrate(X) on points the model has not seen"
+            raise InputError(message)
+        place = early_stop.place(min(k, self.searcher_.n_labels))
+        return int(early_stop.k[place]), early_stop.node_losses(self._searches(), place, agreement)
 
     def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
         """Return the precision at 1: the share of points whose best label is one of theirs."""

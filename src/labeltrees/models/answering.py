@@ -10,10 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 from labeltrees._validation import check_choice, check_integer
 from labeltrees.errors import InputError
 from labeltrees.models.answer_forms import AnswerForms
+from labeltrees.models.early_stop_searches import LinearSearches
 from labeltrees.models.points import check_points
 from labeltrees.models.texts import text_features
 from labeltrees.search import Predictor, Searcher
 from labeltrees.search.request import MODES
+from labeltrees.tree.label_tree import LabelTree
 
 AS_FITTED: Any = "as fitted"
 
@@ -25,10 +27,11 @@ class NotCalibratedError(InputError, AttributeError):
 class AnswersTopK(AnswerForms):
     """The predicting half of an estimator that has a searcher.
 
-    An estimator sets `searcher_`, `calibration_` and `_label_names` when it is fitted.
+    An estimator sets `searcher_`, `trees_`, `calibration_`, `early_stop_` and `_label_names` when it is fitted.
     """
 
     searcher_: Searcher
+    trees_: list[LabelTree]
     search: str
     beam: int | None
     n_jobs: int | None
@@ -43,6 +46,7 @@ class AnswersTopK(AnswerForms):
         search: str | None = None,
         beam: int | None = AS_FITTED,
         prune: bool = True,
+        agreement: float | None = None,
         max_chunks: int | None = None,
         max_microseconds: int | None = None,
         candidates: Any = None,
@@ -58,6 +62,9 @@ class AnswersTopK(AnswerForms):
         k : int
         search, beam, prune
             Other than the model's own: `search` "best_first" or "beam", `beam` None for the exact k best.
+        agreement : float, optional
+            Instead of `search` and `beam`: stop early, so that at least this share of the lists is that of exact
+            search. The promise is for points of the distribution that `calibrate` has learnt from; 1 is exact search.
         max_chunks, max_microseconds : int, optional
             Budgets of each search; what they cut short is marked as partial in the stats.
         candidates : labels, or one list of labels a point, or sparse (n, L), optional
@@ -81,10 +88,13 @@ class AnswersTopK(AnswerForms):
         names = self._label_names
         if names is not None:
             candidates, exclude = names.ids("candidates", candidates), names.ids("exclude", exclude)
+        n_searched, how = self.how_to_search(
+            k, agreement, search=search, beam=beam, candidates=candidates, exclude=exclude
+        )
         result = self.searcher_.topk(
             X,
-            k,
-            **self._how(search, beam),
+            n_searched,
+            **how,
             prune=prune,
             max_chunks=max_chunks,
             max_microseconds=max_microseconds,
@@ -92,7 +102,7 @@ class AnswersTopK(AnswerForms):
             exclude=exclude,
             n_jobs=self.n_jobs if n_jobs is None else n_jobs,
             stats=return_stats,
-        )
+        ).of_length(k)
         labels = result.labels if names is None else names.take(result.labels)
         return (labels, result.scores, result.stats) if return_stats else (labels, result.scores)
 
@@ -102,18 +112,23 @@ class AnswersTopK(AnswerForms):
         *,
         search: str | None = None,
         beam: int | None = AS_FITTED,
+        agreement: float | None = None,
         max_chunks: int | None = None,
         max_microseconds: int | None = None,
     ) -> Predictor:
         """Return a `Predictor` for serving: one query in, the k best label ids and scores out, nothing around it.
 
-        It takes a string where the model was fitted on texts, and goes from it to the labels in native code.
+        It takes a string where the model was fitted on texts, and goes from it to the labels in native code. The
+        arguments are those of `predict_topk`. With `agreement`, a call may ask for less than `k` labels, or for as many
+        as `calibrate` has learnt next to it.
         """
         check_is_fitted(self, "searcher_")
         vectorizer = getattr(self, "vectorizer_", None)
+        n_searched, how = self.how_to_search(k, agreement, search=search, beam=beam)
         return self.searcher_.predictor(
             k,
-            **self._how(search, beam),
+            **how,
+            most=None if how["losses"] is None else n_searched,
             max_chunks=max_chunks,
             max_microseconds=max_microseconds,
             vectorizer=None if vectorizer is None else vectorizer.get_state().native,
@@ -137,6 +152,32 @@ class AnswersTopK(AnswerForms):
         check_is_fitted(self, "searcher_")
         X = text_features(self, X, self.n_jobs if n_jobs is None else n_jobs)
         return check_points(self, X, fitting=False)
+
+    def how_to_search(
+        self,
+        k: Any,
+        agreement: float | None = None,
+        *,
+        search: str | None = None,
+        beam: int | None = AS_FITTED,
+        candidates: Any = None,
+        exclude: Any = None,
+    ) -> tuple[int, dict[str, Any]]:
+        """Return how many labels `searcher_` is asked for, and the other arguments, so that k labels are as wanted."""
+        if agreement is None:
+            return k, {**self._how(search, beam), "losses": None}
+        n_searched, losses = self._promised(
+            k,
+            agreement,
+            search=None if search == "best_first" else search,
+            beam=None if beam is AS_FITTED else beam,
+            candidates=candidates,
+            exclude=exclude,
+        )
+        return n_searched, {"mode": "best_first", "beam": None, "losses": losses}
+
+    def _searches(self) -> LinearSearches:
+        return LinearSearches(self.searcher_, self.trees_, self.n_jobs)
 
     def _how(self, search: str | None = None, beam: int | None = AS_FITTED) -> dict[str, Any]:
         mode = check_choice("search", self.search if search is None else search, MODES)

@@ -56,6 +56,7 @@ def import_model(path: str | os.PathLike[str]) -> TextLabelTreeClassifier:
     model.n_points_ = 1  # not told
     model.searcher_ = TextSearcher(store)
     model.calibration_ = None
+    model.early_stop_ = None
     model.stats_ = {"n_words": store.n_words, "n_tokens": store.n_tokens, "bytes": store.nbytes}
     return model
 

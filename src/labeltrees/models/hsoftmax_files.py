@@ -11,7 +11,7 @@ from labeltrees.models.hsoftmax_parameters import TEXT_CHECKS
 from labeltrees.models.hsoftmax_searcher import TextSearcher
 from labeltrees.models.hsoftmax_store import TextStore
 from labeltrees.models.linear_files import GIVEN_TREE, plain
-from labeltrees.models.opening import Opener
+from labeltrees.models.opening import EARLY_STOP, Opener, early_stop_to_files
 from labeltrees.models.parameters import check_parameters
 from labeltrees.storage import LoadedModel, save_arrays
 from labeltrees.tree.arrays import TreeArrays
@@ -49,7 +49,8 @@ def save_text_model(model: TextLabelTreeClassifier, folder: str | os.PathLike[st
     if model.calibration_ is not None:
         arrays["calibration.scores"] = model.calibration_.scores
         arrays["calibration.probabilities"] = model.calibration_.probabilities
-    save_arrays(folder, KIND, parameters, arrays)
+    of_early_stop, its_arrays = early_stop_to_files(getattr(model, "early_stop_", None))
+    save_arrays(folder, KIND, parameters | of_early_stop, arrays | its_arrays)
 
 
 def open_text_model(loaded: LoadedModel, *, verify: bool = False) -> TextLabelTreeClassifier:
@@ -76,6 +77,7 @@ class _TextOpener(Opener):
         model.stats_ = self.parameters["stats"]
         model._label_names = self.label_names()
         model.calibration_ = self.calibration()
+        model.early_stop_ = self.early_stop()
         if verify:
             store.check_all()
             self.check_names_differ(model.classes_)
@@ -85,7 +87,7 @@ class _TextOpener(Opener):
         from labeltrees.models.text_model import TextLabelTreeClassifier
 
         parameters = self.parameters
-        self.check_keys("parameters", parameters, _KEYS)
+        self.check_keys("parameters", parameters, _KEYS | ({EARLY_STOP} & parameters.keys()))
         settings = parameters["settings"]
         self.check_keys("settings", settings, TEXT_CHECKS.keys() - {"embeddings"})
         self.check_keys("shape", parameters["shape"], set(TextStore.NUMBERS))

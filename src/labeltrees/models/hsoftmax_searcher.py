@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from labeltrees import _core
 from labeltrees._validation import check_integer, check_n_jobs, refuse
 from labeltrees.models.hsoftmax_store import TextStore
+from labeltrees.search.per_node import PerNode
 from labeltrees.search.queries import check_labels
-from labeltrees.search.result import SearchResult, SearchStats
+from labeltrees.search.request import SearchRequest
+from labeltrees.search.result import SearchResult, SearchStats, SearchTrace
 
 
 class Texts:
@@ -46,7 +48,7 @@ class TextPredictor(_core.TextPredictor):
 
 
 class TextSearcher:
-    """Finds the exact k best labels of texts.
+    """Finds the k best labels of texts, exactly unless told otherwise.
 
     A label's score is the product along its path of the probabilities of the branches taken, each raised by 1e-5 as
     fastText does, and at most 1.
@@ -98,28 +100,66 @@ class TextSearcher:
         *,
         candidates: Any = None,
         exclude: Any = None,
+        max_chunks: int | None = None,
+        max_microseconds: int | None = None,
+        factors: Any = None,
         n_jobs: int | None = None,
         stats: bool = False,
     ) -> SearchResult:
-        """Return the k best labels of each text; the arguments are those of `Searcher.topk`."""
-        k = check_integer("k", k, 1, 2**31 - 1)
+        """Return the k best labels of each text; the arguments are those of `Searcher.topk`, but for `factors`.
+
+        `factors` are float32 (n_nodes,) of 0 to 1: a node is taken for its score times its factor, and the search ends
+        when no such hope reaches the k-th label found. Budgets count nodes evaluated as chunks.
+        """
+        asked = self._native(SearchRequest(k, max_chunks=max_chunks, max_microseconds=max_microseconds), factors)
         (n,) = texts.shape
         allowed = check_labels("candidates", candidates, n, self.n_labels)
         excluded = check_labels("exclude", exclude, n, self.n_labels)
         labels = np.empty((n, k), np.int64)
         scores = np.empty((n, k), np.float32)
         told = SearchStats.empty(n) if stats else None
-        wanted = (told.chunks, told.depth, told.microseconds) if told else (None,) * 3
+        wanted: Any = (None,) * 4
+        if told:
+            wanted = (told.chunks, told.depth, told.microseconds, told.partial.view(np.uint8))
         self._engine.search(
-            texts.items, k, *allowed, *excluded, check_n_jobs(n_jobs), labels.reshape(-1), scores.reshape(-1), *wanted
+            texts.items,
+            *asked,
+            *allowed,
+            *excluded,
+            check_n_jobs(n_jobs),
+            labels.reshape(-1),
+            scores.reshape(-1),
+            *wanted,
         )
         if told:
             told.classifiers[:] = told.chunks
         return SearchResult(labels, scores, told)
 
-    def predictor(self, k: int = 5) -> TextPredictor:
-        """Return a `TextPredictor`."""
-        return TextPredictor(self._engine, check_integer("k", k, 1, 2**31 - 1))
+    def trace(self, texts: Texts, k: int = 5, *, factors: Any = None) -> SearchTrace:
+        """Return which nodes the search of each text evaluates, in order."""
+        k, _, _, checked = self._native(SearchRequest(k), factors)
+        return SearchTrace(*self._engine.trace(texts.items, min(k, self.n_labels), checked))
+
+    def predictor(
+        self,
+        k: int = 5,
+        *,
+        max_chunks: int | None = None,
+        max_microseconds: int | None = None,
+        factors: Any = None,
+        most: int | None = None,
+    ) -> TextPredictor:
+        """Return a `TextPredictor`; the arguments are those of `topk`.
+
+        With `most` it always searches for so many labels, whatever k, returns the first k and refuses a larger k.
+        """
+        request = SearchRequest(k, max_chunks=max_chunks, max_microseconds=max_microseconds)
+        most = 0 if most is None else check_integer("most", most, k, 2**31 - 1)
+        return TextPredictor(self._engine, *self._native(request, factors), most)
+
+    def _native(self, request: SearchRequest, factors: Any) -> tuple[int, int, int, Any]:
+        k, _, _, _, max_nodes, max_microseconds = request.native()
+        return k, max_nodes, max_microseconds, PerNode.read("factors", factors, self.store.tree.n_nodes, 0.0, 1.0)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"store": self.store}

@@ -218,6 +218,7 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
         self.trees_ = trees
         self.searcher_ = self._make_searcher(stores)
         self.calibration_ = None
+        self.early_stop_ = None
         self.stats_ = {
             "tree_seconds": built - started,
             "seconds": time.perf_counter() - started,

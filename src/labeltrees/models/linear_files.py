@@ -12,7 +12,7 @@ from labeltrees._validation import check_integer
 from labeltrees.data.tfidf_files import tfidf_from_files, tfidf_to_files, verify_tfidf
 from labeltrees.errors import InputError
 from labeltrees.models.costs import label_costs
-from labeltrees.models.opening import Opener
+from labeltrees.models.opening import EARLY_STOP, Opener, early_stop_to_files
 from labeltrees.models.parameters import CHECKS, check_parameters
 from labeltrees.search import Searcher
 from labeltrees.storage import ChunkStore, LoadedModel, decode_names, encode_names, save_arrays
@@ -64,6 +64,9 @@ def save_classifier(model: LabelTreeClassifier, folder: str | os.PathLike[str]) 
     if model.calibration_ is not None:
         arrays["calibration.scores"] = model.calibration_.scores
         arrays["calibration.probabilities"] = model.calibration_.probabilities
+    of_early_stop, its_arrays = early_stop_to_files(getattr(model, "early_stop_", None))
+    parameters |= of_early_stop
+    arrays |= its_arrays
     if getattr(model, "vectorizer_", None) is not None:
         of_vectorizer, its_arrays = tfidf_to_files(model.vectorizer_, "vectorizer.")
         parameters["vectorizer"] = {"settings": of_vectorizer, "given": given_vectorizer}
@@ -104,6 +107,7 @@ class _LinearOpener(Opener):
         if "feature_names" in self.arrays:
             model.feature_names_in_ = self.feature_names()
         model.calibration_ = self.calibration()
+        model.early_stop_ = self.early_stop()
         self.set_vectorizer(model)
         if verify:
             self.verify(model)
@@ -113,7 +117,7 @@ class _LinearOpener(Opener):
         from labeltrees.models.linear import LabelTreeClassifier
 
         parameters = self.parameters
-        self.check_keys("parameters", parameters, _KEYS | ({"vectorizer"} & parameters.keys()))
+        self.check_keys("parameters", parameters, _KEYS | ({"vectorizer", EARLY_STOP} & parameters.keys()))
         settings, scoring = parameters["settings"], parameters["scoring"]
         self.check_keys("settings", settings, CHECKS.keys() - {"embeddings", "vectorizer"})
         self.check_keys("scoring", scoring, {"loss", "score_power", "normalize"})

@@ -8,8 +8,18 @@ import numpy as np
 
 from labeltrees.errors import FileFormatError
 from labeltrees.models.calibration import Calibration
+from labeltrees.models.early_stop import EarlyStop
 from labeltrees.models.label_names import LabelNames, StoredNames
 from labeltrees.storage import LoadedModel
+
+EARLY_STOP = "agreement"  # the key in the parameters, and what the names of the arrays start with
+
+
+def early_stop_to_files(learnt: EarlyStop | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what is saved of when searches may stop: parameters and arrays, none where nothing has been learnt."""
+    if learnt is None:
+        return {}, {}
+    return {EARLY_STOP: {"n_checked": learnt.n_checked}}, learnt.arrays(f"{EARLY_STOP}.")
 
 
 class Opener:
@@ -62,6 +72,19 @@ class Opener:
         if probabilities is None or not (calibration := Calibration(scores, probabilities)).is_sound():
             self.fail("the calibration is damaged")
         return calibration
+
+    def early_stop(self) -> EarlyStop | None:
+        """Return when searches may stop, where that has been learnt."""
+        if EARLY_STOP not in self.parameters:
+            return None
+        self.check_keys(EARLY_STOP, self.parameters[EARLY_STOP], {"n_checked"})
+        arrays = {name: self.arrays.get(f"{EARLY_STOP}.{name}") for name, _ in EarlyStop.ARRAYS}
+        if any(array is None for array in arrays.values()):
+            self.fail("an array of the bounds for agreement is missing")
+        learnt = EarlyStop(**arrays, **self.parameters[EARLY_STOP])  # type: ignore[arg-type]
+        if not learnt.is_sound() or learnt.k[-1] > self.parameters["n_labels"]:
+            self.fail("the bounds for agreement are damaged")
+        return learnt
 
     def check_label_weights(self, name: str, weights: Any, n_labels: int) -> None:
         """Refuse weights that are there and are not one number a label."""

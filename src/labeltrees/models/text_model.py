@@ -241,6 +241,7 @@ class TextLabelTreeClassifier(AnswersTexts, ClassifierMixin, BaseEstimator):  # 
         self.n_points_ = corpus.n_lines
         self.searcher_ = TextSearcher(store)
         self.calibration_ = None
+        self.early_stop_ = None
         self.stats_ = {
             "tree_seconds": built - started,
             "seconds": time.perf_counter() - started,

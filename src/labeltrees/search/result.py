@@ -68,6 +68,17 @@ class SearchResult:
     scores: Float32s
     stats: SearchStats | None = None
 
+    def of_length(self, k: int) -> SearchResult:
+        """Return the first k of each list, padded where there are fewer."""
+        more = k - self.labels.shape[1]
+        if more == 0:
+            return self
+        labels, scores = self.labels[:, :k], self.scores[:, :k]
+        if more > 0:
+            labels = np.pad(labels, ((0, 0), (0, more)), constant_values=-1)
+            scores = np.pad(scores, ((0, 0), (0, more)))
+        return SearchResult(np.ascontiguousarray(labels), np.ascontiguousarray(scores), self.stats)
+
 
 @dataclass(frozen=True)
 class SearchTrace:

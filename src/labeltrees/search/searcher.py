@@ -9,6 +9,7 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees._validation import check_choice, check_integer, check_n_jobs, check_number, refuse
+from labeltrees.search.per_node import PerNode
 from labeltrees.search.predictor import Predictor
 from labeltrees.search.queries import check_labels, check_rows
 from labeltrees.search.request import SearchRequest
@@ -16,6 +17,7 @@ from labeltrees.search.result import SearchResult, SearchStats, SearchTrace
 from labeltrees.storage import ChunkStore
 
 LOSSES = ("squared_hinge", "logistic")
+HOPE_SCALE: float = _core.HOPE_SCALE  # a node of log score s and loss t is taken for s - t * (HOPE_SCALE - s)
 
 
 class Searcher:
@@ -93,6 +95,17 @@ class Searcher:
         """Number of labels."""
         return self.stores[0].n_labels
 
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all trees."""
+        return sum(len(store.offsets) for store in self.stores)
+
+    def of_tree(self, tree: int) -> Searcher:
+        """Return a searcher of one of the trees alone."""
+        if len(self.stores) == 1:
+            return self
+        return Searcher(self.stores[tree], loss=self.loss, score_power=self.score_power, normalize=self.normalize)
+
     def check(self) -> None:
         """Check all chunks at once; those of a file are otherwise checked as searches come to them."""
         self._engine.check_all()
@@ -109,6 +122,7 @@ class Searcher:
         exclude: Any = None,
         max_chunks: int | None = None,
         max_microseconds: int | None = None,
+        losses: Any = None,
         n_jobs: int | None = None,
         stats: bool = False,
     ) -> SearchResult:
@@ -123,6 +137,10 @@ class Searcher:
             Labels allowed, for all queries or for each; only their ancestors are searched.
         exclude : as candidates
             Labels not to return.
+        losses : float32 (n_nodes of all trees, one after another), optional
+            For "best_first": take a node of score s (a sum of logs) for ``s - loss * (HOPE_SCALE - s)``. The search
+            goes first where most is to be hoped for, and ends when no hope reaches the k-th label found. 0 or more;
+            with losses of 0 the search is exact. Scores returned are the true ones.
         n_jobs : int, optional
         stats : bool
             Whether to tell what the search did.
@@ -134,6 +152,7 @@ class Searcher:
         """
         request = SearchRequest(k, mode, beam, prune, max_chunks, max_microseconds)
         rows = check_rows(X, self.n_features)
+        losses = self._check_losses(losses, request)
         allowed = check_labels("candidates", candidates, rows.n, self.n_labels)
         excluded = check_labels("exclude", exclude, rows.n, self.n_labels)
         labels = np.empty((rows.n, k), np.int64)
@@ -145,6 +164,7 @@ class Searcher:
             rows.values,
             rows.n,
             *request.native(),
+            losses,
             *allowed,
             *excluded,
             check_n_jobs(n_jobs),
@@ -162,14 +182,16 @@ class Searcher:
         mode: str = "best_first",
         beam: int | None = None,
         prune: bool = True,
+        losses: Any = None,
         tree: int = 0,
     ) -> SearchTrace:
         """Return which nodes the search of each query opens in one of the trees; the arguments are those of `topk`."""
         request = SearchRequest(k, mode, beam, prune)
         rows = check_rows(X, self.n_features)
         tree = check_integer("tree", tree, 0, len(self.stores) - 1)
+        losses = self._check_losses(losses, request)
         return SearchTrace(
-            *self._engine.trace(tree, rows.indptr, rows.features, rows.values, rows.n, *request.native())
+            *self._engine.trace(tree, rows.indptr, rows.features, rows.values, rows.n, *request.native(), losses)
         )
 
     def predictor(
@@ -181,16 +203,27 @@ class Searcher:
         prune: bool = True,
         max_chunks: int | None = None,
         max_microseconds: int | None = None,
+        losses: Any = None,
+        most: int | None = None,
         vectorizer: _core.TextVectorizer | None = None,
     ) -> Predictor:
         """Return a `Predictor`: the same search for one query a call, with nothing around it.
 
+        With `most` it always searches for so many labels, whatever k, returns the first k and refuses a larger k.
         With a `vectorizer` of as many features it takes texts too.
         """
         if vectorizer is not None and vectorizer.n_features != self.n_features:
             refuse("vectorizer", f"one of {self.n_features} features", f"one of {vectorizer.n_features}")
         request = SearchRequest(k, mode, beam, prune, max_chunks, max_microseconds)
-        return Predictor(self._engine, *request.native(), vectorizer)
+        most = 0 if most is None else check_integer("most", most, k, 2**31 - 1)
+        return Predictor(self._engine, *request.native(), self._check_losses(losses, request), most, vectorizer)
+
+    def _check_losses(self, losses: Any, request: SearchRequest) -> Any:
+        if losses is None:
+            return None
+        if request.mode != "best_first":
+            refuse("losses", 'None with mode "beam"', "some")
+        return PerNode.read("losses", losses, self.n_nodes, 0.0)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_engine"}
