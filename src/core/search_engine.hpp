@@ -89,6 +89,7 @@ class SearchEngine {
 
   int64_t n_features() const { return n_features_; }
   int32_t n_labels() const { return n_labels_; }
+  int64_t n_trees() const { return static_cast<int64_t>(trees_.size()); }
   bool matrices() const { return matrices_; }
   float power() const { return power_; }
 
