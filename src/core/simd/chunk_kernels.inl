@@ -127,12 +127,18 @@ static inline void append(ChunkRowList& list, __mmask16 lanes, __m512i at, __m51
 // Calls take(row, value) for each feature that has a row, in the order of the features: for one of them with `found`
 // 1 or 0, or for 16 at once. Lookups do not wait for each other, so many cache misses are under way at once, and there
 // is no branch on whether a feature is found: half of them are, and a wrong guess costs more than the lookup.
+//
+// Sixteen at a time it goes in two rounds, first the index for all features, then the slots of those found: more
+// lookups fit into what the processor looks ahead, and no lane of the second round is idle. The rows found wait in the
+// first list, whose own rows never pass the place that is being read.
 template <int levels, class Take>
 static inline void find_rows(const uint8_t* index, const ChunkHeader& header, const ChunkQuery& query, Take& take) {
   const uint8_t* words[3] = {index};
   for (int level = 1; level < levels; ++level) words[level] = words[level - 1] + 8 * int64_t{header.n_words[level - 1]};
 #if defined(__AVX512F__)
   const __m512i one = _mm512_set1_epi32(1), zero = _mm512_setzero_si512(), low = _mm512_set1_epi32(31);
+  const ChunkRowList& waiting = query.lists[0];
+  int64_t n_found = 0;
   for (int64_t i = 0; i < query.n; i += 16) {
     __mmask16 lanes = query.n - i >= 16 ? 0xFFFF : static_cast<__mmask16>((1u << (query.n - i)) - 1), found = lanes;
     __m512i rank = _mm512_maskz_loadu_epi32(lanes, query.rank + i), place = _mm512_srli_epi32(rank, 5 * levels);
@@ -144,7 +150,14 @@ static inline void find_rows(const uint8_t* index, const ChunkHeader& header, co
       __m512i before = _mm512_mask_i32gather_epi32(zero, found, place, words[level] + 4, 8);
       place = _mm512_add_epi32(before, popcount_lanes(_mm512_and_si512(bits, _mm512_sub_epi32(bit, one))));
     }
-    take.sixteen(found, place, _mm512_maskz_loadu_ps(lanes, query.value + i));
+    _mm512_storeu_si512(waiting.at + n_found, _mm512_maskz_compress_epi32(found, place));
+    __m512 value = _mm512_maskz_loadu_ps(lanes, query.value + i);
+    _mm512_storeu_ps(waiting.value + n_found, _mm512_maskz_compress_ps(found, value));
+    n_found += __builtin_popcount(found);
+  }
+  for (int64_t i = 0; i < n_found; i += 16) {
+    __mmask16 lanes = n_found - i >= 16 ? 0xFFFF : static_cast<__mmask16>((1u << (n_found - i)) - 1);
+    take.sixteen(lanes, _mm512_loadu_si512(waiting.at + i), _mm512_loadu_ps(waiting.value + i));
   }
 #else
   for (int64_t i = 0; i < query.n; ++i) {
@@ -282,6 +295,10 @@ static void add_full(const uint8_t* first, const ChunkRowList& rows, int n_padde
         const uint8_t* at = first + 2 * (int64_t{rows.at[i]} * n_padded + column);
         const __m256i* row = reinterpret_cast<const __m256i*>(at);
         __m512 value = _mm512_set1_ps(rows.value[i]);
+        if (n_vectors > 4) {  // the row's next two lines, for the next round
+          __builtin_prefetch(at + 2 * kLine);
+          __builtin_prefetch(at + 3 * kLine);
+        }
         a = _mm512_fmadd_ps(_mm512_cvtph_ps(_mm256_loadu_si256(row)), value, a);
         b = _mm512_fmadd_ps(_mm512_cvtph_ps(_mm256_loadu_si256(row + 1)), value, b);
         c = _mm512_fmadd_ps(_mm512_cvtph_ps(_mm256_loadu_si256(row + 2)), value, c);
@@ -402,11 +419,19 @@ static void add_listed(const uint8_t* entries, const ChunkRowList& rows, float* 
   }
 }
 
+static inline void ask_for_rows(const uint8_t* entries, const ChunkRowList& rows) {
+  for (int64_t i = 0; i < rows.n; ++i) __builtin_prefetch(entries + 2 * int64_t{rows.at[i]});
+}
+
 static void pair_margins(const uint8_t* part, const ChunkHeader& header, const ChunkQuery& query, float* margins) {
   ChunkSections at = sections_of(header);
   PairRows rows{part + at.slots, query.lists[0], query.lists[1], query.lists[2], query.lists[3]};
   rows.single.n = rows.full.n = rows.masked.n = rows.listed.n = 0;
   find_rows(part + at.index, header, query, rows);
+  // On their way while the full rows are added. With the prefetches in add_full and the two rounds of find_rows, 5 to
+  // 15% of a search (docs/decisions/0018-memory.md).
+  ask_for_rows(part + at.entries, rows.masked);
+  ask_for_rows(part + at.entries, rows.listed);
   const float* bias = bias_of(part, header);
   for (int child = 0; child < header.n_children; ++child) margins[child] = bias[child];
   // All 256: lanes beyond a row's weights add zero to whatever child the next bytes happen to name.

@@ -1,0 +1,137 @@
+"""How many cache lines a search touches in a store, by section, counted from the layout (docs/format.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeltrees.search.result import SearchTrace
+from labeltrees.storage import ChunkStore
+
+LINE = 64
+SECTIONS = ("header", "index", "slots", "pairs", "masks", "full rows")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Where the rows of one part lie, in bytes from its start."""
+
+    n_header: int
+    ranks: NDArray[np.int64]
+    words: list[tuple[int, int, NDArray[np.int64]]]  # of each level: start, features below a bit, groups that have a word
+    slots_at: int
+    slot_bytes: int
+    first: NDArray[np.int64]  # of each row's weights; 0 bytes where they lie in the slot
+    n_bytes: NDArray[np.int64]
+    form: NDArray[np.int64]  # of each row: place in SECTIONS, 0 where it is its slot
+
+    @classmethod
+    def read(cls, chunks: NDArray[np.uint8], offset: int) -> tuple[_Part, int]:
+        """Return a part and where the next of the node starts, 0 if it is the last."""
+        head = chunks[offset : offset + LINE].view("<u4")
+        lines, n_children, n_rows, n_units, n_dense = (int(head[0]), int(head[1] & 0xFFFF), *map(int, head[4:7]))
+        kind, more = int(chunks[offset + 6]), int(chunks[offset + 7])
+        part = chunks[offset : offset + LINE * lines]
+        at = -(-(LINE + 8 * n_children) // LINE) * LINE
+        n_header = at // LINE
+        words, groups = [], np.arange(int(head[8]))
+        for level in range(int(head[7])):
+            n_words = int(head[8 + level])
+            words.append((at, 5 * (int(head[7]) - level), groups))
+            bits = np.flatnonzero(
+                np.unpackbits(part[at : at + 8 * n_words].reshape(-1, 8)[:, :4], axis=1, bitorder="little")
+            )
+            groups = 32 * groups[bits // 32] + bits % 32
+            at += 8 * n_words
+        slot_bytes = 8 if kind == 1 else 4
+        slots = part[at : at + slot_bytes * n_rows].view(f"<u{slot_bytes}").astype(np.int64)
+        entries = at + slot_bytes * n_rows
+        dense = -(-(entries + 2 * n_units) // LINE) * LINE
+        padded = -(-n_children // 16) * 16
+        if kind < 2:
+            count = np.bitwise_count(slots & 0xFFFF).astype(np.int64)
+            first = entries + 2 * (slots >> (4 * slot_bytes))
+            n_bytes, form = np.where(count > 1, 2 * count, 0), np.full(n_rows, 4)
+        else:
+            count, unit = slots & 0xFF, slots >> 8
+            masked = np.flatnonzero(count == 0x81)
+            units = part[entries : entries + 2 * n_units].view("<u2")
+            n_masks = padded // 16
+            in_masks = np.bitwise_count(units[unit[masked, np.newaxis] + np.arange(n_masks)]).sum(axis=1, dtype=np.int64)
+            n_bytes = np.where(count > 1, 3 * count, 0)
+            n_bytes[masked] = 2 * (n_masks + in_masks)
+            n_bytes[count == 0x80] = 2 * padded
+            first = np.where(count == 0x80, dense + 2 * padded * unit, entries + 2 * unit)
+            form = np.where(count == 0x80, 5, np.where(count == 0x81, 4, 3))
+        form = np.where(n_bytes == 0, 0, form)
+        made = cls(n_header, groups, words, at, slot_bytes, first, n_bytes, form)
+        return made, offset + LINE * lines if more else 0
+
+    def touched(self, ranks: NDArray[np.int64]) -> list[int]:
+        """Return the lines of each section that a query with features of these ranks touches."""
+        n_lines = [self.n_header]
+        index, left = 0, ranks
+        for level, (start, below, groups) in enumerate(self.words):
+            group = left >> below
+            place = np.searchsorted(groups, group)
+            index += len(np.unique((start + 8 * place) // LINE))
+            if level + 1 < len(self.words):
+                left = left[np.isin(left >> (below - 5), self.words[level + 1][2])]
+        rows = np.searchsorted(self.ranks, left)
+        rows = rows[(rows < len(self.ranks)) & (self.ranks[np.minimum(rows, len(self.ranks) - 1)] == left)]
+        n_lines += [index, len(np.unique((self.slots_at + self.slot_bytes * rows) // LINE))]
+        for section in (3, 4, 5):
+            here = rows[self.form[rows] == section]
+            from_line, to_line = self.first[here] // LINE, (self.first[here] + self.n_bytes[here] - 1) // LINE
+            count = to_line - from_line + 1
+            every = np.repeat(from_line - np.cumsum(count) + count, count) + np.arange(count.sum())
+            n_lines.append(len(np.unique(every)))
+        return n_lines
+
+    def sizes(self) -> list[int]:
+        """Return the bytes of each section."""
+        index = sum(8 * len(groups) for _, _, groups in self.words)
+        rows = [int(self.n_bytes[self.form == section].sum()) for section in (3, 4, 5)]
+        return [LINE * self.n_header, index, self.slot_bytes * len(self.ranks), *rows]
+
+
+class ChunkLines:
+    """The parts of a store's chunks, read as they are needed."""
+
+    def __init__(self, store: ChunkStore) -> None:
+        self.store = store
+        self._parts: dict[int, list[_Part]] = {}
+
+    def ranks(self, node: int) -> NDArray[np.int64]:
+        """Return the ranks of the features that have a row in a node's chunk."""
+        return np.unique(np.concatenate([part.ranks for part in self._of(node)]))
+
+    def _of(self, node: int) -> list[_Part]:
+        if node not in self._parts:
+            parts, offset = [], int(self.store.offsets[node])
+            while True:
+                part, offset = _Part.read(self.store.chunks, offset)
+                parts.append(part)
+                if offset == 0:
+                    break
+            self._parts[node] = parts
+        return self._parts[node]
+
+    def count(self, X: Any, trace: SearchTrace) -> dict[str, int]:
+        """Return the lines that the searches of all rows of X touch, by section; a line counts once a visit."""
+        total = np.zeros(len(SECTIONS), dtype=np.int64)
+        for query in range(X.shape[0]):
+            features = X.indices[X.indptr[query] : X.indptr[query + 1]]
+            ranks = np.sort(self.store.feature_rank[features].astype(np.int64))
+            for node in trace.nodes[trace.ends[query] : trace.ends[query + 1]]:
+                for part in self._of(int(node)):
+                    total += part.touched(ranks)
+        return dict(zip(SECTIONS, total.tolist(), strict=True))
+
+    def sizes(self) -> dict[str, int]:
+        """Return the bytes of each section."""
+        parts = (part for node in range(self.store.n_nodes) for part in self._of(node))
+        return dict(zip(SECTIONS, np.sum([part.sizes() for part in parts], axis=0).tolist(), strict=True))

@@ -1,0 +1,202 @@
+"""What each trick of the layout gains by itself: time and bytes of the same model, laid out in other ways.
+
+    python -m benchmarks.layout [--sets eurlex4k debian-depends] [--models cache]
+
+Three tables for each set, all for the default model and exact top-5 search on one thread:
+
+1. Times. A layout differs from the one in use in what its name says. Layouts take turns; a time is the best of all rounds,
+   processor time for a batch of all test points, the median of calls for single ones.
+2. Cache lines of 64 bytes that a search touches, by section, counted from the layout itself: no cache is simulated, a line
+   counts once a visit. And the bytes of each section.
+3. Weights of 8 bits in place of 16: precision, and the share of top-5 lists that stay the same. The weights are rounded
+   and packed again, so the search is the one in use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import mmap
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import labeltrees as lt
+from benchmarks.chunk_lines import LINE, SECTIONS, ChunkLines
+from benchmarks.eight_bits import ROUNDINGS
+from benchmarks.stored_models import float_rows, model_folder, repack, trained, weights_of
+from labeltrees.search import Searcher
+from labeltrees.storage import ChunkStore, LinearWeights
+
+K = 5
+CALLS = 1000
+
+
+def layouts(store: ChunkStore, weights: LinearWeights, mass: NDArray[np.float64], folder: Path) -> dict[str, ChunkStore]:
+    """Return the layouts by name, the one in use first."""
+    rng = np.random.default_rng(0)
+    n, d = store.n_nodes, store.n_features
+    shuffled, nodes = rng.permutation(n).astype(np.float64), -np.arange(n, dtype=np.float64)
+    as_given, any_rank = np.arange(d, dtype=np.int32), rng.permutation(d).astype(np.int32)
+    near_root = rank_near_root(store)
+    made = {
+        "in use": repack(store, weights, priority=mass).in_memory(),
+        "chunks by number of node": repack(store, weights, priority=nodes).in_memory(),
+        "chunks shuffled": repack(store, weights, priority=shuffled).in_memory(),
+        "features as given": repack(store, weights, rank=as_given, priority=mass).in_memory(),
+        "features shuffled": repack(store, weights, rank=any_rank, priority=mass).in_memory(),
+        "features by rows near the root": repack(store, weights, rank=near_root, priority=mass).in_memory(),
+    }
+    best = made["in use"]
+    made["pages of 4 KiB"] = replace(best, chunks=small_pages(best.chunks))
+    np.save(folder / "chunks.npy", best.chunks)
+    mapped = np.load(folder / "chunks.npy", mmap_mode="r")
+    made["mapped file"] = replace(best, chunks=mapped)
+    worst = repack(store, weights, rank=any_rank, priority=shuffled)
+    np.save(folder / "worst.npy", worst.chunks)
+    made["all shuffled, mapped file"] = replace(worst, chunks=np.load(folder / "worst.npy", mmap_mode="r"))
+    return made
+
+
+def small_pages(chunks: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return a copy in pages of 4 KiB, whatever the system would give by itself."""
+    room = mmap.mmap(-1, len(chunks) + LINE)
+    room.madvise(mmap.MADV_NOHUGEPAGE)
+    copy = np.frombuffer(room, dtype=np.uint8)[LINE:]  # as in a mapped file, behind a header
+    copy[:] = chunks
+    return copy
+
+
+def rank_near_root(store: ChunkStore) -> NDArray[np.int32]:
+    """Return another order of features: by the number of nodes that have a row for them, the first nodes counting most."""
+    counts = np.zeros(store.n_features)
+    lines = ChunkLines(store)
+    for node in range(store.n_nodes):
+        counts[lines.ranks(node)] += 1.0 / (1 + node)
+    place = np.empty(store.n_features, dtype=np.int32)
+    place[np.argsort(-counts, kind="stable")] = np.arange(store.n_features, dtype=np.int32)
+    return place[store.feature_rank]
+
+
+def time_batch(searcher: Searcher, X: Any) -> float:
+    start = time.process_time()
+    searcher.topk(X, K, n_jobs=1)
+    return (time.process_time() - start) / X.shape[0] * 1e6
+
+
+def time_single(searcher: Searcher, X: Any, first: int) -> float:
+    """Return the median microseconds of calls for single queries."""
+    predictor = searcher.predictor(K)
+    rows = [slice(X.indptr[i], X.indptr[i + 1]) for i in np.arange(first, first + CALLS) % X.shape[0]]
+    queries = [(X.indices[row], X.data[row]) for row in rows]
+    took = np.empty(len(queries))
+    clock: Callable[[], float] = time.perf_counter
+    for i, (features, values) in enumerate(queries):
+        start = clock()
+        predictor(features, values)
+        took[i] = clock() - start
+    return float(np.median(took)) * 1e6
+
+
+def compare_times(name: str, stores: dict[str, ChunkStore], model: Any, X: Any, rounds: int) -> None:
+    searchers = {
+        layout: Searcher(
+            store, loss=model.searcher_.loss, score_power=model.searcher_.score_power, normalize=model.searcher_.normalize
+        )
+        for layout, store in stores.items()
+    }
+    first = searchers["in use"].topk(X, K, n_jobs=1)
+    batch, single = (dict.fromkeys(searchers, np.inf) for _ in range(2))
+    for turn in range(rounds):
+        for layout, searcher in searchers.items():
+            batch[layout] = min(batch[layout], time_batch(searcher, X))
+            single[layout] = min(single[layout], time_single(searcher, X, turn * CALLS))
+    print(f"\n## {name}: times\n")
+    print("| layout | batch us | in use x | single call p50 us | in use x | MB | lists equal |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for layout, searcher in searchers.items():
+        equal = np.mean(np.all(searcher.topk(X, K, n_jobs=1).labels == first.labels, axis=1))
+        print(
+            f"| {layout} | {batch[layout]:.2f} | {batch[layout] / batch['in use']:.2f} | {single[layout]:.2f} "
+            f"| {single[layout] / single['in use']:.2f} | {len(stores[layout].chunks) / 1e6:.2f} | {100 * equal:.2f}% |",
+            flush=True,
+        )
+
+
+def count_lines(name: str, stores: dict[str, ChunkStore], model: Any, X: Any) -> None:
+    some = X[:1000]
+    trace = model.searcher_.trace(some, K)
+    print(f"\n## {name}: cache lines a search, and bytes\n")
+    print(f"| layout | {' | '.join(SECTIONS)} | all |")
+    print(f"| --- |{' --- |' * (len(SECTIONS) + 1)}")
+    for layout in ("in use", "features as given", "features shuffled", "features by rows near the root"):
+        lines = ChunkLines(stores[layout]).count(some, trace)
+        cells = " | ".join(f"{lines[section] / some.shape[0]:.1f}" for section in SECTIONS)
+        print(f"| {layout}: lines | {cells} | {sum(lines.values()) / some.shape[0]:.1f} |", flush=True)
+    sizes = ChunkLines(stores["in use"]).sizes()
+    total = sum(sizes.values())
+    print(f"| in use: share of bytes | {' | '.join(f'{100 * sizes[s] / total:.0f}%' for s in SECTIONS)} | {total / 1e6:.2f} MB |")
+
+
+def round_weights(name: str, store: ChunkStore, weights: LinearWeights, model: Any, test: lt.Dataset, X: Any) -> None:
+    searcher = model.searcher_
+    Y = test.Y[: X.shape[0]]
+    print(f"\n## {name}: weights of 8 bits\n")
+    print("| weights | P@1 / 3 / 5 | against 16 bits | top-5 lists equal | same labels |")
+    print("| --- | --- | --- | --- | --- |")
+    first = None
+    mass = np.asarray(model.tree_.mass(), dtype=np.float64)
+    for kind, rounding in {"16 bits": None, **ROUNDINGS}.items():
+        values = weights if rounding is None else replace(weights, values=rounding(store, weights))
+        other = Searcher(
+            repack(store, values, priority=mass),
+            loss=searcher.loss,
+            score_power=searcher.score_power,
+            normalize=searcher.normalize,
+        )
+        labels = other.topk(X, K, n_jobs=1).labels
+        precision = np.array([100 * lt.metrics.precision_at_k(Y, labels, k) for k in (1, 3, 5)])
+        if first is None:
+            first = labels, precision
+        loss = " / ".join(f"{value:+.3f}" for value in precision - first[1])
+        equal = np.mean(np.all(labels == first[0], axis=1))
+        same = np.mean(np.all(np.sort(labels, axis=1) == np.sort(first[0], axis=1), axis=1))
+        print(
+            f"| {kind} | {' / '.join(f'{value:.2f}' for value in precision)} | {loss} | {100 * equal:.1f}% | {100 * same:.1f}% |",
+            flush=True,
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", nargs="+", default=["eurlex4k", "debian-depends", "delicious", "arxiv-authors"])
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--points", type=int, default=4000, help="test points")
+    parser.add_argument("--tables", nargs="+", default=["times", "lines", "bits"], choices=["times", "lines", "bits"])
+    parser.add_argument("--models", help='folder in which trained models are kept, or "cache"')
+    options = parser.parse_args()
+    print(f"Default model, exact top-{K}, one thread, {options.points} test points at most, best of {options.rounds} rounds")
+    for name in options.sets:
+        model, test = trained(name, model_folder(options.models))
+        X = float_rows(test.X)[: options.points]
+        store = model.searcher_.stores[0]
+        weights = weights_of(store)
+        mass = np.asarray(model.tree_.mass(), dtype=np.float64)
+        if {"times", "lines"} & set(options.tables):
+            with tempfile.TemporaryDirectory() as folder:
+                stores = layouts(store, weights, mass, Path(folder))
+                if "times" in options.tables:
+                    compare_times(name, stores, model, X, options.rounds)
+                if "lines" in options.tables:
+                    count_lines(name, stores, model, X)
+        if "bits" in options.tables:
+            round_weights(name, store, weights, model, test, X)
+
+
+if __name__ == "__main__":
+    main()

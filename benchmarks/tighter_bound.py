@@ -1,0 +1,124 @@
+"""What a tighter bound saves an exact search: per node the most that any label below it can score for a unit-length query.
+
+    python -m benchmarks.tighter_bound [--sets debian-depends arxiv-authors] [--models cache]
+
+A margin is at most bias + norm of the weights, for a query of length 1, and at most bias + norm of the positive weights if
+it has no negative value. From the leaves up that gives every node a bound, the log of the best score below it. A search
+with it opens those of the nodes it opens today whose score + bound is no lower than the k-th label's score: so its visits
+are counted from today's traces.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import labeltrees as lt
+from benchmarks.stored_models import float_rows, model_folder, trained, weights_of
+from labeltrees.storage import ChunkStore, LinearWeights
+
+KS = (1, 5, 10)
+
+
+def log_scores(margins: NDArray[np.float64], loss: str, power: float) -> NDArray[np.float64]:
+    """Return the log of the probability that a margin stands for."""
+    if loss == "logistic":
+        return -np.logaddexp(0.0, -margins)
+    return -(np.maximum(0.0, 1.0 - margins) ** power)
+
+
+def largest_margins(weights: LinearWeights, positive: bool) -> NDArray[np.float64]:
+    """Return what each classifier's margin is at most for a unit-length query, one without negative values or any."""
+    values = weights.values.astype(np.float64)
+    squares = np.where(values > 0, values, 0.0) ** 2 if positive else values**2
+    sums = np.concatenate([[0.0], np.cumsum(squares)])
+    norms = np.sqrt(np.maximum(sums[weights.indptr[1:]] - sums[weights.indptr[:-1]], 0.0))
+    return weights.bias + norms + 1e-5  # what single precision may add
+
+
+def node_bounds(store: ChunkStore, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return each node's bound, from the largest log score of every classifier."""
+    bounds = np.zeros(store.n_nodes)
+    for node in range(store.n_nodes - 1, -1, -1):  # children have larger numbers
+        edges = slice(store.child_ptr[node], store.child_ptr[node + 1])
+        children = store.children[edges]
+        below = np.where(children >= 0, bounds[np.maximum(children, 0)], 0.0)
+        bounds[node] = np.max(scores[edges] + below)
+    return bounds
+
+
+def needed(model: lt.LabelTreeClassifier, X: Any, labels: NDArray[np.int64]) -> float:
+    """Return how many nodes a query an oracle would open: the ancestors of the labels returned."""
+    tree = model.tree_
+    parent_of_label = np.full(tree.n_labels, -1, dtype=np.int64)
+    edge_node = np.repeat(np.arange(tree.n_nodes), np.diff(tree.child_ptr))
+    is_label = tree.children < 0
+    parent_of_label[~tree.children[is_label]] = edge_node[is_label]
+    parent = np.asarray(tree.parent, dtype=np.int64)
+    n = X.shape[0]
+    at = np.where(labels >= 0, parent_of_label[np.maximum(labels, 0)], -1)
+    query = np.broadcast_to(np.arange(n)[:, np.newaxis], at.shape)
+    seen = []
+    while (at >= 0).any():
+        seen.append(np.unique(query[at >= 0] * tree.n_nodes + at[at >= 0]))
+        at = np.where(at > 0, parent[np.maximum(at, 0)], -1)
+    return len(np.unique(np.concatenate(seen))) / n
+
+
+def report(name: str, options: argparse.Namespace, **settings: Any) -> None:
+    """Print the rows of one model."""
+    model, test = trained(name, model_folder(options.models), **settings)
+    X = float_rows(test.X)[: options.points]
+    nonnegative = X.nnz == 0 or X.data.min() >= 0
+    searcher = model.searcher_
+    store = searcher.stores[0]
+    weights = weights_of(store)
+    bounds = {
+        kind: node_bounds(store, log_scores(largest_margins(weights, positive), searcher.loss, searcher.score_power))
+        for kind, positive in (("norm", False), ("positive", True))
+    }
+    below = {kind: 100 * np.mean(bound < -1e-6) for kind, bound in bounds.items()}
+    what = ", ".join(f"{key} {value}" for key, value in settings.items()) or "the default"
+    shares = f"{below['norm']:.2f}% / {below['positive']:.2f}%"
+    medians = " / ".join(f"{np.exp(np.median(bound)):.3f}" for bound in bounds.values())
+    for k in KS:
+        found = searcher.topk(X, k)
+        trace = searcher.trace(X, k)
+        query = np.repeat(np.arange(X.shape[0]), np.diff(trace.ends))
+        last = np.log(np.maximum(found.scores[:, -1].astype(np.float64), 1e-37)) - 1e-5
+        visits = [len(query)] + [
+            int(np.sum(trace.scores + bound[trace.nodes] >= last[query])) for bound in bounds.values()
+        ]
+        a_query = [count / X.shape[0] for count in visits]
+        gain = 100 * (1 - visits[2] / visits[0]) if nonnegative else 100 * (1 - visits[1] / visits[0])
+        print(
+            f"| {name} | {what} | {store.n_nodes} | {shares} | {medians} | {k} | {a_query[0]:.2f} | {a_query[1]:.2f} "
+            f"| {a_query[2]:.2f} | {gain:.1f}% | {needed(model, X, found.labels):.2f} |",
+            flush=True,
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", nargs="+", default=["eurlex4k", "debian-depends", "arxiv-authors"])
+    parser.add_argument("--points", type=int, default=5000, help="test points")
+    parser.add_argument("--models", help='folder in which trained models are kept, or "cache"')
+    parser.add_argument("--only", nargs="*", default=[], help="settings, as fanout=16 or loss=logistic; all by default")
+    options = parser.parse_args()
+    print(f"Exact search, {options.points} test points. Bounds: by the norm of all weights / of the positive ones.\n")
+    print("| data | model | nodes | nodes with a bound below 1 | median bound | k | chunks | norm | positive | fewer | oracle |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    for name in options.sets:
+        every: list[dict[str, Any]] = [{}, {"loss": "logistic"}]
+        if name == "debian-depends":  # narrow trees: fewer children to be the best of
+            every += [{"fanout": 16}, {"fanout": 2}, {"fanout": 16, "loss": "logistic"}, {"fanout": 2, "loss": "logistic"}]
+        for settings in every:
+            if not options.only or [f"{key}={value}" for key, value in settings.items()] == options.only:
+                report(name, options, **settings)
+
+
+if __name__ == "__main__":
+    main()
