@@ -37,6 +37,7 @@ BENCHMARKS = {
     "fanout": ["-m", "benchmarks.fanout"],
     "paper": ["-m", "benchmarks.paper"],
     "text_models": ["-m", "benchmarks.text_models"],
+    "agreement": ["-m", "benchmarks.agreement"],
 }
 
 
