@@ -72,10 +72,10 @@ def shares_unchanged(draw_lists, n_draws):
 def is_kept(shares, agreement, n):
     """Whether hardly any draw has fewer lists unchanged, of n new points, than chance allows where the promise holds.
 
-    One in ten may have a setting that is too bold, by the promise, and of the others one in twenty looks like one.
+    One in a hundred may have a setting that is too bold, by the promise, and one in twenty others looks like one.
     """
     below = (binom.cdf(np.round(shares * n), n, agreement) < 0.05).sum()
-    return below <= binom.ppf(0.95, len(shares), 0.1 + 0.9 * 0.05)
+    return below <= binom.ppf(0.95, len(shares), 0.01 + 0.99 * 0.05)
 
 
 @pytest.mark.parametrize("n_trees", [1, 2])
@@ -130,14 +130,19 @@ def test_bolder_promises_open_fewer_nodes(model, unseen):
 def test_the_setting_is_the_boldest_that_is_allowed():
     broken = np.array([[0, 0, 1, 1, 4, 9, 30, 100]])
     learnt = EarlyStop(
-        np.array([1]), np.zeros(1, np.int32), np.zeros((1, 8, 1), np.float32), broken, np.ones((1, 8)), 1000
+        np.array([1]), np.zeros(1, np.int32), np.zeros((1, 8, 1), np.float32), broken, np.full((1, 8), 0.5), 1000
     )
     assert learnt.is_sound()
     for agreement in (0.9999, 0.999, 0.998, 0.995, 0.99, 0.98, 0.95, 0.9, 0.5, 0.1):
         chances = [binom.cdf(count, 1000, 1 - agreement) for count in broken[0]]
-        assert learnt.setting(0, agreement) == sum(chance <= 0.1 for chance in chances) - 1, agreement
+        assert learnt.setting(0, agreement) == sum(chance <= 0.01 for chance in chances) - 1, agreement
     assert learnt.setting(0, 0.999) == -1  # 1,000 points are too few
     assert learnt.setting(0, 0.9) == 6
+    learnt.chunks[0, 6] = 0.96  # not worth the while
+    assert learnt.setting(0, 0.9) == -1
+    assert learnt.kept(0, 0.9) == (1.0, 1.0)
+    assert learnt.setting(0, 0.98) == 5
+    assert learnt.kept(0, 0.98) == (0.991, 0.5)
 
 
 def test_what_is_stored_is_what_the_searches_do(model, points):

@@ -89,7 +89,7 @@ class AnswerForms:
         ----------
         X : n points
             From the distribution of those that will be asked for: a third of them teach, the others check. A promise
-            of ``agreement=0.99`` needs 350 points at the least, one of 0.999 needs 3,500, and both gain from more.
+            of ``agreement=0.99`` needs 700 points at the least, one of 0.999 needs 7,000, and both gain from more.
         Y : labels, as in `fit`, optional
             Where they are given, `predict_proba` returns probabilities.
         k : sequence of int

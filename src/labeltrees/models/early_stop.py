@@ -23,7 +23,8 @@ from labeltrees.search.result import SearchTrace
 from labeltrees.tree.label_tree import LabelTree
 
 LENGTHS = (1, 3, 5, 10)
-CONFIDENCE = 0.9
+CONFIDENCE = 0.99
+WORTH = 0.95  # a setting that opens more nodes than this, relative to exact search, costs what it saves
 MOST_LEARNT = 20_000  # points that teach; what more would add is not worth its memory
 MOST_VISITS = 20_000_000
 _BLOCK = 1000
@@ -153,13 +154,14 @@ class EarlyStop:
         return place
 
     def setting(self, place: int, agreement: float) -> int:
-        """Return the boldest setting that keeps the promise for the k in that place, -1 for exact search.
+        """Return the boldest setting that keeps the promise for the k in that place, -1 where exact search is as good.
 
         A setting that changes more lists than it may would have changed so few of those that checked with a chance of
-        0.1 at the most. As settings only break more and more lists, that holds for the boldest of those that pass too.
+        0.01 at the most. As settings only break more and more lists, that holds for the boldest of those that pass too.
         """
         chances = bdtr(self.broken[place], self.n_checked, 1 - agreement)  # of so few or fewer
-        return int(np.count_nonzero(chances <= 1 - CONFIDENCE + 1e-12)) - 1
+        boldest = int(np.count_nonzero(chances <= 1 - CONFIDENCE + 1e-12)) - 1
+        return boldest if boldest >= 0 and self.chunks[place, boldest] <= WORTH else -1
 
     def kept(self, place: int, agreement: float) -> tuple[float, float]:
         """Return the shares of lists unchanged and of nodes opened under a promise, among the points that checked."""
