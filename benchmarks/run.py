@@ -38,6 +38,7 @@ BENCHMARKS = {
     "batch": ["-m", "benchmarks.batch"],
     "paper": ["-m", "benchmarks.paper"],
     "text_models": ["-m", "benchmarks.text_models"],
+    "agreement": ["-m", "benchmarks.agreement"],
 }
 
 

@@ -18,7 +18,7 @@ def test_the_model_is_calibrated_in_place(run, copied, data_folder):
     result = run("calibrate", copied, data_folder, "--k", "5,1", "--json")
     record = json.loads(result.stdout)
     model = lt.load(copied, verify=True)
-    assert record["n_checked"] == model.early_stop_.n_checked == 100
+    assert record["n_checked"] == model.early_stop_.n_checked == 134
     assert model.early_stop_.k.tolist() == [1, 5]
     assert [entry["k"] for entry in record["promises"]] == [1] * 4 + [5] * 4
     for entry in record["promises"]:
@@ -38,7 +38,7 @@ def test_another_folder_probabilities_and_a_table(run, model_folder, data_folder
     assert model.n_jobs == lt.load(model_folder).n_jobs
     assert lt.load(model_folder).early_stop_ is None
     lines = result.stdout.splitlines()
-    assert lines[0].endswith(f"checked on 100 points of {data_folder}")
+    assert lines[0].endswith(f"checked on 134 points of {data_folder}")
     assert len(lines) == 3 + 4 * 4
     assert lines[2].split()[:2] == ["k", "agreement"]
 
@@ -81,7 +81,7 @@ def test_text_models_too(run, tmp_path):
     fitted = run("fit-text", tmp_path / "train.txt", "-o", tmp_path / "model", "--dim", 8, "--epochs", 3, *options)
     assert fitted.exit_code == 0, fitted.stderr
     result = run("calibrate", tmp_path / "model", tmp_path / "test.txt", "--k", "1,3", "--json", *options)
-    assert json.loads(result.stdout)["n_checked"] == 150
+    assert json.loads(result.stdout)["n_checked"] == 200
     record = json.loads(
         run("evaluate", tmp_path / "model", tmp_path / "test.txt", "--agreement", 0.9, "--json", *options).stdout
         or "{}"

@@ -17,7 +17,7 @@ def test_tables_are_the_best_of_all_thresholds(seed, n, n_values):
     classes, slack = rng.integers(0, 3, n), rng.integers(0, n_values, n) / 64  # some equal
     needed = rng.random(n) < 0.3
     table = learn_tables(Visits(classes, slack, needed), 4)
-    assert table.shape == (len(SHARES) + len(COSTS), 4)
+    assert table.shape == (len(SHARES) + 2 * len(COSTS) - 1, 4)
     assert (np.diff(table, axis=0) >= 0).all()
     assert (table[:, 3] == 0).all()  # a class that was never met
     for number in range(3):
@@ -35,9 +35,11 @@ def test_tables_are_the_best_of_all_thresholds(seed, n, n_values):
             own_best = max([0.0, *own], key=lambda value: gain(value + 1e-4, cost))
             if gain(own_best + 1e-4, cost) > 0:
                 best = max(best, own_best)
-            skipped = own < table[len(SHARES) + setting, number]
+            skipped = own < table[len(SHARES) + 2 * setting, number]
             assert skipped.sum() >= (own <= best).sum() * (best > 0)
-    np.testing.assert_allclose(table[: len(SHARES)], SHARES[:, None] * table[len(SHARES)], rtol=1e-6)
+    own = table[len(SHARES) :].astype(float)
+    np.testing.assert_allclose(own[1::2], (own[:-1:2] + own[2::2]) / 2, rtol=1e-6, atol=1e-30)
+    np.testing.assert_allclose(table[: len(SHARES)], SHARES[:, None] * table[len(SHARES)], rtol=1e-6, atol=1e-30)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6))

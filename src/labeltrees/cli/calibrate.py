@@ -75,8 +75,8 @@ def calibrate(
 
     After it, --agreement 0.99 of the other commands, and agreement=0.99 in Python, leave at least that share of the
     lists as exact search would make them. DATA are points that the model was not trained on, as in labeltrees evaluate;
-    half of them teach, the others check, and it is these that the table tells of: the share of lists unchanged, and the
-    nodes opened, relative to exact search.
+    a third of them teach, the others check, and it is these that the table tells of: the share of lists unchanged, and
+    the nodes opened, relative to exact search.
     """
     target = model_folder if output is None else output
     check_output(target)

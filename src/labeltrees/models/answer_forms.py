@@ -88,8 +88,8 @@ class AnswerForms:
         Parameters
         ----------
         X : n points
-            From the distribution of those that will be asked for: half of them teach, the others check. A promise of
-            ``agreement=0.99`` needs at least a hundred that check, one of 0.999 a thousand, and gains from more.
+            From the distribution of those that will be asked for: a third of them teach, the others check. A promise
+            of ``agreement=0.99`` needs 700 points at the least, one of 0.999 needs 7,000, and both gain from more.
         Y : labels, as in `fit`, optional
             Where they are given, `predict_proba` returns probabilities.
         k : sequence of int

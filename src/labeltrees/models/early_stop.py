@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import bdtr
 
 from labeltrees._progress import watch
 from labeltrees._validation import check_integer, refuse
@@ -22,6 +23,8 @@ from labeltrees.search.result import SearchTrace
 from labeltrees.tree.label_tree import LabelTree
 
 LENGTHS = (1, 3, 5, 10)
+CONFIDENCE = 0.99
+WORTH = 0.95  # a setting that opens more nodes than this, relative to exact search, costs what it saves
 MOST_LEARNT = 20_000  # points that teach; what more would add is not worth its memory
 MOST_VISITS = 20_000_000
 _BLOCK = 1000
@@ -151,13 +154,14 @@ class EarlyStop:
         return place
 
     def setting(self, place: int, agreement: float) -> int:
-        """Return the boldest setting that keeps the promise for the k in that place, -1 for exact search.
+        """Return the boldest setting that keeps the promise for the k in that place, -1 where exact search is as good.
 
-        The share of changed lists among n points that checked and a new one is expected to be (broken + 1) / (n + 1) at
-        the most, whatever the distribution that all of them come from (conformal risk control).
+        A setting that changes more lists than it may would have changed so few of those that checked with a chance of
+        0.01 at the most. As settings only break more and more lists, that holds for the boldest of those that pass too.
         """
-        allowed = (1 - agreement) * (self.n_checked + 1) * (1 + 1e-12)
-        return int(np.searchsorted(self.broken[place] + 1, allowed, side="right")) - 1
+        chances = bdtr(self.broken[place], self.n_checked, 1 - agreement)  # of so few or fewer
+        boldest = int(np.count_nonzero(chances <= 1 - CONFIDENCE + 1e-12)) - 1
+        return boldest if boldest >= 0 and self.chunks[place, boldest] <= WORTH else -1
 
     def kept(self, place: int, agreement: float) -> tuple[float, float]:
         """Return the shares of lists unchanged and of nodes opened under a promise, among the points that checked."""
@@ -194,7 +198,7 @@ def spread(searches: Searches, classes: NDArray[np.int32], losses: NDArray[np.fl
 
 
 def learn_early_stop(searches: Searches, X: Any, n: int, k: Any, *, progress: bool = False) -> EarlyStop:
-    """Learn losses on one half of `n` points, and count on the other what they change.
+    """Learn losses on a third of `n` points, and count on the others what they change.
 
     Parameters
     ----------
@@ -209,7 +213,7 @@ def learn_early_stop(searches: Searches, X: Any, n: int, k: Any, *, progress: bo
         message = f"calibrate needs at least 2 points, got {n}"
         raise InputError(message)
     order = np.random.default_rng(0).permutation(n)  # X may be in an order that means something
-    n_learnt = min(n // 2, MOST_LEARNT)
+    n_learnt = min(n // 3, MOST_LEARNT)
     classes = np.unique(np.concatenate([node_classes(tree) for tree in searches.trees]))
     checked = searches.take(X, np.sort(order[n_learnt:]))
     tables, counts, chunks = [], [], []

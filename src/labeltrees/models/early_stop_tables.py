@@ -13,9 +13,10 @@ from labeltrees.tree.label_tree import LabelTree
 
 # A visit that was needed and is skipped costs as much as so many that are saved: from cautious to bold.
 COSTS = np.geomspace(300.0, 0.5, 25)
-# Before the most cautious of these come shares of it, for promises stricter than it keeps.
-SHARES = np.linspace(0.04, 0.96, 24)
-N_SETTINGS = len(COSTS) + len(SHARES)
+# Before the most cautious of these come shares of it, for promises stricter than it keeps, and between any two comes
+# their mean: few points may change many losses at once.
+SHARES = np.arange(1, 16) / 16
+N_SETTINGS = len(SHARES) + 2 * len(COSTS) - 1
 _DOUBT = 0.5  # needed visits that a class is taken to lose beside those seen
 _NOTHING = -80.0  # a log score below all that counts: no label stands in a list for lack of others
 
@@ -113,8 +114,10 @@ def learn_tables(visits: Visits, n_classes: int) -> NDArray[np.float32]:
         part = slice(starts[number], starts[number + 1])
         table[:, number] = _class_losses(slack[part], needed[part])
     table = np.maximum.accumulate(table, axis=0)
-    table = np.concatenate([SHARES[:, None] * table[:1], table])
-    return np.maximum.accumulate(table.astype(np.float32), axis=0)
+    between = np.empty((2 * len(COSTS) - 1, n_classes))
+    between[::2], between[1::2] = table, (table[:-1] + table[1:]) / 2
+    settings = np.concatenate([SHARES[:, None] * table[:1], between])
+    return np.maximum.accumulate(settings.astype(np.float32), axis=0)
 
 
 def _class_losses(slack: NDArray[np.float64], needed: NDArray[np.bool_]) -> NDArray[np.float64]:
