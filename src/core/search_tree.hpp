@@ -8,6 +8,9 @@
 // opened. Since scores never rise those are the very nodes that the level-wise beam keeps, so both return the same
 // lists for the same beam.
 //
+// Where the most that any label below a node can score is known (SearchStore::ceilings), a node whose turn comes is
+// passed over if that is strictly below the k-th label. With `beam` it counts as opened, so that no list changes.
+//
 // Beam: level by level, of each level the `beam` best nodes (ties: the smaller number); labels leave at once and take
 // no place. With `prune` nodes strictly below the k-th label found are not opened. That changes no list: all below
 // them, and everything they would displace from later beams, is strictly below the k-th label too.
@@ -64,6 +67,7 @@ class TreeSearch {
   bool choose();  // the next node to open; false if there is none
   bool choose_best();
   bool choose_in_level();
+  bool hopeless(const OpenNode& node, float limit) const;
   bool out_of_budget();
   void score_part(const uint8_t* part, float base, float power);
   void take_children(const uint8_t* part);
@@ -78,6 +82,7 @@ class TreeSearch {
   ScoreMemo* memo_ = nullptr;
   std::vector<OpenNode>* trace_ = nullptr;
   const Kernels* kernels_ = nullptr;
+  const float* ceilings_ = nullptr;
   Clock::time_point deadline_;
   int64_t chunks_before_ = 0;
   bool started_ = false;
