@@ -35,6 +35,9 @@ BENCHMARKS = {
     "train_speed": ["-m", "benchmarks.train_speed"],
     "tradeoff": ["-m", "benchmarks.tradeoff"],
     "fanout": ["-m", "benchmarks.fanout"],
+    "layout": ["-m", "benchmarks.layout", "--models", "cache"],
+    "eight_bit_rows": ["-m", "benchmarks.microbenchmarks.eight_bit_rows", "--models", "cache"],
+    "tighter_bound": ["-m", "benchmarks.tighter_bound", "--models", "cache"],
     "paper": ["-m", "benchmarks.paper"],
     "text_models": ["-m", "benchmarks.text_models"],
 }
