@@ -22,7 +22,9 @@ class Part:
     n_header: int
     n_padded: int
     ranks: NDArray[np.int64]
-    words: list[tuple[int, int, NDArray[np.int64]]]  # of each level: start, features below a bit, groups that have a word
+    words: list[
+        tuple[int, int, NDArray[np.int64]]
+    ]  # of each level: start, features below a bit, groups that have a word
     slots_at: int
     slot_bytes: int
     first: NDArray[np.int64]  # of each row's weights; 0 bytes where they lie in the slot
@@ -33,7 +35,7 @@ class Part:
     def read(cls, chunks: NDArray[np.uint8], offset: int) -> tuple[Part, int]:
         """Return a part and where the next of the node starts, 0 if it is the last."""
         head = chunks[offset : offset + LINE].view("<u4")
-        lines, n_children, n_rows, n_units, n_dense = (int(head[0]), int(head[1] & 0xFFFF), *map(int, head[4:7]))
+        lines, n_children, n_rows, n_units = int(head[0]), int(head[1] & 0xFFFF), int(head[4]), int(head[5])
         kind, more = int(chunks[offset + 6]), int(chunks[offset + 7])
         part = chunks[offset : offset + LINE * lines]
         at = -(-(LINE + 8 * n_children) // LINE) * LINE
@@ -61,7 +63,9 @@ class Part:
             masked = np.flatnonzero(count == 0x81)
             units = part[entries : entries + 2 * n_units].view("<u2")
             n_masks = padded // 16
-            in_masks = np.bitwise_count(units[unit[masked, np.newaxis] + np.arange(n_masks)]).sum(axis=1, dtype=np.int64)
+            in_masks = np.bitwise_count(units[unit[masked, np.newaxis] + np.arange(n_masks)]).sum(
+                axis=1, dtype=np.int64
+            )
             n_bytes = np.where(count > 1, 3 * count, 0)
             n_bytes[masked] = 2 * (n_masks + in_masks)
             n_bytes[count == 0x80] = 2 * padded
@@ -81,7 +85,9 @@ class Part:
     def n_weights(self) -> NDArray[np.int64]:
         """Return the weights of each row that has entries."""
         in_masks = self.n_bytes // 2 - (self.n_padded // 16 if self.n_padded > 16 else 0)
-        return np.select([self.form == 5, self.form == 4, self.form == 3], [self.n_padded, in_masks, self.n_bytes // 3], 1)
+        return np.select(
+            [self.form == 5, self.form == 4, self.form == 3], [self.n_padded, in_masks, self.n_bytes // 3], 1
+        )
 
     def touched(self, ranks: NDArray[np.int64]) -> list[int]:
         """Return the lines of each section that a query with features of these ranks touches."""

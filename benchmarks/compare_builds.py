@@ -3,8 +3,8 @@
     pip install --no-deps --target BEFORE .    # at the commit before, and again at the one after
     python -m benchmarks.compare_builds BEFORE AFTER [--sets eurlex4k debian-depends arxiv-authors]
 
-A process for each build loads the same saved default model, in memory; they take turns. Exact top-5, one thread: processor
-time for a batch of 3,000 test points, and the median of single calls, the best of all rounds.
+A process for each build loads the same saved default model, in memory; they take turns. Exact top-5, one thread:
+processor time for a batch of 3,000 test points, and the median of single calls, the best of all rounds.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ class Build:
         return tuple(map(float, self._read().split()))
 
     def close(self) -> None:
+        """End the process."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
@@ -82,7 +83,9 @@ def compare(name: str, packages: list[str], rounds: int, models: Path | None) ->
         model.save(folder / "model")
         sparse.save_npz(folder / "X.npz", float_rows(test.X)[:3000])
         scores = [folder / f"scores{i}.npy" for i in range(len(packages))]
-        builds = [Build(package, folder / "model", folder / "X.npz", to) for package, to in zip(packages, scores, strict=True)]
+        builds = [
+            Build(package, folder / "model", folder / "X.npz", to) for package, to in zip(packages, scores, strict=True)
+        ]
         best = np.full((len(builds), 2), np.inf)
         for turn in range(rounds):
             for i, build in enumerate(builds):
@@ -93,15 +96,17 @@ def compare(name: str, packages: list[str], rounds: int, models: Path | None) ->
             same = np.array_equal(np.load(scores[i]), np.load(scores[0]))
             ratios = best[i] / best[0]
             print(
-                f"| {name} | {Path(package).name} | {best[i][0]:.2f} | {ratios[0]:.3f} | {best[i][1]:.2f} | {ratios[1]:.3f} "
-                f"| {'yes' if same else 'no'} |",
+                f"| {name} | {Path(package).name} | {best[i][0]:.2f} | {ratios[0]:.3f} | {best[i][1]:.2f} "
+                f"| {ratios[1]:.3f} | {'yes' if same else 'no'} |",
                 flush=True,
             )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("packages", nargs="+", metavar="FOLDER", help="builds; the first is what the others are compared with")
+    parser.add_argument(
+        "packages", nargs="+", metavar="FOLDER", help="builds; the first is what the others are compared with"
+    )
     parser.add_argument("--sets", nargs="+", default=["eurlex4k", "debian-depends", "arxiv-authors"])
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--models", help='folder in which trained models are kept, or "cache"')

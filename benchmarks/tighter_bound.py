@@ -1,14 +1,14 @@
-"""What a tighter bound saves an exact search: per node the most that any label below it can score for a unit-length query.
+"""What a tighter bound saves an exact search: per node the most that any label below it can score.
 
     python -m benchmarks.tighter_bound [--sets debian-depends arxiv-authors] [--models cache]
 
-A margin is at most bias + norm of the weights, for a query of length 1, and at most bias + norm of the positive weights if
-it has no negative value. From the leaves up that gives every node a bound, the log of the best score below it. A search
-with it, the best first, opens those of the nodes it opens without whose score + bound is no lower than the k-th label's
-score: so its visits are counted from traces.
+A margin is at most bias + norm of the weights, for a query of length 1, and at most bias + norm of the positive weights
+if it has no negative value. From the leaves up that gives every node a bound, the log of the best score below it. A
+search with it, the best first, opens those of the nodes it opens without whose score + bound is no lower than the k-th
+label's score: so its visits are counted from traces.
 
-A second table is of the search as it is: for the logistic loss models have ceilings (`logistic_ceilings`, the bound of the
-positive weights), and a node whose turn comes is passed over if it cannot reach the list. With and without take turns.
+A second table is of the search as it is: for the logistic loss models have ceilings (`logistic_ceilings`, the bound of
+the positive weights), and a node whose turn comes is passed over if it cannot reach the list. Both take turns.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], help="settings, as fanout=16 or loss=logistic; all by default")
     options = parser.parse_args()
     print(f"Exact search, {options.points} test points. Bounds: by the norm of all weights / of the positive ones.\n")
-    print("| data | model | nodes | nodes with a bound below 1 | median bound | k | chunks | norm | positive | fewer | oracle |")
+    print("| data | model | nodes | bounds below 1 | median bound | k | chunks | norm | positive | fewer | oracle |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for name in options.sets:
         for settings in variants(name, options.only):

@@ -63,12 +63,17 @@ def main() -> None:
         for name in options.sets:
             model, test = trained(name, model_folder(options.models))
             data.write_bytes(shapes(model, float_rows(test.X)[: options.points]).tobytes())
-            answer = subprocess.run([program, data, str(options.rounds)], check=True, capture_output=True, text=True).stdout
+            answer = subprocess.run(
+                [program, data, str(options.rounds)], check=True, capture_output=True, text=True
+            ).stdout
             sixteen, eight, slow, fast, difference = map(float, answer.split())
             if difference > 1e-2:
                 message = f"the two do not agree: {difference}"
                 raise SystemExit(message)
-            print(f"| {name} | {sixteen / 1e6:.2f} | {eight / 1e6:.2f} | {slow:.0f} | {fast:.0f} | {fast / slow:.2f} |", flush=True)
+            print(
+                f"| {name} | {sixteen / 1e6:.2f} | {eight / 1e6:.2f} | {slow:.0f} | {fast:.0f} | {fast / slow:.2f} |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ def test_a_node_below_which_nothing_can_reach_the_list_is_not_opened(low_node):
     assert (plain.stats.chunks[0], spared.stats.chunks[0]) == (2, 1)
 
 
-@pytest.mark.parametrize("features, values", [([0], [-1.0]), ([0, 1], [-1.0, 0.2])])
+@pytest.mark.parametrize(("features", "values"), [([0], [-1.0]), ([0, 1], [-1.0, 0.2])])
 def test_a_query_that_ceilings_do_not_hold_for_is_searched_without(low_node, features, values):
     labels, scores = searcher(low_node).predictor(1)(np.array(features, np.int32), np.array(values, np.float32))
     assert labels.tolist() == [1]
