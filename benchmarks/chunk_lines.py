@@ -16,12 +16,15 @@ SECTIONS = ("header", "index", "slots", "pairs", "masks", "full rows")
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     """Where the rows of one part lie, in bytes from its start."""
 
     n_header: int
+    n_padded: int
     ranks: NDArray[np.int64]
-    words: list[tuple[int, int, NDArray[np.int64]]]  # of each level: start, features below a bit, groups that have a word
+    words: list[
+        tuple[int, int, NDArray[np.int64]]
+    ]  # of each level: start, features below a bit, groups that have a word
     slots_at: int
     slot_bytes: int
     first: NDArray[np.int64]  # of each row's weights; 0 bytes where they lie in the slot
@@ -29,10 +32,10 @@ class _Part:
     form: NDArray[np.int64]  # of each row: place in SECTIONS, 0 where it is its slot
 
     @classmethod
-    def read(cls, chunks: NDArray[np.uint8], offset: int) -> tuple[_Part, int]:
+    def read(cls, chunks: NDArray[np.uint8], offset: int) -> tuple[Part, int]:
         """Return a part and where the next of the node starts, 0 if it is the last."""
         head = chunks[offset : offset + LINE].view("<u4")
-        lines, n_children, n_rows, n_units, n_dense = (int(head[0]), int(head[1] & 0xFFFF), *map(int, head[4:7]))
+        lines, n_children, n_rows, n_units = int(head[0]), int(head[1] & 0xFFFF), int(head[4]), int(head[5])
         kind, more = int(chunks[offset + 6]), int(chunks[offset + 7])
         part = chunks[offset : offset + LINE * lines]
         at = -(-(LINE + 8 * n_children) // LINE) * LINE
@@ -60,15 +63,31 @@ class _Part:
             masked = np.flatnonzero(count == 0x81)
             units = part[entries : entries + 2 * n_units].view("<u2")
             n_masks = padded // 16
-            in_masks = np.bitwise_count(units[unit[masked, np.newaxis] + np.arange(n_masks)]).sum(axis=1, dtype=np.int64)
+            in_masks = np.bitwise_count(units[unit[masked, np.newaxis] + np.arange(n_masks)]).sum(
+                axis=1, dtype=np.int64
+            )
             n_bytes = np.where(count > 1, 3 * count, 0)
             n_bytes[masked] = 2 * (n_masks + in_masks)
             n_bytes[count == 0x80] = 2 * padded
             first = np.where(count == 0x80, dense + 2 * padded * unit, entries + 2 * unit)
             form = np.where(count == 0x80, 5, np.where(count == 0x81, 4, 3))
         form = np.where(n_bytes == 0, 0, form)
-        made = cls(n_header, groups, words, at, slot_bytes, first, n_bytes, form)
+        made = cls(n_header, padded, groups, words, at, slot_bytes, first, n_bytes, form)
         return made, offset + LINE * lines if more else 0
+
+    def rows_of(self, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the rows of those features that have one."""
+        if len(self.ranks) == 0:
+            return np.zeros(0, dtype=np.int64)
+        rows = np.minimum(np.searchsorted(self.ranks, ranks), len(self.ranks) - 1)
+        return np.asarray(rows[self.ranks[rows] == ranks])
+
+    def n_weights(self) -> NDArray[np.int64]:
+        """Return the weights of each row that has entries."""
+        in_masks = self.n_bytes // 2 - (self.n_padded // 16 if self.n_padded > 16 else 0)
+        return np.select(
+            [self.form == 5, self.form == 4, self.form == 3], [self.n_padded, in_masks, self.n_bytes // 3], 1
+        )
 
     def touched(self, ranks: NDArray[np.int64]) -> list[int]:
         """Return the lines of each section that a query with features of these ranks touches."""
@@ -80,8 +99,7 @@ class _Part:
             index += len(np.unique((start + 8 * place) // LINE))
             if level + 1 < len(self.words):
                 left = left[np.isin(left >> (below - 5), self.words[level + 1][2])]
-        rows = np.searchsorted(self.ranks, left)
-        rows = rows[(rows < len(self.ranks)) & (self.ranks[np.minimum(rows, len(self.ranks) - 1)] == left)]
+        rows = self.rows_of(left)
         n_lines += [index, len(np.unique((self.slots_at + self.slot_bytes * rows) // LINE))]
         for section in (3, 4, 5):
             here = rows[self.form[rows] == section]
@@ -103,17 +121,18 @@ class ChunkLines:
 
     def __init__(self, store: ChunkStore) -> None:
         self.store = store
-        self._parts: dict[int, list[_Part]] = {}
+        self._parts: dict[int, list[Part]] = {}
 
     def ranks(self, node: int) -> NDArray[np.int64]:
         """Return the ranks of the features that have a row in a node's chunk."""
-        return np.unique(np.concatenate([part.ranks for part in self._of(node)]))
+        return np.unique(np.concatenate([part.ranks for part in self.parts(node)]))
 
-    def _of(self, node: int) -> list[_Part]:
+    def parts(self, node: int) -> list[Part]:
+        """Return the parts of a node's chunk."""
         if node not in self._parts:
             parts, offset = [], int(self.store.offsets[node])
             while True:
-                part, offset = _Part.read(self.store.chunks, offset)
+                part, offset = Part.read(self.store.chunks, offset)
                 parts.append(part)
                 if offset == 0:
                     break
@@ -127,11 +146,11 @@ class ChunkLines:
             features = X.indices[X.indptr[query] : X.indptr[query + 1]]
             ranks = np.sort(self.store.feature_rank[features].astype(np.int64))
             for node in trace.nodes[trace.ends[query] : trace.ends[query + 1]]:
-                for part in self._of(int(node)):
+                for part in self.parts(int(node)):
                     total += part.touched(ranks)
         return dict(zip(SECTIONS, total.tolist(), strict=True))
 
     def sizes(self) -> dict[str, int]:
         """Return the bytes of each section."""
-        parts = (part for node in range(self.store.n_nodes) for part in self._of(node))
+        parts = (part for node in range(self.store.n_nodes) for part in self.parts(node))
         return dict(zip(SECTIONS, np.sum([part.sizes() for part in parts], axis=0).tolist(), strict=True))

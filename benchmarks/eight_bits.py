@@ -52,7 +52,7 @@ def _float(values: Values, mantissa: int) -> Values:
 
 
 def small_float(store: ChunkStore, weights: LinearWeights) -> Values:
-    """A sign, 3 bits of exponent and 4 of mantissa: the middle of half precision's bits, 8 binary orders below the largest."""
+    """Round to a sign, 3 bits of exponent and 4 of mantissa, down from the largest weight of the model."""
     top = np.exp2(np.ceil(np.log2(np.abs(weights.values).max()))) if len(weights.values) else 1.0
     rounded = _float(weights.values, 4)
     lowest = np.float32(top / 2**7)  # below it steps do not get finer

@@ -4,10 +4,10 @@
 
 Three tables for each set, all for the default model and exact top-5 search on one thread:
 
-1. Times. A layout differs from the one in use in what its name says. Layouts take turns; a time is the best of all rounds,
-   processor time for a batch of all test points, the median of calls for single ones.
-2. Cache lines of 64 bytes that a search touches, by section, counted from the layout itself: no cache is simulated, a line
-   counts once a visit. And the bytes of each section.
+1. Times. A layout differs from the one in use in what its name says. Layouts take turns; a time is the best of all
+   rounds, processor time for a batch of all test points, the median of calls for single ones.
+2. Cache lines of 64 bytes that a search touches, by section, counted from the layout itself: no cache is simulated, a
+   line counts once a visit. And the bytes of each section.
 3. Weights of 8 bits in place of 16: precision, and the share of top-5 lists that stay the same. The weights are rounded
    and packed again, so the search is the one in use.
 """
@@ -37,7 +37,9 @@ K = 5
 CALLS = 1000
 
 
-def layouts(store: ChunkStore, weights: LinearWeights, mass: NDArray[np.float64], folder: Path) -> dict[str, ChunkStore]:
+def layouts(
+    store: ChunkStore, weights: LinearWeights, mass: NDArray[np.float64], folder: Path
+) -> dict[str, ChunkStore]:
     """Return the layouts by name, the one in use first."""
     rng = np.random.default_rng(0)
     n, d = store.n_nodes, store.n_features
@@ -73,7 +75,7 @@ def small_pages(chunks: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def rank_near_root(store: ChunkStore) -> NDArray[np.int32]:
-    """Return another order of features: by the number of nodes that have a row for them, the first nodes counting most."""
+    """Return another order of features: by the nodes that have a row for them, the first nodes counting most."""
     counts = np.zeros(store.n_features)
     lines = ChunkLines(store)
     for node in range(store.n_nodes):
@@ -106,7 +108,10 @@ def time_single(searcher: Searcher, X: Any, first: int) -> float:
 def compare_times(name: str, stores: dict[str, ChunkStore], model: Any, X: Any, rounds: int) -> None:
     searchers = {
         layout: Searcher(
-            store, loss=model.searcher_.loss, score_power=model.searcher_.score_power, normalize=model.searcher_.normalize
+            store,
+            loss=model.searcher_.loss,
+            score_power=model.searcher_.score_power,
+            normalize=model.searcher_.normalize,
         )
         for layout, store in stores.items()
     }
@@ -123,7 +128,8 @@ def compare_times(name: str, stores: dict[str, ChunkStore], model: Any, X: Any, 
         equal = np.mean(np.all(searcher.topk(X, K, n_jobs=1).labels == first.labels, axis=1))
         print(
             f"| {layout} | {batch[layout]:.2f} | {batch[layout] / batch['in use']:.2f} | {single[layout]:.2f} "
-            f"| {single[layout] / single['in use']:.2f} | {len(stores[layout].chunks) / 1e6:.2f} | {100 * equal:.2f}% |",
+            f"| {single[layout] / single['in use']:.2f} | {len(stores[layout].chunks) / 1e6:.2f} "
+            f"| {100 * equal:.2f}% |",
             flush=True,
         )
 
@@ -140,7 +146,8 @@ def count_lines(name: str, stores: dict[str, ChunkStore], model: Any, X: Any) ->
         print(f"| {layout}: lines | {cells} | {sum(lines.values()) / some.shape[0]:.1f} |", flush=True)
     sizes = ChunkLines(stores["in use"]).sizes()
     total = sum(sizes.values())
-    print(f"| in use: share of bytes | {' | '.join(f'{100 * sizes[s] / total:.0f}%' for s in SECTIONS)} | {total / 1e6:.2f} MB |")
+    shares = " | ".join(f"{100 * sizes[section] / total:.0f}%" for section in SECTIONS)
+    print(f"| in use: share of bytes | {shares} | {total / 1e6:.2f} MB |")
 
 
 def round_weights(name: str, store: ChunkStore, weights: LinearWeights, model: Any, test: lt.Dataset, X: Any) -> None:
@@ -167,7 +174,8 @@ def round_weights(name: str, store: ChunkStore, weights: LinearWeights, model: A
         equal = np.mean(np.all(labels == first[0], axis=1))
         same = np.mean(np.all(np.sort(labels, axis=1) == np.sort(first[0], axis=1), axis=1))
         print(
-            f"| {kind} | {' / '.join(f'{value:.2f}' for value in precision)} | {loss} | {100 * equal:.1f}% | {100 * same:.1f}% |",
+            f"| {kind} | {' / '.join(f'{value:.2f}' for value in precision)} | {loss} | {100 * equal:.1f}% "
+            f"| {100 * same:.1f}% |",
             flush=True,
         )
 
@@ -180,7 +188,7 @@ def main() -> None:
     parser.add_argument("--tables", nargs="+", default=["times", "lines", "bits"], choices=["times", "lines", "bits"])
     parser.add_argument("--models", help='folder in which trained models are kept, or "cache"')
     options = parser.parse_args()
-    print(f"Default model, exact top-{K}, one thread, {options.points} test points at most, best of {options.rounds} rounds")
+    print(f"Default model, exact top-{K}, one thread, at most {options.points} test points, {options.rounds} rounds")
     for name in options.sets:
         model, test = trained(name, model_folder(options.models))
         X = float_rows(test.X)[: options.points]

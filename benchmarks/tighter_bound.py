@@ -1,16 +1,21 @@
-"""What a tighter bound saves an exact search: per node the most that any label below it can score for a unit-length query.
+"""What a tighter bound saves an exact search: per node the most that any label below it can score.
 
     python -m benchmarks.tighter_bound [--sets debian-depends arxiv-authors] [--models cache]
 
-A margin is at most bias + norm of the weights, for a query of length 1, and at most bias + norm of the positive weights if
-it has no negative value. From the leaves up that gives every node a bound, the log of the best score below it. A search
-with it opens those of the nodes it opens today whose score + bound is no lower than the k-th label's score: so its visits
-are counted from today's traces.
+A margin is at most bias + norm of the weights, for a query of length 1, and at most bias + norm of the positive weights
+if it has no negative value. From the leaves up that gives every node a bound, the log of the best score below it. A
+search with it, the best first, opens those of the nodes it opens without whose score + bound is no lower than the k-th
+label's score: so its visits are counted from traces.
+
+A second table is of the search as it is: for the logistic loss models have ceilings (`logistic_ceilings`, the bound of
+the positive weights), and a node whose turn comes is passed over if it cannot reach the list. Both take turns.
 """
 
 from __future__ import annotations
 
 import argparse
+import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +23,8 @@ from numpy.typing import NDArray
 
 import labeltrees as lt
 from benchmarks.stored_models import float_rows, model_folder, trained, weights_of
-from labeltrees.storage import ChunkStore, LinearWeights
+from labeltrees.search import Searcher
+from labeltrees.storage import ChunkStore, LinearWeights, logistic_ceilings
 
 KS = (1, 5, 10)
 
@@ -73,15 +79,20 @@ def report(name: str, options: argparse.Namespace, **settings: Any) -> None:
     model, test = trained(name, model_folder(options.models), **settings)
     X = float_rows(test.X)[: options.points]
     nonnegative = X.nnz == 0 or X.data.min() >= 0
-    searcher = model.searcher_
-    store = searcher.stores[0]
+    store = replace(model.searcher_.stores[0], ceilings=None)
+    searcher = Searcher(
+        store,
+        loss=model.searcher_.loss,
+        score_power=model.searcher_.score_power,
+        normalize=model.searcher_.normalize,
+    )
     weights = weights_of(store)
     bounds = {
         kind: node_bounds(store, log_scores(largest_margins(weights, positive), searcher.loss, searcher.score_power))
         for kind, positive in (("norm", False), ("positive", True))
     }
     below = {kind: 100 * np.mean(bound < -1e-6) for kind, bound in bounds.items()}
-    what = ", ".join(f"{key} {value}" for key, value in settings.items()) or "the default"
+    what = describe(settings)
     shares = f"{below['norm']:.2f}% / {below['positive']:.2f}%"
     medians = " / ".join(f"{np.exp(np.median(bound)):.3f}" for bound in bounds.values())
     for k in KS:
@@ -101,23 +112,68 @@ def report(name: str, options: argparse.Namespace, **settings: Any) -> None:
         )
 
 
+def time_ceilings(name: str, options: argparse.Namespace, **settings: Any) -> None:
+    """Print what the ceilings of a logistic model spare, in chunks and in time."""
+    model, test = trained(name, model_folder(options.models), **settings)
+    X = float_rows(test.X)[: options.points]
+    store = replace(model.searcher_.stores[0], ceilings=None)
+    ceilings = logistic_ceilings(model.tree_, weights_of(store))
+    searchers = [
+        Searcher(one, loss="logistic", normalize=model.searcher_.normalize)
+        for one in (store, replace(store, ceilings=ceilings))
+    ]
+    for k in KS:
+        for beam in (None, 10):
+            found = [searcher.topk(X, k, beam=beam, stats=True) for searcher in searchers]
+            best = [np.inf, np.inf]
+            for _ in range(options.rounds):
+                for i, searcher in enumerate(searchers):
+                    start = time.process_time()
+                    searcher.topk(X, k, beam=beam, n_jobs=1)
+                    best[i] = min(best[i], (time.process_time() - start) / X.shape[0] * 1e6)
+            chunks = [float(np.mean(one.stats.chunks)) for one in found if one.stats is not None]
+            same = np.array_equal(found[0].labels, found[1].labels) and np.array_equal(found[0].scores, found[1].scores)
+            print(
+                f"| {name} | {describe(settings)} | {k} | {'exact' if beam is None else beam} | {chunks[0]:.2f} "
+                f"| {chunks[1]:.2f} | {best[0]:.1f} | {best[1]:.1f} | {100 * (1 - best[1] / best[0]):.0f}% "
+                f"| {'yes' if same else 'no'} |",
+                flush=True,
+            )
+
+
+def describe(settings: dict[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in settings.items()) or "the default"
+
+
+def variants(name: str, only: list[str]) -> list[dict[str, Any]]:
+    """Return the settings of the models that are looked at."""
+    every: list[dict[str, Any]] = [{}, {"loss": "logistic"}]
+    if name == "debian-depends":  # narrow trees: fewer children to be the best of
+        every += [{"fanout": fanout, **loss} for loss in ({}, {"loss": "logistic"}) for fanout in (16, 2)]
+    return [one for one in every if not only or [f"{key}={value}" for key, value in one.items()] == only]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="+", default=["eurlex4k", "debian-depends", "arxiv-authors"])
     parser.add_argument("--points", type=int, default=5000, help="test points")
+    parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--models", help='folder in which trained models are kept, or "cache"')
     parser.add_argument("--only", nargs="*", default=[], help="settings, as fanout=16 or loss=logistic; all by default")
     options = parser.parse_args()
     print(f"Exact search, {options.points} test points. Bounds: by the norm of all weights / of the positive ones.\n")
-    print("| data | model | nodes | nodes with a bound below 1 | median bound | k | chunks | norm | positive | fewer | oracle |")
+    print("| data | model | nodes | bounds below 1 | median bound | k | chunks | norm | positive | fewer | oracle |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for name in options.sets:
-        every: list[dict[str, Any]] = [{}, {"loss": "logistic"}]
-        if name == "debian-depends":  # narrow trees: fewer children to be the best of
-            every += [{"fanout": 16}, {"fanout": 2}, {"fanout": 16, "loss": "logistic"}, {"fanout": 2, "loss": "logistic"}]
-        for settings in every:
-            if not options.only or [f"{key}={value}" for key, value in settings.items()] == options.only:
-                report(name, options, **settings)
+        for settings in variants(name, options.only):
+            report(name, options, **settings)
+    print(f"\nCeilings in use, one thread, batch, best of {options.rounds} rounds.\n")
+    print("| data | model | k | beam | chunks without | with | us without | with | less | same lists and scores |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    for name in options.sets:
+        for settings in variants(name, options.only):
+            if "loss" in settings:
+                time_ceilings(name, options, **settings)
 
 
 if __name__ == "__main__":

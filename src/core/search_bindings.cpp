@@ -122,7 +122,8 @@ void bind_search(nb::module_& module) {
       .def(
           "add_tree",
           [](NativeEngine& native, Bytes chunks, ConstArray<int64_t> offsets, ConstArray<int32_t> feature_rank,
-             ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, bool checked, const std::string& source) {
+             ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, bool checked, const std::string& source,
+             std::optional<ConstArray<float>> ceilings) {
             auto n_nodes = static_cast<int32_t>(offsets.size());
             ChunkLimits limits{chunks.data(),
                                static_cast<int64_t>(chunks.size()),
@@ -132,13 +133,16 @@ void bind_search(nb::module_& module) {
                                native.engine.matrices()};
             TreeArraysView arrays{child_ptr.data(), children.data(), static_cast<int64_t>(children.size()), n_nodes,
                                   native.engine.n_labels()};
-            native.engine.add_tree(limits, offsets.data(), feature_rank.data(), checked, source, arrays);
+            native.engine.add_tree(limits, offsets.data(), feature_rank.data(), checked, source, arrays,
+                                   ceilings ? ceilings->data() : nullptr);
+            if (ceilings) native.arrays.push_back(nb::find(*ceilings));
             for (nb::object array :
                  {nb::find(chunks), nb::find(offsets), nb::find(feature_rank), nb::find(child_ptr), nb::find(children)})
               native.arrays.push_back(array);
           },
           nb::arg("chunks").noconvert(), nb::arg("offsets").noconvert(), nb::arg("feature_rank").noconvert(),
-          nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(), nb::arg("checked"), nb::arg("source"))
+          nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(), nb::arg("checked"), nb::arg("source"),
+          nb::arg("ceilings").noconvert().none() = nb::none())
       .def("check_all",
            [](const NativeEngine& native) {
              nb::gil_scoped_release release;

@@ -72,8 +72,9 @@ class SearchEngine {
   ~SearchEngine();
 
   void add_tree(const ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank, bool checked,
-                const std::string& source, const TreeArraysView& arrays) {
+                const std::string& source, const TreeArraysView& arrays, const float* ceilings) {
     trees_.push_back(std::make_unique<SearchTree>(limits, offsets, feature_rank, checked, source, arrays));
+    trees_.back()->store.set_ceilings(ceilings);
   }
   void check_all() const;
 

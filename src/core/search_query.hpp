@@ -23,6 +23,9 @@ class SearchQuery {
   // Features below n_features; one that stands twice counts with the sum of its values.
   void set(const int32_t* features, const float* values, int64_t n, const QueryForm& form) {
     float scale = form.normalize ? scale_of(values, n) : 1.0f;
+    plain_ = true;
+    for (int64_t i = 0; i < n; ++i) plain_ &= values[i] >= 0.0f;
+    for (int64_t i = 1; i < n; ++i) plain_ &= features[i - 1] < features[i];
     if (form.matrices) {
       clear_dense(form.n_features);
       for (int64_t i = 0; i < n; ++i) dense_[features[i]] += form.normalize ? values[i] * scale : values[i];
@@ -55,7 +58,12 @@ class SearchQuery {
 
   const ChunkQuery& view() const { return view_; }
 
+  // Whether no value is below zero and the features rise, so that none stands twice; for sparse chunks.
+  bool plain() const { return plain_; }
+
  private:
+  bool plain_ = true;
+
   static float scale_of(const float* values, int64_t n) {
     double squares = 0;
     for (int64_t i = 0; i < n; ++i) squares += static_cast<double>(values[i]) * values[i];

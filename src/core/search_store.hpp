@@ -35,6 +35,11 @@ class SearchStore {
   }
   void check_all() const;
 
+  // Of each node the log of the most that any label below it can score, past the node, for a query of length 1 without
+  // negative values; null if that is not known.
+  const float* ceilings() const { return ceilings_; }
+  void set_ceilings(const float* ceilings) { ceilings_ = ceilings; }
+
   int64_t n_features() const { return limits_.n_features; }
   int32_t n_nodes() const { return limits_.n_nodes; }
   int32_t n_labels() const { return limits_.n_labels; }
@@ -48,6 +53,7 @@ class SearchStore {
   ChunkLimits limits_;
   const int64_t* offsets_;
   const int32_t* feature_rank_;
+  const float* ceilings_ = nullptr;
   std::string source_;
   std::unique_ptr<std::atomic<uint64_t>[]> seen_;  // a bit a node; null when all are known to be sound
 };

@@ -19,6 +19,7 @@ void TreeSearch::run(const SearchStore& store, const SearchQuery& query, const S
   kernels_ = &active_kernels();
   chunks_before_ = stats.chunks;
   if (options.max_microseconds) deadline_ = Clock::now() + std::chrono::microseconds(options.max_microseconds);
+  ceilings_ = query.plain() ? store.ceilings() : nullptr;
   started_ = false;
   in_level_ = 0;
   level_.clear();
@@ -61,20 +62,27 @@ bool TreeSearch::choose() {
   return true;
 }
 
+bool TreeSearch::hopeless(const OpenNode& node, float limit) const {
+  // Scores are sums in single precision: what is equal but for rounding is not below.
+  return ceilings_ && node.score + ceilings_[node.node] < limit + 1e-6f * limit;
+}
+
 bool TreeSearch::choose_best() {
   float limit = best_->limit();
-  for (;;) {
-    if (frontier_.empty() || frontier_.best().score < limit) return false;
-    if (!options_->beam) break;
-    auto depth = static_cast<size_t>(frontier_.best().depth);
-    if (opened_.size() <= depth) opened_.resize(depth + 1, 0);
-    if (opened_[depth] < options_->beam) {
-      ++opened_[depth];
-      break;
+  do {
+    for (;;) {
+      if (frontier_.empty() || frontier_.best().score < limit) return false;
+      if (!options_->beam) break;
+      auto depth = static_cast<size_t>(frontier_.best().depth);
+      if (opened_.size() <= depth) opened_.resize(depth + 1, 0);
+      if (opened_[depth] < options_->beam) {
+        ++opened_[depth];
+        break;
+      }
+      frontier_.drop();
     }
-    frontier_.drop();
-  }
-  node_ = frontier_.take(limit);
+    node_ = frontier_.take(limit);
+  } while (hopeless(node_, limit));
   // The next in line is often the next opened: have its header and the start of its index ready (10% of the time).
   if (!frontier_.empty()) store_->ask_for_start(frontier_.best().node);
   return true;

@@ -11,6 +11,8 @@
 // With `losses` it hopes for less: a node is worth what its best label is likely to score, not what it could at most.
 // hope = score - loss of the node * (kHopeScale - score); nodes come in the order of falling hope, and the search ends
 // when the best hope is strictly below the k-th label. Losses of 0 are the exact search.
+// Where the most that any label below a node can score is known (SearchStore::ceilings), a node whose turn comes is
+// passed over if that is strictly below the k-th label. With `beam` it counts as opened, so that no list changes.
 //
 // Beam: level by level, of each level the `beam` best nodes (ties: the smaller number); labels leave at once and take
 // no place. With `prune` nodes strictly below the k-th label found are not opened. That changes no list: all below
@@ -73,6 +75,7 @@ class TreeSearch {
   bool choose();  // the next node to open; false if there is none
   bool choose_best();
   bool choose_in_level();
+  bool hopeless(const OpenNode& node, float limit) const;
   bool out_of_budget();
   void score_part(const uint8_t* part, float base, float power);
   void take_children(const uint8_t* part);
@@ -87,6 +90,7 @@ class TreeSearch {
   ScoreMemo* memo_ = nullptr;
   std::vector<OpenNode>* trace_ = nullptr;
   const Kernels* kernels_ = nullptr;
+  const float* ceilings_ = nullptr;
   Clock::time_point deadline_;
   int64_t chunks_before_ = 0;
   bool started_ = false;

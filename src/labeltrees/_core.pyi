@@ -168,6 +168,7 @@ class SearchEngine:
         children: Int32s,
         checked: bool,
         source: str,
+        ceilings: Float32s | None = None,
     ) -> None: ...
     def check_all(self) -> None: ...
     def search(

@@ -155,3 +155,18 @@ def test_a_model_can_be_used_after_fork(folder):
     command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(script), os.fspath(folder)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (result.stdout.strip(), result.returncode) == ("0", 0), result.stderr
+
+
+def test_a_logistic_models_ceilings_are_saved_and_change_no_answer(problem, tmp_path):
+    X, Y = problem
+    model = lt.LabelTreeClassifier(loss="logistic", fanout=4, beam=None).fit(X, Y)
+    model.save(tmp_path / "model")
+    loaded = lt.load(tmp_path / "model", verify=True)
+    np.testing.assert_array_equal(loaded.searcher_.stores[0].ceilings, model.searcher_.stores[0].ceilings)
+    assert len(loaded.searcher_.stores[0].ceilings) == model.tree_.n_nodes
+    for found, expected in zip(loaded.predict_topk(X, 3), model.predict_topk(X, 3), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_model_with_the_hinge_has_no_ceilings(problem):
+    assert lt.LabelTreeClassifier().fit(*problem).searcher_.stores[0].ceilings is None

@@ -210,7 +210,7 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
         for tree in trees:
             trained = self._train(X, labels.Y, tree, settings, weights, seed)
             n_weights += len(trained.values)
-            stores.append(pack(tree, trained, X.shape[1], n_jobs=self.n_jobs))
+            stores.append(pack(tree, trained, X.shape[1], self.loss, n_jobs=self.n_jobs))
         self.vectorizer_ = vectorizer
         self._label_names = names
         self.label_counts_ = np.bincount(labels.Y.indices, minlength=labels.Y.shape[1])
@@ -284,7 +284,7 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
 
         trained = train(None)
         if self.negatives == "matcher":
-            searcher = self._make_searcher([pack(tree, trained, X.shape[1], n_jobs=self.n_jobs)])
+            searcher = self._make_searcher([pack(tree, trained, X.shape[1], self.loss, n_jobs=self.n_jobs)])
             trained = train(confused_points(searcher, tree, X, Y, n_jobs=self.n_jobs))
         return check_finite(trained)
 

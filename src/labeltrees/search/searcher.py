@@ -82,6 +82,8 @@ class Searcher:
                 store.children,
                 store.checked,
                 str(store.source),
+                # They are for queries of length 1, and for products of sigmoids.
+                store.ceilings if self.normalize and self.loss == "logistic" else None,
             )
         return engine
 

@@ -1,6 +1,7 @@
 """Models on disk, and chunks: the classifiers of a tree laid out for searching."""
 
 from labeltrees._names import decode_names, encode_names
+from labeltrees.storage.ceilings import logistic_ceilings
 from labeltrees.storage.chunks import ChunkStore, LinearWeights, pack_chunks, pack_dense_chunks
 from labeltrees.storage.format import FORMAT_VERSION, Manifest
 from labeltrees.storage.load import LoadedModel, load_arrays
@@ -15,6 +16,7 @@ __all__ = [
     "decode_names",
     "encode_names",
     "load_arrays",
+    "logistic_ceilings",
     "pack_chunks",
     "pack_dense_chunks",
     "save_arrays",

@@ -65,6 +65,8 @@ class ChunkStore:
         Whether the chunks are known to be sound. Those from a file are checked as searches come to them.
     source : str
         Where the chunks came from, for messages.
+    ceilings : float32 (n_nodes,), optional
+        For each node the log of the most that a label below it can score past the node: `logistic_ceilings`.
     """
 
     chunks: UInt8s
@@ -77,6 +79,7 @@ class ChunkStore:
     matrices: bool = False
     checked: bool = False
     source: str = "chunks"
+    ceilings: Float32s | None = None
 
     ARRAY_NAMES = ("chunks", "offsets", "feature_rank", "child_ptr", "children")
 
@@ -98,6 +101,10 @@ class ChunkStore:
             self._fail("feature_rank does not fit the number of features")
         if not self.checked and not self.matrices and not _in_range(self.feature_rank, self.n_features):
             self._fail("feature_rank names a feature that is not there")
+        if self.ceilings is not None:
+            self._check_array("ceilings", np.float32)
+            if len(self.ceilings) != len(self.offsets) or not np.all(self.ceilings <= 0):
+                self._fail("ceilings must be a number of at most 0 for each node")
         if len(self.chunks) < LINE + TAIL or len(self.chunks) % LINE != 0:
             self._fail(f"{len(self.chunks)} bytes cannot be chunks")
 
@@ -118,11 +125,12 @@ class ChunkStore:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays, in memory and, but for small headers, on disk."""
-        return sum(getattr(self, name).nbytes for name in self.ARRAY_NAMES)
+        return sum(array.nbytes for array in self.arrays().values())
 
     def arrays(self, prefix: str = "") -> dict[str, NDArray[Any]]:
         """Return the arrays to save, by name."""
-        return {prefix + name: getattr(self, name) for name in self.ARRAY_NAMES}
+        names = self.ARRAY_NAMES if self.ceilings is None else (*self.ARRAY_NAMES, "ceilings")
+        return {prefix + name: getattr(self, name) for name in names}
 
     @classmethod
     def from_arrays(
@@ -141,7 +149,10 @@ class ChunkStore:
                 message = f"{source}: the array {prefix + name} is missing"
                 raise FileFormatError(message)
         chunks, offsets, rank, child_ptr, children = (arrays[prefix + name] for name in cls.ARRAY_NAMES)
-        return cls(chunks, offsets, rank, child_ptr, children, n_labels, n_features, matrices, source=source)
+        ceilings = arrays.get(prefix + "ceilings")
+        return cls(
+            chunks, offsets, rank, child_ptr, children, n_labels, n_features, matrices, source=source, ceilings=ceilings
+        )
 
     def in_memory(self) -> ChunkStore:
         """Return a copy whose chunks lie in huge pages, where the system has them."""

@@ -1,0 +1,1 @@
+"""Parts of the core timed alone, in programs of their own."""
