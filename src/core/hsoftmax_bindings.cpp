@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "bindings.hpp"
+#include "hsoftmax_counts.hpp"
 #include "hsoftmax_search.hpp"
 #include "search_arguments.hpp"
 #include "search_engine.hpp"
@@ -226,7 +227,34 @@ void bind_hsoftmax(nb::module_& module) {
           nb::arg("candidates").noconvert().none(), nb::arg("exclude_ptr").noconvert().none(),
           nb::arg("exclude").noconvert().none(), nb::arg("n_threads"), nb::arg("labels").noconvert(),
           nb::arg("scores").noconvert(), nb::arg("nodes").noconvert().none(), nb::arg("depth").noconvert().none(),
-          nb::arg("microseconds").noconvert().none());
+          nb::arg("microseconds").noconvert().none())
+      .def(
+          "count",
+          [](NativeTextEngine& native, nb::tuple texts, int64_t k) {
+            PythonTexts given(std::move(texts));
+            std::vector<int64_t> counts(given.views.size() * HsCounter::kFields), ends = {0};
+            std::vector<HsWorkspace::Open> visits;
+            Job job;
+            run_job(job, nb::none(), [&] {
+              HsWorkspace room;
+              for (size_t query = 0; query < given.views.size(); ++query) {
+                job.check();
+                count_search(native.engine(), given.views[query], k, room, visits,
+                             counts.data() + query * HsCounter::kFields);
+                ends.push_back(static_cast<int64_t>(visits.size()));
+              }
+            });
+            std::vector<int32_t> nodes, depths;
+            std::vector<double> scores;
+            for (const HsWorkspace::Open& visit : visits) {
+              nodes.push_back(visit.node);
+              depths.push_back(visit.depth);
+              scores.push_back(visit.score);
+            }
+            return nb::make_tuple(to_numpy(std::move(counts)), to_numpy(std::move(ends)), to_numpy(std::move(nodes)),
+                                  to_numpy(std::move(depths)), to_numpy(std::move(scores)));
+          },
+          nb::arg("texts"), nb::arg("k"));
 
   nb::class_<NativeTextPredictor>(module, "TextPredictor")
       .def(

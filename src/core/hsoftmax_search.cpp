@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hsoftmax_counts.hpp"
+
 namespace labeltrees {
 
 namespace {
@@ -32,8 +34,9 @@ HsEngine::HsEngine(const FeatureMap& features, const float* input, const float* 
       links_(tree, "tree"),
       slack_(std::pow(1.0 + kFloor, static_cast<double>(height)) * (1 + 1e-6)) {}  // and rounding
 
+template <class Watch>
 int64_t HsEngine::search(std::string_view text, int64_t k, const LabelFilter& filter, HsWorkspace& room,
-                         int64_t* labels, float* scores) const {
+                         int64_t* labels, float* scores, Watch& watch) const {
   room.open.clear();
   room.found.clear();
   room.stats = {};
@@ -53,7 +56,8 @@ int64_t HsEngine::search(std::string_view text, int64_t k, const LabelFilter& fi
     std::pop_heap(room.open.begin(), room.open.end(), is_worse);
     const HsWorkspace::Open best = room.open.back();
     room.open.pop_back();
-    descend(best, k, filter, hidden, room);
+    watch.stepped();
+    descend(best, k, filter, hidden, room, watch);
   }
   std::sort_heap(room.found.begin(), room.found.end(), is_better);
   for (size_t i = 0; i < room.found.size(); ++i) {
@@ -64,8 +68,9 @@ int64_t HsEngine::search(std::string_view text, int64_t k, const LabelFilter& fi
 }
 
 // Follows the better child for as long as no other open node is better: most nodes then never see the heap.
+template <class Watch>
 void HsEngine::descend(HsWorkspace::Open at, int64_t k, const LabelFilter& filter, const float* hidden,
-                       HsWorkspace& room) const {
+                       HsWorkspace& room, Watch& watch) const {
   const TextKernels& kernels = active_kernels().text;
   for (;;) {
     const int32_t* children = tree_.children + tree_.child_ptr[at.node];
@@ -83,12 +88,14 @@ void HsEngine::descend(HsWorkspace::Open at, int64_t k, const LabelFilter& filte
       score[0] *= (1.0f - second) + kFloor;
       score[1] *= second + kFloor;
       ++room.stats.nodes;
+      watch.opened(at);
     }
     room.stats.depth = std::max(room.stats.depth, at.depth + 1);
     HsWorkspace::Open next{-1.0, 0, at.depth + 1};
     for (int64_t i = 0; i < n; ++i) {
       const int32_t child = children[i];
       if (child < 0) {
+        watch.stepped();
         if (filter.allows_label(~child)) offer(score[i], ~child, k, room);
       } else if (filter.allows_node(child) && can_win(score[i], k, room)) {
         HsWorkspace::Open open{score[i], child, at.depth + 1};
@@ -96,6 +103,7 @@ void HsEngine::descend(HsWorkspace::Open at, int64_t k, const LabelFilter& filte
         if (open.score >= 0) {
           room.open.push_back(open);
           std::push_heap(room.open.begin(), room.open.end(), is_worse);
+          watch.stepped();
         }
       }
     }
@@ -103,6 +111,7 @@ void HsEngine::descend(HsWorkspace::Open at, int64_t k, const LabelFilter& filte
     if (!room.open.empty() && room.open.front().score > next.score) {
       room.open.push_back(next);
       std::push_heap(room.open.begin(), room.open.end(), is_worse);
+      watch.stepped();
       return;
     }
     if (!can_win(next.score, k, room)) return;
@@ -121,5 +130,10 @@ void HsEngine::offer(double score, int32_t label, int64_t k, HsWorkspace& room) 
   }
   std::push_heap(room.found.begin(), room.found.end(), is_better);
 }
+
+template int64_t HsEngine::search(std::string_view, int64_t, const LabelFilter&, HsWorkspace&, int64_t*, float*,
+                                  HsNoWatch&) const;
+template int64_t HsEngine::search(std::string_view, int64_t, const LabelFilter&, HsWorkspace&, int64_t*, float*,
+                                  HsCounter&) const;
 
 }  // namespace labeltrees

@@ -38,6 +38,12 @@ struct HsWorkspace {
   std::vector<float> scores;
 };
 
+// Looks on while a search goes on: at nothing, which costs nothing.
+struct HsNoWatch {
+  void opened(const HsWorkspace::Open&) {}  // a node whose unit is evaluated
+  void stepped() {}                         // the heap of open nodes, or the list of labels
+};
+
 class HsEngine {
  public:
   // A score is the product along the path of (probability + floor): fastText's floor, so that scores agree with its.
@@ -53,11 +59,19 @@ class HsEngine {
 
   // Best first; returns how many. None for a text without features.
   int64_t search(std::string_view text, int64_t k, const LabelFilter& filter, HsWorkspace& room, int64_t* labels,
-                 float* scores) const;
+                 float* scores) const {
+    HsNoWatch watch;
+    return search(text, k, filter, room, labels, scores, watch);
+  }
+  // The same before a watch: HsNoWatch, or the counter of hsoftmax_counts.hpp.
+  template <class Watch>
+  int64_t search(std::string_view text, int64_t k, const LabelFilter& filter, HsWorkspace& room, int64_t* labels,
+                 float* scores, Watch& watch) const;
 
  private:
-  void descend(HsWorkspace::Open at, int64_t k, const LabelFilter& filter, const float* hidden,
-               HsWorkspace& room) const;
+  template <class Watch>
+  void descend(HsWorkspace::Open at, int64_t k, const LabelFilter& filter, const float* hidden, HsWorkspace& room,
+               Watch& watch) const;
   bool can_win(double score, int64_t k, const HsWorkspace& room) const {
     return static_cast<int64_t>(room.found.size()) < k || score * slack_ >= room.found.front().score;
   }

@@ -87,6 +87,11 @@ class SearchEngine {
                      int64_t* labels, float* scores);
   int64_t search_one_dense(const float* row, const SearchOptions& options, int64_t* labels, float* scores);
 
+  // One query made ready for a tree.
+  void set_query(SearchQuery& prepared, size_t tree, const QueryRows& rows, int64_t query) const;
+
+  size_t n_trees() const { return trees_.size(); }
+  SearchTree& tree(size_t number) const { return *trees_[number]; }
   int64_t n_features() const { return n_features_; }
   int32_t n_labels() const { return n_labels_; }
   bool matrices() const { return matrices_; }
@@ -101,7 +106,6 @@ class SearchEngine {
 
   QueryForm form(size_t tree) const { return {n_features_, trees_[tree]->store.feature_rank(), matrices_, normalize_}; }
 
-  void set_query(SearchQuery& prepared, size_t tree, const QueryRows& rows, int64_t query) const;
   void run(SearchScratch& scratch, const SearchOptions& options, const LabelFilter* filters, SearchStats& stats);
   int64_t finish_one(SearchScratch& scratch, const SearchOptions& options, int64_t* labels, float* scores);
   int64_t write(SearchScratch& scratch, int64_t* labels, float* scores) const;

@@ -207,6 +207,33 @@ class SearchEngine:
         max_chunks: int,
         max_microseconds: int,
     ) -> tuple[Int64s, Int32s, Float32s]: ...
+    def count(
+        self,
+        indptr: Int64s | None,
+        features: Int32s | None,
+        values: Float32s,
+        n_queries: int,
+        k: int,
+        mode: str,
+        beam: int,
+        prune: bool,
+        max_chunks: int,
+        max_microseconds: int,
+    ) -> tuple[Int64s, Int64s, Int32s, Int32s, Float32s, Int32s, UInt8s]: ...
+    def time_each(
+        self,
+        indptr: Int64s | None,
+        features: Int32s | None,
+        values: Float32s,
+        n_queries: int,
+        k: int,
+        mode: str,
+        beam: int,
+        prune: bool,
+        max_chunks: int,
+        max_microseconds: int,
+        microseconds: Float32s,
+    ) -> None: ...
 
 class Predictor:
     def __init__(
@@ -424,6 +451,7 @@ class TextEngine:
         depth: Int32s | None,
         microseconds: Float32s | None,
     ) -> None: ...
+    def count(self, texts: tuple[str | bytes, ...], k: int) -> tuple[Int64s, Int64s, Int32s, Int32s, Float64s]: ...
 
 class TextPredictor:
     def __init__(self, engine: TextEngine, k: int) -> None: ...

@@ -1,0 +1,60 @@
+"""The searches of a text model, counted and timed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from labeltrees.models.hsoftmax_searcher import Texts, TextSearcher
+from labeltrees.search.counts import SearchCounts, Visits
+from labeltrees.search.measure_costs import Asked
+from labeltrees.search.result import SearchStats
+
+if TYPE_CHECKING:
+    from labeltrees._core import Float64s
+
+COUNTED = ("bytes", "features", "rows", "visits", "heap_steps")  # as src/core/hsoftmax_counts.hpp has them
+
+
+class TextSearches:
+    """Counts and times the searches of a `TextSearcher`.
+
+    Counted for each text are its bytes; its features, words and n-grams, each looked up; rows, those of them that have
+    a vector; visits, the nodes evaluated; and heap steps, nodes entered among the open ones or taken from them and
+    labels offered.
+    """
+
+    parts = {  # noqa: RUF012 (read only)
+        "prepare": ("queries", "bytes", "features"),
+        "rows": ("rows",),
+        "visits": ("visits",),
+        "heap": ("heap_steps",),
+    }
+
+    def __init__(self, searcher: TextSearcher) -> None:
+        self._searcher = searcher
+        self._engine = searcher._engine
+
+    def count(self, asked: Asked) -> SearchCounts:
+        """Return the counts of every text."""
+        flat, ends, nodes, depths, scores = self._engine.count(asked.queries.items, self._most(asked.k))
+        none = np.zeros(len(nodes), np.int32)
+        return SearchCounts.of(COUNTED, flat, Visits(ends, nodes, depths, scores, none, none.astype(bool)))
+
+    def time(self, asked: Asked) -> Float64s:
+        """Return the microseconds of every text, answered one after the other."""
+        result = self._searcher.topk(asked.queries, self._most(asked.k), n_jobs=1, stats=True)
+        return cast(SearchStats, result.stats).microseconds.astype(np.float64)
+
+    def altered(self, asked: Asked, random: np.random.Generator) -> list[Asked]:
+        """Return the texts with half of their words, drawn at random."""
+        halves = []
+        for text in asked.queries.items:
+            words = text.split()
+            kept = random.random(len(words)) < 0.5
+            halves.append((b" " if isinstance(text, bytes) else " ").join(words[i] for i in np.flatnonzero(kept)))
+        return [asked._replace(queries=Texts(halves), k=k) for k in {1, asked.k}]
+
+    def _most(self, k: int) -> int:
+        return min(k, self._searcher.n_labels)

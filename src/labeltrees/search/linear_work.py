@@ -1,0 +1,123 @@
+"""The searches of a `Searcher`, counted and timed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from labeltrees.search.counts import SearchCounts, Visits
+from labeltrees.search.measure_costs import Asked
+from labeltrees.search.queries import check_rows
+from labeltrees.search.request import SearchRequest
+from labeltrees.search.searcher import Searcher
+
+if TYPE_CHECKING:
+    from labeltrees._core import Float64s
+
+# As src/core/search_counts.hpp has them.
+COUNTED = (
+    "nonzeros",
+    "visits",
+    "lookups",
+    "hits",
+    "weights",
+    "vectors",
+    "children",
+    "heap_steps",
+    "path_visits",
+)
+
+
+class LinearSearches:
+    """Counts and times the searches of a `Searcher`.
+
+    Counted for each query are its nonzeros; visits, the nodes opened; lookups, a feature in a level of a chunk's index;
+    hits, features that have a row there; weights added one by one, and vectors of 16 added at once; children scored;
+    heap steps, nodes and labels entered in their heaps or taken from them; and, in an ensemble, path visits, nodes
+    opened in one tree to score labels found in another. The root has a cost of its own: it is visited by all and always
+    in the cache.
+    """
+
+    parts = {  # noqa: RUF012 (read only)
+        "prepare": ("queries", "nonzeros"),
+        "visits": ("roots", "below_root"),
+        "lookups": ("lookups",),
+        "weights": ("hits", "weights", "vectors"),
+        "children": ("children",),
+        "heap": ("heap_steps",),
+        "other trees": ("path_visits",),
+    }
+
+    def __init__(self, searcher: Searcher) -> None:
+        self._searcher = searcher
+        self._engine = searcher._engine
+
+    def count(self, asked: Asked) -> SearchCounts:
+        """Return the counts of every query: its search is gone over again in plain code. k 0: nothing is searched."""
+        rows = check_rows(asked.queries, self._searcher.n_features)
+        request = SearchRequest(max(asked.k, 1), **asked.how).native()
+        flat, ends, nodes, depths, scores, trees, on_path = self._engine.count(
+            rows.indptr, rows.features, rows.values, rows.n, *request
+        )
+        visits = Visits(ends, nodes, depths, np.exp(scores.astype(np.float64)), trees, on_path.view(bool))
+        counted = SearchCounts.of(COUNTED, flat, visits)
+        roots = np.full(rows.n, len(self._searcher.stores))
+        each = {**counted.each, "roots": roots, "below_root": counted.each["visits"] - roots}
+        if asked.k == 0:
+            each = {name: own if name in self.parts["prepare"] else 0 * own for name, own in each.items()}
+        return SearchCounts(each, visits)
+
+    def time(self, asked: Asked) -> Float64s:
+        """Return the microseconds of every query, one after the other on this thread. k 0: prepared only."""
+        rows = check_rows(asked.queries, self._searcher.n_features)
+        _, mode, beam, prune, max_chunks, max_microseconds = SearchRequest(max(asked.k, 1), **asked.how).native()
+        microseconds = np.empty(rows.n, np.float32)
+        self._engine.time_each(
+            rows.indptr,
+            rows.features,
+            rows.values,
+            rows.n,
+            asked.k,
+            mode,
+            beam,
+            prune,
+            max_chunks,
+            max_microseconds,
+            microseconds,
+        )
+        return microseconds.astype(np.float64)
+
+    def altered(self, asked: Asked, random: np.random.Generator) -> list[Asked]:
+        """Return the queries prepared only (k 0), with a narrow beam, with half their features, and half exchanged.
+
+        Fewer features for as many visits tell the two apart; features drawn at random are seldom found, which tells
+        lookups from hits.
+        """
+        others = [asked._replace(k=0), asked._replace(how={**asked.how, "beam": 1})]
+        if self._searcher.stores[0].matrices:  # all features are looked at, whatever their values
+            return others
+        changed = [_thinned(asked.queries, random), _exchanged(asked.queries, random)]
+        return [*others, *(asked._replace(queries=queries, k=k) for queries in changed for k in {1, asked.k})]
+
+
+def _entries(queries: Any) -> Any:
+    return sparse.coo_array(queries)
+
+
+def _thinned(queries: Any, random: np.random.Generator) -> Any:
+    """Return the queries with half of their features, drawn at random."""
+    entries = _entries(queries)
+    kept = random.random(entries.nnz) < 0.5
+    row, column = (index[kept] for index in entries.coords)
+    return sparse.csr_array((entries.data[kept], (row, column)), shape=entries.shape)
+
+
+def _exchanged(queries: Any, random: np.random.Generator) -> Any:
+    """Return the queries with half of their features exchanged for others, drawn from all."""
+    entries = _entries(queries)
+    row, column = entries.coords
+    others = random.integers(0, entries.shape[1], entries.nnz)
+    exchanged = np.where(random.random(entries.nnz) < 0.5, others, column)
+    return sparse.csr_array((entries.data, (row, exchanged)), shape=entries.shape)
