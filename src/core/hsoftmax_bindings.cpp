@@ -254,7 +254,24 @@ void bind_hsoftmax(nb::module_& module) {
             return nb::make_tuple(to_numpy(std::move(counts)), to_numpy(std::move(ends)), to_numpy(std::move(nodes)),
                                   to_numpy(std::move(depths)), to_numpy(std::move(scores)));
           },
-          nb::arg("texts"), nb::arg("k"));
+          nb::arg("texts"), nb::arg("k"))
+      .def(
+          "time_parts",
+          [](NativeTextEngine& native, nb::tuple texts, bool sum, ConstArray<int64_t> ends, ConstArray<int32_t> nodes,
+             Array<float> microseconds) {
+            PythonTexts given(std::move(texts));
+            nb::gil_scoped_release release;
+            HsWorkspace room;
+            for (size_t query = 0; query < given.views.size(); ++query) {
+              const int64_t first = ends.data()[query], n = ends.data()[query + 1] - first;
+              const auto start = std::chrono::steady_clock::now();
+              native.engine().evaluate(given.views[query], sum, nodes.data() + first, n, room);
+              microseconds.data()[query] =
+                  std::chrono::duration<float, std::micro>(std::chrono::steady_clock::now() - start).count();
+            }
+          },
+          nb::arg("texts"), nb::arg("sum"), nb::arg("ends").noconvert(), nb::arg("nodes").noconvert(),
+          nb::arg("microseconds").noconvert());
 
   nb::class_<NativeTextPredictor>(module, "TextPredictor")
       .def(

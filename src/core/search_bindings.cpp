@@ -259,7 +259,21 @@ void bind_search(nb::module_& module) {
           },
           nb::arg("indptr").noconvert().none(), nb::arg("features").noconvert().none(), nb::arg("values").noconvert(),
           nb::arg("n_queries"), nb::arg("k"), nb::arg("mode"), nb::arg("beam"), nb::arg("prune"), nb::arg("max_chunks"),
-          nb::arg("max_microseconds"), nb::arg("microseconds").noconvert());
+          nb::arg("max_microseconds"), nb::arg("microseconds").noconvert())
+      .def(
+          "time_scoring",
+          [](NativeEngine& native, std::optional<ConstArray<int64_t>> indptr,
+             std::optional<ConstArray<int32_t>> features, ConstArray<float> values, int64_t n_queries,
+             ConstArray<int64_t> ends, ConstArray<int32_t> nodes, ConstArray<int32_t> trees,
+             Array<float> microseconds) {
+            QueryRows rows{n_queries, indptr ? indptr->data() : nullptr, features ? features->data() : nullptr,
+                           values.data()};
+            nb::gil_scoped_release release;
+            time_scoring(native.engine, rows, ends.data(), nodes.data(), trees.data(), microseconds.data());
+          },
+          nb::arg("indptr").noconvert().none(), nb::arg("features").noconvert().none(), nb::arg("values").noconvert(),
+          nb::arg("n_queries"), nb::arg("ends").noconvert(), nb::arg("nodes").noconvert(), nb::arg("trees").noconvert(),
+          nb::arg("microseconds").noconvert());
 
   nb::class_<NativePredictor>(module, "Predictor")
       .def(

@@ -15,6 +15,10 @@ T read(const uint8_t* at) {
   return value;
 }
 
+float microseconds_since(TreeSearch::Clock::time_point start) {
+  return std::chrono::duration<float, std::micro>(TreeSearch::Clock::now() - start).count();
+}
+
 // The rows of one part, looked up one feature at a time: the plain twin of find_rows and what follows it.
 class PartCounter {
  public:
@@ -154,17 +158,35 @@ SearchCounts SearchCounter::count(const QueryRows& rows, int64_t query, const Se
 void time_queries(SearchEngine& engine, const QueryRows& rows, const SearchOptions& options, float* microseconds) {
   std::vector<int64_t> labels(static_cast<size_t>(options.k));
   std::vector<float> scores(static_cast<size_t>(options.k));
-  std::vector<SearchQuery> prepared(engine.n_trees());
   for (int64_t query = 0; query < rows.n; ++query) {
     auto start = TreeSearch::Clock::now();
-    if (options.k == 0)
-      for (size_t tree = 0; tree < prepared.size(); ++tree) engine.set_query(prepared[tree], tree, rows, query);
-    else if (rows.indptr)
+    if (rows.indptr)
       engine.search_one(rows.features + rows.indptr[query], rows.values + rows.indptr[query],
                         rows.indptr[query + 1] - rows.indptr[query], options, labels.data(), scores.data());
     else
       engine.search_one_dense(rows.values + query * engine.n_features(), options, labels.data(), scores.data());
-    microseconds[query] = std::chrono::duration<float, std::micro>(TreeSearch::Clock::now() - start).count();
+    microseconds[query] = microseconds_since(start);
+  }
+}
+
+void time_scoring(SearchEngine& engine, const QueryRows& rows, const int64_t* ends, const int32_t* nodes,
+                  const int32_t* trees, float* microseconds) {
+  alignas(64) float margins[kMostChildren], scores[kMostChildren];
+  const Kernels& kernels = active_kernels();
+  std::vector<SearchQuery> prepared(engine.n_trees());
+  for (int64_t query = 0; query < rows.n; ++query) {
+    auto start = TreeSearch::Clock::now();
+    for (size_t tree = 0; tree < prepared.size(); ++tree) engine.set_query(prepared[tree], tree, rows, query);
+    for (int64_t at = ends[query]; at < ends[query + 1]; ++at) {
+      const SearchStore& store = engine.tree(static_cast<size_t>(trees[at])).store;
+      // As a search does: the next in line is asked for while this one is scored.
+      if (at + 1 < ends[query + 1] && trees[at + 1] == trees[at]) store.ask_for_start(nodes[at + 1]);
+      for (const uint8_t* part = store.open(nodes[at]); part; part = next_part(part)) {
+        kernels.chunk_margins(part, prepared[trees[at]].view(), margins);
+        kernels.path_scores(margins, round_up(header_of(part).n_children, 16), 0.0f, engine.power(), scores);
+      }
+    }
+    microseconds[query] = microseconds_since(start);
   }
 }
 

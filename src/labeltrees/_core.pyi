@@ -234,6 +234,17 @@ class SearchEngine:
         max_microseconds: int,
         microseconds: Float32s,
     ) -> None: ...
+    def time_scoring(
+        self,
+        indptr: Int64s | None,
+        features: Int32s | None,
+        values: Float32s,
+        n_queries: int,
+        ends: Int64s,
+        nodes: Int32s,
+        trees: Int32s,
+        microseconds: Float32s,
+    ) -> None: ...
 
 class Predictor:
     def __init__(
@@ -452,6 +463,9 @@ class TextEngine:
         microseconds: Float32s | None,
     ) -> None: ...
     def count(self, texts: tuple[str | bytes, ...], k: int) -> tuple[Int64s, Int64s, Int32s, Int32s, Float64s]: ...
+    def time_parts(
+        self, texts: tuple[str | bytes, ...], sum: bool, ends: Int64s, nodes: Int32s, microseconds: Float32s
+    ) -> None: ...
 
 class TextPredictor:
     def __init__(self, engine: TextEngine, k: int) -> None: ...

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from labeltrees.search.linear_work import LinearSearches
 from labeltrees.search.measure_costs import Asked, Searches, measure_costs
 
 MOST_POINTS = 1000
-_ONLY_COSTS = {"queries", "roots", "below_root"}  # counts that tell a reader nothing more
+_ONLY_COSTS = {"queries", "visits", "roots", "below_root"}  # what the number of nodes tells
 
 
 @dataclass(frozen=True)
@@ -86,16 +87,25 @@ class Profile:
     @property
     def table(self) -> list[dict[str, Any]]:
         """A record a query: counts, and microseconds real, predicted and by part."""
+        return _records(self._columns)
+
+    def record(self, place: int) -> dict[str, Any]:
+        """Return the record of one query of the `table`; `place` counts from 0 to `n_queries` - 1."""
+        place = check_integer("place", place, 0, self.n_queries - 1)
+        return {name: column[place].item() for name, column in self._columns.items()}
+
+    @cached_property
+    def _columns(self) -> dict[str, Any]:
         each = {name: values for name, values in self.counts.each.items() if name not in _ONLY_COSTS}
-        columns: dict[str, Any] = {
+        return {
             "query": self.rows,
+            "nodes": self.counts.each["visits"],
             **each,
             "oracle": self.oracle,
             "microseconds": np.round(self.microseconds, 3),
             "predicted": np.round(self.predicted, 3),
             **{f"{part.replace(' ', '_')}_us": np.round(times, 3) for part, times in self.parts.items()},
         }
-        return _records(columns)
 
     def visits_of(self, place: int) -> list[dict[str, Any]]:
         """Return the nodes that one of the queries opened, in order: node, depth, score, and whether an oracle would.
@@ -138,6 +148,7 @@ class Profile:
             "k": self.k,
             **self.how,
             "counts": {name: float(own.mean()) for name, own in self.counts.each.items() if name not in _ONLY_COSTS},
+            "features": _spread(self.counts.each["features" if "features" in self.counts.each else "nonzeros"]),
             "nodes": _spread(opened),
             "oracle": _spread(self.oracle),
             "oracle_share": float(self.is_oracle.sum() / max(opened.sum(), 1)),
@@ -208,31 +219,48 @@ def profile(
     >>> found.counts.each["visits"].tolist(), found.oracle.tolist()
     ([1, 1, 1, 1], [1, 1, 1, 1])
     """
-    k = check_integer("k", k, 1)
-    searches: Searches
     if isinstance(model, TextLabelTreeClassifier):
         if search is not None or beam is not AS_FITTED:
             refuse("search and beam", "left out with a TextLabelTreeClassifier: its search is always exact", beam)
-        points, how, trees = model._queries(X), {}, [model.tree_]
-        searches = TextSearches(model.searcher_)
+        how: dict[str, Any] = {}
     elif isinstance(model, LabelTreeClassifier):
-        points, how, trees = model._queries(X), model._how(search, beam), model.trees_
-        searches = LinearSearches(model.searcher_)
+        how = model._how(search, beam)
     else:
         refuse("model", "a LabelTreeClassifier or a TextLabelTreeClassifier", model)
-    of_text = isinstance(model, TextLabelTreeClassifier)
+    points = model._queries(X)
     rows = _check_rows(rows, points.shape[0], check_seed(random_state))
-    asked = Asked(points[rows], min(k, model.searcher_.n_labels), how)
     with watch("Timing searches", repeats, progress) as advance:
-        measured = measure_costs(searches, asked, repeats=repeats, random_state=random_state, advance=advance)
+        return profile_searches(
+            model, points, k, how, rows, repeats=repeats, random_state=random_state, advance=advance
+        )
+
+
+def profile_searches(
+    model: LabelTreeClassifier | TextLabelTreeClassifier,
+    points: Any,
+    k: int,
+    how: dict[str, Any],
+    rows: Int64s,
+    *,
+    repeats: int,
+    random_state: int = 0,
+    advance: Callable[[int], object] | None = None,
+) -> Profile:
+    """Return the profile of points that are as the model's searcher takes them, searched as `how` says."""
+    searches: Searches
+    if isinstance(model, TextLabelTreeClassifier):
+        searches, trees = TextSearches(model.searcher_), [model.tree_]
+    else:
+        searches, trees = LinearSearches(model.searcher_), model.trees_
+    asked = Asked(points[rows], min(check_integer("k", k, 1), model.searcher_.n_labels), how)
+    measured = measure_costs(searches, asked, repeats=repeats, random_state=random_state, advance=advance)
     labels = model.searcher_.topk(asked.queries, asked.k, n_jobs=1, **how).labels
     with HardwareCounters() as counters:
-        searches.time(asked)
+        searches.time(asked, measured.counts.visits)
+    counted = counters.counts
     each = measured.counts.each
-    oracle, is_oracle = mark_oracle(trees, labels, measured.counts.visits, of_two=of_text)
-    per_query = None
-    if counters.counts is not None:
-        per_query = {name: count / len(rows) for name, count in counters.counts.items()}
+    of_two = isinstance(model, TextLabelTreeClassifier)
+    oracle, is_oracle = mark_oracle(trees, labels, measured.counts.visits, of_two=of_two)
     return Profile(
         rows=rows,
         k=asked.k,
@@ -246,7 +274,7 @@ def profile(
         parts=measured.costs.by_part(each),
         costs=measured.costs,
         error=measured.error,
-        counters=per_query,
+        counters=None if counted is None else {name: count / len(rows) for name, count in counted.items()},
         counters_reason=counters.reason,
     )
 

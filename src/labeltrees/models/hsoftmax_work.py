@@ -32,6 +32,13 @@ class TextSearches:
         "heap": ("heap_steps",),
     }
 
+    # What is left to count where a search is not whole.
+    stages = {  # noqa: RUF012 (read only)
+        "read": ("queries", "bytes", "features"),
+        "sum": ("queries", "bytes", "features", "rows"),
+        "score": ("queries", "bytes", "features", "rows", "visits"),
+    }
+
     def __init__(self, searcher: TextSearcher) -> None:
         self._searcher = searcher
         self._engine = searcher._engine
@@ -42,19 +49,26 @@ class TextSearches:
         none = np.zeros(len(nodes), np.int32)
         return SearchCounts.of(COUNTED, flat, Visits(ends, nodes, depths, scores, none, none.astype(bool)))
 
-    def time(self, asked: Asked) -> Float64s:
-        """Return the microseconds of every text, answered one after the other."""
-        result = self._searcher.topk(asked.queries, self._most(asked.k), n_jobs=1, stats=True)
-        return cast(SearchStats, result.stats).microseconds.astype(np.float64)
+    def time(self, asked: Asked, visits: Visits) -> Float64s:
+        """Return the microseconds of every text, one after the other on this thread."""
+        texts: Texts = asked.queries
+        if asked.stage == "search":
+            result = self._searcher.topk(texts, self._most(asked.k), n_jobs=1, stats=True)
+            return cast(SearchStats, result.stats).microseconds.astype(np.float64)
+        ends = visits.ends if asked.stage == "score" else np.zeros(len(texts.items) + 1, np.int64)
+        microseconds = np.empty(len(texts.items), np.float32)
+        self._engine.time_parts(texts.items, asked.stage != "read", ends, visits.nodes, microseconds)
+        return microseconds.astype(np.float64)
 
     def altered(self, asked: Asked, random: np.random.Generator) -> list[Asked]:
-        """Return the texts with half of their words, drawn at random."""
+        """Return the texts read only, summed only, scored only, and with half of their words, drawn at random."""
         halves = []
         for text in asked.queries.items:
             words = text.split()
             kept = random.random(len(words)) < 0.5
             halves.append((b" " if isinstance(text, bytes) else " ").join(words[i] for i in np.flatnonzero(kept)))
-        return [asked._replace(queries=Texts(halves), k=k) for k in {1, asked.k}]
+        others = [asked._replace(stage=stage) for stage in self.stages]
+        return [*others, *(asked._replace(queries=Texts(halves), k=k) for k in (1, max(asked.k, 5)))]
 
     def _most(self, k: int) -> int:
         return min(k, self._searcher.n_labels)

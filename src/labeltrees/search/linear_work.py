@@ -40,24 +40,30 @@ class LinearSearches:
     in the cache.
     """
 
-    parts = {  # noqa: RUF012 (read only)
+    _PARTS = {  # noqa: RUF012 (read only)
         "prepare": ("queries", "nonzeros"),
         "visits": ("roots", "below_root"),
         "lookups": ("lookups",),
         "weights": ("hits", "weights", "vectors"),
         "children": ("children",),
         "heap": ("heap_steps",),
-        "other trees": ("path_visits",),
+    }
+
+    # What is left to count where a search is not whole.
+    stages = {  # noqa: RUF012 (read only)
+        "prepare": ("queries", "nonzeros"),
+        "score": ("queries", "nonzeros", "roots", "below_root", "lookups", "hits", "weights", "vectors", "children"),
     }
 
     def __init__(self, searcher: Searcher) -> None:
         self._searcher = searcher
         self._engine = searcher._engine
+        self.parts = {**self._PARTS, **({"other trees": ("path_visits",)} if len(searcher.stores) > 1 else {})}
 
     def count(self, asked: Asked) -> SearchCounts:
-        """Return the counts of every query: its search is gone over again in plain code. k 0: nothing is searched."""
+        """Return the counts of every query: its search is gone over again in plain code."""
         rows = check_rows(asked.queries, self._searcher.n_features)
-        request = SearchRequest(max(asked.k, 1), **asked.how).native()
+        request = SearchRequest(asked.k, **asked.how).native()
         flat, ends, nodes, depths, scores, trees, on_path = self._engine.count(
             rows.indptr, rows.features, rows.values, rows.n, *request
         )
@@ -65,41 +71,33 @@ class LinearSearches:
         counted = SearchCounts.of(COUNTED, flat, visits)
         roots = np.full(rows.n, len(self._searcher.stores))
         each = {**counted.each, "roots": roots, "below_root": counted.each["visits"] - roots}
-        if asked.k == 0:
-            each = {name: own if name in self.parts["prepare"] else 0 * own for name, own in each.items()}
         return SearchCounts(each, visits)
 
-    def time(self, asked: Asked) -> Float64s:
-        """Return the microseconds of every query, one after the other on this thread. k 0: prepared only."""
+    def time(self, asked: Asked, visits: Visits) -> Float64s:
+        """Return the microseconds of every query, one after the other on this thread."""
         rows = check_rows(asked.queries, self._searcher.n_features)
-        _, mode, beam, prune, max_chunks, max_microseconds = SearchRequest(max(asked.k, 1), **asked.how).native()
         microseconds = np.empty(rows.n, np.float32)
-        self._engine.time_each(
-            rows.indptr,
-            rows.features,
-            rows.values,
-            rows.n,
-            asked.k,
-            mode,
-            beam,
-            prune,
-            max_chunks,
-            max_microseconds,
-            microseconds,
-        )
+        if asked.stage == "search":
+            request = SearchRequest(asked.k, **asked.how).native()
+            self._engine.time_each(rows.indptr, rows.features, rows.values, rows.n, *request, microseconds)
+        else:
+            ends = visits.ends if asked.stage == "score" else np.zeros(rows.n + 1, np.int64)
+            native = rows.indptr, rows.features, rows.values, rows.n
+            self._engine.time_scoring(*native, ends, visits.nodes, visits.trees, microseconds)
         return microseconds.astype(np.float64)
 
     def altered(self, asked: Asked, random: np.random.Generator) -> list[Asked]:
-        """Return the queries prepared only (k 0), with a narrow beam, with half their features, and half exchanged.
+        """Return the queries prepared only, scored only, with a narrow beam, with half their features, half exchanged.
 
         Fewer features for as many visits tell the two apart; features drawn at random are seldom found, which tells
         lookups from hits.
         """
-        others = [asked._replace(k=0), asked._replace(how={**asked.how, "beam": 1})]
+        others = [asked._replace(stage=stage) for stage in self.stages]
+        others.append(asked._replace(how={**asked.how, "beam": 1}))
         if self._searcher.stores[0].matrices:  # all features are looked at, whatever their values
             return others
         changed = [_thinned(asked.queries, random), _exchanged(asked.queries, random)]
-        return [*others, *(asked._replace(queries=queries, k=k) for queries in changed for k in {1, asked.k})]
+        return [*others, *(asked._replace(queries=queries, k=k) for queries in changed for k in (1, max(asked.k, 5)))]
 
 
 def _entries(queries: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from labeltrees._validation import check_integer, check_seed
 from labeltrees.search.cost_model import CostModel, fit_costs
-from labeltrees.search.counts import SearchCounts
+from labeltrees.search.counts import SearchCounts, Visits
 
 if TYPE_CHECKING:
     from labeltrees._core import Float64s
@@ -20,22 +20,24 @@ _LEAST = 1e-3  # microseconds: a clock may stand still
 
 
 class Asked(NamedTuple):
-    """Queries, and how their answers are searched."""
+    """Queries, and how their answers are searched: wholly, or up to a stage of `Searches.stages`."""
 
     queries: Any
     k: int
     how: dict[str, Any]
+    stage: str = "search"
 
 
 class Searches(Protocol):
     """What a kind of model lets be measured of its searches."""
 
     parts: dict[str, tuple[str, ...]]
+    stages: dict[str, tuple[str, ...]]  # by the name of a stage, what is done by then
 
     def count(self, asked: Asked) -> SearchCounts:
-        """Return the counts of every query."""
+        """Return the counts of every query's whole search."""
 
-    def time(self, asked: Asked) -> Float64s:
+    def time(self, asked: Asked, visits: Visits) -> Float64s:
         """Return the microseconds of every query, answered one after the other on this thread."""
 
     def altered(self, asked: Asked, random: np.random.Generator) -> list[Asked]:
@@ -84,7 +86,7 @@ def measure_costs(
     asked : Asked
         At least one query.
     repeats : int
-        Rounds, after one that only warms up.
+        Rounds. The counting before them has read what is mapped from disk.
     random_state : int
         Of the altered queries.
     advance : function, optional
@@ -92,24 +94,24 @@ def measure_costs(
     """
     repeats = check_integer("repeats", repeats, 1)
     random = np.random.default_rng(check_seed(random_state))
-    others = [asked._replace(k=k) for k in (1, 2 * asked.k) if k != asked.k]
+    others = [asked._replace(k=k) for k in sorted({1, 10, 2 * asked.k} - {asked.k})]
     tasks = [asked, *others, *searches.altered(asked, random)]
-    best = _best_times(searches, tasks, repeats, advance)
-    counts = [searches.count(task) for task in tasks]
+    counts = [_up_to(searches, task.stage, searches.count(task)) for task in tasks]
+    best = [np.full(len(count.visits.ends) - 1, np.inf) for count in counts]
+    for number in range(repeats):
+        for task, count, times in zip(tasks, counts, best, strict=True):
+            np.minimum(times, np.maximum(searches.time(task, count.visits), _LEAST), out=times)
+        if advance is not None:
+            advance(number + 1)
     return _fit(searches.parts, counts, best)
 
 
-def _best_times(
-    searches: Searches, tasks: Sequence[Asked], repeats: int, advance: Callable[[int], object] | None
-) -> list[Float64s]:
-    best = [searches.time(task) for task in tasks]  # to warm up: mapped chunks are read and checked when first visited
-    best = [np.full(len(times), np.inf) for times in best]
-    for number in range(repeats):
-        for task, times in zip(tasks, best, strict=True):
-            np.minimum(times, np.maximum(searches.time(task), _LEAST), out=times)
-        if advance is not None:
-            advance(number + 1)
-    return best
+def _up_to(searches: Searches, stage: str, counts: SearchCounts) -> SearchCounts:
+    """Return the counts of what is done by the end of a stage."""
+    if stage == "search":
+        return counts
+    done = searches.stages[stage]
+    return SearchCounts({name: own if name in done else 0 * own for name, own in counts.each.items()}, counts.visits)
 
 
 def _fit(parts: dict[str, tuple[str, ...]], counts: list[SearchCounts], best: list[Float64s]) -> MeasuredCosts:
