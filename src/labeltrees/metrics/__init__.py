@@ -2,13 +2,11 @@
 
 from labeltrees.metrics.by_frequency import FrequencyGroup, Proportion, by_frequency
 from labeltrees.metrics.depth import expected_depth_at_k
-from labeltrees.metrics.profile import Profile, profile
 from labeltrees.metrics.propensity import label_propensities, propensities_of_counts, psndcg_at_k, psp_at_k
 from labeltrees.metrics.ranking import coverage_at_k, macro_f1_at_k, ndcg_at_k, precision_at_k, recall_at_k
 
 __all__ = [
     "FrequencyGroup",
-    "Profile",
     "Proportion",
     "by_frequency",
     "coverage_at_k",
@@ -17,7 +15,6 @@ __all__ = [
     "macro_f1_at_k",
     "ndcg_at_k",
     "precision_at_k",
-    "profile",
     "propensities_of_counts",
     "psndcg_at_k",
     "psp_at_k",
