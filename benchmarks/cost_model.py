@@ -5,8 +5,8 @@
 
 For each set a model with the default setting, exact search for 1 and for 5 labels, one thread. In every run other
 points of the test part are drawn and the costs are measured anew; half of the points fit them and the other half checks
-them. Times are of the search alone, for each query the best of the repeats. With --models a model saved as FOLDER/set is
-taken in place of training one.
+them. Times are of the search alone, for each query the best of the repeats. With --models a model saved as FOLDER/set
+is taken in place of training one.
 """
 
 from __future__ import annotations
@@ -101,9 +101,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2, help="for training")
     parser.add_argument("--models")
     options = parser.parse_args()
-    print(
-        f"Exact search, one thread; {options.queries:,} test points a run, each the best of {options.repeats} repeats."
-    )
+    print(f"Exact search, one thread; {options.queries:,} test points a run, the best of {options.repeats} repeats.")
     print("The error is that of the predicted mean, on the half of the points that the costs were not fitted to.")
     errors = []
     if options.sets:

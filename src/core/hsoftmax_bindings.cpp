@@ -232,15 +232,14 @@ void bind_hsoftmax(nb::module_& module) {
           "count",
           [](NativeTextEngine& native, nb::tuple texts, int64_t k) {
             PythonTexts given(std::move(texts));
-            std::vector<int64_t> counts(given.views.size() * HsCounter::kFields), ends = {0};
+            std::vector<int64_t> counts(given.views.size() * HsCounts::kFields), ends = {0};
             std::vector<HsWorkspace::Open> visits;
             Job job;
             run_job(job, nb::none(), [&] {
-              HsWorkspace room;
+              HsReplay replay(native.engine());
               for (size_t query = 0; query < given.views.size(); ++query) {
                 job.check();
-                count_search(native.engine(), given.views[query], k, room, visits,
-                             counts.data() + query * HsCounter::kFields);
+                replay.count(given.views[query], k, visits).write(counts.data() + query * HsCounts::kFields);
                 ends.push_back(static_cast<int64_t>(visits.size()));
               }
             });
@@ -261,11 +260,11 @@ void bind_hsoftmax(nb::module_& module) {
              Array<float> microseconds) {
             PythonTexts given(std::move(texts));
             nb::gil_scoped_release release;
-            HsWorkspace room;
+            HsReplay replay(native.engine());
             for (size_t query = 0; query < given.views.size(); ++query) {
               const int64_t first = ends.data()[query], n = ends.data()[query + 1] - first;
               const auto start = std::chrono::steady_clock::now();
-              native.engine().evaluate(given.views[query], sum, nodes.data() + first, n, room);
+              replay.evaluate(given.views[query], sum, nodes.data() + first, n);
               microseconds.data()[query] =
                   std::chrono::duration<float, std::micro>(std::chrono::steady_clock::now() - start).count();
             }

@@ -1,4 +1,5 @@
-// What a search of the text model does, counted as it goes on: a search of its own, apart from those that answer.
+// Searches of the text model once more, in plain code: what they do is counted, and their parts are timed. Searches
+// that answer count nothing: even a watch that looks at nothing made them slower by 2%.
 #pragma once
 
 #include <cstdint>
@@ -8,29 +9,34 @@
 
 namespace labeltrees {
 
-struct HsCounter {
-  static constexpr int kFields = 5;
-
-  void opened(const HsWorkspace::Open& node) { visits.push_back(node); }
-  void stepped() { ++heap_steps; }
-
-  std::vector<HsWorkspace::Open> visits;  // in order
+struct HsCounts {
+  int64_t bytes = 0;       // of the text
+  int64_t features = 0;    // words and n-grams, those without a row too
+  int64_t rows = 0;        // of the input matrix, added up
+  int64_t nodes = 0;       // whose unit was evaluated
   int64_t heap_steps = 0;  // nodes entered among the open ones or taken from them, labels offered to the list
+
+  static constexpr int kFields = 5;
+  void write(int64_t* out) const;
 };
 
-// out: kFields counts of a text: bytes, features, rows, nodes evaluated, heap steps. The nodes are added to `visits`.
-inline void count_search(const HsEngine& engine, std::string_view text, int64_t k, HsWorkspace& room,
-                         std::vector<HsWorkspace::Open>& visits, int64_t* counts) {
-  HsCounter counter;
-  std::vector<int64_t> labels(static_cast<size_t>(k));
-  std::vector<float> scores(static_cast<size_t>(k));
-  engine.search(text, k, LabelFilter(), room, labels.data(), scores.data(), counter);
-  counts[0] = static_cast<int64_t>(text.size());
-  counts[1] = room.features.n;  // those without a row are looked up too
-  counts[2] = static_cast<int64_t>(room.features.rows.size());
-  counts[3] = static_cast<int64_t>(counter.visits.size());
-  counts[4] = counter.heap_steps;
-  visits.insert(visits.end(), counter.visits.begin(), counter.visits.end());
-}
+class HsReplay {
+ public:
+  explicit HsReplay(const HsEngine& engine) : engine_(engine) {}
+
+  // The counts of a text's search; the nodes it evaluates are added to `visits`, in order.
+  HsCounts count(std::string_view text, int64_t k, std::vector<HsWorkspace::Open>& visits);
+
+  // A part of a search: reads the text, adds its rows up if `sum`, and evaluates the units of nodes known beforehand.
+  void evaluate(std::string_view text, bool sum, const int32_t* nodes, int64_t n);
+
+ private:
+  const float* sum_rows();                                // the mean of the vectors of the features read
+  float second_share(int32_t node, const float* hidden);  // the probability of the second of a node's two children
+
+  const HsEngine& engine_;
+  HsWorkspace room_;
+  std::vector<float> evaluated_;
+};
 
 }  // namespace labeltrees

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hsoftmax_counts.hpp"
-
 namespace labeltrees {
 
 namespace {
@@ -34,55 +32,28 @@ HsEngine::HsEngine(const FeatureMap& features, const float* input, const float* 
       links_(tree, "tree"),
       slack_(std::pow(1.0 + kFloor, static_cast<double>(height)) * (1 + 1e-6)) {}  // and rounding
 
-const float* HsEngine::sum_rows(HsWorkspace& room) const {
-  float* hidden = aligned(room.hidden, stride_);
-  const std::vector<int32_t>& rows = room.features.rows;
-  for (int32_t row : rows)
-    for (int64_t i = 0; i < stride_; i += 16) __builtin_prefetch(input_ + row * stride_ + i);
-  active_kernels().text.sum_rows(input_, stride_, rows.data(), static_cast<int64_t>(rows.size()), hidden);
-  const float share = 1.0f / static_cast<float>(room.features.n);
-  for (int64_t i = 0; i < stride_; ++i) hidden[i] *= share;
-  return hidden;
-}
-
-float HsEngine::second_share(int32_t node, const float* hidden, const TextKernels& kernels) const {
-  const int32_t* children = tree_.children + tree_.child_ptr[node];
-  for (int i = 0; i < 2; ++i)
-    if (children[i] >= 0) {
-      const float* row = output_ + children[i] * stride_;
-      for (int64_t j = 0; j < stride_; j += 16) __builtin_prefetch(row + j);
-    }
-  float margin;
-  kernels.dot_rows(output_, stride_, &node, 1, hidden, &margin);
-  return 1.0f / (1.0f + std::exp(-margin));
-}
-
-void HsEngine::evaluate(std::string_view text, bool sum, const int32_t* nodes, int64_t n, HsWorkspace& room) const {
-  features_.read(text, true, room.features);
-  if (!sum || room.features.n == 0) return;
-  const float* hidden = sum_rows(room);
-  const TextKernels& kernels = active_kernels().text;
-  room.evaluated.resize(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; ++i) room.evaluated[i] = second_share(nodes[i], hidden, kernels);
-}
-
-template <class Watch>
 int64_t HsEngine::search(std::string_view text, int64_t k, const LabelFilter& filter, HsWorkspace& room,
-                         int64_t* labels, float* scores, Watch& watch) const {
+                         int64_t* labels, float* scores) const {
   room.open.clear();
   room.found.clear();
   room.stats = {};
   features_.read(text, true, room.features);
   if (room.features.n == 0) return 0;
-  const float* hidden = sum_rows(room);
+  const TextKernels& kernels = active_kernels().text;
+  float* hidden = aligned(room.hidden, stride_);
+  const std::vector<int32_t>& rows = room.features.rows;
+  for (int32_t row : rows)
+    for (int64_t i = 0; i < stride_; i += 16) __builtin_prefetch(input_ + row * stride_ + i);
+  kernels.sum_rows(input_, stride_, rows.data(), static_cast<int64_t>(rows.size()), hidden);
+  const float share = 1.0f / static_cast<float>(room.features.n);
+  for (int64_t i = 0; i < stride_; ++i) hidden[i] *= share;
 
   room.open.push_back({1.0, 0, 0});
   while (!room.open.empty() && can_win(room.open.front().score, k, room)) {
     std::pop_heap(room.open.begin(), room.open.end(), is_worse);
     const HsWorkspace::Open best = room.open.back();
     room.open.pop_back();
-    watch.stepped();
-    descend(best, k, filter, hidden, room, watch);
+    descend(best, k, filter, hidden, room);
   }
   std::sort_heap(room.found.begin(), room.found.end(), is_better);
   for (size_t i = 0; i < room.found.size(); ++i) {
@@ -93,27 +64,31 @@ int64_t HsEngine::search(std::string_view text, int64_t k, const LabelFilter& fi
 }
 
 // Follows the better child for as long as no other open node is better: most nodes then never see the heap.
-template <class Watch>
 void HsEngine::descend(HsWorkspace::Open at, int64_t k, const LabelFilter& filter, const float* hidden,
-                       HsWorkspace& room, Watch& watch) const {
+                       HsWorkspace& room) const {
   const TextKernels& kernels = active_kernels().text;
   for (;;) {
     const int32_t* children = tree_.children + tree_.child_ptr[at.node];
     const int64_t n = tree_.child_ptr[at.node + 1] - tree_.child_ptr[at.node];
     double score[2] = {at.score, at.score};
     if (n == 2) {
-      const float second = second_share(at.node, hidden, kernels);
+      for (int i = 0; i < 2; ++i)
+        if (children[i] >= 0) {
+          const float* row = output_ + children[i] * stride_;
+          for (int64_t j = 0; j < stride_; j += 16) __builtin_prefetch(row + j);
+        }
+      float margin;
+      kernels.dot_rows(output_, stride_, &at.node, 1, hidden, &margin);
+      const float second = 1.0f / (1.0f + std::exp(-margin));
       score[0] *= (1.0f - second) + kFloor;
       score[1] *= second + kFloor;
       ++room.stats.nodes;
-      watch.opened(at);
     }
     room.stats.depth = std::max(room.stats.depth, at.depth + 1);
     HsWorkspace::Open next{-1.0, 0, at.depth + 1};
     for (int64_t i = 0; i < n; ++i) {
       const int32_t child = children[i];
       if (child < 0) {
-        watch.stepped();
         if (filter.allows_label(~child)) offer(score[i], ~child, k, room);
       } else if (filter.allows_node(child) && can_win(score[i], k, room)) {
         HsWorkspace::Open open{score[i], child, at.depth + 1};
@@ -121,7 +96,6 @@ void HsEngine::descend(HsWorkspace::Open at, int64_t k, const LabelFilter& filte
         if (open.score >= 0) {
           room.open.push_back(open);
           std::push_heap(room.open.begin(), room.open.end(), is_worse);
-          watch.stepped();
         }
       }
     }
@@ -129,7 +103,6 @@ void HsEngine::descend(HsWorkspace::Open at, int64_t k, const LabelFilter& filte
     if (!room.open.empty() && room.open.front().score > next.score) {
       room.open.push_back(next);
       std::push_heap(room.open.begin(), room.open.end(), is_worse);
-      watch.stepped();
       return;
     }
     if (!can_win(next.score, k, room)) return;
@@ -148,10 +121,5 @@ void HsEngine::offer(double score, int32_t label, int64_t k, HsWorkspace& room) 
   }
   std::push_heap(room.found.begin(), room.found.end(), is_better);
 }
-
-template int64_t HsEngine::search(std::string_view, int64_t, const LabelFilter&, HsWorkspace&, int64_t*, float*,
-                                  HsNoWatch&) const;
-template int64_t HsEngine::search(std::string_view, int64_t, const LabelFilter&, HsWorkspace&, int64_t*, float*,
-                                  HsCounter&) const;
 
 }  // namespace labeltrees

@@ -36,13 +36,6 @@ struct HsWorkspace {
   HsSearchStats stats;
   std::vector<int64_t> labels;  // of the one answer
   std::vector<float> scores;
-  std::vector<float> evaluated;  // by HsEngine::evaluate
-};
-
-// Looks on while a search goes on: at nothing, which costs nothing.
-struct HsNoWatch {
-  void opened(const HsWorkspace::Open&) {}  // a node whose unit is evaluated
-  void stepped() {}                         // the heap of open nodes, or the list of labels
 };
 
 class HsEngine {
@@ -60,28 +53,15 @@ class HsEngine {
 
   // Best first; returns how many. None for a text without features.
   int64_t search(std::string_view text, int64_t k, const LabelFilter& filter, HsWorkspace& room, int64_t* labels,
-                 float* scores) const {
-    HsNoWatch watch;
-    return search(text, k, filter, room, labels, scores, watch);
-  }
-  // The same before a watch: HsNoWatch, or the counter of hsoftmax_counts.hpp.
-  template <class Watch>
-  int64_t search(std::string_view text, int64_t k, const LabelFilter& filter, HsWorkspace& room, int64_t* labels,
-                 float* scores, Watch& watch) const;
-
-  // A part of a search: reads the text, adds its rows up if `sum`, and evaluates the units of nodes known beforehand.
-  void evaluate(std::string_view text, bool sum, const int32_t* nodes, int64_t n, HsWorkspace& room) const;
+                 float* scores) const;
 
  private:
-  template <class Watch>
-  void descend(HsWorkspace::Open at, int64_t k, const LabelFilter& filter, const float* hidden, HsWorkspace& room,
-               Watch& watch) const;
+  friend class HsReplay;  // hsoftmax_counts.hpp
+  void descend(HsWorkspace::Open at, int64_t k, const LabelFilter& filter, const float* hidden,
+               HsWorkspace& room) const;
   bool can_win(double score, int64_t k, const HsWorkspace& room) const {
     return static_cast<int64_t>(room.found.size()) < k || score * slack_ >= room.found.front().score;
   }
-  const float* sum_rows(HsWorkspace& room) const;  // of the features read: the mean of their vectors
-  // The probability of the second of a node's two children.
-  float second_share(int32_t node, const float* hidden, const TextKernels& kernels) const;
   void offer(double score, int32_t label, int64_t k, HsWorkspace& room) const;
 
   FeatureMap features_;
