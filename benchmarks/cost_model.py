@@ -1,7 +1,7 @@
 """How well the cost model tells the time of searches: predicted beside real, on real data.
 
     python -m benchmarks.cost_model [--sets eurlex4k debian-depends delicious arxiv-authors] [--texts cooking ...]
-                                    [--runs 3] [--queries 1000] [--repeats 7] [--models FOLDER]
+                                    [--runs 3] [--queries 1000] [--repeats 10] [--models FOLDER]
 
 For each set a model with the default setting, exact search for 1 and for 5 labels, one thread. In every run other
 points of the test part are drawn and the costs are measured anew; half of the points fit them and the other half checks
@@ -96,7 +96,7 @@ def main() -> None:
     parser.add_argument("--texts", nargs="*", default=TEXTS)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--queries", type=int, default=1000)
-    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--epochs", type=int, default=5, help="of the text models")
     parser.add_argument("--jobs", type=int, default=2, help="for training")
     parser.add_argument("--models")

@@ -29,6 +29,13 @@ def test_known_costs_are_recovered(costs, seed):
     np.testing.assert_allclose(list(fitted.nanoseconds.values()), costs, rtol=1e-6, atol=1e-6 * max(costs))
 
 
+def test_what_weighs_more_is_met_better():
+    counts = {"queries": np.ones(2), "nonzeros": np.zeros(2), "visits": np.zeros(2), "steps": np.zeros(2)}
+    even, uneven = (fit_costs(counts, [1.0, 2.0], PARTS, weights) for weights in (None, [1.0, 1e6]))
+    assert 1000 < even.nanoseconds["queries"] < 1900
+    assert uneven.nanoseconds["queries"] == pytest.approx(2000, rel=1e-3)
+
+
 def test_no_cost_is_negative():
     counts = {"queries": np.ones(4), "nonzeros": np.arange(1, 5), "visits": np.ones(4), "steps": np.zeros(4)}
     fitted = fit_costs(counts, [4.0, 3.0, 2.0, 1.0], PARTS)  # the more nonzeros the sooner: no cost says that

@@ -30,7 +30,7 @@ from labeltrees.errors import InputError
 from labeltrees.metrics.profile import MOST_POINTS, Profile, profile_searches
 from labeltrees.models.hsoftmax_searcher import Texts
 
-_ROUNDS = 7
+_ROUNDS = 10
 _EPILOG = """\b
 Examples:
   labeltrees profile debian.model debian

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import platform
 import struct
@@ -13,6 +14,13 @@ _SYSCALL = {"x86_64": 298, "aarch64": 241}  # perf_event_open
 _SIZE = 128  # of perf_event_attr
 _DISABLED, _NO_KERNEL, _NO_HYPERVISOR = 1 << 0, 1 << 5, 1 << 6
 _RESET, _ENABLE, _DISABLE = 0x2403, 0x2400, 0x2401
+
+_MEANING = {
+    errno.ENOENT: "the machine shows none",
+    errno.EACCES: "not allowed, see kernel.perf_event_paranoid",
+    errno.EPERM: "not allowed",
+    errno.ENOSYS: "the kernel knows none",
+}
 
 Events = dict[str, tuple[int, int]]  # name: type and number, as linux/perf_event.h has them
 HARDWARE: Events = {"instructions": (0, 1), "cache_misses": (0, 3)}
@@ -79,7 +87,7 @@ def _open_event(kind: int, number: int) -> int:
     file = int(library.syscall(call, ctypes.create_string_buffer(attributes, _SIZE), 0, -1, -1, 0))
     if file < 0:
         error = ctypes.get_errno()
-        raise OSError(error, f"perf_event_open: {os.strerror(error)}")
+        raise OSError(error, f"{_MEANING.get(error, 'asked in vain')}; perf_event_open: {os.strerror(error)}")
     return file
 
 

@@ -185,7 +185,7 @@ def profile(
     search: str | None = None,
     beam: int | None = AS_FITTED,
     rows: Any = None,
-    repeats: int = 7,
+    repeats: int = 10,
     random_state: int = 0,
     progress: ProgressArgument = None,
 ) -> Profile:

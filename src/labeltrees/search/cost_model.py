@@ -50,7 +50,9 @@ class CostModel:
         return np.asarray(sum(self.by_part(counts).values()), np.float64)
 
 
-def fit_costs(counts: Mapping[str, Any], microseconds: Any, parts: dict[str, tuple[str, ...]]) -> CostModel:
+def fit_costs(
+    counts: Mapping[str, Any], microseconds: Any, parts: dict[str, tuple[str, ...]], weights: Any = None
+) -> CostModel:
     """Return the costs, none below 0, that leave the least squared relative errors.
 
     Relative, so that short searches count as much as long ones.
@@ -62,6 +64,8 @@ def fit_costs(counts: Mapping[str, Any], microseconds: Any, parts: dict[str, tup
         Measured, above 0.
     parts : dict from str to tuple of str
         Which counts matter, by part.
+    weights : array (n,), optional
+        How much each error counts.
 
     Examples
     --------
@@ -76,5 +80,6 @@ def fit_costs(counts: Mapping[str, Any], microseconds: Any, parts: dict[str, tup
     names = [name for own in parts.values() for name in own]
     columns = np.stack([np.asarray(counts[name], np.float64) for name in names], axis=1)
     scale = np.maximum(columns.max(axis=0), 1e-12)  # alike in size: the solver's tolerance is one for all
-    solution, _ = nnls(columns / scale / times[:, np.newaxis], np.ones(len(times)))
+    matter = np.sqrt(np.ones(len(times)) if weights is None else np.asarray(weights, np.float64))
+    solution, _ = nnls(columns / scale * (matter / times)[:, np.newaxis], matter)
     return CostModel(dict(zip(names, (1000 * solution / scale).tolist(), strict=True)), dict(parts))

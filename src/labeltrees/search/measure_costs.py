@@ -70,7 +70,7 @@ def measure_costs(
     searches: Searches,
     asked: Asked,
     *,
-    repeats: int = 7,
+    repeats: int = 10,
     random_state: int = 0,
     advance: Callable[[int], object] | None = None,
 ) -> MeasuredCosts:
@@ -124,7 +124,10 @@ def _fit(parts: dict[str, tuple[str, ...]], counts: list[SearchCounts], best: li
     sums = {
         name: np.concatenate([np.add.reduceat(count.each[name], starts)[fitted] for count in counts]) for name in names
     }
-    costs = fit_costs(sums, np.concatenate([np.add.reduceat(times, starts)[fitted] for times in best]), parts)
+    weights = np.ones((len(counts), int(fitted.sum())))
+    weights[0] = len(counts) - 1  # as asked it counts as much as in all other ways together
+    times = np.concatenate([np.add.reduceat(own, starts)[fitted] for own in best])
+    costs = fit_costs(sums, times, parts, weights.reshape(-1))
     unseen = ~fitted[block]
     predicted, real = costs.microseconds(counts[0].each)[unseen].sum(), best[0][unseen].sum()
     error = float(predicted / real - 1) if unseen.any() else float("nan")
