@@ -39,6 +39,7 @@ BENCHMARKS = {
     "layout": ["-m", "benchmarks.layout", "--models", "cache"],
     "eight_bit_rows": ["-m", "benchmarks.microbenchmarks.eight_bit_rows", "--models", "cache"],
     "tighter_bound": ["-m", "benchmarks.tighter_bound", "--models", "cache"],
+    "cost_model": ["-m", "benchmarks.cost_model"],
     "paper": ["-m", "benchmarks.paper"],
     "text_models": ["-m", "benchmarks.text_models"],
     "agreement": ["-m", "benchmarks.agreement"],

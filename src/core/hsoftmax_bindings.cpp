@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "bindings.hpp"
+#include "hsoftmax_counts.hpp"
 #include "hsoftmax_search.hpp"
 #include "search_arguments.hpp"
 #include "search_engine.hpp"
@@ -280,7 +281,51 @@ void bind_hsoftmax(nb::module_& module) {
             });
             return nb::make_tuple(to_numpy(std::move(ends)), to_numpy(std::move(nodes)), to_numpy(std::move(scores)));
           },
-          nb::arg("texts"), nb::arg("k"), nb::arg("factors").noconvert().none());
+          nb::arg("texts"), nb::arg("k"), nb::arg("factors").noconvert().none())
+      .def(
+          "count",
+          [](NativeTextEngine& native, nb::tuple texts, int64_t k, std::optional<ConstArray<float>> factors) {
+            PythonTexts given(std::move(texts));
+            HsOptions options = make_options(k, 0, 0, factors);
+            std::vector<int64_t> counts(given.views.size() * HsCounts::kFields), ends = {0};
+            std::vector<HsWorkspace::Open> visits;
+            Job job;
+            run_job(job, nb::none(), [&] {
+              HsReplay replay(native.engine());
+              for (size_t query = 0; query < given.views.size(); ++query) {
+                job.check();
+                replay.count(given.views[query], options, visits).write(counts.data() + query * HsCounts::kFields);
+                ends.push_back(static_cast<int64_t>(visits.size()));
+              }
+            });
+            std::vector<int32_t> nodes, depths;
+            std::vector<double> scores;
+            for (const HsWorkspace::Open& visit : visits) {
+              nodes.push_back(visit.node);
+              depths.push_back(visit.depth);
+              scores.push_back(visit.score);
+            }
+            return nb::make_tuple(to_numpy(std::move(counts)), to_numpy(std::move(ends)), to_numpy(std::move(nodes)),
+                                  to_numpy(std::move(depths)), to_numpy(std::move(scores)));
+          },
+          nb::arg("texts"), nb::arg("k"), nb::arg("factors").noconvert().none())
+      .def(
+          "time_parts",
+          [](NativeTextEngine& native, nb::tuple texts, bool sum, ConstArray<int64_t> ends, ConstArray<int32_t> nodes,
+             Array<float> microseconds) {
+            PythonTexts given(std::move(texts));
+            nb::gil_scoped_release release;
+            HsReplay replay(native.engine());
+            for (size_t query = 0; query < given.views.size(); ++query) {
+              const int64_t first = ends.data()[query], n = ends.data()[query + 1] - first;
+              const auto start = std::chrono::steady_clock::now();
+              replay.evaluate(given.views[query], sum, nodes.data() + first, n);
+              microseconds.data()[query] =
+                  std::chrono::duration<float, std::micro>(std::chrono::steady_clock::now() - start).count();
+            }
+          },
+          nb::arg("texts"), nb::arg("sum"), nb::arg("ends").noconvert(), nb::arg("nodes").noconvert(),
+          nb::arg("microseconds").noconvert());
 
   nb::class_<NativeTextPredictor>(module, "TextPredictor")
       .def(

@@ -69,6 +69,7 @@ class HsEngine {
                  int64_t* labels, float* scores) const;
 
  private:
+  friend class HsReplay;  // hsoftmax_counts.hpp
   using Clock = std::chrono::steady_clock;
 
   void descend(HsWorkspace::Open at, const HsOptions& options, const LabelFilter& filter, const float* hidden,

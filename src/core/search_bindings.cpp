@@ -6,6 +6,7 @@
 #include "chunk_pack.hpp"
 #include "half.hpp"
 #include "search_arguments.hpp"
+#include "search_counts.hpp"
 #include "search_engine.hpp"
 #include "search_predictor.hpp"
 
@@ -185,7 +186,7 @@ void bind_search(nb::module_& module) {
           nb::arg("classifiers").noconvert().none(), nb::arg("depth").noconvert().none(),
           nb::arg("microseconds").noconvert().none(), nb::arg("partial").noconvert().none());
 
-  native_engine.def_prop_ro("n_trees", [](const NativeEngine& native) { return native.engine.n_trees(); })
+  native_engine
       .def(
           "trace",
           [](NativeEngine& native, int64_t tree, std::optional<ConstArray<int64_t>> indptr,
@@ -216,7 +217,73 @@ void bind_search(nb::module_& module) {
           },
           nb::arg("tree"), nb::arg("indptr").noconvert().none(), nb::arg("features").noconvert().none(),
           nb::arg("values").noconvert(), nb::arg("n_queries"), nb::arg("k"), nb::arg("mode"), nb::arg("beam"),
-          nb::arg("prune"), nb::arg("max_chunks"), nb::arg("max_microseconds"), nb::arg("losses").noconvert().none());
+          nb::arg("prune"), nb::arg("max_chunks"), nb::arg("max_microseconds"), nb::arg("losses").noconvert().none())
+      .def(
+          "count",
+          [](NativeEngine& native, std::optional<ConstArray<int64_t>> indptr,
+             std::optional<ConstArray<int32_t>> features, ConstArray<float> values, int64_t n_queries, int64_t k,
+             const std::string& mode, int64_t beam, bool prune, int64_t max_chunks, int64_t max_microseconds,
+             std::optional<ConstArray<float>> losses) {
+            SearchOptions options = make_options(native, k, mode, beam, prune, max_chunks, max_microseconds, losses);
+            QueryRows rows{n_queries, indptr ? indptr->data() : nullptr, features ? features->data() : nullptr,
+                           values.data()};
+            std::vector<int64_t> counts(static_cast<size_t>(n_queries * SearchCounts::kFields)), ends = {0};
+            std::vector<Visit> visits;
+            Job job;
+            run_job(job, nb::none(), [&] {
+              SearchCounter counter(native.engine);
+              for (int64_t query = 0; query < n_queries; ++query) {
+                job.check();
+                counter.count(rows, query, options, visits).write(counts.data() + query * SearchCounts::kFields);
+                ends.push_back(static_cast<int64_t>(visits.size()));
+              }
+            });
+            std::vector<int32_t> nodes, depths, trees;
+            std::vector<float> scores;
+            std::vector<uint8_t> on_path;
+            for (const Visit& visit : visits) {
+              nodes.push_back(visit.node.node);
+              depths.push_back(visit.node.depth);
+              scores.push_back(visit.node.score);
+              trees.push_back(visit.tree);
+              on_path.push_back(visit.on_path);
+            }
+            return nb::make_tuple(to_numpy(std::move(counts)), to_numpy(std::move(ends)), to_numpy(std::move(nodes)),
+                                  to_numpy(std::move(depths)), to_numpy(std::move(scores)), to_numpy(std::move(trees)),
+                                  to_numpy(std::move(on_path)));
+          },
+          nb::arg("indptr").noconvert().none(), nb::arg("features").noconvert().none(), nb::arg("values").noconvert(),
+          nb::arg("n_queries"), nb::arg("k"), nb::arg("mode"), nb::arg("beam"), nb::arg("prune"), nb::arg("max_chunks"),
+          nb::arg("max_microseconds"), nb::arg("losses").noconvert().none())
+      .def(
+          "time_each",
+          [](NativeEngine& native, std::optional<ConstArray<int64_t>> indptr,
+             std::optional<ConstArray<int32_t>> features, ConstArray<float> values, int64_t n_queries, int64_t k,
+             const std::string& mode, int64_t beam, bool prune, int64_t max_chunks, int64_t max_microseconds,
+             std::optional<ConstArray<float>> losses, Array<float> microseconds) {
+            SearchOptions options = make_options(native, k, mode, beam, prune, max_chunks, max_microseconds, losses);
+            QueryRows rows{n_queries, indptr ? indptr->data() : nullptr, features ? features->data() : nullptr,
+                           values.data()};
+            nb::gil_scoped_release release;  // on this thread, so that its counters count it
+            time_queries(native.engine, rows, options, microseconds.data());
+          },
+          nb::arg("indptr").noconvert().none(), nb::arg("features").noconvert().none(), nb::arg("values").noconvert(),
+          nb::arg("n_queries"), nb::arg("k"), nb::arg("mode"), nb::arg("beam"), nb::arg("prune"), nb::arg("max_chunks"),
+          nb::arg("max_microseconds"), nb::arg("losses").noconvert().none(), nb::arg("microseconds").noconvert())
+      .def(
+          "time_scoring",
+          [](NativeEngine& native, std::optional<ConstArray<int64_t>> indptr,
+             std::optional<ConstArray<int32_t>> features, ConstArray<float> values, int64_t n_queries,
+             ConstArray<int64_t> ends, ConstArray<int32_t> nodes, ConstArray<int32_t> trees,
+             Array<float> microseconds) {
+            QueryRows rows{n_queries, indptr ? indptr->data() : nullptr, features ? features->data() : nullptr,
+                           values.data()};
+            nb::gil_scoped_release release;
+            time_scoring(native.engine, rows, ends.data(), nodes.data(), trees.data(), microseconds.data());
+          },
+          nb::arg("indptr").noconvert().none(), nb::arg("features").noconvert().none(), nb::arg("values").noconvert(),
+          nb::arg("n_queries"), nb::arg("ends").noconvert(), nb::arg("nodes").noconvert(), nb::arg("trees").noconvert(),
+          nb::arg("microseconds").noconvert());
 
   nb::class_<NativePredictor>(module, "Predictor")
       .def(

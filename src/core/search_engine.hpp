@@ -88,9 +88,13 @@ class SearchEngine {
                      int64_t* labels, float* scores);
   int64_t search_one_dense(const float* row, const SearchOptions& options, int64_t* labels, float* scores);
 
+  // One query made ready for a tree.
+  void set_query(SearchQuery& prepared, size_t tree, const QueryRows& rows, int64_t query) const;
+
+  size_t n_trees() const { return trees_.size(); }
+  SearchTree& tree(size_t number) const { return *trees_[number]; }
   int64_t n_features() const { return n_features_; }
   int32_t n_labels() const { return n_labels_; }
-  int64_t n_trees() const { return static_cast<int64_t>(trees_.size()); }
   bool matrices() const { return matrices_; }
   float power() const { return power_; }
 
@@ -103,7 +107,6 @@ class SearchEngine {
 
   QueryForm form(size_t tree) const { return {n_features_, trees_[tree]->store.feature_rank(), matrices_, normalize_}; }
 
-  void set_query(SearchQuery& prepared, size_t tree, const QueryRows& rows, int64_t query) const;
   void run(SearchScratch& scratch, const SearchOptions& options, const LabelFilter* filters, SearchStats& stats);
   int64_t finish_one(SearchScratch& scratch, const SearchOptions& options, int64_t* labels, float* scores);
   int64_t write(SearchScratch& scratch, int64_t* labels, float* scores) const;

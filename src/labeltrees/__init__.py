@@ -7,6 +7,7 @@ from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
 from labeltrees.labels.imbalance import Imbalance, imbalance
 from labeltrees.labels.weights import label_weights
+from labeltrees.metrics.profile import Profile, profile
 from labeltrees.models.linear import LabelTreeClassifier
 from labeltrees.models.load import load
 from labeltrees.models.text_model import TextLabelTreeClassifier
@@ -38,6 +39,7 @@ __all__ = [
     "LabelTreesError",
     "MissingExtraError",
     "PreparedLogs",
+    "Profile",
     "SweepResult",
     "TextLabelTreeClassifier",
     "TfidfVectorizer",
@@ -59,6 +61,7 @@ __all__ = [
     "metrics",
     "pifa",
     "prepare_logs",
+    "profile",
     "random_tree",
     "read_texts",
     "read_xmc",

@@ -212,6 +212,46 @@ class SearchEngine:
         max_microseconds: int,
         losses: Float32s | None,
     ) -> tuple[Int64s, Int32s, Float32s]: ...
+    def count(
+        self,
+        indptr: Int64s | None,
+        features: Int32s | None,
+        values: Float32s,
+        n_queries: int,
+        k: int,
+        mode: str,
+        beam: int,
+        prune: bool,
+        max_chunks: int,
+        max_microseconds: int,
+        losses: Float32s | None,
+    ) -> tuple[Int64s, Int64s, Int32s, Int32s, Float32s, Int32s, UInt8s]: ...
+    def time_each(
+        self,
+        indptr: Int64s | None,
+        features: Int32s | None,
+        values: Float32s,
+        n_queries: int,
+        k: int,
+        mode: str,
+        beam: int,
+        prune: bool,
+        max_chunks: int,
+        max_microseconds: int,
+        losses: Float32s | None,
+        microseconds: Float32s,
+    ) -> None: ...
+    def time_scoring(
+        self,
+        indptr: Int64s | None,
+        features: Int32s | None,
+        values: Float32s,
+        n_queries: int,
+        ends: Int64s,
+        nodes: Int32s,
+        trees: Int32s,
+        microseconds: Float32s,
+    ) -> None: ...
 
 class Predictor:
     def __init__(
@@ -438,6 +478,12 @@ class TextEngine:
     def trace(
         self, texts: tuple[str | bytes, ...], k: int, factors: Float32s | None
     ) -> tuple[Int64s, Int32s, Float32s]: ...
+    def count(
+        self, texts: tuple[str | bytes, ...], k: int, factors: Float32s | None
+    ) -> tuple[Int64s, Int64s, Int32s, Int32s, Float64s]: ...
+    def time_parts(
+        self, texts: tuple[str | bytes, ...], sum: bool, ends: Int64s, nodes: Int32s, microseconds: Float32s
+    ) -> None: ...
 
 class TextPredictor:
     def __init__(

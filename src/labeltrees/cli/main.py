@@ -21,6 +21,7 @@ from labeltrees.cli.imbalance import imbalance
 from labeltrees.cli.inspect import inspect_model
 from labeltrees.cli.logs import logs
 from labeltrees.cli.predict import predict
+from labeltrees.cli.profile import profile_model
 from labeltrees.cli.quickstart import quickstart
 from labeltrees.cli.report import report
 from labeltrees.cli.sweep import sweep
@@ -111,6 +112,7 @@ _COMMANDS = (
     evaluate,
     calibrate,
     inspect_model,
+    profile_model,
     sweep,
     choose,
     report,

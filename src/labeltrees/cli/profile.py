@@ -1,0 +1,181 @@
+"""labeltrees profile."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import click
+import numpy as np
+from scipy import sparse
+
+from labeltrees._progress import watch
+from labeltrees.cli.data_argument import TextOptions, open_points
+from labeltrees.cli.model_options import (
+    Model,
+    agreement_option,
+    beam_option,
+    check_n_features,
+    how_to_search,
+    load_model,
+    model_argument,
+    text_reader,
+)
+from labeltrees.cli.options import data_argument, index_base_option, jobs_option, text_options
+from labeltrees.cli.output import check_folder_of, print_json, step
+from labeltrees.cli.profile_view import print_profile, print_query
+from labeltrees.data.files import write_any
+from labeltrees.errors import InputError
+from labeltrees.metrics.profile import MOST_POINTS, Profile, profile_searches
+from labeltrees.models.hsoftmax_searcher import Texts
+
+_ROUNDS = 10
+_EPILOG = """\b
+Examples:
+  labeltrees profile debian.model debian
+  labeltrees profile debian.model debian --query 17
+  labeltrees profile products.model test.txt.xz --beam none --format jsonl -o searches.jsonl
+"""
+
+
+@click.command("profile", epilog=_EPILOG)
+@model_argument
+@data_argument
+@text_options
+@click.option("-k", "--k", type=click.IntRange(min=1), default=5, show_default=True, help="Labels for each point.")
+@beam_option
+@agreement_option
+@click.option(
+    "--queries",
+    "n_queries",
+    type=click.IntRange(min=1),
+    default=MOST_POINTS,
+    show_default=True,
+    help="Points asked at the most, drawn at random.",
+)
+@click.option("--query", type=click.IntRange(min=0), help="Show the search of this one: point N of DATA, from 0.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "jsonl", "csv"]),
+    default="table",
+    show_default=True,
+    help="table and json: a summary; jsonl and csv: a record a query, with the nodes it visited.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False), help="File for jsonl and csv. [default: standard output]"
+)
+@index_base_option
+@jobs_option
+@click.pass_obj
+def profile_model(
+    show_progress: bool,
+    model_folder: str,
+    data: str,
+    k: int,
+    beam: int | None,
+    agreement: float | None,
+    n_queries: int,
+    query: int | None,
+    form: str,
+    output: str | None,
+    index_base: Any,
+    n_jobs: int,
+    texts: TextOptions,
+) -> None:
+    """Show where the time of a MODEL's searches goes on DATA.
+
+    Some points are searched one by one on one thread, again and again; the best time of each counts. Shown are the
+    nodes visited, which of them an oracle would have visited (the ancestors of the labels returned), the classifiers
+    scored, the microseconds, and how they divide among the parts of a search. That comes from a cost model: what each
+    node, lookup, weight and heap step costs is measured here and now, with half of the points, and the other half tells
+    how far off its predictions are. Making features of texts is not part of the search.
+    """
+    check_folder_of(output)
+    if output is not None and form not in ("jsonl", "csv"):
+        message = f"--output makes no sense with --format {form}: it is for jsonl and csv"
+        raise InputError(message)
+    model = load_model(model_folder)
+    n_searched, how = how_to_search(model, k, beam, agreement)
+    with step("Reading data", show_progress):
+        points = _read(data, index_base, texts, model, n_jobs)
+    rows = _draw(points.shape[0], n_queries, query, data)
+    with watch("Timing searches", _ROUNDS, show_progress) as advance:
+        found = profile_searches(
+            model, points, k, n_searched, how, rows, agreement=agreement, repeats=_ROUNDS, advance=advance
+        )
+    if form in ("jsonl", "csv"):
+        records = [_record(found, place, model) for place in range(found.n_queries) if query in (None, rows[place])]
+        _write(_lines(records) if form == "jsonl" else _table(records), output)
+    elif form == "json":
+        record = found.summary() if query is None else _record(found, int(np.searchsorted(rows, query)), model)
+        print_json({"model": model_folder, "data": data, **record})
+    elif query is not None:
+        print_query(_record(found, int(np.searchsorted(rows, query)), model))
+    else:
+        print_profile(f"{model_folder} on {found.n_queries:,} of {points.shape[0]:,} points of {data}", found)
+
+
+def _read(data: str, index_base: Any, texts: TextOptions, model: Model, n_jobs: int) -> Any:
+    """Return the points of DATA as the model's searcher takes them."""
+    with open_points(data, index_base=index_base, texts=texts, of_texts=text_reader(model, n_jobs)) as points:
+        if points.n_features is not None:
+            check_n_features(data, points.n_features, model)
+        blocks = list(points.blocks)
+    if sum(block.shape[0] for block in blocks) == 0:
+        message = f"{data}: no points to search"
+        raise InputError(message)
+    if isinstance(blocks[0], Texts):
+        return Texts([text for block in blocks for text in block.items])
+    return sparse.vstack(blocks, format="csr")
+
+
+def _draw(n_points: int, n_queries: int, query: int | None, data: str) -> Any:
+    """Return which points are asked, rising: `query` is one of them."""
+    if query is not None and query >= n_points:
+        message = f"{data}: no point {query}, there are {n_points:,}"
+        raise InputError(message)
+    rows = np.random.default_rng(0).permutation(n_points)[:n_queries]
+    if query is not None and query not in rows:
+        rows[0] = query
+    return np.sort(rows)
+
+
+def _record(found: Profile, place: int, model: Model) -> dict[str, Any]:
+    labels = found.labels[place][found.labels[place] >= 0]
+    named = labels if model.label_names_ is None else model.label_names_[labels]
+    return {**found.record(place), "labels": named.tolist(), "visits": found.visits_of(place)}
+
+
+def _lines(records: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+def _table(records: list[dict[str, Any]]) -> str:
+    """Return the records as CSV: what a query has several of stands in one field, with blanks between."""
+    text = io.StringIO(newline="")
+    flat = [
+        {
+            **{name: value for name, value in record.items() if name not in ("labels", "visits")},
+            "labels": json.dumps(record["labels"], ensure_ascii=False),
+            **{
+                f"visited_{name}": " ".join(f"{visit[name]:.6g}" for visit in record["visits"])
+                for name in ("tree", "node", "depth", "score", "oracle", "on_path")
+            },
+        }
+        for record in records
+    ]
+    writer = csv.DictWriter(text, fieldnames=list(flat[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return text.getvalue()
+
+
+def _write(text: str, output: str | None) -> None:
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    with write_any(output) as stream:
+        stream.write(text.encode())

@@ -1,0 +1,158 @@
+"""labeltrees profile."""
+
+import csv
+import gzip
+import io
+import json
+
+import pytest
+
+import labeltrees as lt
+from labeltrees.cli.data_argument import load_data
+from labeltrees.metrics import hardware_counters
+
+TEXTS = [(f"word{i % 7} other{i % 5} word{(i * i) % 7} of text", [f"tag{i % 7}", f"also{i % 5}"]) for i in range(50)]
+
+
+@pytest.fixture(scope="module")
+def text_data(tmp_path_factory):
+    path = tmp_path_factory.mktemp("texts") / "some.jsonl"
+    path.write_text("".join(json.dumps({"text": text, "labels": tags}) + "\n" for text, tags in TEXTS))
+    return path
+
+
+@pytest.fixture(scope="module")
+def text_model(text_data):
+    path = text_data.with_name("text.model")
+    texts, tags = zip(*TEXTS, strict=True)
+    lt.TextLabelTreeClassifier(dim=8, epochs=3, n_jobs=1).fit(list(texts), list(tags)).save(path)
+    return path
+
+
+@pytest.fixture(scope="module", params=["linear", "text"])
+def both(request, model_folder, data_folder, text_model, text_data):
+    """A model of each kind, and data for it."""
+    return (model_folder, data_folder) if request.param == "linear" else (text_model, text_data)
+
+
+@pytest.fixture
+def no_counters(monkeypatch):
+    def refuse(kind, number):
+        raise OSError(13, "Permission denied")
+
+    monkeypatch.setattr(hardware_counters, "_open_event", refuse)
+
+
+def test_the_table(run, both, no_counters):
+    model, data = both
+    lines = run("-q", "profile", model, data, "-k", 2).stdout.splitlines()
+    n = 200 if data.is_dir() else 50
+    assert lines[0].startswith(f"{model} on {n} of {n} points of {data}: top 2, ")
+    first = {line.split("  ")[0].strip(): line for line in lines if line}
+    for name in ("features", "nodes visited", "of an oracle", "microseconds", "predicted", "classifiers scored"):
+        assert name in first
+    parts = ("prepare", "visits", "heap", *(("lookups", "weights", "children") if data.is_dir() else ("rows",)))
+    for part in parts:
+        assert first[part].rstrip().endswith(" ns")
+    assert "counters not available here (Permission denied)" in "\n".join(lines)
+
+
+def test_counters_are_shown_where_there_are_some(run, model_folder, data_folder, monkeypatch):
+    class Counters(hardware_counters.HardwareCounters):
+        def __enter__(self):
+            self.counts = {"instructions": 200 * 31_000, "cache_misses": 200 * 12}
+            return self
+
+    monkeypatch.setattr("labeltrees.metrics.profile.HardwareCounters", Counters)
+    shown = run("-q", "profile", model_folder, data_folder).stdout
+    assert "not available" not in shown
+    assert [line.split()[-1] for line in shown.splitlines() if "instructions" in line] == ["31,000.0"]
+    assert [line.split()[-1] for line in shown.splitlines() if "cache misses" in line] == ["12.0"]
+
+
+def test_json_is_the_summary(run, both):
+    model, data = both
+    record = json.loads(run("-q", "profile", model, data, "--format", "json", "-k", 3).stdout)
+    assert record["model"] == str(model)
+    loaded = lt.load(model)
+    X = load_data(str(data), part="test").X if data.is_dir() else [text for text, _ in TEXTS]
+    expected = lt.profile(loaded, X, 3, repeats=1).summary()
+    for name in ("n_queries", "k", "counts", "features", "nodes", "oracle", "oracle_share", "by_depth"):
+        assert record[name] == expected[name]
+    assert set(record["parts"]) == set(expected["parts"])
+
+
+def test_a_record_a_query_in_both_forms(run, both, tmp_path):
+    model, data = both
+    out = run("-q", "profile", model, data, "-k", 2, "--queries", 10, "--format", "jsonl").stdout
+    records = [json.loads(line) for line in out.splitlines()]
+    assert len(records) == 10
+    run("-q", "profile", model, data, "-k", 2, "--queries", 10, "--format", "csv", "-o", tmp_path / "all.csv.gz")
+    rows = list(csv.DictReader(io.StringIO(gzip.decompress((tmp_path / "all.csv.gz").read_bytes()).decode())))
+    assert [int(row["query"]) for row in rows] == [record["query"] for record in records]
+    for record, row in zip(records, rows, strict=True):
+        visits = record["visits"]
+        assert record["nodes"] == len(visits)
+        assert record["oracle"] == sum(visit["oracle"] for visit in visits)
+        assert len(record["labels"]) == 2
+        assert isinstance(record["labels"][0], str)
+        assert row["visited_node"].split() == [str(visit["node"]) for visit in visits]
+        assert row["visited_oracle"].split() == [str(int(visit["oracle"])) for visit in visits]
+        assert json.loads(row["labels"]) == record["labels"]
+        parts = [value for name, value in record.items() if name.endswith("_us")]
+        assert sum(parts) == pytest.approx(record["predicted"], abs=0.01)
+
+
+def test_one_query_is_shown_with_its_nodes(run, both):
+    model, data = both
+    options = ("-q", "profile", model, data, "-k", 2, "--queries", 5, "--query", 33)
+    record = json.loads(run(*options, "--format", "json").stdout)
+    assert record["query"] == 33
+    lines = run(*options).stdout.splitlines()
+    assert lines[0] == f"query 33: {', '.join(record['labels'])}"
+    shown = [line.split() for line in lines[3 : 3 + record["nodes"]]]
+    assert [(row[0], row[1], row[3]) for row in shown] == [
+        (str(visit["node"]), str(visit["depth"]), "yes" if visit["oracle"] else "no") for visit in record["visits"]
+    ]
+    (line,) = run(*options, "--format", "jsonl").stdout.splitlines()
+    assert json.loads(line)["query"] == 33
+
+
+def test_the_trees_of_an_ensemble_are_told_apart(run, data_folder, tmp_path):
+    run("-q", "fit", data_folder, "-o", tmp_path / "model", "--n-trees", 2, "--fanout", 4)
+    shown = run("-q", "profile", tmp_path / "model", data_folder, "--queries", 20)
+    assert "other trees" in shown.stdout
+    shown = run("-q", "profile", tmp_path / "model", data_folder, "--queries", 20, "--query", 0)
+    assert shown.stdout.splitlines()[2].split()[0] == "tree"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--query", 200), "no point 200, there are 200"),
+        (("--output", "all.csv"), "--output makes no sense with --format table"),
+        (("--format", "csv", "--output", "no/such/folder/all.csv"), "no such folder"),
+    ],
+)
+def test_what_cannot_be_is_refused(run, model_folder, data_folder, options, message):
+    result = run("-q", "profile", model_folder, data_folder, *options)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("1 29 40\n0 0:1\n", "points of 29 features, but the model was trained on 30"), ("0 30 40\n", "no points")],
+)
+def test_data_of_another_kind_is_refused(run, model_folder, tmp_path, text, message):
+    (tmp_path / "test.txt").write_text(text)
+    result = run("-q", "profile", model_folder, tmp_path)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_a_text_model_has_no_beam(run, text_model, text_data):
+    result = run("-q", "profile", text_model, text_data, "--beam", 3)
+    assert result.exit_code == 2
+    assert "its search has none" in result.stderr
