@@ -1,5 +1,5 @@
-// Searches of the text model once more, in plain code: what they do is counted, and their parts are timed. Searches that
-// answer count nothing: even a watch that looks at nothing made them slower (docs/decisions/0016).
+// Searches of the text model once more, in plain code: what they do is counted, and their parts are timed. Searches
+// that answer count nothing: even a watch that looks at nothing made them slower (docs/decisions/0016).
 #pragma once
 
 #include <cstdint>

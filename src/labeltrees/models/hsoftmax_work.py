@@ -8,7 +8,7 @@ import numpy as np
 
 from labeltrees.models.hsoftmax_searcher import Texts, TextSearcher
 from labeltrees.search.counts import SearchCounts, Visits
-from labeltrees.search.measure_costs import Asked
+from labeltrees.search.measure_costs import AT_ONCE, Asked
 from labeltrees.search.result import SearchStats
 
 if TYPE_CHECKING:
@@ -57,7 +57,10 @@ class TextSearches:
             return cast(SearchStats, result.stats).microseconds.astype(np.float64)
         ends = visits.ends if asked.stage == "score" else np.zeros(len(texts.items) + 1, np.int64)
         microseconds = np.empty(len(texts.items), np.float32)
-        self._engine.time_parts(texts.items, asked.stage != "read", ends, visits.nodes, microseconds)
+        for first in range(0, len(texts.items), AT_ONCE):
+            own = slice(first, first + AT_ONCE)
+            some_ends = ends[first : first + AT_ONCE + 1]
+            self._engine.time_parts(texts.items[own], asked.stage != "read", some_ends, visits.nodes, microseconds[own])
         return microseconds.astype(np.float64)
 
     def altered(self, asked: Asked, random: np.random.Generator) -> list[Asked]:

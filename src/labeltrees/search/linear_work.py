@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from labeltrees.search.counts import SearchCounts, Visits
-from labeltrees.search.measure_costs import Asked
-from labeltrees.search.queries import check_rows
+from labeltrees.search.measure_costs import AT_ONCE, Asked
+from labeltrees.search.queries import Rows, check_rows
 from labeltrees.search.request import SearchRequest
 from labeltrees.search.searcher import Searcher
 
@@ -76,15 +76,28 @@ class LinearSearches:
     def time(self, asked: Asked, visits: Visits) -> Float64s:
         """Return the microseconds of every query, one after the other on this thread."""
         rows = check_rows(asked.queries, self._searcher.n_features)
+        request = SearchRequest(asked.k, **asked.how).native()
+        ends = visits.ends if asked.stage == "score" else np.zeros(rows.n + 1, np.int64)
         microseconds = np.empty(rows.n, np.float32)
-        if asked.stage == "search":
-            request = SearchRequest(asked.k, **asked.how).native()
-            self._engine.time_each(rows.indptr, rows.features, rows.values, rows.n, *request, microseconds)
-        else:
-            ends = visits.ends if asked.stage == "score" else np.zeros(rows.n + 1, np.int64)
-            native = rows.indptr, rows.features, rows.values, rows.n
-            self._engine.time_scoring(*native, ends, visits.nodes, visits.trees, microseconds)
+        for first in range(0, rows.n, AT_ONCE):
+            own = slice(first, first + AT_ONCE)
+            n, indptr, features, values = self._some(rows, first)
+            if asked.stage == "search":
+                self._engine.time_each(indptr, features, values, n, *request, microseconds[own])
+            else:
+                own_ends = ends[first : first + n + 1]
+                self._engine.time_scoring(
+                    indptr, features, values, n, own_ends, visits.nodes, visits.trees, microseconds[own]
+                )
         return microseconds.astype(np.float64)
+
+    def _some(self, rows: Rows, first: int) -> Rows:
+        """Return the queries of a block; a CSR matrix keeps its features, and its row ends point into them."""
+        n = min(AT_ONCE, rows.n - first)
+        if rows.indptr is not None:
+            return Rows(n, rows.indptr[first : first + n + 1], rows.features, rows.values)
+        width = self._searcher.n_features
+        return Rows(n, None, None, rows.values[first * width : (first + n) * width])
 
     def altered(self, asked: Asked, random: np.random.Generator) -> list[Asked]:
         """Return the queries prepared only, scored only, with a narrow beam, with half their features, half exchanged.
