@@ -62,8 +62,10 @@ def test_the_nodes_are_those_of_a_plain_best_first_search(tree, seed, scale, k):
             assert counts.each["heap_steps"][query] >= 2
 
 
+@pytest.mark.parametrize("at_once", [2, 500])
 @pytest.mark.parametrize("stage", ["search", "read", "sum", "score"])
-def test_every_text_has_a_time(stage):
+def test_every_text_has_a_time(stage, at_once, monkeypatch):
+    monkeypatch.setattr("labeltrees.models.hsoftmax_work.AT_ONCE", at_once)
     searches = TextSearches(random_searcher(random_tree(20), 0, 1.0))
     asked = Asked(TEXTS, 3, {}, stage)
     times = searches.time(asked, searches.count(asked).visits)
