@@ -145,7 +145,10 @@ SearchCounts SearchCounter::count(const QueryRows& rows, int64_t query, const Se
         path.push_back(node);
       for (size_t i = path.size(); i-- > 0;) {
         if (opened_[tree].contains(path[i])) continue;
-        OpenNode node = node_scores_[tree].at(path[i]);  // its parent has been opened
+        auto found = node_scores_[tree].find(path[i]);  // its parent has been opened
+        if (found == node_scores_[tree].end())
+          throw DamagedChunk(engine_.tree(tree).store.source() + ": a chunk's children are not those of the tree");
+        OpenNode node = found->second;
         visits.push_back({node, static_cast<int32_t>(tree), true});
         ++counts.path_visits;
         open(tree, node, options, nullptr, counts);

@@ -1,5 +1,7 @@
 """What a search is said to have done is what it did: against the model's weights, node by node, in NumPy."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -146,3 +148,39 @@ def test_altered_queries_have_as_many_rows_and_fewer_or_other_features(twin):
     assert 0 < thinned.nnz < X.nnz
     assert (abs(thinned - X) > 0).nnz == X.nnz - thinned.nnz
     assert (abs(exchanged - X) > 0).nnz > 0
+
+
+@pytest.mark.parametrize("form", ["sparse", "dense"])
+@pytest.mark.parametrize("stage", ["search", "score"])
+def test_many_queries_are_timed_some_at_a_time(twin, monkeypatch, form, stage):
+    model = twin.random_model(0)
+    X = twin.random_queries(0, 7, model.n_features)
+    searches = LinearWork(Searcher(model.pack()))
+    asked = Asked(X if form == "sparse" else X.toarray(), 3, {}, stage)
+    visits = searches.count(asked).visits
+    seen = []
+
+    class Recorder:
+        """Tells the queries, and the nodes, of every native call."""
+
+        def time_each(self, indptr, features, values, n, *rest):
+            seen.extend(self.rows(indptr, features, values, n))
+            rest[-1][:] = 1.0
+
+        def time_scoring(self, indptr, features, values, n, ends, nodes, trees, microseconds):
+            own = [nodes[a:b].tolist() for a, b in itertools.pairwise(ends)]
+            seen.extend(zip(self.rows(indptr, features, values, n), own, strict=True))
+            microseconds[:] = 1.0
+
+        @staticmethod
+        def rows(indptr, features, values, n):
+            if indptr is None:
+                return values.reshape(n, -1).tolist()
+            return [features[indptr[i] : indptr[i + 1]].tolist() for i in range(n)]
+
+    monkeypatch.setattr("labeltrees.search.linear_work.AT_ONCE", 3)
+    monkeypatch.setattr(searches, "_engine", Recorder())
+    assert searches.time(asked, visits).tolist() == [1.0] * 7
+    queries = [row.indices.tolist() for row in X] if form == "sparse" else X.toarray().tolist()
+    nodes = [visited(visits, query)[0].tolist() for query in range(7)]
+    assert seen == (queries if stage == "search" else list(zip(queries, nodes, strict=True)))

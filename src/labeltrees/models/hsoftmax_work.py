@@ -8,7 +8,7 @@ import numpy as np
 
 from labeltrees.models.hsoftmax_searcher import Texts, TextSearcher
 from labeltrees.search.counts import SearchCounts, Visits
-from labeltrees.search.measure_costs import Asked
+from labeltrees.search.measure_costs import AT_ONCE, Asked
 from labeltrees.search.request import SearchRequest
 from labeltrees.search.result import SearchStats
 
@@ -54,13 +54,17 @@ class TextWork:
 
     def time(self, asked: Asked, visits: Visits) -> Float64s:
         """Return the microseconds of every text, one after the other on this thread."""
-        texts: Texts = asked.queries
-        if asked.stage == "search":
-            result = self._searcher.topk(texts, self._most(asked.k), **asked.how, n_jobs=1, stats=True)
-            return cast(SearchStats, result.stats).microseconds.astype(np.float64)
-        ends = visits.ends if asked.stage == "score" else np.zeros(len(texts.items) + 1, np.int64)
-        microseconds = np.empty(len(texts.items), np.float32)
-        self._engine.time_parts(texts.items, asked.stage != "read", ends, visits.nodes, microseconds)
+        texts = asked.queries.items
+        ends = visits.ends if asked.stage == "score" else np.zeros(len(texts) + 1, np.int64)
+        microseconds = np.empty(len(texts), np.float32)
+        for first in range(0, len(texts), AT_ONCE):
+            own = slice(first, first + AT_ONCE)
+            if asked.stage == "search":
+                result = self._searcher.topk(Texts(texts[own]), self._most(asked.k), **asked.how, n_jobs=1, stats=True)
+                microseconds[own] = cast(SearchStats, result.stats).microseconds
+            else:
+                own_ends = ends[first : first + AT_ONCE + 1]
+                self._engine.time_parts(texts[own], asked.stage != "read", own_ends, visits.nodes, microseconds[own])
         return microseconds.astype(np.float64)
 
     def altered(self, asked: Asked, random: np.random.Generator) -> list[Asked]:

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from labeltrees.search.counts import SearchCounts, Visits
-from labeltrees.search.measure_costs import Asked
-from labeltrees.search.queries import check_rows
+from labeltrees.search.measure_costs import AT_ONCE, Asked
+from labeltrees.search.queries import Rows, check_rows
 from labeltrees.search.request import SearchRequest
 from labeltrees.search.searcher import Searcher
 
@@ -76,17 +76,31 @@ class LinearWork:
     def time(self, asked: Asked, visits: Visits) -> Float64s:
         """Return the microseconds of every query, one after the other on this thread."""
         rows = check_rows(asked.queries, self._searcher.n_features)
+        request = self._native(asked)
+        ends = visits.ends if asked.stage == "score" else np.zeros(rows.n + 1, np.int64)
         microseconds = np.empty(rows.n, np.float32)
-        if asked.stage == "search":
-            given: Any = (rows.indptr, rows.features, rows.values, rows.n, *self._native(asked), microseconds)
-            self._engine.time_each(*given)
-        else:
-            ends = visits.ends if asked.stage == "score" else np.zeros(rows.n + 1, np.int64)
-            native = rows.indptr, rows.features, rows.values, rows.n
-            self._engine.time_scoring(*native, ends, visits.nodes, visits.trees, microseconds)
+        for first in range(0, rows.n, AT_ONCE):
+            own = slice(first, first + AT_ONCE)
+            n, indptr, features, values = self._some(rows, first)
+            if asked.stage == "search":
+                given: Any = (indptr, features, values, n, *request, microseconds[own])
+                self._engine.time_each(*given)
+            else:
+                own_ends = ends[first : first + n + 1]
+                self._engine.time_scoring(
+                    indptr, features, values, n, own_ends, visits.nodes, visits.trees, microseconds[own]
+                )
         return microseconds.astype(np.float64)
 
-    def _native(self, asked: Asked) -> tuple[Any, ...]:
+    def _some(self, rows: Rows, first: int) -> Rows:
+        """Return the queries of a block; a CSR matrix keeps its features, and its row ends point into them."""
+        n = min(AT_ONCE, rows.n - first)
+        if rows.indptr is not None:
+            return Rows(n, rows.indptr[first : first + n + 1], rows.features, rows.values)
+        width = self._searcher.n_features
+        return Rows(n, None, None, rows.values[first * width : (first + n) * width])
+
+    def _native(self, asked: Asked) -> Any:
         how = {name: value for name, value in asked.how.items() if name != "losses"}
         request = SearchRequest(asked.k, **how)
         return *request.native(), self._searcher._check_losses(asked.how.get("losses"), request)

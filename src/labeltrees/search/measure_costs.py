@@ -15,6 +15,7 @@ from labeltrees.search.counts import SearchCounts, Visits
 if TYPE_CHECKING:
     from labeltrees._core import Float64s
 
+AT_ONCE = 500  # queries timed by one native call: Ctrl-C waits for it, and it stays on this thread
 _MOST_BLOCKS = 50
 _LEAST = 1e-3  # microseconds: a clock may stand still
 
