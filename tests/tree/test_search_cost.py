@@ -24,6 +24,13 @@ def is_leaf(tree, node):
     return all(child < 0 for child in children_of(tree, node))
 
 
+def visits_by_odds(mass, cost):
+    if mass >= 1:
+        return 1.0
+    odds = cost.answers * mass / (1 - mass)
+    return odds / (1 + odds)
+
+
 def cheapest_by_trying_all(tree, cost, mass, keep_leaves):
     """The least expected cost over every set of kept nodes, written down from the definition."""
     too_wide = {node for node in range(tree.n_nodes) if len(children_of(tree, node)) > cost.most_children}
@@ -46,7 +53,7 @@ def cheapest_by_trying_all(tree, cost, mass, keep_leaves):
                 break
             if node in too_wide and width != len(children_of(tree, node)):
                 break
-            total += (1 - (1 - mass[node] / mass[0]) ** cost.answers) * (float(cost.of_width(width)) + cost.level)
+            total += visits_by_odds(mass[node] / mass[0], cost) * (float(cost.of_width(width)) + cost.level)
         else:
             best = min(best, total)
     return best
@@ -150,7 +157,7 @@ def test_other_costs_give_other_trees():
 
 def test_expected_cost_by_hand():
     tree = lt.LabelTree([0, 2, 4], [~0, 1, ~1, ~2], 3)
-    cost = lt.SearchCost(visit=1.0, wide=0.5, child=0.1, narrow=1, answers=2.0)
+    cost = lt.SearchCost(visit=1.0, wide=0.5, child=0.1, narrow=1, answers=3.0)
     assert cost.expected(tree, [2, 1, 1]) == pytest.approx(1.7 * (1 + 0.75))
     assert cost.of_width([1, 2, 257]).tolist() == pytest.approx([1.0, 1.7, 2 * 1.5 + 25.7])
 

@@ -42,7 +42,11 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON i
 
 def fanout_of(text: str | int) -> int | str:
     """Return the fanout that a user has written: a number or auto."""
-    return text if text == "auto" else int(text)
+    try:
+        return text if text == "auto" else int(text)
+    except ValueError:
+        message = f"{text!r} is neither a whole number nor 'auto'."
+        raise ValueError(message) from None
 
 
 def make_tradeoff_option(default: float) -> Callable[[Command], Command]:

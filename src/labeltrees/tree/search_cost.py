@@ -21,9 +21,10 @@ MOST_CHILDREN = 256  # of one part of a chunk
 class SearchCost:
     """The cost model that trees of ``fanout="auto"`` are made for.
 
-    A search visits a node with the probability 1 - (1 - mass)^answers, as if it had to reach so many labels drawn by
-    their weights. A visit costs `visit` in a node of at most `narrow` children: up to there children are scored side by
-    side in one vector, and their number does not matter. A wider node costs `wide` more, and `child` for each child.
+    The odds that a search visits a node are `answers` times the odds that one label, drawn by its weight, is below it:
+    with the node's mass m the probability is answers * m / (1 + (answers - 1) * m). A visit costs `visit` in a node of
+    at most `narrow` children: up to there they are scored side by side in one vector, and their number does not matter.
+    A wider node costs `wide` more, and `child` for each child.
     The unit does not matter for the choice of a tree; in the default numbers it is one visit to a narrow node.
 
     Trees are made for this cost plus `level` a visit. That is the price of precision, not of time: every node on the
@@ -51,8 +52,8 @@ class SearchCost:
 
     visit: float = 1.0
     wide: float = 0.4
-    child: float = 0.016
-    level: float = 1.5
+    child: float = 0.018
+    level: float = 0.75
     narrow: int = 16
     most_children: int = MOST_CHILDREN
     answers: float = 5.0
@@ -83,12 +84,11 @@ class SearchCost:
 
         Examples
         --------
-        >>> SearchCost(answers=2).visits([1.0, 0.5, 0.0]).tolist()
+        >>> SearchCost(answers=3).visits([1.0, 0.5, 0.0]).tolist()
         [1.0, 0.75, 0.0]
         """
         share = np.minimum(np.asarray(mass, dtype=np.float64), 1.0)
-        with np.errstate(divide="ignore"):  # log(0) is right for the whole of the mass
-            return -np.expm1(self.answers * np.log1p(-share))
+        return self.answers * share / (1.0 + (self.answers - 1.0) * share)
 
     def expected(self, tree: LabelTree, weights: Any = None) -> float:
         """Return what a search of `tree` is expected to cost, with labels' `weights` as in `LabelTree.mass`.
