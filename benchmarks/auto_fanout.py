@@ -6,13 +6,13 @@ For every seed one binary tree, contracted in every way; models take turns in ev
 time, the best of the repeats on one thread in one call for all test points; they and the rest are means over seeds.
 `expected` is what `SearchCost` says before anything is trained, in visits to a narrow node.
 
-The last table is about the model of the cost: how often nodes of a mass were visited, beside what it says.
+Two more tables are about the model of the cost: how often nodes of a mass are visited, beside what it says; and how
+much any contraction could gain: one that knows how often the same searches, or others, visit each node.
 """
 
 from __future__ import annotations
 
 import argparse
-import io
 import time
 from typing import Any
 
@@ -75,8 +75,8 @@ class Contestant:
         )
 
 
-def compare(name: str, options: Any) -> None:
-    """Print the rows of one dataset."""
+def compare(name: str, options: Any) -> str:
+    """Print the rows of one dataset; return how well the expected cost ranks them."""
     train, test = load(name)
     test = test[: options.points]
     few = name == "arxiv-authors"
@@ -94,23 +94,56 @@ def compare(name: str, options: Any) -> None:
         print(f"| {name} | {way.row(test.n_points)} |", flush=True)
     ranked = [[way.shape_mean(0), np.mean(way.seconds, axis=0)[0]] for way in ways]
     expected, measured = (np.argsort(np.argsort(values)) for values in np.transpose(ranked))
-    print(f"{name}: correlation of the ranks by expected cost and by top-5 us ", end="", file=options.notes)
-    print(f"{np.corrcoef(expected, measured)[0, 1]:.2f}", file=options.notes)
+    return f"{name}: correlation of the ranks by expected cost and by us {np.corrcoef(expected, measured)[0, 1]:.2f}"
 
 
-def show_visits(name: str, options: Any) -> None:
-    """Print how often the nodes of a binary tree are visited, by their mass, and what the cost model says."""
-    train, test = load(name)
-    points = test.X[:4000]
-    model = lt.LabelTreeClassifier(fanout=2, n_jobs=options.jobs).fit(train.X, train.Y)
-    tree = model.tree_
-    visited = np.bincount(model.searcher_.trace(points, 5).nodes, minlength=tree.n_nodes) / points.shape[0]
-    mass = tree.mass() / tree.mass()[0]
-    cells = []
-    for power in MASSES:
-        here = np.abs(np.log2(np.maximum(mass, 1e-30)) + power) < 0.5
-        cells.append(f"{visited[here].mean():.4f}" if here.sum() > 0 else "")
-    print(f"| {name} | {' | '.join(cells)} |", flush=True)
+class Visits:
+    """How often the nodes of a binary tree are visited by exact searches."""
+
+    def __init__(self, name: str, jobs: int) -> None:
+        train, test = load(name)
+        self.name = name
+        self.points = test.X[:8000]
+        self.model = lt.LabelTreeClassifier(fanout=2, n_jobs=jobs).fit(train.X, train.Y)
+        self.tree = self.model.tree_
+        self.shares = [self._share(self.points[half::2]) for half in (0, 1)]
+
+    def _share(self, points: Any) -> Any:
+        nodes = self.model.searcher_.trace(points, 5).nodes
+        return np.bincount(nodes, minlength=self.tree.n_nodes) / points.shape[0]
+
+    def by_mass(self) -> str:
+        """Return the share of searches that visit a node, by its mass."""
+        visited = np.mean(self.shares, axis=0)
+        mass = self.tree.mass() / self.tree.mass()[0]
+        cells = []
+        for power in MASSES:
+            here = np.abs(np.log2(np.maximum(mass, 1e-30)) + power) < 0.5
+            cells.append(f"{visited[here].mean():.4f}" if here.any() else "")
+        return f"| {self.name} | {' | '.join(cells)} |"
+
+    def cost(self, tree: lt.LabelTree, half: int = 1) -> float:
+        """Return the cost of searches of a contracted tree, by the visits counted in the binary one."""
+        places = [_places(self.tree), _places(tree)]
+        order = np.argsort(places[0], kind="stable")
+        same = order[np.searchsorted(places[0][order], places[1])]
+        return float(np.dot(self.shares[half][same], lt.SearchCost().of_width(np.diff(tree.child_ptr))))
+
+    def bounds(self) -> str:
+        """Return what fixed fanouts, auto and a contraction that knows the visits cost."""
+        fixed = {fanout: self.cost(lt.contract(self.tree, fanout)) for fanout in FANOUTS}
+        best = min(fixed, key=lambda fanout: fixed[fanout])
+        auto = [self.cost(lt.contract(self.tree, "auto", cost=lt.SearchCost(level=level))) for level in (0.75, 0.0)]
+        known = lt.SearchCost(level=0.0, answers=1.0)  # with answers=1 the mass is the visits
+        oracle = [self.cost(lt.contract(self.tree, "auto", self.shares[half], cost=known)) for half in (0, 1)]
+        cells = [f"{value:.2f} ({value / fixed[best] - 1:+.0%})" for value in (*auto, *oracle)]
+        return f"| {self.name} | {best}: {fixed[best]:.2f} | {fixed[128]:.2f} | {' | '.join(cells)} |"
+
+
+def _places(tree: lt.LabelTree) -> Any:
+    """Return a number for each node that says which labels are below it."""
+    order, start = tree._leaf_layout
+    return start * (len(order) + 1) + tree.n_labels_below
 
 
 def main() -> None:
@@ -122,22 +155,28 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--points", type=int, help="take only so many test points")
     parser.add_argument("--jobs", type=int, default=2, help="threads of the training; searches take one")
-    parser.add_argument("--visits", action="store_true", help="only the table of visits")
+    parser.add_argument("--only", choices=["times", "visits"], help="one half of it")
     options = parser.parse_args()
-    options.notes = io.StringIO()
-    if not options.visits:
-        print("| " + " | ".join(COLUMNS) + " |")
-        print("| --- " * len(COLUMNS) + "|")
-        for name in options.sets:
-            compare(name, options)
-        print("\n" + options.notes.getvalue())
-    print("Share of searches that visit a node, by its mass; binary trees, top-5\n")
-    print("| data | " + " | ".join(f"2^-{power}" for power in MASSES) + " |")
-    print("| --- " * (len(MASSES) + 1) + "|")
-    said = lt.SearchCost().visits([2.0**-power for power in MASSES])
-    print("| the model | " + " | ".join(f"{value:.4f}" for value in said) + " |")
-    for name in options.sets:
-        show_visits(name, options)
+    if options.only != "visits":
+        head(COLUMNS)
+        notes = [compare(name, options) for name in options.sets]
+        print("\n" + "\n".join(notes) + "\n")
+    if options.only != "times":
+        visits = [Visits(name, options.jobs) for name in options.sets]
+        print("Share of searches that visit a node, by its mass; binary trees, top-5\n")
+        head(["data", *(f"2^-{power}" for power in MASSES)])
+        said = lt.SearchCost().visits([2.0**-power for power in MASSES])
+        print("| the model | " + " | ".join(f"{value:.4f}" for value in said) + " |")
+        print("\n".join(found.by_mass() for found in visits))
+        print("\nCost of a search by visits counted in the binary tree, and the difference to the best fixed fanout\n")
+        head(["data", "best fixed", "128", "auto", "auto, level 0", "knowing other searches", "knowing these searches"])
+        print("\n".join(found.bounds() for found in visits))
+
+
+def head(columns: list[str]) -> None:
+    """Print the head of a table."""
+    print("| " + " | ".join(columns) + " |")
+    print("| --- " * len(columns) + "|", flush=True)
 
 
 if __name__ == "__main__":
