@@ -6,8 +6,9 @@ For every seed one binary tree, contracted in every way; models take turns in ev
 time, the best of the repeats on one thread in one call for all test points; they and the rest are means over seeds.
 `expected` is what `SearchCost` says before anything is trained, in visits to a narrow node.
 
-Two more tables are about the model of the cost: how often nodes of a mass are visited, beside what it says; and how
-much any contraction could gain: one that knows how often the same searches, or others, visit each node.
+Three more tables are about the model of the cost: what visits cost; how often nodes of a mass are visited, beside what
+it says; and how much any contraction could gain: one that knows how often the same searches, or others, visit each
+node.
 """
 
 from __future__ import annotations
@@ -133,11 +134,44 @@ class Visits:
         """Return what fixed fanouts, auto and a contraction that knows the visits cost."""
         fixed = {fanout: self.cost(lt.contract(self.tree, fanout)) for fanout in FANOUTS}
         best = min(fixed, key=lambda fanout: fixed[fanout])
-        auto = [self.cost(lt.contract(self.tree, "auto", cost=lt.SearchCost(level=level))) for level in (0.75, 0.0)]
+        auto = [
+            self.cost(lt.contract(self.tree, "auto", cost=lt.SearchCost(level=level)))
+            for level in (lt.SearchCost().level, 0.0)
+        ]
         known = lt.SearchCost(level=0.0, answers=1.0)  # with answers=1 the mass is the visits
         oracle = [self.cost(lt.contract(self.tree, "auto", self.shares[half], cost=known)) for half in (0, 1)]
         cells = [f"{value:.2f} ({value / fixed[best] - 1:+.0%})" for value in (*auto, *oracle)]
         return f"| {self.name} | {best}: {fixed[best]:.2f} | {fixed[128]:.2f} | {' | '.join(cells)} |"
+
+
+def constants(name: str, options: Any) -> str:
+    """Measure what a visit costs; return the row of one dataset.
+
+    A visit to a narrow node: all but the root, at fanout 16. What a wide node costs besides: the same at fanout 32. A
+    block of 64 children: the slope of the root's time over its width.
+    """
+    train, test = load(name)
+    test = test[: options.points]
+    widths = [16, 32, 64, 128, 256]
+    binary = lt.build_tree(train.X, train.Y, fanout=2, n_jobs=options.jobs)
+    models = [
+        lt.LabelTreeClassifier(tree=lt.contract(binary, width), n_jobs=options.jobs).fit(train.X, train.Y)
+        for width in widths
+    ]
+    us = np.full((len(widths), 2), np.inf)  # the root alone, all
+    for _ in range(options.repeats):
+        for row, model in enumerate(models):
+            for column, most in enumerate((1, None)):
+                start = time.process_time()
+                model.predict_topk(test.X, 5, beam=None, max_chunks=most, n_jobs=1)
+                us[row, column] = min(us[row, column], (time.process_time() - start) / test.n_points * 1e6)
+    below = []
+    for row in (0, 1):
+        _, _, stats = models[row].predict_topk(test.X, 5, beam=None, return_stats=True)
+        below.append((us[row, 1] - us[row, 0]) / (stats.chunks.mean() - 1))
+    visit, wide = below[0], below[1] / below[0] - 1
+    block = np.polyfit(widths[2:], us[2:, 0], 1)[0] * 64 / visit
+    return f"| {name} | {visit:.2f} | {wide:.2f} | {block:.2f} |"
 
 
 def _places(tree: lt.LabelTree) -> Any:
@@ -155,13 +189,19 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--points", type=int, help="take only so many test points")
     parser.add_argument("--jobs", type=int, default=2, help="threads of the training; searches take one")
-    parser.add_argument("--only", choices=["times", "visits"], help="one half of it")
+    parser.add_argument("--only", choices=["times", "constants", "visits"], help="one part of it")
     options = parser.parse_args()
-    if options.only != "visits":
+    if options.only in (None, "times"):
         head(COLUMNS)
         notes = [compare(name, options) for name in options.sets]
         print("\n" + "\n".join(notes) + "\n")
-    if options.only != "times":
+    if options.only in (None, "constants"):
+        print(
+            "A visit to a narrow node in microseconds; what a wide one costs besides, and 64 more children, in visits\n"
+        )
+        head(["data", "visit us", "wide", "block"])
+        print("\n".join(constants(name, options) for name in options.sets) + "\n", flush=True)
+    if options.only in (None, "visits"):
         visits = [Visits(name, options.jobs) for name in options.sets]
         print("Share of searches that visit a node, by its mass; binary trees, top-5\n")
         head(["data", *(f"2^-{power}" for power in MASSES)])

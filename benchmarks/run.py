@@ -35,6 +35,7 @@ BENCHMARKS = {
     "train_speed": ["-m", "benchmarks.train_speed"],
     "tradeoff": ["-m", "benchmarks.tradeoff"],
     "fanout": ["-m", "benchmarks.fanout"],
+    "auto_fanout": ["-m", "benchmarks.auto_fanout"],
     "paper": ["-m", "benchmarks.paper"],
     "text_models": ["-m", "benchmarks.text_models"],
 }

@@ -108,11 +108,11 @@ void bind_build(nb::module_& module) {
       [](ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, ConstArray<double> visits,
          ConstArray<double> cost_of, int64_t most, bool keep_leaves) {
         TreeArrays tree;
-        {
-          nb::gil_scoped_release release;
+        Job job;
+        run_job(job, nb::none(), [&] {
           tree = contract_for_cost(child_ptr.data(), children.data(), static_cast<int64_t>(child_ptr.size()) - 1,
-                                   visits.data(), cost_of.data(), most, keep_leaves);
-        }
+                                   visits.data(), cost_of.data(), most, keep_leaves, job);
+        });
         return to_python(std::move(tree));
       },
       nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(), nb::arg("visits").noconvert(),

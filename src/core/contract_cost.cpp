@@ -22,13 +22,14 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 class CostContraction {
  public:
   CostContraction(const int64_t* child_ptr, const int32_t* children, int64_t n_nodes, const double* visits,
-                  const double* cost_of, int64_t most, bool keep_leaves)
+                  const double* cost_of, int64_t most, bool keep_leaves, Job& job)
       : child_ptr_(child_ptr),
         children_(children),
         visits_(visits),
         cost_of_(cost_of),
         most_(most),
         keep_leaves_(keep_leaves),
+        job_(job),
         width_(n_nodes),
         fold_begin_(child_ptr[n_nodes] - n_nodes) {}
 
@@ -68,6 +69,7 @@ class CostContraction {
     while (!path.empty()) {
       const Frame frame = path.back();
       if (frame.next == child_ptr_[frame.node + 1]) {
+        job_.check();
         leave(frame);
         path.pop_back();
         if (!path.empty()) fold_in(path.back(), frame.begin);
@@ -199,6 +201,7 @@ class CostContraction {
   const double* cost_of_;
   const int64_t most_;
   const bool keep_leaves_;
+  Job& job_;
   std::vector<int32_t> width_;       // children if kept; 0: its one child stands for it
   std::vector<int64_t> fold_begin_;  // in folds_
   std::vector<uint8_t> folds_;       // from_left_ of every fold
@@ -210,8 +213,8 @@ class CostContraction {
 }  // namespace
 
 TreeArrays contract_for_cost(const int64_t* child_ptr, const int32_t* children, int64_t n_nodes, const double* visits,
-                             const double* cost_of, int64_t most, bool keep_leaves) {
-  return CostContraction(child_ptr, children, n_nodes, visits, cost_of, most, keep_leaves).run();
+                             const double* cost_of, int64_t most, bool keep_leaves, Job& job) {
+  return CostContraction(child_ptr, children, n_nodes, visits, cost_of, most, keep_leaves, job).run();
 }
 
 }  // namespace labeltrees

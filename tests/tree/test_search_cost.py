@@ -12,9 +12,10 @@ costs = st.builds(
     lt.SearchCost,
     visit=st.sampled_from([0.1, 1.0, 3.0]),
     wide=st.sampled_from([0.0, 0.4, 2.0]),
-    child=st.sampled_from([0.01, 0.3, 1.0]),
+    block=st.sampled_from([0.0, 0.3, 1.0]),
     level=st.sampled_from([0.0, 1.0]),
     narrow=st.integers(0, 6),
+    block_size=st.integers(1, 4),
     most_children=st.integers(2, 9),
     answers=st.sampled_from([0.5, 1.0, 5.0, 40.0]),
 )
@@ -117,7 +118,7 @@ def test_a_chain_of_thousands_of_nodes_is_no_harm(chain_first):
 
 
 def test_ties_go_to_the_wider_node():
-    cost = lt.SearchCost(visit=1.0, wide=1.0, child=0.0, level=0.0, narrow=2, answers=1.0)
+    cost = lt.SearchCost(visit=1.0, wide=1.0, block=0.0, level=0.0, narrow=2, answers=1.0)
     # Flat: one visit of cost 2. Binary: 1 at the root, 1 below in all.
     binary = lt.LabelTree([0, 2, 4, 6], [1, 2, ~0, ~1, ~2, ~3], 4, label_weights=[0.25] * 4)
     assert cost.expected(binary) == cost.expected(lt.contract(binary, 4))
@@ -150,16 +151,16 @@ def test_other_costs_give_other_trees():
     rng = np.random.default_rng(0)
     X, Y = rng.random((300, 5)), rng.random((300, 90)) < 0.1
     flat = lt.build_tree(X, Y, fanout="auto", search_cost=lt.SearchCost(visit=100.0))
-    deep = lt.build_tree(X, Y, fanout="auto", search_cost=lt.SearchCost(child=1.0, level=0.0, narrow=0))
+    deep = lt.build_tree(X, Y, fanout="auto", search_cost=lt.SearchCost(block=1.0, level=0.0, narrow=0, block_size=1))
     assert flat.n_nodes == 1
     assert deep.n_nodes > 10
 
 
 def test_expected_cost_by_hand():
     tree = lt.LabelTree([0, 2, 4], [~0, 1, ~1, ~2], 3)
-    cost = lt.SearchCost(visit=1.0, wide=0.5, child=0.1, narrow=1, answers=3.0)
+    cost = lt.SearchCost(visit=1.0, wide=0.5, block=0.2, narrow=1, block_size=1, answers=3.0)
     assert cost.expected(tree, [2, 1, 1]) == pytest.approx(1.7 * (1 + 0.75))
-    assert cost.of_width([1, 2, 257]).tolist() == pytest.approx([1.0, 1.7, 2 * 1.5 + 25.7])
+    assert cost.of_width([1, 2, 257]).tolist() == pytest.approx([1.0, 1.7, 2 * 1.5 + 51.0])
 
 
 @pytest.mark.parametrize(
@@ -171,8 +172,8 @@ def test_expected_cost_by_hand():
         (lambda tree: lt.contract(tree, "auto", cost=1.0), "cost must be None or a SearchCost, got 1.0"),
         (lambda tree: lt.contract(tree, "auto", [0.0, 0.0, 0.0]), "mass must be positive at the root"),
         (lambda tree: lt.build_tree_from(np.eye(3), [1, 1, 1], search_cost=lt.SearchCost()), "search_cost must be"),
-        (lambda tree: lt.SearchCost(child=-1), "child must be a number in"),
-        (lambda tree: lt.SearchCost(visit=0, wide=0, child=0), "not all 0"),
+        (lambda tree: lt.SearchCost(block=-1), "block must be a number in"),
+        (lambda tree: lt.SearchCost(visit=0, wide=0, block=0), "not all 0"),
         (lambda tree: lt.SearchCost(most_children=257), "most_children must be an integer in"),
         (lambda tree: lt.SearchCost(answers=0), "answers must be a number in"),
     ],

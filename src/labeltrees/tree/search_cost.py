@@ -24,7 +24,8 @@ class SearchCost:
     The odds that a search visits a node are `answers` times the odds that one label, drawn by its weight, is below it:
     with the node's mass m the probability is answers * m / (1 + (answers - 1) * m). A visit costs `visit` in a node of
     at most `narrow` children: up to there they are scored side by side in one vector, and their number does not matter.
-    A wider node costs `wide` more, and `child` for each child.
+    A wider node costs `wide` more, and `block` for each `block_size` children after the first: so many are scored at a
+    time.
     The unit does not matter for the choice of a tree; in the default numbers it is one visit to a narrow node.
 
     Trees are made for this cost plus `level` a visit. That is the price of precision, not of time: every node on the
@@ -36,8 +37,8 @@ class SearchCost:
 
     Parameters
     ----------
-    visit, wide, child, level : float
-    narrow : int
+    visit, wide, block, level : float
+    narrow, block_size : int
     most_children : int in [2, 256]
         No node is made wider than this.
     answers : float
@@ -45,25 +46,27 @@ class SearchCost:
     Examples
     --------
     >>> import labeltrees as lt
-    >>> cost = lt.SearchCost(visit=1.0, wide=0.5, child=0.02)
-    >>> cost.of_width([2, 16, 100]).tolist()
-    [1.0, 1.0, 3.5]
+    >>> cost = lt.SearchCost(visit=1.0, wide=0.5, block=2.0)
+    >>> cost.of_width([2, 16, 17, 64, 65]).tolist()
+    [1.0, 1.0, 1.5, 1.5, 3.5]
     """
 
     visit: float = 1.0
-    wide: float = 0.4
-    child: float = 0.018
-    level: float = 0.75
+    wide: float = 1.0
+    block: float = 1.2
+    level: float = 0.5
     narrow: int = 16
+    block_size: int = 64
     most_children: int = MOST_CHILDREN
     answers: float = 5.0
 
     def __post_init__(self) -> None:
-        for name in ("visit", "wide", "child", "level"):
+        for name in ("visit", "wide", "block", "level"):
             object.__setattr__(self, name, check_number(name, getattr(self, name), 0, 1e12))
         if not any(getattr(self, field.name) > 0 for field in fields(self)[:3]):
-            refuse("visit, wide and child", "not all 0", 0)
+            refuse("visit, wide and block", "not all 0", 0)
         object.__setattr__(self, "narrow", check_integer("narrow", self.narrow, 0))
+        object.__setattr__(self, "block_size", check_integer("block_size", self.block_size, 1))
         object.__setattr__(self, "most_children", check_integer("most_children", self.most_children, 2, MOST_CHILDREN))
         object.__setattr__(self, "answers", check_number("answers", self.answers, 0, 1e6, low_open=True))
 
@@ -72,12 +75,13 @@ class SearchCost:
 
         Examples
         --------
-        >>> SearchCost(visit=1, wide=0, child=0).of_width([256, 257]).tolist()
+        >>> SearchCost(visit=1, wide=0, block=0).of_width([256, 257]).tolist()
         [1.0, 2.0]
         """
         n = np.asarray(n_children, dtype=np.int64)
         parts = np.maximum((n + MOST_CHILDREN - 1) // MOST_CHILDREN, 1)
-        return self.visit * parts + np.where(n > self.narrow, self.wide * parts + self.child * n, 0.0)
+        blocks = np.maximum((n + self.block_size - 1) // self.block_size - parts, 0)
+        return self.visit * parts + np.where(n > self.narrow, self.wide * parts + self.block * blocks, 0.0)
 
     def visits(self, mass: ArrayLike) -> Float64s:
         """Return the probability that a search visits a node of a `mass`, as a share of the root's.
