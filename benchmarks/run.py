@@ -40,6 +40,7 @@ BENCHMARKS = {
     "eight_bit_rows": ["-m", "benchmarks.microbenchmarks.eight_bit_rows", "--models", "cache"],
     "tighter_bound": ["-m", "benchmarks.tighter_bound", "--models", "cache"],
     "cost_model": ["-m", "benchmarks.cost_model"],
+    "auto_fanout": ["-m", "benchmarks.auto_fanout"],
     "paper": ["-m", "benchmarks.paper"],
     "text_models": ["-m", "benchmarks.text_models"],
     "agreement": ["-m", "benchmarks.agreement"],

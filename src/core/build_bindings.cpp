@@ -4,6 +4,7 @@
 #include "bindings.hpp"
 #include "codes.hpp"
 #include "contract.hpp"
+#include "contract_cost.hpp"
 #include "split.hpp"
 #include "tree_builder.hpp"
 
@@ -102,6 +103,20 @@ void bind_build(nb::module_& module) {
       },
       nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(), nb::arg("mass").noconvert(), nb::arg("fanout"),
       nb::arg("keep_leaves"));
+  module.def(
+      "contract_for_cost",
+      [](ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, ConstArray<double> visits,
+         ConstArray<double> cost_of, int64_t most, bool keep_leaves) {
+        TreeArrays tree;
+        Job job;
+        run_job(job, nb::none(), [&] {
+          tree = contract_for_cost(child_ptr.data(), children.data(), static_cast<int64_t>(child_ptr.size()) - 1,
+                                   visits.data(), cost_of.data(), most, keep_leaves, job);
+        });
+        return to_python(std::move(tree));
+      },
+      nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(), nb::arg("visits").noconvert(),
+      nb::arg("cost_of").noconvert(), nb::arg("most"), nb::arg("keep_leaves"));
   module.def(
       "huffman_tree",
       [](ConstArray<int32_t> labels, ConstArray<double> weights) {

@@ -17,6 +17,7 @@ from labeltrees.tree.contract import contract
 from labeltrees.tree.kmeans import kmeans_tree
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.objective import split_labels
+from labeltrees.tree.search_cost import SearchCost
 from labeltrees.tree.semantic_huffman import semantic_huffman_tree
 from labeltrees.tree.similarity import within_node_similarity
 from labeltrees.tree.summary import TreeSummary
@@ -40,6 +41,7 @@ __all__ = [
     "MissingExtraError",
     "PreparedLogs",
     "Profile",
+    "SearchCost",
     "SweepResult",
     "TextLabelTreeClassifier",
     "TfidfVectorizer",

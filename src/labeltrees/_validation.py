@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from joblib import effective_n_jobs
 
 from labeltrees.errors import InputError
+
+Fanout = int | Literal["auto"]
 
 
 def refuse(name: str, allowed: str, came: object) -> NoReturn:
@@ -46,6 +48,15 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in choices:
         refuse(name, "one of " + ", ".join(repr(choice) for choice in choices), value)
     return value
+
+
+def check_fanout(name: str, value: Any, high: int | None = None) -> Fanout:
+    """Return `value` as the most children of a node, an int in [2, high], or "auto"."""
+    if isinstance(value, str):
+        if value != "auto":
+            refuse(name, "an integer of at least 2 or 'auto'", value)
+        return "auto"
+    return check_integer(name, value, 2, high)
 
 
 def check_seed(random_state: Any) -> int:

@@ -161,3 +161,8 @@ def test_the_summary_as_json(run, data_folder, tmp_path):
     assert record["parameters"]["fanout"] == LabelTreeClassifier().fanout
     assert record["trees"][0]["n_placed"] == 39
     assert 0 < record["tree_seconds"] < record["seconds"]
+
+
+def test_fanout_auto(run, data_folder, tmp_path):
+    assert run("fit", data_folder, "-o", tmp_path / "model", "--fanout", "auto").exit_code == 0
+    assert lt.load(tmp_path / "model").fanout == "auto"

@@ -139,3 +139,16 @@ def test_the_script_completes_commands(monkeypatch):
     completer = BashComplete(cli, {}, "labeltrees", "_LABELTREES_COMPLETE")
     assert {item.value for item in completer.get_completions([], "s")} == {"sweep"}
     assert "--max-latency-us" in {item.value for item in completer.get_completions(["choose"], "--max")}
+
+
+def test_fanout_auto_beside_others(run, data_folder, tmp_path):
+    saved = tmp_path / "result.json"
+    options = ("--tradeoffs", "1", "--fanouts", "auto,4", "--repeats", "1")
+    result = run("sweep", data_folder, "-o", saved, *options)
+    assert result.exit_code == 0
+    assert [line.split()[1] for line in result.stdout.splitlines() if line.startswith("1 ")] == ["auto", "4"]
+    assert [record["fanout"] for record in lt.SweepResult.load(saved).table] == ["auto", 4]
+    assert run("report", saved, "-o", tmp_path / "report.html").exit_code == 0
+    wrong = run("sweep", data_folder, "--fanouts", "auto,wide")
+    assert wrong.exit_code == 2
+    assert "is not a list of numbers" in wrong.stderr

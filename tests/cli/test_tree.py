@@ -228,3 +228,20 @@ def test_entropy_of_equal_shares_is_the_logarithm():
     assert entropy(np.full(8, 1 / 8)) == 3.0
     assert entropy(np.array([1.0, 0.0])) == 0.0
     assert entropy(np.array([0.5, 0.25, 0.25])) == pytest.approx(-(0.5 * math.log2(0.5) + 0.5 * math.log2(0.25)))
+
+
+def test_build_with_fanout_auto(run, data_folder, tmp_path):
+    output = tmp_path / "auto.tree"
+    result = run("tree", "build", data_folder, "-o", output, "--fanout", "auto", "--json")
+    assert json.loads(result.stdout)["parameters"]["fanout"] == "auto"
+    data = load_data(str(data_folder))
+    assert LabelTree.load(output) == build_tree(data.X, data.Y, fanout="auto")
+    assert (
+        "'wide' is neither a whole number nor 'auto'"
+        in run("tree", "build", data_folder, "-o", output, "--fanout", "wide").stderr
+    )
+
+
+def test_compare_with_fanout_auto(run, data_folder):
+    record = json.loads(run("tree", "compare", data_folder, "--fanout", "auto", "--leaf-size", 3, "--json").stdout)
+    assert {row["tree"] for row in record["trees"]} >= {"kmeans", "random", "huffman", "flat"}

@@ -58,3 +58,11 @@ def test_what_is_no_setting_is_refused(arguments, message):
 def test_an_estimator_with_a_tree_of_its_own_is_refused():
     with pytest.raises(lt.InputError, match="one that builds its tree"):
         make_settings(lt.LabelTreeClassifier.one_vs_all(), [1], None)
+
+
+def test_fanout_auto_is_a_setting_like_others():
+    settings = make_settings(lt.LabelTreeClassifier(), [1], ["auto", 16])
+    assert [setting.fanout for setting in settings] == ["auto", 16]
+    assert settings[0].name == "tradeoff-1_fanout-auto_marginal_weighted"
+    with pytest.raises(lt.InputError, match="fanouts must be an integer of at least 2 or 'auto', got 'wide'"):
+        make_settings(lt.LabelTreeClassifier(), [1], ["wide"])

@@ -208,3 +208,15 @@ def test_facts_name_no_machine(result):
     import socket
 
     assert socket.gethostname() not in text
+
+
+def test_fanout_auto_is_swept_saved_and_drawn(train, validation, tmp_path):
+    result = lt.sweep(train, validation, tradeoffs=[0, 1], fanouts=["auto", 8], repeats=1, timed_points=5)
+    assert "fanout 8, auto;" in repr(result)
+    result.save(tmp_path / "result.json")
+    loaded = lt.SweepResult.load(tmp_path / "result.json")
+    assert loaded.table == result.table
+    loaded.to_csv(tmp_path / "table.csv")
+    assert "auto" in (tmp_path / "table.csv").read_text()
+    assert set(loaded.to_pandas()["fanout"]) == {"auto", 8}
+    loaded.figure("precision_time")

@@ -40,6 +40,15 @@ jobs_option = click.option("--jobs", "n_jobs", type=int, default=-1, show_defaul
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
 
 
+def fanout_of(text: str | int) -> int | str:
+    """Return the fanout that a user has written: a number or auto."""
+    try:
+        return text if text == "auto" else int(text)
+    except ValueError:
+        message = f"{text!r} is neither a whole number nor 'auto'."
+        raise ValueError(message) from None
+
+
 def make_tradeoff_option(default: float) -> Callable[[Command], Command]:
     """Return the option of the tradeoff."""
     return click.option(
@@ -65,7 +74,13 @@ def tree_options(*, binary: bool = False, **defaults: Any) -> Callable[[Command]
         return click.option(flag, name, default=default, show_default=True, **settings)
 
     width = [
-        option("--fanout", "fanout", type=int, help="Most children of a node; 2 keeps the binary tree."),
+        option(
+            "--fanout",
+            "fanout",
+            type=fanout_of,
+            metavar="N|auto",
+            help="Most children of a node; 2 keeps the binary tree, auto takes what makes searches cheapest.",
+        ),
         option("--leaf-size", "leaf_size", type=int, help="Sets of at most this many labels are not split further."),
     ]
     options = [

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from labeltrees._matrices import Float64s
+from labeltrees._validation import Fanout
 from labeltrees.data import Dataset
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
@@ -28,7 +29,7 @@ GRID = PAPER_GRIDS["parabel"]
 class TreeOptions:
     """How the trees of a comparison are built: the parameters of `build_tree` but for the tradeoff."""
 
-    fanout: int
+    fanout: Fanout
     leaf_size: int
     smoothing: float
     cover: str
@@ -124,13 +125,7 @@ class Comparison:
             "semantic_huffman": lambda: self._widened(
                 semantic_huffman_tree(self.embeddings, f, random_state=options.random_state, n_jobs=options.n_jobs)
             ),
-            "kmeans": lambda: kmeans_tree(
-                self.embeddings,
-                options.fanout,
-                leaf_size=options.leaf_size,
-                frequencies=f,
-                random_state=options.random_state,
-            ),
+            "kmeans": self._kmeans,
             "random": lambda: self._over_seen(
                 lambda n_labels: random_tree(
                     n_labels, fanout=options.fanout, leaf_size=options.leaf_size, random_state=options.random_state
@@ -138,6 +133,18 @@ class Comparison:
             ),
             "flat": lambda: self._over_seen(flat_tree),
         }
+
+    def _kmeans(self) -> LabelTree:
+        options = self.options
+        k = 2 if options.fanout == "auto" else options.fanout
+        tree = kmeans_tree(
+            self.embeddings,
+            k,
+            leaf_size=options.leaf_size,
+            frequencies=self.frequencies,
+            random_state=options.random_state,
+        )
+        return contract(tree, "auto", leaf_size=options.leaf_size) if options.fanout == "auto" else tree
 
     def _widened(self, tree: LabelTree) -> LabelTree:
         return tree if self.options.fanout == 2 else contract(tree, self.options.fanout)

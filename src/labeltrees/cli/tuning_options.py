@@ -12,6 +12,7 @@ from labeltrees.cli.data_argument import load_data
 from labeltrees.cli.model_options import DEFAULTS, is_given, training_options
 from labeltrees.cli.options import (
     Command,
+    fanout_of,
     feature_names_option,
     index_base_option,
     jobs_option,
@@ -25,7 +26,7 @@ from labeltrees.models.linear import LabelTreeClassifier
 from labeltrees.tuning.settings import PAPER_GRIDS, TRADEOFFS
 
 
-def numbers(kind: type) -> Callable[[click.Context, click.Parameter, str | None], list[Any] | None]:
+def numbers(kind: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], list[Any] | None]:
     """Return a callback that reads numbers separated by commas."""
 
     def read(_context: click.Context, parameter: click.Parameter, value: str | None) -> list[Any] | None:
@@ -51,7 +52,10 @@ def _tradeoffs(context: click.Context, parameter: click.Parameter, value: str | 
 def fanouts_option(default: str) -> Callable[[Command], Command]:
     """Return the option of the fanouts."""
     return click.option(
-        "--fanouts", metavar="16,128", callback=numbers(int), help=f"Most children of a node. [default: {default}]"
+        "--fanouts",
+        metavar="16,128",
+        callback=numbers(fanout_of),
+        help=f"Most children of a node, or auto. [default: {default}]",
     )
 
 

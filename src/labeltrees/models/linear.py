@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from labeltrees._validation import refuse
+from labeltrees._validation import Fanout, refuse
 from labeltrees.data.checks import check_texts
 from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.models.answering import AnswersTopK
@@ -104,7 +104,7 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
     def __init__(
         self,
         tradeoff: float = 1.0,
-        fanout: int = 128,
+        fanout: Fanout = 128,
         leaf_size: int = 1,
         smoothing: float = 0.1,
         cover: str = "marginal",

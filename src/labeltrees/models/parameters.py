@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from labeltrees._validation import check_choice, check_integer, check_n_jobs, check_number, refuse
+from labeltrees._validation import check_choice, check_fanout, check_integer, check_n_jobs, check_number, refuse
 from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.tree.label_tree import LabelTree
 
@@ -27,6 +27,11 @@ def _integer(low: int) -> Check:
         check_integer(name, value, low, _LARGEST_INT)  # only who comes near it need read of it
 
     return check
+
+
+def _fanout(name: str, value: Any) -> None:
+    if check_fanout(name, value) != "auto":
+        check_integer(name, value, 2, _LARGEST_INT)
 
 
 def _choice(*choices: str) -> Check:
@@ -77,7 +82,7 @@ def _random_state(name: str, value: Any) -> None:
 
 CHECKS: dict[str, Check] = {
     "tradeoff": _number(0, 2),
-    "fanout": _integer(2),
+    "fanout": _fanout,
     "leaf_size": _integer(1),
     "smoothing": _number(0),
     "cover": _choice("marginal", "greedy"),

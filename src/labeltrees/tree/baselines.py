@@ -8,7 +8,7 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees._matrices import Float64s, Int32s
-from labeltrees._validation import check_integer, check_seed, refuse
+from labeltrees._validation import Fanout, check_integer, check_seed, refuse
 from labeltrees.tree.arrays import MOST_LABELS, TreeArrays, check_weights
 from labeltrees.tree.builder import build_binary
 from labeltrees.tree.contract import contract
@@ -53,7 +53,7 @@ def fano_tree(frequencies: Any) -> LabelTree:
     return LabelTree._adopt(TreeArrays(*arrays, len(checked), label_weights=checked)).renumbered()
 
 
-def random_tree(n_labels: int, *, fanout: int = 2, leaf_size: int = 1, random_state: int = 0) -> LabelTree:
+def random_tree(n_labels: int, *, fanout: Fanout = 2, leaf_size: int = 1, random_state: int = 0) -> LabelTree:
     """Return a balanced tree over the labels in random order.
 
     Examples

@@ -10,16 +10,17 @@ import numpy as np
 from labeltrees import _core
 from labeltrees._matrices import Float64s, Int32s, Int64s
 from labeltrees._progress import watch
-from labeltrees._validation import check_integer, check_n_jobs, check_seed
+from labeltrees._validation import Fanout, check_fanout, check_integer, check_n_jobs, check_seed
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies as cover_of
 from labeltrees.labels.frequency import label_frequencies
 from labeltrees.labels.weights import label_weights
 from labeltrees.tree.arrays import TreeArrays, check_weights
-from labeltrees.tree.contract import contract
+from labeltrees.tree.contract import check_cost, contract
 from labeltrees.tree.embedding_rows import EmbeddingRows, embedding_rows, own_rows
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.objective import coefficients
+from labeltrees.tree.search_cost import SearchCost
 
 ProgressArgument = bool | Callable[[int, int], object] | None
 
@@ -29,7 +30,7 @@ def build_tree(
     Y: Any,
     *,
     tradeoff: float = 1.0,
-    fanout: int = 16,
+    fanout: Fanout = 16,
     leaf_size: int = 1,
     smoothing: float = 0.1,
     cover: str = "marginal",
@@ -37,6 +38,7 @@ def build_tree(
     path: str = "weighted",
     sample_weight: Any = None,
     embeddings: Any = None,
+    search_cost: SearchCost | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: ProgressArgument = None,
@@ -52,8 +54,9 @@ def build_tree(
     tradeoff : float in [0, 2]
         0: balanced, similar labels together. 1: the same, each label counted by its frequency. 2: frequency only
         (Fano).
-    fanout : int
-        The most children contraction gives a node; 2 keeps the binary tree.
+    fanout : int or "auto"
+        The most children contraction gives a node; 2 keeps the binary tree. "auto" gives every node the number that
+        makes searches cheapest (`contract`).
     leaf_size : int
         A set of at most this many labels is not split further.
     smoothing : float
@@ -68,6 +71,8 @@ def build_tree(
         Weights of the points.
     embeddings : sparse or dense matrix (L, d), optional
         Instead of PIFA; rows are scaled to unit length.
+    search_cost : SearchCost, optional
+        What "auto" makes cheapest, where the default does not fit the machine or the data.
     random_state : int
     n_jobs : int, optional
         Threads, as in scikit-learn. The tree does not depend on it.
@@ -101,6 +106,7 @@ def build_tree(
         leaf_size=leaf_size,
         smoothing=smoothing,
         path=path,
+        search_cost=search_cost,
         spend=own,
         random_state=random_state,
         n_jobs=n_jobs,
@@ -114,10 +120,11 @@ def build_tree_from(
     cover_frequencies: Any = None,
     *,
     tradeoff: float = 1.0,
-    fanout: int = 16,
+    fanout: Fanout = 16,
     leaf_size: int = 1,
     smoothing: float = 0.1,
     path: str = "weighted",
+    search_cost: SearchCost | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: ProgressArgument = None,
@@ -153,6 +160,7 @@ def build_tree_from(
         leaf_size=leaf_size,
         smoothing=smoothing,
         path=path,
+        search_cost=search_cost,
         random_state=random_state,
         n_jobs=n_jobs,
         progress=progress,
@@ -165,17 +173,19 @@ def _build(
     cover_frequencies: Any,
     *,
     tradeoff: float,
-    fanout: int,
+    fanout: Fanout,
     leaf_size: int,
     smoothing: float,
     path: str,
+    search_cost: SearchCost | None,
     spend: bool = False,
     random_state: int,
     n_jobs: int | None,
     progress: ProgressArgument,
 ) -> LabelTree:
     """Build from rows of unit length; with `spend` their memory is used up on the way."""
-    fanout = check_integer("fanout", fanout, 2)
+    fanout = check_fanout("fanout", fanout)
+    cost = check_cost("search_cost", search_cost, fanout)
     objective = coefficients(tradeoff, path)
     checked = check_weights("frequencies", frequencies, rows.n_labels)
     cover = checked if cover_frequencies is None else cover_frequencies
@@ -193,7 +203,7 @@ def _build(
         progress=progress,
     )
     binary = LabelTree._adopt(TreeArrays(child_ptr, children, rows.n_labels, label_weights=weights))
-    return binary.renumbered() if fanout == 2 else contract(binary, fanout, leaf_size=leaf_size)
+    return binary.renumbered() if fanout == 2 else contract(binary, fanout, leaf_size=leaf_size, cost=cost)
 
 
 def build_binary(

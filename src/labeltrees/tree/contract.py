@@ -4,29 +4,40 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from labeltrees import _core
-from labeltrees._validation import check_integer
+from labeltrees._matrices import Float64s, Int32s, Int64s
+from labeltrees._validation import Fanout, check_fanout, check_integer, refuse
 from labeltrees.tree import arrays
 from labeltrees.tree.arrays import TreeArrays
 from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.search_cost import SearchCost
 
 
-def contract(tree: LabelTree, fanout: int, mass: Any = None, *, leaf_size: int = 1) -> LabelTree:
+def contract(
+    tree: LabelTree, fanout: Fanout, mass: Any = None, *, leaf_size: int = 1, cost: SearchCost | None = None
+) -> LabelTree:
     """Return `tree` with at most `fanout` children a node, frequent labels nearer to the root.
 
     From the root down, the heaviest node among a node's children gives its place to its own children, again and again,
     while no more than `fanout` of them stand side by side. Single labels become direct children at any level.
 
+    With ``fanout="auto"`` the nodes that stay are chosen for the least expected cost of a search (`SearchCost`), and
+    there is no better choice under it: many children where it pays, usually at the root, and few elsewhere.
+
     Parameters
     ----------
     tree : LabelTree
         Usually binary.
-    fanout : int
+    fanout : int or "auto"
         At least 2. A node that has more children already keeps them.
     mass : array (n_nodes,), optional
         What makes a node heavy; by default ``tree.mass()``.
     leaf_size : int
         Above 1, nodes that hold only labels are leaves and are kept whole.
+    cost : SearchCost, optional
+        Of ``fanout="auto"``.
 
     Examples
     --------
@@ -35,9 +46,33 @@ def contract(tree: LabelTree, fanout: int, mass: Any = None, *, leaf_size: int =
     >>> binary.label_depth, lt.contract(binary, 4).label_depth
     (array([1, 3, 3, 3, 3], dtype=int32), array([1, 1, 1, 2, 2], dtype=int32))
     """
-    fanout = check_integer("fanout", fanout, 2)
+    fanout = check_fanout("fanout", fanout)
+    cost = check_cost("cost", cost, fanout)
     leaf_size = check_integer("leaf_size", leaf_size, 1)
     heavy = tree.mass() if mass is None else arrays.check_weights("mass", mass, tree.n_nodes, each="node")
-    child_ptr, children = _core.contract_tree(tree.child_ptr, tree.children, heavy, fanout, leaf_size > 1)
+    if fanout == "auto":
+        child_ptr, children = _for_cost(tree, heavy, cost or SearchCost(), leaf_size > 1)
+    else:
+        child_ptr, children = _core.contract_tree(tree.child_ptr, tree.children, heavy, fanout, leaf_size > 1)
     parts = TreeArrays(child_ptr, children, tree.n_labels, tree.label_names, tree.label_weights)
     return LabelTree._adopt(parts).renumbered()
+
+
+def _for_cost(tree: LabelTree, mass: Float64s, cost: SearchCost, keep_leaves: bool) -> tuple[Int64s, Int32s]:
+    widest = max(cost.most_children, int(np.diff(tree.child_ptr).max()))
+    cost_of = cost.of_width(np.arange(widest + 1)) + cost.level
+    visits = cost.visits_of(mass)
+    return _core.contract_for_cost(
+        tree.child_ptr, tree.children, visits, cost_of, cost.most_children, keep_leaves=keep_leaves
+    )
+
+
+def check_cost(name: str, value: Any, fanout: Fanout) -> SearchCost | None:
+    """Return `value` if it is None, or the cost of trees of ``fanout="auto"``."""
+    if value is None:
+        return None
+    if not isinstance(value, SearchCost):
+        refuse(name, "None or a SearchCost", value)
+    if fanout != "auto":
+        refuse(name, "None unless fanout is 'auto'", value)
+    return value

@@ -73,9 +73,10 @@ class SweepResult:
     def __repr__(self) -> str:
         tradeoffs = [record["tradeoff"] for record in self.table]
         parts = [f"tradeoff {min(tradeoffs):g} to {max(tradeoffs):g}"]
-        fanouts = sorted({record["fanout"] for record in self.table if record["fanout"] is not None})
+        fanouts = {record["fanout"] for record in self.table} - {None}
         if fanouts:
-            parts.append("fanout " + ", ".join(map(str, fanouts)))
+            rising = sorted(fanouts, key=lambda fanout: (fanout == "auto", fanout))
+            parts.append("fanout " + ", ".join(map(str, rising)))
         metric = f"p{self.ks[0]}"
         values = [record[metric] for record in self.table]
         chosen = f"; chosen {self.chosen}" if self.chosen else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from labeltrees._validation import check_choice, check_integer, check_number, refuse
+from labeltrees._validation import Fanout, check_choice, check_fanout, check_number, refuse
 
 COVERS, PATHS = ("marginal", "greedy"), ("weighted", "direct")
 
@@ -31,7 +31,7 @@ class Setting:
     """What one model of a sweep is built with; None for what its family of models does not have."""
 
     tradeoff: float
-    fanout: int | None = None
+    fanout: Fanout | None = None
     cover: str | None = None
     path: str | None = None
 
@@ -86,14 +86,14 @@ def make_settings(
     return list(dict.fromkeys(Setting(*values) for values in itertools.product(*grid)))
 
 
-def _fanouts(known: dict[str, Any], fanouts: Any) -> list[int | None]:
+def _fanouts(known: dict[str, Any], fanouts: Any) -> list[Fanout | None]:
     if "fanout" not in known:
         if fanouts is not None and list(_listed("fanouts", fanouts)) != [2]:
             refuse("fanouts", "None or 2 for a model of binary trees", fanouts)
         return [None]
     if fanouts is None:
         return [known["fanout"]]
-    return [check_integer("fanouts", value, 2, 2**31 - 1) for value in _listed("fanouts", fanouts)]
+    return [check_fanout("fanouts", value, 2**31 - 1) for value in _listed("fanouts", fanouts)]
 
 
 def _listed(name: str, values: Any) -> list[Any]:
