@@ -9,7 +9,7 @@ from napkinxc.models import PLT
 from protocol import folder_bytes, load, serve
 
 X, Y, Xt = load(sys.argv[1])
-lists = [Y.indices[Y.indptr[row] : Y.indptr[row + 1]].tolist() for row in range(Y.shape[0])]
+lists = [] if Y is None else [Y.indices[Y.indptr[row] : Y.indptr[row + 1]].tolist() for row in range(Y.shape[0])]
 models = {}
 
 
@@ -25,8 +25,12 @@ def train(request):
         seed=request["seed"],
     )
     model.fit(X, lists)
-    model.load()
-    models[request["name"]] = model
+
+
+def open_model(request):
+    folder = os.path.join(sys.argv[2], request["name"])
+    models[request["name"]] = PLT(folder)
+    models[request["name"]].load()
     return folder_bytes(folder)
 
 
@@ -39,14 +43,15 @@ def padded(found, k):
 
 def batch(request):
     model, k = models[request["name"]], request["k"]
-    model.set_params(threads=1)
+    model.set_params(threads=request.get("threads", 1))
     return lambda: padded(model.predict(Xt, top_k=k), k)
 
 
 def single(request):
     model, k = models[request["name"]], request["k"]
+    model.set_params(threads=1)
     rows = [Xt[row] for row in range(request["n"])]
     return lambda row: model.predict(rows[row], top_k=k)
 
 
-serve(train, batch, single)
+serve(train, open_model, batch, single)

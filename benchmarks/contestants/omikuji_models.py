@@ -16,9 +16,12 @@ def train(request):
     settings = omikuji.Model.default_hyper_param()
     settings.n_trees = 1
     model = omikuji.Model.train_on_data(os.path.join(sys.argv[1], "train.txt"), settings, n_threads=request["threads"])
+    model.save(os.path.join(sys.argv[2], request["name"]))
+
+
+def open_model(request):
     folder = os.path.join(sys.argv[2], request["name"])
-    model.save(folder)
-    models[request["name"]] = model
+    models[request["name"]] = omikuji.Model.load(folder)
     return folder_bytes(folder)
 
 
@@ -40,4 +43,4 @@ def single(request):
     return lambda row: model.predict(rows[row], beam_size=beam, top_k=k)
 
 
-serve(train, batch, single)
+serve(train, open_model, batch, single)

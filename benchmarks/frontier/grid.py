@@ -1,0 +1,123 @@
+"""Who takes part: every model that is trained, and every way it is searched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import labeltrees as lt
+from labeltrees.errors import LabelTreesError
+
+OURS, OURS_TEXT = "ours", "ours, from texts"
+TRADEOFFS = (0.5, 1.0, 1.25, 1.5, 1.82)
+TEXT_TRADEOFFS = (0.6667, 1.0, 1.333)
+EPOCHS = {"arxiv-authors": 10}  # 25 elsewhere
+BEAMS = (1, 2, 5, 10, 20)
+
+
+@dataclass(frozen=True)
+class Search:
+    """One way to search a model."""
+
+    name: str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model trained once; a line of the picture goes through its searches."""
+
+    contestant: str
+    name: str
+    script: str
+    train: dict[str, Any]
+    searches: tuple[Search, ...]
+    texts: bool = False  # takes texts, not features
+    two_threads: bool = True  # whether its batches can use them
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is a model of this library."""
+        return self.contestant in (OURS, OURS_TEXT)
+
+
+def models(set_name: str, has_texts: bool) -> list[Model]:
+    """Return all models for a set: ours first."""
+    made = [*_ours(), *_pecos(), _omikuji(), *_napkinxc()]
+    if has_texts:
+        made += _from_texts(EPOCHS.get(set_name, 25))
+    return made
+
+
+def _ours() -> list[Model]:
+    exact = Search("exact", {"beam": None})
+    beams = [Search(f"beam {beam}", {"beam": beam}) for beam in (10, 5, 3, 2)]
+    chunks = [Search(f"max_chunks {most}", {"beam": None, "max_chunks": most}) for most in (2, 3, 5, 8)]
+    agreements = [Search(f"agreement {share}", {"beam": None, "agreement": share}) for share in (0.999, 0.99, 0.9)]
+    fanouts: list[Any] = [128, "auto"]
+    agreements, fanouts = _of_this_version(agreements, fanouts)
+    searches = (exact, *agreements, *beams, *chunks)
+    made = [
+        Model(OURS, f"tradeoff {t}, fanout {fanout}", "ours.py", {"tradeoff": t, "fanout": fanout}, searches)
+        for fanout in fanouts
+        for t in TRADEOFFS
+    ]
+    three = (exact, *agreements, *beams)
+    return [*made, Model(OURS, "tradeoff 1.0, 3 trees", "ours.py", {"n_trees": 3}, three)]
+
+
+def _of_this_version(agreements: list[Search], fanouts: list[Any]) -> tuple[list[Search], list[Any]]:
+    """Leave out what the installed version does not have yet. To be deleted once it has `agreement` and "auto"."""
+    import inspect
+
+    if "agreement" not in inspect.signature(lt.LabelTreeClassifier.predict_topk).parameters:
+        agreements = []
+    try:
+        lt.LabelTreeClassifier(fanout="auto").fit(np.eye(4), np.eye(4))  # type: ignore[arg-type]
+    except LabelTreesError:
+        fanouts = [fanout for fanout in fanouts if fanout != "auto"]
+    return agreements, fanouts
+
+
+def _pecos() -> list[Model]:
+    searches = tuple(Search(f"beam {beam}", {"beam_size": beam}) for beam in BEAMS)
+    return [
+        Model("PECOS", f"PECOS {splits}-way", "pecos_xlinear.py", {"nr_splits": splits}, searches)
+        for splits in (2, 16, 32)
+    ]
+
+
+def _omikuji() -> Model:
+    searches = tuple(Search(f"beam {beam}", {"beam_size": beam}) for beam in BEAMS)
+    return Model("omikuji", "omikuji", "omikuji_models.py", {}, searches, two_threads=False)
+
+
+def _napkinxc() -> list[Model]:
+    kinds = {"k-means": "hierarchicalKmeans", "Huffman": "huffman"}
+    return [
+        Model("napkinXC", f"napkinXC {name}", "napkinxc_models.py", {"tree_type": kind}, (Search("exact"),))
+        for name, kind in kinds.items()
+    ]
+
+
+def _from_texts(epochs: int) -> list[Model]:
+    made = [
+        Model(
+            OURS_TEXT,
+            f"softmax, tradeoff {tradeoff}",
+            "ours_text.py",
+            {"tradeoff": tradeoff, "epochs": epochs},
+            (Search("exact"),),
+            texts=True,
+        )
+        for tradeoff in TEXT_TRADEOFFS
+    ]
+    searches = (Search("exact", {"beam": None}), *(Search(f"beam {beam}", {"beam": beam}) for beam in (10, 3)))
+    made.append(Model(OURS_TEXT, "linear, tradeoff 1.0", "ours_linear_text.py", {"epochs": 0}, searches, texts=True))
+    fasttext = {"epochs": epochs}
+    made.append(
+        Model("fastText", "fastText", "fasttext_model.py", fasttext, (Search("exact"),), texts=True, two_threads=False)
+    )
+    return made
