@@ -37,6 +37,8 @@ BENCHMARKS = {
     "fanout": ["-m", "benchmarks.fanout"],
     "paper": ["-m", "benchmarks.paper"],
     "text_models": ["-m", "benchmarks.text_models"],
+    "frontier": ["-m", "benchmarks.frontier"],
+    "budgets": ["-m", "benchmarks.budgets"],
 }
 
 

@@ -63,8 +63,8 @@ def print_goal(verdicts: list[Verdict]) -> None:
 
 
 def times(ratio: float) -> str:
-    """Return a ratio in three digits, or that there was none."""
-    return "none as precise" if ratio == 0 else f"{ratio:.3g}"
+    """Return a ratio or that there was none."""
+    return "none as precise" if ratio == 0 else f"{ratio:.1f}" if ratio < 100 else f"{ratio:.0f}"
 
 
 def print_misses(verdicts: list[Verdict]) -> None:
