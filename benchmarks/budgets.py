@@ -23,7 +23,7 @@ from benchmarks.frontier.__main__ import SETS
 from benchmarks.frontier.cache import FOLDER, SetCache
 from benchmarks.frontier.train import train_all
 from benchmarks.png import save_png
-from labeltrees.report.charts import altair, styled
+from labeltrees.report.charts import COLOURS, altair, styled
 
 RESULTS = Path(__file__).parent / "results"
 K = 5
@@ -119,22 +119,26 @@ def panel(rows: list[dict[str, Any]], y: str, title: str) -> Any:
     """Return one panel; the first row is the exact search."""
     alt = altair()
     exact, limited = rows[0], [{**row, "kind": KINDS[row["kind"]]} for row in rows[1:]]
+    kinds = list(KINDS.values())
+    shape = alt.Shape("kind:N", title=None, scale=alt.Scale(domain=kinds, range=["circle", "square"]))
     base = alt.Chart(alt.Data(values=limited)).encode(
         x=alt.X(
             "us:Q",
             title="microseconds a query",
             scale=alt.Scale(type="log", nice=False, padding=18),
-            axis=alt.Axis(values=[a * 10**b for b in range(-1, 4) for a in (1, 2, 5)], format="~g"),
+            axis=alt.Axis(
+                values=[a * 10**b for b in range(-1, 4) for a in (1, 1.5, 2, 3, 5, 7)], format="~g", labelOverlap=True
+            ),
         ),
-        y=alt.Y(f"{y}:Q", title=title, scale=alt.Scale(zero=False, padding=16)),
-        color=alt.Color("kind:N", title=None),
+        y=alt.Y(f"{y}:Q", title=title, scale=alt.Scale(zero=False, nice=False, padding=16)),
+        color=alt.Color("kind:N", title=None, scale=alt.Scale(domain=kinds, range=COLOURS[:2])),
     )
     names = base.transform_filter("datum.found < 99").encode(text="limit:Q")
     of_chunks = f"datum.kind == '{KINDS['max_chunks']}'"
     return alt.layer(
         alt.Chart(alt.Data(values=[exact])).mark_rule(color="black", strokeDash=[2, 3]).encode(x="us:Q"),
         base.mark_line(strokeWidth=1.8).encode(order="limit:Q"),
-        base.mark_point(filled=True, size=50, opacity=1).encode(shape=alt.Shape("kind:N", title=None)),
+        base.mark_point(filled=True, size=50, opacity=1).encode(shape=shape),
         names.transform_filter(of_chunks).mark_text(dx=-6, dy=-9, align="right"),
         names.transform_filter(f"!({of_chunks})").mark_text(dx=6, dy=11, align="left"),
     ).properties(width=340, height=250)

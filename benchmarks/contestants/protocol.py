@@ -15,7 +15,6 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
-
 MOST_REPEATS = 20
 
 

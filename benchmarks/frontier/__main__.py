@@ -30,7 +30,9 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2, help="threads that train")
     parser.add_argument("--most-seconds", type=float, default=900, help="a model that trains longer is left out")
-    parser.add_argument("--only", nargs="+", default=[""], help="models whose contestant or name has one of these words")
+    parser.add_argument(
+        "--only", nargs="+", default=[""], help="models whose contestant or name has one of these words"
+    )
     parser.add_argument("--cache", type=Path, default=FOLDER, help="where models and measurements are kept")
     options = parser.parse_args()
     for name in options.sets:

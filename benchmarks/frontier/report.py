@@ -44,7 +44,10 @@ def print_goal(verdicts: list[Verdict]) -> None:
         f"least as precise; in brackets the same if ours may be {NOISE:g} less precise. Equal time: all of the peer's "
         "points, and the most precise of ours that takes no longer.\n"
     )
-    print("| peer | time | precision | goal | points | times as fast: least / median | points that meet it | verdict |", end="")
+    print(
+        "| peer | time | precision | goal | points | times as fast: least / median | points that meet it | verdict |",
+        end="",
+    )
     print(" equal time: ours more precise | smallest gain |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for v in verdicts:
