@@ -22,9 +22,7 @@ def train(request):
 def open_model(request):
     folder = os.path.join(sys.argv[2], request["name"])
     model = omikuji.Model.load(folder)
-    model.init_prediction_thread_pool(
-        1
-    )  # one thread, as everyone; calls are also quicker than with a pool of all cores
+    model.init_prediction_thread_pool(1)  # as everyone; calls are quicker too than with a pool of all cores
     models[request["name"]] = model
     return folder_bytes(folder)
 

@@ -2,8 +2,8 @@
 
 Requests: {"do": "train", "name", ...} -> seconds, cpu, peak_mib, bytes;
 {"do": "load", "name", ...} -> bytes: opens what a training under that name has saved, now or in an earlier run;
-{"do": "batch", "name", "k", "out", ...} -> seconds (best of "repeats", of more if these take less than the seconds "at_least"; on
-"threads" or one), labels saved to out;
+{"do": "batch", "name", "k", "out", ...} -> seconds (best of "repeats", or of more if these take less than the seconds
+"at_least"; on "threads" or one), labels saved to out;
 {"do": "single", "name", "k", "n", ...} -> p50, p99 in microseconds over the first n points, one call each.
 """
 

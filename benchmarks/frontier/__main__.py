@@ -17,7 +17,7 @@ from benchmarks.frontier import grid
 from benchmarks.frontier.cache import FOLDER, SetCache
 from benchmarks.frontier.measure import measure_all
 from benchmarks.frontier.pictures import draw
-from benchmarks.frontier.report import report
+from benchmarks.frontier.report import report, summary
 from benchmarks.frontier.train import train_all
 
 SETS = ["eurlex4k", "debian-depends", "delicious", "arxiv-authors"]
@@ -44,9 +44,12 @@ def main() -> None:
             train_all(cache, wanted, options.jobs, options.most_seconds)
         if "measure" in options.steps:
             measure_all(cache, wanted, options.repeats)
-        if "report" in options.steps:
-            report(name, cache.measured())
-            draw(name, cache.measured()["points"])
+    if "report" in options.steps:
+        measured = {name: SetCache(options.cache, name).measured() for name in options.sets}
+        summary(measured)
+        for name, of_set in measured.items():
+            report(name, of_set)
+            draw(name, of_set["points"])
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """What is kept between the steps: for each set its data, its trained models and what was measured of them.
 
-FOLDER/<set>/data/      X, Y to train on; Xt, Yt: the test points that everyone answers; calibrate: other test points
-FOLDER/<set>/models/    <model> as its library saves it, and <model>.json: how it was trained
-FOLDER/<set>/measured.json
+- FOLDER/<set>/data/: X, Y to train on; Xt, Yt, the test points that everyone answers; calibrate, other test points
+- FOLDER/<set>/models/: <model> as its library saves it, and <model>.json, how it was trained
+- FOLDER/<set>/measured.json
 """
 
 from __future__ import annotations

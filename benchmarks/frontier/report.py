@@ -18,13 +18,40 @@ MARKS = [(x, y) for x in ("batch", "single") for y in PRECISIONS]
 RACES = {"batch": FACTORS["batch"], "batch2": FACTORS["batch"], "single": FACTORS["single"], "p99": FACTORS["single"]}
 
 
+def summary(measured: dict[str, dict[str, Any]]) -> None:
+    """Print what is compared, and how the goal stands on all sets."""
+    print(
+        "Everyone answers the same queries with the five best labels: batches of all queries on one thread, and where "
+        "they can on two; single calls of Python, one a query, on one thread. Ours and PECOS, omikuji and napkinXC "
+        "take features, 'ours, from texts' and fastText take texts. Precision is that of one training each (seed 0), "
+        "so differences of a few tenths are chance.\n\n"
+        f"The goal: at every precision within {WITHIN:g} of a peer's best, ours is at least {FACTORS['batch']:g} times "
+        f"as fast in batches and {FACTORS['single']:g} times in single calls (median); at equal time, more precise. A "
+        f"peer's points that meet it, of all that count (in brackets: if ours may be {NOISE:g} less precise):\n"
+    )
+    print("| data | time | precision | fast enough | more precise at equal time |")
+    print("| --- | --- | --- | --- | --- |")
+    for set_name, of_set in measured.items():
+        for x, factor in FACTORS.items():
+            for y in PRECISIONS:
+                verdicts = check(of_set["points"], x, y, factor)
+                near, slow, noise, all_races, late = (
+                    sum(len(getattr(verdict, name)) for verdict in verdicts)
+                    for name in ("near", "slow", "slow_noise", "races", "not_more_precise")
+                )
+                print(
+                    f"| {set_name} | {TITLES[x]} | {PRECISIONS[y]} | {near - slow} ({near - noise}) of {near} "
+                    f"| {all_races - late} of {all_races} |"
+                )
+
+
 def report(set_name: str, measured: dict[str, Any]) -> None:
     """Print the part of the page that tells of one set."""
     facts, points = measured["facts"], measured["points"]
     print(
         f"\n## {set_name}: {facts['points']:,} points, {facts['features']:,} features, {facts['labels']:,} labels\n\n"
-        f"{facts['queries']:,} queries of {facts['nonzeros']:.0f} nonzeros on the average, {facts['single_calls']:,} of "
-        f"them one a call; {len(points)} points, best of {facts['repeats']} turns.\n"
+        f"{facts['queries']:,} queries of {facts['nonzeros']:.0f} nonzeros on the average, {facts['single_calls']:,} "
+        f"of them one a call; {len(points)} points, best of {facts['repeats']} turns.\n"
     )
     for y, title in PRECISIONS.items():
         print(f"![{title} against microseconds, {set_name}](frontier-{set_name}-{y}.png)\n")
