@@ -21,12 +21,13 @@ from benchmarks.frontier.report import report, summary
 from benchmarks.frontier.train import train_all
 
 SETS = ["eurlex4k", "debian-depends", "delicious", "arxiv-authors"]
+STEPS = ("train", "measure", "report")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="+", default=SETS)
-    parser.add_argument("--steps", default="train,measure,report")
+    parser.add_argument("--steps", default=",".join(STEPS))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2, help="threads that train")
     parser.add_argument("--most-seconds", type=float, default=900, help="a model that trains longer is left out")
@@ -35,16 +36,19 @@ def main() -> None:
     )
     parser.add_argument("--cache", type=Path, default=FOLDER, help="where models and measurements are kept")
     options = parser.parse_args()
+    steps = options.steps.split(",")
+    if not set(steps) <= set(STEPS):
+        parser.error(f"--steps takes {', '.join(STEPS)}")
     for name in options.sets:
         cache = SetCache(options.cache, name)
         cache.make_data()
         everyone = grid.models(name, cache.facts()["texts"])
         wanted = [m for m in everyone if any(word in f"{m.contestant}: {m.name}" for word in options.only)]
-        if "train" in options.steps:
+        if "train" in steps:
             train_all(cache, wanted, options.jobs, options.most_seconds)
-        if "measure" in options.steps:
+        if "measure" in steps:
             measure_all(cache, wanted, options.repeats)
-    if "report" in options.steps:
+    if "report" in steps:
         measured = {name: SetCache(options.cache, name).measured() for name in options.sets}
         summary(measured)
         for name, of_set in measured.items():
