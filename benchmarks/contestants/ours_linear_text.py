@@ -1,6 +1,6 @@
 """labeltrees: LabelTreeClassifier fitted on texts, which it turns into features itself."""
 
-from text_protocol import serve
+from text_protocol import read, serve
 
 import labeltrees as lt
 
@@ -16,7 +16,10 @@ def train(request):
             labels.append([word[len(PREFIX) :] for word in words if word.startswith(PREFIX)])
             texts.append(" ".join(word for word in words if not word.startswith(PREFIX)))
     trained = lt.LabelTreeClassifier(n_jobs=request["threads"], random_state=request["seed"])
-    trained.fit(texts, labels).save(request["save"])
+    trained.fit(texts, labels)
+    if "calibrate" in request:
+        trained.calibrate(read(request["calibrate"]))
+    trained.save(request["save"])
     load(request)
     return 0
 

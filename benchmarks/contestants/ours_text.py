@@ -1,6 +1,6 @@
 """labeltrees: TextLabelTreeClassifier on Huffman's tree, or at the tradeoff of the request."""
 
-from text_protocol import SETTINGS, serve
+from text_protocol import SETTINGS, read, serve
 
 import labeltrees as lt
 
@@ -12,7 +12,10 @@ def train(request):
     trained = lt.TextLabelTreeClassifier(
         epochs=request["epochs"], n_jobs=request["threads"], random_state=request["seed"], **how, **SETTINGS
     )
-    use(trained.fit_file(request["file"]))
+    trained.fit_file(request["file"])
+    if "calibrate" in request:
+        trained.calibrate(read(request["calibrate"]))
+    use(trained)
     if request["save"]:
         trained.save(request["save"])
     stats = trained.stats_
@@ -26,7 +29,12 @@ def use(trained):
 
 
 def batch(request, texts):
-    return lambda: model.predict_topk(texts, 5, n_jobs=request["threads"])[0]
+    return lambda: model.predict_topk(texts, 5, n_jobs=request["threads"], **request["settings"])[0]
+
+
+def single(request):
+    ask = model.predictor(5, **request["settings"])
+    return lambda text: names[ask(text)[0]]
 
 
 serve(
@@ -34,4 +42,5 @@ serve(
     lambda request: use(lt.load(request["save"], in_memory=True)),
     lambda text: names[predictor(text)[0]].tolist(),
     batch,
+    single,
 )

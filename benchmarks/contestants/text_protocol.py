@@ -37,14 +37,14 @@ def serve(train, load, answer, batch, single=None):
             load(request)
             result = {}
         elif request["do"] == "batch":
-            seconds, found = best_of(request["repeats"], batch(request, read(request)), request["at_least"])
+            seconds, found = best_of(request["repeats"], batch(request, read(request["texts"])), request["at_least"])
             write(request["out"], found)
             result = {"seconds": seconds}
         elif request["do"] == "single":
             ask = single(request) if single else answer
-            result = percentiles(call_times(ask, read(request)[: request["n"]]))
+            result = percentiles(call_times(ask, read(request["texts"])[: request["n"]]))
         else:
-            texts = read(request)
+            texts = read(request["texts"])
             n = min(request["n"], len(texts))
             times = [sum(call_times(answer, texts[:n])) / n for _ in range(request["repeats"])]
             if request["out"]:
@@ -53,9 +53,9 @@ def serve(train, load, answer, batch, single=None):
         print(json.dumps(result), flush=True)
 
 
-def read(request):
-    """Return the texts, one a line of the request's file."""
-    with open(request["texts"], encoding="utf-8") as file:
+def read(path):
+    """Return the texts of a file, one a line."""
+    with open(path, encoding="utf-8") as file:
         return [line.rstrip("\n") for line in file]
 
 

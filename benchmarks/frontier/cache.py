@@ -22,7 +22,7 @@ from benchmarks.shared_data import ROOT, data_folder, load
 from benchmarks.text_data import load_texts
 
 FOLDER = ROOT / "build" / "frontier"
-MOST_QUERIES, MOST_CALIBRATION = 5000, 2000
+MOST_QUERIES = 5000
 CALIBRATION_STEP = 4  # every fourth test point is for calibration, and nobody is measured on it
 
 
@@ -55,7 +55,7 @@ class SetCache:
             "Y": train.Y,
             "Xt": test.X[queries],
             "Yt": test.Y[queries],
-            "calibrate": test.X[spread(for_calibration, MOST_CALIBRATION)],
+            "calibrate": test.X[for_calibration],
         }
         for part, matrix in parts.items():
             sp.save_npz(self.data / f"{part}.npz", sp.csr_matrix(matrix), compressed=False)
@@ -66,13 +66,15 @@ class SetCache:
             if len(lines) != test.n_points:
                 message = f"{self.set_name}: {len(lines)} texts for {test.n_points} test points"
                 raise ValueError(message)
-            (self.data / "texts.txt").write_text("".join(lines[row] + "\n" for row in queries), encoding="utf-8")
+            for part, rows in (("texts", queries), ("calibrate", for_calibration)):
+                (self.data / f"{part}.txt").write_text("".join(lines[row] + "\n" for row in rows), encoding="utf-8")
             (self.data / "labels.json").write_text(json.dumps([sorted(texts.labels[row]) for row in queries]))
         facts = {
             "points": train.n_points,
             "features": train.n_features,
             "labels": train.n_labels,
             "queries": len(queries),
+            "calibration": len(for_calibration),
             "nonzeros": parts["Xt"].nnz / len(queries),
             "texts": has_texts(self.set_name),
         }

@@ -14,6 +14,7 @@ OURS, OURS_TEXT = "ours", "ours, from texts"
 TRADEOFFS = (0.5, 1.0, 1.25, 1.5, 1.82)
 TEXT_TRADEOFFS = (0.6667, 1.0, 1.333)
 EPOCHS = {"arxiv-authors": 10}  # 25 elsewhere
+AGREEMENTS = (0.999, 0.99, 0.9, 0.7)
 BEAMS = (1, 2, 5, 10, 20)
 
 
@@ -55,30 +56,32 @@ def _ours() -> list[Model]:
     exact = Search("exact", {"beam": None})
     beams = [Search(f"beam {beam}", {"beam": beam}) for beam in (10, 5, 3, 2)]
     chunks = [Search(f"max_chunks {most}", {"beam": None, "max_chunks": most}) for most in (2, 3, 5, 8)]
-    agreements = [Search(f"agreement {share}", {"beam": None, "agreement": share}) for share in (0.999, 0.99, 0.9)]
-    fanouts: list[Any] = [128, "auto"]
-    agreements, fanouts = _of_this_version(agreements, fanouts)
-    searches = (exact, *agreements, *beams, *chunks)
     made = [
-        Model(OURS, f"tradeoff {t}, fanout {fanout}", "ours.py", {"tradeoff": t, "fanout": fanout}, searches)
-        for fanout in fanouts
+        Model(
+            OURS,
+            f"tradeoff {t}, fanout {fanout}",
+            "ours.py",
+            {"tradeoff": t, "fanout": fanout},
+            (exact, *_agreements(), *beams, *chunks),
+        )
+        for fanout in _fanouts()
         for t in TRADEOFFS
     ]
-    three = (exact, *agreements, *beams)
-    return [*made, Model(OURS, "tradeoff 1.0, 3 trees", "ours.py", {"n_trees": 3}, three)]
+    three = Model(OURS, "tradeoff 1.0, 3 trees", "ours.py", {"n_trees": 3}, (exact, *_agreements(), *beams))
+    return [*made, three]
 
 
-def _of_this_version(agreements: list[Search], fanouts: list[Any]) -> tuple[list[Search], list[Any]]:
-    """Leave out what the installed version does not have yet. To be deleted once it has `agreement` and "auto"."""
-    import inspect
+def _agreements() -> list[Search]:
+    return [Search(f"agreement {share}", {"agreement": share}) for share in AGREEMENTS]
 
-    if "agreement" not in inspect.signature(lt.LabelTreeClassifier.predict_topk).parameters:
-        agreements = []
+
+def _fanouts() -> list[Any]:
+    """Return 128, and "auto" if the installed version has it. Once it has, this is only `[128, "auto"]`."""
     try:
         lt.LabelTreeClassifier(fanout="auto").fit(np.eye(4), np.eye(4))  # type: ignore[arg-type]
     except LabelTreesError:
-        fanouts = [fanout for fanout in fanouts if fanout != "auto"]
-    return agreements, fanouts
+        return [128]
+    return [128, "auto"]
 
 
 def _pecos() -> list[Model]:
@@ -109,12 +112,13 @@ def _from_texts(epochs: int) -> list[Model]:
             f"softmax, tradeoff {tradeoff}",
             "ours_text.py",
             {"tradeoff": tradeoff, "epochs": epochs},
-            (Search("exact"),),
+            (Search("exact"), *_agreements()),
             texts=True,
         )
         for tradeoff in TEXT_TRADEOFFS
     ]
-    searches = (Search("exact", {"beam": None}), *(Search(f"beam {beam}", {"beam": beam}) for beam in (10, 3)))
+    beams = [Search(f"beam {beam}", {"beam": beam}) for beam in (10, 3)]
+    searches = (Search("exact", {"beam": None}), *_agreements(), *beams)
     made.append(Model(OURS_TEXT, "linear, tradeoff 1.0", "ours_linear_text.py", {"epochs": 0}, searches, texts=True))
     fasttext = {"epochs": epochs}
     made.append(

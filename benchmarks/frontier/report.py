@@ -51,7 +51,8 @@ def report(set_name: str, measured: dict[str, Any]) -> None:
     print(
         f"\n## {set_name}: {facts['points']:,} points, {facts['features']:,} features, {facts['labels']:,} labels\n\n"
         f"{facts['queries']:,} queries of {facts['nonzeros']:.0f} nonzeros on the average, {facts['single_calls']:,} "
-        f"of them one a call; {len(points)} points, best of {facts['repeats']} turns.\n"
+        f"of them one a call; {len(points)} points, best of {facts['repeats']} turns. For agreement, ours learnt from "
+        f"{facts['calibration']:,} other test points without their labels.\n"
     )
     for y, title in PRECISIONS.items():
         print(f"![{title} against microseconds, {set_name}](frontier-{set_name}-{y}.png)\n")

@@ -47,8 +47,8 @@ def _train(cache: SetCache, model: Model, threads: int, most_seconds: float) -> 
         request |= {"file": str(load_texts(cache.set_name).train), **model.train}
     else:
         request |= {"settings": model.train}
-        if any("agreement" in search.settings for search in model.searches):
-            request["calibrate"] = str(cache.data / "calibrate.npz")
+    if model.ours:
+        request["calibrate"] = str(cache.data / ("calibrate.txt" if model.texts else "calibrate.npz"))
     with start(cache, model) as worker:
         timer = threading.Timer(most_seconds, worker.stop)
         timer.start()
