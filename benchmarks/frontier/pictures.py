@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -92,9 +93,12 @@ def panel(points: list[Point], x: str, y: str) -> Any:
         base(joined).mark_line(strokeWidth=1.8).encode(color=colour, detail="line:N", order="order:Q"),
         base(joined).mark_point(size=46, opacity=1, filled=True).encode(color=colour, shape=shape),
         base(best).mark_point(size=130, color="black", strokeWidth=1, opacity=1),
-        base(_line_ends(peers, x))
-        .mark_text(align="right", dx=-7, fontSize=10)
-        .encode(text="text:N", color=alt.Color("contestant:N", scale=colours, legend=None)),
+        *(
+            base(ends)
+            .mark_text(align="right", dx=-7, dy=9 * (1 - place), fontSize=10)  # one below the other where they meet
+            .encode(text="text:N", color=alt.Color("contestant:N", scale=colours, legend=None))
+            for place, ends in enumerate(_line_starts(peers, x))
+        ),
     ).properties(width=WIDTH, height=HEIGHT)
 
 
@@ -103,10 +107,14 @@ def _texts(point: Point) -> dict[str, Any]:
     return {"contestant": contestant, "line": model, "text": model.removeprefix(f"{contestant} ")}
 
 
-def _line_ends(peers: list[Point], x: str) -> list[Point]:
-    """Return the leftmost point of every line of contestants that have several: there its name is written."""
+def _line_starts(peers: list[Point], x: str) -> list[list[Point]]:
+    """Return the leftmost point of every line of contestants that have several, all first lines, all second ones, ...
+
+    There its name is written.
+    """
     lines: dict[str, dict[str, list[Point]]] = {}
     for point in peers:
         lines.setdefault(point["contestant"], {}).setdefault(point["model"], []).append(point)
     several = [models for models in lines.values() if len(models) > 1]
-    return [min(of_model, key=lambda p: p[x]) for models in several for of_model in models.values()]
+    starts = [[min(of_model, key=lambda p: p[x]) for of_model in models.values()] for models in several]
+    return [[point for point in of_place if point is not None] for of_place in zip_longest(*starts)]
