@@ -79,7 +79,7 @@ def share_found(labels: Any, exact: Any) -> float:
 
 def compare(cache: SetCache, repeats: int) -> list[Budget]:
     """Measure the budgets on one set."""
-    default = next(m for m in grid.models(cache.set_name, has_texts=False) if m.name == "tradeoff 1.0, fanout 128")
+    default = next(m for m in grid.models(cache.set_name, cache.facts()) if m.name == "tradeoff 1.0, fanout 128")
     train_all(cache, [default], threads=2, most_seconds=900)
     model = lt.load(cache.models / default.name, in_memory=True)
     X, Y = sp.load_npz(cache.data / "Xt.npz").tocsr(), cache.test_labels()

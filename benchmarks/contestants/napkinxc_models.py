@@ -1,4 +1,4 @@
-"""napkinXC's PLT: settings are tree_type and, for prediction, nothing. It answers through batches only."""
+"""napkinXC's PLT: settings are tree_type and, for prediction, load_as. It answers through batches only."""
 
 import os
 import shutil
@@ -28,10 +28,17 @@ def train(request):
 
 
 def open_model(request):
-    folder = os.path.join(sys.argv[2], request["name"])
-    models[request["name"]] = PLT(folder)
-    models[request["name"]].load()
-    return folder_bytes(folder)
+    opened(request["name"], {})
+    return folder_bytes(os.path.join(sys.argv[2], request["name"]))
+
+
+def opened(name, settings):
+    """Return the model with its weights in memory as the settings say, by default as hash tables."""
+    load_as = settings.get("load_as", "map")
+    if (name, load_as) not in models:
+        models[name, load_as] = PLT(os.path.join(sys.argv[2], name), load_as=load_as)
+        models[name, load_as].load()
+    return models[name, load_as]
 
 
 def padded(found, k):
@@ -42,13 +49,13 @@ def padded(found, k):
 
 
 def batch(request):
-    model, k = models[request["name"]], request["k"]
+    model, k = opened(request["name"], request["settings"]), request["k"]
     model.set_params(threads=request.get("threads", 1))
     return lambda: padded(model.predict(Xt, top_k=k), k)
 
 
 def single(request):
-    model, k = models[request["name"]], request["k"]
+    model, k = opened(request["name"], request["settings"]), request["k"]
     model.set_params(threads=1)
     rows = [Xt[row] for row in range(request["n"])]
     return lambda row: model.predict(rows[row], top_k=k)

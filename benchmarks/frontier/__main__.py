@@ -42,7 +42,7 @@ def main() -> None:
     for name in options.sets:
         cache = SetCache(options.cache, name)
         cache.make_data()
-        everyone = grid.models(name, cache.facts()["texts"])
+        everyone = grid.models(name, cache.facts())
         wanted = [m for m in everyone if any(word in f"{m.contestant}: {m.name}" for word in options.only)]
         if "train" in steps:
             train_all(cache, wanted, options.jobs, options.most_seconds)

@@ -15,6 +15,7 @@ TRADEOFFS = (0.5, 1.0, 1.25, 1.5, 1.82)
 TEXT_TRADEOFFS = (0.6667, 1.0, 1.333)
 EPOCHS = {"arxiv-authors": 10}  # 25 elsewhere
 AGREEMENTS = (0.999, 0.99, 0.9, 0.7)
+MOST_DENSE_BYTES = 1e9  # of napkinXC's weights as full vectors, which are faster for some models
 BEAMS = (1, 2, 5, 10, 20)
 
 
@@ -44,10 +45,11 @@ class Model:
         return self.contestant in (OURS, OURS_TEXT)
 
 
-def models(set_name: str, has_texts: bool) -> list[Model]:
-    """Return all models for a set: ours first."""
-    made = [*_ours(), *_pecos(), _omikuji(), *_napkinxc()]
-    if has_texts:
+def models(set_name: str, facts: dict[str, Any]) -> list[Model]:
+    """Return all models for a set of these sizes: ours first."""
+    dense_bytes = 4 * facts["labels"] * facts["features"]
+    made = [*_ours(), *_pecos(), _omikuji(), *_napkinxc(dense_bytes < MOST_DENSE_BYTES)]
+    if facts["texts"]:
         made += _from_texts(EPOCHS.get(set_name, 25))
     return made
 
@@ -97,10 +99,11 @@ def _omikuji() -> Model:
     return Model("omikuji", "omikuji", "omikuji_models.py", {}, searches, two_threads=False)
 
 
-def _napkinxc() -> list[Model]:
+def _napkinxc(dense: bool) -> list[Model]:
     kinds = {"k-means": "hierarchicalKmeans", "Huffman": "huffman"}
+    searches = (Search("exact"), *([Search("exact, dense weights", {"load_as": "dense"})] if dense else []))
     return [
-        Model("napkinXC", f"napkinXC {name}", "napkinxc_models.py", {"tree_type": kind}, (Search("exact"),))
+        Model("napkinXC", f"napkinXC {name}", "napkinxc_models.py", {"tree_type": kind}, searches)
         for name, kind in kinds.items()
     ]
 
