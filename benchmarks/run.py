@@ -44,6 +44,8 @@ BENCHMARKS = {
     "paper": ["-m", "benchmarks.paper"],
     "text_models": ["-m", "benchmarks.text_models"],
     "agreement": ["-m", "benchmarks.agreement"],
+    "frontier": ["-m", "benchmarks.frontier"],
+    "budgets": ["-m", "benchmarks.budgets"],
 }
 
 

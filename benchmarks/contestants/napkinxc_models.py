@@ -1,4 +1,4 @@
-"""napkinXC's PLT: settings are tree_type and, for prediction, nothing. It answers through batches only."""
+"""napkinXC's PLT: settings are tree_type and, for prediction, load_as. It answers through batches only."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from napkinxc.models import PLT
 from protocol import folder_bytes, load, serve
 
 X, Y, Xt = load(sys.argv[1])
-lists = [Y.indices[Y.indptr[row] : Y.indptr[row + 1]].tolist() for row in range(Y.shape[0])]
+lists = [] if Y is None else [Y.indices[Y.indptr[row] : Y.indptr[row + 1]].tolist() for row in range(Y.shape[0])]
 models = {}
 
 
@@ -25,9 +25,20 @@ def train(request):
         seed=request["seed"],
     )
     model.fit(X, lists)
-    model.load()
-    models[request["name"]] = model
-    return folder_bytes(folder)
+
+
+def open_model(request):
+    opened(request["name"], {})
+    return folder_bytes(os.path.join(sys.argv[2], request["name"]))
+
+
+def opened(name, settings):
+    """Return the model with its weights in memory as the settings say, by default as hash tables."""
+    load_as = settings.get("load_as", "map")
+    if (name, load_as) not in models:
+        models[name, load_as] = PLT(os.path.join(sys.argv[2], name), load_as=load_as)
+        models[name, load_as].load()
+    return models[name, load_as]
 
 
 def padded(found, k):
@@ -38,15 +49,16 @@ def padded(found, k):
 
 
 def batch(request):
-    model, k = models[request["name"]], request["k"]
-    model.set_params(threads=1)
+    model, k = opened(request["name"], request["settings"]), request["k"]
+    model.set_params(threads=request.get("threads", 1))
     return lambda: padded(model.predict(Xt, top_k=k), k)
 
 
 def single(request):
-    model, k = models[request["name"]], request["k"]
+    model, k = opened(request["name"], request["settings"]), request["k"]
+    model.set_params(threads=1)
     rows = [Xt[row] for row in range(request["n"])]
     return lambda row: model.predict(rows[row], top_k=k)
 
 
-serve(train, batch, single)
+serve(train, open_model, batch, single)

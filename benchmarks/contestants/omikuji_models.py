@@ -16,8 +16,13 @@ def train(request):
     settings = omikuji.Model.default_hyper_param()
     settings.n_trees = 1
     model = omikuji.Model.train_on_data(os.path.join(sys.argv[1], "train.txt"), settings, n_threads=request["threads"])
+    model.save(os.path.join(sys.argv[2], request["name"]))
+
+
+def open_model(request):
     folder = os.path.join(sys.argv[2], request["name"])
-    model.save(folder)
+    model = omikuji.Model.load(folder)
+    model.init_prediction_thread_pool(1)  # as everyone; calls are quicker too than with a pool of all cores
     models[request["name"]] = model
     return folder_bytes(folder)
 
@@ -40,4 +45,4 @@ def single(request):
     return lambda row: model.predict(rows[row], beam_size=beam, top_k=k)
 
 
-serve(train, batch, single)
+serve(train, open_model, batch, single)

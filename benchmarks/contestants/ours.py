@@ -1,9 +1,10 @@
-"""labeltrees: settings are the parameters of LabelTreeClassifier."""
+"""labeltrees: settings are the parameters of LabelTreeClassifier; "calibrate" may name a file of points for it."""
 
 import os
 import sys
 
 import numpy as np
+import scipy.sparse as sp
 from protocol import folder_bytes, load, serve
 
 import labeltrees as lt
@@ -14,15 +15,22 @@ models = {}
 
 def train(request):
     model = lt.LabelTreeClassifier(n_jobs=request["threads"], random_state=request["seed"], **request["settings"])
+    model.fit(X, Y)
+    if "calibrate" in request:
+        model.calibrate(sp.load_npz(request["calibrate"]))
+    model.save(os.path.join(sys.argv[2], request["name"]))
+
+
+def open_model(request):
     folder = os.path.join(sys.argv[2], request["name"])
-    model.fit(X, Y).save(folder)
     models[request["name"]] = lt.load(folder, in_memory=True)
     return folder_bytes(folder)
 
 
 def batch(request):
     model = models[request["name"]]
-    return lambda: model.predict_topk(Xt, request["k"], n_jobs=1, **request["settings"])[0]
+    threads = request.get("threads", 1)
+    return lambda: model.predict_topk(Xt, request["k"], n_jobs=threads, **request["settings"])[0]
 
 
 def single(request):
@@ -34,4 +42,4 @@ def single(request):
     return lambda row: predictor(*parts[row], request["k"])
 
 
-serve(train, batch, single)
+serve(train, open_model, batch, single)

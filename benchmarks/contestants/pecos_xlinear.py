@@ -27,19 +27,23 @@ def train(request):
     folder = os.path.join(sys.argv[2], request["name"])
     shutil.rmtree(folder, ignore_errors=True)
     model.save(folder)
+
+
+def open_model(request):
+    folder = os.path.join(sys.argv[2], request["name"])
     models[request["name"]] = XLinearModel.load(folder, is_predict_only=True)
     return folder_bytes(folder)
 
 
 def batch(request):
     model, k, beam = models[request["name"]], request["k"], request["settings"]["beam_size"]
-    top_labels(model.predict(Xt, beam_size=beam, only_topk=k, threads=1), k)
+    threads = request.get("threads", 1)
 
     class Lazy:
         """The matrix of scores; turning it into lists is not timed."""
 
         def __call__(self):
-            self.scores = model.predict(Xt, beam_size=beam, only_topk=k, threads=1)
+            self.scores = model.predict(Xt, beam_size=beam, only_topk=k, threads=threads)
             return self
 
         def __array__(self, dtype=None, copy=None):
@@ -54,4 +58,4 @@ def single(request):
     return lambda row: model.predict(rows[row], beam_size=beam, only_topk=k, threads=1)
 
 
-serve(train, batch, single)
+serve(train, open_model, batch, single)

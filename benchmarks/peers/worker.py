@@ -35,6 +35,10 @@ class PeerWorker:
         message = f"the peer ended with code {code}: {self._errors.read()[-2000:]}"
         raise RuntimeError(message)
 
+    def stop(self) -> None:
+        """End the process at once; a request under way fails."""
+        self._process.kill()
+
     def __enter__(self) -> PeerWorker:
         return self
 

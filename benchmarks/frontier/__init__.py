@@ -1,0 +1,1 @@
+"""Precision against microseconds for everyone, over their settings: `python -m benchmarks.frontier`."""
