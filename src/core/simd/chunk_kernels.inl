@@ -428,8 +428,8 @@ static void pair_margins(const uint8_t* part, const ChunkHeader& header, const C
   PairRows rows{part + at.slots, query.lists[0], query.lists[1], query.lists[2], query.lists[3]};
   rows.single.n = rows.full.n = rows.masked.n = rows.listed.n = 0;
   find_rows(part + at.index, header, query, rows);
-  // On their way while the full rows are added. With the prefetches in add_full and the two rounds of find_rows, 5 to
-  // 15% of a search (docs/decisions/0018-memory.md).
+  // On their way while the full rows are added. With the prefetches in add_full and the two rounds of find_rows, 4 to
+  // 16% of a search (docs/decisions/0018-memory.md).
   ask_for_rows(part + at.entries, rows.masked);
   ask_for_rows(part + at.entries, rows.listed);
   const float* bias = bias_of(part, header);
