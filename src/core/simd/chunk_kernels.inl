@@ -157,7 +157,8 @@ static inline void find_rows(const uint8_t* index, const ChunkHeader& header, co
   }
   for (int64_t i = 0; i < n_found; i += 16) {
     __mmask16 lanes = n_found - i >= 16 ? 0xFFFF : static_cast<__mmask16>((1u << (n_found - i)) - 1);
-    take.sixteen(lanes, _mm512_loadu_si512(waiting.at + i), _mm512_loadu_ps(waiting.value + i));
+    take.sixteen(lanes, _mm512_maskz_loadu_epi32(lanes, waiting.at + i),
+                 _mm512_maskz_loadu_ps(lanes, waiting.value + i));
   }
 #else
   for (int64_t i = 0; i < query.n; ++i) {
