@@ -35,6 +35,7 @@ from labeltrees.storage import ChunkStore, LinearWeights
 
 K = 5
 CALLS = 1000
+SMALL_PAGES = ("pages of 4 KiB", "mapped file", "all shuffled, mapped file")
 
 
 def layouts(
@@ -83,6 +84,15 @@ def rank_near_root(store: ChunkStore) -> NDArray[np.int32]:
     place = np.empty(store.n_features, dtype=np.int32)
     place[np.argsort(-counts, kind="stable")] = np.arange(store.n_features, dtype=np.int32)
     return place[store.feature_rank]
+
+
+def huge_pages() -> str:
+    """Return how much of the memory of this process lies in huge pages."""
+    rollup = Path("/proc/self/smaps_rollup")
+    if not rollup.exists():
+        return "unknown"
+    kilobytes = [int(line.split()[1]) for line in rollup.read_text().splitlines() if line.startswith("AnonHuge")]
+    return f"{sum(kilobytes) / 1e3:.0f} MB"
 
 
 def time_batch(searcher: Searcher, X: Any) -> float:
@@ -198,6 +208,8 @@ def main() -> None:
         if {"times", "lines"} & set(options.tables):
             with tempfile.TemporaryDirectory() as folder:
                 stores = layouts(store, weights, mass, Path(folder))
+                in_memory = sum(len(store.chunks) for layout, store in stores.items() if layout not in SMALL_PAGES)
+                print(f"\n{name}: {in_memory / 1e6:.0f} MB of chunks in memory, huge pages: {huge_pages()}")
                 if "times" in options.tables:
                     compare_times(name, stores, model, X, options.rounds)
                 if "lines" in options.tables:

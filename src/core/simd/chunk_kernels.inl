@@ -157,7 +157,8 @@ static inline void find_rows(const uint8_t* index, const ChunkHeader& header, co
   }
   for (int64_t i = 0; i < n_found; i += 16) {
     __mmask16 lanes = n_found - i >= 16 ? 0xFFFF : static_cast<__mmask16>((1u << (n_found - i)) - 1);
-    take.sixteen(lanes, _mm512_loadu_si512(waiting.at + i), _mm512_loadu_ps(waiting.value + i));
+    take.sixteen(lanes, _mm512_maskz_loadu_epi32(lanes, waiting.at + i),
+                 _mm512_maskz_loadu_ps(lanes, waiting.value + i));
   }
 #else
   for (int64_t i = 0; i < query.n; ++i) {
@@ -428,8 +429,8 @@ static void pair_margins(const uint8_t* part, const ChunkHeader& header, const C
   PairRows rows{part + at.slots, query.lists[0], query.lists[1], query.lists[2], query.lists[3]};
   rows.single.n = rows.full.n = rows.masked.n = rows.listed.n = 0;
   find_rows(part + at.index, header, query, rows);
-  // On their way while the full rows are added. With the prefetches in add_full and the two rounds of find_rows, 5 to
-  // 15% of a search (docs/decisions/0018-memory.md).
+  // On their way while the full rows are added. With the prefetches in add_full and the two rounds of find_rows, 4 to
+  // 16% of a search (docs/decisions/0018-memory.md).
   ask_for_rows(part + at.entries, rows.masked);
   ask_for_rows(part + at.entries, rows.listed);
   const float* bias = bias_of(part, header);
