@@ -5,13 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-import labeltrees as lt
-from labeltrees.errors import LabelTreesError
-
 OURS, OURS_TEXT = "ours", "ours, from texts"
 TRADEOFFS = (0.5, 1.0, 1.25, 1.5, 1.82)
+FANOUTS = (128, "auto")
 TEXT_TRADEOFFS = (0.6667, 1.0, 1.333)
 EPOCHS = {"arxiv-authors": 10}  # 25 elsewhere
 AGREEMENTS = (0.999, 0.99, 0.9, 0.7)
@@ -66,7 +62,7 @@ def _ours() -> list[Model]:
             {"tradeoff": t, "fanout": fanout},
             (exact, *_agreements(), *beams, *chunks),
         )
-        for fanout in _fanouts()
+        for fanout in FANOUTS
         for t in TRADEOFFS
     ]
     three = Model(OURS, "tradeoff 1.0, 3 trees", "ours.py", {"n_trees": 3}, (exact, *_agreements(), *beams))
@@ -75,15 +71,6 @@ def _ours() -> list[Model]:
 
 def _agreements() -> list[Search]:
     return [Search(f"agreement {share}", {"agreement": share}) for share in AGREEMENTS]
-
-
-def _fanouts() -> list[Any]:
-    """Return 128, and "auto" if the installed version has it. Once it has, this is only `[128, "auto"]`."""
-    try:
-        lt.LabelTreeClassifier(fanout="auto").fit(np.eye(4), np.eye(4))  # type: ignore[arg-type]
-    except LabelTreesError:
-        return [128]
-    return [128, "auto"]
 
 
 def _pecos() -> list[Model]:
