@@ -123,22 +123,21 @@ def time_ceilings(name: str, options: argparse.Namespace, **settings: Any) -> No
         for one in (store, replace(store, ceilings=ceilings))
     ]
     for k in KS:
-        for beam in (None, 10):
-            found = [searcher.topk(X, k, beam=beam, stats=True) for searcher in searchers]
-            best = [np.inf, np.inf]
-            for _ in range(options.rounds):
-                for i, searcher in enumerate(searchers):
-                    start = time.process_time()
-                    searcher.topk(X, k, beam=beam, n_jobs=1)
-                    best[i] = min(best[i], (time.process_time() - start) / X.shape[0] * 1e6)
-            chunks = [float(np.mean(one.stats.chunks)) for one in found if one.stats is not None]
-            same = np.array_equal(found[0].labels, found[1].labels) and np.array_equal(found[0].scores, found[1].scores)
-            print(
-                f"| {name} | {describe(settings)} | {k} | {'exact' if beam is None else beam} | {chunks[0]:.2f} "
-                f"| {chunks[1]:.2f} | {best[0]:.1f} | {best[1]:.1f} | {100 * (1 - best[1] / best[0]):.0f}% "
-                f"| {'yes' if same else 'no'} |",
-                flush=True,
-            )
+        found = [searcher.topk(X, k, stats=True) for searcher in searchers]
+        best = [np.inf, np.inf]
+        for _ in range(options.rounds):
+            for i, searcher in enumerate(searchers):
+                start = time.process_time()
+                searcher.topk(X, k, n_jobs=1)
+                best[i] = min(best[i], (time.process_time() - start) / X.shape[0] * 1e6)
+        chunks = [float(np.mean(one.stats.chunks)) for one in found if one.stats is not None]
+        same = np.array_equal(found[0].labels, found[1].labels) and np.array_equal(found[0].scores, found[1].scores)
+        print(
+            f"| {name} | {describe(settings)} | {k} | {chunks[0]:.2f} "
+            f"| {chunks[1]:.2f} | {best[0]:.1f} | {best[1]:.1f} | {100 * (1 - best[1] / best[0]):.0f}% "
+            f"| {'yes' if same else 'no'} |",
+            flush=True,
+        )
 
 
 def describe(settings: dict[str, Any]) -> str:
@@ -168,8 +167,8 @@ def main() -> None:
         for settings in variants(name, options.only):
             report(name, options, **settings)
     print(f"\nCeilings in use, one thread, batch, best of {options.rounds} rounds.\n")
-    print("| data | model | k | beam | chunks without | with | us without | with | less | same lists and scores |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    print("| data | model | k | chunks without | with | us without | with | less | same lists and scores |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for name in options.sets:
         for settings in variants(name, options.only):
             if "loss" in settings:

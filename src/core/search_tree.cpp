@@ -19,7 +19,7 @@ void TreeSearch::run(const SearchStore& store, const SearchQuery& query, const S
   kernels_ = &active_kernels();
   chunks_before_ = stats.chunks;
   if (options.max_microseconds) deadline_ = Clock::now() + std::chrono::microseconds(options.max_microseconds);
-  ceilings_ = query.plain() ? store.ceilings() : nullptr;
+  ceilings_ = query.plain() && !options.beam ? store.ceilings() : nullptr;
   started_ = false;
   in_level_ = 0;
   level_.clear();

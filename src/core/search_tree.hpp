@@ -12,7 +12,8 @@
 // hope = score - loss of the node * (kHopeScale - score); nodes come in the order of falling hope, and the search ends
 // when the best hope is strictly below the k-th label. Losses of 0 are the exact search.
 // Where the most that any label below a node can score is known (SearchStore::ceilings), a node whose turn comes is
-// passed over if that is strictly below the k-th label. With `beam` it counts as opened, so that no list changes.
+// passed over if that is strictly below the k-th label. Not with `beam`: its children could have kept others, and other
+// labels, out of later levels.
 //
 // Beam: level by level, of each level the `beam` best nodes (ties: the smaller number); labels leave at once and take
 // no place. With `prune` nodes strictly below the k-th label found are not opened. That changes no list: all below
