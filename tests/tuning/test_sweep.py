@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
-from labeltrees.tuning.search_trace import SearchTracer
+from labeltrees.tuning.examples import Examples
 from labeltrees.tuning.settings import make_settings
 from labeltrees.tuning.shared import Shared
+from labeltrees.tuning.tuning_data import as_tuning_data
 
 SMALL = {"tradeoffs": [0, 1, 2], "fanouts": [4], "repeats": 1, "timed_points": 10}
 
@@ -180,15 +181,13 @@ def test_bad_arguments_are_refused(train, validation, arguments, message):
         lt.sweep(train, arguments.pop("validation", validation), **{**SMALL, **arguments})
 
 
-def test_a_traced_search_visits_as_many_nodes_as_the_native_one(train, validation):
-    for beam in (None, 2):
-        for loss in ("squared_hinge", "logistic"):
-            model = lt.LabelTreeClassifier(tradeoff=0.5, fanout=3, beam=beam, loss=loss).fit(train.X, train.Y)
-            stats = model.predict_topk(validation.X[:40], 5, return_stats=True)[2]
-            tracer = SearchTracer(model)
-            visits = [tracer.trace(validation.X[[row]], 5) for row in range(40)]
-            assert [len(visit) for visit in visits] == stats.chunks.tolist()
-            assert all(visit[0].node == 0 for visit in visits)
+@pytest.mark.parametrize("settings", [{"beam": None}, {"beam": 2}, {"loss": "logistic"}])
+def test_examples_show_the_nodes_that_the_search_opens(train, validation, settings):
+    model = lt.LabelTreeClassifier(tradeoff=0.5, fanout=3, **settings).fit(train.X, train.Y)
+    examples = Examples(as_tuning_data(validation, "validation", model), 5, 0)
+    for look in examples.look(model):
+        assert len(look["visits"]) == look["chunks"]
+        assert look["visits"][0] == [0, 1.0]
 
 
 def test_examples_say_where_labels_stand_and_what_was_visited(train, result):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.view import TreeViewer
-from labeltrees.tuning.search_trace import SearchTracer
 from labeltrees.tuning.tuning_data import TuningData
 
 _N_EXAMPLES, _LONGEST_TEXT, _MOST_LABELS, _MOST_VISITS, _MOST_WORDS = 5, 400, 12, 40, 12
@@ -44,7 +44,7 @@ class Examples:
         labels, scores, stats = model.predict_topk(self.data.points, self.k, return_stats=True)
         tree = model.tree_
         viewer = TreeViewer(tree, self.data.label_names)
-        tracer = SearchTracer(model) if hasattr(model, "searcher_") and not self.data.is_text else None
+        visits = self._visits(model)
         looks = []
         for place in range(len(self.rows)):
             true = self._true(place)
@@ -58,18 +58,29 @@ class Examples:
                 for label, score in zip(labels[place].tolist(), scores[place].tolist(), strict=True)
                 if label >= 0
             ]
-            visits = [] if tracer is None else tracer.trace(self.data.points[[place]], self.k)[:_MOST_VISITS]
             looks.append(
                 {
                     "answers": answered,
                     "labels": [{"name": self._name(label), **_way(tree, label)} for label in true],
-                    "visits": [[visit.node, round(visit.score, 4)] for visit in visits],
-                    "nodes": self._nodes(viewer, [visit.node for visit in visits], true + labels[place].tolist()),
+                    "visits": [[node, round(score, 4)] for node, score in visits[place]],
+                    "nodes": self._nodes(viewer, [node for node, _ in visits[place]], true + labels[place].tolist()),
                     "chunks": int(np.asarray(getattr(stats, "chunks", np.zeros(len(labels))))[place]),
                     "classifiers": int(np.asarray(getattr(stats, "classifiers", np.zeros(len(labels))))[place]),
                 }
             )
         return looks
+
+    def _visits(self, model: Any) -> list[list[tuple[int, float]]]:
+        """Return for each point the first nodes that its search opens in the first tree, with their scores."""
+        if not hasattr(model, "searcher_"):
+            return [[] for _ in self.rows]
+        n_searched, how = model.how_to_search(self.k)
+        trace = model.searcher_.trace(model._queries(self.data.points), n_searched, **how)
+        nodes, scores = trace.nodes.tolist(), np.exp(trace.scores.astype(np.float64)).tolist()
+        return [
+            list(zip(nodes[first:end], scores[first:end], strict=True))[:_MOST_VISITS]
+            for first, end in pairwise(trace.ends.tolist())
+        ]
 
     def _nodes(self, viewer: TreeViewer, visited: list[int], labels: list[int]) -> dict[str, Any]:
         """Return the parent, the number of labels and some of them for the nodes visited and those above labels."""
