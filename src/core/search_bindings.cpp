@@ -5,6 +5,7 @@
 #include "bindings.hpp"
 #include "chunk_pack.hpp"
 #include "half.hpp"
+#include "query_check.hpp"
 #include "search_arguments.hpp"
 #include "search_counts.hpp"
 #include "search_engine.hpp"
@@ -80,6 +81,14 @@ void bind_search(nb::module_& module) {
     for (size_t i = 0; i < values.size(); ++i) rounded.push_back(from_half(to_half(values.data()[i])));
     return to_numpy(std::move(rounded));
   });
+
+  module.def(
+      "are_sound",
+      [](ConstArray<int32_t> features, ConstArray<float> values, int64_t n_features, int n_threads) {
+        nb::gil_scoped_release release;
+        return are_sound(features.data(), values.data(), static_cast<int64_t>(features.size()), n_features, n_threads);
+      },
+      nb::arg("features").noconvert(), nb::arg("values").noconvert(), nb::arg("n_features"), nb::arg("n_threads"));
 
   module.def(
       "pack_chunks",

@@ -150,8 +150,8 @@ class AnswersTopK(AnswerForms):
 
     def _queries(self, X: Any, n_jobs: int | None = None) -> Any:
         check_is_fitted(self, "searcher_")
-        X = text_features(self, X, self.n_jobs if n_jobs is None else n_jobs)
-        return check_points(self, X, fitting=False)
+        n_jobs = self.n_jobs if n_jobs is None else n_jobs
+        return check_points(self, text_features(self, X, n_jobs), fitting=False, n_jobs=n_jobs)
 
     def how_to_search(
         self,

@@ -9,12 +9,14 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _check_n_features, validate_data
 
+from labeltrees._validation import check_n_jobs
 from labeltrees.data.checks import check_features
 from labeltrees.errors import InputError
+from labeltrees.search.queries import is_sound
 
 
-def check_points(estimator: Any, X: Any, *, fitting: bool) -> Any:
-    """Return X as canonical CSR or a dense array (n, d) of finite float32.
+def check_points(estimator: Any, X: Any, *, fitting: bool, n_jobs: int | None = None) -> Any:
+    """Return X as CSR (canonical where `fitting`) or a dense array (n, d) of finite float32.
 
     When `fitting`, the number and the names of the features are noted in `estimator`, otherwise compared with it. There
     must be a point to fit; a batch of queries may be empty.
@@ -25,7 +27,9 @@ def check_points(estimator: Any, X: Any, *, fitting: bool) -> Any:
                 return validate_data(
                     estimator, X, reset=fitting, dtype=np.float32, order="C", ensure_min_samples=1 if fitting else 0
                 )
-        X = check_features(X)
+        # Queries that need no repair are looked at on all threads: the thorough way took 4% of a batch on EURLex-4K.
+        if fitting or not is_sound(X, check_n_jobs(n_jobs)):
+            X = check_features(X)
         for count, what in ((X.shape[0], "sample"), (X.shape[1], "feature")):
             if count == 0 and (fitting or what == "feature"):
                 message = f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required."

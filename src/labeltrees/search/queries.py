@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from labeltrees import _core
 from labeltrees._validation import refuse
 from labeltrees.errors import InputError
 
@@ -36,11 +37,27 @@ def _is_sparse(X: Any) -> bool:
     return bool(sparse.issparse(X))
 
 
-def check_rows(X: Any, n_features: int) -> Rows:
+def is_sound(X: Any, n_threads: int = 1) -> bool:
+    """Tell whether X is float32 CSR that the native search can take as it is; False does not say what it lacks."""
+    if not (_is_sparse(X) and X.format == "csr" and X.ndim == 2):
+        return False
+    n, indptr, features, values = X.shape[0], X.indptr, X.indices, X.data
+    if values.dtype != np.float32 or features.dtype != np.int32 or len(indptr) != n + 1:
+        return False
+    if not (values.flags.c_contiguous and features.flags.c_contiguous) or len(features) != len(values):
+        return False
+    if indptr[0] != 0 or indptr[-1] != len(features) or np.any(indptr[1:] < indptr[:-1]):
+        return False
+    return _core.are_sound(features, values, X.shape[1], n_threads)
+
+
+def check_rows(X: Any, n_features: int, n_threads: int = 1) -> Rows:
     """Return queries as float32 CSR arrays or dense rows of `n_features` finite values."""
     if _is_sparse(X):
         if X.ndim != 2 or X.shape[1] != n_features:
             refuse("X", f"of {n_features} columns", X.shape)
+        if is_sound(X, n_threads):
+            return Rows(X.shape[0], X.indptr.astype(np.int64, copy=False), X.indices, X.data)
         csr = X.tocsr()
         indptr = np.ascontiguousarray(csr.indptr, np.int64)
         features = np.ascontiguousarray(csr.indices, np.int32)

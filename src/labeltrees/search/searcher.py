@@ -153,7 +153,8 @@ class Searcher:
             The same whatever `n_jobs`, and whatever other queries there are.
         """
         request = SearchRequest(k, mode, beam, prune, max_chunks, max_microseconds)
-        rows = check_rows(X, self.n_features)
+        n_threads = check_n_jobs(n_jobs)
+        rows = check_rows(X, self.n_features, n_threads)
         losses = self._check_losses(losses, request)
         allowed = check_labels("candidates", candidates, rows.n, self.n_labels)
         excluded = check_labels("exclude", exclude, rows.n, self.n_labels)
@@ -169,7 +170,7 @@ class Searcher:
             losses,
             *allowed,
             *excluded,
-            check_n_jobs(n_jobs),
+            n_threads,
             labels.reshape(-1),
             scores.reshape(-1),
             *(told.native() if told else (None,) * 5),

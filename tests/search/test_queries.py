@@ -1,0 +1,48 @@
+"""What the native search is given has been looked at."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from labeltrees.errors import InputError
+from labeltrees.search.queries import check_rows, is_sound
+
+
+def make_rows():
+    return sparse.random_array((50, 30), density=0.3, rng=np.random.default_rng(0), format="csr", dtype=np.float32)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_sound_rows_are_taken_as_they_are(n_threads):
+    X = make_rows()
+    assert is_sound(X, n_threads)
+    rows = check_rows(X, 30, n_threads)
+    assert rows.features is X.indices
+    assert rows.values is X.data
+
+
+@pytest.mark.parametrize("fault", [np.nan, np.inf, -np.inf, "negative", "large", "falling", "short"])
+def test_rows_with_a_fault_are_not_sound_and_are_refused(fault):
+    X = make_rows()
+    if fault == "negative":
+        X.indices[7] = -1
+    elif fault == "large":
+        X.indices[7] = 30
+    elif fault == "falling":
+        X.indptr[3] = X.indptr[5] + 1
+    elif fault == "short":
+        X.indptr[-1] += 1
+    else:
+        X.data[-1] = fault
+    assert not is_sound(X)
+    with pytest.raises(InputError):
+        check_rows(X, 30)
+
+
+def test_other_forms_are_brought_into_shape():
+    X = make_rows()
+    for other in (X.astype(np.float64), X.tocsc(), X.tocoo()):
+        assert not is_sound(other)
+        rows = check_rows(other, 30)
+        np.testing.assert_array_equal(rows.values, X.data)
+        np.testing.assert_array_equal(rows.features, X.indices)
