@@ -1,5 +1,6 @@
 // Packing chunks, searching them, and the checks a file of chunks needs.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
 #include "bindings.hpp"
@@ -83,12 +84,16 @@ void bind_search(nb::module_& module) {
   });
 
   module.def(
-      "are_sound",
-      [](ConstArray<int32_t> features, ConstArray<float> values, int64_t n_features, int n_threads) {
+      "check_rows",
+      [](ConstArray<int64_t> indptr, ConstArray<int32_t> features, ConstArray<float> values, int64_t n_features,
+         int n_threads) {
         nb::gil_scoped_release release;
-        return are_sound(features.data(), values.data(), static_cast<int64_t>(features.size()), n_features, n_threads);
+        RowsCheck found = check_rows(indptr.data(), features.data(), values.data(),
+                                     static_cast<int64_t>(indptr.size()) - 1, n_features, n_threads);
+        return std::make_pair(found.sound, found.rising);
       },
-      nb::arg("features").noconvert(), nb::arg("values").noconvert(), nb::arg("n_features"), nb::arg("n_threads"));
+      nb::arg("indptr").noconvert(), nb::arg("features").noconvert(), nb::arg("values").noconvert(),
+      nb::arg("n_features"), nb::arg("n_threads"));
 
   module.def(
       "pack_chunks",

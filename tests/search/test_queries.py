@@ -46,3 +46,14 @@ def test_other_forms_are_brought_into_shape():
         rows = check_rows(other, 30)
         np.testing.assert_array_equal(rows.values, X.data)
         np.testing.assert_array_equal(rows.features, X.indices)
+
+
+def test_rows_in_another_order_or_with_a_feature_twice_are_sound_but_not_canonical():
+    X = make_rows()
+    assert is_sound(X, canonical=True)
+    first = X.indptr[4]
+    for features in (X.indices[[first + 1, first]], X.indices[[first, first]]):
+        other = X.copy()
+        other.indices[first : first + 2] = features
+        assert is_sound(other)
+        assert not is_sound(other, canonical=True)

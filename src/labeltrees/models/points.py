@@ -16,7 +16,7 @@ from labeltrees.search.queries import is_sound
 
 
 def check_points(estimator: Any, X: Any, *, fitting: bool, n_jobs: int | None = None) -> Any:
-    """Return X as CSR (canonical where `fitting`) or a dense array (n, d) of finite float32.
+    """Return X as canonical CSR or a dense array (n, d) of finite float32.
 
     When `fitting`, the number and the names of the features are noted in `estimator`, otherwise compared with it. There
     must be a point to fit; a batch of queries may be empty.
@@ -28,7 +28,7 @@ def check_points(estimator: Any, X: Any, *, fitting: bool, n_jobs: int | None = 
                     estimator, X, reset=fitting, dtype=np.float32, order="C", ensure_min_samples=1 if fitting else 0
                 )
         # Queries that need no repair are looked at on all threads: the thorough way took 4% of a batch on EURLex-4K.
-        if fitting or not is_sound(X, check_n_jobs(n_jobs)):
+        if fitting or not is_sound(X, check_n_jobs(n_jobs), canonical=True):
             X = check_features(X)
         for count, what in ((X.shape[0], "sample"), (X.shape[1], "feature")):
             if count == 0 and (fitting or what == "feature"):

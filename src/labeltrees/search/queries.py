@@ -37,18 +37,22 @@ def _is_sparse(X: Any) -> bool:
     return bool(sparse.issparse(X))
 
 
-def is_sound(X: Any, n_threads: int = 1) -> bool:
-    """Tell whether X is float32 CSR that the native search can take as it is; False does not say what it lacks."""
+def is_sound(X: Any, n_threads: int = 1, *, canonical: bool = False) -> bool:
+    """Tell whether X is float32 CSR that the native search can take as it is; False does not say what it lacks.
+
+    `canonical`: whether also the features of each row rise and none stands twice.
+    """
     if not (_is_sparse(X) and X.format == "csr" and X.ndim == 2):
         return False
-    n, indptr, features, values = X.shape[0], X.indptr, X.indices, X.data
-    if values.dtype != np.float32 or features.dtype != np.int32 or len(indptr) != n + 1:
+    indptr, features, values = X.indptr.astype(np.int64, copy=False), X.indices, X.data
+    if values.dtype != np.float32 or features.dtype != np.int32 or len(indptr) != X.shape[0] + 1:
         return False
     if not (values.flags.c_contiguous and features.flags.c_contiguous) or len(features) != len(values):
         return False
     if indptr[0] != 0 or indptr[-1] != len(features) or np.any(indptr[1:] < indptr[:-1]):
         return False
-    return _core.are_sound(features, values, X.shape[1], n_threads)
+    sound, rising = _core.check_rows(indptr, features, values, X.shape[1], n_threads)
+    return sound and (rising or not canonical)
 
 
 def check_rows(X: Any, n_features: int, n_threads: int = 1) -> Rows:
