@@ -18,7 +18,6 @@ import numpy as np
 
 import labeltrees as lt
 from labeltrees.storage.unpack import unpack_node
-from labeltrees.tuning.search_trace import SearchTracer
 
 FAMILIES = {
     "#0072b2": ("python3", "python3-numpy", "python3-scipy", "python3-requests"),
@@ -148,10 +147,9 @@ def draw_search(small: lt.Dataset, test: lt.Dataset, path: Path) -> None:
     """Draw what a search for two labels opens, for the first test point that makes a good example."""
     tree = lt.build_tree(small.X, small.Y, tradeoff=1.0, fanout=3)
     model = lt.LabelTreeClassifier(tree=tree, beam=None).fit(small.X, small.Y)
-    tracer = SearchTracer(model)
-    row = next(i for i in range(test.n_points) if is_telling(model, tracer, test, i))
+    row = next(i for i in range(test.n_points) if is_telling(model, test, i))
     query = test.X[[row]]
-    visits = {visit.node: number + 1 for number, visit in enumerate(tracer.trace(query, 2))}
+    visits = {node: number + 1 for number, node in enumerate(model.searcher_.trace(query, 2).nodes.tolist())}
     found, _ = model.predict_topk(query, 2)
     scores = node_scores(model, query)
 
@@ -193,9 +191,9 @@ def draw_search(small: lt.Dataset, test: lt.Dataset, path: Path) -> None:
     drawing.save(path)
 
 
-def is_telling(model: Any, tracer: SearchTracer, test: lt.Dataset, row: int) -> bool:
+def is_telling(model: Any, test: lt.Dataset, row: int) -> bool:
     """Whether a point makes a good example: a short text, a search that is neither one step nor all, and right."""
-    if len(test.texts[row]) > 170 or len(tracer.trace(test.X[[row]], 2)) != 3:
+    if len(test.texts[row]) > 170 or len(model.searcher_.trace(test.X[[row]], 2).nodes) != 3:
         return False
     found, scores = model.predict_topk(test.X[[row]], 2)
     return scores[0, 1] > 0.05 and set(found[0]) == set(test.Y[[row]].indices)
