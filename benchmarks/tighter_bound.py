@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import labeltrees as lt
 from benchmarks.stored_models import float_rows, model_folder, trained, weights_of
+from labeltrees.metrics.oracle import ancestors_of
 from labeltrees.search import Searcher
 from labeltrees.storage import ChunkStore, LinearWeights, logistic_ceilings
 
@@ -54,24 +54,6 @@ def node_bounds(store: ChunkStore, scores: NDArray[np.float64]) -> NDArray[np.fl
         below = np.where(children >= 0, bounds[np.maximum(children, 0)], 0.0)
         bounds[node] = np.max(scores[edges] + below)
     return bounds
-
-
-def needed(model: lt.LabelTreeClassifier, X: Any, labels: NDArray[np.int64]) -> float:
-    """Return how many nodes a query an oracle would open: the ancestors of the labels returned."""
-    tree = model.tree_
-    parent_of_label = np.full(tree.n_labels, -1, dtype=np.int64)
-    edge_node = np.repeat(np.arange(tree.n_nodes), np.diff(tree.child_ptr))
-    is_label = tree.children < 0
-    parent_of_label[~tree.children[is_label]] = edge_node[is_label]
-    parent = np.asarray(tree.parent, dtype=np.int64)
-    n = X.shape[0]
-    at = np.where(labels >= 0, parent_of_label[np.maximum(labels, 0)], -1)
-    query = np.broadcast_to(np.arange(n)[:, np.newaxis], at.shape)
-    seen = []
-    while (at >= 0).any():
-        seen.append(np.unique(query[at >= 0] * tree.n_nodes + at[at >= 0]))
-        at = np.where(at > 0, parent[np.maximum(at, 0)], -1)
-    return len(np.unique(np.concatenate(seen))) / n
 
 
 def report(name: str, options: argparse.Namespace, **settings: Any) -> None:
@@ -107,7 +89,7 @@ def report(name: str, options: argparse.Namespace, **settings: Any) -> None:
         gain = 100 * (1 - visits[2] / visits[0]) if nonnegative else 100 * (1 - visits[1] / visits[0])
         print(
             f"| {name} | {what} | {store.n_nodes} | {shares} | {medians} | {k} | {a_query[0]:.2f} | {a_query[1]:.2f} "
-            f"| {a_query[2]:.2f} | {gain:.1f}% | {needed(model, X, found.labels):.2f} |",
+            f"| {a_query[2]:.2f} | {gain:.1f}% | {len(ancestors_of(model.tree_, found.labels)) / X.shape[0]:.2f} |",
             flush=True,
         )
 

@@ -48,6 +48,11 @@ SearchOptions make_options(const NativeEngine& native, int64_t k, const std::str
   return options;
 }
 
+QueryRows query_rows(const std::optional<ConstArray<int64_t>>& indptr,
+                     const std::optional<ConstArray<int32_t>>& features, const ConstArray<float>& values, int64_t n) {
+  return {n, indptr ? indptr->data() : nullptr, features ? features->data() : nullptr, values.data()};
+}
+
 template <class Scalar>
 Scalar* data_or_null(std::optional<Array<Scalar>>& array) {
   return array ? array->data() : nullptr;
@@ -175,8 +180,7 @@ void bind_search(nb::module_& module) {
              std::optional<Array<int32_t>> depth, std::optional<Array<float>> microseconds,
              std::optional<Array<uint8_t>> partial) {
             SearchOptions options = make_options(native, k, mode, beam, prune, max_chunks, max_microseconds, losses);
-            QueryRows rows{n_queries, indptr ? indptr->data() : nullptr, features ? features->data() : nullptr,
-                           values.data()};
+            QueryRows rows = query_rows(indptr, features, values, n_queries);
             SearchResults results{labels.data(),        scores.data(),
                                   data_or_null(chunks), data_or_null(classifiers),
                                   data_or_null(depth),  data_or_null(microseconds),
@@ -208,8 +212,7 @@ void bind_search(nb::module_& module) {
              const std::string& mode, int64_t beam, bool prune, int64_t max_chunks, int64_t max_microseconds,
              std::optional<ConstArray<float>> losses) {
             SearchOptions options = make_options(native, k, mode, beam, prune, max_chunks, max_microseconds, losses);
-            QueryRows rows{n_queries, indptr ? indptr->data() : nullptr, features ? features->data() : nullptr,
-                           values.data()};
+            QueryRows rows = query_rows(indptr, features, values, n_queries);
             std::vector<int64_t> ends = {0};
             std::vector<int32_t> nodes;
             std::vector<float> scores;
@@ -239,8 +242,7 @@ void bind_search(nb::module_& module) {
              const std::string& mode, int64_t beam, bool prune, int64_t max_chunks, int64_t max_microseconds,
              std::optional<ConstArray<float>> losses) {
             SearchOptions options = make_options(native, k, mode, beam, prune, max_chunks, max_microseconds, losses);
-            QueryRows rows{n_queries, indptr ? indptr->data() : nullptr, features ? features->data() : nullptr,
-                           values.data()};
+            QueryRows rows = query_rows(indptr, features, values, n_queries);
             std::vector<int64_t> counts(static_cast<size_t>(n_queries * SearchCounts::kFields)), ends = {0};
             std::vector<Visit> visits;
             Job job;
@@ -276,8 +278,7 @@ void bind_search(nb::module_& module) {
              const std::string& mode, int64_t beam, bool prune, int64_t max_chunks, int64_t max_microseconds,
              std::optional<ConstArray<float>> losses, Array<float> microseconds) {
             SearchOptions options = make_options(native, k, mode, beam, prune, max_chunks, max_microseconds, losses);
-            QueryRows rows{n_queries, indptr ? indptr->data() : nullptr, features ? features->data() : nullptr,
-                           values.data()};
+            QueryRows rows = query_rows(indptr, features, values, n_queries);
             nb::gil_scoped_release release;  // on this thread, so that its counters count it
             time_queries(native.engine, rows, options, microseconds.data());
           },
@@ -290,8 +291,7 @@ void bind_search(nb::module_& module) {
              std::optional<ConstArray<int32_t>> features, ConstArray<float> values, int64_t n_queries,
              ConstArray<int64_t> ends, ConstArray<int32_t> nodes, ConstArray<int32_t> trees,
              Array<float> microseconds) {
-            QueryRows rows{n_queries, indptr ? indptr->data() : nullptr, features ? features->data() : nullptr,
-                           values.data()};
+            QueryRows rows = query_rows(indptr, features, values, n_queries);
             nb::gil_scoped_release release;
             time_scoring(native.engine, rows, ends.data(), nodes.data(), trees.data(), microseconds.data());
           },
