@@ -33,12 +33,12 @@ lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	git ls-files 'src/core/*.cpp' 'src/core/*.hpp' 'src/core/*.inl' | xargs $(BIN)/clang-format --dry-run --Werror
+	git ls-files src/core | grep -E "\.(cpp|hpp|inl)$$" | xargs $(BIN)/clang-format --dry-run --Werror
 
 format: install
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	git ls-files 'src/core/*.cpp' 'src/core/*.hpp' 'src/core/*.inl' | xargs $(BIN)/clang-format -i
+	git ls-files src/core | grep -E "\.(cpp|hpp|inl)$$" | xargs $(BIN)/clang-format -i
 
 # Into build/site; a link to nothing, or anything else mkdocs warns of, is an error.
 docs: install

@@ -25,8 +25,8 @@ from scipy.stats import binom
 import labeltrees as lt
 from benchmarks.shared_data import load
 from benchmarks.text_data import load_texts
-from labeltrees.metrics.work import single_call_microseconds
-from labeltrees.models.early_stop_tables import visits_of
+from labeltrees.models.common.early_stop_tables import visits_of
+from labeltrees.profiling.call_times import single_call_microseconds
 
 AGREEMENTS = (0.9, 0.99, 0.999)
 

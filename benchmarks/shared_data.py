@@ -19,7 +19,7 @@ from sklearn.preprocessing import normalize
 
 import labeltrees as lt
 from labeltrees.data.files import write_any
-from labeltrees.data.text import default_vectorizer, read_jsonl_pair
+from labeltrees.data.text_records import default_vectorizer, read_jsonl_pair
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / "build" / "benchmark-cache"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.shared_data import CACHE, data_folder
-from labeltrees.data.text import read_jsonl
+from labeltrees.data.text_records import read_jsonl
 
 
 class TextSet(NamedTuple):

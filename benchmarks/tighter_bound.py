@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.stored_models import float_rows, model_folder, trained, weights_of
-from labeltrees.metrics.oracle import ancestors_of
+from labeltrees.profiling.oracle import ancestors_of
 from labeltrees.search import Searcher
 from labeltrees.storage import ChunkStore, LinearWeights, logistic_ceilings
 

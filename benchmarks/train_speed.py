@@ -22,7 +22,7 @@ import scipy.sparse as sp
 import labeltrees as lt
 from benchmarks.peers.worker import PeerWorker
 from benchmarks.shared_data import dense, load, share_of
-from labeltrees.models.training import LinearSettings, estimate_memory, train_linear
+from labeltrees.models.linear.training import LinearSettings, estimate_memory, train_linear
 
 FOLDER = Path(__file__).parent / "contestants"
 MIB = 2**20

@@ -19,7 +19,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer as Theirs
 
 import labeltrees as lt
 from benchmarks.shared_data import data_folder
-from labeltrees.data.text import read_jsonl
+from labeltrees.data.text_records import read_jsonl
 
 WORDS = {"sublinear_tf": True, "min_df": 2, "dtype": np.float32}
 SETTINGS: dict[str, dict[str, Any]] = {

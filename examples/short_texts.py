@@ -14,9 +14,9 @@ import time
 import numpy as np
 
 import labeltrees as lt
-from labeltrees.data.text import label_matrix
 from labeltrees.data.text_fields import TextFields
-from labeltrees.data.texts import TextTable, read_table
+from labeltrees.data.text_files import TextTable, read_table
+from labeltrees.data.text_records import label_matrix
 
 WORDS = {"sublinear_tf": True, "min_df": 2, "dtype": np.float32}
 VECTORIZERS = {

@@ -1,4 +1,4 @@
-"""Makes tests/models/data: small models by stock fastText, and what it says of some texts.
+"""Makes tests/models/text/data: small models by stock fastText, and what it says of some texts.
 
 Run it by an interpreter that has fasttext 0.9.3 (`python benchmarks/peers/environment.py` makes one and prints it).
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 import fasttext
 import numpy as np
 
-TARGET = Path(__file__).resolve().parent.parent / "tests" / "models" / "data"
+TARGET = Path(__file__).resolve().parent.parent / "tests" / "models" / "text" / "data"
 LABELS = ["apple", "pear", "plum", "quince", "fig", "caf\u00e9", "kiwi", "lime", "date"]
 WORDS = (
     "red green ripe sour sweet juice tree pie jam seed skin cake na\u00efve \u6f22\u5b57 stra\u00dfe </s-like>".split()

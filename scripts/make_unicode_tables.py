@@ -1,4 +1,4 @@
-r"""Write src/core/unicode_tables.hpp: what Python's own str and re know of every code point, as compact C++ tables.
+r"""Write src/core/tfidf/unicode_tables.hpp: what Python's str and re know of every code point, as compact tables.
 
     python scripts/make_unicode_tables.py [--check]
 
@@ -17,7 +17,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-TARGET = Path(__file__).resolve().parent.parent / "src" / "core" / "unicode_tables.hpp"
+TARGET = Path(__file__).resolve().parent.parent / "src" / "core" / "tfidf" / "unicode_tables.hpp"
 LAST = 0x110000
 PAGE = 128
 HANGUL = range(0xAC00, 0xD7A4)  # decomposed by arithmetic

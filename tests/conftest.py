@@ -5,3 +5,5 @@ from hypothesis import settings
 # No test asserts a time: a busy machine is no failure.
 settings.register_profile("labeltrees", deadline=None)
 settings.load_profile("labeltrees")
+
+pytest_plugins = ["tests.chunk_models"]

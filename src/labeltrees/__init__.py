@@ -7,10 +7,10 @@ from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
 from labeltrees.labels.imbalance import Imbalance, imbalance
 from labeltrees.labels.weights import label_weights
-from labeltrees.metrics.profile import Profile, profile
-from labeltrees.models.linear import LabelTreeClassifier
+from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.load import load
-from labeltrees.models.text_model import TextLabelTreeClassifier
+from labeltrees.models.text.estimator import TextLabelTreeClassifier
+from labeltrees.profiling.profile import Profile, profile
 from labeltrees.tree.baselines import fano_tree, flat_tree, huffman_tree, random_tree
 from labeltrees.tree.builder import build_tree, build_tree_from
 from labeltrees.tree.contract import contract

@@ -8,7 +8,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from labeltrees.data.dataset import Dataset
-from labeltrees.data.text import read_jsonl_pair
+from labeltrees.data.text_records import read_jsonl_pair
 
 __all__ = ["load_debian"]
 

@@ -7,7 +7,7 @@ import pytest
 
 import labeltrees as lt
 from labeltrees.cli.data_argument import load_data
-from labeltrees.metrics.work import single_call_microseconds
+from labeltrees.profiling.call_times import single_call_microseconds
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 
 import labeltrees as lt
 from labeltrees.cli.data_argument import load_data
-from labeltrees.metrics import hardware_counters
+from labeltrees.profiling import hardware_counters
 
 TEXTS = [(f"word{i % 7} other{i % 5} word{(i * i) % 7} of text", [f"tag{i % 7}", f"also{i % 5}"]) for i in range(50)]
 
@@ -63,7 +63,7 @@ def test_counters_are_shown_where_there_are_some(run, model_folder, data_folder,
             self.counts = {"instructions": 200 * 31_000, "cache_misses": 200 * 12}
             return self
 
-    monkeypatch.setattr("labeltrees.metrics.profile.HardwareCounters", Counters)
+    monkeypatch.setattr("labeltrees.profiling.profile.HardwareCounters", Counters)
     shown = run("-q", "profile", model_folder, data_folder).stdout
     assert "not available" not in shown
     assert [line.split()[-1] for line in shown.splitlines() if "instructions" in line] == ["31,000.0"]

@@ -10,8 +10,8 @@ import pytest
 import labeltrees as lt
 from labeltrees import TextLabelTreeClassifier
 from labeltrees.cli.fit_text import fit_text
-from labeltrees.data.texts import split_rows
-from labeltrees.models.hsoftmax_searcher import TextSearcher
+from labeltrees.data.text_files import split_rows
+from labeltrees.models.text.searcher import TextSearcher
 
 LEFT_OUT = {"tree", "embeddings", "k", "threshold", "verbose"}  # --tree takes names and files
 TAGS = ["rice", "bread", "tea", "salt", "oil"]
@@ -224,7 +224,7 @@ def test_predict_streams_blocks(run, text_model, tmp_path, monkeypatch):
         return search(self, texts, *arguments, **options)
 
     expected = lt.load(text_model).predict_topk(TEST[0], k=1)[0][:, 0].tolist()
-    monkeypatch.setattr("labeltrees.data.texts.open_texts.__defaults__", (15,))
+    monkeypatch.setattr("labeltrees.data.text_files.open_texts.__defaults__", (15,))
     monkeypatch.setattr(TextSearcher, "topk", topk)
     (tmp_path / "new.ft").write_text("".join(text + "\n" for text in TEST[0]))
     answers = run("predict", text_model, tmp_path / "new.ft", "-k", 1).stdout.splitlines()

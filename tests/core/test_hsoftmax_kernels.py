@@ -8,9 +8,9 @@ from scipy import sparse
 
 import labeltrees as lt
 from labeltrees import _core
-from labeltrees.models.fasttext_export import used_buckets
-from labeltrees.models.hsoftmax_searcher import TextSearcher
-from labeltrees.models.hsoftmax_training import TextSettings, count_words, train_vectors
+from labeltrees.models.text.fasttext_export import used_buckets
+from labeltrees.models.text.searcher import TextSearcher
+from labeltrees.models.text.training import TextSettings, count_words, train_vectors
 
 
 @pytest.fixture(params=_core.available_kernels())

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 import labeltrees as lt
 from labeltrees import _core
-from labeltrees.models.training import DenseWeights, LinearSettings, train_linear
+from labeltrees.models.linear.training import DenseWeights, LinearSettings, train_linear
 
 
 @pytest.fixture(params=_core.available_kernels())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from labeltrees.data.text import read_jsonl
+from labeltrees.data.text_records import read_jsonl
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "make_debian.py"
 PACKAGES = """Package: cat-tools

@@ -5,9 +5,9 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import labeltrees as lt
-from labeltrees.data.text import default_vectorizer
-from labeltrees.tuning import store
+from labeltrees.data.text_records import default_vectorizer
 from labeltrees.tuning import sweep as sweep_module
+from labeltrees.tuning import sweep_folder
 from tests.tuning.conftest import count_as_time
 
 SAVED = {}
@@ -44,7 +44,7 @@ class TextModel(BaseEstimator):
 
 @pytest.fixture
 def texts(monkeypatch):
-    monkeypatch.setattr(store, "load", SAVED.__getitem__)
+    monkeypatch.setattr(sweep_folder, "load", SAVED.__getitem__)
     words = ("red", "green", "blue", "ant", "bee", "cat")
     rng = np.random.default_rng(0)
     Y = rng.random((120, 6)) < 0.35

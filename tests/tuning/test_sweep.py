@@ -8,7 +8,7 @@ import pytest
 import labeltrees as lt
 from labeltrees.tuning.examples import Examples
 from labeltrees.tuning.settings import make_settings
-from labeltrees.tuning.shared import Shared
+from labeltrees.tuning.shared_inputs import Shared
 from labeltrees.tuning.tuning_data import as_tuning_data
 
 SMALL = {"tradeoffs": [0, 1, 2], "fanouts": [4], "repeats": 1, "timed_points": 10}
@@ -56,10 +56,10 @@ def train_data(train, estimator):
 
 def test_embeddings_are_computed_once(train, validation, monkeypatch):
     from labeltrees.tree import builder
-    from labeltrees.tuning import shared
+    from labeltrees.tuning import shared_inputs
 
     calls = []
-    monkeypatch.setattr(shared, "pifa", lambda *args, **kwargs: calls.append(1) or lt.pifa(*args, **kwargs))
+    monkeypatch.setattr(shared_inputs, "pifa", lambda *args, **kwargs: calls.append(1) or lt.pifa(*args, **kwargs))
     monkeypatch.setattr(builder, "pifa", lambda *args, **kwargs: pytest.fail("computed again"))
     lt.sweep(train, validation, **SMALL)
     assert len(calls) == 1

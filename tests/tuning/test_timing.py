@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from labeltrees.metrics.work import single_call_microseconds
+from labeltrees.profiling.call_times import single_call_microseconds
 from labeltrees.tuning.timing import measure_in_turns, measure_times
 
 

@@ -1,3 +1,3 @@
 #define LABELTREES_ISA baseline
 #define LABELTREES_ISA_NAME "baseline"
-#include "kernels.inl"
+#include "simd/kernels.inl"

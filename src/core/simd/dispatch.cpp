@@ -2,7 +2,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "kernels.hpp"
+#include "simd/kernels.hpp"
 
 namespace labeltrees {
 

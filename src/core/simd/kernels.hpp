@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "lanes.hpp"
-#include "text_kernels.hpp"
+#include "simd/lanes.hpp"
+#include "simd/text_kernels.hpp"
 
 namespace labeltrees {
 

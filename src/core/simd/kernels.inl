@@ -9,16 +9,16 @@
 
 #include <math.h>
 
-#include "../chunk_format.hpp"
-#include "../half.hpp"
-#include "kernels.hpp"
+#include "chunk/format.hpp"
+#include "common/half.hpp"
+#include "simd/kernels.hpp"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
-#include "lanes.inl"
-#include "text_kernels.inl"
+#include "simd/lanes.inl"
+#include "simd/text_kernels.inl"
 
 namespace labeltrees::LABELTREES_ISA {
 
@@ -76,7 +76,7 @@ static float dense_dot(const float* a, const float* b, int64_t n) {
   return total;
 }
 
-#include "chunk_kernels.inl"
+#include "simd/chunk_kernels.inl"
 
 extern const Kernels kernels;
 const Kernels kernels = {LABELTREES_ISA_NAME, gather_dot,  dense_dot,

@@ -1,5 +1,5 @@
 // Included by kernels.inl, once per instruction set: see there what may stand here.
-#include "lanes.hpp"
+#include "simd/lanes.hpp"
 
 namespace labeltrees::LABELTREES_ISA {
 

@@ -2,7 +2,7 @@
 //
 // A row is taken in pieces of up to 8 vectors of 16 floats (a whole row of dim 128), so that what is summed, or added
 // to row after row, stays in registers.
-#include "text_kernels.hpp"
+#include "simd/text_kernels.hpp"
 
 namespace labeltrees::LABELTREES_ISA {
 

@@ -18,8 +18,8 @@ from labeltrees.cli.options import (
     text_options,
 )
 from labeltrees.cli.output import console, make_table, number, print_json, step
-from labeltrees.models.early_stop import LENGTHS, EarlyStop
-from labeltrees.models.text_model import TextLabelTreeClassifier
+from labeltrees.models.common.early_stop import LENGTHS, EarlyStop
+from labeltrees.models.text.estimator import TextLabelTreeClassifier
 
 _AGREEMENTS = (0.9, 0.95, 0.99, 0.999)
 _EPILOG = """\b

@@ -31,9 +31,9 @@ from labeltrees.cli.output import console, make_table, number, print_json, size,
 from labeltrees.data import Dataset
 from labeltrees.metrics import expected_depth_at_k, ndcg_at_k, precision_at_k, propensities_of_counts, psp_at_k
 from labeltrees.metrics.propensity import FEWEST_POINTS
-from labeltrees.metrics.work import single_call_microseconds
-from labeltrees.models.hsoftmax_searcher import Texts
-from labeltrees.models.text_model import TextLabelTreeClassifier
+from labeltrees.models.text.estimator import TextLabelTreeClassifier
+from labeltrees.models.text.searcher import Texts
+from labeltrees.profiling.call_times import single_call_microseconds
 from labeltrees.search import SearchStats
 
 _AT = (1, 3, 5)

@@ -7,7 +7,7 @@ import click
 from labeltrees.cli.model_options import check_output, load_model, model_argument, output_option
 from labeltrees.cli.output import check_folder_of, step
 from labeltrees.errors import InputError
-from labeltrees.models.text_model import TextLabelTreeClassifier
+from labeltrees.models.text.estimator import TextLabelTreeClassifier
 
 _EXPORT_EPILOG = """\b
 Example:

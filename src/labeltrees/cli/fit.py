@@ -33,8 +33,8 @@ from labeltrees.cli.vectorizer_options import vectorizer_options
 from labeltrees.data import Dataset, TfidfVectorizer
 from labeltrees.data.tfidf_parameters import check_tfidf_parameters
 from labeltrees.errors import InputError
-from labeltrees.models.linear import LabelTreeClassifier
-from labeltrees.models.parameters import check_parameters
+from labeltrees.models.common.parameters import check_parameters
+from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tree.label_tree import LabelTree
 
 _PRESETS = {"parabel": LabelTreeClassifier.parabel, "one-vs-all": LabelTreeClassifier.one_vs_all}

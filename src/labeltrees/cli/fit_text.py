@@ -17,10 +17,10 @@ from labeltrees.cli.output import step
 from labeltrees.cli.text_data import TextFile, load_texts, open_text_file
 from labeltrees.data.text_fields import COMPRESSED
 from labeltrees.errors import InputError
-from labeltrees.models.hsoftmax_parameters import TEXT_CHECKS
-from labeltrees.models.hsoftmax_trees import NAMES
-from labeltrees.models.parameters import check_parameters
-from labeltrees.models.text_model import TextLabelTreeClassifier
+from labeltrees.models.common.parameters import check_parameters
+from labeltrees.models.text.estimator import TextLabelTreeClassifier
+from labeltrees.models.text.parameters import TEXT_CHECKS
+from labeltrees.models.text.trees import NAMES
 from labeltrees.tree.label_tree import LabelTree
 
 _DEFAULTS = {name: each.default for name, each in inspect.signature(TextLabelTreeClassifier).parameters.items()}

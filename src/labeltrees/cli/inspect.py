@@ -20,8 +20,8 @@ from labeltrees.cli.model_report import model_facts
 from labeltrees.cli.options import json_option
 from labeltrees.cli.output import console, make_table, print_json, size
 from labeltrees.cli.tree import summary_rows
-from labeltrees.models.text_model import TextLabelTreeClassifier
-from labeltrees.models.texts import feature_names_of
+from labeltrees.models.linear.text_features import feature_names_of
+from labeltrees.models.text.estimator import TextLabelTreeClassifier
 
 _EPILOG = """\b
 Examples:

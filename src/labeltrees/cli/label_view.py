@@ -11,8 +11,8 @@ from labeltrees._files import naming_file
 from labeltrees.cli.model_options import Model, trees_of
 from labeltrees.cli.output import printable
 from labeltrees.cli.tree_view import find_label
-from labeltrees.models.text_model import TextLabelTreeClassifier
-from labeltrees.models.texts import feature_names_of
+from labeltrees.models.linear.text_features import feature_names_of
+from labeltrees.models.text.estimator import TextLabelTreeClassifier
 from labeltrees.storage.chunks import ChunkStore
 from labeltrees.storage.unpack import unpack_node
 from labeltrees.tree.arrays import TreeArrays

@@ -11,7 +11,7 @@ from labeltrees.cli.model_options import Model, check_n_features, text_reader
 from labeltrees.cli.text_data import model_dataset, no_features
 from labeltrees.data import Dataset
 from labeltrees.errors import InputError
-from labeltrees.models.text_model import TextLabelTreeClassifier
+from labeltrees.models.text.estimator import TextLabelTreeClassifier
 
 
 def read_measured(

@@ -15,11 +15,11 @@ from labeltrees._validation import check_n_jobs
 from labeltrees.cli.options import Command
 from labeltrees.cli.output import check_folder_of
 from labeltrees.errors import InputError
-from labeltrees.models.answering import AS_FITTED
-from labeltrees.models.hsoftmax_searcher import Texts
-from labeltrees.models.linear import LabelTreeClassifier
+from labeltrees.models.linear.estimator import LabelTreeClassifier
+from labeltrees.models.linear.prediction import AS_FITTED
 from labeltrees.models.load import load
-from labeltrees.models.text_model import TextLabelTreeClassifier
+from labeltrees.models.text.estimator import TextLabelTreeClassifier
+from labeltrees.models.text.searcher import Texts
 from labeltrees.storage.save import check_target
 from labeltrees.tree.label_tree import LabelTree
 

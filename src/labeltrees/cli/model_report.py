@@ -9,7 +9,7 @@ from labeltrees._files import naming_file
 from labeltrees.cli.model_options import Model, disk_bytes, settings_of, trees_of
 from labeltrees.cli.output import console, make_table, print_json, size
 from labeltrees.cli.tree import summary_rows
-from labeltrees.models.text_model import TextLabelTreeClassifier
+from labeltrees.models.text.estimator import TextLabelTreeClassifier
 
 
 def model_facts(model: Model, folder: str) -> dict[str, Any]:

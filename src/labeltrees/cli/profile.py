@@ -28,8 +28,8 @@ from labeltrees.cli.output import check_folder_of, print_json, step
 from labeltrees.cli.profile_view import print_profile, print_query
 from labeltrees.data.files import write_any
 from labeltrees.errors import InputError
-from labeltrees.metrics.profile import MOST_POINTS, Profile, profile_searches
-from labeltrees.models.hsoftmax_searcher import Texts
+from labeltrees.models.text.searcher import Texts
+from labeltrees.profiling.profile import MOST_POINTS, Profile, profile_searches
 
 _ROUNDS = 10
 _EPILOG = """\b

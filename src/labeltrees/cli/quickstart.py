@@ -16,7 +16,7 @@ from labeltrees.cli.tuning_options import say_no_memory
 from labeltrees.data import Dataset
 from labeltrees.datasets import load_debian
 from labeltrees.errors import MissingExtraError
-from labeltrees.models.linear import LabelTreeClassifier
+from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tuning.choose import Choice, choose
 from labeltrees.tuning.quality import measure_quality
 from labeltrees.tuning.settings import TRADEOFFS

@@ -14,9 +14,9 @@ from scipy import sparse
 
 from labeltrees.cli.data_files import BUNDLED, find_file
 from labeltrees.data import Dataset
-from labeltrees.data.text import default_vectorizer, label_matrix
 from labeltrees.data.text_fields import TextFields, form_of
-from labeltrees.data.texts import TextTable, open_texts, read_table, say_odd, split_rows, without_labels
+from labeltrees.data.text_files import TextTable, open_texts, read_table, say_odd, split_rows, without_labels
+from labeltrees.data.text_records import default_vectorizer, label_matrix
 from labeltrees.errors import InputError
 
 _logger = logging.getLogger("labeltrees")

@@ -22,7 +22,7 @@ from labeltrees.cli.options import (
 from labeltrees.cli.output import step
 from labeltrees.cli.text_data import dataset_like, load_texts
 from labeltrees.data import Dataset
-from labeltrees.models.linear import LabelTreeClassifier
+from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tuning.settings import PAPER_GRIDS, TRADEOFFS
 
 

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from labeltrees.errors import FileFormatError
-from labeltrees.models import hsoftmax_files, linear_files
+from labeltrees.models.linear import files as linear_files
+from labeltrees.models.text import files as text_files
 from labeltrees.storage import load_arrays
 
 OPENERS: dict[str, Callable[..., Any]] = {
     linear_files.KIND: linear_files.open_classifier,
-    hsoftmax_files.KIND: hsoftmax_files.open_text_model,
+    text_files.KIND: text_files.open_text_model,
 }
 
 

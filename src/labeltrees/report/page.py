@@ -15,7 +15,7 @@ from labeltrees.report.figures import NAMES, figure
 from labeltrees.report.names import column_title, series_name
 from labeltrees.tuning.frontier import is_quality
 from labeltrees.tuning.result import SweepResult
-from labeltrees.tuning.store import to_json
+from labeltrees.tuning.sweep_folder import to_json
 
 _TITLE = "Operating points"
 

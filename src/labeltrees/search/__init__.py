@@ -1,6 +1,6 @@
 """Searching: what is asked, how it is answered, and what is returned."""
 
-from labeltrees.search.per_node import PerNode
+from labeltrees.search.node_values import PerNode
 from labeltrees.search.predictor import Predictor
 from labeltrees.search.request import SearchRequest
 from labeltrees.search.result import SearchResult, SearchStats

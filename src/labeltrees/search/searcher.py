@@ -9,7 +9,7 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees._validation import check_choice, check_integer, check_n_jobs, check_number, refuse
-from labeltrees.search.per_node import PerNode
+from labeltrees.search.node_values import PerNode
 from labeltrees.search.predictor import Predictor
 from labeltrees.search.queries import check_labels, check_rows
 from labeltrees.search.request import SearchRequest

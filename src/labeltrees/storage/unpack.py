@@ -1,6 +1,6 @@
 """Reading classifiers back from their chunk, to look at them; searches never need this.
 
-`src/core/chunk_format.hpp` tells the form. A damaged chunk gives a `FileFormatError`: every read is one of NumPy's,
+`src/core/chunk/format.hpp` tells the form. A damaged chunk gives a `FileFormatError`: every read is one of NumPy's,
 which check their bounds.
 """
 

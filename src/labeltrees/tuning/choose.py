@@ -16,14 +16,14 @@ from labeltrees._progress import ProgressArgument, watch
 from labeltrees._validation import check_integer, check_n_jobs, check_number, check_seed, refuse
 from labeltrees.data import TfidfVectorizer
 from labeltrees.errors import InputError
-from labeltrees.models.linear import LabelTreeClassifier
+from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tuning.explain import Round, explain
 from labeltrees.tuning.limits import Limits, Verdict
 from labeltrees.tuning.result import SweepResult
 from labeltrees.tuning.settings import TRADEOFFS, Setting, make_settings
-from labeltrees.tuning.shared import Shared
-from labeltrees.tuning.store import SweepFolder
+from labeltrees.tuning.shared_inputs import Shared
 from labeltrees.tuning.sweep import TIMED_POINTS, SweepJob, identity_of, open_folder
+from labeltrees.tuning.sweep_folder import SweepFolder
 from labeltrees.tuning.tuning_data import TuningData, as_tuning_data, check_pair
 
 _NARROW = 16  # a fanout tried besides the estimator's own

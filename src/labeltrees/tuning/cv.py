@@ -11,9 +11,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from labeltrees._matrices import check_sample_weight
-from labeltrees.models.label_sets import read_training_labels
-from labeltrees.models.linear import LabelTreeClassifier
-from labeltrees.models.points import check_points
+from labeltrees.models.common.label_sets import read_training_labels
+from labeltrees.models.linear.estimator import LabelTreeClassifier
+from labeltrees.models.linear.points import check_points
 from labeltrees.tuning.choose import choose
 from labeltrees.tuning.settings import TRADEOFFS
 from labeltrees.tuning.tuning_data import TuningData, takes_texts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from labeltrees.tuning.bound import CONFIDENCE
 from labeltrees.tuning.limits import Verdict
+from labeltrees.tuning.paired_bound import CONFIDENCE
 from labeltrees.tuning.quality import split_metric
 
 

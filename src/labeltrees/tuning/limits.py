@@ -8,7 +8,7 @@ import numpy as np
 
 from labeltrees._validation import check_number, refuse
 from labeltrees.errors import InputError, LabelTreesError
-from labeltrees.tuning.bound import PairedDifference, paired_difference
+from labeltrees.tuning.paired_bound import PairedDifference, paired_difference
 from labeltrees.tuning.quality import split_metric
 from labeltrees.tuning.result import SweepResult
 

@@ -12,7 +12,7 @@ from labeltrees.errors import MissingExtraError
 from labeltrees.tuning import result_form
 from labeltrees.tuning.frontier import columns_of, frontier
 from labeltrees.tuning.quality import Hits
-from labeltrees.tuning.store import read_json, to_json, write_json
+from labeltrees.tuning.sweep_folder import read_json, to_json, write_json
 
 
 class SweepResult:

@@ -10,17 +10,17 @@ from typing import Any
 
 from labeltrees._progress import ProgressArgument, watch
 from labeltrees._validation import check_integer, check_n_jobs, check_seed, refuse
-from labeltrees.models.linear import LabelTreeClassifier
+from labeltrees.models.linear.estimator import LabelTreeClassifier
+from labeltrees.tuning.environment import data_facts, frequency_facts, machine_facts
 from labeltrees.tuning.examples import Examples
-from labeltrees.tuning.facts import data_facts, frequency_facts, machine_facts
 from labeltrees.tuning.fingerprint import data_fingerprint, estimator_fingerprint
 from labeltrees.tuning.quality import measure_quality, propensities_or_none
 from labeltrees.tuning.result import SweepResult
 from labeltrees.tuning.settings import TRADEOFFS, Setting, make_settings
-from labeltrees.tuning.shared import Shared
-from labeltrees.tuning.store import SweepFolder
+from labeltrees.tuning.shared_inputs import Shared
+from labeltrees.tuning.sweep_folder import SweepFolder
 from labeltrees.tuning.timing import measure_times
-from labeltrees.tuning.tree_facts import tree_facts
+from labeltrees.tuning.tree_shape import tree_facts
 from labeltrees.tuning.tuning_data import TuningData, as_tuning_data, check_pair
 
 TIMED_POINTS = 1000

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from labeltrees._matrices import Float64s
-from labeltrees.metrics.work import Clock, single_call_microseconds
+from labeltrees.profiling.call_times import Clock, single_call_microseconds
 
 
 def measure_in_turns(

@@ -1,0 +1,83 @@
+// Label embeddings and the greedy cover.
+#include "common/bindings.hpp"
+
+#include "labels/cover.hpp"
+#include "labels/indicator.hpp"
+#include "labels/pifa.hpp"
+
+namespace labeltrees {
+
+namespace {
+
+Indicator as_indicator(const ConstArray<int64_t>& indptr, const ConstArray<int32_t>& indices, int64_t n_columns) {
+  return {indptr.data(), indices.data(), static_cast<int64_t>(indptr.size()) - 1, n_columns};
+}
+
+LabelPoints as_label_points(const ConstArray<int64_t>& label_ptr, const ConstArray<int32_t>& points) {
+  return {label_ptr.data(), points.data(), static_cast<int64_t>(label_ptr.size()) - 1};
+}
+
+template <class T>
+nb::ndarray<T, nb::numpy, nb::ndim<1>> growable_to_numpy(Growable<T>& values) {
+  const size_t size = static_cast<size_t>(values.size());
+  T* data = values.release();
+  nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+  return nb::ndarray<T, nb::numpy, nb::ndim<1>>(data, {size}, owner);
+}
+
+}  // namespace
+
+void bind_labels(nb::module_& module) {
+  module.def(
+      "transpose_indicator",
+      [](ConstArray<int64_t> indptr, ConstArray<int32_t> indices, int64_t n_columns) {
+        std::vector<int64_t> column_ptr;
+        std::vector<int32_t> rows;
+        {
+          nb::gil_scoped_release release;
+          transpose(as_indicator(indptr, indices, n_columns), column_ptr, rows);
+        }
+        return nb::make_tuple(to_numpy(std::move(column_ptr)), to_numpy(std::move(rows)));
+      },
+      nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(), nb::arg("n_columns"));
+  module.def(
+      "greedy_cover",
+      [](ConstArray<int64_t> indptr, ConstArray<int32_t> indices, ConstArray<double> point_weights, bool whole_weights,
+         Array<double> covered) {
+        Job job;
+        run_job(job, nb::none(), [&] {
+          greedy_cover(as_indicator(indptr, indices, static_cast<int64_t>(covered.size())), point_weights.data(),
+                       whole_weights, covered.data(), job);
+        });
+      },
+      nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(), nb::arg("point_weights").noconvert(),
+      nb::arg("whole_weights"), nb::arg("covered").noconvert());
+  module.def(
+      "pifa_sparse",
+      [](ConstArray<int64_t> label_ptr, ConstArray<int32_t> points, ConstArray<int64_t> indptr,
+         ConstArray<int32_t> indices, ConstArray<float> values, int64_t n_columns, int n_threads) {
+        Job job;
+        SparseResult result;
+        run_job(job, nb::none(), [&] {
+          pifa_sparse(as_label_points(label_ptr, points), {indptr.data(), indices.data(), values.data(), n_columns},
+                      n_threads, result, job);
+        });
+        return nb::make_tuple(to_numpy(std::move(result.indptr)), growable_to_numpy(result.indices),
+                              growable_to_numpy(result.values));
+      },
+      nb::arg("label_ptr").noconvert(), nb::arg("points").noconvert(), nb::arg("indptr").noconvert(),
+      nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("n_columns"), nb::arg("n_threads"));
+  module.def(
+      "pifa_dense",
+      [](ConstArray<int64_t> label_ptr, ConstArray<int32_t> points, ConstArray<float> x, int64_t n_columns,
+         int n_threads, Array<float> out) {
+        Job job;
+        run_job(job, nb::none(), [&] {
+          pifa_dense(as_label_points(label_ptr, points), x.data(), n_columns, n_threads, out.data(), job);
+        });
+      },
+      nb::arg("label_ptr").noconvert(), nb::arg("points").noconvert(), nb::arg("x").noconvert(), nb::arg("n_columns"),
+      nb::arg("n_threads"), nb::arg("out").noconvert());
+}
+
+}  // namespace labeltrees

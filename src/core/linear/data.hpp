@@ -1,0 +1,62 @@
+// What the linear trainer is given: points, their labels and a tree, all in flat arrays it does not own.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/threads.hpp"
+
+namespace labeltrees {
+
+// Points: CSR, or dense where columns is null (every row n_features long).
+struct Points {
+  int64_t n_points;
+  int32_t n_features;
+  const int64_t* indptr;
+  const int32_t* columns;
+  const float* values;
+
+  bool dense() const { return columns == nullptr; }
+  int64_t begin(int64_t point) const { return dense() ? point * n_features : indptr[point]; }
+  int32_t length(int64_t point) const {
+    return dense() ? n_features : static_cast<int32_t>(indptr[point + 1] - indptr[point]);
+  }
+};
+
+// A sparse 0/1 or valued matrix with one row a point.
+struct PointLists {
+  const int64_t* indptr;
+  const int32_t* columns;
+  const float* values;  // or null: all 1
+};
+
+struct Tree {
+  int64_t n_nodes;
+  const int64_t* child_ptr;
+  const int32_t* children;
+
+  int64_t n_edges() const { return child_ptr[n_nodes]; }
+};
+
+// The (point, label) pairs sorted by the label's place in a depth-first walk of the tree. Every node's pairs are then
+// one range, and so are every child's within it: a node's problem is found without a list per node.
+class Occurrences {
+ public:
+  Occurrences(const Tree& tree, const PointLists& labels, int64_t n_points, int32_t n_labels, const float* label_cost,
+              const Job& job);
+
+  // The range of an edge (a child of a node); a node's own range spans those of its edges.
+  int64_t begin(int64_t edge) const { return start_[edge]; }
+  int64_t end(int64_t edge) const { return end_[edge]; }
+  const int32_t* points() const { return points_.data(); }
+  // Per pair: relevance times the label's cost; null where all are 1.
+  const float* costs() const { return costs_.empty() ? nullptr : costs_.data(); }
+  int64_t bytes() const;
+
+ private:
+  std::vector<int64_t> start_, end_;  // (n_edges)
+  std::vector<int32_t> points_;
+  std::vector<float> costs_;
+};
+
+}  // namespace labeltrees

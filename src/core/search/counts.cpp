@@ -1,0 +1,196 @@
+#include "search/counts.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace labeltrees {
+
+namespace {
+
+template <class T>
+T read(const uint8_t* at) {
+  T value;
+  std::memcpy(&value, at, sizeof(T));
+  return value;
+}
+
+float microseconds_since(TreeSearch::Clock::time_point start) {
+  return std::chrono::duration<float, std::micro>(TreeSearch::Clock::now() - start).count();
+}
+
+// The rows of one part, looked up one feature at a time: the plain twin of find_rows and what follows it.
+class PartCounter {
+ public:
+  PartCounter(const uint8_t* part, SearchCounts& counts)
+      : part_(part), header_(header_of(part)), at_(sections_of(header_)), counts_(counts) {}
+
+  void count(const ChunkQuery& query) {
+    if (is_matrix(header_.kind)) {
+      counts_.vectors += header_.n_children * (round_up(header_.n_features, 16) / 16);
+      return;
+    }
+    if (header_.n_rows == 0) return;
+    counts_.lookups += query.n * header_.n_levels;
+    for (int64_t i = 0; i < query.n; ++i) {
+      int64_t row = find(query.rank[i]);
+      if (row >= 0) hit(row);
+    }
+  }
+
+ private:
+  // The row of a feature, or -1.
+  int64_t find(uint32_t rank) const {
+    const uint8_t* words = part_ + at_.index;
+    uint64_t place = rank >> (5 * header_.n_levels);
+    for (uint32_t level = 0; level < header_.n_levels; ++level) {
+      auto word = read<uint64_t>(words + 8 * place);
+      uint32_t bit = rank >> (5 * (header_.n_levels - 1 - level)) & 31, bits = static_cast<uint32_t>(word);
+      if (!(bits >> bit & 1)) return -1;
+      place = (word >> 32) + std::popcount(bits & ((1u << bit) - 1));
+      words += 8 * int64_t{header_.n_words[level]};
+    }
+    return static_cast<int64_t>(place);
+  }
+  void hit(int64_t row) {
+    ++counts_.hits;
+    if (header_.kind != ChunkKind::pairs) {
+      ++counts_.vectors;
+      return;
+    }
+    uint32_t count = read<uint32_t>(part_ + at_.slots + 4 * row) & 0xFF;
+    if (count == kFullRow || count == kMaskRow)
+      counts_.vectors += (header_.n_children + 15) / 16;
+    else
+      counts_.weights += count;
+  }
+
+  const uint8_t* part_;
+  const ChunkHeader& header_;
+  ChunkSections at_;
+  SearchCounts& counts_;
+};
+
+}  // namespace
+
+void SearchCounts::write(int64_t* out) const {
+  for (int64_t value : {nonzeros, visits, lookups, hits, weights, vectors, children, heap_steps, path_visits})
+    *out++ = value;
+}
+
+SearchCounter::SearchCounter(SearchEngine& engine)
+    : engine_(engine), queries_(engine.n_trees()), node_scores_(engine.n_trees()), opened_(engine.n_trees()) {}
+
+void SearchCounter::open(size_t tree, const OpenNode& node, const SearchOptions& options, BestLabels* best,
+                         SearchCounts& counts) {
+  alignas(64) float margins[kMostChildren], scores[kMostChildren];
+  const Kernels& kernels = active_kernels();
+  const ChunkQuery& query = queries_[tree].view();
+  ++counts.visits;
+  opened_[tree][node.node] = true;
+  for (const uint8_t* part = engine_.tree(tree).store.open(node.node); part; part = next_part(part)) {
+    PartCounter(part, counts).count(query);
+    int n = header_of(part).n_children;
+    counts.children += n;
+    kernels.chunk_margins(part, query, margins);
+    kernels.path_scores(margins, round_up(n, 16), node.score, options.power, scores);
+    float best_node = Frontier::kNone;
+    bool prune = options.mode == SearchMode::best_first || options.prune;
+    for (int i = 0; i < n; ++i) {
+      int32_t child = children_of(part)[i];
+      if (child >= 0) {
+        node_scores_[tree][child] = {scores[i], node.depth + 1, child};
+        best_node = std::max(best_node, scores[i]);
+      } else if (best && scores[i] >= best->limit()) {
+        best->offer(scores[i], ~child);
+        ++counts.heap_steps;
+      }
+    }
+    if (best && best_node > Frontier::kNone && (!prune || best_node >= best->limit())) ++counts.heap_steps;
+  }
+}
+
+SearchCounts SearchCounter::count(const QueryRows& rows, int64_t query, const SearchOptions& options,
+                                  std::vector<Visit>& visits) {
+  SearchCounts counts;
+  std::vector<int32_t> pooled;
+  std::vector<OpenNode> opened;
+  size_t n_trees = engine_.n_trees();
+  for (size_t tree = 0; tree < n_trees; ++tree) {
+    node_scores_[tree].clear();
+    opened_[tree].clear();
+    opened.clear();
+    engine_.set_query(queries_[tree], tree, rows, query);
+    engine_.trace(static_cast<int64_t>(tree), rows, query, options, opened);
+    BestLabels best;
+    best.start(options.k);
+    for (const OpenNode& node : opened) {
+      visits.push_back({node, static_cast<int32_t>(tree), false});
+      open(tree, node, options, &best, counts);
+    }
+    counts.heap_steps += static_cast<int64_t>(opened.size()) - 1;  // taken; the root never stood among the open nodes
+    for (const ScoredLabel& found : best.sorted()) pooled.push_back(found.label);
+  }
+  counts.nonzeros = engine_.matrices() ? engine_.n_features() : queries_[0].view().n;
+  if (n_trees == 1) return counts;
+  std::sort(pooled.begin(), pooled.end());
+  pooled.erase(std::unique(pooled.begin(), pooled.end()), pooled.end());
+  std::vector<int32_t> path;
+  for (int32_t label : pooled) {
+    for (size_t tree = 0; tree < n_trees; ++tree) {
+      TreeLinks& links = engine_.tree(tree).links;
+      links.require();
+      path.clear();
+      for (int32_t node = links.parent_of_label(label); node >= 0; node = links.parent_of_node(node))
+        path.push_back(node);
+      for (size_t i = path.size(); i-- > 0;) {
+        if (opened_[tree].contains(path[i])) continue;
+        auto found = node_scores_[tree].find(path[i]);  // its parent has been opened
+        if (found == node_scores_[tree].end())
+          throw DamagedChunk(engine_.tree(tree).store.source() + ": a chunk's children are not those of the tree");
+        OpenNode node = found->second;
+        visits.push_back({node, static_cast<int32_t>(tree), true});
+        ++counts.path_visits;
+        open(tree, node, options, nullptr, counts);
+      }
+    }
+  }
+  return counts;
+}
+
+void time_queries(SearchEngine& engine, const QueryRows& rows, const SearchOptions& options, float* microseconds) {
+  std::vector<int64_t> labels(static_cast<size_t>(options.k));
+  std::vector<float> scores(static_cast<size_t>(options.k));
+  for (int64_t query = 0; query < rows.n; ++query) {
+    auto start = TreeSearch::Clock::now();
+    if (rows.indptr)
+      engine.search_one(rows.features + rows.indptr[query], rows.values + rows.indptr[query],
+                        rows.indptr[query + 1] - rows.indptr[query], options, labels.data(), scores.data());
+    else
+      engine.search_one_dense(rows.values + query * engine.n_features(), options, labels.data(), scores.data());
+    microseconds[query] = microseconds_since(start);
+  }
+}
+
+void time_scoring(SearchEngine& engine, const QueryRows& rows, const int64_t* ends, const int32_t* nodes,
+                  const int32_t* trees, float* microseconds) {
+  alignas(64) float margins[kMostChildren], scores[kMostChildren];
+  const Kernels& kernels = active_kernels();
+  std::vector<SearchQuery> prepared(engine.n_trees());
+  for (int64_t query = 0; query < rows.n; ++query) {
+    auto start = TreeSearch::Clock::now();
+    for (size_t tree = 0; tree < prepared.size(); ++tree) engine.set_query(prepared[tree], tree, rows, query);
+    for (int64_t at = ends[query]; at < ends[query + 1]; ++at) {
+      const SearchStore& store = engine.tree(static_cast<size_t>(trees[at])).store;
+      // As a search does: the next in line is asked for while this one is scored.
+      if (at + 1 < ends[query + 1] && trees[at + 1] == trees[at]) store.ask_for_start(nodes[at + 1]);
+      for (const uint8_t* part = store.open(nodes[at]); part; part = next_part(part)) {
+        kernels.chunk_margins(part, prepared[trees[at]].view(), margins);
+        kernels.path_scores(margins, round_up(header_of(part).n_children, 16), 0.0f, engine.power(), scores);
+      }
+    }
+    microseconds[query] = microseconds_since(start);
+  }
+}
+
+}  // namespace labeltrees

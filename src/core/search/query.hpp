@@ -1,0 +1,97 @@
+// One query made ready for the chunks of a tree: values scaled, features turned into their ranks.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "chunk/format.hpp"
+#include "simd/kernels.hpp"
+
+namespace labeltrees {
+
+// What a tree's chunks expect of a query.
+struct QueryForm {
+  int64_t n_features;
+  const int32_t* feature_rank;  // null for matrices
+  bool matrices;
+  bool normalize;  // divide by the Euclidean norm; a zero row stays
+};
+
+class SearchQuery {
+ public:
+  // Features below n_features; one that stands twice counts with the sum of its values.
+  void set(const int32_t* features, const float* values, int64_t n, const QueryForm& form) {
+    float scale = form.normalize ? scale_of(values, n) : 1.0f;
+    plain_ = true;
+    for (int64_t i = 0; i < n; ++i) plain_ &= values[i] >= 0.0f;
+    for (int64_t i = 1; i < n; ++i) plain_ &= features[i - 1] < features[i];
+    if (form.matrices) {
+      clear_dense(form.n_features);
+      for (int64_t i = 0; i < n; ++i) dense_[features[i]] += form.normalize ? values[i] * scale : values[i];
+      return set_view(0);
+    }
+    grow(n);
+    for (int64_t i = 0; i < n; ++i) rank_[i] = static_cast<uint32_t>(form.feature_rank[features[i]]);
+    for (int64_t i = 0; i < n; ++i) value_[i] = form.normalize ? values[i] * scale : values[i];
+    set_view(n);
+  }
+
+  // A row of all features.
+  void set_dense(const float* row, const QueryForm& form) {
+    int64_t n = form.n_features;
+    if (!form.matrices) {
+      nonzeros_.clear();
+      columns_.clear();
+      for (int64_t feature = 0; feature < n; ++feature) {
+        if (row[feature] == 0.0f) continue;
+        columns_.push_back(static_cast<int32_t>(feature));
+        nonzeros_.push_back(row[feature]);
+      }
+      return set(columns_.data(), nonzeros_.data(), static_cast<int64_t>(columns_.size()), form);
+    }
+    float scale = form.normalize ? scale_of(row, n) : 1.0f;
+    clear_dense(n);
+    for (int64_t i = 0; i < n; ++i) dense_[i] = form.normalize ? row[i] * scale : row[i];
+    set_view(0);
+  }
+
+  const ChunkQuery& view() const { return view_; }
+
+  // Whether no value is below zero and the features rise, so that none stands twice; for sparse chunks.
+  bool plain() const { return plain_; }
+
+ private:
+  bool plain_ = true;
+
+  static float scale_of(const float* values, int64_t n) {
+    double squares = 0;
+    for (int64_t i = 0; i < n; ++i) squares += static_cast<double>(values[i]) * values[i];
+    return squares > 0 ? static_cast<float>(1.0 / std::sqrt(squares)) : 1.0f;
+  }
+  void grow(int64_t n) {
+    if (static_cast<int64_t>(value_.size()) >= n) return;
+    rank_.resize(n);
+    value_.resize(n);
+    for (int list = 0; list < 4; ++list) {
+      at_[list].resize(n + 16);
+      which_[list].resize(n + 16);
+      row_value_[list].resize(n + 16);
+      view_.lists[list] = {0, at_[list].data(), which_[list].data(), row_value_[list].data()};
+    }
+  }
+  void clear_dense(int64_t n_features) { dense_.assign(static_cast<size_t>(round_up(n_features, 16)), 0.0f); }
+  void set_view(int64_t n) {
+    view_.n = n;
+    view_.rank = rank_.data();
+    view_.value = value_.data();
+    view_.dense = dense_.data();
+  }
+
+  std::vector<uint32_t> rank_, which_[4];
+  std::vector<int32_t> columns_, at_[4];
+  std::vector<float> value_, dense_, nonzeros_, row_value_[4];
+  ChunkQuery view_{};
+};
+
+}  // namespace labeltrees

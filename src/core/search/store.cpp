@@ -1,0 +1,22 @@
+#include "search/store.hpp"
+
+namespace labeltrees {
+
+SearchStore::SearchStore(const ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank, bool checked,
+                         std::string source)
+    : limits_(limits), offsets_(offsets), feature_rank_(feature_rank), source_(std::move(source)) {
+  if (!checked) seen_ = std::make_unique<std::atomic<uint64_t>[]>(static_cast<size_t>(limits.n_nodes) / 64 + 1);
+}
+
+void SearchStore::check(int32_t node) const {
+  if (const char* fault = check_chunk(limits_, node, offsets_[node]))
+    throw DamagedChunk(source_ + ": chunk of node " + std::to_string(node) + ": " + fault);
+  seen_[node >> 6].fetch_or(uint64_t{1} << (node & 63), std::memory_order_release);
+}
+
+void SearchStore::check_all() const {
+  if (seen_)
+    for (int32_t node = 0; node < limits_.n_nodes; ++node) check(node);
+}
+
+}  // namespace labeltrees

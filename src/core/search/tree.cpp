@@ -1,0 +1,172 @@
+#include "search/tree.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace labeltrees {
+
+void TreeSearch::run(const SearchStore& store, const SearchQuery& query, const SearchOptions& options,
+                     const LabelFilter& filter, BestLabels& best, SearchStats& stats, ScoreMemo* memo,
+                     std::vector<OpenNode>* trace) {
+  store_ = &store;
+  query_ = &query;
+  options_ = &options;
+  filter_ = &filter;
+  best_ = &best;
+  stats_ = &stats;
+  memo_ = memo;
+  trace_ = trace;
+  kernels_ = &active_kernels();
+  chunks_before_ = stats.chunks;
+  if (options.max_microseconds) deadline_ = Clock::now() + std::chrono::microseconds(options.max_microseconds);
+  ceilings_ = query.plain() && !options.beam ? store.ceilings() : nullptr;
+  started_ = false;
+  in_level_ = 0;
+  level_.clear();
+  opened_.clear();
+  frontier_.start(*kernels_, options.losses != nullptr);
+  search();
+}
+
+void TreeSearch::search() {
+  while (choose()) {
+    for (const uint8_t* part = store_->open(node_.node); part; part = next_part(part)) {
+      score_part(part, node_.score, options_->power);
+      take_children(part);
+    }
+  }
+}
+
+bool TreeSearch::out_of_budget() {
+  bool out = (options_->max_chunks && stats_->chunks - chunks_before_ >= options_->max_chunks) ||
+             (options_->max_microseconds && Clock::now() >= deadline_);
+  if (out) stats_->partial = true;
+  return out;
+}
+
+bool TreeSearch::choose() {
+  if (!started_) {
+    started_ = true;
+    node_ = {0.0f, 0, 0};
+  } else if (!(options_->mode == SearchMode::best_first ? choose_best() : choose_in_level())) {
+    return false;
+  }
+  if (out_of_budget()) return false;
+  ++stats_->chunks;
+  // Only a damaged file can have more paths than nodes.
+  if (stats_->chunks - chunks_before_ > store_->n_nodes())
+    throw DamagedChunk(store_->source() + ": the nodes do not form a tree");
+  stats_->depth = std::max(stats_->depth, node_.depth + 1);
+  if (memo_) memo_->begin(node_.node);
+  if (trace_) trace_->push_back(node_);
+  return true;
+}
+
+bool TreeSearch::hopeless(const OpenNode& node, float limit) const {
+  // Scores are sums in single precision: what is equal but for rounding is not below.
+  return ceilings_ && node.score + ceilings_[node.node] < limit + 1e-6f * limit;
+}
+
+bool TreeSearch::choose_best() {
+  float limit = best_->limit();
+  do {
+    for (;;) {
+      if (frontier_.empty() || frontier_.best().score < limit) return false;
+      if (!options_->beam) break;
+      auto depth = static_cast<size_t>(frontier_.best().depth);
+      if (opened_.size() <= depth) opened_.resize(depth + 1, 0);
+      if (opened_[depth] < options_->beam) {
+        ++opened_[depth];
+        break;
+      }
+      frontier_.drop();
+    }
+    node_ = frontier_.take(limit);
+  } while (hopeless(node_, limit));
+  // The next in line is often the next opened: have its header and the start of its index ready (10% of the time).
+  if (!frontier_.empty()) store_->ask_for_start(frontier_.best().node);
+  return true;
+}
+
+bool TreeSearch::choose_in_level() {
+  float limit = options_->prune ? best_->limit() : Frontier::kNone;
+  // Nodes of a level come in falling order, so that one below the k-th label ends it.
+  if (in_level_ == level_.size() || level_[in_level_].score < limit) {
+    level_.clear();
+    in_level_ = 0;
+    auto most = options_->beam ? static_cast<size_t>(options_->beam) : std::numeric_limits<size_t>::max();
+    while (level_.size() < most && !frontier_.empty() && frontier_.best().score >= limit)
+      level_.push_back(frontier_.take(limit));
+    frontier_.start(*kernels_, options_->losses != nullptr);
+    if (level_.empty()) return false;
+  }
+  node_ = level_[in_level_++];
+  if (in_level_ < level_.size()) store_->ask_for_start(level_[in_level_].node);
+  return true;
+}
+
+void TreeSearch::score_part(const uint8_t* part, float base, float power) {
+  kernels_->chunk_margins(part, query_->view(), margins_);
+  kernels_->path_scores(margins_, round_up(header_of(part).n_children, 16), base, power, scores_);
+}
+
+void TreeSearch::take_children(const uint8_t* part) {
+  int64_t n = header_of(part).n_children, n_padded = round_up(n, 16);
+  const int32_t* children = children_of(part);
+  if (memo_) memo_->append(scores_, static_cast<int>(n));
+  stats_->classifiers += n;
+  bool prune = options_->mode == SearchMode::best_first || options_->prune;
+  float* nodes = frontier_.room(n_padded);
+  float limit = prune ? best_->limit() : Frontier::kNone;
+  int64_t n_labels = kernels_->part_children(scores_, children, n, limit, nodes, labels_);
+  for (int64_t i = 0; i < n_labels; ++i) {
+    float score = scores_[labels_[i]];
+    int32_t label = ~children[labels_[i]];
+    if (score >= best_->limit() && filter_->allows_label(label)) best_->offer(score, label);
+  }
+  if (filter_->nodes) {
+    for (int64_t i = 0; i < n; ++i)
+      if (nodes[i] > Frontier::kNone && !filter_->allows_node(children[i])) nodes[i] = Frontier::kNone;
+  }
+  limit = prune ? best_->limit() : Frontier::kNone;
+  if (options_->losses)
+    kernels_->hope_scores(children, n_padded, limit, options_->losses, kHopeScale, nodes, nodes + n_padded);
+  frontier_.add(children, n_padded, node_.depth + 1, limit);
+}
+
+float TreeSearch::path_score(const SearchStore& store, const TreeLinks& links, const SearchQuery& query, float power,
+                             int32_t label, ScoreMemo& memo, SearchStats& stats) {
+  query_ = &query;
+  kernels_ = &active_kernels();
+  path_.clear();
+  for (int32_t node = links.parent_of_label(label); node >= 0; node = links.parent_of_node(node)) path_.push_back(node);
+  if (path_.empty()) return -std::numeric_limits<float>::infinity();
+  float score = 0.0f;
+  for (size_t i = path_.size(); i-- > 0;) {
+    int32_t node = path_[i], child = i > 0 ? path_[i - 1] : ~label;
+    const uint8_t* first = store.open(node);
+    if (memo.find(node) < 0) {
+      memo.begin(node);
+      ++stats.chunks;
+      for (const uint8_t* part = first; part; part = next_part(part)) {
+        score_part(part, score, power);
+        memo.append(scores_, header_of(part).n_children);
+        stats.classifiers += header_of(part).n_children;
+      }
+    }
+    const float* scores = memo.scores() + memo.find(node);
+    bool found = false;
+    for (const uint8_t* part = first; part && !found; part = next_part(part)) {
+      int n = header_of(part).n_children, place = 0;
+      while (place < n && children_of(part)[place] != child) ++place;
+      found = place < n;
+      if (found) score = scores[place];
+      scores += n;
+    }
+    if (!found) throw DamagedChunk(store.source() + ": a chunk's children are not those of the tree");
+  }
+  stats.depth = std::max(stats.depth, static_cast<int32_t>(path_.size()));
+  return score;
+}
+
+}  // namespace labeltrees

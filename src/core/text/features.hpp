@@ -1,0 +1,89 @@
+// From a text to the rows of the input matrix: its words, and the buckets of its n-grams.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "text/tokens.hpp"
+
+namespace labeltrees {
+
+struct TextSettings {
+  int32_t word_ngrams;
+  int32_t min_n, max_n;  // characters of subwords; max_n 0 for none
+  int64_t n_buckets;     // 0 if there are no n-grams
+  bool has_ngrams() const { return n_buckets > 0; }
+};
+
+// The vocabulary as flat arrays, possibly mapped from a file.
+struct VocabularyView {
+  const uint8_t* text;  // all words, then labels, end to end
+  int64_t n_bytes;
+  const int64_t* ends;  // n_entries + 1
+  int64_t n_entries;
+  int64_t n_words;  // entries from here on are labels
+  // A table of a power of two of slots, id << 32 | hash; -1 where it is empty. An entry is at its hash or after it.
+  const int64_t* slots;
+  int64_t n_slots;
+
+  // The entry of a word, or -1. Whatever the arrays hold, nothing outside them is read.
+  int32_t find(std::string_view word, uint32_t hash) const {
+    for (int64_t probe = 0, at = hash & (n_slots - 1); probe < n_slots; ++probe, at = (at + 1) & (n_slots - 1)) {
+      int64_t slot = slots[at];
+      if (slot < 0) return -1;
+      if (static_cast<uint32_t>(slot) != hash) continue;
+      int64_t id = slot >> 32;
+      if (id >= n_entries) continue;
+      int64_t begin = ends[id], end = ends[id + 1];
+      if (begin < 0 || end < begin || end > n_bytes) continue;
+      if (word == std::string_view(reinterpret_cast<const char*>(text) + begin, end - begin)) return id;
+    }
+    return -1;
+  }
+};
+
+// Which buckets have a row: a 64-bit word for 32 buckets, which of them in its lower half and the number of rows before
+// in its upper. Of two million buckets, half a megabyte, and an n-gram never seen in training costs no cache miss.
+struct BucketRows {
+  const uint64_t* words;
+  int32_t find(int32_t bucket) const {  // -1 for none
+    uint64_t word = words[bucket >> 5];
+    uint32_t bit = uint32_t{1} << (bucket & 31), present = static_cast<uint32_t>(word);
+    if (!(present & bit)) return -1;
+    return static_cast<int32_t>(word >> 32) + __builtin_popcount(present & (bit - 1));
+  }
+};
+
+struct TextFeatures {
+  std::vector<int32_t> rows;    // of the input matrix
+  std::vector<int32_t> labels;  // that stand in the line
+  int64_t n = 0;                // features, those without a row included: what the mean is taken over
+  int64_t n_tokens = 0;         // words and labels
+  std::vector<int32_t> hashes;  // room to work in
+};
+
+class FeatureMap {
+ public:
+  FeatureMap(const VocabularyView& vocabulary, const BucketRows& buckets, const TextSettings& settings)
+      : vocabulary_(vocabulary), buckets_(buckets), settings_(settings) {}
+
+  // Reads one line; returns how many bytes of it (for_each_word).
+  size_t read(std::string_view line, bool ended, TextFeatures& out) const;
+
+  const TextSettings& settings() const { return settings_; }
+  const VocabularyView& vocabulary() const { return vocabulary_; }
+
+ private:
+  void add_bucket(int32_t bucket, TextFeatures& out) const {
+    int32_t row = buckets_.find(bucket);
+    ++out.n;
+    if (row >= 0) out.rows.push_back(static_cast<int32_t>(vocabulary_.n_words) + row);
+  }
+
+  VocabularyView vocabulary_;
+  BucketRows buckets_;
+  TextSettings settings_;
+};
+
+}  // namespace labeltrees

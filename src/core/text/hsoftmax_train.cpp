@@ -1,0 +1,186 @@
+#include "text/hsoftmax_train.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <new>
+#include <random>
+#include <vector>
+
+#include "linear/random.hpp"
+#include "simd/kernels.hpp"
+
+namespace labeltrees {
+
+namespace {
+
+constexpr int64_t kTokensBetweenUpdates = 100;  // of the learning rate, as in fastText
+
+struct FreeAligned {
+  void operator()(float* p) const { ::operator delete[](p, std::align_val_t(64)); }
+};
+using AlignedFloats = std::unique_ptr<float[], FreeAligned>;
+AlignedFloats aligned_floats(int64_t n) {
+  return AlignedFloats(static_cast<float*>(::operator new[](static_cast<size_t>(n) * 4, std::align_val_t(64))));
+}
+
+// A text ready for its step: its rows, and the way to the label it was given.
+struct Example {
+  TextFeatures features;
+  std::vector<int32_t> nodes;
+  std::vector<float> codes;
+  float weight = 0;  // 0 for a text without a step
+};
+
+class Worker {
+ public:
+  Worker(const HsMatrices& matrices, const UpwardLinks& tree, const TextSource& source, const FeatureMap& features,
+         const HsLabels& labels, const HsSettings& settings, int number)
+      : matrices_(matrices),
+        tree_(tree),
+        features_(features),
+        labels_(labels),
+        kernels_(active_kernels().text),
+        reader_(source.reader(number, settings.n_threads)),
+        random_(
+            static_cast<std::minstd_rand::result_type>((settings.seed + static_cast<uint64_t>(number)) % 2147483646)),
+        hidden_(aligned_floats(matrices.stride)),
+        gradient_(aligned_floats(matrices.stride)) {
+    prepare(next_);
+  }
+
+  // One step at the learning rate; returns the tokens read for it.
+  int64_t step(float lr) {
+    std::swap(now_, next_);
+    prepare(next_);  // a text ahead, so that its rows are on their way from memory while this one is worked on
+    if (now_.weight > 0) update(now_, lr * now_.weight);
+    return now_.features.n_tokens;
+  }
+
+  double loss_sum = 0;
+  int64_t n_steps = 0;
+
+ private:
+  // Reads the next text, draws one of its labels and asks for the rows it will need.
+  void prepare(Example& example) {
+    example.weight = 0;
+    TextLine line;
+    if (!reader_->next(line)) {
+      reader_->rewind();
+      if (!reader_->next(line)) throw BadTextFile("the texts have gone: the file was emptied while it was read");
+    }
+    size_t n_read = features_.read(line.text, line.ended, example.features);
+    if (n_read < line.size()) reader_->give_back(n_read);
+    const int32_t* labels = example.features.labels.data();
+    auto n_labels = static_cast<int64_t>(example.features.labels.size());
+    float weight = 1;
+    if (labels_.indptr != nullptr) {
+      labels = labels_.labels + labels_.indptr[line.number];
+      n_labels = labels_.indptr[line.number + 1] - labels_.indptr[line.number];
+      example.features.n_tokens += n_labels;
+      if (labels_.weights != nullptr) weight = labels_.weights[line.number];
+    }
+    if (n_labels == 0 || example.features.n == 0) return;
+    const int32_t label = labels[std::uniform_int_distribution<>(0, static_cast<int>(n_labels) - 1)(random_)];
+    if (!tree_.is_placed(label)) return;
+    tree_.path(label, example.nodes, example.codes);
+    example.weight = weight;
+    for (int32_t row : example.features.rows) prefetch(matrices_.input, row);
+    for (int32_t node : example.nodes) prefetch(matrices_.output, node);
+  }
+
+  void prefetch(const float* rows, int32_t row) const {
+    const float* at = rows + row * matrices_.stride;
+    for (int64_t i = 0; i < matrices_.stride; i += 16) __builtin_prefetch(at + i, 1, 2);
+  }
+
+  // With h the mean of the rows and z_j = h . w_j at the nodes of the path, codes c_j: the loss is
+  // -sum_j log p_j, p_j = sigmoid(z_j) where c_j is 1 and 1 - sigmoid(z_j) where it is 0.
+  void update(const Example& example, float lr) {
+    const int32_t* rows = example.features.rows.data();
+    const auto n_rows = static_cast<int64_t>(example.features.rows.size());
+    const auto depth = static_cast<int64_t>(example.nodes.size());
+    const float share = 1.0f / static_cast<float>(example.features.n);
+    kernels_.sum_rows(matrices_.input, matrices_.stride, rows, n_rows, hidden_.get());
+    for (int64_t i = 0; i < matrices_.stride; ++i) hidden_[i] *= share;
+    const auto room = static_cast<size_t>(depth + 15);
+    if (margins_.size() < room) margins_.resize(room), steps_.resize(room);
+    kernels_.dot_rows(matrices_.output, matrices_.stride, example.nodes.data(), depth, hidden_.get(), margins_.data());
+    kernels_.sigmoids(margins_.data(), depth, steps_.data());  // exact, 16 nodes at once: no need of fastText's table
+    float likelihood = 1;
+    for (int64_t j = 0; j < depth; ++j) {
+      const float chosen = example.codes[j] > 0 ? steps_[j] : 1.0f - steps_[j];
+      likelihood = std::max(likelihood * chosen, 1e-30f);
+      steps_[j] = lr * (example.codes[j] - steps_[j]);
+    }
+    loss_sum -= std::log(likelihood);
+    ++n_steps;
+    std::fill_n(gradient_.get(), matrices_.stride, 0.0f);
+    kernels_.step_rows(matrices_.output, matrices_.stride, example.nodes.data(), steps_.data(), depth, hidden_.get(),
+                       gradient_.get());
+    for (int64_t i = 0; i < matrices_.stride; ++i) gradient_[i] *= share;
+    kernels_.add_to_rows(matrices_.input, matrices_.stride, rows, n_rows, gradient_.get());
+  }
+
+  const HsMatrices& matrices_;
+  const UpwardLinks& tree_;
+  const FeatureMap& features_;
+  const HsLabels& labels_;
+  const TextKernels& kernels_;
+  std::unique_ptr<TextReader> reader_;
+  std::minstd_rand random_;
+  AlignedFloats hidden_, gradient_;
+  std::vector<float> margins_, steps_;
+  Example now_, next_;
+};
+
+}  // namespace
+
+void start_input(const HsMatrices& matrices, uint64_t seed, int n_threads) {
+  constexpr int64_t kRows = 4096;
+  const float range = 1.0f / static_cast<float>(matrices.dim);
+  parallel_for((matrices.n_rows + kRows - 1) / kRows, n_threads, [&](int64_t block, int) {
+    Random random(seed, static_cast<uint64_t>(block));
+    const int64_t end = std::min(matrices.n_rows, (block + 1) * kRows);
+    for (int64_t row = block * kRows; row < end; ++row) {
+      float* values = matrices.input + row * matrices.stride;
+      for (int64_t i = 0; i < matrices.dim; ++i)
+        values[i] = (static_cast<float>(random.next() >> 40) * 0x1p-23f - 1.0f) * range;
+    }
+  });
+}
+
+void train_hsoftmax(const HsMatrices& matrices, const UpwardLinks& tree, const TextSource& source,
+                    const FeatureMap& features, const HsLabels& labels, int64_t n_tokens, const HsSettings& settings,
+                    Job& job, HsProgress& progress) {
+  const int64_t total = settings.epochs * n_tokens;
+  // Every thread goes round the texts from a place of its own until all together have read `epochs` times as many
+  // tokens as there are.
+  auto work = [&](int64_t number) {
+    Worker worker(matrices, tree, source, features, labels, settings, static_cast<int>(number));
+    int64_t unreported = 0;
+    for (int64_t done = 0; (done = job.done.load(std::memory_order_relaxed)) < total; job.check()) {
+      const double share = static_cast<double>(done) / static_cast<double>(total);
+      unreported += worker.step(settings.lr * static_cast<float>(1.0 - share));
+      if (unreported <= kTokensBetweenUpdates) continue;
+      job.done.fetch_add(unreported, std::memory_order_relaxed);
+      unreported = 0;
+      if (number == 0 && worker.n_steps >= 10000) {
+        progress.loss = worker.loss_sum / static_cast<double>(worker.n_steps);
+        worker.loss_sum = 0, worker.n_steps = 0;
+      }
+    }
+    if (number == 0 && worker.n_steps > 0 && (progress.loss == 0 || worker.n_steps >= 1000))
+      progress.loss = worker.loss_sum / static_cast<double>(worker.n_steps);
+  };
+  parallel_for(settings.n_threads, settings.n_threads, [&](int64_t number, int) {
+    try {
+      work(number);
+    } catch (...) {
+      job.cancel = true;  // the others would go on to the end
+      throw;
+    }
+  });
+}
+
+}  // namespace labeltrees

@@ -1,0 +1,136 @@
+#include "text/source.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace labeltrees {
+
+namespace {
+
+class MemoryReader final : public TextReader {
+ public:
+  MemoryReader(const MemoryTexts& texts, int64_t at) : texts_(texts), at_(at) {}
+  bool next(TextLine& line) override {
+    if (at_ >= texts_.size()) return false;
+    line = {texts_[at_], true, at_};
+    ++at_;
+    return true;
+  }
+  void rewind() override { at_ = 0; }
+  void give_back(size_t) override {}  // what follows </s> in a text is not read, as when predicting
+
+ private:
+  const MemoryTexts& texts_;
+  int64_t at_;
+};
+
+class File {
+ public:
+  explicit File(const std::string& path) : path_(path), descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (descriptor_ < 0) fail();
+  }
+  File(const File&) = delete;
+  ~File() { close(descriptor_); }
+
+  int64_t size() const {
+    struct stat status;
+    if (fstat(descriptor_, &status) != 0) fail();
+    if (!S_ISREG(status.st_mode)) throw BadTextFile(path_ + ": not a regular file; it must be read several times");
+    return status.st_size;
+  }
+  // Fewer bytes than asked for only at the end.
+  int64_t read(char* into, int64_t n, int64_t offset) const {
+    int64_t got = 0;
+    while (got < n) {
+      ssize_t now = pread(descriptor_, into + got, static_cast<size_t>(n - got), offset + got);
+      if (now < 0 && errno == EINTR) continue;
+      if (now < 0) fail();
+      if (now == 0) break;
+      got += now;
+    }
+    return got;
+  }
+
+ private:
+  [[noreturn]] void fail() const { throw BadTextFile(path_ + ": " + std::strerror(errno)); }
+  std::string path_;
+  int descriptor_;
+};
+
+class FileReader final : public TextReader {
+ public:
+  FileReader(const std::string& path, int64_t offset) : file_(path), buffer_(size_t{1} << 18), offset_(offset) {
+    TextLine line;
+    if (offset > 0) next(line);  // lands inside a line
+  }
+
+  bool next(TextLine& line) override {
+    size_t searched = 0;
+    for (;;) {
+      const char* from = buffer_.data() + begin_;
+      const void* found = std::memchr(from + searched, '\n', end_ - begin_ - searched);
+      if (found) {
+        auto length = static_cast<size_t>(static_cast<const char*>(found) - from);
+        line = {std::string_view(from, length), true, -1};
+        line_begin_ = begin_;
+        begin_ += length + 1;
+        return true;
+      }
+      searched = end_ - begin_;
+      if (!fill()) break;
+    }
+    if (begin_ == end_) return false;
+    line = {std::string_view(buffer_.data() + begin_, end_ - begin_), false, -1};
+    line_begin_ = begin_;
+    begin_ = end_;
+    return true;
+  }
+
+  void rewind() override { begin_ = end_ = 0, offset_ = 0; }
+  void give_back(size_t n_read) override { begin_ = line_begin_ + n_read; }
+
+ private:
+  // Reads on behind what is not yet used; false at the end of the file.
+  bool fill() {
+    if (begin_ > 0) {
+      std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+      end_ -= begin_;
+      begin_ = 0;
+    }
+    if (end_ == buffer_.size()) buffer_.resize(2 * buffer_.size());  // a line longer than the buffer
+    int64_t got = file_.read(buffer_.data() + end_, static_cast<int64_t>(buffer_.size() - end_), offset_);
+    offset_ += got;
+    end_ += static_cast<size_t>(got);
+    return got > 0;
+  }
+
+  File file_;
+  std::vector<char> buffer_;
+  int64_t offset_;  // of the file, behind the buffer
+  size_t begin_ = 0, end_ = 0, line_begin_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<TextReader> MemoryTexts::reader(int part, int n_parts) const {
+  return std::make_unique<MemoryReader>(*this, size() * part / n_parts);
+}
+
+int64_t MemoryTexts::n_bytes() const {
+  int64_t total = 0;
+  for (std::string_view text : texts_) total += static_cast<int64_t>(text.size()) + 1;
+  return total;
+}
+
+FileTexts::FileTexts(std::string path) : path_(std::move(path)), size_(File(path_).size()) {}
+
+std::unique_ptr<TextReader> FileTexts::reader(int part, int n_parts) const {
+  return std::make_unique<FileReader>(path_, size_ / n_parts * part);
+}
+
+}  // namespace labeltrees

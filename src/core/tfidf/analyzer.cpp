@@ -1,0 +1,180 @@
+#include "tfidf/analyzer.hpp"
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+namespace labeltrees {
+
+namespace {
+
+constexpr std::array<uint8_t, 128> make_ascii_flags() {
+  std::array<uint8_t, 128> flags{};
+  for (uint32_t code = 0; code < 128; ++code) flags[code] = unicode::flags_of(code);
+  return flags;
+}
+
+// One load instead of three for most characters of most texts.
+constexpr std::array<uint8_t, 128> ascii_flags = make_ascii_flags();
+
+uint8_t flags_at(const uint8_t*& at) {
+  return unicode::is_ascii(*at) ? ascii_flags[*at++] : unicode::flags_of(unicode::decode(at));
+}
+
+// Calls word(begin, end) for every run of at least two word characters.
+template <class Word>
+void each_word(const uint8_t* text, int64_t n, Word&& word) {
+  const uint8_t *at = text, *end_of_text = text + n;
+  while (at < end_of_text) {
+    const uint8_t *begin = at, *end = at;
+    int64_t characters = 0;
+    while (at < end_of_text && (flags_at(at) & unicode::word)) {
+      end = at;
+      ++characters;
+    }
+    if (characters >= 2) word(begin - text, end - text);
+  }
+}
+
+// One bit for each of 64 bytes of ASCII: whether it is a letter, a digit or an underscore.
+uint64_t ascii_word_bits(const uint8_t* text) {
+  uint8_t is_word[64];
+  for (int i = 0; i < 64; ++i) {  // becomes vector instructions
+    uint8_t c = text[i];
+    is_word[i] = (static_cast<uint8_t>((c | 0x20) - 'a') < 26) | (static_cast<uint8_t>(c - '0') < 10) | (c == '_');
+  }
+  uint64_t bits = 0;
+  for (int i = 0; i < 8; ++i) {
+    uint64_t eight;
+    std::memcpy(&eight, is_word + 8 * i, 8);
+    bits |= (eight * 0x0102040810204080u >> 56) << (8 * i);
+  }
+  return bits;
+}
+
+// The same for ASCII, 64 bytes at a time: a branch for a word instead of one for a character. This took a third off the
+// time of transforming English texts (0.22 to 0.15 s for 50,000 of them).
+template <class Word>
+void each_ascii_word(const uint8_t* text, int64_t n, Word&& word) {
+  int64_t begin = -1;  // of a word that has not ended
+  uint64_t before = 0;
+  for (int64_t block = 0; block <= n; block += 64) {
+    uint64_t bits;
+    if (block + 64 <= n) {
+      bits = ascii_word_bits(text + block);
+    } else {
+      uint8_t last[64] = {};
+      if (n > block) std::memcpy(last, text + block, n - block);
+      bits = ascii_word_bits(last);
+    }
+    uint64_t edges = bits ^ (bits << 1 | before);
+    before = bits >> 63;
+    for (; edges != 0; edges &= edges - 1) {
+      int64_t place = block + std::countr_zero(edges);
+      if (begin < 0) {
+        begin = place;
+      } else {
+        if (place - begin >= 2) word(begin, place);
+        begin = -1;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+unicode::TextBuffer& TextAnalyzer::preprocess(const uint8_t* text, int64_t n, AnalyzerScratch& scratch) const {
+  if (options_.lowercase) {
+    unicode::lower(text, n, scratch.first);
+  } else {
+    scratch.first.reserve(n);
+    if (n > 0) std::memcpy(scratch.first.data(), text, n);
+    scratch.first.size = n;
+  }
+  unicode::TextBuffer* folded = &scratch.first;
+  if (options_.strip != unicode::Strip::none && !unicode::all_ascii(folded->data(), folded->size)) {
+    unicode::strip_accents(folded->data(), folded->size, options_.strip, scratch.second);
+    folded = &scratch.second;
+  }
+  return *folded;
+}
+
+void TextAnalyzer::find_words(unicode::TextBuffer& text, std::vector<int64_t>& places, bool together) const {
+  places.clear();
+  uint8_t *start = text.data(), *to = start;
+  auto add_word = [&](int64_t begin, int64_t end) {
+    const uint8_t* word = start + begin;
+    int64_t n = end - begin;
+    // Moving the word may overwrite what has been read, but not what is to be read: one character lies between words.
+    if (together) {
+      std::memmove(to, word, n);
+      word = to;
+    }
+    if (!stop_words_.empty() && stop_words_.find(word, n) >= 0) return;
+    places.push_back(word - start);
+    if (together) {
+      to += n;
+      *to++ = separator;  // behind the last word it falls into the slack
+    } else {
+      places.push_back(end);
+    }
+  };
+  if (unicode::all_ascii(start, text.size))
+    each_ascii_word(start, text.size, add_word);
+  else
+    each_word(start, text.size, add_word);
+  if (together) places.push_back(to - start);
+}
+
+void TextAnalyzer::find_characters(unicode::TextBuffer& text, int64_t begin, int64_t end,
+                                   std::vector<int64_t>& starts) {
+  starts.clear();
+  const uint8_t* bytes = text.data();
+  for (int64_t i = begin; i < end; ++i)
+    if ((bytes[i] & 0xC0) != 0x80) starts.push_back(i);
+  starts.push_back(end);
+}
+
+void TextAnalyzer::join_blanks(unicode::TextBuffer& text) {
+  uint8_t* to = text.data();
+  const uint8_t *at = to, *end = to + text.size;
+  while (at < end) {
+    const uint8_t* start = at;
+    bool blank = flags_at(at) & unicode::space;
+    const uint8_t* behind = at;
+    if (blank) {
+      int64_t blanks = 1;
+      while (at < end) {
+        const uint8_t* next = at;
+        if (!(flags_at(next) & unicode::space)) break;
+        at = next;
+        ++blanks;
+      }
+      if (blanks > 1) {
+        *to++ = separator;
+        continue;
+      }
+    }
+    std::memmove(to, start, behind - start);
+    to += behind - start;
+  }
+  text.size = to - text.data();
+}
+
+void TextAnalyzer::pad_words(unicode::TextBuffer& text, unicode::TextBuffer& padded) {
+  padded.reserve(2 * text.size + 2);
+  uint8_t* to = padded.data();
+  *to++ = separator;
+  const uint8_t *at = text.data(), *end = at + text.size;
+  while (at < end) {
+    const uint8_t *begin = at, *stop = at;
+    while (at < end && !(flags_at(at) & unicode::space)) stop = at;
+    if (stop == begin) continue;
+    std::memcpy(to, begin, stop - begin);
+    to += stop - begin;
+    *to++ = separator;
+  }
+  padded.size = to - padded.data();
+}
+
+}  // namespace labeltrees

@@ -1,0 +1,129 @@
+// From a text to its terms: words of at least two characters, or character n-grams, as scikit-learn's default pattern
+// (?u)\b\w\w+\b and its char and char_wb analyzers give them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tfidf/terms.hpp"
+#include "tfidf/unicode_text.hpp"
+
+namespace labeltrees {
+
+enum class TermKind { word, character, character_in_word };
+
+struct AnalyzerOptions {
+  TermKind kind = TermKind::word;
+  int64_t min_n = 1, max_n = 1;
+  bool lowercase = true;
+  unicode::Strip strip = unicode::Strip::none;
+};
+
+// What a thread needs to analyze texts; grows with use.
+struct AnalyzerScratch {
+  unicode::TextBuffer first, second, third;
+  std::vector<int64_t> starts;  // of words or of characters in a buffer, and the end
+  TermBlock block;
+};
+
+class TextAnalyzer {
+ public:
+  TextAnalyzer(const AnalyzerOptions& options, TermIndex&& stop_words)
+      : options_(options), stop_words_(std::move(stop_words)) {}
+
+  // The text in lower case and without accents, as asked for. The buffer is one of the scratch.
+  unicode::TextBuffer& preprocess(const uint8_t* text, int64_t n, AnalyzerScratch& scratch) const;
+
+  // Calls sink(terms, n) with the text's terms, a block at a time and in scikit-learn's order. Behind each term stand
+  // at least 8 readable bytes.
+  template <class Sink>
+  void analyze(const uint8_t* text, int64_t n, AnalyzerScratch& scratch, Sink&& sink) const {
+    unicode::TextBuffer& folded = preprocess(text, n, scratch);
+    scratch.block.size = 0;
+    switch (options_.kind) {
+      case TermKind::word:
+        find_words(folded, scratch.starts, options_.max_n > 1);
+        if (options_.max_n == 1) {
+          const std::vector<int64_t>& places = scratch.starts;
+          for (size_t i = 0; i + 1 < places.size(); i += 2)
+            add(scratch.block, folded.data() + places[i], places[i + 1] - places[i], sink);
+        } else {
+          slices(folded, scratch.starts, options_.min_n, options_.max_n, 1, scratch.block, sink);
+        }
+        break;
+      case TermKind::character:
+        join_blanks(folded);
+        find_characters(folded, 0, folded.size, scratch.starts);
+        slices(folded, scratch.starts, options_.min_n, options_.max_n, 0, scratch.block, sink);
+        break;
+      case TermKind::character_in_word:
+        in_words(folded, scratch, sink);
+        break;
+    }
+    if (scratch.block.size > 0) sink(scratch.block.terms, scratch.block.size);
+  }
+
+ private:
+  template <class Sink>
+  static void add(TermBlock& block, const uint8_t* at, int64_t n, Sink&& sink) {
+    block.terms[block.size++] = {at, n};
+    if (block.size < TermBlock::capacity) return;
+    sink(block.terms, block.size);
+    block.size = 0;
+  }
+
+  // All slices of min_n to max_n pieces, the shorter first. Piece i is starts[i] to starts[i + 1], `gap` bytes of it
+  // parting it from the next.
+  template <class Sink>
+  static void slices(unicode::TextBuffer& text, const std::vector<int64_t>& starts, int64_t min_n, int64_t max_n,
+                     int64_t gap, TermBlock& block, Sink&& sink) {
+    auto pieces = static_cast<int64_t>(starts.size()) - 1;
+    for (int64_t n = min_n; n <= std::min(max_n, pieces); ++n)
+      for (int64_t i = 0; i + n <= pieces; ++i)
+        add(block, text.data() + starts[i], starts[i + n] - starts[i] - gap, sink);
+  }
+
+  template <class Sink>
+  void in_words(unicode::TextBuffer& text, AnalyzerScratch& scratch, Sink&& sink) const {
+    unicode::TextBuffer& padded = &text == &scratch.third ? scratch.second : scratch.third;
+    pad_words(text, padded);
+    // " one two ": every word with the blanks on both its sides.
+    const uint8_t* at = padded.data();
+    for (int64_t begin = 0; begin + 1 < padded.size;) {
+      int64_t end = begin + 1;
+      while (at[end] != separator) ++end;
+      find_characters(padded, begin, end + 1, scratch.starts);
+      word_slices(padded, scratch.starts, scratch.block, sink);
+      begin = end;
+    }
+  }
+
+  // As `slices`, but a word of fewer characters than n (or as many) is its own last slice.
+  template <class Sink>
+  void word_slices(unicode::TextBuffer& text, const std::vector<int64_t>& starts, TermBlock& block, Sink&& sink) const {
+    auto pieces = static_cast<int64_t>(starts.size()) - 1;
+    for (int64_t n = options_.min_n; n <= options_.max_n; ++n) {
+      if (n >= pieces) {
+        add(block, text.data() + starts[0], starts[pieces] - starts[0], sink);
+        return;
+      }
+      for (int64_t i = 0; i + n <= pieces; ++i) add(block, text.data() + starts[i], starts[i + n] - starts[i], sink);
+    }
+  }
+
+  static constexpr uint8_t separator = ' ';
+
+  // The words that are no stop words. Apart: starts and ends in pairs. Together: moved to stand end to end with a blank
+  // between them, so that n-grams are slices, with the starts and the end plus one.
+  void find_words(unicode::TextBuffer& text, std::vector<int64_t>& places, bool together) const;
+  static void find_characters(unicode::TextBuffer& text, int64_t begin, int64_t end, std::vector<int64_t>& starts);
+  // Two blanks or more become one space; one blank of another kind stays.
+  static void join_blanks(unicode::TextBuffer& text);
+  static void pad_words(unicode::TextBuffer& text, unicode::TextBuffer& padded);
+
+  AnalyzerOptions options_;
+  TermIndex stop_words_;
+};
+
+}  // namespace labeltrees

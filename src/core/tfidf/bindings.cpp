@@ -1,0 +1,175 @@
+// The native vectorizer of texts.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <numeric>
+
+#include "tfidf/native.hpp"
+#include "tfidf/unicode_text.hpp"
+
+namespace labeltrees {
+
+namespace {
+
+constexpr int64_t long_work = 1000;  // texts, from which on Ctrl-C matters and one thread more does not
+
+template <class Work>
+void run(Job& job, nb::object progress, int64_t n_texts, Work&& work) {
+  if (n_texts >= long_work) {
+    run_job(job, progress, work);
+  } else {
+    nb::gil_scoped_release release;
+    work();
+  }
+}
+
+template <class T>
+nb::ndarray<T, nb::numpy, nb::ndim<1>> empty_numpy(int64_t n, T** data) {
+  *data = new T[static_cast<size_t>(n)];  // not set to 0: the threads that fill it touch it first
+  nb::capsule owner(*data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+  return nb::ndarray<T, nb::numpy, nb::ndim<1>>(*data, {static_cast<size_t>(n)}, owner);
+}
+
+template <class Index>
+nb::object row_ends(const std::vector<int64_t>& lengths) {
+  std::vector<Index> ends(lengths.size() + 1);
+  std::inclusive_scan(lengths.begin(), lengths.end(), ends.begin() + 1, std::plus<>(), Index{0});
+  return nb::cast(to_numpy(std::move(ends)));
+}
+
+template <class T>
+nb::tuple transform(const NativeVectorizer& native, nb::handle texts, int n_threads, nb::object progress) {
+  HeldTexts held(texts, native.analyzer().encoding, native.analyzer().errors);
+  std::vector<int64_t> lengths(held.views().size());
+  std::vector<TextRows<T>> rows;
+  Job job;
+  run(job, progress, held.size(),
+      [&] { rows = native.vectorizer.rows<T>(held.views(), n_threads, job, lengths.data()); });
+  int64_t total = 0;
+  std::vector<int64_t> starts;
+  for (const TextRows<T>& block : rows) {
+    starts.push_back(total);
+    total += static_cast<int64_t>(block.features.size());
+  }
+  nb::object indptr = total <= INT32_MAX ? row_ends<int32_t>(lengths) : row_ends<int64_t>(lengths);
+  if (rows.size() == 1)
+    return nb::make_tuple(to_numpy(std::move(rows[0].weights)), to_numpy(std::move(rows[0].features)), indptr);
+  T* weights = nullptr;
+  int32_t* features = nullptr;
+  auto weights_array = empty_numpy(total, &weights);
+  auto features_array = empty_numpy(total, &features);
+  {
+    nb::gil_scoped_release release;
+    parallel_for(static_cast<int64_t>(rows.size()), n_threads, [&](int64_t task, int) {
+      TextRows<T> block = std::move(rows[task]);  // freed when it is copied, so that no row is long in memory twice
+      std::copy(block.features.begin(), block.features.end(), features + starts[task]);
+      std::copy(block.weights.begin(), block.weights.end(), weights + starts[task]);
+    });
+  }
+  return nb::make_tuple(weights_array, features_array, indptr);
+}
+
+// Errors of the labeltrees family, by their place in Python.
+void translate(const std::exception_ptr& error, void*) {
+  const char* name = nullptr;
+  std::string message;
+  try {
+    std::rethrow_exception(error);
+  } catch (const DamagedTerms& fault) {
+    name = "FileFormatError";
+    message = fault.what();
+  } catch (const BadText& fault) {
+    name = "InputError";
+    message = fault.what();
+  }
+  nb::object type = nb::module_::import_("labeltrees.errors").attr(name);
+  PyErr_SetString(type.ptr(), message.c_str());
+}
+
+nb::str to_str(const uint8_t* at, int64_t n) {
+  return nb::steal<nb::str>(
+      PyUnicode_DecodeUTF8(reinterpret_cast<const char*>(at), static_cast<Py_ssize_t>(n), "strict"));
+}
+
+}  // namespace
+
+void bind_tfidf(nb::module_& module) {
+  nb::register_exception_translator(translate);
+  module.attr("UNICODE_VERSION") = unicode::version;
+
+  nb::class_<NativeAnalyzer>(module, "TextAnalyzer")
+      .def(nb::init<const std::string&, int64_t, int64_t, bool, const std::string&, ConstArray<uint8_t>,
+                    ConstArray<int64_t>, std::string, std::string>(),
+           nb::arg("kind"), nb::arg("min_n"), nb::arg("max_n"), nb::arg("lowercase"), nb::arg("strip"),
+           nb::arg("stop_text").noconvert(), nb::arg("stop_ends").noconvert(), nb::arg("encoding"), nb::arg("errors"))
+      .def("preprocess",
+           [](const NativeAnalyzer& native, nb::object text) {
+             HeldTexts held(nb::make_tuple(text), native.encoding, native.errors);
+             AnalyzerScratch scratch;
+             unicode::TextBuffer& folded =
+                 native.analyzer.preprocess(held.views()[0].at, held.views()[0].size, scratch);
+             return to_str(folded.data(), folded.size);
+           })
+      .def("terms", [](const NativeAnalyzer& native, nb::object text) {
+        HeldTexts held(nb::make_tuple(text), native.encoding, native.errors);
+        AnalyzerScratch scratch;
+        nb::list found;
+        native.analyzer.analyze(held.views()[0].at, held.views()[0].size, scratch, [&](const Term* terms, int n) {
+          for (int i = 0; i < n; ++i) found.append(to_str(terms[i].at, terms[i].size));
+        });
+        return found;
+      });
+
+  module.def(
+      "learn_terms",
+      [](const NativeAnalyzer& native, nb::handle texts, double fewest_share, double most_share, bool fewest_is_share,
+         bool most_is_share, int n_threads, nb::object progress) {
+        HeldTexts held(texts, native.encoding, native.errors);
+        auto n = static_cast<double>(held.size());
+        double fewest = fewest_is_share ? fewest_share * n : fewest_share;
+        double most = most_is_share ? most_share * n : most_share;
+        LearntTerms learnt;
+        Job job;
+        run(job, progress, held.size(),
+            [&] { learnt = learn_terms(native.analyzer, held.views(), fewest, most, n_threads, job); });
+        return nb::make_tuple(to_numpy(std::move(learnt.text)), to_numpy(std::move(learnt.ends)),
+                              to_numpy(std::move(learnt.texts)), to_numpy(std::move(learnt.occurrences)), learnt.n_met,
+                              held.size());
+      },
+      nb::arg("analyzer"), nb::arg("texts"), nb::arg("fewest"), nb::arg("most"), nb::arg("fewest_is_share"),
+      nb::arg("most_is_share"), nb::arg("n_threads"), nb::arg("progress").none());
+
+  nb::class_<NativeVectorizer>(module, "TextVectorizer")
+      .def(
+          nb::init<nb::handle_t<NativeAnalyzer>, std::optional<ConstArray<uint8_t>>, std::optional<ConstArray<int64_t>>,
+                   int64_t, nb::object, nb::object, const std::string&, bool, bool, std::string>(),
+          nb::arg("analyzer"), nb::arg("terms").noconvert().none(), nb::arg("ends").noconvert().none(),
+          nb::arg("n_features"), nb::arg("idf").none(), nb::arg("logs").none(), nb::arg("norm"), nb::arg("binary"),
+          nb::arg("single"), nb::arg("source"))
+      .def_prop_ro("n_features", [](const NativeVectorizer& native) { return native.vectorizer.n_features(); })
+      .def("check",
+           [](const NativeVectorizer& native) {
+             nb::gil_scoped_release release;
+             native.vectorizer.require();
+           })
+      .def(
+          "count_texts",
+          [](const NativeVectorizer& native, nb::handle texts, int n_threads, nb::object progress) {
+            HeldTexts held(texts, native.analyzer().encoding, native.analyzer().errors);
+            std::vector<int64_t> counts(static_cast<size_t>(native.vectorizer.n_features()));
+            Job job;
+            run(job, progress, held.size(),
+                [&] { native.vectorizer.count_texts(held.views(), n_threads, job, counts.data()); });
+            return nb::make_tuple(to_numpy(std::move(counts)), held.size());
+          },
+          nb::arg("texts"), nb::arg("n_threads"), nb::arg("progress").none())
+      .def(
+          "transform",
+          [](const NativeVectorizer& native, nb::handle texts, int n_threads, nb::object progress) {
+            return native.vectorizer.single() ? transform<float>(native, texts, n_threads, progress)
+                                              : transform<double>(native, texts, n_threads, progress);
+          },
+          nb::arg("texts"), nb::arg("n_threads"), nb::arg("progress").none());
+}
+
+}  // namespace labeltrees

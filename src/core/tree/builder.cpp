@@ -1,0 +1,187 @@
+#include "tree/builder.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/team.hpp"
+#include "tree/partition.hpp"
+
+namespace labeltrees {
+
+namespace {
+
+// A set with more values than this is split by the whole team together; smaller ones are a task for one thread each.
+constexpr int64_t kTeamValues = 1 << 18;
+
+// Nodes as they are made: two children each, or the labels of a leaf.
+struct GrowingTree {
+  struct Node {
+    int32_t children[2];            // if not a leaf
+    int64_t first_label, n_labels;  // of `labels`; n_labels > 0: a leaf
+  };
+  std::vector<Node> nodes;
+  std::vector<int32_t> labels;
+};
+
+struct Pending {
+  LabelSet set;
+  uint64_t seed;
+  int32_t parent;  // in the growing tree; -1: none
+  int side;
+};
+
+double work(double n, double leaf_size) { return n > leaf_size ? n * std::log2(n / leaf_size) : 0; }
+
+class Builder {
+ public:
+  Builder(const LabelRows& root, const SpentRows& spent, const BuildSettings& settings, Job& job)
+      : root_(root), settings_(settings), job_(job), leaf_size_(std::max<int64_t>(settings.leaf_size, 1)) {
+    int64_t n_values = 0;
+    for (int64_t i = 0; i < root.n; ++i) n_values += root.rows[i].length;
+    root_set_ = {0, root.n, 0, n_values, root.n_columns, 0};
+    total_work_ = work(static_cast<double>(root.n), static_cast<double>(leaf_size_));
+    if (root.n <= leaf_size_) return;
+    for (auto& buffer : buffers_) buffer.rows.resize(root.n);
+    buffers_[1].own(n_values, root.columns);
+    // The root's own place is read for the last time before anything of depth 2 is written.
+    if (spent.values) {
+      buffers_[0].columns = spent.columns;
+      buffers_[0].values = spent.values;
+    } else {
+      buffers_[0].own(n_values, root.columns);
+    }
+  }
+
+  TreeArrays build() {
+    GrowingTree top;
+    std::vector<Pending> tasks;
+    {
+      Team team(settings_.n_threads);
+      grow(top, {{root_set_, settings_.seed, -1, 0}}, team, &tasks);
+    }
+    // Largest first, so that no thread is left with a large set at the end.
+    std::sort(tasks.begin(), tasks.end(), [](const Pending& a, const Pending& b) {
+      return a.set.n_values != b.set.n_values ? a.set.n_values > b.set.n_values : a.set.first_row < b.set.first_row;
+    });
+    std::vector<GrowingTree> subtrees(tasks.size());
+    parallel_for(static_cast<int64_t>(tasks.size()), settings_.n_threads, [&](int64_t task, int) {
+      Team alone(1);
+      Pending start = tasks[task];
+      start.parent = -1;
+      grow(subtrees[task], {start}, alone, nullptr);
+    });
+    for (size_t task = 0; task < tasks.size(); ++task) graft(top, subtrees[task], tasks[task]);
+    job_.done = kProgressUnits;
+    return freeze(top);
+  }
+
+ private:
+  LabelRows rows_of(const LabelSet& set) const {
+    if (set.depth == 0) return root_;
+    const RowBuffer& buffer = buffers_[set.depth % 2];
+    return {buffer.rows.data() + set.first_row, set.n_rows, buffer.columns, buffer.values, set.n_columns};
+  }
+
+  // Splits the pending sets and what comes of them. Where `later` is given, sets of at most kTeamValues go there.
+  void grow(GrowingTree& tree, std::vector<Pending> stack, Team& team, std::vector<Pending>* later) {
+    Splitter splitter(settings_.split, team, job_);
+    Partition partition(team);
+    while (!stack.empty()) {
+      const Pending pending = stack.back();
+      stack.pop_back();
+      if (later && pending.set.n_values <= kTeamValues) {
+        later->push_back(pending);
+        continue;
+      }
+      const LabelRows rows = rows_of(pending.set);
+      if (pending.set.n_rows <= leaf_size_) {
+        attach(tree, pending, leaf(tree, rows));
+        continue;
+      }
+      const auto node = static_cast<int32_t>(tree.nodes.size());
+      tree.nodes.push_back({{0, 0}, 0, 0});
+      attach(tree, pending, node);
+      uint64_t seed = pending.seed;
+      splitter.split(rows, next_random(seed));
+      LabelSet plus, minus;
+      partition.apply(rows, pending.set, splitter.share(), buffers_[(pending.set.depth + 1) % 2], plus, minus);
+      const uint64_t plus_seed = next_random(seed), minus_seed = next_random(seed);
+      stack.push_back({minus, minus_seed, node, 1});
+      stack.push_back({plus, plus_seed, node, 0});
+      advance(pending.set.n_rows, plus.n_rows, minus.n_rows);
+    }
+  }
+
+  // A child for the set: a leaf node, or the label itself where it is alone below another node.
+  int32_t leaf(GrowingTree& tree, const LabelRows& rows) const {
+    if (rows.n == 1 && root_.n > 1) return ~rows.rows[0].label;
+    tree.nodes.push_back({{0, 0}, static_cast<int64_t>(tree.labels.size()), rows.n});
+    for (int64_t i = 0; i < rows.n; ++i) tree.labels.push_back(rows.rows[i].label);
+    return static_cast<int32_t>(tree.nodes.size() - 1);
+  }
+
+  static void attach(GrowingTree& tree, const Pending& pending, int32_t child) {
+    if (pending.parent >= 0)
+      tree.nodes[pending.parent].children[pending.side] = child;
+    else if (child < 0)
+      tree.nodes.push_back({{child, child}, 0, 0});  // a subtree that is one label: graft() reads it here
+  }
+
+  static void graft(GrowingTree& top, const GrowingTree& subtree, const Pending& task) {
+    const GrowingTree::Node& root = subtree.nodes[0];
+    if (root.n_labels == 0 && root.children[0] < 0 && root.children[0] == root.children[1]) {
+      attach(top, task, root.children[0]);
+      return;
+    }
+    const auto first_node = static_cast<int32_t>(top.nodes.size());
+    const auto first_label = static_cast<int64_t>(top.labels.size());
+    for (GrowingTree::Node node : subtree.nodes) {
+      for (int32_t& child : node.children)
+        if (child >= 0) child += first_node;
+      node.first_label += first_label;
+      top.nodes.push_back(node);
+    }
+    top.labels.insert(top.labels.end(), subtree.labels.begin(), subtree.labels.end());
+    attach(top, task, first_node);
+  }
+
+  static TreeArrays freeze(const GrowingTree& tree) {
+    TreeArrays arrays;
+    arrays.child_ptr.reserve(tree.nodes.size() + 1);
+    arrays.child_ptr.push_back(0);
+    for (const auto& node : tree.nodes) {
+      if (node.n_labels > 0)
+        for (int64_t i = 0; i < node.n_labels; ++i) arrays.children.push_back(~tree.labels[node.first_label + i]);
+      else
+        arrays.children.insert(arrays.children.end(), {node.children[0], node.children[1]});
+      arrays.child_ptr.push_back(static_cast<int64_t>(arrays.children.size()));
+    }
+    return arrays;
+  }
+
+  void advance(int64_t n, int64_t n_plus, int64_t n_minus) {
+    const auto leaf_size = static_cast<double>(leaf_size_);
+    const double done = work(static_cast<double>(n), leaf_size) - work(static_cast<double>(n_plus), leaf_size) -
+                        work(static_cast<double>(n_minus), leaf_size);
+    std::lock_guard lock(progress_mutex_);
+    done_work_ += done;
+    job_.done = static_cast<int64_t>(kProgressUnits * std::min(1.0, done_work_ / total_work_));
+  }
+
+  const LabelRows root_;
+  const BuildSettings& settings_;
+  Job& job_;
+  const int64_t leaf_size_;
+  LabelSet root_set_;
+  RowBuffer buffers_[2];  // a set at depth d > 0 lies in buffers_[d % 2]; the root's rows are the caller's
+  double total_work_ = 0, done_work_ = 0;
+  std::mutex progress_mutex_;
+};
+
+}  // namespace
+
+TreeArrays build_binary_tree(const LabelRows& rows, const SpentRows& spent, const BuildSettings& settings, Job& job) {
+  return Builder(rows, spent, settings, job).build();
+}
+
+}  // namespace labeltrees

@@ -1,0 +1,269 @@
+#include "tree/split.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace labeltrees {
+
+uint64_t next_random(uint64_t& state) {  // splitmix64
+  uint64_t z = (state += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+constexpr double kClearlyBetter = 1e-5;
+
+// Sets of kLarge labels or more start from the centres of a sample of about kSample of them.
+constexpr int64_t kLarge = 32768;
+constexpr int64_t kSample = 16384;
+
+void Splitter::split(const LabelRows& given, uint64_t seed, std::vector<double>* history) {
+  const bool by_similarity = settings_.similarity > 0;
+  if (by_similarity && given.n >= kLarge) start_from_sample(given, seed);
+  const LabelRows rows = begin(given);
+  if (by_similarity) sum_all(rows);
+  if (by_similarity && given.n < kLarge) choose_start(rows, seed);
+  climb(rows, history);
+}
+
+// Leaves the centres of a sample, found in a fraction of the time of one iteration over all: fewer of those follow.
+void Splitter::start_from_sample(const LabelRows& given, uint64_t seed) {
+  const int64_t stride = given.n / kSample;
+  sample_.clear();
+  for (auto i = static_cast<int64_t>(next_random(seed) % stride); i < given.n; i += stride)
+    sample_.push_back(given.rows[i]);
+  LabelRows sample = given;
+  sample.rows = sample_.data();
+  sample.n = static_cast<int64_t>(sample_.size());
+  const LabelRows rows = begin(sample);
+  sum_all(rows);
+  choose_start(rows, seed);
+  climb(rows, nullptr);
+}
+
+// Sets total_weight_ and the sizes. Labels that no point is covered by, without smoothing, may all have weight 0: they
+// count as alike then.
+LabelRows Splitter::begin(const LabelRows& given) {
+  LabelRows rows = given;
+  total_weight_ = 0;
+  for (int64_t i = 0; i < rows.n; ++i) total_weight_ += rows.rows[i].weight;
+  if (!(total_weight_ > 0)) {
+    uniform_.assign(rows.rows, rows.rows + rows.n);
+    for (auto& row : uniform_) row.weight = 1;
+    rows.rows = uniform_.data();
+    total_weight_ = static_cast<double>(rows.n);
+  }
+  keys_.resize(rows.n);
+  share_.assign(rows.n, 0.0);
+  return rows;
+}
+
+// A few short runs from different labels; the most promising one is taken up.
+void Splitter::choose_start(const LabelRows& rows, uint64_t seed) {
+  double best = 0;
+  bool last_is_best = false;
+  for (int start = 0; start < settings_.n_starts; ++start) {
+    draw_centres(rows, seed);
+    double objective = 0;
+    for (int iteration = 0; iteration < settings_.probe_iterations; ++iteration) objective = iterate(rows);
+    // Two starts often end in the same sides, or mirrored ones: rounding alone must not choose between them.
+    last_is_best = start == 0 || objective > best + kClearlyBetter * std::abs(best);
+    if (!last_is_best) continue;
+    best = objective;
+    best_share_ = share_;
+  }
+  if (!last_is_best) become(rows, best_share_);
+}
+
+// Alternates until the objective hardly rises.
+void Splitter::climb(const LabelRows& rows, std::vector<double>* history) {
+  double objective = 0;
+  for (int iteration = 0; iteration < settings_.max_iterations; ++iteration) {
+    const double before = objective;
+    objective = iterate(rows);
+    if (history) history->push_back(objective);
+    if (iteration == 0) continue;
+    if (objective - before <= settings_.tolerance * std::abs(before)) {
+      if (objective < before) share_ = previous_share_;  // rounding made it worse: keep the best seen
+      break;
+    }
+  }
+}
+
+// One turn of the alternation: the best assignment for the centres, then the best centres for the assignment.
+double Splitter::iterate(const LabelRows& rows) {
+  job_.check();
+  previous_share_ = share_;
+  score(rows);
+  assign(rows);
+  move(rows);
+  return centre(rows);
+}
+
+// Takes over an assignment seen before, and its centres.
+void Splitter::become(const LabelRows& rows, const std::vector<double>& share) {
+  previous_share_ = share_;
+  share_ = share;
+  list_moved();
+  move(rows);
+  centre(rows);
+}
+
+void Splitter::sum_all(const LabelRows& rows) {
+  difference_.resize(rows.n_columns);
+  plus_.assign(rows.n_columns, 0.0);
+  previous_share_.assign(rows.n, 0.0);
+  share_.assign(rows.n, 1.0);
+  list_moved();
+  move(rows);
+  total_ = plus_;
+}
+
+// m+ and m- become two labels drawn by weight, with different embeddings if a few tries find such.
+void Splitter::draw_centres(const LabelRows& rows, uint64_t& seed) {
+  const int64_t first = draw(rows, next_random(seed));
+  int64_t second = first;
+  for (int attempt = 0; attempt < 8 && equal_embeddings(rows, first, second); ++attempt)
+    second = draw(rows, next_random(seed));
+  std::fill(difference_.begin(), difference_.end(), 0.0f);
+  for (auto [row, sign] : {std::pair{first, 1.0f}, {second, -1.0f}}) {
+    const LabelRow& r = rows.rows[row];
+    for (int32_t p = 0; p < r.length; ++p)
+      difference_[rows.columns ? rows.columns[r.start + p] : p] += sign * rows.values[r.start + p];
+  }
+}
+
+int64_t Splitter::draw(const LabelRows& rows, uint64_t random) const {
+  double left = static_cast<double>(random >> 11) * 0x1p-53 * total_weight_;
+  for (int64_t i = 0; i < rows.n; ++i) {
+    left -= rows.rows[i].weight;
+    if (left < 0) return i;
+  }
+  return rows.n - 1;
+}
+
+bool Splitter::equal_embeddings(const LabelRows& rows, int64_t i, int64_t j) const {
+  const LabelRow &a = rows.rows[i], &b = rows.rows[j];
+  return a.length == b.length &&
+         std::equal(rows.values + a.start, rows.values + a.start + a.length, rows.values + b.start) &&
+         (!rows.columns ||
+          std::equal(rows.columns + a.start, rows.columns + a.start + a.length, rows.columns + b.start));
+}
+
+// keys_l = beta_l / f_l = similarity/2 v_l.(m+ - m-) + frequency f_l
+void Splitter::score(const LabelRows& rows) {
+  const double similarity = settings_.similarity / 2;
+  const double frequency = settings_.frequency / total_weight_;
+  team_.run(n_blocks(rows.n), [&](int64_t block) {
+    for (int64_t i = block * kBlock, end = std::min(rows.n, i + kBlock); i < end; ++i) {
+      const LabelRow& row = rows.rows[i];
+      double key = frequency * row.weight;
+      if (similarity > 0) {
+        const float dot = rows.columns ? kernels_.gather_dot(rows.columns + row.start, rows.values + row.start,
+                                                             row.length, difference_.data())
+                                       : kernels_.dense_dot(rows.values + row.start, difference_.data(), row.length);
+        key += similarity * dot;
+      }
+      keys_[i] = key;
+    }
+  });
+}
+
+// The Lemma: +1 from the largest key down to half of the weight, the row that crosses it gets the fraction.
+void Splitter::assign(const LabelRows& rows) {
+  const auto [crossing, alpha] = select_half(keys_.data(), rows.rows, rows.n, total_weight_, team_, select_);
+  const double key = keys_[crossing];
+  int64_t n_plus = 0;
+  for (int64_t i = 0; i < rows.n; ++i) {
+    const bool plus = keys_[i] > key || (keys_[i] == key && i < crossing);
+    share_[i] = plus;
+    n_plus += plus;
+  }
+  double crossing_share = (1 + alpha) / 2;
+  if (!settings_.relaxed) {
+    const double lean = key - settings_.frequency / total_weight_ * rows.rows[crossing].weight;
+    crossing_share = (1 + round(alpha, settings_.similarity > 0 ? lean : 0)) / 2;
+    if (n_plus == 0) crossing_share = 1;
+    if (n_plus == rows.n - 1) crossing_share = 0;
+  }
+  share_[crossing] = crossing_share;
+  list_moved();
+}
+
+void Splitter::list_moved() {
+  moved_.clear();
+  const auto n = static_cast<int64_t>(share_.size());
+  for (int64_t i = 0; i < n; ++i)
+    if (share_[i] != previous_share_[i]) moved_.push_back(i);
+}
+
+// To the nearer side; an exact tie goes to + only where the label leans to m+.
+double Splitter::round(double alpha, double lean) const {
+  if (std::abs(alpha) <= kAlphaTie) return lean > 0 ? 1 : -1;
+  return alpha > 0 ? 1 : -1;
+}
+
+// plus_ follows share_: only rows that moved are added or taken off (after the first iterations, few do). Threads own
+// ranges of columns, so each column's sum is made in the order of rows for any number of threads.
+void Splitter::move(const LabelRows& rows) {
+  if (!(settings_.similarity > 0)) return;
+  const int64_t parts = static_cast<int64_t>(moved_.size()) * 8 < rows.n_columns ? 1 : team_.size();
+  team_.run(parts, [&](int64_t part) {
+    const auto first = static_cast<int32_t>(part * rows.n_columns / parts);
+    const auto last = static_cast<int32_t>((part + 1) * rows.n_columns / parts);
+    for (int64_t i : moved_) {
+      const LabelRow& row = rows.rows[i];
+      const double change = (share_[i] - previous_share_[i]) * row.weight;
+      const float* values = rows.values + row.start;
+      if (!rows.columns) {
+        for (int32_t column = first; column < last; ++column) plus_[column] += change * values[column];
+        continue;
+      }
+      const int32_t* columns = rows.columns + row.start;
+      int64_t p = parts == 1 ? 0 : std::lower_bound(columns, columns + row.length, first) - columns;
+      const int64_t end = parts == 1 ? row.length : std::lower_bound(columns + p, columns + row.length, last) - columns;
+      for (; p < end; ++p) plus_[columns[p]] += change * values[p];
+    }
+  });
+}
+
+// Sets m+ - m- from the sums and returns the objective: with the best centres, sum_l f_l (1+-alpha_l)/2 v_l.m+- is the
+// length of the side's sum.
+double Splitter::centre(const LabelRows& rows) {
+  double bonus = 0;
+  if (settings_.frequency > 0)
+    for (int64_t i = 0; i < rows.n; ++i) {
+      const double f = rows.rows[i].weight / total_weight_;
+      bonus += (2 * share_[i] - 1) * f * f;
+    }
+  if (!(settings_.similarity > 0)) return settings_.frequency * bonus;
+
+  const int64_t n_columns = rows.n_columns, blocks = n_blocks(n_columns);
+  partial_.assign(2 * blocks, 0.0);
+  team_.run(blocks, [&](int64_t block) {
+    double plus = 0, minus = 0;
+    for (int64_t c = block * kBlock, end = std::min(n_columns, c + kBlock); c < end; ++c) {
+      const double rest = total_[c] - plus_[c];
+      plus += plus_[c] * plus_[c];
+      minus += rest * rest;
+    }
+    partial_[2 * block] = plus;
+    partial_[2 * block + 1] = minus;
+  });
+  double plus = 0, minus = 0;
+  for (int64_t block = 0; block < blocks; ++block) {
+    plus += partial_[2 * block];
+    minus += partial_[2 * block + 1];
+  }
+  plus = std::sqrt(plus);
+  minus = std::sqrt(minus);
+  const double by_plus = plus > 0 ? 1 / plus : 0, by_minus = minus > 0 ? 1 / minus : 0;
+  team_.run(blocks, [&](int64_t block) {
+    for (int64_t c = block * kBlock, end = std::min(n_columns, c + kBlock); c < end; ++c)
+      difference_[c] = static_cast<float>(plus_[c] * by_plus - (total_[c] - plus_[c]) * by_minus);
+  });
+  return settings_.similarity * (plus + minus) / total_weight_ + settings_.frequency * bonus;
+}
+
+}  // namespace labeltrees

@@ -1,0 +1,82 @@
+// One split of a node's labels into two sides: the paper's alternating maximisation.
+//
+// With f the weights normalised over the node, v_l unit embeddings (or zero) and alpha in [-1, 1]^n, alpha.f = 0:
+//   maximise  sum_l similarity * f_l [ (1+alpha_l)/2 v_l.m+ + (1-alpha_l)/2 v_l.m- ]  +  frequency * alpha_l f_l^2
+// over alpha and unit vectors m+, m-.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/team.hpp"
+#include "common/threads.hpp"
+#include "labels/label_rows.hpp"
+#include "simd/kernels.hpp"
+#include "tree/select_half.hpp"
+
+namespace labeltrees {
+
+// An alpha this near to 0 is a tie between the sides: sums of weights carry rounding errors.
+constexpr double kAlphaTie = 1e-9;
+
+struct SplitSettings {
+  double similarity;  // 2 - t
+  double frequency;   // (t-1)+, or t on the direct path
+  bool relaxed = false;
+  int n_starts = 2;
+  int probe_iterations = 3;
+  int max_iterations = 30;
+  double tolerance = 1e-4;  // stop when the objective rises by less than this, relatively
+};
+
+// Reusable memory and the algorithm. One splitter serves one thread (with a team of its own) or one team.
+class Splitter {
+ public:
+  Splitter(const SplitSettings& settings, Team& team, const Job& job)
+      : settings_(settings), kernels_(active_kernels()), team_(team), job_(job) {}
+
+  // Splits rows.n >= 2 rows; afterwards share()[i] = (1+alpha_i)/2: 1 on the + side, 0 on the - side, and in relaxed
+  // mode one row may lie between. Unless relaxed, both sides are non-empty. history, if given, gets the objective after
+  // each iteration.
+  void split(const LabelRows& rows, uint64_t seed, std::vector<double>* history = nullptr);
+
+  const std::vector<double>& share() const { return share_; }
+
+ private:
+  void start_from_sample(const LabelRows& given, uint64_t seed);
+  LabelRows begin(const LabelRows& given);
+  void choose_start(const LabelRows& rows, uint64_t seed);
+  void climb(const LabelRows& rows, std::vector<double>* history);
+  double iterate(const LabelRows& rows);
+  void become(const LabelRows& rows, const std::vector<double>& share);
+  void sum_all(const LabelRows& rows);
+  void draw_centres(const LabelRows& rows, uint64_t& seed);
+  void score(const LabelRows& rows);
+  void assign(const LabelRows& rows);
+  double round(double alpha, double lean) const;
+  void list_moved();
+  void move(const LabelRows& rows);
+  double centre(const LabelRows& rows);
+  int64_t draw(const LabelRows& rows, uint64_t random) const;
+  bool equal_embeddings(const LabelRows& rows, int64_t i, int64_t j) const;
+
+  const SplitSettings settings_;
+  const Kernels& kernels_;
+  Team& team_;
+  const Job& job_;
+  double total_weight_ = 0;
+  std::vector<double> share_, previous_share_, best_share_;  // per row
+  std::vector<double> keys_;                                 // per row: beta_l / f_l
+  std::vector<double> plus_, total_;                         // per column: sum of weight * share * v, and of weight * v
+  std::vector<float> difference_;                            // per column: m+ - m-
+  std::vector<double> partial_;                              // per block sums
+  std::vector<LabelRow> uniform_;                            // stands in where a node's labels all have weight 0
+  std::vector<LabelRow> sample_;
+  std::vector<int64_t> moved_;
+  SelectScratch select_;
+};
+
+// A stream of 64 random bits that depends on its state only: nodes are seeded from their path, not from when they run.
+uint64_t next_random(uint64_t& state);
+
+}  // namespace labeltrees

@@ -1,0 +1,70 @@
+// Reading and writing the XMC repository's text format.
+#include "common/bindings.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "xmc/parser.hpp"
+#include "xmc/writer.hpp"
+
+namespace labeltrees {
+
+namespace {
+
+template <class T>
+nb::ndarray<T, nb::numpy, nb::ndim<1>> to_numpy(Buffer<T>& buffer) {
+  const size_t size = static_cast<size_t>(buffer.size());
+  T* data = buffer.release();
+  nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+  return nb::ndarray<T, nb::numpy, nb::ndim<1>>(data, {size}, owner);
+}
+
+}  // namespace
+
+void bind_xmc(nb::module_& module) {
+  nb::class_<XmcParser>(module, "XmcParser")
+      .def(nb::init<int>(), nb::arg("index_base"))
+      .def(
+          "feed",
+          [](XmcParser& parser, nb::bytes block) {
+            const char* data = block.c_str();
+            const size_t size = block.size();
+            nb::gil_scoped_release release;
+            parser.feed(data, size);
+          },
+          nb::arg("block"))
+      .def("finish",
+           [](XmcParser& parser) {
+             nb::gil_scoped_release release;
+             parser.finish();
+           })
+      .def_prop_ro("n_points", &XmcParser::n_points)
+      .def_prop_ro("n_features", &XmcParser::n_features)
+      .def_prop_ro("n_labels", &XmcParser::n_labels)
+      .def_prop_ro("one_based", &XmcParser::one_based)
+      .def_prop_ro("top_line", [](XmcParser& parser) { return parser.top().line; })
+      .def_prop_ro("n_in_hand", &XmcParser::n_in_hand)
+      .def("take_block", [](XmcParser& parser) {
+        XmcRows rows = parser.take_rows();
+        return nb::make_tuple(to_numpy(rows.values), to_numpy(rows.features), to_numpy(rows.feature_ptr),
+                              to_numpy(rows.labels), to_numpy(rows.label_ptr));
+      });
+  module.def(
+      "write_xmc_lines",
+      [](int64_t first, int64_t last, ConstArray<int64_t> feature_ptr, ConstArray<int32_t> features,
+         ConstArray<float> values, ConstArray<int64_t> label_ptr, ConstArray<int32_t> labels) {
+        std::string text;
+        {
+          nb::gil_scoped_release release;
+          write_xmc_lines(first, last, feature_ptr.data(), features.data(), values.data(), label_ptr.data(),
+                          labels.data(), text);
+        }
+        return nb::bytes(text.data(), text.size());
+      },
+      nb::arg("first"), nb::arg("last"), nb::arg("feature_ptr").noconvert(), nb::arg("features").noconvert(),
+      nb::arg("values").noconvert(), nb::arg("label_ptr").noconvert(), nb::arg("labels").noconvert());
+}
+
+}  // namespace labeltrees

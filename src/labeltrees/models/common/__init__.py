@@ -1,0 +1,1 @@
+"""What both model families share."""

@@ -1,0 +1,86 @@
+"""Costs of points and labels: what an error on them weighs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeltrees._matrices import check_sample_weight
+from labeltrees._validation import check_number, refuse
+from labeltrees.errors import InputError
+from labeltrees.models.common.label_names import LabelNames
+
+# The solver counts in float32. Costs are multiplied with each other and with C, so each must leave room.
+SMALLEST, LARGEST = 1e-20, 1e12
+
+
+def point_costs(sample_weight: Any, n_points: int) -> NDArray[np.float64] | None:
+    """Return one cost a point, or None where all cost the same.
+
+    Examples
+    --------
+    >>> point_costs([1, 2], 2)
+    array([1., 2.])
+    """
+    weights = check_sample_weight(sample_weight, n_points)
+    if weights is not None:
+        _check_range("sample_weight", weights[weights > 0], "0 or ")
+    return weights
+
+
+def check_relevance(Y: Any) -> None:
+    """Refuse relevance values the solver cannot count with."""
+    _check_range("Y", Y.data, "0 or ")
+
+
+def label_costs(class_weight: Any, n_labels: int, names: LabelNames | None = None) -> NDArray[np.float32] | None:
+    """Return one cost a label, or None where all cost the same ("balanced" is settled node by node while training).
+
+    Examples
+    --------
+    >>> label_costs({1: 3.0}, 3)
+    array([1., 3., 1.], dtype=float32)
+    """
+    if class_weight is None or isinstance(class_weight, str):
+        return None
+    if isinstance(class_weight, Mapping):
+        costs = np.ones(n_labels, dtype=np.float32)
+        for label, cost in class_weight.items():
+            costs[_label_id(label, n_labels, names)] = check_number(f"class_weight[{label!r}]", cost, SMALLEST, LARGEST)
+        return costs
+    try:
+        given = np.asarray(class_weight)
+    except ValueError:  # rows of unequal length
+        given = np.empty(0, dtype=object)
+    if given.shape != (n_labels,) or given.dtype.kind not in "iuf":
+        refuse("class_weight", f"{n_labels} numbers, one a label", class_weight)
+    given = given.astype(np.float64)
+    _check_range("class_weight", given)
+    return given.astype(np.float32)
+
+
+def check_finite(trained: Any) -> Any:
+    """Return trained classifiers, refusing those that costs beyond float32 have spoilt."""
+    if not (np.isfinite(trained.bias).all() and np.isfinite(trained.values).all()):
+        message = "training left the range of float32: C, sample_weight, class_weight, Y or X too large or small"
+        raise InputError(message)
+    return trained
+
+
+def _label_id(label: Any, n_labels: int, names: LabelNames | None) -> int:
+    if names is not None:
+        if label in names.position:
+            return names.position[label]
+    elif isinstance(label, int | np.integer) and not isinstance(label, bool) and 0 <= label < n_labels:
+        return int(label)
+    refuse("class_weight", "about labels of Y", label)
+
+
+def _check_range(name: str, values: NDArray[Any], or_else: str = "") -> None:
+    if len(values) > 0 and not (values.min() >= SMALLEST and values.max() <= LARGEST):
+        wrong = values[~((values >= SMALLEST) & (values <= LARGEST))][0]
+        message = f"{name} must be {or_else}within [{SMALLEST:g}, {LARGEST:g}], got {wrong:g}"
+        raise InputError(message)

@@ -1,0 +1,1 @@
+"""LabelTreeClassifier: linear classifiers in a label tree."""

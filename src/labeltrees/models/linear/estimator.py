@@ -1,0 +1,307 @@
+"""LabelTreeClassifier: linear classifiers in a label tree, and exact search in it."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from labeltrees._validation import Fanout, refuse
+from labeltrees.data.checks import check_texts
+from labeltrees.data.tfidf import TfidfVectorizer
+from labeltrees.models.common.error_costs import check_finite, check_relevance, label_costs, point_costs
+from labeltrees.models.common.given_tree import given_tree
+from labeltrees.models.common.label_names import LabelNames
+from labeltrees.models.common.label_sets import read_training_labels
+from labeltrees.models.common.parameters import check_parameters, seed_of
+from labeltrees.models.linear.files import save_classifier
+from labeltrees.models.linear.matcher import confused_points
+from labeltrees.models.linear.packing import pack
+from labeltrees.models.linear.points import check_points, unit_rows
+from labeltrees.models.linear.prediction import AnswersTopK
+from labeltrees.models.linear.text_features import fit_vectorizer
+from labeltrees.models.linear.training import LinearSettings, train_linear
+from labeltrees.search import Searcher
+from labeltrees.tree.builder import build_tree
+from labeltrees.tree.label_tree import LabelTree
+
+
+class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Sparse linear classifiers in a label tree: Parabel and XR-Linear on a tree of any `tradeoff`.
+
+    Every child of every node has a classifier, trained on the points of the node. A label's score is the product of
+    what the classifiers on its path say; the search finds the k labels of the highest scores.
+
+    Parameters
+    ----------
+    tradeoff, fanout, leaf_size, smoothing, cover, cover_softness, path
+        How the tree is built: see `build_tree`.
+    tree : LabelTree or "flat", optional
+        Instead of building one; "flat" is one node with every label.
+    embeddings : sparse or dense matrix (L, d), optional
+        Of the labels, for building the tree; by default PIFA.
+    vectorizer : TfidfVectorizer, optional
+        What makes features of texts, fitted in `fit` if X is texts; by default words in at least two of them, with
+        sublinear tf-idf.
+    normalize : bool
+        Scale every point to unit length, in `fit` and when predicting.
+    loss : {"squared_hinge", "logistic"}
+    score_power : float
+        q in the score exp(-max(0, 1 - z)^q) of a squared hinge classifier with margin z.
+    C, eps, max_iter : float, float, int
+        Cost of errors, and when the solver stops.
+    class_weight : None, "balanced", mapping from labels to numbers, or array (L,)
+        Costs of the labels' points.
+    prune_below : float
+        Weights smaller than this are dropped.
+    negatives : {"siblings", "matcher"}
+        A node's classifiers learn from the points of the node; with "matcher" also from points the model itself would
+        send there by mistake (two trainings).
+    n_trees : int
+        Trees with different seeds, their scores averaged.
+    search : {"best_first", "beam"}
+    beam : int, optional
+        Nodes opened at each depth at the most; None finds the exact k best.
+    k, threshold : int, float, optional
+        `predict` returns the k best labels, or all with a score of at least `threshold`.
+    random_state : int, RandomState or None
+    n_jobs : int, optional
+        Threads, as in scikit-learn. Models and predictions do not depend on it.
+    verbose : int
+        1 shows progress.
+
+    Attributes
+    ----------
+    tree_ : LabelTree
+    trees_ : list of LabelTree
+    classes_ : array (L,)
+        Label names, or label ids where they have no names.
+    label_names_ : array of str (L,) or None
+    label_counts_ : array of int64 (L,)
+        The number of training points of each label.
+    n_points_, n_features_in_ : int
+        Of the training data.
+    feature_names_in_ : array of str (d,), where features have names
+    vectorizer_ : TfidfVectorizer or None
+        Fitted, if the model was fitted on texts; it is saved with the model.
+    stats_ : dict
+        Seconds, weights and bytes of the training.
+
+    Examples
+    --------
+    >>> import labeltrees as lt
+    >>> texts = [[1, 0], [0.9, 0.1], [0, 1], [0.2, 0.8]]
+    >>> model = lt.LabelTreeClassifier(prune_below=0).fit(texts, [["a"], ["a", "c"], ["b"], ["b"]])
+    >>> labels, scores = model.predict_topk([[1, 0.1]], k=1)
+    >>> labels.tolist()
+    [['a']]
+    """
+
+    def __init__(
+        self,
+        tradeoff: float = 1.0,
+        fanout: Fanout = 128,
+        leaf_size: int = 1,
+        smoothing: float = 0.1,
+        cover: str = "marginal",
+        cover_softness: float = 0.0,
+        path: str = "weighted",
+        tree: LabelTree | str | None = None,
+        embeddings: Any = None,
+        vectorizer: TfidfVectorizer | None = None,
+        normalize: bool = True,
+        loss: str = "squared_hinge",
+        score_power: float = 3,
+        C: float = 1.0,
+        class_weight: Any = None,
+        eps: float = 0.1,
+        max_iter: int = 100,
+        prune_below: float = 0.1,
+        negatives: str = "siblings",
+        n_trees: int = 1,
+        search: str = "best_first",
+        beam: int | None = 10,
+        k: int = 5,
+        threshold: float | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.tradeoff = tradeoff
+        self.fanout = fanout
+        self.leaf_size = leaf_size
+        self.smoothing = smoothing
+        self.cover = cover
+        self.cover_softness = cover_softness
+        self.path = path
+        self.tree = tree
+        self.embeddings = embeddings
+        self.vectorizer = vectorizer
+        self.normalize = normalize
+        self.loss = loss
+        self.score_power = score_power
+        self.C = C
+        self.class_weight = class_weight
+        self.eps = eps
+        self.max_iter = max_iter
+        self.prune_below = prune_below
+        self.negatives = negatives
+        self.n_trees = n_trees
+        self.search = search
+        self.beam = beam
+        self.k = k
+        self.threshold = threshold
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @classmethod
+    def parabel(cls, **changes: Any) -> LabelTreeClassifier:
+        """Return Parabel's setting: a balanced binary tree to leaves of 100, squared scores, a plain beam of 10."""
+        setting = {"tradeoff": 0.0, "fanout": 2, "leaf_size": 100, "score_power": 2, "search": "beam", "beam": 10}
+        return cls(**{**setting, **changes})
+
+    @classmethod
+    def one_vs_all(cls, **changes: Any) -> LabelTreeClassifier:
+        """Return DiSMEC's setting: no tree to speak of, every label against all others."""
+        return cls(**{"tree": "flat", **changes})
+
+    # Training.
+
+    def fit(
+        self, X: Any, Y: Any, sample_weight: Any = None, *, label_names: Any = None, feature_names: Any = None
+    ) -> LabelTreeClassifier:
+        """Build the tree and train its classifiers.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix (N, d), or N texts
+        Y : sparse or dense matrix (N, L), or list of lists of label names or ids
+            Values of a matrix are relevances: they weigh a point as a positive of that label. Points without a label
+            teach the root what has none.
+        sample_weight : array (N,), optional
+        label_names : L str, optional
+            Names of the columns (or ids) of Y, for a Y without names.
+        feature_names : d str, optional
+            Names of the columns of X, to be found again in `feature_names_in_`.
+        """
+        check_parameters(self.get_params(deep=False))
+        started = time.perf_counter()
+        vectorizer, X = fit_vectorizer(self.vectorizer, X, self.n_jobs)
+        X = check_points(self, X, fitting=True)
+        if feature_names is not None:
+            self.feature_names_in_ = check_texts("feature_names", feature_names, X.shape[1])
+        labels = read_training_labels(Y, label_names, X.shape[0])
+        check_relevance(labels.Y)
+        names = None if labels.names is None else LabelNames(labels.names)
+        weights = point_costs(sample_weight, X.shape[0])
+        settings = self._settings(labels.Y.shape[1], names)
+        seed = seed_of(self.random_state)
+        if self.normalize:
+            X = unit_rows(X)
+        trees = self._make_trees(X, labels.Y, weights, seed)
+        built = time.perf_counter()
+        stores = []
+        n_weights = 0
+        for tree in trees:
+            trained = self._train(X, labels.Y, tree, settings, weights, seed)
+            n_weights += len(trained.values)
+            stores.append(pack(tree, trained, X.shape[1], self.loss, n_jobs=self.n_jobs))
+        self.vectorizer_ = vectorizer
+        self._label_names = names
+        self.label_counts_ = np.bincount(labels.Y.indices, minlength=labels.Y.shape[1])
+        self.n_points_ = int(X.shape[0])
+        self.trees_ = trees
+        self.searcher_ = self._make_searcher(stores)
+        self.calibration_ = None
+        self.early_stop_ = None
+        self.stats_ = {
+            "tree_seconds": built - started,
+            "seconds": time.perf_counter() - started,
+            "n_weights": n_weights,
+            "bytes": sum(store.nbytes for store in stores),
+        }
+        return self
+
+    @property
+    def tree_(self) -> LabelTree:
+        """The tree, or the first of them."""
+        return self.trees_[0]
+
+    def _settings(self, n_labels: int, names: LabelNames | None) -> LinearSettings:
+        return LinearSettings(
+            loss=self.loss,
+            C=float(self.C),
+            eps=float(self.eps),
+            max_iter=int(self.max_iter),
+            prune_below=float(self.prune_below),
+            balanced=isinstance(self.class_weight, str),
+            label_cost=label_costs(self.class_weight, n_labels, names),
+        )
+
+    def _make_trees(self, X: Any, Y: Any, weights: Any, seed: int) -> list[LabelTree]:
+        if self.tree is None:
+            return [self._build_tree(X, Y, weights, seed + number) for number in range(self.n_trees)]
+        if self.n_trees > 1:
+            refuse("n_trees", "1 where the tree is given", self.n_trees)
+        return [given_tree(self.tree, Y, weights)]
+
+    def _build_tree(self, X: Any, Y: Any, weights: Any, seed: int) -> LabelTree:
+        return build_tree(
+            X,
+            Y,
+            tradeoff=self.tradeoff,
+            fanout=self.fanout,
+            leaf_size=self.leaf_size,
+            smoothing=self.smoothing,
+            cover=self.cover,
+            cover_softness=self.cover_softness,
+            path=self.path,
+            sample_weight=weights,
+            embeddings=self.embeddings,
+            random_state=seed,
+            n_jobs=self.n_jobs,
+            progress=bool(self.verbose),
+        )
+
+    def _train(self, X: Any, Y: Any, tree: LabelTree, settings: LinearSettings, weights: Any, seed: int) -> Any:
+        def train(extra: Any) -> Any:
+            return train_linear(
+                X,
+                Y,
+                tree,
+                settings,
+                sample_weight=weights,
+                negatives=extra,
+                random_state=seed,
+                n_jobs=self.n_jobs,
+                progress=bool(self.verbose),
+            )
+
+        trained = train(None)
+        if self.negatives == "matcher":
+            searcher = self._make_searcher([pack(tree, trained, X.shape[1], self.loss, n_jobs=self.n_jobs)])
+            trained = train(confused_points(searcher, tree, X, Y, n_jobs=self.n_jobs))
+        return check_finite(trained)
+
+    def _make_searcher(self, stores: Any) -> Searcher:
+        return Searcher(stores, loss=self.loss, score_power=float(self.score_power), normalize=bool(self.normalize))
+
+    # Keeping.
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Save the model as a folder; `labeltrees.load` opens it."""
+        check_is_fitted(self, "searcher_")
+        save_classifier(self, folder)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        tags.classifier_tags.multi_label = True
+        return tags

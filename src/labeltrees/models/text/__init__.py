@@ -1,0 +1,1 @@
+"""TextLabelTreeClassifier: hierarchical softmax over texts."""

@@ -1,0 +1,296 @@
+"""TextLabelTreeClassifier: fastText's hierarchical softmax on any binary label tree."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from labeltrees import _core
+from labeltrees._files import refuse_file
+from labeltrees._validation import check_n_jobs
+from labeltrees.data.files import check_readable
+from labeltrees.labels.embedding import pifa
+from labeltrees.labels.frequency import label_frequencies
+from labeltrees.models.common.error_costs import point_costs
+from labeltrees.models.common.label_names import LabelNames
+from labeltrees.models.common.label_sets import read_training_labels
+from labeltrees.models.common.parameters import check_parameters, seed_of
+from labeltrees.models.text.files import save_text_model
+from labeltrees.models.text.parameters import TEXT_CHECKS
+from labeltrees.models.text.prediction import AnswersTexts
+from labeltrees.models.text.searcher import Texts, TextSearcher
+from labeltrees.models.text.training import TextSettings, count_words, tfidf_bag, train_vectors
+from labeltrees.models.text.trees import TreeSettings, make_tree
+from labeltrees.storage import decode_names
+from labeltrees.tree.label_tree import LabelTree
+
+PREFIX = "__label__"
+
+
+class TextLabelTreeClassifier(AnswersTexts, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Hierarchical softmax over texts: fastText's supervised model on a tree of any `tradeoff`.
+
+    A text is the mean of the vectors of its words and hashed n-grams; every node of a binary tree has a logistic unit.
+    A label's score is the probability of its path. Tokens, hashes and training are fastText's.
+
+    Parameters
+    ----------
+    tradeoff, smoothing, cover, cover_softness, path
+        How the tree is built: see `build_tree`.
+    tree : "huffman", "fano", "semantic_huffman", "random" or a binary LabelTree, optional
+        Instead of building one at a `tradeoff`.
+    dim : int
+        Length of the vectors.
+    lr : float
+        Learning rate at the beginning; it falls to 0 in a straight line.
+    epochs : int
+    min_count : int
+        Rarer words are left out.
+    word_ngrams : int
+        The longest n-gram of words.
+    min_n, max_n : int
+        Shortest and longest n-gram of characters; max_n 0 for none.
+    buckets : int
+        N-grams are hashed into so many. Memory is taken for those only that occur.
+    embeddings : sparse or dense matrix (L, d), optional
+        Of the labels, for building the tree; by default PIFA over the texts' words and n-grams with tf-idf weights.
+    k, threshold : int, float, optional
+        `predict` returns the k best labels, or all with a score of at least `threshold`.
+    random_state : int, RandomState or None
+        With one thread, the same seed gives the same model to the byte.
+    n_jobs : int, optional
+        Threads. Those of a training do not wait for each other: with more than one, no two runs are quite the same.
+    verbose : int
+        1 shows progress: words a second, loss, time left.
+
+    Attributes
+    ----------
+    tree_ : LabelTree
+    classes_ : array (L,)
+        Label names, or label ids where they have no names.
+    label_names_ : array of str (L,) or None
+    label_counts_ : array of int64 (L,)
+    stats_ : dict
+        Seconds, words, tokens, loss and bytes of the training.
+
+    Examples
+    --------
+    >>> import labeltrees as lt
+    >>> texts = ["red apple", "green apple", "red car", "fast car", "fast train"] * 20
+    >>> labels = [["fruit"], ["fruit"], ["vehicle"], ["vehicle"], ["vehicle", "rail"]] * 20
+    >>> model = lt.TextLabelTreeClassifier(dim=16).fit(texts, labels)
+    >>> model.predict_topk(["an apple"], k=1)[0].tolist()
+    [['fruit']]
+    """
+
+    def __init__(
+        self,
+        tradeoff: float = 1.0,
+        tree: LabelTree | str | None = None,
+        dim: int = 128,
+        lr: float = 0.5,
+        epochs: int = 25,
+        min_count: int = 2,
+        word_ngrams: int = 2,
+        min_n: int = 0,
+        max_n: int = 0,
+        buckets: int = 2_000_000,
+        smoothing: float = 0.1,
+        cover: str = "marginal",
+        cover_softness: float = 0.0,
+        path: str = "weighted",
+        embeddings: Any = None,
+        k: int = 5,
+        threshold: float | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.tradeoff = tradeoff
+        self.tree = tree
+        self.dim = dim
+        self.lr = lr
+        self.epochs = epochs
+        self.min_count = min_count
+        self.word_ngrams = word_ngrams
+        self.min_n = min_n
+        self.max_n = max_n
+        self.buckets = buckets
+        self.smoothing = smoothing
+        self.cover = cover
+        self.cover_softness = cover_softness
+        self.path = path
+        self.embeddings = embeddings
+        self.k = k
+        self.threshold = threshold
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # Training.
+
+    def fit(self, texts: Any, Y: Any, sample_weight: Any = None, *, label_names: Any = None) -> TextLabelTreeClassifier:
+        """Build the tree and train it.
+
+        Parameters
+        ----------
+        texts : N str
+            A newline counts as a blank; words that start with ``__label__`` are not read.
+        Y : sparse or dense matrix (N, L), or list of lists of label names or ids
+            A value above 0 is a label, whatever its size. Texts without a label only count for the vocabulary.
+        sample_weight : array (N,), optional
+            What a step on a text is multiplied with, over their mean; also the texts' weights in building the tree.
+        label_names : L str, optional
+            Names of the columns (or ids) of Y, for a Y without names.
+        """
+        settings = self._check()
+        items = Texts(texts).items
+        labels = read_training_labels(Y, label_names, len(items))
+        weights = point_costs(sample_weight, len(items))
+        started = time.perf_counter()
+        corpus = count_words(items, "", settings, bool(self.verbose))
+        names = None if labels.names is None else LabelNames(labels.names)
+        counts = np.bincount(labels.Y.indices, minlength=labels.Y.shape[1])
+        return self._fit(corpus, settings, names, counts, labels.Y, weights, started)
+
+    def label_embeddings(self, texts: Any, Y: Any) -> Any:
+        """Return the embeddings (L, d) that `fit` would build a tree from: to build many trees, count only once."""
+        settings = self._check()
+        items = Texts(texts).items
+        labels = read_training_labels(Y, None, len(items))
+        X, _ = tfidf_bag(count_words(items, "", settings, False))
+        return pifa(X, labels.Y, n_jobs=self.n_jobs)
+
+    def fit_file(self, path: str | os.PathLike[str]) -> TextLabelTreeClassifier:
+        """Build the tree and train it on a file in fastText's form, read again in every epoch and never held.
+
+        A line is a text; its words that start with ``__label__`` are its labels, named without that prefix. Labels are
+        numbered as fastText does, the most frequent first. The file must be plain text, not compressed.
+        """
+        settings = self._check()
+        name = check_readable(path)
+        started = time.perf_counter()
+        corpus = count_words(None, name, settings, bool(self.verbose))
+        if corpus.n_labels == 0:
+            refuse_file(name, f"no line has a label (a word that starts with {PREFIX})")
+        names = LabelNames(_label_names(corpus, name))
+        return self._fit(corpus, settings, names, corpus.counts[corpus.n_words :], None, None, started)
+
+    def _check(self) -> TextSettings:
+        check_parameters(self.get_params(deep=False), TEXT_CHECKS)
+        settings = TextSettings(
+            dim=self.dim,
+            lr=self.lr,
+            epochs=self.epochs,
+            min_count=self.min_count,
+            word_ngrams=self.word_ngrams,
+            min_n=self.min_n,
+            max_n=self.max_n,
+            buckets=self.buckets,
+        )
+        settings.validate()
+        return settings
+
+    def _fit(
+        self,
+        corpus: _core.TextCorpus,
+        settings: TextSettings,
+        names: LabelNames | None,
+        counts: Any,
+        Y: Any,
+        weights: Any,
+        started: float,
+    ) -> TextLabelTreeClassifier:
+        seed = seed_of(self.random_state)
+
+        def read_texts() -> tuple[Any, Any]:
+            X, in_file = tfidf_bag(corpus, progress=bool(self.verbose))
+            return X, in_file if Y is None else Y
+
+        tree = make_tree(
+            TreeSettings(
+                self.tree, self.tradeoff, self.smoothing, self.cover, self.cover_softness, self.path, self.embeddings
+            ),
+            counts / counts.sum() if Y is None else label_frequencies(Y, weights),
+            read_texts,
+            label_names=None if names is None else names.array,
+            sample_weight=weights,
+            random_state=seed,
+            n_jobs=self.n_jobs,
+            progress=bool(self.verbose),
+        )
+        built = time.perf_counter()
+        store = train_vectors(
+            corpus,
+            settings,
+            tree,
+            Y,
+            point_weights=weights,
+            random_state=seed,
+            n_threads=check_n_jobs(self.n_jobs),
+            progress=bool(self.verbose),
+        )
+        self._label_names = names
+        self.label_counts_ = np.asarray(counts, dtype=np.int64)
+        self.tree_ = tree
+        self.n_points_ = corpus.n_lines
+        self.searcher_ = TextSearcher(store)
+        self.calibration_ = None
+        self.early_stop_ = None
+        self.stats_ = {
+            "tree_seconds": built - started,
+            "seconds": time.perf_counter() - started,
+            "n_words": store.n_words,
+            "n_tokens": store.n_tokens,
+            "loss": corpus.loss,
+            "bytes": store.nbytes,
+        }
+        return self
+
+    # Keeping.
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Save the model as a folder; `labeltrees.load` opens it."""
+        check_is_fitted(self, "searcher_")
+        save_text_model(self, folder)
+
+    def export_fasttext(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as a ``.bin`` that fastText 0.9.3 loads and answers the same with.
+
+        Beside it, ``<path>.label_counts.tsv`` gets the real counts of the labels: those in the ``.bin`` are chosen so
+        that fastText builds this tree from them. That works while 2^(height - least depth) * 2 L is below 1e15; a
+        deeper tree is refused.
+        """
+        from labeltrees.models.text.fasttext_export import export_model
+
+        check_is_fitted(self, "searcher_")
+        export_model(self, path)
+
+    @classmethod
+    def from_fasttext(cls, path: str | os.PathLike[str]) -> TextLabelTreeClassifier:
+        """Open a supervised model with hierarchical softmax (``-loss hs``) that fastText has saved as ``.bin``."""
+        from labeltrees.models.text.fasttext_import import import_model
+
+        return import_model(path)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.input_tags.one_d_array = True
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _label_names(corpus: _core.TextCorpus, path: str) -> Any:
+    ends = corpus.ends[corpus.n_words :]
+    text = corpus.text[ends[0] :]
+    names = decode_names(text, ends - ends[0], path)
+    return np.array([name.removeprefix(PREFIX) for name in names], dtype=object)
