@@ -1,0 +1,105 @@
+"""Settings of a stage: a dataclass whose fields carry their check and their help text.
+
+One table serves everyone: functions and estimators check values with it, the command line makes its options of it, and
+the manifest of a saved model is checked against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import Field, field, fields
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from labeltrees._validation import check_choice, check_integer, check_number, refuse
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    Settings = TypeVar("Settings", bound=DataclassInstance)
+
+Check = Callable[[str, Any], object]
+LARGEST_INT32 = 2**31 - 1
+
+
+def setting(default: Any, check: Check, help: str, *, choices: tuple[str, ...] = (), metavar: str | None = None) -> Any:
+    """Return a dataclass field with its check, its help text and what the command line needs to offer it.
+
+    Parameters
+    ----------
+    default : value
+    check : callable(name, value)
+        Raises `InputError` for a value that is not allowed.
+    help : str
+        One sentence for the command line and the docs.
+    choices : tuple of str
+        The allowed names, for a setting that is one of a few names.
+    metavar : str, optional
+        How the command line shows the value, where its type does not say enough.
+    """
+    return field(default=default, metadata={"check": check, "help": help, "choices": choices, "metavar": metavar})
+
+
+def choice(default: str, choices: tuple[str, ...], help: str) -> Any:
+    """Return a field for one of a few names."""
+    return setting(default, lambda name, value: check_choice(name, value, choices), help, choices=choices)
+
+
+def settings_of(cls: Any) -> Iterator[Field[Any]]:
+    """Yield the fields of a settings class or object that were made by `setting`."""
+    return (item for item in fields(cls) if "check" in item.metadata)
+
+
+def checks_of(cls: Any) -> dict[str, Check]:
+    """Return the check of every setting, by name."""
+    return {item.name: item.metadata["check"] for item in settings_of(cls)}
+
+
+def check_settings(settings: Any) -> None:
+    """Raise `InputError` for the first setting with a value that is not allowed."""
+    check_values({item.name: getattr(settings, item.name) for item in settings_of(settings)}, checks_of(settings))
+
+
+def check_values(values: Mapping[str, Any], checks: Mapping[str, Check]) -> None:
+    """Raise `InputError` for the first value that its check does not allow."""
+    for name, value in values.items():
+        checks[name](name, value)
+
+
+def take_settings(cls: type[Settings], source: Any) -> Settings:
+    """Return settings of class `cls` with the values that `source` has under the same names."""
+    return cls(**{item.name: getattr(source, item.name) for item in fields(cls)})
+
+
+# Checks to build settings from.
+
+
+def number(low: float, high: float = np.inf, *, low_open: bool = False) -> Check:
+    """Return the check for a number in [low, high], or in (low, high]."""
+    return lambda name, value: check_number(name, value, low, high, low_open=low_open)
+
+
+def integer(low: int, high: int = LARGEST_INT32) -> Check:
+    """Return the check for an integer in [low, high]."""
+
+    def check(name: str, value: Any) -> None:
+        check_integer(name, value, low)
+        check_integer(name, value, low, high)  # mention the limit only when it is exceeded
+
+    return check
+
+
+def optional(check: Check) -> Check:
+    """Return the check for None or anything that `check` allows."""
+    return lambda name, value: None if value is None else check(name, value)
+
+
+def flag(name: str, value: Any) -> None:
+    """Check for True or False."""
+    if not isinstance(value, bool | np.bool_):
+        refuse(name, "True or False", value)
+
+
+def anything(name: str, value: Any) -> None:
+    """Allow every value, for settings that are checked where they are used."""
