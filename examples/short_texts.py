@@ -1,9 +1,9 @@
-"""From short texts to tags: which terms to use, what the tradeoff does, and answers one at a time.
+"""From short texts to tags: compare features and tradeoffs, then answer single questions.
 
     python examples/short_texts.py TRAIN.jsonl [TEST.jsonl] [--jobs 2]
 
-Lines of the files are ``{"text": "...", "labels": ["...", ...]}``, plain or compressed. Without TEST, a tenth of TRAIN
-is kept for testing. docs/examples/short-texts.md shows what it prints.
+The files have one JSON object per line, ``{"text": "...", "labels": ["...", ...]}``, and can be compressed. Without
+TEST, a tenth of TRAIN is used for testing. docs/examples/short-texts.md shows the output.
 """
 
 from __future__ import annotations
