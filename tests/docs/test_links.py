@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.docs_links import put_right
+from scripts.docs_links import adapt_links
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
@@ -34,8 +34,8 @@ SITE = {"format.md", "decisions/0002-two-starts.md", "benchmarks/README.md", "be
         ("docs/index.md", "index.md", "```\n[a](../README.md)\n```\n", "```\n[a](../README.md)\n```\n"),
     ],
 )
-def test_a_link_is_put_right(source: str, at: str, link: str, expected: str) -> None:
-    assert put_right(link, source, at, SITE) == expected
+def test_links_are_adapted_to_the_site(source: str, at: str, link: str, expected: str) -> None:
+    assert adapt_links(link, source, at, SITE) == expected
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
