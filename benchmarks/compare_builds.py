@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from benchmarks.builds.build import BUNDLED, Build, source_of
 from benchmarks.peers.worker import PeerWorker
+from benchmarks.tables import print_head, slashed
 
 SCRIPT = Path(__file__).parent / "builds" / "timings.py"
 N_GROUPS = 3
@@ -47,7 +48,7 @@ def compare(name: str, builds: list[Build], turns: int, only: list[str]) -> None
         ]
         about = [worker.ask() for worker in workers]
         print(f"\n## {name}\n\nbase: {about[0]['package']}\nnew:  {about[1]['package']}\n")
-        print("| task | base | new | ratio | spread | same |\n| --- | --- | --- | --- | --- | --- |")
+        print_head("task | base | new | ratio | spread | same")
         for task in about[0]["tasks"]:
             if only and not any(word in task for word in only):
                 continue
@@ -59,9 +60,10 @@ def compare(name: str, builds: list[Build], turns: int, only: list[str]) -> None
                 f"| {task} | {base:.4g} | {new:.4g} | {ratio:.3f} | {lowest:.3f} to {highest:.3f} | {same} |",
                 flush=True,
             )
-        print("\n| model | P@1 / 3 / 5, base | new |\n| --- | --- | --- |")
+        print()
+        print_head("model | P@1 / 3 / 5: base | new")
         for model in about[0]["precision"]:
-            cells = [" / ".join(f"{value:.2f}" for value in build["precision"][model]) for build in about]
+            cells = [slashed(build["precision"][model]) for build in about]
             print(f"| {model} | {cells[0]} | {cells[1]} |", flush=True)
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.builds.build import BUNDLED, Build, source_of
+from benchmarks.tables import print_head
 
 SCRIPT = Path(__file__).parent / "builds" / "digests.py"
 
@@ -61,7 +62,7 @@ def main() -> None:
         base, new = run_builds(builds, source_of(name))
         if name == options.sets[0]:
             print(f"base: {base['version']} in {base['package']}\nnew:  {new['version']} in {new['package']}\n")
-            print("| data | results | compared | different |\n| --- | --- | --- | --- |")
+            print_head("data | results | compared | different")
         for group, items in differences(base["digests"], new["digests"]).items():
             n_group = len(base["digests"].get(group, {}).keys() | new["digests"].get(group, {}).keys())
             print(f"| {name} | {group} | {n_group} | {len(items)} |", flush=True)

@@ -1,8 +1,8 @@
-"""Lets pages link to any file of the repository, as they do where the repository is looked at.
+"""A mkdocs hook: pages may link to any file of the repository, so the same links work on the site and in a checkout.
 
-mkdocs knows the files below ``docs/`` only. With this hook the pages of ``benchmarks/`` become pages of the site, links
-between the two are put right, and a link to any other file becomes that file's path. A line ``--8<-- "FILE"`` is
-replaced by that file's text, its links put right too. A link to nothing stays as it is, and mkdocs complains of it.
+mkdocs only knows the files in ``docs/``. This hook adds the pages of ``benchmarks/`` to the site and adjusts the links
+between both folders. A link to any other file becomes the path of that file. A line ``--8<-- "FILE"`` is replaced by
+the text of that file, with its links adjusted. Broken links are not changed, so that mkdocs reports them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Put the links of a page right."""
+    """Adjust the links of a page, and insert the files it includes."""
     site = {file.src_uri for file in files}
     at = page.file.src_uri
     source = at if at.startswith("benchmarks/") else DOCS + at
@@ -43,13 +43,13 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
 
 
 def included(path: str) -> str:
-    """Return the text of a file, its headings a level lower so that they stand below the page's own."""
+    """Return the text of a file, with headings one level lower than in the file."""
     text = (ROOT / path).read_text(encoding="utf-8")
     return re.sub(r"^(?=#+ )", "#", text, flags=re.MULTILINE)
 
 
 def put_right(markdown: str, source: str, at: str, site: set[str]) -> str:
-    """Return text of the file `source` with links as they must be on the page `at`; code stays as it is."""
+    """Return text of the file `source` with its links adjusted to the page `at`; code blocks are not changed."""
     parts, last = [], 0
     for fence in _FENCE.finditer(markdown):
         parts += [_links(markdown[last : fence.start()], source, at, site), fence.group()]
