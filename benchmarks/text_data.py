@@ -1,4 +1,4 @@
-"""The text sets as files in fastText's form, made once in build/benchmark-cache."""
+"""Datasets of texts as files in fastText's format, written once to build/benchmark-cache."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from labeltrees.data.text_records import read_jsonl
 
 
 class TextSet(NamedTuple):
-    """A training file with labels, a file of test texts, and the labels of these."""
+    """A training file with labels, a file of test texts, and the labels of the test texts."""
 
     name: str
     train: Path
@@ -19,7 +19,7 @@ class TextSet(NamedTuple):
 
 
 def load_texts(name: str) -> TextSet:
-    """Return the set `name`; blanks in label names become underscores, and all blanks in texts single spaces."""
+    """Return the set `name`; whitespace becomes underscores in label names and single spaces in texts."""
     folder, target = data_folder(name), CACHE / "text" / name
     train, texts = target / "train.txt", target / "texts.txt"
     test_texts, test_labels = read_jsonl(folder / "test.jsonl.xz")

@@ -1,9 +1,9 @@
 """Draw the pictures of docs/concepts.md from the bundled data.
 
-python scripts/make_pictures.py [FOLDER]
+    python scripts/make_pictures.py [FOLDER]
 
-All trees and scores are real: they come from twelve labels of the bundled data, or from all of it. The same data give
-the same files.
+All trees and scores are real: from twelve labels of the bundled set, or from all of it. The same data give the same
+files.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ ROW, STEP, GREY = 26, 34, "#999999"
 
 
 class Drawing:
-    """An SVG on a light background, readable in both colour schemes."""
+    """An SVG with a light background, readable in light and dark colour schemes."""
 
     def __init__(self, width: float, height: float, title: str) -> None:
         self.width, self.height, self.title = width, height, title
         self.parts: list[str] = []
 
     def text(self, x: float, y: float, text: str, *, colour: str = "#222", size: int = 13, **more: Any) -> None:
-        """Write a text that starts at a position, or is centred there with ``anchor="middle"``."""
+        """Write a text that starts at (x, y), or with ``anchor="middle"`` is centred there."""
         style = f'fill="{colour}" font-size="{size}" text-anchor="{more.get("anchor", "start")}"'
         if more.get("bold"):
             style += ' font-weight="bold"'
@@ -55,7 +55,7 @@ class Drawing:
         )
 
     def line(self, points: Iterable[tuple[float, float]], colour: str = GREY, dash: str = "none") -> None:
-        """Draw a line through positions."""
+        """Draw a line through points."""
         places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         self.parts.append(
             f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="1.5" stroke-dasharray="{dash}"/>'
@@ -77,7 +77,7 @@ class Drawing:
 
 
 def tree_places(tree: lt.LabelTree, left: float, top: float) -> tuple[dict[int, Any], dict[int, Any]]:
-    """Return the positions of nodes and labels: the root is on the left, each label has one row, and x is the depth."""
+    """Return the positions of nodes and labels: the root at the left, one row per label, x by depth."""
     order = tree.leaf_order()
     labels = {int(label): (left + STEP * tree.label_depth[label], top + ROW * row) for row, label in enumerate(order)}
     nodes: dict[int, Any] = {}
@@ -91,7 +91,7 @@ def tree_places(tree: lt.LabelTree, left: float, top: float) -> tuple[dict[int, 
 def draw_tree(
     drawing: Drawing, tree: lt.LabelTree, names: Any, shares: Any, left: float, top: float
 ) -> tuple[dict[int, Any], dict[int, Any]]:
-    """Draw a tree; the area of a label's circle is its frequency."""
+    """Draw a tree; the area of a label's circle shows its frequency."""
     nodes, labels = tree_places(tree, left, top)
     for node, (x, y) in nodes.items():
         for child in tree.children[tree.child_ptr[node] : tree.child_ptr[node + 1]].tolist():
@@ -107,7 +107,7 @@ def draw_tree(
 
 
 def small_part(data: lt.Dataset) -> lt.Dataset:
-    """Return the points that have one of the twelve labels, with these labels only."""
+    """Return the points with one of the twelve labels, and only these labels."""
     assert data.label_names is not None
     columns = [data.label_names.tolist().index(name) for name in COLOUR_OF]
     Y = data.Y[:, columns]
@@ -130,7 +130,7 @@ def draw_tradeoff(small: lt.Dataset, path: Path) -> None:
 
 
 def draw_contraction(small: lt.Dataset, path: Path) -> None:
-    """Draw a binary tree before and after contraction."""
+    """Draw a binary tree, and the same tree contracted."""
     shares = lt.label_frequencies(small.Y)
     drawing = Drawing(700, 410, "A binary tree, and the same tree with at most four children per node")
     binary = lt.build_tree(small.X, small.Y, tradeoff=1.0, fanout=2)
@@ -194,7 +194,7 @@ def draw_search(small: lt.Dataset, test: lt.Dataset, path: Path) -> None:
 
 
 def is_good_example(model: Any, test: lt.Dataset, row: int) -> bool:
-    """Whether a point is a good example: a short text, a search of three nodes, and a correct answer."""
+    """Return whether a point is a good example: a short text, a search of three nodes, and a correct result."""
     if len(test.texts[row]) > 170 or len(model.searcher_.trace(test.X[[row]], 2).nodes) != 3:
         return False
     found, scores = model.predict_topk(test.X[[row]], 2)
@@ -202,7 +202,7 @@ def is_good_example(model: Any, test: lt.Dataset, row: int) -> bool:
 
 
 def node_scores(model: Any, query: Any) -> dict[int, float]:
-    """Return the score of every node and, as ~label, of every label."""
+    """Return the scores of all nodes, and of all labels as ~label; a search computes only some of them."""
     dense = query.toarray()[0]
     dense = dense / np.linalg.norm(dense)
     scores = {0: 1.0}
@@ -214,9 +214,9 @@ def node_scores(model: Any, query: Any) -> dict[int, float]:
 
 
 def draw_depths(train: lt.Dataset, path: Path) -> None:
-    """Draw the share of points whose most frequent label is at each depth, in trees over all labels."""
+    """Draw the distribution of the depth of each point's most frequent label, in trees over all labels."""
     cover = lt.cover_frequencies(train.Y)
-    drawing = Drawing(1020, 310, "The depth of the most frequent label of each point, at three tradeoffs")
+    drawing = Drawing(1020, 310, "The depth of each point's most frequent label, at three tradeoffs")
     for number, tradeoff in enumerate(TRADEOFFS):
         tree = lt.build_tree(train.X, train.Y, tradeoff=tradeoff, fanout=2)
         placed = tree.label_depth >= 0

@@ -1,4 +1,4 @@
-"""What benchmarks/budgets.py counts, and how its pictures are written."""
+"""The share of labels found that benchmarks/budgets.py reports, and the compression of its charts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ from benchmarks.png import packed
         ([[-1, -1], [4, 5]], [[1, 2], [4, 5]], 0.5),
     ],
 )
-def test_share_found_leaves_out_what_pads_the_lists(
-    found: list[list[int]], exact: list[list[int]], share: float
-) -> None:
+def test_share_found_ignores_padding(found: list[list[int]], exact: list[list[int]], share: float) -> None:
     assert share_found(np.array(found), np.array(exact)) == pytest.approx(share)
 
 
@@ -31,7 +29,7 @@ def block(kind: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
 
-def test_a_packed_picture_has_the_same_header_and_pixels() -> None:
+def test_a_compressed_chart_has_the_same_header_and_pixels() -> None:
     header = struct.pack(">IIBBBBB", 50, 40, 8, 6, 0, 0, 0)
     pixels = bytes(range(256)) * 32
     data = zlib.compress(pixels, 0)
