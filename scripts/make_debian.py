@@ -184,7 +184,8 @@ the data.
 | points in train with the most frequent label | {100 * frequencies.max() / len(train):.1f}% |
 
 - **Format:** one `{{"text": "...", "labels": ["name", ...]}}` per line, UTF-8, in the order of the index.
-- **Text:** the package's name with spaces instead of '-', then its English description, synopsis and long text, on one line.
+- **Text:** the package's name with spaces instead of '-', then its English description (synopsis and long text), on one
+  line.
 - **Labels:** the names in Pre-Depends and Depends, first alternative only, versions and architectures removed.
 - **Source:** Debian {fields["Version"]} ({fields["Codename"]}), main, amd64: the files `Packages` and `Translation-en`
   of the index of {fields["Date"]}.
