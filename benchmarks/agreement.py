@@ -26,13 +26,14 @@ import numpy as np
 from scipy.stats import binom
 
 import labeltrees as lt
+from benchmarks.measures import median_call
 from benchmarks.shared_data import load
+from benchmarks.stored_models import row_arguments
 from benchmarks.tables import print_head
 from benchmarks.text_data import load_texts
-from labeltrees.models.common.early_stop_tables import visits_of
-from labeltrees.profiling.call_times import single_call_microseconds
 
 AGREEMENTS = (0.9, 0.99, 0.999)
+CALLS = 1000
 
 
 @dataclass
@@ -91,17 +92,14 @@ def text_case(name: str, options: argparse.Namespace) -> Case:
 
 def oracle_share(case: Case, k: int) -> float:
     """Return the share of the nodes opened by exact search that are ancestors of the labels returned."""
-    searches = case.model._searches()
-    queries = case.model._queries(case.new)
-    n_nodes = n_needed = 0
-    for number, tree in enumerate(searches.trees):
-        labels, scores = searches.tree_lists(queries, number, k)
-        trace = searches.trace(queries, number, k)
-        visits = visits_of(tree, trace, labels, scores, k, lambda at, limit: at - limit)
-        roots = int((trace.nodes == 0).sum())
-        n_nodes += len(visits.needed) + roots
-        n_needed += int(visits.needed.sum()) + roots
-    return n_needed / n_nodes
+    profile = lt.profile(case.model, case.new, k, agreement=1.0, rows=np.arange(case.new.shape[0]), repeats=1)
+    summary = profile.summary()
+    return float(summary["oracle"]["mean"] / summary["nodes"]["mean"])
+
+
+def single_queries(points: Any) -> list[Any]:
+    """Return the arguments of a predictor's calls for points: texts, or features and values."""
+    return [(text,) for text in points] if points.dtype == object else row_arguments(points)
 
 
 def times(case: Case, k: int, repeats: int) -> tuple[dict[str, float], dict[str, float]]:
@@ -109,15 +107,14 @@ def times(case: Case, k: int, repeats: int) -> tuple[dict[str, float], dict[str,
     settings = case.settings()
     batch, single = dict.fromkeys(settings, np.inf), dict.fromkeys(settings, np.inf)
     predictors = {name: case.model.predictor(k, **arguments) for name, arguments in settings.items()}
-    queries = case.model._queries(case.new)
+    queries = single_queries(case.new[:CALLS])
     for _ in range(repeats):
         for name, arguments in settings.items():
             started = time.process_time()
-            case.model.predict_topk(queries, k, **arguments)
+            case.model.predict_topk(case.new, k, **arguments)
             batch[name] = min(batch[name], (time.process_time() - started) / case.new.shape[0] * 1e6)
         for name, predictor in predictors.items():
-            calls = single_call_microseconds(predictor, case.new, most_points=1000)
-            single[name] = min(single[name], float(np.median(calls)))
+            single[name] = min(single[name], median_call(predictor, queries))
     return batch, single
 
 

@@ -25,7 +25,7 @@ from scipy import sparse
 
 import labeltrees as lt
 from benchmarks.shared_data import load
-from benchmarks.stored_models import float_rows
+from benchmarks.stored_models import float_rows, row_arguments
 from benchmarks.tables import print_head
 
 TIMES_AGAIN = 100
@@ -51,7 +51,7 @@ def time_of(work: Callable[[], object], n: int) -> float:
 def measure(model: lt.LabelTreeClassifier, X: Any, beam: int | None, repeats: int) -> dict[str, float]:
     """Return the microseconds per query of each variant."""
     n = X.shape[0]
-    rows = [(X.indices[a:b], X.data[a:b]) for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)]
+    rows = row_arguments(X)
     predictor = model.predictor(5, beam=beam)
     shuffled = X[np.random.default_rng(0).permutation(n)]
     sorted_rows = X[by_path(model, X)]

@@ -18,7 +18,6 @@ import argparse
 import mmap
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,8 +28,8 @@ from numpy.typing import NDArray
 import labeltrees as lt
 from benchmarks.chunk_lines import LINE, SECTIONS, ChunkLines
 from benchmarks.eight_bits import ROUNDINGS
-from benchmarks.measures import precisions
-from benchmarks.stored_models import float_rows, model_folder, repack, searcher_like, trained, weights_of
+from benchmarks.measures import median_call, precisions
+from benchmarks.stored_models import float_rows, model_folder, repack, row_arguments, searcher_like, trained, weights_of
 from benchmarks.tables import print_head, slashed
 from labeltrees.search import Searcher
 from labeltrees.storage import ChunkStore, LinearWeights
@@ -105,16 +104,7 @@ def time_batch(searcher: Searcher, X: Any) -> float:
 
 def time_single(searcher: Searcher, X: Any, first: int) -> float:
     """Return the median microseconds of calls for single queries."""
-    predictor = searcher.predictor(K)
-    rows = [slice(X.indptr[i], X.indptr[i + 1]) for i in np.arange(first, first + CALLS) % X.shape[0]]
-    queries = [(X.indices[row], X.data[row]) for row in rows]
-    took = np.empty(len(queries))
-    clock: Callable[[], float] = time.perf_counter
-    for i, (features, values) in enumerate(queries):
-        start = clock()
-        predictor(features, values)
-        took[i] = clock() - start
-    return float(np.median(took)) * 1e6
+    return median_call(searcher.predictor(K), row_arguments(X[np.arange(first, first + CALLS) % X.shape[0]]))
 
 
 def compare_times(name: str, stores: dict[str, ChunkStore], model: Any, X: Any, rounds: int) -> None:

@@ -16,6 +16,16 @@ def precisions(Y: Any, labels: Any) -> list[float]:
     return [100 * lt.metrics.precision_at_k(Y, labels, k) for k in (1, 3, 5)]
 
 
+def median_call(call: Callable[..., Any], queries: Sequence[Sequence[Any]]) -> float:
+    """Return the median microseconds of one call per query; a query is the list of arguments of its call."""
+    took = np.empty(len(queries))
+    for i, query in enumerate(queries):
+        start = time.perf_counter()
+        call(*query)
+        took[i] = time.perf_counter() - start
+    return float(np.median(took)) * 1e6
+
+
 class Seconds(NamedTuple):
     """Wall-clock time, and the processor time of all threads of this process."""
 

@@ -7,22 +7,23 @@ the repository). It holds `train.txt.xz` and `test.txt.xz` in the XMC format, or
 from __future__ import annotations
 
 import hashlib
+import json
+import lzma
 import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import sklearn
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import normalize
 
 import labeltrees as lt
-from labeltrees.data.files import write_any
-from labeltrees.data.text_records import default_vectorizer, read_jsonl_pair
+from benchmarks.builds import inputs
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / "build" / "benchmark-cache"
+VECTORIZER = lt.TfidfVectorizer(sublinear_tf=True, min_df=2, dtype=np.float32)  # for sets of texts
 
 
 def data_folder(name: str) -> Path:
@@ -45,11 +46,18 @@ def load(name: str) -> tuple[lt.Dataset, lt.Dataset]:
         train, test = (lt.read_xmc(folder / f"{part}.txt.xz") for part in ("train", "test"))
         return lt.Dataset(normalize(train.X), train.Y), lt.Dataset(normalize(test.X), test.Y)
     paths = folder / "train.jsonl.xz", folder / "test.jsonl.xz"
-    source = [*(path.stat().st_size for path in paths), repr(default_vectorizer()), sklearn.__version__]
+    source = [*(path.stat().st_size for path in paths), repr(VECTORIZER), lt.__version__]
     cached = CACHE / f"{name}-{hashlib.sha256(repr(source).encode()).hexdigest()[:16]}.npz"
     if not cached.exists():
-        _save(cached, *read_jsonl_pair(*paths))
+        _save(cached, *inputs.load(folder, VECTORIZER))
     return _load(cached)
+
+
+def read_records(path: Path) -> tuple[list[str], list[list[str]]]:
+    """Return the texts and the label names of a file .jsonl.xz."""
+    with lzma.open(path, "rt", encoding="utf-8") as file:
+        records = [json.loads(line) for line in file]
+    return [record["text"] for record in records], [record["labels"] for record in records]
 
 
 def share_of(train: lt.Dataset, test: lt.Dataset, share: float) -> tuple[lt.Dataset, lt.Dataset]:
@@ -84,8 +92,10 @@ def _save(path: Path, train: lt.Dataset, test: lt.Dataset) -> None:
     for kind in ("label_names", "feature_names"):
         arrays[kind] = np.frombuffer("\0".join(getattr(train, kind)).encode(), dtype=np.uint8)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with write_any(path) as stream:
+    unfinished = path.with_suffix(".unfinished")
+    with open(unfinished, "wb") as stream:
         np.savez(stream, **arrays)
+    unfinished.replace(path)
 
 
 def _load(path: Path) -> tuple[lt.Dataset, lt.Dataset]:

@@ -85,6 +85,12 @@ def searcher_like(searcher: Searcher, store: ChunkStore) -> Searcher:
     return Searcher(store, loss=searcher.loss, score_power=searcher.score_power, normalize=searcher.normalize)
 
 
+def row_arguments(X: Any) -> list[tuple[Any, Any]]:
+    """Return the features and values of each row of X, as a `Predictor` takes them."""
+    rows = float_rows(X)
+    return [(rows.indices[a:b], rows.data[a:b]) for a, b in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)]
+
+
 def float_rows(X: Any) -> Any:
     """Return X in the form that searches read without a copy: CSR with float32 values and 32-bit ids."""
     rows = sparse.csr_array(X).astype(np.float32)

@@ -18,9 +18,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer as Theirs
 
 import labeltrees as lt
 from benchmarks.measures import best_times
-from benchmarks.shared_data import data_folder
+from benchmarks.shared_data import data_folder, read_records
 from benchmarks.tables import print_head
-from labeltrees.data.text_records import read_jsonl
 
 WORDS = {"sublinear_tf": True, "min_df": 2, "dtype": np.float32}
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -35,10 +34,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5)
     repeats = parser.parse_args().repeats
-    questions, tags = read_jsonl(data_folder("cooking") / "train.jsonl.xz")
-    new = read_jsonl(data_folder("cooking") / "test.jsonl.xz")[0][:200]
+    questions, tags = read_records(data_folder("cooking") / "train.jsonl.xz")
+    new = read_records(data_folder("cooking") / "test.jsonl.xz")[0][:200]
     single_texts(questions, new, repeats)
-    corpus(read_jsonl(data_folder("debian-depends") / "train.jsonl.xz")[0], repeats)
+    corpus(read_records(data_folder("debian-depends") / "train.jsonl.xz")[0], repeats)
     string_to_labels(questions, tags, new, repeats)
 
 

@@ -169,31 +169,32 @@ def describe(train: list[Point], test: list[Point], n_packages: int, release: Pa
     fields = dict(re.findall(r"^(Version|Codename|Date): (.*)$", release.read_text(), re.MULTILINE))
     frequencies = np.array(list(Counter(label for point in train for label in point.labels).values()))
     words = np.mean([len(point.text.split()) for point in train])
-    return f"""# Debian packages and what they depend on
+    return f"""# Debian packages and their dependencies
 
-From the name and the description of a package, tell the packages it depends on. `labeltrees.datasets.load_debian()`
-reads it.
+The task: predict the dependencies of a package from its name and description. `labeltrees.datasets.load_debian()` loads
+the data.
 
 | figure | value |
 | --- | --- |
 | points in train / test | {len(train):,} / {len(test):,} |
 | labels, all of which occur in train | {len(frequencies):,} |
-| words a text | {words:.1f} |
-| labels a point | {frequencies.sum() / len(train):.2f} |
+| words per text | {words:.1f} |
+| labels per point | {frequencies.sum() / len(train):.2f} |
 | labels that occur once in train | {100 * np.mean(frequencies == 1):.1f}% |
 | points in train with the most frequent label | {100 * frequencies.max() / len(train):.1f}% |
 
-- **Form:** one `{{"text": "...", "labels": ["name", ...]}}` a line, UTF-8, in the order of the index.
-- **Text:** the package's name with '-' as blanks, then its English description, synopsis and long text, on one line.
+- **Format:** one `{{"text": "...", "labels": ["name", ...]}}` per line, UTF-8, in the order of the index.
+- **Text:** the package's name with spaces instead of '-', then its English description (synopsis and long text), on one
+  line.
 - **Labels:** the names in Pre-Depends and Depends, first alternative only, versions and architectures removed.
 - **Source:** Debian {fields["Version"]} ({fields["Codename"]}), main, amd64: the files `Packages` and `Translation-en`
   of the index of {fields["Date"]}.
-- **Licence:** what depends on what is a fact of the index; every description is under the free licence of its package.
-- **Sample:** of the {n_packages:,} packages that depend on something, in random order (seed {SEED}), those met before
-  there were {N_LABELS:,} labels, then those that bring no new label, up to {N_POINTS:,}.
+- **Licence:** dependencies are facts of the index; each description is under the free licence of its package.
+- **Sample:** of the {n_packages:,} packages that depend on something, in random order (seed {SEED}), taken until
+  there were {N_LABELS:,} labels, then only packages without a new label, up to {N_POINTS:,}.
 - **Split:** random (seed {SEED}), {100 * TEST_SHARE:.0f}% test. Labels that never occur in train were removed from
-  test, and with them the points left without any. Packages of one source often share most of their description, across
-  the split too.
+  test, and so were points without a label. Packages of one source often share most of their description, also across
+  the split.
 - **Made by:** `apt-get update -o Acquire::Languages=en`, then `python scripts/make_debian.py`.
 """
 

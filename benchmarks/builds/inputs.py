@@ -13,14 +13,17 @@ def files(source):
     return Path(source) / f"train.{form}", Path(source) / f"test.{form}"
 
 
-def load(source):
-    """Return the training and the test set of a folder, or of the data that comes with the package ("bundled")."""
+def load(source, vectorizer=None):
+    """Return the training and the test set of a folder, or of the data that comes with the package ("bundled").
+
+    Texts get the default features unless a vectorizer is given.
+    """
     if source == "bundled":
         return lt.datasets.load_debian()
     train_file, test_file = files(source)
     if train_file.name == "train.txt.xz":
         return lt.read_xmc(train_file), lt.read_xmc(test_file)
-    train = lt.read_texts(train_file)
+    train = lt.read_texts(train_file, vectorizer=vectorizer)
     return train, with_labels_of(train, lt.read_texts(test_file, vectorizer=train.vectorizer))
 
 
