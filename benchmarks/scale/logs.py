@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -97,7 +98,7 @@ def write_log(folder: Path, options: argparse.Namespace) -> int:
     return total
 
 
-def measure(folder: str, temporary: str) -> dict[str, object]:
+def measure(folder: str, temporary: str) -> dict[str, Any]:
     """Prepare the log in a folder; return time, memory and summary."""
     start, cpu = time.perf_counter(), time.process_time()
     prepared = lt.prepare_logs(
@@ -112,6 +113,19 @@ def measure(folder: str, temporary: str) -> dict[str, object]:
         "save_seconds": time.perf_counter() - start,
         "peak_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
         "summary": prepared.summary.to_json(),
+        "shapes": {part: shape_of(dataset) for part, dataset in zip(("train", "test"), prepared, strict=True)},
+    }
+
+
+def shape_of(dataset: lt.Dataset) -> dict[str, float]:
+    """Return the size of a dataset."""
+    n_points = dataset.n_points
+    return {
+        "points": n_points,
+        "features": dataset.n_features,
+        "labels": dataset.n_labels,
+        "labels_per_point": dataset.Y.nnz / max(n_points, 1),
+        "features_per_point": dataset.X.nnz / max(n_points, 1),
     }
 
 
@@ -145,7 +159,8 @@ def main() -> None:
     report(row)
 
 
-def report(row: dict[str, object]) -> None:
+def report(row: dict[str, Any]) -> None:
+    """Print time, memory and sizes."""
     summary = row["summary"]
     print_head("measurement | value")
     print(f"| prepare, seconds | {row['seconds']:.0f} |")
@@ -153,11 +168,10 @@ def report(row: dict[str, object]) -> None:
     print(f"| events per second | {summary['events_read'] / row['seconds']:,.0f} |")
     print(f"| writing the dataset, seconds | {row['save_seconds']:.0f} |")
     print(f"| peak memory, GiB | {row['peak_gib']:.2f} |")
-    for part in ("train", "test"):
-        shape = summary[part]
+    for part, shape in row["shapes"].items():
         print(
-            f"| {part} | {shape['n_points']:,} points, {shape['n_features']:,} features, {shape['n_labels']:,} labels; "
-            f"{shape['labels_a_point']:.1f} labels and {shape['features_a_point']:.1f} features per point |"
+            f"| {part} | {shape['points']:,} points, {shape['features']:,} features, {shape['labels']:,} labels; "
+            f"{shape['labels_per_point']:.1f} labels and {shape['features_per_point']:.1f} features per point |"
         )
     print()
     print_head("events | count")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from benchmarks import same_results
 from benchmarks.builds.build import Build
 from benchmarks.same_results import differences
 
@@ -52,6 +53,21 @@ def test_a_different_or_missing_result_is_named() -> None:
     new = {"trees": {"a": "1", "b": "9", "c": "4"}}
     assert differences(base, base) == {"trees": [], "data": []}
     assert differences(base, new) == {"trees": ["b", "c"], "data": ["x"]}
+
+
+@pytest.mark.parametrize(("digest", "code"), [("1", 0), ("2", 1)])
+def test_the_exit_code_says_whether_results_differ(
+    digest: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answers(*_: object) -> list[dict[str, Any]]:
+        return [{"package": "x", "version": "1", "digests": {"trees": {"a": value}}} for value in ("1", digest)]
+
+    monkeypatch.setattr(same_results, "run_builds", answers)
+    monkeypatch.setattr(sys, "argv", ["same_results", "--base", sys.executable])
+    with pytest.raises(SystemExit) as stopped:
+        same_results.main()
+    assert stopped.value.code == code
+    assert f"1 results compared, {code} differ" in capsys.readouterr().out
 
 
 def test_another_build_does_not_inherit_the_path_of_this_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
