@@ -221,8 +221,8 @@ def test_verify_finds_a_name_twice(copied, rich):
         lt.load(copied, verify=True)
 
 
-def test_what_is_no_model_is_refused(tmp_path):
+def test_a_folder_without_a_model_is_refused(tmp_path):
     with pytest.raises(lt.FileFormatError, match=r"manifest\.json"):
         lt.load(tmp_path)
-    with pytest.raises(lt.FileFormatError, match=r"manifest\.json"):
+    with pytest.raises(lt.FileFormatError, match="nowhere: no such folder"):
         lt.load(tmp_path / "nowhere")

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from labeltrees._validation import check_choice, refuse
-from labeltrees.data.files import FilePath, open_any
+from labeltrees.data.files import COMPRESSED, FilePath, open_any
 from labeltrees.errors import InputError
 
-COMPRESSED = (".gz", ".xz", ".zst")
 FORMS = ("jsonl", "csv", "tsv", "parquet", "fasttext")
 LABEL_PREFIX = "__label__"
 _FORM_OF_ENDING = {
