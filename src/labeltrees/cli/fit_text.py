@@ -15,7 +15,7 @@ from labeltrees.cli.model_report import report_fit
 from labeltrees.cli.options import Command, data_argument, json_option, make_tradeoff_option, text_options, tree_options
 from labeltrees.cli.output import step
 from labeltrees.cli.text_data import TextFile, load_texts, open_text_file
-from labeltrees.data.text_fields import COMPRESSED
+from labeltrees.data.files import COMPRESSED
 from labeltrees.errors import InputError
 from labeltrees.models.common.parameters import check_parameters
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
@@ -105,7 +105,7 @@ def fit_text(
 
 def _is_streamed(file: TextFile, texts: TextOptions) -> bool:
     is_whole = file.path.suffix.lower() not in COMPRESSED and texts.test_share is None
-    return file.form == "fasttext" and is_whole and file.fields.weight is None  # weights are refused by the reader
+    return file.format == "fasttext" and is_whole and file.fields.weight is None  # weights are refused by the reader
 
 
 def _fit_table(model: TextLabelTreeClassifier, data: str, texts: TextOptions, show_progress: bool) -> None:

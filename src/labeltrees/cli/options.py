@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from labeltrees.cli.text_data import TextOptions
-from labeltrees.data.text_fields import FORMS, TextFields
+from labeltrees.data.text_formats import FORMATS, TextFields
 from labeltrees.tree.builder import build_tree
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -133,7 +133,7 @@ _TEXT_OPTIONS = [
     ),
     click.option(
         "--data-format",
-        type=click.Choice(["auto", *FORMS]),
+        type=click.Choice(["auto", *FORMATS]),
         default="auto",
         show_default=True,
         help="Of texts; auto goes by the name of the file. All other files are in XMC form.",

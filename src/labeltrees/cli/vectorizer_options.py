@@ -9,7 +9,7 @@ import click
 
 from labeltrees.cli.model_options import is_given
 from labeltrees.cli.options import Command
-from labeltrees.data.text_records import default_vectorizer
+from labeltrees.data.text_dataset import default_vectorizer
 
 _DEFAULTS = default_vectorizer().get_params()
 
