@@ -11,8 +11,8 @@ from labeltrees import _core
 from labeltrees._matrices import Float32s, Int32s, Int64s, SparseRows, check_same_points, check_X, check_Y
 from labeltrees._validation import check_n_jobs
 
-# A thread keeps one number a column while it sums up a label. From this width on (512 MB a thread) the columns that
-# occur are numbered anew first, which costs a copy of the column ids.
+# A thread keeps one number per column while it sums the points of a label. From this width on (512 MB per thread) the
+# columns that occur are renumbered first, which costs a copy of the column ids.
 _WIDEST = 2**26
 
 

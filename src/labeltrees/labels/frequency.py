@@ -8,9 +8,12 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees._matrices import Float64s, Indicator, Int32s, Int64s, check_sample_weight, check_Y
-from labeltrees._validation import check_choice, check_number
+from labeltrees._settings import number
+from labeltrees._validation import check_choice
 from labeltrees.errors import InputError
 
+COVERS = ("marginal", "greedy")
+check_softness = number(0, 1)
 _EXACT_UP_TO = 2.0**53  # whole numbers up to here add up without rounding
 
 
@@ -70,8 +73,8 @@ def cover_frequencies(Y: Any, sample_weight: Any = None, method: str = "marginal
     >>> cover_frequencies(Y, softness=1.0)
     array([0.42857143, 0.42857143, 0.14285714])
     """
-    check_choice("method", method, ("marginal", "greedy"))
-    softness = check_number("softness", softness, 0, 1)
+    check_choice("method", method, COVERS)
+    check_softness("softness", softness)
     labels = check_Y(Y).indicator
     weights = check_sample_weight(sample_weight, labels.n_points)
     frequency = label_weight_sums(labels, weights)
