@@ -11,8 +11,8 @@ from labeltrees import random_tree
 from labeltrees.models.text.searcher import Texts
 from labeltrees.profiling.measure_costs import Asked
 from labeltrees.profiling.text_searches import TextWork
-from tests.models.text.test_fasttext import binary_trees
 from tests.models.text.test_searcher import WORDS, random_searcher
+from tests.strategies import binary_trees
 
 TEXTS = Texts([" ".join(WORDS[:3]), " ".join(WORDS[4:9]), WORDS[-1], "unknown", ""])
 

@@ -133,9 +133,9 @@ def measure(
             at: float(np.mean([expected_depth_at_k(tree, labels, at) for tree in trees_of(model)])) for at in _AT
         },
     }
-    if model.n_points_ >= FEWEST_POINTS:
+    if (n_points := model.n_points_) is not None and n_points >= FEWEST_POINTS:
         counts = np.pad(model.label_counts_, (0, dataset.n_labels - len(model.label_counts_)))
-        weights = propensities_of_counts(counts, model.n_points_, *propensity)
+        weights = propensities_of_counts(counts, n_points, *propensity)
         record["psp"] = {at: psp_at_k(Y, labels, at, propensities=weights) for at in _AT}
     predictor = model.searcher_.predictor(k, **how, most=n_searched if n_searched > k else None)
     times = single_call_microseconds(predictor, queries, most_points=_CALLS)
