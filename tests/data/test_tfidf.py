@@ -270,7 +270,7 @@ def test_what_a_generator_raises_comes_through():
         ({"vocabulary": []}, "empty vocabulary passed to fit"),
         ({"vocabulary": "rice"}, "vocabulary must be None, a mapping"),
         ({"vocabulary": ["zz"], "smooth_idf": False}, "1 features occur in no text"),
-        ({"encoding": "utf-99"}, "encoding must be an encoding Python knows"),
+        ({"encoding": "utf-99"}, "encoding must be an encoding that Python knows"),
         ({"lowercase": "yes"}, "lowercase must be True or False"),
         ({"max_features": 0}, r"max_features must be an integer in \[1"),
         ({"hashing": 0}, r"hashing must be an integer in \[1"),

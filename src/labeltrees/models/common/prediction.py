@@ -14,7 +14,7 @@ from labeltrees.errors import InputError
 from labeltrees.models.common.calibration import Calibration, fit_calibration
 from labeltrees.models.common.early_stop import LENGTHS, EarlyStop, check_lengths, learn_early_stop
 from labeltrees.models.common.label_names import LabelNames
-from labeltrees.models.common.label_sets import carry, known_labels
+from labeltrees.models.common.label_sets import has_label, known_labels
 from labeltrees.models.common.protocol import Searches
 
 # Labels asked for at once where it is not known how many reach the threshold: 64 MB of labels and scores.
@@ -108,7 +108,7 @@ class AnswerForms:
         Y = known_labels(Y, (X.shape[0], self.searcher_.n_labels), self._label_names)
         labels, scores = self._topk(X, max(check_integer("k", self.k, 1), 10))
         found = labels >= 0
-        return fit_calibration(scores[found], carry(Y, np.nonzero(found)[0], labels[found]))
+        return fit_calibration(scores[found], has_label(Y, np.nonzero(found)[0], labels[found]))
 
     def _promised(self, k: Any, agreement: Any, **others: Any) -> tuple[int, Any]:
         """Return how many labels to search for, and the losses of nodes, so that the promise holds for k labels.
@@ -139,7 +139,7 @@ class AnswerForms:
         if len(best) == 0:
             message = "score needs a point at least"
             raise InputError(message)
-        hits = carry(Y, np.arange(len(best)), np.maximum(best, 0)) & (best >= 0)
+        hits = has_label(Y, np.arange(len(best)), np.maximum(best, 0)) & (best >= 0)
         return float(np.average(hits, weights=check_sample_weight(sample_weight, len(best))))
 
     # How all of these ask.
