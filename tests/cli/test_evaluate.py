@@ -95,7 +95,7 @@ def test_single_calls_are_of_a_sample_and_of_each_point_twice(truth):
     _, test, _ = truth
     asked = []
     times = single_call_microseconds(
-        lambda features, values: asked.append((features.tolist(), values.tolist())), test.X, most_points=50
+        lambda features, values: asked.append((features.tolist(), values.tolist())), test.X, max_points=50
     )
     assert len(times) == 50
     assert asked[:50] == asked[50:]

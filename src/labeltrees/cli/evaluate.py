@@ -30,7 +30,7 @@ from labeltrees.cli.options import (
 from labeltrees.cli.output import console, make_table, number, print_json, size, step
 from labeltrees.data import Dataset
 from labeltrees.metrics import expected_depth_at_k, ndcg_at_k, precision_at_k, propensities_of_counts, psp_at_k
-from labeltrees.metrics.propensity import FEWEST_POINTS
+from labeltrees.metrics.propensity import MIN_POINTS
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
 from labeltrees.models.text.searcher import Texts
 from labeltrees.profiling.call_times import single_call_microseconds
@@ -133,12 +133,12 @@ def measure(
             at: float(np.mean([expected_depth_at_k(tree, labels, at) for tree in trees_of(model)])) for at in _AT
         },
     }
-    if model.n_points_ >= FEWEST_POINTS:
+    if model.n_points_ >= MIN_POINTS:
         counts = np.pad(model.label_counts_, (0, dataset.n_labels - len(model.label_counts_)))
         weights = propensities_of_counts(counts, model.n_points_, *propensity)
         record["psp"] = {at: psp_at_k(Y, labels, at, propensities=weights) for at in _AT}
     predictor = model.searcher_.predictor(k, **how, most=n_searched if n_searched > k else None)
-    times = single_call_microseconds(predictor, queries, most_points=_CALLS)
+    times = single_call_microseconds(predictor, queries, max_points=_CALLS)
     nodes, children = float(stats.chunks.mean()), float(stats.classifiers.mean())
     return {
         **record,

@@ -29,7 +29,8 @@ from labeltrees.cli.profile_view import print_profile, print_query
 from labeltrees.data.files import write_any
 from labeltrees.errors import InputError
 from labeltrees.models.text.searcher import Texts
-from labeltrees.profiling.profile import MOST_POINTS, Profile, profile_searches
+from labeltrees.profiling import Profile
+from labeltrees.profiling.profiler import MAX_POINTS, profile_searches
 
 _ROUNDS = 10
 _EPILOG = """\b
@@ -51,7 +52,7 @@ Examples:
     "--queries",
     "n_queries",
     type=click.IntRange(min=1),
-    default=MOST_POINTS,
+    default=MAX_POINTS,
     show_default=True,
     help="Points asked at the most, drawn at random.",
 )

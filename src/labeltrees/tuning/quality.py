@@ -12,7 +12,7 @@ from labeltrees._matrices import Float64s, Int64s
 from labeltrees._validation import refuse
 from labeltrees.metrics import expected_depth_at_k, ndcg_at_k, precision_at_k, psp_at_k
 from labeltrees.metrics._hits import discounts, find_hits
-from labeltrees.metrics.propensity import FEWEST_POINTS, label_propensities
+from labeltrees.metrics.propensity import MIN_POINTS, label_propensities
 from labeltrees.metrics.ranking import ideal_gain
 from labeltrees.tuning.tuning_data import TuningData
 
@@ -57,7 +57,7 @@ def split_metric(metric: str) -> tuple[str, int]:
 
 def propensities_or_none(train: TuningData) -> Float64s | None:
     """Return the labels' propensities, or None where there are too few points for them."""
-    return label_propensities(train.Y) if train.n_points >= FEWEST_POINTS else None
+    return label_propensities(train.Y) if train.n_points >= MIN_POINTS else None
 
 
 def measure_quality(

@@ -194,7 +194,7 @@ class SweepJob:
             self.validation.points,
             sorted({1, max(self.ks)}),
             repeats=repeats,
-            most_points=timed_points,
+            max_points=timed_points,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             advance=None if advance is None else lambda done: advance(len(settings) + done),

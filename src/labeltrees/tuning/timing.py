@@ -50,7 +50,7 @@ def measure_times(
     ks: Sequence[int],
     *,
     repeats: int,
-    most_points: int,
+    max_points: int,
     random_state: int,
     n_jobs: int | None,
     advance: Callable[[int], object] | None = None,
@@ -66,7 +66,7 @@ def measure_times(
         A single call is timed for each k, a batch for the largest.
     repeats : int
         Rounds; for every call the median over the rounds counts.
-    most_points : int
+    max_points : int
         Points asked in single calls at the most.
 
     Returns
@@ -79,7 +79,7 @@ def measure_times(
     for model in models:
         for k in ks:
             names.append(f"top{k}")
-            tasks.append(_single_calls(model.predictor(k), points, most_points, random_state, clock))
+            tasks.append(_single_calls(model.predictor(k), points, max_points, random_state, clock))
         names.append("batch")
         tasks.append(_batch(model, points, max(ks), n_jobs, clock))
     medians = measure_in_turns(tasks, repeats, advance)
@@ -103,10 +103,10 @@ def _percentiles(medians: dict[str, Float64s]) -> dict[str, float]:
 
 
 def _single_calls(
-    predictor: Any, points: Any, most_points: int, random_state: int, clock: Clock
+    predictor: Any, points: Any, max_points: int, random_state: int, clock: Clock
 ) -> Callable[[], Float64s]:
     return lambda: single_call_microseconds(
-        predictor, points, most_points=most_points, random_state=random_state, clock=clock
+        predictor, points, max_points=max_points, random_state=random_state, clock=clock
     )
 
 

@@ -1,0 +1,155 @@
+"""profile: count and time a model's searches, and divide their time among the parts of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from labeltrees._matrices import Int64s
+from labeltrees._progress import ProgressArgument, watch
+from labeltrees._validation import check_integer, check_seed, refuse
+from labeltrees.errors import InputError
+from labeltrees.models.linear.prediction import AS_FITTED
+from labeltrees.models.text.estimator import TextLabelTreeClassifier
+from labeltrees.profiling.hardware_counters import HardwareCounters
+from labeltrees.profiling.measure_costs import measure_costs
+from labeltrees.profiling.meter import Workload
+from labeltrees.profiling.meters import make_meter
+from labeltrees.profiling.oracle import mark_oracle
+from labeltrees.profiling.result import Profile
+
+MAX_POINTS = 1000
+
+
+def profile(
+    model: Any,
+    X: Any,
+    k: int = 5,
+    *,
+    search: str | None = None,
+    beam: int | None = AS_FITTED,
+    agreement: float | None = None,
+    rows: Any = None,
+    repeats: int = 10,
+    random_state: int = 0,
+    progress: ProgressArgument = None,
+) -> Profile:
+    """Return where the time of a model's searches goes.
+
+    Searches are counted and timed, and a cost model is fitted to them: the cost of opening a node, looking up a feature,
+    adding a row and so on, on this machine. Half of the points are held out to check it (`Profile.error`).
+
+    Parameters
+    ----------
+    model : LabelTreeClassifier or TextLabelTreeClassifier
+        Fitted.
+    X : sparse or dense matrix (n, d), or n texts
+        If a LabelTreeClassifier has to vectorize texts, that time is not included.
+    k : int
+    search, beam, agreement
+        As in `LabelTreeClassifier.predict_topk`; by default the model's own.
+    rows : array of int, optional
+        The points to search; by default 1,000 drawn at random, or all if there are fewer.
+    repeats : int
+        Rounds; the shortest time of each query counts.
+    random_state : int
+    progress : bool or callable(done, total), optional
+
+    Examples
+    --------
+    >>> import labeltrees as lt
+    >>> X = [[1, 0], [0.9, 0.1], [0, 1], [0.2, 0.8]]
+    >>> model = lt.LabelTreeClassifier(prune_below=0).fit(X, [["a"], ["a", "c"], ["b"], ["b"]])
+    >>> found = lt.profile(model, X, k=1, repeats=1)
+    >>> found.counts.each["visits"].tolist(), found.oracle.tolist()
+    ([1, 1, 1, 1], [1, 1, 1, 1])
+    """
+    if isinstance(model, TextLabelTreeClassifier):
+        if search is not None or beam is not AS_FITTED:
+            refuse("search and beam", "left out with a TextLabelTreeClassifier: its search has none", beam)
+        n_searched, options = model.how_to_search(k, agreement)
+    else:
+        make_meter(model)
+        n_searched, options = model.how_to_search(k, agreement, search=search, beam=beam)
+    points = model._queries(X)
+    rows = _check_rows(rows, points.shape[0], check_seed(random_state))
+    with watch("Timing searches", repeats, progress) as advance:
+        return profile_searches(
+            model,
+            points,
+            k,
+            n_searched,
+            options,
+            rows,
+            agreement=agreement,
+            repeats=repeats,
+            random_state=random_state,
+            advance=advance,
+        )
+
+
+def profile_searches(
+    model: Any,
+    points: Any,
+    k: int,
+    n_searched: int,
+    options: dict[str, Any],
+    rows: Int64s,
+    *,
+    agreement: float | None = None,
+    repeats: int,
+    random_state: int = 0,
+    advance: Callable[[int], object] | None = None,
+) -> Profile:
+    """Return the profile of points in the form that the model's searcher takes, searched as `how_to_search` says."""
+    meter = make_meter(model)
+    n_labels = model.searcher_.n_labels
+    k = min(check_integer("k", k, 1), n_labels)
+    workload = Workload(points[rows], min(n_searched, n_labels), options)
+    measured = measure_costs(meter, workload, repeats=repeats, random_state=random_state, advance=advance)
+    labels = model.searcher_.topk(workload.queries, workload.k, n_jobs=1, **options).labels[:, :k]
+    with HardwareCounters() as counters:
+        meter.time(workload, measured.counts.visits)
+    events = counters.counts
+    each = measured.counts.each
+    oracle, is_oracle = mark_oracle(
+        model.trees_, labels, measured.counts.visits, skip_single_children=meter.SKIPS_SINGLE_CHILDREN
+    )
+    return Profile(
+        rows=rows,
+        k=k,
+        search=_reported_options(options, agreement),
+        labels=labels,
+        counts=measured.counts,
+        oracle=oracle,
+        is_oracle=is_oracle,
+        microseconds=measured.microseconds,
+        predicted=measured.costs.microseconds(each),
+        parts=measured.costs.by_part(each),
+        costs=measured.costs,
+        error=measured.error,
+        counters=None if events is None else {name: count / len(rows) for name, count in events.items()},
+        counters_reason=counters.reason,
+    )
+
+
+def _reported_options(options: dict[str, Any], agreement: float | None) -> dict[str, Any]:
+    if agreement is not None:
+        return {"agreement": agreement}
+    return {name: options[name] for name in ("mode", "beam") if name in options}
+
+
+def _check_rows(rows: Sequence[int] | None, n_points: int, seed: int) -> Int64s:
+    if n_points == 0:
+        message = "X must have at least one point, got none"
+        raise InputError(message)
+    if rows is None:
+        return np.sort(np.random.default_rng(seed).permutation(n_points)[:MAX_POINTS])
+    array = np.asarray(rows)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) == 0:
+        refuse("rows", "a list of at least one row number", rows)
+    if array.min() < 0 or array.max() >= n_points:
+        refuse("rows", f"row numbers from 0 to {n_points - 1}", rows)
+    return array.astype(np.int64)
