@@ -7,7 +7,6 @@ import pytest
 
 import labeltrees as lt
 from labeltrees.cli.data_argument import load_data
-from labeltrees.profiling.call_times import single_call_microseconds
 
 
 @pytest.fixture(scope="module")
@@ -89,15 +88,3 @@ def test_data_of_another_kind_is_refused(run, model_folder, tmp_path, text, name
     assert result.exit_code == 2
     assert message in result.stderr
     assert result.stdout == ""
-
-
-def test_single_calls_are_of_a_sample_and_of_each_point_twice(truth):
-    _, test, _ = truth
-    asked = []
-    times = single_call_microseconds(
-        lambda features, values: asked.append((features.tolist(), values.tolist())), test.X, max_points=50
-    )
-    assert len(times) == 50
-    assert asked[:50] == asked[50:]
-    rows = [(row.indices.tolist(), row.data.tolist()) for row in test.X]
-    assert all(query in rows for query in asked)

@@ -55,4 +55,4 @@ def test_other_machines_are_not_asked(monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "abacus")
     with HardwareCounters() as counters:
         work()
-    assert counters.reason == "not known how to ask for them on linux on abacus"
+    assert counters.reason == "hardware counters are not supported on linux with abacus"

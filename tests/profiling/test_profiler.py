@@ -162,7 +162,10 @@ def test_more_labels_than_there_are(models):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"model": lt.LabelTree([0, 1], [~0], 1)}, "model must be a LabelTreeClassifier or a TextLabelTreeClassifier"),
+        (
+            {"model": lt.LabelTree([0, 1], [~0], 1)},
+            "model must be a fitted LabelTreeClassifier or TextLabelTreeClassifier",
+        ),
         ({"X": sp.csr_array((0, 40), dtype=np.float32)}, "X must have at least one point"),
         ({"k": 0}, "k must be an integer of at least 1"),
         ({"repeats": 0}, "repeats must be an integer of at least 1"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -34,13 +34,13 @@ class LinearMeter:
     """Counts and times the searches of a `Searcher`.
 
     The operations: `nonzeros` of the query; `visits`, nodes opened; `lookups` of a feature in one level of a chunk's
-    index; `hits`, features that have a row there; `weights` added one by one, and `vectors` of 16 weights added at once;
-    `children` scored; `heap_steps`, nodes and labels that enter or leave a heap; and, in an ensemble, `path_visits`,
-    nodes opened in one tree to score labels found in another. The root has its own cost: every query visits it, so it
-    stays in the cache.
+    index; `hits`, features that have a row there; `weights` added one by one, and `vectors` of 16 weights added
+    together; `children` scored; `heap_steps`, nodes and labels that enter or leave a heap; and, in an ensemble,
+    `path_visits`, nodes opened in one tree to score labels found in another. The root has its own cost: every query
+    visits it, so it stays in the cache.
     """
 
-    SKIPS_SINGLE_CHILDREN = False
+    SKIPS_SINGLE_CHILDREN: ClassVar[bool] = False
 
     _PARTS = {  # noqa: RUF012 (read only)
         "prepare": ("queries", "nonzeros"),
@@ -117,7 +117,10 @@ class LinearMeter:
         if self._searcher.stores[0].matrices:  # dense chunks read all features, whatever their values
             return others
         changed = [_with_half_removed(workload.queries, random), _with_half_replaced(workload.queries, random)]
-        return [*others, *(workload._replace(queries=queries, k=k) for queries in changed for k in (1, max(workload.k, 5)))]
+        return [
+            *others,
+            *(workload._replace(queries=queries, k=k) for queries in changed for k in (1, max(workload.k, 5))),
+        ]
 
 
 def _with_half_removed(queries: Any, random: np.random.Generator) -> Any:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from labeltrees._validation import refuse
-from labeltrees.models.linear.estimator import LabelTreeClassifier
-from labeltrees.models.text.estimator import TextLabelTreeClassifier
 from labeltrees.profiling.linear_meter import LinearMeter
 from labeltrees.profiling.meter import SearchMeter
 from labeltrees.profiling.text_meter import TextMeter
 
-METERS: dict[type, Any] = {LabelTreeClassifier: LinearMeter, TextLabelTreeClassifier: TextMeter}
+METERS: dict[str, Callable[[Any], SearchMeter]] = {  # by the model's KIND, made from its searcher
+    "LabelTreeClassifier": LinearMeter,
+    "TextLabelTreeClassifier": TextMeter,
+}
 
 
 def make_meter(model: Any) -> SearchMeter:
-    """Return what counts and times the searches of a fitted model."""
-    meter = METERS.get(type(model))
+    """Return the object that counts and times the searches of a fitted model."""
+    meter = METERS.get(getattr(model, "KIND", ""))
     if meter is None:
-        refuse("model", "a " + " or a ".join(family.__name__ for family in METERS), model)
-    made: SearchMeter = meter(model.searcher_)
-    return made
+        refuse("model", "a fitted " + " or ".join(METERS), model)
+    return meter(model.searcher_)

@@ -38,8 +38,8 @@ def profile(
 ) -> Profile:
     """Return where the time of a model's searches goes.
 
-    Searches are counted and timed, and a cost model is fitted to them: the cost of opening a node, looking up a feature,
-    adding a row and so on, on this machine. Half of the points are held out to check it (`Profile.error`).
+    Searches are counted and timed, and a cost model is fitted to them: what it costs on this machine to open a node, to
+    look up a feature, to add a row and so on. Half of the points are held out to check it (`Profile.error`).
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def profile(
     else:
         make_meter(model)
         n_searched, options = model.how_to_search(k, agreement, search=search, beam=beam)
-    points = model._queries(X)
+    points = model.check_queries(X)
     rows = _check_rows(rows, points.shape[0], check_seed(random_state))
     with watch("Timing searches", repeats, progress) as advance:
         return profile_searches(

@@ -135,7 +135,9 @@ class Profile:
             "n_queries": self.n_queries,
             "k": self.k,
             **self.search,
-            "counts": {name: float(own.mean()) for name, own in self.counts.each.items() if name not in _ONLY_FOR_COSTS},
+            "counts": {
+                name: float(own.mean()) for name, own in self.counts.each.items() if name not in _ONLY_FOR_COSTS
+            },
             "features": _spread(self.counts.each["features" if "features" in self.counts.each else "nonzeros"]),
             "nodes": _spread(opened),
             "oracle": _spread(self.oracle),

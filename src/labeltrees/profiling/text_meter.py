@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class TextMeter:
     vector; `visits`, nodes evaluated; and `heap_steps`, nodes that enter or leave the open nodes and labels found.
     """
 
-    SKIPS_SINGLE_CHILDREN = True
+    SKIPS_SINGLE_CHILDREN: ClassVar[bool] = True
 
     parts = {  # noqa: RUF012 (read only)
         "prepare": ("queries", "bytes", "features"),
@@ -61,7 +61,9 @@ class TextMeter:
         for first in range(0, len(texts), BLOCK_SIZE):
             own = slice(first, first + BLOCK_SIZE)
             if workload.stage == "search":
-                result = self._searcher.topk(Texts(texts[own]), self._length(workload.k), **workload.options, n_jobs=1, stats=True)
+                result = self._searcher.topk(
+                    Texts(texts[own]), self._length(workload.k), **workload.options, n_jobs=1, stats=True
+                )
                 microseconds[own] = cast(SearchStats, result.stats).microseconds
             else:
                 own_ends = ends[first : first + BLOCK_SIZE + 1]

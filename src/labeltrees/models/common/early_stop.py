@@ -9,7 +9,7 @@ bold. How many lists each setting changes is counted on other points, which give
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from labeltrees._progress import watch
 from labeltrees._validation import check_integer, refuse
 from labeltrees.errors import InputError
 from labeltrees.models.common.early_stop_tables import Visits, learn_tables, visits_of
-from labeltrees.search.result import SearchTrace
+from labeltrees.models.common.protocol import Searches
 from labeltrees.tree.label_tree import LabelTree
 
 LENGTHS = (1, 3, 5, 10)
@@ -29,30 +29,6 @@ MOST_LEARNT = 20_000  # points that teach; what more would add is not worth its 
 MOST_VISITS = 20_000_000
 _BLOCK = 1000
 _DEEPEST = 31  # deeper nodes are of the classes of this depth
-
-
-class Searches(Protocol):
-    """What learning needs of a model: `LinearSearches` or `TextSearches`."""
-
-    trees: list[LabelTree]
-
-    def take(self, X: Any, rows: NDArray[np.int64]) -> Any:
-        """Return some of the points."""
-
-    def lists(self, X: Any, k: int, losses: Any = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the labels found (n, k), and the nodes opened (n,)."""
-
-    def tree_lists(self, X: Any, tree: int, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the k best labels in one of the trees, and their scores as logs."""
-
-    def trace(self, X: Any, tree: int, k: int) -> SearchTrace:
-        """Return the nodes opened in one of the trees."""
-
-    def slack(self, scores: NDArray[np.float64], limit: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the loss from which on nodes of these scores (logs) are not opened where the limit is this."""
-
-    def node_losses(self, losses: NDArray[np.float32]) -> Any:
-        """Return the losses of all nodes of all trees as the native search takes them."""
 
 
 def check_lengths(k: Any, n_labels: int) -> list[int]:

@@ -12,9 +12,10 @@ from labeltrees._matrices import check_sample_weight
 from labeltrees._validation import check_integer, check_number
 from labeltrees.errors import InputError
 from labeltrees.models.common.calibration import Calibration, fit_calibration
-from labeltrees.models.common.early_stop import LENGTHS, EarlyStop, Searches, check_lengths, learn_early_stop
+from labeltrees.models.common.early_stop import LENGTHS, EarlyStop, check_lengths, learn_early_stop
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.label_sets import carry, known_labels
+from labeltrees.models.common.protocol import Searches
 
 # Labels asked for at once where it is not known how many reach the threshold: 64 MB of labels and scores.
 _CELLS_AT_ONCE = 2**22
@@ -24,7 +25,7 @@ class AnswerForms:
     """What an estimator answers once it can say the k best labels of its points.
 
     An estimator sets `searcher_`, `calibration_`, `early_stop_` and `_label_names` when it is fitted, and has
-    `_queries`, `_topk` and `_searches`.
+    `check_queries`, `_topk` and `searches`.
     """
 
     searcher_: Any
@@ -36,15 +37,15 @@ class AnswerForms:
     verbose: int
 
     @abstractmethod
-    def _queries(self, X: Any) -> Any:
-        """Return the points, checked: they have a shape and can be indexed with an array of rows."""
+    def check_queries(self, X: Any, n_jobs: int | None = None) -> Any:
+        """Return points in the form that `searcher_` takes; they have a shape and can be indexed with rows."""
 
     @abstractmethod
     def _topk(self, X: Any, k: Any) -> tuple[Any, Any]:
         """Return label ids (n, k) and scores (n, k) of checked points, k at most the number of labels."""
 
     @abstractmethod
-    def _searches(self) -> Searches:
+    def searches(self) -> Searches:
         """Return the model's searches as learning when to stop asks for them."""
 
     @property
@@ -61,12 +62,12 @@ class AnswerForms:
 
     def predict_scores(self, X: Any, k: int | None = None) -> Any:
         """Return the scores of the k best labels of each point as CSR (n, L)."""
-        X = self._queries(X)
+        X = self.check_queries(X)
         return self._as_matrix(*self._topk(X, self.k if k is None else k))
 
     def predict(self, X: Any) -> Any:
         """Return the predicted labels as a CSR indicator (n, L): the k best, or those that reach `threshold`."""
-        X = self._queries(X)
+        X = self.check_queries(X)
         if self.threshold is None:
             matrix = self._as_matrix(*self._topk(X, self.k))
         else:
@@ -95,11 +96,11 @@ class AnswerForms:
         k : sequence of int
             The lengths of lists that `agreement` is for; other lengths up to the longest are cut from the next one.
         """
-        X = self._queries(X)
+        X = self.check_queries(X)
         lengths = check_lengths(k, self.searcher_.n_labels)
         calibration = getattr(self, "calibration_", None) if Y is None else self._learn_probabilities(X, Y)
         progress = bool(getattr(self, "verbose", 0))
-        self.early_stop_ = learn_early_stop(self._searches(), X, X.shape[0], lengths, progress=progress)
+        self.early_stop_ = learn_early_stop(self.searches(), X, X.shape[0], lengths, progress=progress)
         self.calibration_ = calibration
         return self
 
@@ -127,11 +128,11 @@ class AnswerForms:
             message = "agreement needs bounds that are learnt: call calibrate(X) on points the model has not seen"
             raise InputError(message)
         place = early_stop.place(min(k, self.searcher_.n_labels))
-        return int(early_stop.k[place]), early_stop.node_losses(self._searches(), place, agreement)
+        return int(early_stop.k[place]), early_stop.node_losses(self.searches(), place, agreement)
 
     def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
         """Return the precision at 1: the share of points whose best label is one of theirs."""
-        X = self._queries(X)
+        X = self.check_queries(X)
         Y = known_labels(Y, (X.shape[0], self.searcher_.n_labels), self._label_names)
         labels, _ = self._topk(X, 1)
         best = labels[:, 0]

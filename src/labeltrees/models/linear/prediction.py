@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
 from labeltrees._validation import check_choice, check_integer
+from labeltrees.data.dataset import Dataset
 from labeltrees.errors import InputError
 from labeltrees.models.common.early_stop_searches import LinearSearches
 from labeltrees.models.common.prediction import AnswerForms
@@ -30,8 +31,12 @@ class AnswersTopK(AnswerForms):
     An estimator sets `searcher_`, `trees_`, `calibration_`, `early_stop_` and `_label_names` when it is fitted.
     """
 
+    KIND: ClassVar[str] = "LabelTreeClassifier"
+    READS_TEXTS: ClassVar[bool] = False
+
     searcher_: Searcher
     trees_: list[LabelTree]
+    vectorizer_: Any
     search: str
     beam: int | None
     n_jobs: int | None
@@ -84,7 +89,7 @@ class AnswersTopK(AnswerForms):
         stats : SearchStats, if asked for
             What each search did: chunks, classifiers, depth, microseconds, partial.
         """
-        X = self._queries(X, n_jobs)
+        X = self.check_queries(X, n_jobs)
         names = self._label_names
         if names is not None:
             candidates, exclude = names.ids("candidates", candidates), names.ids("exclude", exclude)
@@ -148,7 +153,17 @@ class AnswersTopK(AnswerForms):
 
     # How all of these ask.
 
-    def _queries(self, X: Any, n_jobs: int | None = None) -> Any:
+    @property
+    def takes_texts(self) -> bool:
+        """Whether the model was fitted on texts, so that it takes texts as input."""
+        return getattr(self, "vectorizer_", None) is not None
+
+    def queries(self, dataset: Dataset) -> Any:
+        """Return the features of a dataset, which this model reads."""
+        return dataset.X
+
+    def check_queries(self, X: Any, n_jobs: int | None = None) -> Any:
+        """Return points in the form that `searcher_` takes; texts become features."""
         check_is_fitted(self, "searcher_")
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
         return check_points(self, text_features(self, X, n_jobs), fitting=False, n_jobs=n_jobs)
@@ -176,7 +191,8 @@ class AnswersTopK(AnswerForms):
         )
         return n_searched, {"mode": "best_first", "beam": None, "losses": losses}
 
-    def _searches(self) -> LinearSearches:
+    def searches(self) -> LinearSearches:
+        """Return the searches that early stopping and profiling need."""
         return LinearSearches(self.searcher_, self.trees_, self.n_jobs)
 
     def _how(self, search: str | None = None, beam: int | None = AS_FITTED) -> dict[str, Any]:

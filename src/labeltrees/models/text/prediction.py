@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
 from labeltrees._validation import check_integer
+from labeltrees.data.dataset import Dataset
 from labeltrees.models.common.early_stop_searches import TextSearches
 from labeltrees.models.common.prediction import AnswerForms
 from labeltrees.models.text.searcher import TextPredictor, Texts, TextSearcher
+from labeltrees.tree.label_tree import LabelTree
 
 
 class AnswersTexts(AnswerForms):
     """The predicting half of an estimator that has a `TextSearcher`."""
 
+    KIND: ClassVar[str] = "TextLabelTreeClassifier"
+    READS_TEXTS: ClassVar[bool] = True
+
     searcher_: TextSearcher
+    tree_: LabelTree
     n_jobs: int | None
 
     def predict_topk(
@@ -62,7 +68,7 @@ class AnswersTexts(AnswerForms):
             What each search did: nodes evaluated (as `chunks` and `classifiers`), depth, microseconds,
             partial.
         """
-        points = self._queries(texts)
+        points = self.check_queries(texts)
         names = self._label_names
         if names is not None:
             candidates, exclude = names.ids("candidates", candidates), names.ids("exclude", exclude)
@@ -120,11 +126,27 @@ class AnswersTexts(AnswerForms):
         """
         return self._probabilities(texts, k)
 
-    def _queries(self, X: Any) -> Any:
+    def check_queries(self, X: Any, n_jobs: int | None = None) -> Texts:
+        """Return texts in the form that `searcher_` takes."""
         check_is_fitted(self, "searcher_")
         return X if isinstance(X, Texts) else Texts(X)
 
-    def _searches(self) -> TextSearches:
+    @property
+    def takes_texts(self) -> bool:
+        """Whether the model takes texts as input: always."""
+        return True
+
+    @property
+    def trees_(self) -> list[LabelTree]:
+        """The tree, as a list."""
+        return [self.tree_]
+
+    def queries(self, dataset: Dataset) -> Any:
+        """Return the texts of a dataset, which this model reads."""
+        return dataset.texts
+
+    def searches(self) -> TextSearches:
+        """Return the searches that early stopping and profiling need."""
         return TextSearches(self.searcher_, self.n_jobs)
 
     def _topk(self, X: Any, k: Any) -> tuple[Any, Any]:
