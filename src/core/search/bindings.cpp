@@ -20,10 +20,7 @@ namespace {
 using Bytes = ConstArray<uint8_t>;
 
 nb::tuple packed_arrays(PackedChunks&& packed) {
-  auto* memory = new ChunkMemory(std::move(packed.memory));
-  nb::capsule owner(memory, [](void* p) noexcept { delete static_cast<ChunkMemory*>(p); });
-  nb::ndarray<uint8_t, nb::numpy, nb::ndim<1>> bytes(memory->data(), {static_cast<size_t>(packed.size)}, owner);
-  return nb::make_tuple(bytes, to_numpy(std::move(packed.offsets)));
+  return nb::make_tuple(to_numpy<uint8_t>(std::move(packed.memory), packed.size), to_numpy(std::move(packed.offsets)));
 }
 
 // The engine and the arrays it looks into.
@@ -152,9 +149,8 @@ void bind_search(nb::module_& module) {
                                n_nodes,
                                native.engine.n_labels(),
                                native.engine.matrices()};
-            TreeArraysView arrays{child_ptr.data(), children.data(), static_cast<int64_t>(children.size()), n_nodes,
-                                  native.engine.n_labels()};
-            native.engine.add_tree(limits, offsets.data(), feature_rank.data(), checked, source, arrays,
+            native.engine.add_tree(limits, offsets.data(), feature_rank.data(), checked, source,
+                                   view_tree(child_ptr, children, native.engine.n_labels()),
                                    ceilings ? ceilings->data() : nullptr);
             if (ceilings) native.arrays.push_back(nb::find(*ceilings));
             for (nb::object array :

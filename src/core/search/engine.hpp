@@ -17,8 +17,8 @@ namespace labeltrees {
 
 struct SearchTree {
   SearchTree(const ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank, bool checked,
-             const std::string& source, const TreeArraysView& arrays)
-      : store(limits, offsets, feature_rank, checked, source), links(arrays, source) {}
+             const std::string& source, const TreeView& tree)
+      : store(limits, offsets, feature_rank, checked, source), links(tree, source) {}
   SearchStore store;
   TreeLinks links;
 };
@@ -72,8 +72,8 @@ class SearchEngine {
   ~SearchEngine();
 
   void add_tree(const ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank, bool checked,
-                const std::string& source, const TreeArraysView& arrays, const float* ceilings) {
-    trees_.push_back(std::make_unique<SearchTree>(limits, offsets, feature_rank, checked, source, arrays));
+                const std::string& source, const TreeView& tree, const float* ceilings) {
+    trees_.push_back(std::make_unique<SearchTree>(limits, offsets, feature_rank, checked, source, tree));
     trees_.back()->store.set_ceilings(ceilings);
   }
   void check_all() const;

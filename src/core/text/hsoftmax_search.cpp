@@ -22,7 +22,7 @@ float* aligned(std::vector<float>& room, int64_t n) {
 }  // namespace
 
 HsEngine::HsEngine(const FeatureMap& features, const float* input, const float* output, int64_t dim, int64_t stride,
-                   const TreeArraysView& tree, int64_t height)
+                   const TreeView& tree, int64_t height)
     : features_(features),
       input_(input),
       output_(output),

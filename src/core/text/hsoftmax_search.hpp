@@ -57,7 +57,7 @@ class HsEngine {
   static constexpr double kFloor = 1e-5;
 
   HsEngine(const FeatureMap& features, const float* input, const float* output, int64_t dim, int64_t stride,
-           const TreeArraysView& tree, int64_t height);
+           const TreeView& tree, int64_t height);
 
   int32_t n_labels() const { return tree_.n_labels; }
   int32_t n_nodes() const { return tree_.n_nodes; }
@@ -82,7 +82,7 @@ class HsEngine {
   FeatureMap features_;
   const float *input_, *output_;
   int64_t dim_, stride_;
-  TreeArraysView tree_;
+  TreeView tree_;
   TreeLinks links_;
   double slack_;  // with the floor a score may rise a little on its way down: by (1 + floor)^height at the most
 };
