@@ -1,4 +1,4 @@
-"""Options for how labels are searched."""
+"""Options for how labels are searched, generated from `SearchRequest`."""
 
 from __future__ import annotations
 
@@ -6,26 +6,14 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
-import click
-
-from labeltrees.cli.options import Command, NumberOrWord, add_options, given_options, refuse_option
+from labeltrees._settings import settings_of
+from labeltrees.cli.options import Command, given_options, refuse_option, setting_options
 from labeltrees.models.common.protocol import Model
+from labeltrees.search.request import SearchRequest
 
-_OPTIONS = [
-    click.option(
-        "--beam",
-        type=NumberOrWord(int, "N|none"),
-        metavar="N|none",
-        help="Maximum number of nodes opened per depth; none: exact search. [default: the model's]",
-    ),
-    click.option(
-        "--agreement",
-        type=float,
-        metavar="SHARE",
-        help="Stop early, so that at least this share of the lists is the same as with exact search. Run labeltrees "
-        "calibrate first.",
-    ),
-]
+# Settings of a search that commands offer in another way (k, candidates), or not at all.
+_SKIPPED = ("k", "search", "prune", "max_chunks", "max_microseconds", "candidates", "exclude")
+_NAMES = tuple(item.name for item in settings_of(SearchRequest) if item.name not in _SKIPPED)
 
 
 @dataclass(frozen=True)
@@ -34,18 +22,12 @@ class SearchOptions:
 
     given: dict[str, Any]
 
-    @property
-    def agreement(self) -> float | None:
-        """The requested agreement with exact search."""
-        return self.given.get("agreement")
-
-    def for_model(self, model: Model, k: int, candidates: Any = None) -> tuple[int, dict[str, Any]]:
-        """Return how many labels to search for, and the arguments of the model's searcher."""
-        if "beam" in self.given and "beam" not in model.get_params(deep=False):
-            refuse_option("--beam", f"a {model.KIND}", "its search is always exact")
-        how_to_search: Any = getattr(model, "how_to_search")  # noqa: B009 (not in the protocol)
-        arguments: tuple[int, dict[str, Any]] = how_to_search(k, **self.given, candidates=candidates)
-        return arguments
+    def make_request(self, model: Model, k: int, candidates: Any = None) -> SearchRequest:
+        """Return the request for k labels, completed by the model."""
+        unsupported = next((name for name in self.given if name in model.UNSUPPORTED), None)
+        if unsupported is not None:
+            refuse_option("--" + unsupported.replace("_", "-"), f"a {model.KIND}", "its search is always exact")
+        return model.complete_request(SearchRequest(k, **self.given, candidates=candidates))
 
 
 def search_options(command: Command) -> Command:
@@ -53,7 +35,7 @@ def search_options(command: Command) -> Command:
 
     @functools.wraps(command)
     def packed(*arguments: Any, **parameters: Any) -> Any:
-        own = {name: parameters.pop(name) for name in ("beam", "agreement")}
-        return command(*arguments, search=SearchOptions(given_options(own)), **parameters)
+        given = given_options({name: parameters.pop(name) for name in _NAMES})
+        return command(*arguments, search=SearchOptions(given), **parameters)
 
-    return add_options(_OPTIONS)(packed)  # type: ignore[return-value]
+    return setting_options(SearchRequest, skip=_SKIPPED)(packed)  # type: ignore[return-value]
