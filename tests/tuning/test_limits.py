@@ -71,9 +71,7 @@ def test_too_strict_a_latency_names_the_fastest_seen():
 
 
 def test_limits_that_contradict_each_other_say_what_is_closest():
-    with pytest.raises(
-        lt.LabelTreesError, match=r"fast has the best p1, 0\.0200 below"
-    ):
+    with pytest.raises(lt.LabelTreesError, match=r"fast has the best p1, 0\.0200 below"):
         Limits(0.005, 10, "p1", 1).judge(make_result(SETTINGS)).choose()
 
 

@@ -51,7 +51,9 @@ def _lengths(_context: click.Context, _parameter: click.Parameter, value: str) -
     help="Lengths of lists to learn; a list of another length is cut from the next longer one.",
 )
 @click.option("--probabilities", is_flag=True, help="Also learn probabilities from the labels of DATA.")
-@click.option("-o", "--output", metavar="MODEL", type=click.Path(), help="Folder to save the model in. [default: MODEL itself]")
+@click.option(
+    "-o", "--output", metavar="MODEL", type=click.Path(), help="Folder to save the model in. [default: MODEL itself]"
+)
 @label_names_option
 @index_base_option
 @jobs_option

@@ -34,13 +34,22 @@ Examples:
 @click.option(
     "--max-precision-loss", type=float, help="Choose the fastest model within this loss of the best, such as 0.005."
 )
-@click.option("--max-latency-us", type=float, help="Choose the most precise model within this latency (99th percentile).")
-@click.option("--metric", default="p1", show_default=True, help="Metric to compare: p1, p3, ndcg5, ...; its number must not exceed -k.")
+@click.option(
+    "--max-latency-us", type=float, help="Choose the most precise model within this latency (99th percentile)."
+)
+@click.option(
+    "--metric",
+    default="p1",
+    show_default=True,
+    help="Metric to compare: p1, p3, ndcg5, ...; its number must not exceed -k.",
+)
 @click.option("-k", type=int, default=5, show_default=True, help="Number of labels that a call returns.")
 @click.option(
     "--validation", type=float, default=0.2, show_default=True, help="Share of DATA to hold out for measuring."
 )
-@click.option("--result", "result_file", type=click.Path(dir_okay=False), help="File to save all measurements in (JSON).")
+@click.option(
+    "--result", "result_file", type=click.Path(dir_okay=False), help="File to save all measurements in (JSON)."
+)
 @click.option("--early-rounds/--no-early-rounds", default=True, help="Try all settings on a part of DATA first.")
 @fanouts_option("16,128")
 @tuning_options
@@ -88,4 +97,6 @@ def choose(
     out.print(f"\n{choice.explanation}", soft_wrap=True)
     out.print(f"\nThe model is in {output}. To evaluate it: labeltrees evaluate {output} TEST-DATA")
     if result_file is not None:
-        out.print(f"The measurements are in {result_file}. For a report: labeltrees report {result_file} -o report.html")
+        out.print(
+            f"The measurements are in {result_file}. For a report: labeltrees report {result_file} -o report.html"
+        )

@@ -24,9 +24,16 @@ Examples:
 
 @click.command("inspect", epilog=_EPILOG)
 @model_argument
-@click.option("--label", metavar="NAME", help="Show the path to this label (name or id) and the strongest features on it.")
 @click.option(
-    "--features", "n_features", type=click.IntRange(min=1), default=10, show_default=True, help="Number of features to show per classifier."
+    "--label", metavar="NAME", help="Show the path to this label (name or id) and the strongest features on it."
+)
+@click.option(
+    "--features",
+    "n_features",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Number of features to show per classifier.",
 )
 @click.option("--verify", is_flag=True, help="First read the whole model and compare checksums.")
 @json_option

@@ -101,7 +101,9 @@ def _step_text(step: dict[str, Any]) -> Text:
     else:
         more = ", ..." if step["n_labels"] > len(step["examples"]) else ""
         text.append(f"node {step['to']}", "cyan")
-        text.append(f" ({plural(step['n_labels'], 'label')}: {', '.join(map(printable, step['examples']))}{more})", "dim")
+        text.append(
+            f" ({plural(step['n_labels'], 'label')}: {', '.join(map(printable, step['examples']))}{more})", "dim"
+        )
     if "bias" not in step:
         return text.append("\n")
     text.append(f"  bias {step['bias']:.2f}, {plural(step['n_weights'], 'weight')}\n")

@@ -50,14 +50,26 @@ def _option(flag: str, name: str, **settings: Any) -> Callable[[Command], Comman
 )
 @_option("--feature-column", "feature_column", help="Column with features: a text, or a list of names or ids.")
 @_option("--feature-separator", "feature_separator", help="Separates the names in the feature column.")
-@_option("--history-before", "history_before", metavar="TIME", help="Items before this time are features, items from then on are labels.")
+@_option(
+    "--history-before",
+    "history_before",
+    metavar="TIME",
+    help="Items before this time are features, items from then on are labels.",
+)
 @_option("--since", "since", metavar="TIME", help="Leave out events before this time.")
 @_option("--until", "until", metavar="TIME", help="Leave out events from this time on.")
-@_option("--period", "period", metavar="LENGTH", help="Use only a period such as 36h, 90d, 12w or 1y; without --since or --until, the last one.")
+@_option(
+    "--period",
+    "period",
+    metavar="LENGTH",
+    help="Use only a period such as 36h, 90d, 12w or 1y; without --since or --until, the last one.",
+)
 @_option("--time-format", "time_format", help="auto, or a strptime format such as %d/%m/%Y %H:%M.")
 @_option("--encoding", "encoding", help="Encoding of CSV files.")
 @_option("--separator", "separator", help="Separator of CSV files. [default: detected from the first line]")
-@_option("--min-engagement", "min_engagement", type=float, help="Drop pairs of context and item with a smaller total weight.")
+@_option(
+    "--min-engagement", "min_engagement", type=float, help="Drop pairs of context and item with a smaller total weight."
+)
 @_option("--min-item-contexts", "min_item_contexts", type=int, help="Drop items that occur in fewer contexts.")
 @click.option("--drop-duplicates", is_flag=True, help="Count events that are equal in all used columns only once.")
 @_option(
@@ -67,7 +79,9 @@ def _option(flag: str, name: str, **settings: Any) -> Callable[[Command], Comman
     help="Weight of a point: number of events of its context, sum of their weights, or none.",
 )
 @_option("--test-share", "test_share", type=float, help="Share of contexts for the test part, drawn at random.")
-@_option("--test-since", "test_since", metavar="TIME", help="Use the events from this time on as the test part instead.")
+@_option(
+    "--test-since", "test_since", metavar="TIME", help="Use the events from this time on as the test part instead."
+)
 @_option("--seed", "random_state", type=int, help="Random seed of the test part.")
 @_option(
     "--temporary-folder",
@@ -105,7 +119,9 @@ def _print(prepared: PreparedLogs, output: str) -> None:
         out.print(make_table(("", title), [(what, f"{count:,}") for what, count in counts.items()]))
     if summary.notes:
         out.print()
-        out.print(make_table(("not dropped, but worth knowing", ""), [(what, f"{n:,}") for what, n in summary.notes.items()]))
+        out.print(
+            make_table(("not dropped, but worth knowing", ""), [(what, f"{n:,}") for what, n in summary.notes.items()])
+        )
     out.print()
     shapes = [
         (

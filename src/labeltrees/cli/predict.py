@@ -47,9 +47,7 @@ Examples:
     type=click.Path(exists=True, dir_okay=False),
     help="File with the labels that may be returned, one name per line (ids if the labels have no names).",
 )
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False), help="File to write to. [default: standard output]"
-)
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="File to write to. [default: standard output]")
 @index_base_option
 @jobs_option
 @click.pass_obj

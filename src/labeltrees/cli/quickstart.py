@@ -60,7 +60,9 @@ def quickstart(show_progress: bool, folder: str, n_jobs: int) -> None:
     out = console()
     with step("Reading data", show_progress):
         train, test = load_debian()
-    out.print(f"The data: {train.n_points:,} descriptions of Debian packages, labelled with the packages they depend on")
+    out.print(
+        f"The data: {train.n_points:,} descriptions of Debian packages, labelled with the packages they depend on"
+    )
     out.print(f"({train.n_labels:,} different labels). A model arranges the labels in a tree and searches it.")
     out.print("The tradeoff shapes the tree: 0 puts similar labels together, which is precise; 2 puts frequent labels")
     out.print("near the root, which is fast.\n")

@@ -27,7 +27,9 @@ Examples:
     show_default=True,
     help="File to write the page to.",
 )
-@click.option("--figures", type=click.Path(file_okay=False), help="Also write each figure to this folder, as PNG and SVG.")
+@click.option(
+    "--figures", type=click.Path(file_okay=False), help="Also write each figure to this folder, as PNG and SVG."
+)
 @json_option
 @click.pass_obj
 def report(show_progress: bool, result_file: str, output: str, figures: str | None, as_json: bool) -> None:

@@ -34,12 +34,30 @@ Examples:
 
 @click.command(epilog=_EPILOG)
 @data_argument
-@click.option("-o", "--output", metavar="RESULT", type=click.Path(dir_okay=False), help="File to save the result in (JSON).")
+@click.option(
+    "-o", "--output", metavar="RESULT", type=click.Path(dir_okay=False), help="File to save the result in (JSON)."
+)
 @click.option("--validation", metavar="DATA", help="Data to measure on. [default: the test part of DATA]")
 @click.option("--csv", "csv_file", type=click.Path(dir_okay=False), help="Also write the table to this file.")
 @fanouts_option("128")
-@click.option("--cover", "covers", multiple=True, type=click.Choice(COVERS), default=COVERS[:1], show_default=True, help="Cover frequencies to try, as in labeltrees tree build.")
-@click.option("--path", "paths", multiple=True, type=click.Choice(PATHS), default=PATHS[:1], show_default=True, help="Paths to try, as in labeltrees tree build.")
+@click.option(
+    "--cover",
+    "covers",
+    multiple=True,
+    type=click.Choice(COVERS),
+    default=COVERS[:1],
+    show_default=True,
+    help="Cover frequencies to try, as in labeltrees tree build.",
+)
+@click.option(
+    "--path",
+    "paths",
+    multiple=True,
+    type=click.Choice(PATHS),
+    default=PATHS[:1],
+    show_default=True,
+    help="Paths to try, as in labeltrees tree build.",
+)
 @tuning_options
 @json_option
 @click.pass_obj

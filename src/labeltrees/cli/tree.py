@@ -55,7 +55,11 @@ def tree() -> None:
 @data_argument
 @text_options
 @click.option(
-    "-o", "--output", type=click.Path(dir_okay=False), required=True, help="File to save the tree in; JSON if it ends in .json."
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False),
+    required=True,
+    help="File to save the tree in; JSON if it ends in .json.",
 )
 @setting_options(TreeSettings)
 @seed_option
@@ -94,8 +98,12 @@ def build(
 
 @tree.command(epilog=_SHOW_EPILOG)
 @click.argument("tree_file", metavar="TREE", type=click.Path(exists=True, dir_okay=False))
-@click.option("--depth", type=click.IntRange(min=0), default=3, show_default=True, help="Number of levels to show below the root.")
-@click.option("--width", type=click.IntRange(min=1), default=8, show_default=True, help="Number of children to show per node.")
+@click.option(
+    "--depth", type=click.IntRange(min=0), default=3, show_default=True, help="Number of levels to show below the root."
+)
+@click.option(
+    "--width", type=click.IntRange(min=1), default=8, show_default=True, help="Number of children to show per node."
+)
 @click.option("--label", metavar="NAME", help="Show the path from the root to this label (name or id).")
 @json_option
 def show(tree_file: str, depth: int, width: int, label: str | None, as_json: bool) -> None:

@@ -56,8 +56,16 @@ _OPTIONS = [
         help="Leave out terms that occur in more texts.",
     ),
     click.option("--max-features", type=int, help="Keep this many terms, the most frequent ones. [default: all]"),
-    click.option("--stop-words", type=click.Choice(["english"]), help="Leave out the stop words of this language. [default: none]"),
-    click.option("--strip-accents", type=click.Choice(["unicode", "ascii"]), help="Remove accents from letters. [default: keep them]"),
+    click.option(
+        "--stop-words",
+        type=click.Choice(["english"]),
+        help="Leave out the stop words of this language. [default: none]",
+    ),
+    click.option(
+        "--strip-accents",
+        type=click.Choice(["unicode", "ascii"]),
+        help="Remove accents from letters. [default: keep them]",
+    ),
     click.option("--hashing", type=int, help="Hash terms into this many features instead of learning a vocabulary."),
 ]
 _NAMES = ("analyzer", "ngram_range", "min_df", "max_df", "max_features", "stop_words", "strip_accents", "hashing")
