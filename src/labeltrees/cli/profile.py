@@ -81,8 +81,8 @@ def profile_model(
     """Show where the time of a MODEL's searches goes on DATA.
 
     A sample of points is searched one by one on one thread, in several rounds; the shortest time of each point counts.
-    The tables show the nodes visited, how many of them an oracle would visit (the ancestors of the returned labels), the
-    classifiers evaluated, the time, and how it divides among the parts of a search. The division comes from a cost
+    The tables show the nodes visited, how many of them an oracle would visit (the ancestors of the returned labels),
+    the classifiers evaluated, the time, and how it divides among the parts of a search. The division comes from a cost
     model: the cost of each node, lookup, weight and heap step is fitted to half of the points and checked on the other
     half. The time to vectorize texts is not included.
     """

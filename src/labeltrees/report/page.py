@@ -54,9 +54,10 @@ def make_page(result: SweepResult) -> str:
 
 def _summary(result: SweepResult) -> str:
     data = result.facts["data"]
+    settings = "1 setting" if len(result.table) == 1 else f"{len(result.table)} settings"
     return (
-        f"{len(result.table)} setting{'' if len(result.table) == 1 else 's'}, trained on {data['n_points']:,} points with "
-        f"{data['n_labels']:,} labels and measured on {data['n_validation_points']:,} points."
+        f"{settings}, trained on {data['n_points']:,} points with {data['n_labels']:,} labels and measured on "
+        f"{data['n_validation_points']:,} points."
     )
 
 
