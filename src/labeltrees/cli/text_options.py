@@ -9,7 +9,7 @@ import click
 
 from labeltrees.cli.options import Command, add_options
 from labeltrees.cli.text_data import TextOptions
-from labeltrees.data.text_fields import FORMS, TextFields
+from labeltrees.data.text_formats import FORMATS, TextFields
 
 _OPTIONS = [
     click.option(
@@ -35,7 +35,7 @@ _OPTIONS = [
     ),
     click.option(
         "--data-format",
-        type=click.Choice(["auto", *FORMS]),
+        type=click.Choice(["auto", *FORMATS]),
         default="auto",
         show_default=True,
         help="Format of texts; auto: by the name of the file. Any other file must be in XMC format.",

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from labeltrees.cli.options import Command, add_options, given_options
-from labeltrees.data.text_records import default_vectorizer
+from labeltrees.data.text_dataset import default_vectorizer
 
 _DEFAULTS = default_vectorizer().get_params()
 
