@@ -16,7 +16,7 @@ void TreeLinks::require() {
         int32_t child = arrays_.children[i];
         if (child >= 0 ? (child <= node || child >= arrays_.n_nodes || nodes[child] >= 0)
                        : (~child >= arrays_.n_labels || labels[~child] >= 0))
-          throw DamagedChunk(source_ + ": the tree has a child that is out of range or stands twice");
+          throw DamagedChunk(source_ + ": the tree has a child that is out of range or appears twice");
         (child >= 0 ? nodes[child] : labels[~child]) = node;
       }
     }

@@ -22,7 +22,7 @@ from labeltrees.models.linear.files import save_classifier
 from labeltrees.models.linear.matcher import confused_points
 from labeltrees.models.linear.packing import pack
 from labeltrees.models.linear.points import check_points, unit_rows
-from labeltrees.models.linear.prediction import AnswersTopK
+from labeltrees.models.linear.prediction import LinearPredictionMixin
 from labeltrees.models.linear.text_features import fit_vectorizer
 from labeltrees.models.linear.training import LinearSettings, train_linear
 from labeltrees.search import Searcher
@@ -30,7 +30,7 @@ from labeltrees.tree.builder import build_tree
 from labeltrees.tree.label_tree import LabelTree
 
 
-class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class LabelTreeClassifier(LinearPredictionMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Sparse linear classifiers in a label tree: Parabel and XR-Linear on a tree of any `tradeoff`.
 
     Every child of every node has a classifier, trained on the points of the node. A label's score is the product of

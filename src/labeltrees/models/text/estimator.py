@@ -22,7 +22,7 @@ from labeltrees.models.common.label_sets import read_training_labels
 from labeltrees.models.common.parameters import check_parameters, seed_of
 from labeltrees.models.text.files import save_text_model
 from labeltrees.models.text.parameters import TEXT_CHECKS
-from labeltrees.models.text.prediction import AnswersTexts
+from labeltrees.models.text.prediction import TextPredictionMixin
 from labeltrees.models.text.searcher import Texts, TextSearcher
 from labeltrees.models.text.training import TextSettings, count_words, tfidf_bag, train_vectors
 from labeltrees.models.text.trees import TreeSettings, make_tree
@@ -32,7 +32,7 @@ from labeltrees.tree.label_tree import LabelTree
 PREFIX = "__label__"
 
 
-class TextLabelTreeClassifier(AnswersTexts, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TextLabelTreeClassifier(TextPredictionMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Hierarchical softmax over texts: fastText's supervised model on a tree of any `tradeoff`.
 
     A text is the mean of the vectors of its words and hashed n-grams; every node of a binary tree has a logistic unit.
