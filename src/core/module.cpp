@@ -12,7 +12,7 @@ NB_MODULE(_core, module) {
   labeltrees::bind_chunks(module);
   labeltrees::bind_search_request(module);
   labeltrees::bind_search(module);
-  labeltrees::bind_storage(module);
+  labeltrees::bind_common(module);
   labeltrees::bind_tfidf(module);
   labeltrees::bind_text(module);
   labeltrees::bind_hsoftmax(module);

@@ -69,6 +69,11 @@ def check_labels(Y: Any, name: str = "Y") -> Indicator:
     """
     matrix = checks.check_labels(Y, name)
     _check_shape(matrix.shape, name)
+    return indicator(matrix)
+
+
+def indicator(matrix: Any) -> Indicator:
+    """Return the labels of a checked CSR matrix, sharing its memory where the types agree."""
     return Indicator(*_index_arrays(matrix), matrix.shape[1])
 
 

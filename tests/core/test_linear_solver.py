@@ -9,7 +9,8 @@ from scipy.optimize import minimize
 
 import labeltrees as lt
 from labeltrees import _core
-from labeltrees.models.linear.training import DenseWeights, LinearSettings, train_linear
+from labeltrees.models.linear.settings import LinearSettings
+from labeltrees.models.linear.training import DenseWeights, train_linear
 
 
 @pytest.fixture(params=_core.available_kernels())

@@ -8,10 +8,7 @@ namespace labeltrees {
 namespace {
 
 nb::tuple to_python(PackedChunks&& packed) {
-  auto* memory = new ChunkMemory(std::move(packed.memory));
-  nb::capsule owner(memory, [](void* p) noexcept { delete static_cast<ChunkMemory*>(p); });
-  nb::ndarray<uint8_t, nb::numpy, nb::ndim<1>> bytes(memory->data(), {static_cast<size_t>(packed.size)}, owner);
-  return nb::make_tuple(bytes, to_numpy(std::move(packed.offsets)));
+  return nb::make_tuple(to_numpy<uint8_t>(std::move(packed.memory), packed.size), to_numpy(std::move(packed.offsets)));
 }
 
 }  // namespace

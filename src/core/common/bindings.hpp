@@ -10,6 +10,8 @@
 #include <mutex>
 #include <vector>
 
+#include "common/growing_array.hpp"
+#include "common/platform.hpp"
 #include "common/threads.hpp"
 
 namespace nb = nanobind;
@@ -28,6 +30,22 @@ nb::ndarray<T, nb::numpy, nb::ndim<1>> to_numpy(std::vector<T>&& values) {
   auto* owned = new std::vector<T>(std::move(values));
   nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   return nb::ndarray<T, nb::numpy, nb::ndim<1>>(owned->data(), {owned->size()}, owner);
+}
+
+template <class T>
+nb::ndarray<T, nb::numpy, nb::ndim<1>> to_numpy(GrowingArray<T>&& values) {
+  const auto size = static_cast<size_t>(values.size());
+  T* data = values.release();
+  nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+  return nb::ndarray<T, nb::numpy, nb::ndim<1>>(data, {size}, owner);
+}
+
+// The first n elements of type T of memory that NumPy then owns.
+template <class T>
+nb::ndarray<T, nb::numpy, nb::ndim<1>> to_numpy(HugePageMemory&& values, int64_t n) {
+  auto* owned = new HugePageMemory(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<HugePageMemory*>(p); });
+  return nb::ndarray<T, nb::numpy, nb::ndim<1>>(owned->data(), {static_cast<size_t>(n)}, owner);
 }
 
 // Runs work() on a thread of its own with the GIL released. Meanwhile this thread looks every 50 ms whether the user
@@ -86,7 +104,7 @@ void bind_xmc(nb::module_& module);
 void bind_chunks(nb::module_& module);
 void bind_search_request(nb::module_& module);
 void bind_search(nb::module_& module);
-void bind_storage(nb::module_& module);
+void bind_common(nb::module_& module);
 void bind_tfidf(nb::module_& module);
 void bind_text(nb::module_& module);
 void bind_hsoftmax(nb::module_& module);

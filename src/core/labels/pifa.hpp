@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/growable.hpp"
+#include "common/growing_array.hpp"
 #include "common/threads.hpp"
 
 namespace labeltrees {
@@ -27,8 +27,8 @@ struct SparseRows {
 
 struct SparseResult {
   std::vector<int64_t> indptr;
-  Growable<int32_t> indices;
-  Growable<float> values;
+  GrowingArray<int32_t> indices;
+  GrowingArray<float> values;
 };
 
 // Rows of unit length, columns ascending. A column whose values cancel stays, as 0.

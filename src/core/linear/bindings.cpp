@@ -48,7 +48,7 @@ struct LinearProblem {
     input.points = {n_points, n_features, data_or_null(x_indptr), data_or_null(x_columns), x_values.data()};
     input.labels = {y_indptr.data(), y_columns.data(), data_or_null(y_values)};
     input.n_labels = n_labels;
-    input.tree = {static_cast<int64_t>(child_ptr.size()) - 1, child_ptr.data(), children.data()};
+    input.tree = view_tree(child_ptr, children, n_labels);
     input.point_weight = data_or_null(point_weight);
     input.label_cost = data_or_null(label_cost);
     input.extra_indptr = data_or_null(extra_indptr);

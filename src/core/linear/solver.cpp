@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "linear/random.hpp"
+#include "common/random.hpp"
 
 namespace labeltrees {
 

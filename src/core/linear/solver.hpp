@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "linear/buffer.hpp"
+#include "common/aligned_scratch.hpp"
 #include "linear/node.hpp"
 #include "simd/kernels.hpp"
 
@@ -46,9 +46,9 @@ class LaneSolver {
  private:
   const Kernels& table_;
   const LaneKernels* kernels_ = nullptr;
-  Buffer<float> alpha_, weights_, inverse_costs_;
-  Buffer<LaneRow> rows_;
-  Buffer<int32_t> order_;
+  AlignedScratch<float> alpha_, weights_, inverse_costs_;
+  AlignedScratch<LaneRow> rows_;
+  AlignedScratch<int32_t> order_;
   alignas(64) float bias_[kMaxLanes], largest_[kMaxLanes], smallest_[kMaxLanes], shrink_above_[kMaxLanes];
   int64_t n_positive_[kMaxLanes];
   int64_t passes_ = 0;

@@ -39,7 +39,7 @@ class SearchEngine {
       : n_features_(n_features), n_labels_(n_labels), matrices_(matrices), normalize_(normalize), power_(power) {}
 
   void add_tree(const ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank, bool checked,
-                const std::string& source, const TreeArraysView& arrays, const float* ceilings);
+                const std::string& source, const TreeView& tree, const float* ceilings);
   void check_all() const;
 
   void search(const QueryRows& rows, const SearchRequest& request, int n_threads, Job& job,

@@ -38,10 +38,8 @@ void add_tree(NativeEngine& native, ConstArray<uint8_t> chunks, ConstArray<int64
   ChunkLimits limits{chunks.data(),       static_cast<int64_t>(chunks.size()),
                      engine.n_features(), n_nodes,
                      engine.n_labels(),   engine.matrices()};
-  TreeArraysView arrays{child_ptr.data(), children.data(), static_cast<int64_t>(children.size()), n_nodes,
-                        engine.n_labels()};
-  engine.add_tree(limits, offsets.data(), feature_rank.data(), checked, source, arrays,
-                  ceilings ? ceilings->data() : nullptr);
+  engine.add_tree(limits, offsets.data(), feature_rank.data(), checked, source,
+                  view_tree(child_ptr, children, engine.n_labels()), ceilings ? ceilings->data() : nullptr);
   if (ceilings) native.arrays.push_back(nb::find(*ceilings));
   for (nb::object array :
        {nb::find(chunks), nb::find(offsets), nb::find(feature_rank), nb::find(child_ptr), nb::find(children)})

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 
-#include "chunk/memory.hpp"
 #include "text/bag.hpp"
 #include "text/fasttext.hpp"
 #include "text/hsoftmax_train.hpp"
@@ -47,7 +46,7 @@ nb::ndarray<T, nb::numpy, nb::ndim<1>> copy_of(const std::vector<T>& values) {
 void translate(const std::exception_ptr& error, void*) {
   try {
     std::rethrow_exception(error);
-  } catch (const BadTextFile& fault) {
+  } catch (const FileError& fault) {
     nb::object type = nb::module_::import_("labeltrees.errors").attr("FileFormatError");
     PyErr_SetString(type.ptr(), fault.what());
   }
@@ -58,12 +57,6 @@ void translate(const std::exception_ptr& error, void*) {
 void bind_text(nb::module_& module) {
   nb::register_exception_translator(translate);
 
-  // Zeros, at a multiple of 64 bytes and in huge pages where the system has them.
-  module.def("zero_floats", [](int64_t n) {
-    auto* memory = new ChunkMemory(4 * n);
-    nb::capsule owner(memory, [](void* p) noexcept { delete static_cast<ChunkMemory*>(p); });
-    return nb::ndarray<float, nb::numpy, nb::ndim<1>>(memory->data(), {static_cast<size_t>(n)}, owner);
-  });
   module.def(
       "start_input",
       [](Array<float> input, int64_t dim, int64_t stride, uint64_t seed, int n_threads) {
@@ -78,7 +71,7 @@ void bind_text(nb::module_& module) {
         return to_numpy(make_slots({text.data(), text.data() + text.size()}, {ends.data(), ends.data() + ends.size()}));
       },
       nb::arg("text").noconvert(), nb::arg("ends").noconvert());
-  module.def("word_hash", [](nb::bytes word) { return hash_word({word.c_str(), word.size()}); });
+  module.def("word_hash", [](nb::bytes word) { return fnv1a({word.c_str(), word.size()}); });
 
   module.def(
       "fasttext_entries",
@@ -164,7 +157,7 @@ void bind_text(nb::module_& module) {
             if (label_indptr) given = {label_indptr->data(), labels->data(), weights ? weights->data() : nullptr};
             Job job;
             run_job(job, progress, [&] {
-              UpwardLinks tree(child_ptr.data(), children.data(), static_cast<int64_t>(child_ptr.size()) - 1, n_labels);
+              UpwardLinks tree(view_tree(child_ptr, children, n_labels));
               FeatureMap features = corpus.features();
               train_hsoftmax(matrices, tree, *corpus.source, features, given, n_tokens, {lr, epochs, seed, n_threads},
                              job, corpus.progress);

@@ -24,7 +24,7 @@ inline FastTextEntries read_fasttext_entries(const uint8_t* bytes, int64_t n_byt
   for (int64_t i = 0; i < n; ++i) {
     const void* zero = at < end ? std::memchr(at, 0, static_cast<size_t>(end - at)) : nullptr;
     if (!zero || end - static_cast<const uint8_t*>(zero) < 10)
-      throw BadTextFile("the dictionary ends after " + std::to_string(i) + " of " + std::to_string(n) + " entries");
+      throw FileError("the dictionary ends after " + std::to_string(i) + " of " + std::to_string(n) + " entries");
     const auto* stop = static_cast<const uint8_t*>(zero);
     entries.text.insert(entries.text.end(), at, stop);
     entries.ends.push_back(static_cast<int64_t>(entries.text.size()));
@@ -52,8 +52,8 @@ inline std::vector<int32_t> fasttext_huffman(const int64_t* counts, int64_t n_la
     for (int64_t side = 0; side < 2; ++side) {
       // Counts of 1e15 and more would let a node be taken that is not made yet.
       const bool take_leaf = leaf >= 0 && (node >= made || counts[leaf] < total[node]);
-      if (node >= made && leaf < 0) throw BadTextFile("the counts of the labels make no tree");
-      if (node >= made && counts[leaf] >= total[node]) throw BadTextFile("a label's count is 1e15 or more");
+      if (node >= made && leaf < 0) throw FileError("the counts of the labels make no tree");
+      if (node >= made && counts[leaf] >= total[node]) throw FileError("a label's count is 1e15 or more");
       const int32_t child = take_leaf ? static_cast<int32_t>(~leaf) : static_cast<int32_t>(n_nodes - 1 - node);
       sum += take_leaf ? counts[leaf--] : total[node++];
       children[2 * (n_nodes - 1 - made) + side] = child;

@@ -24,10 +24,7 @@ struct NativeTextEngine {
                    {text.data(), static_cast<int64_t>(text.size()), ends.data(), static_cast<int64_t>(ends.size()) - 1,
                     n_words, slots.data(), static_cast<int64_t>(slots.size())},
                    {buckets.data()}, {word_ngrams, min_n, max_n, n_buckets}),
-               input.data(), output.data(), dim, stride,
-               {child_ptr.data(), children.data(), static_cast<int64_t>(children.size()),
-                static_cast<int32_t>(child_ptr.size() - 1), n_labels},
-               height) {
+               input.data(), output.data(), dim, stride, view_tree(child_ptr, children, n_labels), height) {
     for (nb::object array : {nb::find(text), nb::find(ends), nb::find(slots), nb::find(buckets), nb::find(input),
                              nb::find(output), nb::find(child_ptr), nb::find(children)})
       arrays.push_back(array);

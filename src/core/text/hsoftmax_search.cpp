@@ -35,7 +35,7 @@ HsScratch::Open HsScratch::pop() {
 }
 
 HsEngine::HsEngine(const FeatureMap& features, const float* input, const float* output, int64_t dim, int64_t stride,
-                   const TreeArraysView& tree, int64_t height)
+                   const TreeView& tree, int64_t height)
     : features_(features),
       input_(input),
       output_(output),

@@ -48,7 +48,7 @@ class HsEngine {
   static constexpr double kFloor = 1e-5;
 
   HsEngine(const FeatureMap& features, const float* input, const float* output, int64_t dim, int64_t stride,
-           const TreeArraysView& tree, int64_t height);
+           const TreeView& tree, int64_t height);
 
   int32_t n_labels() const { return tree_.n_labels; }
   const FeatureMap& features() const { return features_; }
@@ -81,7 +81,7 @@ class HsEngine {
   FeatureMap features_;
   const float *input_, *output_;
   int64_t dim_, stride_;
-  TreeArraysView tree_;
+  TreeView tree_;
   TreeLinks links_;
   double slack_;  // because of the floor, a score can rise a little on the way down: by at most (1 + floor)^height
   ScratchPool<HsScratch> pool_;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <new>
 #include <random>
 #include <vector>
 
-#include "linear/random.hpp"
+#include "common/aligned_scratch.hpp"
+#include "common/random.hpp"
 #include "simd/kernels.hpp"
 
 namespace labeltrees {
@@ -15,14 +15,6 @@ namespace labeltrees {
 namespace {
 
 constexpr int64_t kTokensBetweenUpdates = 100;  // of the learning rate, as in fastText
-
-struct FreeAligned {
-  void operator()(float* p) const { ::operator delete[](p, std::align_val_t(64)); }
-};
-using AlignedFloats = std::unique_ptr<float[], FreeAligned>;
-AlignedFloats aligned_floats(int64_t n) {
-  return AlignedFloats(static_cast<float*>(::operator new[](static_cast<size_t>(n) * 4, std::align_val_t(64))));
-}
 
 // A text ready for its step: its rows, and the way to the label it was given.
 struct Example {
@@ -44,8 +36,8 @@ class Worker {
         reader_(source.reader(number, settings.n_threads)),
         random_(
             static_cast<std::minstd_rand::result_type>((settings.seed + static_cast<uint64_t>(number)) % 2147483646)),
-        hidden_(aligned_floats(matrices.stride)),
-        gradient_(aligned_floats(matrices.stride)) {
+        hidden_(matrices.stride),
+        gradient_(matrices.stride) {
     prepare(next_);
   }
 
@@ -67,7 +59,7 @@ class Worker {
     TextLine line;
     if (!reader_->next(line)) {
       reader_->rewind();
-      if (!reader_->next(line)) throw BadTextFile("the texts have gone: the file was emptied while it was read");
+      if (!reader_->next(line)) throw FileError("the texts have gone: the file was emptied while it was read");
     }
     size_t n_read = features_.read(line.text, line.ended, example.features);
     if (n_read < line.size()) reader_->give_back(n_read);
@@ -101,11 +93,11 @@ class Worker {
     const auto n_rows = static_cast<int64_t>(example.features.rows.size());
     const auto depth = static_cast<int64_t>(example.nodes.size());
     const float share = 1.0f / static_cast<float>(example.features.n);
-    kernels_.sum_rows(matrices_.input, matrices_.stride, rows, n_rows, hidden_.get());
+    kernels_.sum_rows(matrices_.input, matrices_.stride, rows, n_rows, hidden_.data());
     for (int64_t i = 0; i < matrices_.stride; ++i) hidden_[i] *= share;
     const auto room = static_cast<size_t>(depth + 15);
     if (margins_.size() < room) margins_.resize(room), steps_.resize(room);
-    kernels_.dot_rows(matrices_.output, matrices_.stride, example.nodes.data(), depth, hidden_.get(), margins_.data());
+    kernels_.dot_rows(matrices_.output, matrices_.stride, example.nodes.data(), depth, hidden_.data(), margins_.data());
     kernels_.sigmoids(margins_.data(), depth, steps_.data());  // exact, 16 nodes at once: no need of fastText's table
     float likelihood = 1;
     for (int64_t j = 0; j < depth; ++j) {
@@ -115,11 +107,11 @@ class Worker {
     }
     loss_sum -= std::log(likelihood);
     ++n_steps;
-    std::fill_n(gradient_.get(), matrices_.stride, 0.0f);
-    kernels_.step_rows(matrices_.output, matrices_.stride, example.nodes.data(), steps_.data(), depth, hidden_.get(),
-                       gradient_.get());
+    std::fill_n(gradient_.data(), matrices_.stride, 0.0f);
+    kernels_.step_rows(matrices_.output, matrices_.stride, example.nodes.data(), steps_.data(), depth, hidden_.data(),
+                       gradient_.data());
     for (int64_t i = 0; i < matrices_.stride; ++i) gradient_[i] *= share;
-    kernels_.add_to_rows(matrices_.input, matrices_.stride, rows, n_rows, gradient_.get());
+    kernels_.add_to_rows(matrices_.input, matrices_.stride, rows, n_rows, gradient_.data());
   }
 
   const HsMatrices& matrices_;
@@ -129,7 +121,7 @@ class Worker {
   const TextKernels& kernels_;
   std::unique_ptr<TextReader> reader_;
   std::minstd_rand random_;
-  AlignedFloats hidden_, gradient_;
+  AlignedScratch<float> hidden_, gradient_;
   std::vector<float> margins_, steps_;
   Example now_, next_;
 };

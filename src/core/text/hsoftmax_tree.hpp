@@ -4,18 +4,20 @@
 #include <cstdint>
 #include <vector>
 
+#include "tree/view.hpp"
+
 namespace labeltrees {
 
 // The way up: parent << 1 | whether this is its second child; -1 at the top. A node with one child decides nothing and
 // is left out.
 class UpwardLinks {
  public:
-  UpwardLinks(const int64_t* child_ptr, const int32_t* children, int64_t n_nodes, int64_t n_labels)
-      : of_node_(static_cast<size_t>(n_nodes), -1), of_label_(static_cast<size_t>(n_labels), kUnplaced) {
-    for (int64_t node = 0; node < n_nodes; ++node) {  // a parent comes before its children
-      const int64_t begin = child_ptr[node], n = child_ptr[node + 1] - begin;
+  explicit UpwardLinks(const TreeView& tree)
+      : of_node_(static_cast<size_t>(tree.n_nodes), -1), of_label_(static_cast<size_t>(tree.n_labels), kUnplaced) {
+    for (int64_t node = 0; node < tree.n_nodes; ++node) {  // a parent comes before its children
+      const int64_t begin = tree.child_ptr[node], n = tree.n_children(node);
       for (int64_t i = 0; i < n; ++i) {
-        const int32_t child = children[begin + i];
+        const int32_t child = tree.children[begin + i];
         const int32_t link = n == 1 ? of_node_[node] : static_cast<int32_t>(node << 1 | i);
         (child >= 0 ? of_node_[child] : of_label_[~child]) = link;
       }

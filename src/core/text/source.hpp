@@ -3,17 +3,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace labeltrees {
+#include "common/platform.hpp"
 
-// What is wrong with a file of texts; becomes FileFormatError.
-struct BadTextFile : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
+namespace labeltrees {
 
 struct TextLine {
   std::string_view text;  // valid until the next line is taken

@@ -131,8 +131,8 @@ std::vector<int64_t> make_slots(const std::vector<uint8_t>& text, const std::vec
   std::vector<int64_t> slots(std::bit_ceil(std::max<size_t>(2 * n, 16)), -1);
   const auto mask = static_cast<int64_t>(slots.size()) - 1;
   for (size_t id = 0; id < n; ++id) {
-    uint32_t hash = hash_word(
-        {reinterpret_cast<const char*>(text.data()) + ends[id], static_cast<size_t>(ends[id + 1] - ends[id])});
+    uint32_t hash =
+        fnv1a({reinterpret_cast<const char*>(text.data()) + ends[id], static_cast<size_t>(ends[id + 1] - ends[id])});
     int64_t at = hash & mask;
     while (slots[at] >= 0) at = (at + 1) & mask;
     slots[at] = static_cast<int64_t>(id) << 32 | hash;

@@ -37,7 +37,7 @@ TermTable::Entry& TermTable::find_or_add(const Term& term, const TermHash& hash)
     if (slots_[place].tag != tag) continue;
     Entry& entry = entries_[slots_[place].id];
     if (entry.hash.key != hash.key || entry.size != term.size) continue;
-    if (term.size <= TermHash::short_size ||
+    if (term.size <= TermHash::kShort ||
         std::memcmp(text_.data() + entry.begin, term.at, static_cast<size_t>(term.size)) == 0)
       return entry;
   }

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "common/hash.hpp"
+
 namespace labeltrees {
 
 struct Term {
@@ -21,32 +23,6 @@ struct TermBlock {
   Term terms[capacity];
   int size = 0;
 };
-
-// A term's hash, and its key: its bytes if they are no more than 8, else the hash. Two terms of the same key and of the
-// same size up to 8 are the same, so that most terms are compared without a look at their text.
-struct TermHash {
-  static constexpr int64_t short_size = 8;
-  uint64_t hash, key;
-};
-
-// Not part of any file: vocabularies are saved without their tables. 8 bytes behind the term must be readable.
-inline TermHash hash_term(const uint8_t* at, int64_t n) {
-  auto read8 = [](const uint8_t* from) {
-    uint64_t value;
-    std::memcpy(&value, from, 8);
-    return value;
-  };
-  auto mix = [](uint64_t a, uint64_t b) {
-    auto product = static_cast<unsigned __int128>(a) * b;
-    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-  };
-  bool is_short = n <= TermHash::short_size;
-  uint64_t hash = static_cast<uint64_t>(n) * 0x9E3779B97F4A7C15u;
-  for (; n > 8; n -= 8, at += 8) hash = mix(hash ^ read8(at), 0xA0761D6478BD642Fu);
-  uint64_t last = n == 0 ? 0 : read8(at) << (64 - 8 * n);
-  hash = mix(hash ^ last ^ 0x8EBC6AF09C88C6E3u, 0x589965CC75374CC3u);
-  return {hash, is_short ? last : hash};
-}
 
 // A vocabulary that is damaged; becomes FileFormatError.
 struct DamagedTerms : std::runtime_error {
@@ -68,7 +44,7 @@ class TermIndex {
       const Slot& slot = slots_[place];
       if (slot.id < 0) return -1;
       if (slot.key != hash.key || slot.size != narrow(n)) continue;
-      if (n <= TermHash::short_size || is_term(slot.id, at, n)) return slot.id;
+      if (n <= TermHash::kShort || is_term(slot.id, at, n)) return slot.id;
     }
   }
   int32_t find(const uint8_t* at, int64_t n) const { return find(at, n, hash_term(at, n)); }

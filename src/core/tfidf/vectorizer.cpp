@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "chunk/feature_sort.hpp"
-#include "common/checksum.hpp"
+#include "common/hash.hpp"
 
 namespace labeltrees {
 

@@ -4,15 +4,9 @@
 
 #include <cstdint>
 
-namespace labeltrees {
+#include "tree/view.hpp"
 
-// IN: node i's children are children[child_ptr[i] .. child_ptr[i + 1]); >= 0 is a node, < 0 is ~label.
-struct TreeView {
-  int64_t n_nodes;
-  int64_t n_labels;
-  const int64_t* child_ptr;  // n_nodes + 1
-  const int32_t* children;   // child_ptr[n_nodes]
-};
+namespace labeltrees {
 
 enum class TreeFault : int {
   none = 0,

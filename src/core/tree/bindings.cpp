@@ -11,14 +11,10 @@ namespace labeltrees {
 
 namespace {
 
-TreeView view_of(const ConstArray<int64_t>& child_ptr, const ConstArray<int32_t>& children, int64_t n_labels) {
-  return {static_cast<int64_t>(child_ptr.size()) - 1, n_labels, child_ptr.data(), children.data()};
-}
-
 template <class Weight>
 void sum_weights(ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, ConstArray<int32_t> parent,
                  ConstArray<Weight> weights, Array<Weight> total) {
-  const TreeView tree = view_of(child_ptr, children, static_cast<int64_t>(weights.size()));
+  const TreeView tree = view_tree(child_ptr, children, static_cast<int64_t>(weights.size()));
   nb::gil_scoped_release release;
   sum_below(tree, parent.data(), weights.data(), total.data());
 }
@@ -32,7 +28,7 @@ void bind_tree(nb::module_& module) {
          Array<int32_t> label_parent) {
         TreeCheck check;
         {
-          const TreeView tree = view_of(child_ptr, children, static_cast<int64_t>(label_parent.size()));
+          const TreeView tree = view_tree(child_ptr, children, static_cast<int64_t>(label_parent.size()));
           nb::gil_scoped_release release;
           check = find_parents(tree, parent.data(), label_parent.data());
         }
@@ -44,7 +40,7 @@ void bind_tree(nb::module_& module) {
       "tree_depths",
       [](ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, ConstArray<int32_t> parent,
          ConstArray<int32_t> label_parent, Array<int32_t> node_depth, Array<int32_t> label_depth) {
-        const TreeView tree = view_of(child_ptr, children, static_cast<int64_t>(label_parent.size()));
+        const TreeView tree = view_tree(child_ptr, children, static_cast<int64_t>(label_parent.size()));
         nb::gil_scoped_release release;
         find_depths(tree, parent.data(), label_parent.data(), node_depth.data(), label_depth.data());
       },
@@ -58,7 +54,7 @@ void bind_tree(nb::module_& module) {
       "tree_leaf_order",
       [](ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, ConstArray<int64_t> n_below, Array<int64_t> start,
          Array<int32_t> order) {
-        const TreeView tree = view_of(child_ptr, children, 0);
+        const TreeView tree = view_tree(child_ptr, children, 0);
         nb::gil_scoped_release release;
         find_leaf_order(tree, n_below.data(), start.data(), order.data());
       },
@@ -68,7 +64,7 @@ void bind_tree(nb::module_& module) {
       "tree_renumber",
       [](ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, ConstArray<double> mass,
          Array<int64_t> new_child_ptr, Array<int32_t> new_children, Array<int32_t> old_ids) {
-        const TreeView tree = view_of(child_ptr, children, 0);
+        const TreeView tree = view_tree(child_ptr, children, 0);
         nb::gil_scoped_release release;
         return renumber_nodes(tree, mass.data(), new_child_ptr.data(), new_children.data(), old_ids.data());
       },

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/random.hpp"
 #include "common/team.hpp"
 #include "tree/partition.hpp"
 

@@ -7,14 +7,9 @@
 
 #include "labels/label_rows.hpp"
 #include "tree/split.hpp"
+#include "tree/view.hpp"
 
 namespace labeltrees {
-
-// A tree in the form of LabelTree: children >= 0 are nodes, < 0 are ~label.
-struct TreeArrays {
-  std::vector<int64_t> child_ptr;
-  std::vector<int32_t> children;
-};
 
 struct BuildSettings {
   SplitSettings split;

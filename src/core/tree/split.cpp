@@ -3,14 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-namespace labeltrees {
+#include "common/random.hpp"
 
-uint64_t next_random(uint64_t& state) {  // splitmix64
-  uint64_t z = (state += 0x9e3779b97f4a7c15u);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
+namespace labeltrees {
 
 constexpr double kClearlyBetter = 1e-5;
 

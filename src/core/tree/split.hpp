@@ -76,7 +76,4 @@ class Splitter {
   SelectScratch select_;
 };
 
-// A stream of 64 random bits that depends on its state only: nodes are seeded from their path, not from when they run.
-uint64_t next_random(uint64_t& state);
-
 }  // namespace labeltrees

@@ -157,7 +157,7 @@ void XmcLines::sort_features(int64_t first) {
 }
 
 // ids are sorted from `first` on, so that the ends tell whether 0 or the limit is among them.
-void XmcLines::note_ends(const Buffer<int32_t>& ids, int64_t first, int64_t limit, bool is_label) {
+void XmcLines::note_ends(const GrowingArray<int32_t>& ids, int64_t first, int64_t limit, bool is_label) {
   if (limits_.index_base != XmcParser::AUTO || ids.size() == first) return;
   if (ids.begin()[first] == 0) rows_.zero.note(line_, is_label);
   if (ids.end()[-1] == limit) rows_.top.note(line_, is_label);

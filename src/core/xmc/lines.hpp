@@ -33,7 +33,7 @@ class XmcLines {
   const char* read_features(const char* p);
   void sort_labels(int64_t first);
   void sort_features(int64_t first);
-  void note_ends(const Buffer<int32_t>& ids, int64_t first, int64_t limit, bool is_label);
+  void note_ends(const GrowingArray<int32_t>& ids, int64_t first, int64_t limit, bool is_label);
   [[noreturn]] void refuse(const std::string& fault) const { refuse_line(line_, fault); }
   [[noreturn]] void refuse_id(const char* p, bool is_label) const;
   [[noreturn]] void refuse_value(const char* p, int32_t feature, bool is_number) const;

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t LONGEST_HEADER = 1000;
 constexpr int64_t MOST_IDS = INT32_MAX;
 
-void shift_down(Buffer<int32_t>& ids) {
+void shift_down(GrowingArray<int32_t>& ids) {
   for (int32_t& id : ids) --id;
 }
 

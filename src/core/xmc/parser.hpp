@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "xmc/buffer.hpp"
+#include "common/growing_array.hpp"
 
 namespace labeltrees {
 
@@ -31,9 +31,9 @@ struct XmcRows {
   XmcRows();
   int64_t n_points() const { return feature_ptr.size() - 1; }
 
-  Buffer<int64_t> feature_ptr, label_ptr;
-  Buffer<int32_t> features, labels;
-  Buffer<float> values;
+  GrowingArray<int64_t> feature_ptr, label_ptr;
+  GrowingArray<int32_t> features, labels;
+  GrowingArray<float> values;
   Seen zero;  // id 0
   Seen top;   // an id equal to D or L
 };

@@ -14,9 +14,9 @@ from labeltrees.cli.model_options import (
     agreement_option,
     beam_option,
     disk_bytes,
-    how_to_search,
     load_model,
     model_argument,
+    search_request,
     trees_of,
 )
 from labeltrees.cli.options import (
@@ -30,11 +30,12 @@ from labeltrees.cli.options import (
 from labeltrees.cli.output import console, make_table, number, print_json, size, step
 from labeltrees.data import Dataset
 from labeltrees.metrics import expected_depth_at_k, ndcg_at_k, precision_at_k, propensities_of_counts, psp_at_k
-from labeltrees.metrics.propensity import FEWEST_POINTS
+from labeltrees.metrics.propensity import MIN_POINTS
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
 from labeltrees.models.text.searcher import Texts
 from labeltrees.profiling.call_times import single_call_microseconds
 from labeltrees.search import SearchStats
+from labeltrees.search.request import SearchRequest
 
 _AT = (1, 3, 5)
 _CALLS = 2000
@@ -90,11 +91,11 @@ def evaluate(
     the nodes evaluated.
     """
     model = load_model(model_folder)
-    n_searched, how = how_to_search(model, max(_AT), beam, agreement)
+    request = search_request(model, max(_AT), beam, agreement)
     with step("Reading data", show_progress):
         dataset = read_measured(data, label_names, index_base, texts, model, n_jobs)
     with step("Measuring", show_progress):
-        record = measure(model, dataset, n_searched, how, propensity, n_jobs)
+        record = measure(model, dataset, request, propensity, n_jobs)
     record = {
         "model": model_folder,
         "data": data,
@@ -111,18 +112,16 @@ def evaluate(
 def measure(
     model: Model,
     dataset: Dataset,
-    n_searched: int,
-    how: dict[str, Any],
+    request: SearchRequest,
     propensity: tuple[float, float],
     n_jobs: int,
 ) -> dict[str, Any]:
-    """Return all that is shown of a model, searched for `n_searched` labels as `how` says, on some data."""
+    """Return all that is shown of a model, searched as the request says, on some data."""
     k = max(_AT)
     of_texts = isinstance(model, TextLabelTreeClassifier)
     queries: Any = dataset.texts if of_texts else dataset.X
-    result = model.searcher_.topk(
-        Texts(queries) if of_texts else queries, n_searched, **how, n_jobs=n_jobs, stats=True
-    ).of_length(k)
+    points = Texts(queries) if of_texts else queries
+    result = model.searcher_.topk(points, request, n_jobs=n_jobs, stats=True)
     labels, stats, Y = result.labels, cast(SearchStats, result.stats), dataset.Y
     record: dict[str, Any] = {
         "n_points": dataset.n_points,
@@ -133,17 +132,17 @@ def measure(
             at: float(np.mean([expected_depth_at_k(tree, labels, at) for tree in trees_of(model)])) for at in _AT
         },
     }
-    if model.n_points_ >= FEWEST_POINTS:
+    if model.n_points_ >= MIN_POINTS:
         counts = np.pad(model.label_counts_, (0, dataset.n_labels - len(model.label_counts_)))
         weights = propensities_of_counts(counts, model.n_points_, *propensity)
         record["psp"] = {at: psp_at_k(Y, labels, at, propensities=weights) for at in _AT}
-    predictor = model.searcher_.predictor(k, **how, most=n_searched if n_searched > k else None)
-    times = single_call_microseconds(predictor, queries, most_points=_CALLS)
+    predictor = model.searcher_.predictor(request)
+    times = single_call_microseconds(predictor, queries, max_points=_CALLS)
     nodes, children = float(stats.chunks.mean()), float(stats.classifiers.mean())
     return {
         **record,
         "k": k,
-        "beam": how.get("beam"),
+        "beam": None if of_texts else request.beam,
         **({"nodes": nodes} if of_texts else {"chunks": nodes, "classifiers": children}),
         "single_calls": len(times),
         "microseconds": {"p50": float(np.percentile(times, 50)), "p99": float(np.percentile(times, 99))},

@@ -16,10 +16,10 @@ from labeltrees.cli.options import Command
 from labeltrees.cli.output import check_folder_of
 from labeltrees.errors import InputError
 from labeltrees.models.linear.estimator import LabelTreeClassifier
-from labeltrees.models.linear.prediction import AS_FITTED
 from labeltrees.models.load import load
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
 from labeltrees.models.text.searcher import Texts
+from labeltrees.search.request import AS_FITTED, SearchRequest
 from labeltrees.storage.save import check_target
 from labeltrees.tree.label_tree import LabelTree
 
@@ -126,19 +126,14 @@ def refuse_option(name: str, beside: str, why: str) -> Never:
     raise InputError(message)
 
 
-def how_to_search(
+def search_request(
     model: Model, k: int, beam: int | None, agreement: float | None, candidates: Any = None
-) -> tuple[int, dict[str, Any]]:
-    """Return how the model's searcher is asked for k labels: how many to search for, and the other arguments.
-
-    With the beam of `beam_option` or the model's own, or with the agreement of `agreement_option`.
-    """
-    if isinstance(model, TextLabelTreeClassifier):
-        if is_given("beam"):
-            refuse_option("beam", "a TextLabelTreeClassifier", "its search has none")
-        return model.how_to_search(k, agreement, candidates=candidates)
+) -> SearchRequest:
+    """Return the request for k labels with the beam of `beam_option` or the model's own, or with an agreement."""
+    if isinstance(model, TextLabelTreeClassifier) and is_given("beam"):
+        refuse_option("beam", "a TextLabelTreeClassifier", "its search has none")
     wanted = beam if is_given("beam") else AS_FITTED
-    return model.how_to_search(k, agreement, beam=wanted, candidates=candidates)
+    return model.complete_request(SearchRequest(k, beam=wanted, agreement=agreement, candidates=candidates))
 
 
 def text_reader(model: Model, n_jobs: int) -> Callable[[Any], Any] | None:

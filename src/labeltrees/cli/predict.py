@@ -16,9 +16,9 @@ from labeltrees.cli.model_options import (
     agreement_option,
     beam_option,
     check_n_features,
-    how_to_search,
     load_model,
     model_argument,
+    search_request,
     text_reader,
 )
 from labeltrees.cli.options import data_argument, index_base_option, jobs_option, text_options
@@ -84,7 +84,7 @@ def predict(
     model = load_model(model_folder)
     allowed = None if candidates is None else _read_candidates(candidates, model)
     k = min(k, len(model.classes_))
-    n_searched, how = how_to_search(model, k, beam, agreement, allowed)
+    request = search_request(model, k, beam, agreement, allowed)
     lines = AnswerLines(model.label_names_, form)
     # Answers and a bar on one terminal would write over each other.
     show_progress = show_progress and (output is not None or not sys.stdout.isatty())
@@ -99,7 +99,7 @@ def predict(
         watched = show_progress and points.n_points is not None
         with watch("Predicting", points.n_points or 0, watched) as advance:
             for X in points.blocks:
-                result = model.searcher_.topk(X, n_searched, **how, candidates=allowed, n_jobs=n_jobs).of_length(k)
+                result = model.searcher_.topk(X, request, n_jobs=n_jobs)
                 stream.write(lines.encode(result.labels, result.scores))
                 stream.flush()
                 n_done += X.shape[0]

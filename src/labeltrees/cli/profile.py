@@ -18,9 +18,9 @@ from labeltrees.cli.model_options import (
     agreement_option,
     beam_option,
     check_n_features,
-    how_to_search,
     load_model,
     model_argument,
+    search_request,
     text_reader,
 )
 from labeltrees.cli.options import data_argument, index_base_option, jobs_option, text_options
@@ -29,7 +29,8 @@ from labeltrees.cli.profile_view import print_profile, print_query
 from labeltrees.data.files import write_any
 from labeltrees.errors import InputError
 from labeltrees.models.text.searcher import Texts
-from labeltrees.profiling.profile import MOST_POINTS, Profile, profile_searches
+from labeltrees.profiling import Profile
+from labeltrees.profiling.profiler import MAX_POINTS, profile_searches
 
 _ROUNDS = 10
 _EPILOG = """\b
@@ -51,7 +52,7 @@ Examples:
     "--queries",
     "n_queries",
     type=click.IntRange(min=1),
-    default=MOST_POINTS,
+    default=MAX_POINTS,
     show_default=True,
     help="Points asked at the most, drawn at random.",
 )
@@ -98,14 +99,12 @@ def profile_model(
         message = f"--output makes no sense with --format {form}: it is for jsonl and csv"
         raise InputError(message)
     model = load_model(model_folder)
-    n_searched, how = how_to_search(model, k, beam, agreement)
+    request = search_request(model, k, beam, agreement)
     with step("Reading data", show_progress):
         points = _read(data, index_base, texts, model, n_jobs)
     rows = _draw(points.shape[0], n_queries, query, data)
     with watch("Timing searches", _ROUNDS, show_progress) as advance:
-        found = profile_searches(
-            model, points, k, n_searched, how, rows, agreement=agreement, repeats=_ROUNDS, advance=advance
-        )
+        found = profile_searches(model, points, request, rows, repeats=_ROUNDS, advance=advance)
     if form in ("jsonl", "csv"):
         records = [_record(found, place, model) for place in range(found.n_queries) if query in (None, rows[place])]
         _write(_lines(records) if form == "jsonl" else _table(records), output)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from labeltrees.cli.output import console, make_table, number, printable
-from labeltrees.profiling.profile import Profile
+from labeltrees.profiling import Profile
 
 _CALLED = {
     "queries": "query",

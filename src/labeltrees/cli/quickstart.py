@@ -102,7 +102,7 @@ def compare(choice: Choice, train: Dataset, test: Dataset, n_jobs: int) -> Any:
         test.X,
         (1, max(_AT)),
         repeats=_REPEATS,
-        most_points=_TIMED_POINTS,
+        max_points=_TIMED_POINTS,
         random_state=0,
         n_jobs=n_jobs,
     )

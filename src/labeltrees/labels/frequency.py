@@ -8,9 +8,12 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees._matrices import Float64s, Indicator, Int32s, Int64s, check_labels, check_sample_weight
-from labeltrees._validation import check_choice, check_number
+from labeltrees._settings import number
+from labeltrees._validation import check_choice
 from labeltrees.errors import InputError
 
+COVERS = ("marginal", "greedy")
+check_softness = number(0, 1)
 _EXACT_UP_TO = 2.0**53  # whole numbers up to here add up without rounding
 
 
@@ -35,7 +38,11 @@ def label_frequencies(Y: Any, sample_weight: Any = None) -> Float64s:
     array([0.75, 0.25, 0.  ])
     """
     labels = check_labels(Y)
-    weights = check_sample_weight(sample_weight, labels.n_points)
+    return frequencies_of(labels, check_sample_weight(sample_weight, labels.n_points))
+
+
+def frequencies_of(labels: Indicator, weights: Float64s | None) -> Float64s:
+    """Return `label_frequencies` of checked labels."""
     return _normalised(label_weight_sums(labels, weights))
 
 
@@ -70,10 +77,14 @@ def cover_frequencies(Y: Any, sample_weight: Any = None, method: str = "marginal
     >>> cover_frequencies(Y, softness=1.0)
     array([0.42857143, 0.42857143, 0.14285714])
     """
-    check_choice("method", method, ("marginal", "greedy"))
-    softness = check_number("softness", softness, 0, 1)
+    check_choice("method", method, COVERS)
+    check_softness("softness", softness)
     labels = check_labels(Y)
-    weights = check_sample_weight(sample_weight, labels.n_points)
+    return cover_of(labels, check_sample_weight(sample_weight, labels.n_points), method, softness)
+
+
+def cover_of(labels: Indicator, weights: Float64s | None, method: str, softness: float) -> Float64s:
+    """Return `cover_frequencies` of checked labels."""
     frequency = label_weight_sums(labels, weights)
     cover = _greedy_cover(labels, weights) if method == "greedy" else _marginal_cover(labels, weights, frequency)
     # A point adds its weight p to the label that covers it and softness * p to its others.
