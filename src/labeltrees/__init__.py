@@ -1,4 +1,4 @@
-"""Label trees for extreme multi-label classification, with one knob between accurate and fast."""
+"""Label trees for extreme multi-label classification: one setting moves between accurate and fast."""
 
 from labeltrees import datasets, metrics
 from labeltrees.data import Dataset, PreparedLogs, TfidfVectorizer, prepare_logs, read_texts, read_xmc, write_xmc

@@ -8,16 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labeltrees import _core
-from labeltrees._matrices import (
-    Float32s,
-    Indicator,
-    Int32s,
-    Int64s,
-    SparseRows,
-    check_features,
-    check_labels,
-    check_same_points,
-)
+from labeltrees._matrices import Float32s, Int32s, Int64s, SparseRows, check_same_points, check_X, check_Y
 from labeltrees._validation import check_n_jobs
 
 # A thread keeps one number per column while it sums the points of a label. From this width on (512 MB per thread) the
@@ -53,13 +44,10 @@ def pifa(X: Any, Y: Any, *, n_jobs: int | None = None) -> Any:
            [1. , 0. ],
            [0. , 0. ]], dtype=float32)
     """
-    rows, labels = check_features(X), check_labels(Y)
+    n_threads = check_n_jobs(n_jobs)
+    rows = check_X(X).rows
+    labels = check_Y(Y).indicator
     check_same_points(rows.n_points if isinstance(rows, SparseRows) else len(rows), labels.n_points)
-    return pifa_of(rows, labels, check_n_jobs(n_jobs))
-
-
-def pifa_of(rows: SparseRows | Float32s, labels: Indicator, n_threads: int) -> Any:
-    """Return `pifa` of checked points and labels."""
     label_ptr, points = _core.transpose_indicator(labels.indptr, labels.indices, labels.n_labels)
     if not isinstance(rows, SparseRows):
         return _dense(rows, label_ptr, points, n_threads)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from labeltrees import _core
-from labeltrees._matrices import Float64s, Indicator, Int32s, Int64s, check_labels, check_sample_weight
+from labeltrees._matrices import Float64s, Indicator, Int32s, Int64s, check_sample_weight, check_Y
 from labeltrees._settings import number
 from labeltrees._validation import check_choice
 from labeltrees.errors import InputError
@@ -37,12 +37,8 @@ def label_frequencies(Y: Any, sample_weight: Any = None) -> Float64s:
     >>> label_frequencies([[1, 1, 0], [1, 0, 0], [1, 0, 0]])
     array([0.75, 0.25, 0.  ])
     """
-    labels = check_labels(Y)
-    return frequencies_of(labels, check_sample_weight(sample_weight, labels.n_points))
-
-
-def frequencies_of(labels: Indicator, weights: Float64s | None) -> Float64s:
-    """Return `label_frequencies` of checked labels."""
+    labels = check_Y(Y).indicator
+    weights = check_sample_weight(sample_weight, labels.n_points)
     return _normalised(label_weight_sums(labels, weights))
 
 
@@ -79,12 +75,8 @@ def cover_frequencies(Y: Any, sample_weight: Any = None, method: str = "marginal
     """
     check_choice("method", method, COVERS)
     check_softness("softness", softness)
-    labels = check_labels(Y)
-    return cover_of(labels, check_sample_weight(sample_weight, labels.n_points), method, softness)
-
-
-def cover_of(labels: Indicator, weights: Float64s | None, method: str, softness: float) -> Float64s:
-    """Return `cover_frequencies` of checked labels."""
+    labels = check_Y(Y).indicator
+    weights = check_sample_weight(sample_weight, labels.n_points)
     frequency = label_weight_sums(labels, weights)
     cover = _greedy_cover(labels, weights) if method == "greedy" else _marginal_cover(labels, weights, frequency)
     # A point adds its weight p to the label that covers it and softness * p to its others.

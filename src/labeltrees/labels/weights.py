@@ -52,11 +52,6 @@ def label_weights(
     check_tradeoff("tradeoff", tradeoff)
     check_smoothing("smoothing", smoothing)
     check_choice("path", path, PATHS)
-    return weights_at(frequencies, cover_frequencies, tradeoff, smoothing, path)
-
-
-def weights_at(frequencies: Any, cover_frequencies: Any, tradeoff: float, smoothing: float, path: str) -> Float64s:
-    """Return `label_weights` for checked settings; the frequencies are checked here."""
     t, g = float(tradeoff), float(smoothing)
     f = _check_shares("frequencies", frequencies)
     cover = _check_shares("cover_frequencies", cover_frequencies)

@@ -8,24 +8,13 @@ from typing import Any
 import numpy as np
 
 from labeltrees import _core
-from labeltrees._matrices import (
-    Float32s,
-    Float64s,
-    Indicator,
-    Int32s,
-    Int64s,
-    SparseRows,
-    check_features,
-    check_labels,
-    check_same_points,
-    check_sample_weight,
-)
+from labeltrees._matrices import Float64s, Int32s, Int64s, check_Y
 from labeltrees._progress import watch
 from labeltrees._settings import check_settings
 from labeltrees._validation import Fanout, check_integer, check_n_jobs, check_seed
-from labeltrees.labels.embedding import pifa_of
-from labeltrees.labels.frequency import cover_of, frequencies_of
-from labeltrees.labels.weights import weights_at
+from labeltrees.labels.embedding import pifa
+from labeltrees.labels.frequency import cover_frequencies, label_frequencies
+from labeltrees.labels.weights import label_weights
 from labeltrees.tree.arrays import TreeArrays, check_weights
 from labeltrees.tree.contract import check_cost, contract
 from labeltrees.tree.embedding_rows import EmbeddingRows, embedding_rows, own_rows
@@ -117,17 +106,11 @@ def build_tree(
         path=path,
     )
     check_settings(settings)
-    labels = check_labels(Y)
-    weights = check_sample_weight(sample_weight, labels.n_points)
-    points = None
-    if embeddings is None:
-        points = check_features(X)
-        check_same_points(points.n_points if isinstance(points, SparseRows) else len(points), labels.n_points)
     return grow_tree(
-        points,
-        labels,
-        weights,
+        X,
+        Y,
         settings,
+        sample_weight=sample_weight,
         embeddings=embeddings,
         search_cost=search_cost,
         random_state=random_state,
@@ -188,27 +171,24 @@ def build_tree_from(
 
 
 def grow_tree(
-    points: SparseRows | Float32s | None,
-    labels: Indicator,
-    weights: Float64s | None,
+    X: Any,
+    Y: Any,
     settings: TreeSettings,
     *,
+    sample_weight: Any = None,
     embeddings: Any = None,
     search_cost: SearchCost | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: ProgressArgument = None,
 ) -> LabelTree:
-    """Build a tree as `build_tree` does, from checked data and settings; `embeddings` or `points` must be given."""
-    if embeddings is not None:
-        rows = embedding_rows(embeddings).unit()
-    else:
-        assert points is not None
-        rows = own_rows(pifa_of(points, labels, check_n_jobs(n_jobs)))
+    """Build a tree as `build_tree` does, with checked settings."""
+    Y = check_Y(Y)
+    rows = own_rows(pifa(X, Y, n_jobs=n_jobs)) if embeddings is None else embedding_rows(embeddings).unit()
     return grow_tree_from(
         rows,
-        frequencies_of(labels, weights),
-        cover_of(labels, weights, settings.cover, settings.cover_softness),
+        label_frequencies(Y, sample_weight),
+        cover_frequencies(Y, sample_weight, settings.cover, settings.cover_softness),
         settings,
         search_cost=search_cost,
         overwrite_rows=embeddings is None,
@@ -221,7 +201,7 @@ def grow_tree(
 def grow_tree_from(
     rows: EmbeddingRows,
     frequencies: Any,
-    cover_frequencies: Any,
+    covers: Any,
     settings: TreeSettings,
     *,
     search_cost: SearchCost | None = None,
@@ -233,8 +213,9 @@ def grow_tree_from(
     """Build a tree as `build_tree_from` does, from rows of unit length and checked settings."""
     cost = check_cost("search_cost", search_cost, settings.fanout)
     checked = check_weights("frequencies", frequencies, rows.n_labels)
-    cover = checked if cover_frequencies is None else cover_frequencies
-    weights = weights_at(checked, cover, settings.tradeoff, settings.smoothing, settings.path)
+    weights = label_weights(
+        checked, checked if covers is None else covers, settings.tradeoff, settings.smoothing, settings.path
+    )
     labels = np.flatnonzero(checked > 0).astype(np.int32)
     child_ptr, children = build_binary(
         rows,

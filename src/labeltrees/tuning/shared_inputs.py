@@ -9,12 +9,15 @@ from typing import Any, NamedTuple
 from sklearn.base import clone
 
 from labeltrees._matrices import Float64s
+from labeltrees._settings import check_settings, settings_of
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
 from labeltrees.models.common.settings import seed_of
 from labeltrees.models.linear.points import unit_rows
-from labeltrees.tree.builder import build_tree_from
+from labeltrees.tree.builder import grow_tree_from
+from labeltrees.tree.embedding_rows import embedding_rows
 from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.settings import TreeSettings
 from labeltrees.tuning.settings import Setting
 from labeltrees.tuning.tuning_data import TuningData
 
@@ -105,14 +108,17 @@ class SharedInputs:
             model.fit(self.train.points, self.train.Y, sample_weight=weights)
 
     def _build_tree(self, setting: Setting) -> LabelTree:
-        parameters = self._parameters
-        return build_tree_from(
-            *self._tree_inputs(setting),
-            tradeoff=setting.tradeoff,
-            fanout=parameters.get("fanout", 2) if setting.fanout is None else setting.fanout,
-            leaf_size=parameters.get("leaf_size", 1),
-            smoothing=parameters["smoothing"],
-            path=setting.path or "weighted",
+        embeddings, frequencies, cover = self._tree_inputs(setting)
+        parameters = {"fanout": 2, **self._parameters, **setting.parameters}  # models without a fanout are binary
+        settings = TreeSettings(
+            **{item.name: parameters[item.name] for item in settings_of(TreeSettings) if item.name in parameters}
+        )
+        check_settings(settings)
+        return grow_tree_from(
+            embedding_rows(embeddings).unit(),
+            frequencies,
+            cover,
+            settings,
             random_state=seed_of(parameters["random_state"]),
             n_jobs=parameters["n_jobs"],
         )

@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labeltrees._matrices import Float64s, Indicator
+from labeltrees._matrices import CheckedY, Float64s
 from labeltrees._validation import refuse
-from labeltrees.labels.frequency import frequencies_of
+from labeltrees.labels.frequency import label_frequencies
 from labeltrees.tree.baselines import flat_tree
 from labeltrees.tree.label_tree import LabelTree
 
 
-def given_tree(tree: LabelTree | str, labels: Indicator, sample_weight: Float64s | None = None) -> LabelTree:
+def given_tree(tree: LabelTree | str, Y: CheckedY, sample_weight: Float64s | None = None) -> LabelTree:
     """Return the tree to train for a given tree, or for "flat": only labels with points are placed."""
-    frequencies = frequencies_of(labels, sample_weight)
+    frequencies = label_frequencies(Y, sample_weight)
     if isinstance(tree, str):
-        return flat_tree(labels.n_labels, frequencies=frequencies)
-    if tree.n_labels != labels.n_labels:
-        refuse("tree", f"a LabelTree over the {labels.n_labels} labels of Y", tree)
+        return flat_tree(Y.n_labels, frequencies=frequencies)
+    if tree.n_labels != Y.n_labels:
+        refuse("tree", f"a LabelTree over the {Y.n_labels} labels of Y", tree)
     return keep_labels(tree, frequencies > 0)
 
 

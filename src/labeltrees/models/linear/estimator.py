@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from labeltrees._matrices import indicator, sparse_rows
+from labeltrees._matrices import CheckedX, CheckedY, Float64s
 from labeltrees._settings import (
     check_settings,
     choice,
@@ -40,9 +39,10 @@ from labeltrees.models.linear.points import check_points, unit_rows
 from labeltrees.models.linear.prediction import LinearPredictionMixin
 from labeltrees.models.linear.settings import LinearSettings, SolverSettings
 from labeltrees.models.linear.text_features import fit_vectorizer
-from labeltrees.models.linear.training import train_linear
+from labeltrees.models.linear.training import DenseWeights, train_linear
 from labeltrees.search import Searcher
 from labeltrees.search.request import MODES
+from labeltrees.storage import ChunkStore, LinearWeights
 from labeltrees.tree.builder import grow_tree
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import TreeSettings
@@ -209,22 +209,21 @@ class LabelTreeClassifier(
         check_relevance(labels.Y)
         names = None if labels.names is None else LabelNames(labels.names)
         weights = point_costs(sample_weight, X.shape[0])
-        settings = self._settings(labels.Y.shape[1], names)
+        checked_X, checked_Y = CheckedX(unit_rows(X) if self.normalize else X), CheckedY(labels.Y)
+        settings = self._linear_settings(checked_Y.n_labels, names)
         seed = seed_of(self.random_state)
-        if self.normalize:
-            X = unit_rows(X)
-        trees = self._make_trees(X, labels.Y, weights, seed)
+        trees = self._make_trees(checked_X, checked_Y, weights, seed)
         built = time.perf_counter()
         stores = []
         n_weights = 0
         for tree in trees:
-            trained = self._train(X, labels.Y, tree, settings, weights, seed)
+            trained = self._train(checked_X, checked_Y, tree, settings, weights, seed)
             n_weights += len(trained.values)
-            stores.append(pack(tree, trained, X.shape[1], self.loss, n_jobs=self.n_jobs))
+            stores.append(self._pack(tree, trained, checked_X))
         self.vectorizer_ = vectorizer
         self._label_names = names
-        self.label_counts_ = np.bincount(labels.Y.indices, minlength=labels.Y.shape[1])
-        self.n_points_ = int(X.shape[0])
+        self.label_counts_ = np.bincount(labels.Y.indices, minlength=checked_Y.n_labels)
+        self.n_points_ = checked_X.n_points
         self.trees_ = trees
         self.searcher_ = self._make_searcher(stores)
         self.calibration_ = None
@@ -242,31 +241,24 @@ class LabelTreeClassifier(
         """The tree, or the first of them."""
         return self.trees_[0]
 
-    def _settings(self, n_labels: int, names: LabelNames | None) -> LinearSettings:
+    def _linear_settings(self, n_labels: int, names: LabelNames | None) -> LinearSettings:
         return LinearSettings(
-            loss=self.loss,
-            C=float(self.C),
-            eps=float(self.eps),
-            max_iter=int(self.max_iter),
-            prune_below=float(self.prune_below),
+            **vars(take_settings(SolverSettings, self)),
             balanced=isinstance(self.class_weight, str),
             label_cost=label_costs(self.class_weight, n_labels, names),
         )
 
-    def _make_trees(self, X: Any, Y: Any, weights: Any, seed: int) -> list[LabelTree]:
-        if self.tree is not None and self.n_trees > 1:
-            refuse("n_trees", "1 if the tree is given", self.n_trees)
-        labels = indicator(Y)
+    def _make_trees(self, X: CheckedX, Y: CheckedY, weights: Float64s | None, seed: int) -> list[LabelTree]:
         if self.tree is not None:
-            return [given_tree(self.tree, labels, weights)]
-        settings = take_settings(TreeSettings, self)
-        points = sparse_rows(X) if sp.issparse(X) else X
+            if self.n_trees > 1:
+                refuse("n_trees", "1 if the tree is given", self.n_trees)
+            return [given_tree(self.tree, Y, weights)]
         return [
             grow_tree(
-                points,
-                labels,
-                weights,
-                settings,
+                X,
+                Y,
+                take_settings(TreeSettings, self),
+                sample_weight=weights,
                 embeddings=self.embeddings,
                 random_state=seed + number,
                 n_jobs=self.n_jobs,
@@ -275,15 +267,23 @@ class LabelTreeClassifier(
             for number in range(self.n_trees)
         ]
 
-    def _train(self, X: Any, Y: Any, tree: LabelTree, settings: LinearSettings, weights: Any, seed: int) -> Any:
-        def train(extra: Any) -> Any:
+    def _train(
+        self,
+        X: CheckedX,
+        Y: CheckedY,
+        tree: LabelTree,
+        settings: LinearSettings,
+        weights: Float64s | None,
+        seed: int,
+    ) -> LinearWeights | DenseWeights:
+        def train(negatives: Any) -> LinearWeights | DenseWeights:
             return train_linear(
                 X,
                 Y,
                 tree,
                 settings,
                 sample_weight=weights,
-                negatives=extra,
+                negatives=negatives,
                 random_state=seed,
                 n_jobs=self.n_jobs,
                 progress=bool(self.verbose),
@@ -291,11 +291,15 @@ class LabelTreeClassifier(
 
         trained = train(None)
         if self.negatives == "matcher":
-            searcher = self._make_searcher([pack(tree, trained, X.shape[1], self.loss, n_jobs=self.n_jobs)])
-            trained = train(confused_points(searcher, tree, X, Y, n_jobs=self.n_jobs))
-        return check_finite(trained)
+            searcher = self._make_searcher([self._pack(tree, trained, X)])
+            trained = train(confused_points(searcher, tree, X.matrix, Y.matrix, n_jobs=self.n_jobs))
+        check_finite(trained)
+        return trained
 
-    def _make_searcher(self, stores: Any) -> Searcher:
+    def _pack(self, tree: LabelTree, weights: LinearWeights | DenseWeights, X: CheckedX) -> ChunkStore:
+        return pack(tree, weights, X.n_features, self.loss, n_jobs=self.n_jobs)
+
+    def _make_searcher(self, stores: list[ChunkStore]) -> Searcher:
         return Searcher(stores, loss=self.loss, score_power=float(self.score_power), normalize=bool(self.normalize))
 
     # Keeping.

@@ -122,11 +122,11 @@ def train_linear(
         try:
             indptr, features, values, bias = problem.train(
                 logistic=settings.loss == "logistic",
-                cost=settings.C,
-                eps=settings.eps,
-                max_iter=settings.max_iter,
-                bias_value=settings.bias,
-                prune_below=settings.prune_below,
+                cost=float(settings.C),
+                eps=float(settings.eps),
+                max_iter=int(settings.max_iter),
+                bias_value=float(settings.bias),
+                prune_below=float(settings.prune_below),
                 balanced=bool(settings.balanced),
                 seed=seed,
                 max_memory=settings.max_memory or 0,

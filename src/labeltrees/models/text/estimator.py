@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from labeltrees import _core
 from labeltrees._files import refuse_file
-from labeltrees._matrices import Indicator, SparseRows, indicator, sparse_rows
+from labeltrees._matrices import CheckedX, CheckedY
 from labeltrees._settings import setting, take_settings
 from labeltrees._validation import check_n_jobs
 from labeltrees.data.files import check_readable
-from labeltrees.labels.embedding import pifa_of
-from labeltrees.labels.frequency import frequencies_of
+from labeltrees.labels.embedding import pifa
+from labeltrees.labels.frequency import label_frequencies
 from labeltrees.models.common.error_costs import point_costs
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.label_sets import read_training_labels
@@ -126,7 +126,7 @@ class TextLabelTreeClassifier(
         corpus = count_words(items, "", settings, bool(self.verbose))
         names = None if labels.names is None else LabelNames(labels.names)
         counts = np.bincount(labels.Y.indices, minlength=labels.Y.shape[1])
-        return self._fit(corpus, settings, names, counts, labels.Y, weights, started)
+        return self._fit(corpus, settings, names, counts, CheckedY(labels.Y), weights, started)
 
     def label_embeddings(self, texts: Any, Y: Any) -> Any:
         """Return the embeddings (L, d) that `fit` would build a tree from: to build many trees, count only once."""
@@ -134,7 +134,7 @@ class TextLabelTreeClassifier(
         items = Texts(texts).items
         labels = read_training_labels(Y, None, len(items))
         X, _ = tfidf_bag(count_words(items, "", settings, False))
-        return pifa_of(sparse_rows(X), indicator(labels.Y), check_n_jobs(self.n_jobs))
+        return pifa(CheckedX(X), CheckedY(labels.Y), n_jobs=self.n_jobs)
 
     def fit_file(self, path: str | os.PathLike[str]) -> TextLabelTreeClassifier:
         """Build the tree and train it on a file in fastText's form, read again in every epoch and never held.
@@ -161,22 +161,20 @@ class TextLabelTreeClassifier(
         settings: TextSettings,
         names: LabelNames | None,
         counts: Any,
-        Y: Any,
+        Y: CheckedY | None,
         weights: Any,
         started: float,
     ) -> TextLabelTreeClassifier:
         seed = seed_of(self.random_state)
 
-        labels = None if Y is None else indicator(Y)
-
-        def read_texts() -> tuple[SparseRows, Indicator]:
+        def read_texts() -> tuple[CheckedX, CheckedY]:
             X, in_file = tfidf_bag(corpus, progress=bool(self.verbose))
-            return sparse_rows(X), indicator(in_file) if labels is None else labels
+            return CheckedX(X), CheckedY(in_file) if Y is None else Y
 
         tree = make_tree(
             self.tree,
             take_settings(BinaryTreeSettings, self),
-            counts / counts.sum() if labels is None else frequencies_of(labels, weights),
+            counts / counts.sum() if Y is None else label_frequencies(Y, weights),
             read_texts,
             embeddings=self.embeddings,
             label_names=None if names is None else names.array,
@@ -190,7 +188,7 @@ class TextLabelTreeClassifier(
             corpus,
             settings,
             tree,
-            Y,
+            None if Y is None else Y.matrix,
             point_weights=weights,
             random_state=seed,
             n_threads=check_n_jobs(self.n_jobs),

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labeltrees._matrices import Float64s, Indicator, SparseRows
-from labeltrees._validation import check_n_jobs, refuse
-from labeltrees.labels.embedding import pifa_of
-from labeltrees.labels.frequency import cover_of
+from labeltrees._matrices import CheckedX, CheckedY
+from labeltrees._validation import refuse
+from labeltrees.labels.embedding import pifa
+from labeltrees.labels.frequency import cover_frequencies
 from labeltrees.models.common.given_tree import keep_labels
 from labeltrees.tree.baselines import fano_tree, huffman_tree, random_tree
 from labeltrees.tree.builder import grow_tree_from
@@ -34,11 +34,11 @@ def make_tree(
     tree: LabelTree | str | None,
     settings: BinaryTreeSettings,
     frequencies: NDArray[np.float64],
-    read_texts: Callable[[], tuple[SparseRows, Indicator]],
+    read_texts: Callable[[], tuple[CheckedX, CheckedY]],
     *,
     embeddings: Any = None,
     label_names: NDArray[np.object_] | None = None,
-    sample_weight: Float64s | None = None,
+    sample_weight: Any = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -58,8 +58,6 @@ def make_tree(
         By default PIFA.
     label_names : array of str (L,), optional
         The labels of a given tree that has label names are matched by name.
-    sample_weight : array (N,), optional
-        Checked.
     """
     if isinstance(tree, LabelTree):
         return _given(tree, frequencies > 0, label_names)
@@ -69,16 +67,16 @@ def make_tree(
         return fano_tree(frequencies)
     if tree == "random":
         return keep_labels(random_tree(len(frequencies), random_state=random_state), frequencies > 0)
-    points, labels = read_texts()
+    X, Y = read_texts()
     if embeddings is None:
-        embeddings = pifa_of(points, labels, check_n_jobs(n_jobs))
-    del points
+        embeddings = pifa(X, Y, n_jobs=n_jobs)
+    del X
     if tree == "semantic_huffman":
         return semantic_huffman_tree(embeddings, frequencies, random_state=random_state, n_jobs=n_jobs)
     return grow_tree_from(
         embedding_rows(embeddings).unit(),
         frequencies,
-        cover_of(labels, sample_weight, settings.cover, settings.cover_softness),
+        cover_frequencies(Y, sample_weight, settings.cover, settings.cover_softness),
         TreeSettings(**vars(settings), fanout=2),
         random_state=random_state,
         n_jobs=n_jobs,
