@@ -184,5 +184,5 @@ def test_what_cannot_be_is_refused(models, change, message):
 
 def test_a_text_model_has_no_other_search(models):
     model, X = models["text"]
-    with pytest.raises(lt.InputError, match="has none"):
+    with pytest.raises(lt.InputError, match="has no such option"):
         lt.profile(model, X, beam=3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -9,8 +10,7 @@ from scipy import sparse
 
 from labeltrees.profiling.counts import SearchCounts, Visits
 from labeltrees.profiling.meter import BLOCK_SIZE, Workload
-from labeltrees.search.queries import Rows, check_rows
-from labeltrees.search.request import SearchRequest
+from labeltrees.search.queries import query_rows
 from labeltrees.search.searcher import Searcher
 
 if TYPE_CHECKING:
@@ -63,11 +63,9 @@ class LinearMeter:
 
     def count(self, workload: Workload) -> SearchCounts:
         """Return the counts of every query, from a slower search that counts its operations."""
-        rows = check_rows(workload.queries, self._searcher.n_features)
-        request = self._native(workload)
-        flat, ends, nodes, depths, scores, trees, on_path = self._engine.count(
-            rows.indptr, rows.features, rows.values, rows.n, *request
-        )
+        rows = query_rows(workload.queries, self._searcher.n_features)
+        request = self._searcher._native(workload.request, rows.n)
+        flat, ends, nodes, depths, scores, trees, on_path = self._engine.count(rows, request)
         visits = Visits(ends, nodes, depths, np.exp(scores.astype(np.float64)), trees, on_path.view(bool))
         counted = SearchCounts.of(OPERATIONS, flat, visits)
         roots = np.full(rows.n, len(self._searcher.stores))
@@ -76,35 +74,18 @@ class LinearMeter:
 
     def time(self, workload: Workload, visits: Visits) -> Float64s:
         """Return the microseconds of every query, searched one after the other on this thread."""
-        rows = check_rows(workload.queries, self._searcher.n_features)
-        request = self._native(workload)
+        rows = query_rows(workload.queries, self._searcher.n_features)
+        request = self._searcher._native(workload.request, rows.n)
         ends = visits.ends if workload.stage == "score" else np.zeros(rows.n + 1, np.int64)
         microseconds = np.empty(rows.n, np.float32)
         for first in range(0, rows.n, BLOCK_SIZE):
-            own = slice(first, first + BLOCK_SIZE)
-            n, indptr, features, values = self._block(rows, first)
+            own = microseconds[first : first + BLOCK_SIZE]
             if workload.stage == "search":
-                given: Any = (indptr, features, values, n, *request, microseconds[own])
-                self._engine.time_each(*given)
+                self._engine.time_each(rows, request, first, own)
             else:
-                own_ends = ends[first : first + n + 1]
-                self._engine.time_scoring(
-                    indptr, features, values, n, own_ends, visits.nodes, visits.trees, microseconds[own]
-                )
+                own_ends = ends[first : first + len(own) + 1]
+                self._engine.time_scoring(rows, first, own_ends, visits.nodes, visits.trees, own)
         return microseconds.astype(np.float64)
-
-    def _block(self, rows: Rows, first: int) -> Rows:
-        """Return the queries of a block; the row pointers of a CSR matrix still point into all of its features."""
-        n = min(BLOCK_SIZE, rows.n - first)
-        if rows.indptr is not None:
-            return Rows(n, rows.indptr[first : first + n + 1], rows.features, rows.values)
-        width = self._searcher.n_features
-        return Rows(n, None, None, rows.values[first * width : (first + n) * width])
-
-    def _native(self, workload: Workload) -> Any:
-        options = {name: value for name, value in workload.options.items() if name != "losses"}
-        request = SearchRequest(workload.k, **options)
-        return *request.native(), self._searcher._check_losses(workload.options.get("losses"), request)
 
     def variants(self, workload: Workload, random: np.random.Generator) -> list[Workload]:
         """Return the single stages, a narrow beam, and queries with half of the features removed or replaced.
@@ -113,13 +94,17 @@ class LinearMeter:
         separates lookups from hits.
         """
         others = [workload._replace(stage=stage) for stage in self.stages]
-        others.append(workload._replace(options={**workload.options, "beam": 1}))
+        others.append(workload._replace(request=replace(workload.request, beam=1, agreement=None)))
         if self._searcher.stores[0].matrices:  # dense chunks read all features, whatever their values
             return others
         changed = [_with_half_removed(workload.queries, random), _with_half_replaced(workload.queries, random)]
         return [
             *others,
-            *(workload._replace(queries=queries, k=k) for queries in changed for k in (1, max(workload.k, 5))),
+            *(
+                workload._replace(queries=queries).with_k(k)
+                for queries in changed
+                for k in (1, max(workload.request.k, 5))
+            ),
         ]
 
 

@@ -70,8 +70,9 @@ def measure_costs(
     """
     repeats = check_integer("repeats", repeats, 1)
     random = np.random.default_rng(check_seed(random_state))
-    other_ks = sorted({1, 10, 2 * workload.k} - {workload.k})
-    workloads = [workload, *(workload._replace(k=k) for k in other_ks), *meter.variants(workload, random)]
+    k = workload.request.k
+    other_ks = sorted({1, 10, 2 * k} - {k})
+    workloads = [workload, *map(workload.with_k, other_ks), *meter.variants(workload, random)]
     counts = [_counts_of_stage(meter, each.stage, meter.count(each)) for each in workloads]
     best = [np.full(len(count.visits.ends) - 1, np.inf) for count in counts]
     for number in range(repeats):

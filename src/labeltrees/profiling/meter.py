@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from labeltrees.profiling.counts import SearchCounts, Visits
+from labeltrees.search.request import SearchRequest
 
 if TYPE_CHECKING:
     from labeltrees._core import Float64s
@@ -18,9 +20,12 @@ class Workload(NamedTuple):
     """Queries and how to search them: the whole search, or only up to one of `SearchMeter.stages`."""
 
     queries: Any
-    k: int
-    options: dict[str, Any]
+    request: SearchRequest
     stage: str = "search"
+
+    def with_k(self, k: int) -> Workload:
+        """Return the same searches for another number of labels."""
+        return self._replace(request=replace(self.request, k=k))
 
 
 class SearchMeter(Protocol):

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from labeltrees._matrices import Int64s
 from labeltrees._progress import ProgressArgument, watch
-from labeltrees._validation import check_integer, check_seed, refuse
+from labeltrees._validation import check_seed, refuse
 from labeltrees.errors import InputError
-from labeltrees.models.linear.prediction import AS_FITTED
-from labeltrees.models.text.estimator import TextLabelTreeClassifier
 from labeltrees.profiling.hardware_counters import HardwareCounters
 from labeltrees.profiling.measure_costs import measure_costs
 from labeltrees.profiling.meter import Workload
 from labeltrees.profiling.meters import make_meter
 from labeltrees.profiling.oracle import mark_oracle
 from labeltrees.profiling.result import Profile
+from labeltrees.search.request import AS_FITTED, SearchRequest
 
 MAX_POINTS = 1000
 
@@ -66,24 +66,16 @@ def profile(
     >>> found.counts.each["visits"].tolist(), found.oracle.tolist()
     ([1, 1, 1, 1], [1, 1, 1, 1])
     """
-    if isinstance(model, TextLabelTreeClassifier):
-        if search is not None or beam is not AS_FITTED:
-            refuse("search and beam", "left out with a TextLabelTreeClassifier: its search has none", beam)
-        n_searched, options = model.how_to_search(k, agreement)
-    else:
-        make_meter(model)
-        n_searched, options = model.how_to_search(k, agreement, search=search, beam=beam)
+    make_meter(model)
+    request = model.complete_request(SearchRequest(k, search=search, beam=beam, agreement=agreement))
     points = model.check_queries(X)
     rows = _check_rows(rows, points.shape[0], check_seed(random_state))
     with watch("Timing searches", repeats, progress) as advance:
         return profile_searches(
             model,
             points,
-            k,
-            n_searched,
-            options,
+            request,
             rows,
-            agreement=agreement,
             repeats=repeats,
             random_state=random_state,
             advance=advance,
@@ -93,23 +85,20 @@ def profile(
 def profile_searches(
     model: Any,
     points: Any,
-    k: int,
-    n_searched: int,
-    options: dict[str, Any],
+    request: SearchRequest,
     rows: Int64s,
     *,
-    agreement: float | None = None,
     repeats: int,
     random_state: int = 0,
     advance: Callable[[int], object] | None = None,
 ) -> Profile:
-    """Return the profile of points in the form that the model's searcher takes, searched as `how_to_search` says."""
+    """Return the profile of checked points for a request that the model has completed."""
     meter = make_meter(model)
     n_labels = model.searcher_.n_labels
-    k = min(check_integer("k", k, 1), n_labels)
-    workload = Workload(points[rows], min(n_searched, n_labels), options)
+    k = min(request.k, n_labels)
+    workload = Workload(points[rows], replace(request, k=request.n_found(n_labels), n_searched=None))
     measured = measure_costs(meter, workload, repeats=repeats, random_state=random_state, advance=advance)
-    labels = model.searcher_.topk(workload.queries, workload.k, n_jobs=1, **options).labels[:, :k]
+    labels = model.searcher_.topk(workload.queries, workload.request, n_jobs=1).labels[:, :k]
     with HardwareCounters() as counters:
         meter.time(workload, measured.counts.visits)
     events = counters.counts
@@ -120,7 +109,7 @@ def profile_searches(
     return Profile(
         rows=rows,
         k=k,
-        search=_reported_options(options, agreement),
+        search=_reported_options(request),
         labels=labels,
         counts=measured.counts,
         oracle=oracle,
@@ -135,10 +124,10 @@ def profile_searches(
     )
 
 
-def _reported_options(options: dict[str, Any], agreement: float | None) -> dict[str, Any]:
-    if agreement is not None:
-        return {"agreement": agreement}
-    return {name: options[name] for name in ("mode", "beam") if name in options}
+def _reported_options(request: SearchRequest) -> dict[str, Any]:
+    if request.agreement is not None:
+        return {"agreement": request.agreement}
+    return {} if request.search is None else {"mode": request.search, "beam": request.beam}
 
 
 def _check_rows(rows: Sequence[int] | None, n_points: int, seed: int) -> Int64s:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
 from labeltrees.models.text.searcher import Texts, TextSearcher
 from labeltrees.profiling.counts import SearchCounts, Visits
 from labeltrees.profiling.meter import BLOCK_SIZE, Workload
-from labeltrees.search.request import SearchRequest
 from labeltrees.search.result import SearchStats
 
 if TYPE_CHECKING:
@@ -47,9 +46,9 @@ class TextMeter:
 
     def count(self, workload: Workload) -> SearchCounts:
         """Return the counts of every text."""
-        flat, ends, nodes, depths, scores = self._engine.count(
-            workload.queries.items, self._length(workload.k), self._factors(workload)
-        )
+        texts = workload.queries.items
+        request = self._searcher._native(workload.request, len(texts))
+        flat, ends, nodes, depths, scores = self._engine.count(texts, request)
         none = np.zeros(len(nodes), np.int32)
         return SearchCounts.of(OPERATIONS, flat, Visits(ends, nodes, depths, scores, none, none.astype(bool)))
 
@@ -61,9 +60,7 @@ class TextMeter:
         for first in range(0, len(texts), BLOCK_SIZE):
             own = slice(first, first + BLOCK_SIZE)
             if workload.stage == "search":
-                result = self._searcher.topk(
-                    Texts(texts[own]), self._length(workload.k), **workload.options, n_jobs=1, stats=True
-                )
+                result = self._searcher.topk(Texts(texts[own]), workload.request, n_jobs=1, stats=True)
                 microseconds[own] = cast(SearchStats, result.stats).microseconds
             else:
                 own_ends = ends[first : first + BLOCK_SIZE + 1]
@@ -78,10 +75,4 @@ class TextMeter:
             kept = random.random(len(words)) < 0.5
             halves.append((b" " if isinstance(text, bytes) else " ").join(words[i] for i in np.flatnonzero(kept)))
         others = [workload._replace(stage=stage) for stage in self.stages]
-        return [*others, *(workload._replace(queries=Texts(halves), k=k) for k in (1, max(workload.k, 5)))]
-
-    def _factors(self, workload: Workload) -> Any:
-        return self._searcher._native(SearchRequest(workload.k), workload.options.get("factors"))[-1]
-
-    def _length(self, k: int) -> int:
-        return min(k, self._searcher.n_labels)
+        return [*others, *map(workload._replace(queries=Texts(halves)).with_k, (1, max(workload.request.k, 5)))]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from labeltrees.search.request import SearchRequest
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.view import TreeViewer
 from labeltrees.tuning.tuning_data import TuningData
@@ -74,8 +75,8 @@ class Examples:
         """Return for each point the first nodes that its search opens in the first tree, with their scores."""
         if not hasattr(model, "searcher_"):
             return [[] for _ in self.rows]
-        n_searched, how = model.how_to_search(self.k)
-        trace = model.searcher_.trace(model.check_queries(self.data.points), n_searched, **how)
+        request = model.complete_request(SearchRequest(self.k))
+        trace = model.searcher_.trace(model.check_queries(self.data.points), request)
         nodes, scores = trace.nodes.tolist(), np.exp(trace.scores.astype(np.float64)).tolist()
         return [
             list(zip(nodes[first:end], scores[first:end], strict=True))[:_MAX_VISITS]

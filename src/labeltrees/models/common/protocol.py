@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeltrees.data.dataset import Dataset
+from labeltrees.search.node_values import NodeValues
+from labeltrees.search.request import SearchRequest
 from labeltrees.search.result import SearchTrace
 from labeltrees.tree.label_tree import LabelTree
 
@@ -24,10 +26,7 @@ class Searches(Protocol):
     def trees(self) -> list[LabelTree]:
         """The trees that are searched."""
 
-    def take(self, X: Any, rows: NDArray[np.int64]) -> Any:
-        """Return some of the points."""
-
-    def lists(self, X: Any, k: int, losses: Any = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def lists(self, X: Any, k: int, discounts: NodeValues | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the labels found (n, k), and the number of nodes opened (n,)."""
 
     def tree_lists(self, X: Any, tree: int, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -36,11 +35,8 @@ class Searches(Protocol):
     def trace(self, X: Any, tree: int, k: int) -> SearchTrace:
         """Return the nodes that an exact search opens in one of the trees."""
 
-    def slack(self, scores: NDArray[np.float64], limit: NDArray[np.float64]) -> NDArray[np.float64]:
+    def required_discounts(self, scores: NDArray[np.float64], limits: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the smallest discount at which nodes with these scores are skipped for these limits."""
-
-    def node_losses(self, losses: NDArray[np.float32]) -> Any:
-        """Return the discounts of all nodes of all trees in the form that the native search takes."""
 
 
 class Model(Protocol):
@@ -85,6 +81,9 @@ class Model(Protocol):
 
     def check_queries(self, X: Any, n_jobs: int | None = None) -> Any:
         """Return points in the form that `searcher_` takes; they have a shape and can be indexed with rows."""
+
+    def complete_request(self, request: SearchRequest) -> SearchRequest:
+        """Return the request as `searcher_` takes it: with the fitted defaults, and discounts for `agreement`."""
 
     def searches(self) -> Searches:
         """Return the searches that early stopping and profiling need."""
