@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labeltrees.data.dataset import Dataset
+from labeltrees.search.node_values import NodeValues
+from labeltrees.search.request import SearchRequest
 from labeltrees.search.result import SearchTrace
 from labeltrees.tree.label_tree import LabelTree
+
+if TYPE_CHECKING:
+    from labeltrees.models.common.early_stop import EarlyStop
 
 
 class Searches(Protocol):
@@ -24,10 +29,7 @@ class Searches(Protocol):
     def trees(self) -> list[LabelTree]:
         """The trees that are searched."""
 
-    def take(self, X: Any, rows: NDArray[np.int64]) -> Any:
-        """Return some of the points."""
-
-    def lists(self, X: Any, k: int, losses: Any = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def lists(self, X: Any, k: int, discounts: NodeValues | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the labels found (n, k), and the number of nodes opened (n,)."""
 
     def tree_lists(self, X: Any, tree: int, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -36,11 +38,8 @@ class Searches(Protocol):
     def trace(self, X: Any, tree: int, k: int) -> SearchTrace:
         """Return the nodes that an exact search opens in one of the trees."""
 
-    def slack(self, scores: NDArray[np.float64], limit: NDArray[np.float64]) -> NDArray[np.float64]:
+    def required_discounts(self, scores: NDArray[np.float64], limits: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the smallest discount at which nodes with these scores are skipped for these limits."""
-
-    def node_losses(self, losses: NDArray[np.float32]) -> Any:
-        """Return the discounts of all nodes of all trees in the form that the native search takes."""
 
 
 class Model(Protocol):
@@ -51,7 +50,9 @@ class Model(Protocol):
 
     KIND: ClassVar[str]  # the class name, as the manifest of a saved model has it
     READS_TEXTS: ClassVar[bool]  # True: it reads only texts. False: features, and texts if it has a vectorizer
+    UNSUPPORTED: ClassVar[tuple[str, ...]]  # options of a SearchRequest that the family does not have
 
+    early_stop_: EarlyStop | None
     label_counts_: Any
     n_points_: Any  # int, or None where it is unknown
     stats_: dict[str, Any]
@@ -86,6 +87,12 @@ class Model(Protocol):
     def check_queries(self, X: Any, n_jobs: int | None = None) -> Any:
         """Return points in the form that `searcher_` takes; they have a shape and can be indexed with rows."""
 
+    def complete_request(self, request: SearchRequest) -> SearchRequest:
+        """Return the request as `searcher_` takes it: with the fitted defaults, and discounts for `agreement`."""
+
+    def sizes(self) -> dict[str, int | None]:
+        """Return the numbers of features or words and of weights, for a summary."""
+
     def searches(self) -> Searches:
         """Return the searches that early stopping and profiling need."""
 
@@ -103,7 +110,7 @@ class Model(Protocol):
     def predict(self, X: Any) -> Any:
         """Return the predicted labels as a CSR indicator (n, L)."""
 
-    def calibrate(self, X: Any, Y: Any = None) -> Self:
+    def calibrate(self, X: Any, Y: Any = None, *, k: Any = ...) -> Self:
         """Learn when a search may stop, and what scores mean as probabilities."""
 
     def save(self, folder: str | os.PathLike[str]) -> None:
@@ -111,3 +118,6 @@ class Model(Protocol):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, as scikit-learn does."""
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters, as scikit-learn does."""
