@@ -9,6 +9,8 @@ NB_MODULE(_core, module) {
   labeltrees::bind_linear(module);
   labeltrees::bind_labels(module);
   labeltrees::bind_xmc(module);
+  labeltrees::bind_chunks(module);
+  labeltrees::bind_search_request(module);
   labeltrees::bind_search(module);
   labeltrees::bind_common(module);
   labeltrees::bind_tfidf(module);

@@ -101,6 +101,8 @@ void bind_tree(nb::module_& module);
 void bind_linear(nb::module_& module);
 void bind_labels(nb::module_& module);
 void bind_xmc(nb::module_& module);
+void bind_chunks(nb::module_& module);
+void bind_search_request(nb::module_& module);
 void bind_search(nb::module_& module);
 void bind_common(nb::module_& module);
 void bind_tfidf(nb::module_& module);

@@ -36,7 +36,7 @@ from labeltrees.models.linear.files import save_classifier
 from labeltrees.models.linear.matcher import confused_points
 from labeltrees.models.linear.packing import pack
 from labeltrees.models.linear.points import check_points, unit_rows
-from labeltrees.models.linear.prediction import AnswersTopK
+from labeltrees.models.linear.prediction import LinearPredictionMixin
 from labeltrees.models.linear.settings import LinearSettings, SolverSettings
 from labeltrees.models.linear.text_features import fit_vectorizer
 from labeltrees.models.linear.training import DenseWeights, train_linear
@@ -70,7 +70,7 @@ def _check_class_weight(name: str, value: Any) -> None:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LabelTreeClassifier(
-    AnswersTopK,
+    LinearPredictionMixin,
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
     ClassifierSettings,

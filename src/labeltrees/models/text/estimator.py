@@ -24,7 +24,7 @@ from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.label_sets import read_training_labels
 from labeltrees.models.common.settings import ClassifierSettings, seed_of
 from labeltrees.models.text.files import save_text_model
-from labeltrees.models.text.prediction import AnswersTexts
+from labeltrees.models.text.prediction import TextPredictionMixin
 from labeltrees.models.text.searcher import Texts, TextSearcher
 from labeltrees.models.text.settings import TextSettings, check_text_settings
 from labeltrees.models.text.training import count_words, tfidf_bag, train_vectors
@@ -38,7 +38,7 @@ PREFIX = "__label__"
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TextLabelTreeClassifier(
-    AnswersTexts,
+    TextPredictionMixin,
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
     ClassifierSettings,
