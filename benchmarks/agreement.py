@@ -87,8 +87,8 @@ def text_case(name: str, options: argparse.Namespace) -> Case:
 
 def oracle_share(case: Case, k: int) -> float:
     """Return the nodes that lead to the labels returned, relative to those that exact search opens."""
-    searches = case.model._searches()
-    queries = case.model._queries(case.new)
+    searches = case.model.searches()
+    queries = case.model.check_queries(case.new)
     n_nodes = n_needed = 0
     for number, tree in enumerate(searches.trees):
         labels, scores = searches.tree_lists(queries, number, k)
@@ -105,7 +105,7 @@ def times(case: Case, k: int, repeats: int) -> tuple[dict[str, float], dict[str,
     settings = case.settings()
     batch, single = dict.fromkeys(settings, np.inf), dict.fromkeys(settings, np.inf)
     predictors = {name: case.model.predictor(k, **how) for name, how in settings.items()}
-    queries = case.model._queries(case.new)
+    queries = case.model.check_queries(case.new)
     for _ in range(repeats):
         for name, how in settings.items():
             started = time.process_time()

@@ -131,7 +131,7 @@ def sweep(data: TextSet, options: argparse.Namespace) -> None:
             model.fit_file(data.train)
             labels, _, stats = model.predict_topk(texts, 5, return_stats=True)
             shares = precision(labels.tolist(), data.labels)
-            ids = model.searcher_.topk(model._queries(texts), 1, n_jobs=options.threads).labels
+            ids = model.searcher_.topk(model.check_queries(texts), 1, n_jobs=options.threads).labels
             depth = lt.metrics.expected_depth_at_k(model.tree_, ids, 1)
             under_f = model.tree_.expected_depth(model.label_counts_ / model.label_counts_.sum())
             runs.append([shares[0], shares[2], depth, under_f, stats.chunks.mean()])

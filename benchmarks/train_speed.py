@@ -22,7 +22,8 @@ import scipy.sparse as sp
 import labeltrees as lt
 from benchmarks.peers.worker import PeerWorker
 from benchmarks.shared_data import dense, load, share_of
-from labeltrees.models.linear.training import LinearSettings, estimate_memory, train_linear
+from labeltrees.models.linear.settings import LinearSettings
+from labeltrees.models.linear.training import estimate_memory, train_linear
 
 FOLDER = Path(__file__).parent / "contestants"
 MIB = 2**20

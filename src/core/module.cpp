@@ -12,6 +12,8 @@ NB_MODULE(_core, module) {
   bind_tree(module);
   bind_tree_building(module);
   bind_linear(module);
+  bind_chunks(module);
+  bind_search_request(module);
   bind_search(module);
   bind_text(module);
   bind_hsoftmax(module);

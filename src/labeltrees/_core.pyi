@@ -164,7 +164,9 @@ def pack_matrix_chunks(
 HOPE_SCALE: float
 
 class SearchEngine:
-    def __init__(self, n_features: int, n_labels: int, matrices: bool, normalize: bool, power: float) -> None: ...
+    def __init__(
+        self, n_features: int, n_labels: int, matrices: bool, normalize: bool, loss: str, score_power: float
+    ) -> None: ...
     def add_tree(
         self,
         chunks: UInt8s,
@@ -308,7 +310,7 @@ class LinearProblem:
     def train(
         self,
         *,
-        logistic: bool,
+        loss: str,
         cost: float,
         eps: float,
         max_iter: int,

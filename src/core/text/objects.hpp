@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/bindings.hpp"
-#include "search/predictor.hpp"
+#include "search/bad_query.hpp"
 
 namespace labeltrees {
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from labeltrees._settings import check_settings
 from labeltrees.cli.data_argument import TextOptions, load_data, load_texts, refuse_name_files
 from labeltrees.cli.model_options import (
     DEFAULTS,
@@ -33,7 +34,6 @@ from labeltrees.cli.vectorizer_options import vectorizer_options
 from labeltrees.data import Dataset, TfidfVectorizer
 from labeltrees.data.tfidf_parameters import check_tfidf_parameters
 from labeltrees.errors import InputError
-from labeltrees.models.common.parameters import check_parameters
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tree.label_tree import LabelTree
 
@@ -95,7 +95,7 @@ def fit(
     if vectorizer is not None:
         model.set_params(vectorizer=vectorizer)
         check_tfidf_parameters(vectorizer.get_params(deep=False))
-    check_parameters(model.get_params(deep=False))
+    check_settings(model)
     with step("Reading data", show_progress):
         table = load_texts(data, "train", texts)
         if table is not None:

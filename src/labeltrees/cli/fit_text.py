@@ -17,9 +17,8 @@ from labeltrees.cli.output import step
 from labeltrees.cli.text_data import TextFile, load_texts, open_text_file
 from labeltrees.data.text_fields import COMPRESSED
 from labeltrees.errors import InputError
-from labeltrees.models.common.parameters import check_parameters
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
-from labeltrees.models.text.parameters import TEXT_CHECKS
+from labeltrees.models.text.settings import check_text_settings
 from labeltrees.models.text.trees import NAMES
 from labeltrees.tree.label_tree import LabelTree
 
@@ -89,7 +88,7 @@ def fit_text(
         refuse_tree_options("--tree", {name: value for name, value in parameters.items() if is_given(name)})
     given_tree = LabelTree.load(tree) if isinstance(tree, Path) else tree
     model = TextLabelTreeClassifier(tree=given_tree, verbose=int(show_progress), **parameters)
-    check_parameters(model.get_params(deep=False), TEXT_CHECKS)
+    check_text_settings(model)
     with open_text_file(data, "train", texts) as file:
         if file is None:
             message = f"{data}: no texts; a file of features is for labeltrees fit"

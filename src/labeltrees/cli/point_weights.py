@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeltrees._files import naming_file, refuse_file
-from labeltrees.data.checks import check_weights
+from labeltrees._matrices import check_sample_weight
 from labeltrees.data.files import open_any
 
 _COMPRESSED = (".gz", ".xz", ".zst")
@@ -38,7 +38,7 @@ def read_weights(points: Path, n_points: int) -> NDArray[np.float64] | None:
     except ValueError as error:
         refuse_file(path, f"not a number ({error})")
     with naming_file(path):
-        return check_weights(weights, n_points, "weights")
+        return check_sample_weight(weights, n_points, "weights")
 
 
 def _plain_name(path: Path) -> str:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from labeltrees._matrices import check_sample_weight, check_Y, freeze, sparse_features
 from labeltrees._validation import refuse
-from labeltrees.data.checks import check_features, check_labels, check_texts, check_weights, freeze
+from labeltrees.data.checks import check_texts
 from labeltrees.errors import InputError
 
 
@@ -73,8 +74,8 @@ class Dataset:
         texts: Any = None,
         vectorizer: Any = None,
     ) -> None:
-        X = check_features(X)
-        Y = check_labels(Y)
+        X = sparse_features(X)
+        Y = check_Y(Y, allow_empty=True).matrix
         (n_points, n_features), (n_rows_of_Y, n_labels) = X.shape, Y.shape
         if n_points != n_rows_of_Y:
             message = f"X has {n_points} rows and Y has {n_rows_of_Y}; both must have one row a point"
@@ -84,7 +85,7 @@ class Dataset:
             Y=Y,
             label_names=None if label_names is None else check_texts("label_names", label_names, n_labels, unique=True),
             feature_names=None if feature_names is None else check_texts("feature_names", feature_names, n_features),
-            sample_weight=None if sample_weight is None else check_weights(sample_weight, n_points),
+            sample_weight=check_sample_weight(sample_weight, n_points),
             texts=None if texts is None else check_texts("texts", texts, n_points),
             vectorizer=vectorizer,
         )
@@ -151,8 +152,7 @@ class Dataset:
         outside = (rows >= self.n_points) | (rows < -self.n_points)
         if outside.any():
             refuse("rows", f"below the number of points, {self.n_points}", int(rows[np.argmax(outside)]))
-        weights = self.sample_weight
-        texts = self.texts
+        weights, texts = self.sample_weight, self.texts
         if texts is not None:
             texts = texts[rows]
             texts.flags.writeable = False
@@ -161,7 +161,7 @@ class Dataset:
             self.Y[rows],
             label_names=self.label_names,
             feature_names=self.feature_names,
-            sample_weight=None if weights is None else check_weights(weights[rows], len(rows)),
+            sample_weight=None if weights is None else check_sample_weight(weights[rows], len(rows)),
             texts=texts,
             vectorizer=self.vectorizer,
         )

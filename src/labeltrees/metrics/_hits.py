@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labeltrees._matrices import Float64s, Indicator, Int64s, check_labels
+from labeltrees._matrices import Float64s, Indicator, Int64s, check_Y
 from labeltrees._validation import check_integer, refuse
 from labeltrees.errors import InputError
 
@@ -29,7 +29,7 @@ class Hits(NamedTuple):
 
 def find_hits(Y_true: Any, labels: Any, k: Any) -> Hits:
     """Check what a metric is asked for and return which of the first k returned labels are true."""
-    true = check_labels(Y_true, "Y_true")
+    true = check_Y(Y_true, "Y_true").indicator
     returned = check_returned(labels, k, true.n_labels)
     if len(returned) != true.n_points:
         message = f"Y_true and labels must have the same number of rows, got {true.n_points} and {len(returned)}"

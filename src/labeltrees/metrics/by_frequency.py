@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from labeltrees._matrices import Float64s, Int64s, check_labels
+from labeltrees._matrices import Float64s, Int64s, check_Y
 from labeltrees._validation import check_integer, check_number
 from labeltrees.errors import InputError
 from labeltrees.metrics._hits import Hits, find_hits
@@ -98,7 +98,7 @@ def by_frequency(
     head_from = check_integer("head_from", head_from, tail_below)
     z = float(ndtri(0.5 + check_number("confidence", confidence, 0, 0.999999, low_open=True) / 2))
     hits = find_hits(Y_true, labels, k)
-    train = check_labels(Y_train, "Y_train")
+    train = check_Y(Y_train, "Y_train").indicator
     if train.n_labels != hits.true.n_labels:
         message = f"Y_train must have the {hits.true.n_labels} labels of Y_true, got {train.n_labels}"
         raise InputError(message)

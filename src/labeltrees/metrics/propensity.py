@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from labeltrees._matrices import Float64s, check_labels
+from labeltrees._matrices import Float64s, check_Y
 from labeltrees._validation import check_integer, check_number, refuse
 from labeltrees.errors import InputError
 from labeltrees.labels.frequency import ranks_within_points
@@ -39,7 +39,7 @@ def label_propensities(Y_train: Any, A: float = 0.55, B: float = 1.5) -> Float64
     >>> label_propensities([[1, 0], [1, 1], [1, 0], [1, 0]]).round(3)
     array([0.8  , 0.721])
     """
-    labels = check_labels(Y_train, "Y_train")
+    labels = check_Y(Y_train, "Y_train").indicator
     if labels.n_points < FEWEST_POINTS:
         message = f"Y_train must have at least {FEWEST_POINTS} points, got {labels.n_points}"
         raise InputError(message)

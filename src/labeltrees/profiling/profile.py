@@ -228,7 +228,7 @@ def profile(
         asked_for, how = model.how_to_search(k, agreement, search=search, beam=beam)
     else:
         refuse("model", "a LabelTreeClassifier or a TextLabelTreeClassifier", model)
-    points = model._queries(X)
+    points = model.check_queries(X)
     rows = _check_rows(rows, points.shape[0], check_seed(random_state))
     with watch("Timing searches", repeats, progress) as advance:
         return profile_searches(

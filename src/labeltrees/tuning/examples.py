@@ -75,7 +75,7 @@ class Examples:
         if not hasattr(model, "searcher_"):
             return [[] for _ in self.rows]
         n_searched, how = model.how_to_search(self.k)
-        trace = model.searcher_.trace(model._queries(self.data.points), n_searched, **how)
+        trace = model.searcher_.trace(model.check_queries(self.data.points), n_searched, **how)
         nodes, scores = trace.nodes.tolist(), np.exp(trace.scores.astype(np.float64)).tolist()
         return [
             list(zip(nodes[first:end], scores[first:end], strict=True))[:_MOST_VISITS]

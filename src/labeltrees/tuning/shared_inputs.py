@@ -11,7 +11,7 @@ from sklearn.base import clone
 from labeltrees._matrices import Float64s
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
-from labeltrees.models.common.parameters import seed_of
+from labeltrees.models.common.settings import seed_of
 from labeltrees.models.linear.points import unit_rows
 from labeltrees.tree.builder import build_tree_from
 from labeltrees.tree.label_tree import LabelTree

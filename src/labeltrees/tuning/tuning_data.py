@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from labeltrees._matrices import check_X, check_Y
 from labeltrees._validation import refuse
-from labeltrees.data.checks import check_dense_features, check_labels
 from labeltrees.data.dataset import Dataset, as_dataset
 from labeltrees.errors import InputError
 
@@ -68,7 +68,7 @@ def as_tuning_data(data: Any, name: str, estimator: Any) -> TuningData:
         return data
     if takes_texts(estimator):
         if isinstance(data, tuple | list) and len(data) == 2:
-            texts, Y = np.asarray(data[0], dtype=object), check_labels(data[1])
+            texts, Y = np.asarray(data[0], dtype=object), check_Y(data[1], allow_empty=True).matrix
             if texts.shape != (Y.shape[0],):
                 refuse(f"{name}[0]", f"{Y.shape[0]} texts", data[0])
             return TuningData(texts, Y, texts=texts)
@@ -78,7 +78,7 @@ def as_tuning_data(data: Any, name: str, estimator: Any) -> TuningData:
             raise InputError(message)
         return _of_dataset(dataset, dataset.texts)
     if isinstance(data, tuple | list) and len(data) == 2 and isinstance(data[0], np.ndarray):
-        X, Y = check_dense_features(data[0]), check_labels(data[1])
+        X, Y = check_X(data[0], allow_empty=True).matrix, check_Y(data[1], allow_empty=True).matrix
         if X.shape[0] != Y.shape[0]:
             message = f"{name}: X has {X.shape[0]} rows and Y has {Y.shape[0]}; both must have one row a point"
             raise InputError(message)

@@ -6,7 +6,8 @@ from scipy import sparse
 
 import labeltrees as lt
 from labeltrees.models.text.searcher import TextSearcher
-from labeltrees.models.text.training import TextSettings, count_words, train_vectors
+from labeltrees.models.text.settings import TextSettings
+from labeltrees.models.text.training import count_words, train_vectors
 
 
 def train_twin(corpus_rows, labels, tree, inputs, outputs, lr, epochs, n_tokens):

@@ -116,7 +116,7 @@ def test_a_tree_over_other_labels_is_refused(problem, options, message):
 
 @pytest.mark.parametrize("tree", ["flat", any_tree()], ids=str)
 def test_several_trees_and_a_given_one_are_refused(problem, tree):
-    with pytest.raises(lt.InputError, match="n_trees must be 1 where the tree is given, got 2"):
+    with pytest.raises(lt.InputError, match="n_trees must be 1 if the tree is given, got 2"):
         lt.LabelTreeClassifier(tree=tree, n_trees=2).fit(*problem)
 
 

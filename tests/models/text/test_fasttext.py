@@ -13,7 +13,8 @@ import labeltrees as lt
 from labeltrees import _core
 from labeltrees.models.text.fasttext_export import counts_for_tree
 from labeltrees.models.text.fasttext_file import read_fasttext
-from labeltrees.models.text.training import TextSettings, count_words
+from labeltrees.models.text.settings import TextSettings
+from labeltrees.models.text.training import count_words
 
 DATA = Path(__file__).parent / "data"
 EXPECTED = json.loads((DATA / "expected.json").read_text())

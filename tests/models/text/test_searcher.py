@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 import labeltrees as lt
 from labeltrees.models.text.searcher import Texts, TextSearcher
-from labeltrees.models.text.training import TextSettings, count_words, train_vectors
+from labeltrees.models.text.settings import TextSettings
+from labeltrees.models.text.training import count_words, train_vectors
 from tests.models.text.test_fasttext import binary_trees
 
 WORDS = [f"w{i}" for i in range(12)]

@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from labeltrees._matrices import check_same_points
+from labeltrees._matrices import check_same_points, check_Y
 from labeltrees._validation import refuse
-from labeltrees.data.checks import check_labels, check_texts
+from labeltrees.data.checks import check_texts
 from labeltrees.errors import InputError
 from labeltrees.models.common.label_names import LabelNames
 
@@ -102,7 +102,7 @@ def read_label_sets(Y: Any) -> LabelSets:
     if sp.issparse(Y) or isinstance(Y, np.ndarray):
         if isinstance(Y, np.ndarray) and Y.ndim == 1:
             _refuse_one_dimension()
-        return LabelSets(check_labels(Y), None, True)
+        return LabelSets(check_Y(Y, allow_empty=True).matrix, None, True)
     lists = _check_lists(Y)
     lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
     flat = list(chain.from_iterable(lists))
@@ -114,7 +114,8 @@ def read_label_sets(Y: Any) -> LabelSets:
     if all(issubclass(kind, str) for kind in kinds):
         return _from_names(flat if kinds == {str} else list(map(str, flat)), indptr)
     if _are_rows_of_a_matrix(flat, kinds, lengths):
-        return LabelSets(check_labels(np.array(flat, dtype=np.float64).reshape(len(lists), -1)), None, True)
+        matrix = np.array(flat, dtype=np.float64).reshape(len(lists), -1)
+        return LabelSets(check_Y(matrix).matrix, None, True)
     if _are_ids(kinds):
         return _from_ids(flat, indptr)
     refuse("Y", _ALLOWED, f"lists of {', '.join(sorted(kind.__name__ for kind in kinds))}")
@@ -168,7 +169,7 @@ def _indicator(ids: NDArray[Any], indptr: NDArray[np.int64], n_labels: int) -> A
     matrix = sp.csr_array((ones, ids, indptr), shape=(len(indptr) - 1, n_labels))
     matrix.sum_duplicates()
     matrix.data[:] = 1.0  # a label named twice counts once
-    return check_labels(matrix)
+    return check_Y(matrix).matrix
 
 
 def known_labels(Y: Any, shape: tuple[int, int], names: LabelNames | None) -> Any:

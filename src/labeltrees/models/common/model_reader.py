@@ -78,10 +78,10 @@ class Opener:
         if EARLY_STOP not in self.parameters:
             return None
         self.check_keys(EARLY_STOP, self.parameters[EARLY_STOP], {"n_checked"})
-        arrays = {name: self.arrays.get(f"{EARLY_STOP}.{name}") for name, _ in EarlyStop.ARRAYS}
-        if any(array is None for array in arrays.values()):
-            self.fail("an array of the bounds for agreement is missing")
-        learnt = EarlyStop(**arrays, **self.parameters[EARLY_STOP])  # type: ignore[arg-type]
+        try:
+            learnt = EarlyStop.from_arrays(self.arrays, f"{EARLY_STOP}.", self.parameters[EARLY_STOP]["n_checked"])
+        except KeyError as missing:
+            self.fail(f"the array {missing} of the bounds for agreement is missing")
         if not learnt.is_sound() or learnt.k[-1] > self.parameters["n_labels"]:
             self.fail("the bounds for agreement are damaged")
         return learnt

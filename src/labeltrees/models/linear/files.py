@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
+from labeltrees._settings import check_settings, check_values, checks_of
 from labeltrees._validation import check_integer
 from labeltrees.data.tfidf_files import tfidf_from_files, tfidf_to_files, verify_tfidf
 from labeltrees.errors import InputError
 from labeltrees.models.common.error_costs import label_costs
 from labeltrees.models.common.model_reader import EARLY_STOP, Opener, early_stop_to_files
-from labeltrees.models.common.parameters import CHECKS, check_parameters
 from labeltrees.search import Searcher
 from labeltrees.storage import ChunkStore, LoadedModel, decode_names, encode_names, save_arrays
 from labeltrees.tree.arrays import TreeArrays
@@ -32,7 +32,7 @@ def save_classifier(model: LabelTreeClassifier, folder: str | os.PathLike[str]) 
     """Write a fitted model."""
     searcher = model.searcher_
     settings = model.get_params(deep=False)
-    check_parameters(settings)
+    check_settings(model)
     arrays: dict[str, Any] = {"label_counts": model.label_counts_}
     if not isinstance(settings["class_weight"], str | None):
         # As many numbers as labels do not belong in the manifest, nor do the keys of a mapping.
@@ -119,10 +119,11 @@ class _LinearOpener(Opener):
         parameters = self.parameters
         self.check_keys("parameters", parameters, _KEYS | ({"vectorizer", EARLY_STOP} & parameters.keys()))
         settings, scoring = parameters["settings"], parameters["scoring"]
-        self.check_keys("settings", settings, CHECKS.keys() - {"embeddings", "vectorizer"})
+        checks = checks_of(LabelTreeClassifier)
+        self.check_keys("settings", settings, checks.keys() - {"embeddings", "vectorizer"})
         self.check_keys("scoring", scoring, {"loss", "score_power", "normalize"})
-        check_parameters({**settings, "tree": None} if settings["tree"] == GIVEN_TREE else settings)
-        check_parameters(scoring)
+        check_values({**settings, "tree": None} if settings["tree"] == GIVEN_TREE else settings, checks)
+        check_values(scoring, checks)
         for name in ("n_labels", "n_features", "n_points", "n_trees"):
             check_integer(name, parameters[name], 1, 2**31 - 1)
         if not isinstance(parameters["matrices"], bool) or not isinstance(parameters["stats"], dict):

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from labeltrees._settings import check_settings, check_values, checks_of
 from labeltrees._validation import check_integer
 from labeltrees.errors import InputError
 from labeltrees.models.common.model_reader import EARLY_STOP, Opener, early_stop_to_files
-from labeltrees.models.common.parameters import check_parameters
 from labeltrees.models.linear.files import GIVEN_TREE, plain
-from labeltrees.models.text.parameters import TEXT_CHECKS
 from labeltrees.models.text.searcher import TextSearcher
 from labeltrees.models.text.store import TextStore
 from labeltrees.storage import LoadedModel, save_arrays
@@ -28,7 +27,7 @@ def save_text_model(model: TextLabelTreeClassifier, folder: str | os.PathLike[st
     """Write a fitted model."""
     store = model.searcher_.store
     settings = model.get_params(deep=False)
-    check_parameters(settings, TEXT_CHECKS)
+    check_settings(model)
     if isinstance(settings["tree"], LabelTree):
         settings["tree"] = GIVEN_TREE
     del settings["embeddings"]
@@ -89,9 +88,10 @@ class _TextOpener(Opener):
         parameters = self.parameters
         self.check_keys("parameters", parameters, _KEYS | ({EARLY_STOP} & parameters.keys()))
         settings = parameters["settings"]
-        self.check_keys("settings", settings, TEXT_CHECKS.keys() - {"embeddings"})
+        checks = checks_of(TextLabelTreeClassifier)
+        self.check_keys("settings", settings, checks.keys() - {"embeddings"})
         self.check_keys("shape", parameters["shape"], set(TextStore.NUMBERS))
-        check_parameters({**settings, "tree": None} if settings["tree"] == GIVEN_TREE else settings, TEXT_CHECKS)
+        check_values({**settings, "tree": None} if settings["tree"] == GIVEN_TREE else settings, checks)
         for name in ("n_labels", "n_points"):
             check_integer(name, parameters[name], 1, 2**62)
         if not isinstance(parameters["stats"], dict):

@@ -1,16 +1,16 @@
-#include "search/tree.hpp"
+#include "search/tree_search.hpp"
 
 #include <algorithm>
 #include <limits>
 
 namespace labeltrees {
 
-void TreeSearch::run(const SearchStore& store, const SearchQuery& query, const SearchOptions& options,
+void TreeSearch::run(const SearchStore& store, const SearchQuery& query, const SearchRequest& request,
                      const LabelFilter& filter, BestLabels& best, SearchStats& stats, ScoreMemo* memo,
                      std::vector<OpenNode>* trace) {
   store_ = &store;
   query_ = &query;
-  options_ = &options;
+  request_ = &request;
   filter_ = &filter;
   best_ = &best;
   stats_ = &stats;
@@ -18,37 +18,33 @@ void TreeSearch::run(const SearchStore& store, const SearchQuery& query, const S
   trace_ = trace;
   kernels_ = &active_kernels();
   chunks_before_ = stats.chunks;
-  if (options.max_microseconds) deadline_ = Clock::now() + std::chrono::microseconds(options.max_microseconds);
-  ceilings_ = query.plain() && !options.beam ? store.ceilings() : nullptr;
+  if (request.max_microseconds) deadline_ = SearchClock::now() + std::chrono::microseconds(request.max_microseconds);
+  ceilings_ = query.ceilings_hold() && !request.beam ? store.ceilings() : nullptr;
   started_ = false;
   in_level_ = 0;
   level_.clear();
   opened_.clear();
-  frontier_.start(*kernels_, options.losses != nullptr);
-  search();
-}
-
-void TreeSearch::search() {
-  while (choose()) {
+  frontier_.start(*kernels_, request.discounts != nullptr);
+  while (choose_next()) {
     for (const uint8_t* part = store_->open(node_.node); part; part = next_part(part)) {
-      score_part(part, node_.score, options_->power);
-      take_children(part);
+      score_part(part, node_.score);
+      add_children(part);
     }
   }
 }
 
 bool TreeSearch::out_of_budget() {
-  bool out = (options_->max_chunks && stats_->chunks - chunks_before_ >= options_->max_chunks) ||
-             (options_->max_microseconds && Clock::now() >= deadline_);
+  bool out = (request_->max_chunks && stats_->chunks - chunks_before_ >= request_->max_chunks) ||
+             (request_->max_microseconds && SearchClock::now() >= deadline_);
   if (out) stats_->partial = true;
   return out;
 }
 
-bool TreeSearch::choose() {
+bool TreeSearch::choose_next() {
   if (!started_) {
     started_ = true;
     node_ = {0.0f, 0, 0};
-  } else if (!(options_->mode == SearchMode::best_first ? choose_best() : choose_in_level())) {
+  } else if (!(request_->mode == SearchMode::best_first ? choose_best() : choose_in_level())) {
     return false;
   }
   if (out_of_budget()) return false;
@@ -62,8 +58,8 @@ bool TreeSearch::choose() {
   return true;
 }
 
-bool TreeSearch::hopeless(const OpenNode& node, float limit) const {
-  // Scores are sums in single precision: what is equal but for rounding is not below.
+bool TreeSearch::is_below_ceiling(const OpenNode& node, float limit) const {
+  // Scores are sums in single precision: a difference due to rounding does not count.
   return ceilings_ && node.score + ceilings_[node.node] < limit + 1e-6f * limit;
 }
 
@@ -72,53 +68,55 @@ bool TreeSearch::choose_best() {
   do {
     for (;;) {
       if (frontier_.empty() || frontier_.best().score < limit) return false;
-      if (!options_->beam) break;
+      if (!request_->beam) break;
       auto depth = static_cast<size_t>(frontier_.best().depth);
       if (opened_.size() <= depth) opened_.resize(depth + 1, 0);
-      if (opened_[depth] < options_->beam) {
+      if (opened_[depth] < request_->beam) {
         ++opened_[depth];
         break;
       }
       frontier_.drop();
     }
     node_ = frontier_.take(limit);
-  } while (hopeless(node_, limit));
-  // The next in line is often the next opened: have its header and the start of its index ready (10% of the time).
-  if (!frontier_.empty()) store_->ask_for_start(frontier_.best().node);
+  } while (is_below_ceiling(node_, limit));
+  // The next in line is often the next opened: prefetching its header and the start of its index saves 10% of the time.
+  if (!frontier_.empty()) store_->prefetch_start(frontier_.best().node);
   return true;
 }
 
 bool TreeSearch::choose_in_level() {
-  float limit = options_->prune ? best_->limit() : Frontier::kNone;
-  // Nodes of a level come in falling order, so that one below the k-th label ends it.
+  float limit = request_->prune ? best_->limit() : Frontier::kNone;
+  // The nodes of a level are in falling order, so the first one below the k-th label ends the level.
   if (in_level_ == level_.size() || level_[in_level_].score < limit) {
     level_.clear();
     in_level_ = 0;
-    auto most = options_->beam ? static_cast<size_t>(options_->beam) : std::numeric_limits<size_t>::max();
-    while (level_.size() < most && !frontier_.empty() && frontier_.best().score >= limit)
+    auto width = request_->beam ? static_cast<size_t>(request_->beam) : std::numeric_limits<size_t>::max();
+    while (level_.size() < width && !frontier_.empty() && frontier_.best().score >= limit)
       level_.push_back(frontier_.take(limit));
-    frontier_.start(*kernels_, options_->losses != nullptr);
+    frontier_.start(*kernels_, request_->discounts != nullptr);
     if (level_.empty()) return false;
   }
   node_ = level_[in_level_++];
-  if (in_level_ < level_.size()) store_->ask_for_start(level_[in_level_].node);
+  if (in_level_ < level_.size()) store_->prefetch_start(level_[in_level_].node);
   return true;
 }
 
-void TreeSearch::score_part(const uint8_t* part, float base, float power) {
+void TreeSearch::score_part(const uint8_t* part, float base) {
   kernels_->chunk_margins(part, query_->view(), margins_);
-  kernels_->path_scores(margins_, round_up(header_of(part).n_children, 16), base, power, scores_);
+  const ScoreLink& link = store_->link();
+  const int64_t n = round_up(header_of(part).n_children, 16);
+  kernels_->path_scores.of[link.loss](margins_, n, base, link.power, scores_);
 }
 
-void TreeSearch::take_children(const uint8_t* part) {
+void TreeSearch::add_children(const uint8_t* part) {
   int64_t n = header_of(part).n_children, n_padded = round_up(n, 16);
   const int32_t* children = children_of(part);
   if (memo_) memo_->append(scores_, static_cast<int>(n));
   stats_->classifiers += n;
-  bool prune = options_->mode == SearchMode::best_first || options_->prune;
-  float* nodes = frontier_.room(n_padded);
+  bool prune = request_->mode == SearchMode::best_first || request_->prune;
+  float* nodes = frontier_.allocate(n_padded);
   float limit = prune ? best_->limit() : Frontier::kNone;
-  int64_t n_labels = kernels_->part_children(scores_, children, n, limit, nodes, labels_);
+  int64_t n_labels = kernels_->select_children(scores_, children, n, limit, nodes, labels_);
   for (int64_t i = 0; i < n_labels; ++i) {
     float score = scores_[labels_[i]];
     int32_t label = ~children[labels_[i]];
@@ -129,13 +127,14 @@ void TreeSearch::take_children(const uint8_t* part) {
       if (nodes[i] > Frontier::kNone && !filter_->allows_node(children[i])) nodes[i] = Frontier::kNone;
   }
   limit = prune ? best_->limit() : Frontier::kNone;
-  if (options_->losses)
-    kernels_->hope_scores(children, n_padded, limit, options_->losses, kHopeScale, nodes, nodes + n_padded);
+  if (request_->discounts)
+    kernels_->priority_scores(children, n_padded, limit, request_->discounts, kPriorityScale, nodes, nodes + n_padded);
   frontier_.add(children, n_padded, node_.depth + 1, limit);
 }
 
-float TreeSearch::path_score(const SearchStore& store, const TreeLinks& links, const SearchQuery& query, float power,
-                             int32_t label, ScoreMemo& memo, SearchStats& stats) {
+float TreeSearch::path_score(const SearchStore& store, const TreeLinks& links, const SearchQuery& query, int32_t label,
+                             ScoreMemo& memo, SearchStats& stats) {
+  store_ = &store;
   query_ = &query;
   kernels_ = &active_kernels();
   path_.clear();
@@ -149,7 +148,7 @@ float TreeSearch::path_score(const SearchStore& store, const TreeLinks& links, c
       memo.begin(node);
       ++stats.chunks;
       for (const uint8_t* part = first; part; part = next_part(part)) {
-        score_part(part, score, power);
+        score_part(part, score);
         memo.append(scores_, header_of(part).n_children);
         stats.classifiers += header_of(part).n_children;
       }

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
-from labeltrees.models.common.parameters import CHECKS, check_parameters, seed_of
+from labeltrees._settings import check_settings, check_values, checks_of
+from labeltrees.models.common.settings import seed_of
 
+CHECKS = checks_of(lt.LabelTreeClassifier)
 NO_NUMBER = [None, "1", True, np.nan, np.inf, -np.inf, 1j, [1.0]]
 NO_INTEGER = [None, "3", True, 2.0, np.nan, 2**31, -1]
 WRONG = {
@@ -69,12 +71,12 @@ def test_wrong_values_are_refused_by_name_before_anything_else(name, value):
 
 @pytest.mark.parametrize(("name", "value"), cases(RIGHT))
 def test_right_values_pass(name, value):
-    check_parameters({name: value})
+    check_values({name: value}, CHECKS)
 
 
 def test_defaults_and_presets_pass():
     for model in (lt.LabelTreeClassifier(), lt.LabelTreeClassifier.parabel(), lt.LabelTreeClassifier.one_vs_all()):
-        check_parameters(model.get_params())
+        check_settings(model)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +104,7 @@ def test_a_seed_is_taken_from_every_kind_of_random_state():
 
 def test_checking_does_not_draw_from_a_random_state():
     state = np.random.RandomState(0)
-    check_parameters({"random_state": state})
+    check_values({"random_state": state}, CHECKS)
     assert seed_of(state) == seed_of(np.random.RandomState(0))
 
 
