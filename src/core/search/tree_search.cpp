@@ -114,7 +114,7 @@ void TreeSearch::add_children(const uint8_t* part) {
   bool prune = request_->mode == SearchMode::best_first || request_->prune;
   float* nodes = frontier_.allocate(n_padded);
   float limit = prune ? best_->limit() : Frontier::kNone;
-  int64_t n_labels = kernels_->part_children(scores_, children, n, limit, nodes, labels_);
+  int64_t n_labels = kernels_->split_children(scores_, children, n, limit, nodes, labels_);
   for (int64_t i = 0; i < n_labels; ++i) {
     float score = scores_[labels_[i]];
     int32_t label = ~children[labels_[i]];
@@ -126,7 +126,7 @@ void TreeSearch::add_children(const uint8_t* part) {
   }
   limit = prune ? best_->limit() : Frontier::kNone;
   if (request_->discounts)
-    kernels_->hope_scores(children, n_padded, limit, request_->discounts, kPriorityScale, nodes, nodes + n_padded);
+    kernels_->discount_scores(children, n_padded, limit, request_->discounts, kPriorityScale, nodes, nodes + n_padded);
   frontier_.add(children, n_padded, node_.depth + 1, limit);
 }
 

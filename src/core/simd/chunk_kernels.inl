@@ -552,8 +552,8 @@ static void path_scores(const float* margins, int64_t n, float base, float power
   }
 }
 
-static int64_t part_children(const float* scores, const int32_t* children, int64_t n, float limit, float* nodes,
-                             uint8_t* labels) {
+static int64_t split_children(const float* scores, const int32_t* children, int64_t n, float limit, float* nodes,
+                              uint8_t* labels) {
   int64_t n_labels = 0;
 #if defined(__AVX512F__)
   const __m512 none = _mm512_set1_ps(-__builtin_inff()), lowest = _mm512_set1_ps(limit);
@@ -602,8 +602,8 @@ static int32_t find_best(const float* scores, const int32_t* children, int64_t n
 #endif
 }
 
-static void hope_scores(const int32_t* children, int64_t n, float limit, const float* losses, float scale, float* nodes,
-                        float* scores) {
+static void discount_scores(const int32_t* children, int64_t n, float limit, const float* discounts, float scale,
+                            float* nodes, float* scores) {
 #if defined(__AVX512F__)
   const __m512 none = _mm512_set1_ps(-__builtin_inff()), least = _mm512_set1_ps(-__FLT_MAX__);
   const __m512 lowest = _mm512_max_ps(_mm512_set1_ps(limit), least), from = _mm512_set1_ps(scale);
@@ -611,18 +611,18 @@ static void hope_scores(const int32_t* children, int64_t n, float limit, const f
     __m512 score = _mm512_loadu_ps(nodes + i);
     _mm512_storeu_ps(scores + i, score);
     __mmask16 open = _mm512_cmp_ps_mask(score, lowest, _CMP_GE_OQ);
-    __m512 loss = _mm512_mask_i32gather_ps(_mm512_setzero_ps(), open, _mm512_maskz_loadu_epi32(open, children + i),
-                                           losses, sizeof(float));
-    __m512 hope = _mm512_max_ps(_mm512_fnmadd_ps(loss, _mm512_sub_ps(from, score), score), least);
-    _mm512_storeu_ps(nodes + i, _mm512_mask_blend_ps(open, none, hope));
+    __m512 discount = _mm512_mask_i32gather_ps(_mm512_setzero_ps(), open, _mm512_maskz_loadu_epi32(open, children + i),
+                                               discounts, sizeof(float));
+    __m512 priority = _mm512_max_ps(_mm512_fnmadd_ps(discount, _mm512_sub_ps(from, score), score), least);
+    _mm512_storeu_ps(nodes + i, _mm512_mask_blend_ps(open, none, priority));
   }
 #else
   for (int64_t i = 0; i < n; ++i) {
     float score = nodes[i];
     scores[i] = score;
     if (score == -__builtin_inff()) continue;
-    float hope = score >= limit ? score - losses[children[i]] * (scale - score) : -__builtin_inff();
-    nodes[i] = score >= limit && hope < -__FLT_MAX__ ? -__FLT_MAX__ : hope;
+    float priority = score >= limit ? score - discounts[children[i]] * (scale - score) : -__builtin_inff();
+    nodes[i] = score >= limit && priority < -__FLT_MAX__ ? -__FLT_MAX__ : priority;
   }
 #endif
 }

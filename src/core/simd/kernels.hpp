@@ -41,14 +41,15 @@ struct Kernels {
   // The places of labels among children (those < 0) whose score is at least `limit`, ascending; returns how many. The
   // scores of nodes go to `nodes`, with -inf in the place of labels and of scores below the limit, up to the next
   // multiple of 16 above n.
-  int64_t (*part_children)(const float* scores, const int32_t* children, int64_t n, float limit, float* nodes,
-                           uint8_t* labels);
+  int64_t (*split_children)(const float* scores, const int32_t* children, int64_t n, float limit, float* nodes,
+                            uint8_t* labels);
   // The place of the highest of n scores, n a multiple of 16; of equal ones that of the smallest child.
   int32_t (*find_best)(const float* scores, const int32_t* children, int64_t n);
-  // nodes[i] = max(score - losses[child] * (scale - score), the lowest finite number) for a score of at least `limit`,
-  // -inf for the others, and the scores themselves to `scores`; n a multiple of 16. in: -inf for what is no open node.
-  void (*hope_scores)(const int32_t* children, int64_t n, float limit, const float* losses, float scale, float* nodes,
-                      float* scores);
+  // nodes[i] = max(score - discounts[child] * (scale - score), the lowest finite number) for a score of at least
+  // `limit`, -inf for the others, and the scores themselves to `scores`; n a multiple of 16. in: -inf for what is no
+  // open node.
+  void (*discount_scores)(const int32_t* children, int64_t n, float limit, const float* discounts, float scale,
+                          float* nodes, float* scores);
   // Training: 4, 8 and 16 classifiers side by side.
   LaneKernels lanes[3];
   // The text model.

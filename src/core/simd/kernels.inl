@@ -79,9 +79,10 @@ static float dense_dot(const float* a, const float* b, int64_t n) {
 #include "simd/chunk_kernels.inl"
 
 extern const Kernels kernels;
-const Kernels kernels = {LABELTREES_ISA_NAME, gather_dot,  dense_dot,
-                         chunk_margins,       path_scores, part_children,
-                         find_best,           hope_scores, {lane_kernels<4>(), lane_kernels<8>(), lane_kernels<16>()},
-                         text_kernels};
+const Kernels kernels = {
+    LABELTREES_ISA_NAME, gather_dot,      dense_dot,
+    chunk_margins,       path_scores,     split_children,
+    find_best,           discount_scores, {lane_kernels<4>(), lane_kernels<8>(), lane_kernels<16>()},
+    text_kernels};
 
 }  // namespace labeltrees::LABELTREES_ISA
