@@ -190,7 +190,9 @@ class QueryRows:
     def check(self, n_features: int, n_threads: int) -> tuple[bool, bool]: ...
 
 class SearchEngine:
-    def __init__(self, n_features: int, n_labels: int, matrices: bool, normalize: bool, power: float) -> None: ...
+    def __init__(
+        self, n_features: int, n_labels: int, matrices: bool, normalize: bool, loss: str, score_power: float
+    ) -> None: ...
     def add_tree(
         self,
         chunks: UInt8s,
@@ -252,7 +254,7 @@ class LinearProblem:
     def train(
         self,
         *,
-        logistic: bool,
+        loss: str,
         cost: float,
         eps: float,
         max_iter: int,

@@ -162,7 +162,7 @@ class Training {
       targets.pair_end[lane] = occurrences_.end(task.first_edge + lane) - first_pair;
     }
     if (occurrences_.costs()) targets.pair_costs = occurrences_.costs() + first_pair;
-    worker.solver.solve(rows, targets, options_, task.first_edge, job_);
+    worker.solver.solve(rows, targets, options_, static_cast<uint64_t>(task.first_edge), job_);
     if (!input_.points.dense()) return keep(task, rows, worker);
     keep_dense(task, worker.solver);
     return int64_t{task.n_edges} * input_.points.n_features / 2;

@@ -121,7 +121,7 @@ def train_linear(
     with watch("Training the classifiers", len(tree.children), progress) as advance:
         try:
             indptr, features, values, bias = problem.train(
-                logistic=settings.loss == "logistic",
+                loss=settings.loss,
                 cost=float(settings.C),
                 eps=float(settings.eps),
                 max_iter=int(settings.max_iter),
