@@ -112,7 +112,7 @@ def times(case: Case, k: int, repeats: int) -> tuple[dict[str, float], dict[str,
             case.model.predict_topk(queries, k, **how)
             batch[name] = min(batch[name], (time.process_time() - started) / case.new.shape[0] * 1e6)
         for name, predictor in predictors.items():
-            calls = single_call_microseconds(predictor, case.new, most_points=1000)
+            calls = single_call_microseconds(predictor, case.new, max_points=1000)
             single[name] = min(single[name], float(np.median(calls)))
     return batch, single
 

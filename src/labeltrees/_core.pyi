@@ -131,10 +131,7 @@ def write_xmc_lines(
     labels: Int32s,
 ) -> bytes: ...
 
-# search
-def check_rows(
-    indptr: Int64s, features: Int32s, values: Float32s, n_features: int, n_threads: int
-) -> tuple[bool, bool]: ...
+# chunk
 def half_round_trip(values: Float32s) -> Float32s: ...
 def pack_chunks(
     child_ptr: Int64s,
@@ -161,7 +158,36 @@ def pack_matrix_chunks(
     progress: Progress,
 ) -> tuple[UInt8s, Int64s]: ...
 
-HOPE_SCALE: float
+# search
+# labels and scores (n * k,), and chunks, classifiers, depth, microseconds and partial (n,)
+NativeResults = tuple[Int64s, Float32s, tuple[Int64s, Int64s, Int32s, Float32s, UInt8s] | None]
+
+PRIORITY_SCALE: float
+
+class SearchRequest:
+    def __init__(
+        self,
+        *,
+        k: int,
+        search: str,
+        beam: int,
+        prune: bool,
+        max_chunks: int,
+        max_microseconds: int,
+        discounts: Float32s | None,
+        candidate_ptr: Int64s | None,
+        candidates: Int32s | None,
+        exclude_ptr: Int64s | None,
+        exclude: Int32s | None,
+    ) -> None: ...
+    @property
+    def k(self) -> int: ...
+
+class QueryRows:
+    def __init__(self, n: int, indptr: Int64s | None, features: Int32s | None, values: Float32s) -> None: ...
+    @property
+    def n(self) -> int: ...
+    def check(self, n_features: int, n_threads: int) -> tuple[bool, bool]: ...
 
 class SearchEngine:
     def __init__(
@@ -179,101 +205,19 @@ class SearchEngine:
         ceilings: Float32s | None = None,
     ) -> None: ...
     def check_all(self) -> None: ...
-    def search(
-        self,
-        indptr: Int64s | None,
-        features: Int32s | None,
-        values: Float32s,
-        n_queries: int,
-        k: int,
-        mode: str,
-        beam: int,
-        prune: bool,
-        max_chunks: int,
-        max_microseconds: int,
-        losses: Float32s | None,
-        candidate_ptr: Int64s | None,
-        candidates: Int32s | None,
-        exclude_ptr: Int64s | None,
-        exclude: Int32s | None,
-        n_threads: int,
-        labels: Int64s,
-        scores: Float32s,
-        chunks: Int64s | None,
-        classifiers: Int64s | None,
-        depth: Int32s | None,
-        microseconds: Float32s | None,
-        partial: UInt8s | None,
-    ) -> None: ...
-    def trace(
-        self,
-        tree: int,
-        indptr: Int64s | None,
-        features: Int32s | None,
-        values: Float32s,
-        n_queries: int,
-        k: int,
-        mode: str,
-        beam: int,
-        prune: bool,
-        max_chunks: int,
-        max_microseconds: int,
-        losses: Float32s | None,
-    ) -> tuple[Int64s, Int32s, Float32s]: ...
+    def search(self, rows: QueryRows, request: SearchRequest, n_threads: int, stats: bool) -> NativeResults: ...
+    def trace(self, tree: int, rows: QueryRows, request: SearchRequest) -> tuple[Int64s, Int32s, Float32s]: ...
     def count(
-        self,
-        indptr: Int64s | None,
-        features: Int32s | None,
-        values: Float32s,
-        n_queries: int,
-        k: int,
-        mode: str,
-        beam: int,
-        prune: bool,
-        max_chunks: int,
-        max_microseconds: int,
-        losses: Float32s | None,
+        self, rows: QueryRows, request: SearchRequest
     ) -> tuple[Int64s, Int64s, Int32s, Int32s, Float32s, Int32s, UInt8s]: ...
-    def time_each(
-        self,
-        indptr: Int64s | None,
-        features: Int32s | None,
-        values: Float32s,
-        n_queries: int,
-        k: int,
-        mode: str,
-        beam: int,
-        prune: bool,
-        max_chunks: int,
-        max_microseconds: int,
-        losses: Float32s | None,
-        microseconds: Float32s,
-    ) -> None: ...
+    def time_each(self, rows: QueryRows, request: SearchRequest, first: int, microseconds: Float32s) -> None: ...
     def time_scoring(
-        self,
-        indptr: Int64s | None,
-        features: Int32s | None,
-        values: Float32s,
-        n_queries: int,
-        ends: Int64s,
-        nodes: Int32s,
-        trees: Int32s,
-        microseconds: Float32s,
+        self, rows: QueryRows, first: int, ends: Int64s, nodes: Int32s, trees: Int32s, microseconds: Float32s
     ) -> None: ...
 
 class Predictor:
     def __init__(
-        self,
-        engine: SearchEngine,
-        k: int,
-        mode: str,
-        beam: int,
-        prune: bool,
-        max_chunks: int,
-        max_microseconds: int,
-        losses: Float32s | None,
-        most: int,
-        vectorizer: TextVectorizer | None,
+        self, engine: SearchEngine, request: SearchRequest, k: int, vectorizer: TextVectorizer | None
     ) -> None: ...
     def __call__(
         self, indices: object, values: object | None = None, k: int | None = None
@@ -464,42 +408,16 @@ class TextEngine:
     ) -> None: ...
     def features(self, text: str | bytes) -> tuple[Int32s, int]: ...
     def search(
-        self,
-        texts: tuple[str | bytes, ...],
-        k: int,
-        max_nodes: int,
-        max_microseconds: int,
-        factors: Float32s | None,
-        candidate_ptr: Int64s | None,
-        candidates: Int32s | None,
-        exclude_ptr: Int64s | None,
-        exclude: Int32s | None,
-        n_threads: int,
-        labels: Int64s,
-        scores: Float32s,
-        nodes: Int64s | None,
-        depth: Int32s | None,
-        microseconds: Float32s | None,
-        partial: UInt8s | None,
-    ) -> None: ...
-    def trace(
-        self, texts: tuple[str | bytes, ...], k: int, factors: Float32s | None
-    ) -> tuple[Int64s, Int32s, Float32s]: ...
+        self, texts: tuple[str | bytes, ...], request: SearchRequest, n_threads: int, stats: bool
+    ) -> NativeResults: ...
+    def trace(self, texts: tuple[str | bytes, ...], request: SearchRequest) -> tuple[Int64s, Int32s, Float32s]: ...
     def count(
-        self, texts: tuple[str | bytes, ...], k: int, factors: Float32s | None
+        self, texts: tuple[str | bytes, ...], request: SearchRequest
     ) -> tuple[Int64s, Int64s, Int32s, Int32s, Float64s]: ...
     def time_parts(
         self, texts: tuple[str | bytes, ...], sum: bool, ends: Int64s, nodes: Int32s, microseconds: Float32s
     ) -> None: ...
 
 class TextPredictor:
-    def __init__(
-        self,
-        engine: TextEngine,
-        k: int,
-        max_nodes: int,
-        max_microseconds: int,
-        factors: Float32s | None,
-        most: int,
-    ) -> None: ...
+    def __init__(self, engine: TextEngine, request: SearchRequest, k: int) -> None: ...
     def __call__(self, text: str | bytes, k: int | None = None) -> tuple[Int64s, Float32s]: ...

@@ -21,10 +21,10 @@ struct NativeTextEngine {
                    ConstArray<float> input, ConstArray<float> output, int64_t dim, int64_t stride,
                    ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, int32_t n_labels, int64_t height)
       : engine(FeatureMap(
-                    {text.data(), static_cast<int64_t>(text.size()), ends.data(), static_cast<int64_t>(ends.size()) - 1,
-                     n_words, slots.data(), static_cast<int64_t>(slots.size())},
-                    {buckets.data()}, {word_ngrams, min_n, max_n, n_buckets}),
-                input.data(), output.data(), dim, stride, view_tree(child_ptr, children, n_labels), height) {
+                   {text.data(), static_cast<int64_t>(text.size()), ends.data(), static_cast<int64_t>(ends.size()) - 1,
+                    n_words, slots.data(), static_cast<int64_t>(slots.size())},
+                   {buckets.data()}, {word_ngrams, min_n, max_n, n_buckets}),
+               input.data(), output.data(), dim, stride, view_tree(child_ptr, children, n_labels), height) {
     for (nb::object array : {nb::find(text), nb::find(ends), nb::find(slots), nb::find(buckets), nb::find(input),
                              nb::find(output), nb::find(child_ptr), nb::find(children)})
       arrays.push_back(array);

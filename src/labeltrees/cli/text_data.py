@@ -160,7 +160,7 @@ def model_dataset(
     Labels that the model does not know come after its own: not to find them counts as an error.
     """
     if features is None:
-        message = f"{data}: texts, but the model was trained on features and has no vectorizer"
+        message = f"{data}: contains texts, but the model was trained on features and cannot read texts"
         raise InputError(message)
     if label_names is None:
         message = f"{data}: labels by name, but the model's labels have no names"

@@ -142,7 +142,7 @@ class EarlyStop:
         """Return the boldest setting that keeps the agreement for the k in that place, -1 for exact search.
 
         A setting that changes more lists than allowed would change so few validation lists with a probability of at
-        most 0.01. Because settings only change more and more lists, that also holds for the boldest setting that passes.
+        most 0.01. Because settings only change more and more lists, that also holds for the boldest one that passes.
         """
         chances = bdtr(self.broken[place], self.n_checked, 1 - agreement)  # of at most that many changed lists
         boldest = int(np.count_nonzero(chances <= 1 - CONFIDENCE + 1e-12)) - 1

@@ -168,10 +168,7 @@ class PredictionMixin:
             max_chunks=max_chunks,
             max_microseconds=max_microseconds,
         )
-        completed = self.complete_request(request)
-        if completed.discounts is None:  # an exact search can be asked for any k
-            completed = replace(completed, n_searched=None)
-        return self._make_predictor(completed)
+        return self._make_predictor(self.complete_request(request))
 
     def complete_request(self, request: SearchRequest) -> SearchRequest:
         """Return the request as `searcher_` takes it: with the fitted defaults, and discounts for `agreement`."""
@@ -245,7 +242,7 @@ class PredictionMixin:
         Y : labels, as in `fit`, optional
             If given, `predict_proba` returns probabilities.
         k : sequence of int
-            The list lengths that `agreement` is for. Other lengths, up to the longest, are cut from the next longer one.
+            The list lengths that `agreement` is for. Other lengths up to the longest are cut from the next longer one.
         """
         X = self.check_queries(X)
         lengths = check_lengths(k, self.searcher_.n_labels)

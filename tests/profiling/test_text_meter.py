@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from labeltrees import random_tree
 from labeltrees.models.text.searcher import Texts
-from labeltrees.profiling.measure_costs import Asked
-from labeltrees.profiling.text_searches import TextWork
+from labeltrees.profiling.meter import Workload
+from labeltrees.profiling.text_meter import TextMeter
+from labeltrees.search import SearchRequest
 from tests.models.text.test_fasttext import binary_trees
 from tests.models.text.test_searcher import WORDS, random_searcher
 
@@ -48,7 +49,7 @@ def evaluated(searcher, text, k):
 @settings(max_examples=60, deadline=None, derandomize=True)  # scores nearly equal may come in another order
 def test_the_nodes_are_those_of_a_plain_best_first_search(tree, seed, scale, k):
     searcher = random_searcher(tree, seed, scale)
-    counts = TextWork(searcher).count(Asked(TEXTS, k, {}))
+    counts = TextMeter(searcher).count(Workload(TEXTS, SearchRequest(k)))
     stats = searcher.topk(TEXTS, k, stats=True).stats
     np.testing.assert_array_equal(counts.each["visits"], stats.chunks)
     visits = counts.visits
@@ -65,19 +66,19 @@ def test_the_nodes_are_those_of_a_plain_best_first_search(tree, seed, scale, k):
 @pytest.mark.parametrize("at_once", [2, 500])
 @pytest.mark.parametrize("stage", ["search", "read", "sum", "score"])
 def test_every_text_has_a_time(stage, at_once, monkeypatch):
-    monkeypatch.setattr("labeltrees.profiling.text_searches.AT_ONCE", at_once)
-    searches = TextWork(random_searcher(random_tree(20), 0, 1.0))
-    asked = Asked(TEXTS, 3, {}, stage)
-    times = searches.time(asked, searches.count(asked).visits)
+    monkeypatch.setattr("labeltrees.profiling.text_meter.BLOCK_SIZE", at_once)
+    meter = TextMeter(random_searcher(random_tree(20), 0, 1.0))
+    workload = Workload(TEXTS, SearchRequest(3), stage)
+    times = meter.time(workload, meter.count(workload).visits)
     assert times.shape == (5,)
     assert (times >= 0).all()
 
 
-def test_altered_texts_have_some_of_the_words():
-    searches = TextWork(random_searcher(random_tree(20), 0, 1.0))
+def test_variants_texts_have_some_of_the_words():
+    meter = TextMeter(random_searcher(random_tree(20), 0, 1.0))
     texts = Texts([" ".join(WORDS), " ".join(WORDS).encode(), ""])
-    *stages, few, _ = searches.altered(Asked(texts, 3, {}), np.random.default_rng(0))
-    assert [asked.stage for asked in stages] == ["read", "sum", "score"]
+    *stages, few, _ = meter.variants(Workload(texts, SearchRequest(3)), np.random.default_rng(0))
+    assert [workload.stage for workload in stages] == ["read", "sum", "score"]
     assert set(few.queries.items[0].split()) < set(WORDS)
     assert isinstance(few.queries.items[1], bytes)
     assert few.queries.items[2] == ""

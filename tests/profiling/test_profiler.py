@@ -123,8 +123,8 @@ def test_another_search_is_asked_for(models):
     model, X = models["linear"]
     exact = lt.profile(model, X, 3, beam=None, repeats=1)
     narrow = lt.profile(model, X, 3, search="beam", beam=1, repeats=1)
-    assert exact.how == {"mode": "best_first", "beam": None}
-    assert narrow.how == {"mode": "beam", "beam": 1}
+    assert exact.search == {"mode": "best_first", "beam": None}
+    assert narrow.search == {"mode": "beam", "beam": 1}
     stats = model.predict_topk(X, 3, search="beam", beam=1, return_stats=True)[2]
     np.testing.assert_array_equal(narrow.counts.each["visits"], stats.chunks)
 
@@ -135,7 +135,7 @@ def test_searches_that_stop_early_are_counted_as_they_are(models, kind):
     many = X * 40 if isinstance(X, list) else sp.vstack([X] * 10, format="csr")
     model.calibrate(many)
     found = lt.profile(model, many, 2, agreement=0.5, repeats=1, rows=np.arange(20))
-    assert found.how == {"agreement": 0.5}
+    assert found.search == {"agreement": 0.5}
     assert found.labels.shape == (20, 2)
     points = many[:20]
     stats = model.predict_topk(points, 2, agreement=0.5, return_stats=True)[2]
@@ -162,13 +162,16 @@ def test_more_labels_than_there_are(models):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"model": lt.LabelTree([0, 1], [~0], 1)}, "model must be a LabelTreeClassifier or a TextLabelTreeClassifier"),
+        (
+            {"model": lt.LabelTree([0, 1], [~0], 1)},
+            "model must be a fitted LabelTreeClassifier or TextLabelTreeClassifier",
+        ),
         ({"X": sp.csr_array((0, 40), dtype=np.float32)}, "X must have at least one point"),
         ({"k": 0}, "k must be an integer of at least 1"),
         ({"repeats": 0}, "repeats must be an integer of at least 1"),
-        ({"rows": [120]}, "rows must be below 120"),
-        ({"rows": []}, "rows must be the numbers of some points"),
-        ({"rows": [0.5]}, "rows must be the numbers of some points"),
+        ({"rows": [120]}, "rows must be row numbers from 0 to 119"),
+        ({"rows": []}, "rows must be a list of at least one row number"),
+        ({"rows": [0.5]}, "rows must be a list of at least one row number"),
         ({"search": "deep"}, "search must be one of"),
         ({"X": np.zeros((2, 7))}, "7 features"),
     ],
@@ -181,5 +184,5 @@ def test_what_cannot_be_is_refused(models, change, message):
 
 def test_a_text_model_has_no_other_search(models):
     model, X = models["text"]
-    with pytest.raises(lt.InputError, match="has none"):
+    with pytest.raises(lt.InputError, match="has no such option"):
         lt.profile(model, X, beam=3)

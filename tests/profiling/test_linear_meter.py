@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labeltrees.profiling.linear_searches import LinearWork
-from labeltrees.profiling.measure_costs import Asked
-from labeltrees.search import Searcher
+from labeltrees.profiling.linear_meter import LinearMeter
+from labeltrees.profiling.meter import Workload
+from labeltrees.search import Searcher, SearchRequest
 from labeltrees.storage.unpack import _HEADER, unpack_node
 
 
 def count(searcher, X, k, **how):
-    return LinearWork(searcher).count(Asked(X, k, how))
+    return LinearMeter(searcher).count(Workload(X, SearchRequest(k, **how)))
 
 
 def visited(visits, query):
@@ -41,7 +41,7 @@ def test_counts_are_those_of_the_nodes_traced(twin, seed, k, beam, most_children
     searcher = Searcher(store)
     X = twin.random_queries(seed, 4, model.n_features)
     counted = count(searcher, X, k, beam=beam)
-    trace = searcher.trace(X, k, beam=beam)
+    trace = searcher.trace(X, SearchRequest(k, beam=beam))
     np.testing.assert_array_equal(counted.visits.ends, trace.ends)
     np.testing.assert_array_equal(counted.visits.nodes, trace.nodes)
     np.testing.assert_allclose(counted.visits.scores, np.exp(trace.scores.astype(float)))
@@ -128,22 +128,22 @@ def test_dense_rows_are_counted_like_sparse_ones(twin):
 @pytest.mark.parametrize("form", ["sparse", "dense"])
 def test_every_query_has_a_time(twin, stage, form):
     models = [twin.random_model(seed, n_labels=40) for seed in (0, 1)]
-    searches = LinearWork(Searcher([model.pack() for model in models]))
+    meter = LinearMeter(Searcher([model.pack() for model in models]))
     X = twin.random_queries(0, 7, models[0].n_features)
-    asked = Asked(X if form == "sparse" else X.toarray(), 3, {"beam": 2}, stage)
-    times = searches.time(asked, searches.count(asked).visits)
+    workload = Workload(X if form == "sparse" else X.toarray(), SearchRequest(3, beam=2), stage)
+    times = meter.time(workload, meter.count(workload).visits)
     assert times.shape == (7,)
     assert (times >= 0).all()
 
 
-def test_altered_queries_have_as_many_rows_and_fewer_or_other_features(twin):
+def test_variants_queries_have_as_many_rows_and_fewer_or_other_features(twin):
     model = twin.random_model(0)
     X = twin.random_queries(0, 30, model.n_features)
-    searches = LinearWork(Searcher(model.pack()))
-    altered = searches.altered(Asked(X, 3, {}), np.random.default_rng(0))
-    assert [other.stage for other in altered[:2]] == ["prepare", "score"]
-    assert altered[2].how == {"beam": 1}
-    thinned, exchanged = altered[3].queries, altered[5].queries
+    meter = LinearMeter(Searcher(model.pack()))
+    variants = meter.variants(Workload(X, SearchRequest(3)), np.random.default_rng(0))
+    assert [other.stage for other in variants[:2]] == ["prepare", "score"]
+    assert variants[2].request.beam == 1
+    thinned, exchanged = variants[3].queries, variants[5].queries
     assert thinned.shape == exchanged.shape == X.shape
     assert 0 < thinned.nnz < X.nnz
     assert (abs(thinned - X) > 0).nnz == X.nnz - thinned.nnz
@@ -155,32 +155,25 @@ def test_altered_queries_have_as_many_rows_and_fewer_or_other_features(twin):
 def test_many_queries_are_timed_some_at_a_time(twin, monkeypatch, form, stage):
     model = twin.random_model(0)
     X = twin.random_queries(0, 7, model.n_features)
-    searches = LinearWork(Searcher(model.pack()))
-    asked = Asked(X if form == "sparse" else X.toarray(), 3, {}, stage)
-    visits = searches.count(asked).visits
+    meter = LinearMeter(Searcher(model.pack()))
+    workload = Workload(X if form == "sparse" else X.toarray(), SearchRequest(3), stage)
+    visits = meter.count(workload).visits
     seen = []
 
     class Recorder:
-        """Tells the queries, and the nodes, of every native call."""
+        """Records the queries, and the nodes, of every native call."""
 
-        def time_each(self, indptr, features, values, n, *rest):
-            seen.extend(self.rows(indptr, features, values, n))
-            rest[-1][:] = 1.0
-
-        def time_scoring(self, indptr, features, values, n, ends, nodes, trees, microseconds):
-            own = [nodes[a:b].tolist() for a, b in itertools.pairwise(ends)]
-            seen.extend(zip(self.rows(indptr, features, values, n), own, strict=True))
+        def time_each(self, rows, request, first, microseconds):
+            seen.extend(range(first, first + len(microseconds)))
             microseconds[:] = 1.0
 
-        @staticmethod
-        def rows(indptr, features, values, n):
-            if indptr is None:
-                return values.reshape(n, -1).tolist()
-            return [features[indptr[i] : indptr[i + 1]].tolist() for i in range(n)]
+        def time_scoring(self, rows, first, ends, nodes, trees, microseconds):
+            own = [nodes[a:b].tolist() for a, b in itertools.pairwise(ends)]
+            seen.extend(zip(range(first, first + len(microseconds)), own, strict=True))
+            microseconds[:] = 1.0
 
-    monkeypatch.setattr("labeltrees.profiling.linear_searches.AT_ONCE", 3)
-    monkeypatch.setattr(searches, "_engine", Recorder())
-    assert searches.time(asked, visits).tolist() == [1.0] * 7
-    queries = [row.indices.tolist() for row in X] if form == "sparse" else X.toarray().tolist()
+    monkeypatch.setattr("labeltrees.profiling.linear_meter.BLOCK_SIZE", 3)
+    monkeypatch.setattr(meter, "_engine", Recorder())
+    assert meter.time(workload, visits).tolist() == [1.0] * 7
     nodes = [visited(visits, query)[0].tolist() for query in range(7)]
-    assert seen == (queries if stage == "search" else list(zip(queries, nodes, strict=True)))
+    assert seen == (list(range(7)) if stage == "search" else list(enumerate(nodes)))
