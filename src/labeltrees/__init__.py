@@ -1,4 +1,4 @@
-"""Label trees for extreme multi-label classification, with one knob between accurate and fast."""
+"""Label trees for extreme multi-label classification: one setting moves between accurate and fast."""
 
 from labeltrees import datasets, metrics
 from labeltrees.data import Dataset, PreparedLogs, TfidfVectorizer, prepare_logs, read_texts, read_xmc, write_xmc
@@ -10,7 +10,7 @@ from labeltrees.labels.weights import label_weights
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.load import load
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
-from labeltrees.profiling.profile import Profile, profile
+from labeltrees.profiling import Profile, profile
 from labeltrees.tree.baselines import fano_tree, flat_tree, huffman_tree, random_tree
 from labeltrees.tree.builder import build_tree, build_tree_from
 from labeltrees.tree.contract import contract

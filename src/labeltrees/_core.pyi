@@ -42,7 +42,7 @@ def tree_renumber(
     old_ids: Int32s,
 ) -> int: ...
 
-# build
+# tree building
 PROGRESS_UNITS: int
 
 def select_half(keys: Float64s, weights: Float64s) -> tuple[int, float]: ...
@@ -72,14 +72,14 @@ def build_binary_tree(
     leaf_size: int,
     seed: int,
     n_threads: int,
-    spend: bool,
+    may_overwrite: bool,
     progress: Progress,
 ) -> tuple[Int64s, Int32s]: ...
 def contract_tree(
     child_ptr: Int64s, children: Int32s, mass: Float64s, fanout: int, keep_leaves: bool
 ) -> tuple[Int64s, Int32s]: ...
 def contract_for_cost(
-    child_ptr: Int64s, children: Int32s, visits: Float64s, cost_of: Float64s, most: int, keep_leaves: bool
+    child_ptr: Int64s, children: Int32s, visits: Float64s, cost_of: Float64s, max_children: int, keep_leaves: bool
 ) -> tuple[Int64s, Int32s]: ...
 def huffman_tree(labels: Int32s, weights: Float64s) -> tuple[Int64s, Int32s]: ...
 def fano_tree(labels: Int32s, weights: Float64s) -> tuple[Int64s, Int32s]: ...
@@ -131,10 +131,7 @@ def write_xmc_lines(
     labels: Int32s,
 ) -> bytes: ...
 
-# search
-def check_rows(
-    indptr: Int64s, features: Int32s, values: Float32s, n_features: int, n_threads: int
-) -> tuple[bool, bool]: ...
+# chunk
 def half_round_trip(values: Float32s) -> Float32s: ...
 def pack_chunks(
     child_ptr: Int64s,
@@ -161,10 +158,41 @@ def pack_matrix_chunks(
     progress: Progress,
 ) -> tuple[UInt8s, Int64s]: ...
 
-HOPE_SCALE: float
+# search
+# labels and scores (n * k,), and chunks, classifiers, depth, microseconds and partial (n,)
+NativeResults = tuple[Int64s, Float32s, tuple[Int64s, Int64s, Int32s, Float32s, UInt8s] | None]
+
+PRIORITY_SCALE: float
+
+class SearchRequest:
+    def __init__(
+        self,
+        *,
+        k: int,
+        search: str,
+        beam: int,
+        prune: bool,
+        max_chunks: int,
+        max_microseconds: int,
+        discounts: Float32s | None,
+        candidate_ptr: Int64s | None,
+        candidates: Int32s | None,
+        exclude_ptr: Int64s | None,
+        exclude: Int32s | None,
+    ) -> None: ...
+    @property
+    def k(self) -> int: ...
+
+class QueryRows:
+    def __init__(self, n: int, indptr: Int64s | None, features: Int32s | None, values: Float32s) -> None: ...
+    @property
+    def n(self) -> int: ...
+    def check(self, n_features: int, n_threads: int) -> tuple[bool, bool]: ...
 
 class SearchEngine:
-    def __init__(self, n_features: int, n_labels: int, matrices: bool, normalize: bool, power: float) -> None: ...
+    def __init__(
+        self, n_features: int, n_labels: int, matrices: bool, normalize: bool, loss: str, score_power: float
+    ) -> None: ...
     def add_tree(
         self,
         chunks: UInt8s,
@@ -177,109 +205,28 @@ class SearchEngine:
         ceilings: Float32s | None = None,
     ) -> None: ...
     def check_all(self) -> None: ...
-    def search(
-        self,
-        indptr: Int64s | None,
-        features: Int32s | None,
-        values: Float32s,
-        n_queries: int,
-        k: int,
-        mode: str,
-        beam: int,
-        prune: bool,
-        max_chunks: int,
-        max_microseconds: int,
-        losses: Float32s | None,
-        candidate_ptr: Int64s | None,
-        candidates: Int32s | None,
-        exclude_ptr: Int64s | None,
-        exclude: Int32s | None,
-        n_threads: int,
-        labels: Int64s,
-        scores: Float32s,
-        chunks: Int64s | None,
-        classifiers: Int64s | None,
-        depth: Int32s | None,
-        microseconds: Float32s | None,
-        partial: UInt8s | None,
-    ) -> None: ...
-    def trace(
-        self,
-        tree: int,
-        indptr: Int64s | None,
-        features: Int32s | None,
-        values: Float32s,
-        n_queries: int,
-        k: int,
-        mode: str,
-        beam: int,
-        prune: bool,
-        max_chunks: int,
-        max_microseconds: int,
-        losses: Float32s | None,
-    ) -> tuple[Int64s, Int32s, Float32s]: ...
+    def search(self, rows: QueryRows, request: SearchRequest, n_threads: int, stats: bool) -> NativeResults: ...
+    def trace(self, tree: int, rows: QueryRows, request: SearchRequest) -> tuple[Int64s, Int32s, Float32s]: ...
     def count(
-        self,
-        indptr: Int64s | None,
-        features: Int32s | None,
-        values: Float32s,
-        n_queries: int,
-        k: int,
-        mode: str,
-        beam: int,
-        prune: bool,
-        max_chunks: int,
-        max_microseconds: int,
-        losses: Float32s | None,
+        self, rows: QueryRows, request: SearchRequest
     ) -> tuple[Int64s, Int64s, Int32s, Int32s, Float32s, Int32s, UInt8s]: ...
-    def time_each(
-        self,
-        indptr: Int64s | None,
-        features: Int32s | None,
-        values: Float32s,
-        n_queries: int,
-        k: int,
-        mode: str,
-        beam: int,
-        prune: bool,
-        max_chunks: int,
-        max_microseconds: int,
-        losses: Float32s | None,
-        microseconds: Float32s,
-    ) -> None: ...
+    def time_each(self, rows: QueryRows, request: SearchRequest, first: int, microseconds: Float32s) -> None: ...
     def time_scoring(
-        self,
-        indptr: Int64s | None,
-        features: Int32s | None,
-        values: Float32s,
-        n_queries: int,
-        ends: Int64s,
-        nodes: Int32s,
-        trees: Int32s,
-        microseconds: Float32s,
+        self, rows: QueryRows, first: int, ends: Int64s, nodes: Int32s, trees: Int32s, microseconds: Float32s
     ) -> None: ...
 
 class Predictor:
     def __init__(
-        self,
-        engine: SearchEngine,
-        k: int,
-        mode: str,
-        beam: int,
-        prune: bool,
-        max_chunks: int,
-        max_microseconds: int,
-        losses: Float32s | None,
-        most: int,
-        vectorizer: TextVectorizer | None,
+        self, engine: SearchEngine, request: SearchRequest, k: int, vectorizer: TextVectorizer | None
     ) -> None: ...
     def __call__(
         self, indices: object, values: object | None = None, k: int | None = None
     ) -> tuple[Int64s, Float32s]: ...
 
-# storage
+# common
 def xxh64(bytes: UInt8s) -> int: ...
 def copy_to_huge_pages(bytes: UInt8s) -> UInt8s: ...
+def zero_floats(n: int) -> Float32s: ...
 def exchange_paths(first: str, second: str) -> int: ...
 
 # linear
@@ -307,7 +254,7 @@ class LinearProblem:
     def train(
         self,
         *,
-        logistic: bool,
+        loss: str,
         cost: float,
         eps: float,
         max_iter: int,
@@ -342,10 +289,10 @@ class TextAnalyzer:
 def learn_terms(
     analyzer: TextAnalyzer,
     texts: object,
-    fewest: float,
-    most: float,
-    fewest_is_share: bool,
-    most_is_share: bool,
+    min_texts: float,
+    max_texts: float,
+    min_is_share: bool,
+    max_is_share: bool,
     n_threads: int,
     progress: Progress,
 ) -> tuple[UInt8s, Int64s, Int64s, Int64s, int, int]: ...
@@ -373,10 +320,8 @@ class TextVectorizer:
     ) -> tuple[Float32s | Float64s, Int32s, Int32s | Int64s]: ...
 
 # text
-def zero_floats(n: int) -> Float32s: ...
 def start_input(input: Float32s, dim: int, stride: int, seed: int, n_threads: int) -> None: ...
 def word_slots(text: UInt8s, ends: Int64s) -> Int64s: ...
-def word_hash(word: bytes) -> int: ...
 def fasttext_entries(bytes: UInt8s, n: int) -> tuple[UInt8s, Int64s, Int64s, UInt8s, int]: ...
 def fasttext_huffman(counts: Int64s) -> Int32s: ...
 def decision_places(child_ptr: Int64s, children: Int32s, label_place: Int32s, depth: Int32s, place: Int32s) -> None: ...
@@ -391,7 +336,7 @@ class TextCorpus:
         max_n: int,
         n_buckets: int,
     ) -> None: ...
-    def count(self, min_count: int, most_entries: int, progress: Progress) -> None: ...
+    def count(self, min_count: int, max_entries: int, progress: Progress) -> None: ...
     @property
     def n_bytes(self) -> int: ...
     @property
@@ -415,7 +360,7 @@ class TextCorpus:
     @property
     def loss(self) -> float: ...
     def bag(
-        self, least_of_word: int, least_of_ngram: int, progress: Progress
+        self, min_texts_of_word: int, min_texts_of_ngram: int, progress: Progress
     ) -> tuple[Int64s, Int32s, Float32s, Int64s, Int32s]: ...
     def train(
         self,
@@ -463,42 +408,16 @@ class TextEngine:
     ) -> None: ...
     def features(self, text: str | bytes) -> tuple[Int32s, int]: ...
     def search(
-        self,
-        texts: tuple[str | bytes, ...],
-        k: int,
-        max_nodes: int,
-        max_microseconds: int,
-        factors: Float32s | None,
-        candidate_ptr: Int64s | None,
-        candidates: Int32s | None,
-        exclude_ptr: Int64s | None,
-        exclude: Int32s | None,
-        n_threads: int,
-        labels: Int64s,
-        scores: Float32s,
-        nodes: Int64s | None,
-        depth: Int32s | None,
-        microseconds: Float32s | None,
-        partial: UInt8s | None,
-    ) -> None: ...
-    def trace(
-        self, texts: tuple[str | bytes, ...], k: int, factors: Float32s | None
-    ) -> tuple[Int64s, Int32s, Float32s]: ...
+        self, texts: tuple[str | bytes, ...], request: SearchRequest, n_threads: int, stats: bool
+    ) -> NativeResults: ...
+    def trace(self, texts: tuple[str | bytes, ...], request: SearchRequest) -> tuple[Int64s, Int32s, Float32s]: ...
     def count(
-        self, texts: tuple[str | bytes, ...], k: int, factors: Float32s | None
+        self, texts: tuple[str | bytes, ...], request: SearchRequest
     ) -> tuple[Int64s, Int64s, Int32s, Int32s, Float64s]: ...
     def time_parts(
         self, texts: tuple[str | bytes, ...], sum: bool, ends: Int64s, nodes: Int32s, microseconds: Float32s
     ) -> None: ...
 
 class TextPredictor:
-    def __init__(
-        self,
-        engine: TextEngine,
-        k: int,
-        max_nodes: int,
-        max_microseconds: int,
-        factors: Float32s | None,
-        most: int,
-    ) -> None: ...
+    def __init__(self, engine: TextEngine, request: SearchRequest, k: int) -> None: ...
     def __call__(self, text: str | bytes, k: int | None = None) -> tuple[Int64s, Float32s]: ...

@@ -1,15 +1,20 @@
-"""X, Y and point weights as users pass them, checked once and put into the form the native code reads."""
+"""X, Y and point weights: checked once where they enter, then passed on as checked types.
+
+`check_X` and `check_Y` return `CheckedX` and `CheckedY`. Both functions return a checked value unchanged, so a public
+function can call them whoever its caller is, and data that is checked already costs nothing.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from labeltrees._validation import refuse
-from labeltrees.data import checks
 from labeltrees.errors import InputError
 
 Float32s = NDArray[np.float32]
@@ -17,12 +22,12 @@ Float64s = NDArray[np.float64]
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 
-_LARGEST_ID = 2**31 - 1
+_LARGEST_INT32 = 2**31 - 1
 _LARGEST_TOTAL = 1e290  # so that sums over labels cannot overflow either
 
 
 class Indicator(NamedTuple):
-    """Y as sets of labels: point i carries ``indices[indptr[i]:indptr[i + 1]]``, ascending and distinct."""
+    """Y as sets of labels: point i has the labels ``indices[indptr[i]:indptr[i + 1]]``, ascending and distinct."""
 
     indptr: Int64s
     indices: Int32s
@@ -52,40 +57,113 @@ class SparseRows(NamedTuple):
         return len(self.indptr) - 1
 
 
+@dataclass(frozen=True, eq=False)
+class CheckedX:
+    """Features that have passed `check_X`. Construct it directly only from a matrix known to have this form.
+
+    Parameters
+    ----------
+    matrix : csr_array or array (N, d)
+        Finite float32. Sparse: canonical CSR, that is, columns of a row sorted and distinct. Dense: row-major.
+    """
+
+    matrix: Any
+
+    @property
+    def n_points(self) -> int:
+        """The number of rows."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns."""
+        return int(self.matrix.shape[1])
+
+    @cached_property
+    def rows(self) -> SparseRows | Float32s:
+        """The arrays that native code reads: `SparseRows` of a sparse matrix, a dense matrix itself."""
+        return sparse_rows(self.matrix) if is_sparse(self.matrix) else self.matrix
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedY:
+    """Labels that have passed `check_Y`. Construct it directly only from a matrix known to have this form.
+
+    Parameters
+    ----------
+    matrix : csr_array (N, L)
+        Canonical CSR of float32 relevance values, all above 0.
+    """
+
+    matrix: Any
+
+    @property
+    def n_points(self) -> int:
+        """The number of rows."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def n_labels(self) -> int:
+        """The number of columns."""
+        return int(self.matrix.shape[1])
+
+    @cached_property
+    def indicator(self) -> Indicator:
+        """The labels of every point, without their relevance."""
+        return Indicator(*_index_arrays(self.matrix), self.n_labels)
+
+
 def is_sparse(matrix: Any) -> bool:
     """Whether a matrix is one of SciPy's sparse ones."""
     return bool(sp.issparse(matrix))
 
 
-def check_labels(Y: Any, name: str = "Y") -> Indicator:
-    """Return the labels of every point: a positive value is a label, whatever its size.
+def check_X(X: Any, name: str = "X", *, allow_empty: bool = False) -> CheckedX:
+    """Check features: sparse ones become canonical CSR, dense ones a row-major array, both of finite float32.
+
+    `X` itself is never changed. Its memory is shared where it has this form already.
 
     Parameters
     ----------
-    Y : sparse or dense matrix of shape (N, L)
-        Finite, no negative value.
+    X : sparse or dense matrix (N, d), or CheckedX
     name : str
-        What the error messages call it.
+        The name of `X` in error messages.
+    allow_empty : bool
+        Whether X may have no rows or no columns.
     """
-    matrix = checks.check_labels(Y, name)
-    _check_shape(matrix.shape, name)
-    return Indicator(*_index_arrays(matrix), matrix.shape[1])
+    if isinstance(X, CheckedX):
+        checked = X
+    else:
+        checked = CheckedX(sparse_features(X, name) if is_sparse(X) else _dense_features(X, name))
+    if not allow_empty:
+        _check_shape(checked.matrix.shape, name)
+    return checked
 
 
-def check_features(X: Any, name: str = "X") -> SparseRows | Float32s:
-    """Return X in float32: sparse rows for a sparse matrix, a row-major (N, d) array for a dense one."""
-    if not sp.issparse(X):
-        dense = checks.check_dense_features(X, name)
-        _check_shape(dense.shape, name)
-        return dense
-    matrix = checks.check_features(X, name)
-    _check_shape(matrix.shape, name)
-    return sparse_rows(matrix)
+def check_Y(Y: Any, name: str = "Y", *, allow_empty: bool = False) -> CheckedY:
+    """Check labels: canonical CSR of float32 relevance values, all above 0. Stored zeros are dropped.
+
+    Parameters
+    ----------
+    Y : sparse or dense matrix (N, L), or CheckedY
+        Finite, without negative values.
+    name : str
+        The name of `Y` in error messages.
+    allow_empty : bool
+        Whether Y may have no rows or no columns.
+    """
+    checked = Y if isinstance(Y, CheckedY) else CheckedY(_relevance_matrix(Y, name))
+    if not allow_empty:
+        _check_shape(checked.matrix.shape, name)
+    return checked
 
 
-def sparse_rows(matrix: Any) -> SparseRows:
-    """Return a checked CSR matrix as the arrays that native code reads, sharing its memory where the types agree."""
-    return SparseRows(*_index_arrays(matrix), matrix.data, matrix.shape[1])
+def sparse_features(X: Any, name: str = "X") -> sp.csr_array[np.float32]:
+    """Check features, sparse or dense, and return them as canonical CSR of finite float32."""
+    matrix = _as_csr(name, X)
+    values = _as_float32(matrix.data)
+    _refuse_where(name, ~np.isfinite(values), matrix, values)
+    return _with_values(matrix, values)
 
 
 def check_same_points(n_points_of_x: int, n_points_of_y: int) -> None:
@@ -95,17 +173,52 @@ def check_same_points(n_points_of_x: int, n_points_of_y: int) -> None:
         raise InputError(message)
 
 
-def check_sample_weight(sample_weight: Any, n_points: int) -> Float64s | None:
-    """Return the point weights as float64 of shape (N,), or None for equal weights."""
+def check_sample_weight(sample_weight: Any, n_points: int, name: str = "sample_weight") -> Float64s | None:
+    """Return the point weights as read-only float64 of shape (N,), or None for equal weights.
+
+    They must be finite and at least 0, and not all 0 where there are points.
+    """
     if sample_weight is None:
         return None
-    weights = checks.check_weights(sample_weight, n_points)
+    try:
+        weights = np.array(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        refuse(name, "an array of numbers", sample_weight)
+    if weights.shape != (n_points,):
+        refuse(name, f"of shape ({n_points},)", f"shape {weights.shape}")
+    bad = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
+    if bad.size:
+        refuse(f"{name}[{bad[0]}]", "a finite number of at least 0", float(weights[bad[0]]))
+    if n_points > 0 and not weights.any():
+        message = f"{name} is zero for every point"
+        raise InputError(message)
     with np.errstate(over="ignore"):
         total = weights.sum()
     if not total <= _LARGEST_TOTAL:
-        message = f"sample_weight must sum to at most {_LARGEST_TOTAL:g}, got {total:g}"
+        message = f"{name} must sum to at most {_LARGEST_TOTAL:g}, got {total:g}"
         raise InputError(message)
+    weights.flags.writeable = False
     return weights
+
+
+def sparse_rows(matrix: Any) -> SparseRows:
+    """Return a checked CSR matrix as the arrays that native code reads, sharing its memory where the types agree."""
+    return SparseRows(*_index_arrays(matrix), matrix.data, matrix.shape[1])
+
+
+def freeze(matrix: sp.csr_array[np.float32]) -> sp.csr_array[np.float32]:
+    """Return a read-only view of `matrix`, which must be canonical, with int32 indices unless int64 is needed."""
+    narrow = matrix.nnz <= _LARGEST_INT32 and max(matrix.shape) <= _LARGEST_INT32
+    index_type = np.int32 if narrow else np.int64
+    values = matrix.data[:]
+    indices = matrix.indices.astype(index_type, copy=False)[:]
+    indptr = matrix.indptr.astype(index_type, copy=False)[:]
+    for view in (values, indices, indptr):
+        view.flags.writeable = False
+    parts: Any = (values, indices, indptr)
+    frozen: sp.csr_array[np.float32] = sp.csr_array(parts, shape=matrix.shape)
+    frozen.has_canonical_format = True
+    return frozen
 
 
 def _index_arrays(matrix: Any) -> tuple[Int64s, Int32s]:
@@ -116,5 +229,101 @@ def _index_arrays(matrix: Any) -> tuple[Int64s, Int32s]:
 
 
 def _check_shape(shape: tuple[int, ...], name: str) -> None:
-    if min(shape) == 0 or max(shape) > _LARGEST_ID:
-        refuse(f"the shape of {name}", f"at least 1 and at most {_LARGEST_ID} both ways", shape)
+    if min(shape) == 0 or max(shape) > _LARGEST_INT32:
+        refuse(f"the shape of {name}", f"at least 1 and at most {_LARGEST_INT32} in both dimensions", shape)
+
+
+def _dense_features(X: Any, name: str) -> Float32s:
+    dense = _as_dense(name, X)
+    values = np.ascontiguousarray(_as_float32(dense))
+    if not np.isfinite(values).all():
+        row, column = (int(place) for place in np.argwhere(~np.isfinite(values))[0])
+        _refuse_value(name, dense[row, column], values[row, column], row, column)
+    return values
+
+
+def _relevance_matrix(Y: Any, name: str) -> sp.csr_array[np.float32]:
+    matrix = _as_csr(name, Y)
+    values = _as_float32(matrix.data)
+    _refuse_where(name, ~((values >= 0) & np.isfinite(values)), matrix, values)
+    matrix = _with_values(matrix, values)
+    if not values.all():
+        matrix = matrix.copy()
+        matrix.eliminate_zeros()
+        matrix = freeze(matrix)
+    return matrix
+
+
+def _as_csr(name: str, matrix: Any) -> Any:
+    """Return `matrix` as canonical CSR in its own dtype, sharing memory where it has this form already."""
+    if sp.issparse(matrix):
+        return _sparse_as_csr(name, matrix)
+    return sp.csr_array(_as_dense(name, matrix))
+
+
+def _as_dense(name: str, matrix: Any) -> NDArray[Any]:
+    try:
+        dense = np.asarray(matrix)
+    except ValueError as error:
+        message = f"{name} is not a matrix: {error}"
+        raise InputError(message) from None
+    if dense.ndim != 2:
+        refuse(name, "two-dimensional", f"an array of shape {dense.shape}")
+    _refuse_dtype(name, dense.dtype)
+    return dense
+
+
+def _sparse_as_csr(name: str, matrix: Any) -> Any:
+    if matrix.ndim != 2:
+        refuse(name, "two-dimensional", f"an array of shape {matrix.shape}")
+    _refuse_dtype(name, matrix.dtype)
+    if hasattr(matrix, "check_format"):
+        try:
+            matrix.check_format(full_check=True)
+        except ValueError as error:
+            message = f"{name} is a damaged sparse matrix: {error}"
+            raise InputError(message) from None
+    compressed = matrix.tocsr()
+    # A new object finds out by itself whether it is sorted: flags that the caller has set are not trusted.
+    nnz = compressed.indptr[-1]
+    parts = (compressed.data[:nnz], compressed.indices[:nnz], compressed.indptr)
+    canonical = sp.csr_array(parts, shape=compressed.shape)
+    if not canonical.has_canonical_format:
+        canonical = canonical.copy()
+        canonical.sum_duplicates()
+    return canonical
+
+
+def _refuse_dtype(name: str, dtype: np.dtype[Any]) -> None:
+    if dtype.kind not in "biuf":
+        refuse(name, "a matrix of real numbers", f"dtype {dtype}")
+
+
+def _as_float32(values: NDArray[Any]) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # a value too large becomes infinite, and the error says where it is
+        return values.astype(np.float32, copy=False)
+
+
+def _refuse_where(name: str, bad: NDArray[np.bool_], matrix: Any, values: NDArray[np.float32]) -> None:
+    if not bad.any():
+        return
+    entry = int(np.argmax(bad))
+    row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
+    _refuse_value(name, matrix.data[entry], values[entry], row, int(matrix.indices[entry]))
+
+
+def _refuse_value(name: str, value: Any, as_float32: Any, row: int, column: int) -> NoReturn:
+    if np.isnan(value):
+        fault = "a NaN"
+    elif np.isinf(value):
+        fault = "an infinite value"
+    elif np.isinf(as_float32):
+        fault = f"{value:g}, too large for float32,"
+    else:
+        fault = f"the negative value {value:g}"
+    message = f"{name} has {fault} at row {row}, column {column}"
+    raise InputError(message)
+
+
+def _with_values(matrix: Any, values: NDArray[np.float32]) -> sp.csr_array[np.float32]:
+    return freeze(sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape))

@@ -1,7 +1,7 @@
 """Settings of a stage: a dataclass whose fields carry their check and their help text.
 
-One table serves everyone: functions and estimators check values with it, the command line makes its options of it, and
-the manifest of a saved model is checked against it.
+One table serves everyone: functions and estimators check values with it, the command line generates its options from
+it, and the manifest of a saved model is checked against it.
 """
 
 from __future__ import annotations
@@ -44,6 +44,11 @@ def setting(default: Any, check: Check, help: str, *, choices: tuple[str, ...] =
 def choice(default: str, choices: tuple[str, ...], help: str) -> Any:
     """Return a field for one of a few names."""
     return setting(default, lambda name, value: check_choice(name, value, choices), help, choices=choices)
+
+
+def with_default(cls: Any, name: str, default: Any) -> Any:
+    """Return the field `name` of a settings class with another default, for a class that inherits from it."""
+    return field(default=default, metadata=next(item.metadata for item in fields(cls) if item.name == name))
 
 
 def settings_of(cls: Any) -> Iterator[Field[Any]]:

@@ -7,14 +7,14 @@ import pytest
 
 import labeltrees as lt
 from labeltrees.cli.data_argument import load_data
-from labeltrees.profiling.call_times import single_call_microseconds
+from labeltrees.search import SearchRequest
 
 
 @pytest.fixture(scope="module")
 def truth(model_folder, data_folder):
     """The model, the test points and the ids it returns for them."""
     model, test = lt.load(model_folder), load_data(str(data_folder), part="test")
-    return model, test, model.searcher_.topk(test.X, 5, beam=model.beam, stats=True)
+    return model, test, model.searcher_.topk(test.X, SearchRequest(5, beam=model.beam), stats=True)
 
 
 def test_json_is_what_the_metrics_say(run, model_folder, data_folder, truth):
@@ -50,7 +50,7 @@ def test_another_beam_and_other_propensities(run, model_folder, data_folder, tru
     model, test, _ = truth
     options = ("--beam", 1, "--propensity", 0.6, 2.6)
     record = json.loads(run("evaluate", model_folder, data_folder, "--json", *options).stdout)
-    labels = model.searcher_.topk(test.X, 5, beam=1).labels
+    labels = model.searcher_.topk(test.X, SearchRequest(5, beam=1)).labels
     propensities = lt.metrics.propensities_of_counts(model.label_counts_, model.n_points_, 0.6, 2.6)
     assert record["beam"] == 1
     assert record["psp"]["5"] == lt.metrics.psp_at_k(test.Y, labels, 5, propensities=propensities)
@@ -59,7 +59,7 @@ def test_another_beam_and_other_propensities(run, model_folder, data_folder, tru
 def test_several_trees_share_their_depths(run, data_folder, tmp_path):
     run("fit", data_folder, "-o", tmp_path / "model", "--n-trees", 2)
     model, test = lt.load(tmp_path / "model"), load_data(str(data_folder), part="test")
-    labels = model.searcher_.topk(test.X, 5, beam=model.beam).labels
+    labels = model.searcher_.topk(test.X, SearchRequest(5, beam=model.beam)).labels
     record = json.loads(run("evaluate", tmp_path / "model", data_folder, "--json").stdout)
     depths = [lt.metrics.expected_depth_at_k(tree, labels, 3) for tree in model.trees_]
     assert record["expected_depth"]["3"] == pytest.approx(np.mean(depths))
@@ -89,15 +89,3 @@ def test_data_of_another_kind_is_refused(run, model_folder, tmp_path, text, name
     assert result.exit_code == 2
     assert message in result.stderr
     assert result.stdout == ""
-
-
-def test_single_calls_are_of_a_sample_and_of_each_point_twice(truth):
-    _, test, _ = truth
-    asked = []
-    times = single_call_microseconds(
-        lambda features, values: asked.append((features.tolist(), values.tolist())), test.X, most_points=50
-    )
-    assert len(times) == 50
-    assert asked[:50] == asked[50:]
-    rows = [(row.indices.tolist(), row.data.tolist()) for row in test.X]
-    assert all(query in rows for query in asked)

@@ -63,7 +63,7 @@ def test_counters_are_shown_where_there_are_some(run, model_folder, data_folder,
             self.counts = {"instructions": 200 * 31_000, "cache_misses": 200 * 12}
             return self
 
-    monkeypatch.setattr("labeltrees.profiling.profile.HardwareCounters", Counters)
+    monkeypatch.setattr("labeltrees.profiling.profiler.HardwareCounters", Counters)
     shown = run("-q", "profile", model_folder, data_folder).stdout
     assert "not available" not in shown
     assert [line.split()[-1] for line in shown.splitlines() if "instructions" in line] == ["31,000.0"]

@@ -174,7 +174,7 @@ def test_the_summary_as_json(run, folder, tmp_path):
         (("--tree", "huffman", "--tradeoff", 1), "--tradeoff makes no sense with --tree"),
         (("--tree", "elm"), "'elm' is neither one of huffman, fano, semantic_huffman, random nor a file"),
         (("-o", "missing/model"), "missing/model: no such folder"),
-        (("-o", "DATA"), "exists and is not a saved model: not replaced"),
+        (("-o", "DATA"), "exists and is not a saved model"),
     ],
 )
 def test_what_cannot_be_is_refused_before_the_data_is_read(run, folder, tmp_path, options, message):
@@ -192,7 +192,7 @@ def test_what_cannot_be_is_refused_before_the_data_is_read(run, folder, tmp_path
         ("x.txt", "1 3 2\n0 0:1\n", (), 2, "x.txt: no texts; a file of features is for labeltrees fit"),
         ("x.ft", "no label here\n", (), 3, "x.ft: no line has a label"),
         ("x.ft", "__label__a one\n", ("--word-ngrams", 1), 2, "no word occurs 2 times"),
-        ("x.ft", "__label__a one one\n", ("--weight", "w"), 3, "fastText's form has no field for weights"),
+        ("x.ft", "__label__a one one\n", ("--weight", "w"), 3, "fastText's format has no field for weights"),
         ("x.jsonl", '{"text": "one one"}\n', (), 3, "x.jsonl, line 1"),
         ("x.jsonl", '{"text": "one", "labels": ["a"]}\n', ("--word-ngrams", 1), 2, "no word occurs 2 times"),
     ],
@@ -224,7 +224,7 @@ def test_predict_streams_blocks(run, text_model, tmp_path, monkeypatch):
         return search(self, texts, *arguments, **options)
 
     expected = lt.load(text_model).predict_topk(TEST[0], k=1)[0][:, 0].tolist()
-    monkeypatch.setattr("labeltrees.data.text_files.open_texts.__defaults__", (15,))
+    monkeypatch.setattr("labeltrees.data.text_files.read_blocks.__defaults__", (15,))
     monkeypatch.setattr(TextSearcher, "topk", topk)
     (tmp_path / "new.ft").write_text("".join(text + "\n" for text in TEST[0]))
     answers = run("predict", text_model, tmp_path / "new.ft", "-k", 1).stdout.splitlines()
@@ -371,5 +371,5 @@ def test_an_import_takes_no_other_folder_away(run, text_model, folder, tmp_path)
     run("export-fasttext", text_model, tmp_path / "model.bin")
     result = run("import-fasttext", tmp_path / "model.bin", "-o", folder)
     assert result.exit_code == 2
-    assert "exists and is not a saved model: not replaced" in result.stderr
+    assert "exists and is not a saved model" in result.stderr
     assert (folder / "train.jsonl").exists()

@@ -155,7 +155,7 @@ def test_the_callers_matrices_stay_as_they_are():
         (np.ones(3), np.ones((3, 1)), "X must be two-dimensional"),
         (sp.csr_array((2, 3)).astype(complex), np.ones((2, 1)), "X must be a matrix of real numbers"),
         (np.ones((0, 2)), np.ones((0, 2)), "the shape of X must be at least 1"),
-        ([[1, 2], [3]], np.ones((2, 1)), "X is no matrix"),
+        ([[1, 2], [3]], np.ones((2, 1)), "X is not a matrix"),
     ],
 )
 def test_bad_input_is_refused_by_name(X, Y, message):

@@ -31,7 +31,7 @@ def test_at_one_it_is_the_expected_depth_under_the_returned_frequencies():
 @pytest.mark.parametrize(
     ("tree", "labels", "k", "message"),
     [
-        (TREE, [[3]], 1, "got 3 in row 0, which is unplaced"),
+        (TREE, [[3]], 1, "got 3 in row 0, which the tree does not have"),
         (TREE, [[4]], 1, r"labels must be in \[-1, 3\]"),
         (TREE, [[-1]], 1, "at least one label"),
         (TREE, [[0]], 2, "k must be"),

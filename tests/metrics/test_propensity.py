@@ -30,7 +30,7 @@ def test_counts_are_all_that_propensities_need():
 @pytest.mark.parametrize(
     ("counts", "n_points", "message"),
     [
-        ([1, -1], 3, r"counts must be one integer in \[0, 3\] a label"),
+        ([1, -1], 3, r"counts must be one integer in \[0, 3\] per label"),
         ([1, 4], 3, "counts must be"),
         ([0.5, 1.0], 3, "counts must be"),
         ([[1, 2]], 3, "counts must be"),

@@ -58,6 +58,6 @@ def test_each_tree_marks_its_own_visits():
 
 def test_nodes_with_one_child_decide_nothing():
     tree = lt.LabelTree([0, 1, 3], [1, ~0, ~1], 2)
-    number, marked = mark_oracle([tree], np.array([[0]]), everything(tree, 1), of_two=True)
+    number, marked = mark_oracle([tree], np.array([[0]]), everything(tree, 1), skip_single_children=True)
     assert number.tolist() == [1]
     assert marked.tolist() == [False, True]

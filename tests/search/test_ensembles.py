@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from labeltrees.errors import InputError
-from labeltrees.search import Searcher
+from labeltrees.search import Searcher, SearchRequest
 
 
 def pooled(twin, models, X, k, allowed=True, places=None):
@@ -44,7 +44,9 @@ def test_filters_hold_in_every_tree(twin):
     X = twin.random_queries(1, 10, models[0].n_features)
     allowed = np.random.default_rng(0).random((10, models[0].n_labels)) < 0.3
     _, scores = pooled(twin, models, X, 4, allowed)
-    found = Searcher([model.pack() for model in models]).topk(X, 4, candidates=[np.flatnonzero(row) for row in allowed])
+    found = Searcher([model.pack() for model in models]).topk(
+        X, SearchRequest(4, candidates=[np.flatnonzero(row) for row in allowed])
+    )
     np.testing.assert_allclose(found.scores, scores, rtol=1e-5)
     assert all(allowed[row][labels[labels >= 0]].all() for row, labels in enumerate(found.labels))
 
@@ -65,7 +67,7 @@ def test_single_calls_and_threads_agree(twin):
 def test_budgets_are_shared_among_the_trees(twin):
     models = [twin.random_model(i, n_labels=200, most_children=2, stop=0.0) for i in range(2)]
     X = twin.random_queries(1, 5, models[0].n_features)
-    found = Searcher([model.pack() for model in models]).topk(X, 5, max_chunks=4, stats=True)
+    found = Searcher([model.pack() for model in models]).topk(X, SearchRequest(5, max_chunks=4), stats=True)
     assert found.stats.partial.all()
 
 

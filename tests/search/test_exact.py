@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labeltrees.search import Searcher
+from labeltrees.search import Searcher, SearchRequest
 
 shapes = st.fixed_dictionaries(
     {
@@ -36,10 +36,10 @@ def test_pruned_beam_and_bounded_best_first_equal_the_plain_beam(twin, shape, k,
     model = twin.random_model(**shape)
     X = twin.random_queries(shape["seed"], 6, model.n_features)
     searcher = Searcher(model.pack())
-    plain = searcher.topk(X, k, mode="beam", beam=beam, prune=False)
+    plain = searcher.topk(X, SearchRequest(k, search="beam", beam=beam, prune=False))
     for other in (
-        searcher.topk(X, k, mode="beam", beam=beam, prune=True),
-        searcher.topk(X, k, mode="best_first", beam=beam),
+        searcher.topk(X, SearchRequest(k, search="beam", beam=beam, prune=True)),
+        searcher.topk(X, SearchRequest(k, search="best_first", beam=beam)),
     ):
         np.testing.assert_array_equal(other.labels, plain.labels)
         np.testing.assert_array_equal(other.scores, plain.scores)
@@ -71,7 +71,7 @@ def test_the_beam_keeps_the_best_nodes_of_each_level_and_lets_labels_out(twin, b
     for seed in range(10):
         model = twin.random_model(seed, n_labels=50, most_children=4)
         X = twin.random_queries(seed, 10, model.n_features)
-        found = Searcher(model.pack()).topk(X, 7, mode="beam", beam=beam, prune=False)
+        found = Searcher(model.pack()).topk(X, SearchRequest(7, search="beam", beam=beam, prune=False))
         np.testing.assert_array_equal(found.labels, plain_beam(twin, model, X, 7, beam))
 
 
@@ -113,11 +113,11 @@ def test_threads_and_company_change_nothing(twin):
     model = twin.random_model(9, n_labels=300, most_children=20, n_features=200, values=None)
     X = twin.random_queries(10, 150, 200, values=None)
     searcher = Searcher(model.pack())
-    for options in ({}, {"mode": "beam", "beam": 3}, {"beam": 2}):
-        one, two = (searcher.topk(X, 5, n_jobs=n_jobs, **options) for n_jobs in (1, 2))
+    for options in ({}, {"search": "beam", "beam": 3}, {"beam": 2}):
+        one, two = (searcher.topk(X, SearchRequest(5, **options), n_jobs=n_jobs) for n_jobs in (1, 2))
         np.testing.assert_array_equal(one.labels, two.labels)
         np.testing.assert_array_equal(one.scores, two.scores)
-        single = searcher.topk(X[[77]], 5, **options)
+        single = searcher.topk(X[[77]], SearchRequest(5, **options))
         np.testing.assert_array_equal(single.scores[0], one.scores[77])
 
 

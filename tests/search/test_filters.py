@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from labeltrees.errors import InputError
-from labeltrees.search import Searcher
+from labeltrees.search import Searcher, SearchRequest
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -31,7 +31,7 @@ def test_candidates_of_each_query_equal_brute_force_among_them(twin, seed, share
     searcher = Searcher(model.pack())
     forms = (sparse.csr_array(allowed), [np.flatnonzero(row) for row in allowed])
     for form in forms:
-        np.testing.assert_array_equal(searcher.topk(X, k, candidates=form).labels, labels)
+        np.testing.assert_array_equal(searcher.topk(X, SearchRequest(k, candidates=form)).labels, labels)
 
 
 @given(seeds, st.sampled_from([0.0, 0.1, 0.5]))
@@ -41,7 +41,7 @@ def test_candidates_for_all_queries_equal_brute_force_among_them(twin, seed, sha
     X = twin.random_queries(seed, 5, model.n_features)
     allowed = masks(seed, 1, model.n_labels, share)
     labels, _ = expected(twin, model, X, 6, allowed)
-    found = Searcher(model.pack()).topk(X, 6, candidates=np.flatnonzero(allowed[0]).tolist())
+    found = Searcher(model.pack()).topk(X, SearchRequest(6, candidates=np.flatnonzero(allowed[0]).tolist()))
     np.testing.assert_array_equal(found.labels, labels)
 
 
@@ -53,15 +53,17 @@ def test_excluded_labels_are_passed_over(twin, seed, share):
     excluded, allowed = masks(seed, 5, model.n_labels, share), masks(seed + 1, 5, model.n_labels, 0.5)
     searcher = Searcher(model.pack())
     labels, _ = expected(twin, model, X, 6, ~excluded)
-    found = searcher.topk(X, 6, exclude=[np.flatnonzero(row) for row in excluded])
+    found = searcher.topk(X, SearchRequest(6, exclude=[np.flatnonzero(row) for row in excluded]))
     np.testing.assert_array_equal(found.labels, labels)
     labels, _ = expected(twin, model, X, 6, ~excluded & allowed)
-    both = searcher.topk(X, 6, exclude=sparse.csr_array(excluded), candidates=sparse.csr_array(allowed))
+    both = searcher.topk(X, SearchRequest(6, exclude=sparse.csr_array(excluded), candidates=sparse.csr_array(allowed)))
     np.testing.assert_array_equal(both.labels, labels)
-    for mode in ({"mode": "beam", "beam": 2, "prune": False}, {"mode": "beam", "beam": 2}, {"beam": 2}):
-        plain = searcher.topk(X, 6, mode="beam", beam=2, prune=False, exclude=sparse.csr_array(excluded))
+    for mode in ({"search": "beam", "beam": 2, "prune": False}, {"search": "beam", "beam": 2}, {"beam": 2}):
+        plain = searcher.topk(
+            X, SearchRequest(6, search="beam", beam=2, prune=False, exclude=sparse.csr_array(excluded))
+        )
         np.testing.assert_array_equal(
-            searcher.topk(X, 6, exclude=sparse.csr_array(excluded), **mode).labels, plain.labels
+            searcher.topk(X, SearchRequest(6, exclude=sparse.csr_array(excluded), **mode)).labels, plain.labels
         )
 
 
@@ -69,7 +71,7 @@ def test_only_ancestors_of_candidates_are_opened(twin):
     model = twin.random_model(3, n_labels=300, most_children=4)
     X = twin.random_queries(4, 10, model.n_features)
     label = int(~model.children[model.children < 0][-1])
-    found = Searcher(model.pack()).topk(X, 5, candidates=[label], stats=True)
+    found = Searcher(model.pack()).topk(X, SearchRequest(5, candidates=[label]), stats=True)
     assert (found.labels == [label, -1, -1, -1, -1]).all()
     assert set(found.stats.chunks) == {model.depth(~label)}
 
@@ -79,7 +81,7 @@ def test_filters_of_one_query_do_not_reach_the_next(twin):
     X = twin.random_queries(6, 2, model.n_features)[[0, 0]]
     searcher = Searcher(model.pack())
     free = searcher.topk(X[[0]], 3).labels[0]
-    found = searcher.topk(X, 3, exclude=[[int(free[0])], []]).labels
+    found = searcher.topk(X, SearchRequest(3, exclude=[[int(free[0])], []])).labels
     assert free[0] not in found[0]
     np.testing.assert_array_equal(found[1], free)
     np.testing.assert_array_equal(searcher.topk(X[[0]], 3).labels[0], free)
@@ -106,7 +108,7 @@ def test_labels_that_are_not_there_are_refused(twin, name, lists):
     model = twin.random_model(5)
     X = twin.random_queries(6, 2, model.n_features)
     with pytest.raises(InputError, match=name):
-        Searcher(model.pack()).topk(X, 3, **{name: lists})
+        Searcher(model.pack()).topk(X, SearchRequest(3, **{name: lists}))
 
 
 def test_a_budget_of_chunks_is_kept_and_told(twin):
@@ -117,20 +119,20 @@ def test_a_budget_of_chunks_is_kept_and_told(twin):
     previous = -1
     for budget in (1, 3, 10, 1000):
         for mode in ("best_first", "beam"):
-            found = searcher.topk(X, 5, mode=mode, max_chunks=budget, stats=True)
+            found = searcher.topk(X, SearchRequest(5, search=mode, max_chunks=budget), stats=True)
             assert found.stats.chunks.max() <= budget
             if mode == "best_first":
                 np.testing.assert_array_equal(found.stats.partial, exact.stats.chunks > budget)
         recall = np.mean([len(np.intersect1d(a[a >= 0], b)) for a, b in zip(found.labels, exact.labels, strict=True)])
         assert recall >= previous
         previous = recall
-    np.testing.assert_array_equal(searcher.topk(X, 5, max_chunks=1000).labels, exact.labels)
+    np.testing.assert_array_equal(searcher.topk(X, SearchRequest(5, max_chunks=1000)).labels, exact.labels)
 
 
 def test_a_budget_of_time_is_told(twin):
     model = twin.random_model(9, n_labels=3000, most_children=2, stop=0.0)
     X = twin.random_queries(10, 5, model.n_features)
-    found = Searcher(model.pack()).topk(X, 3000, max_microseconds=1, stats=True)
+    found = Searcher(model.pack()).topk(X, SearchRequest(3000, max_microseconds=1), stats=True)
     assert found.stats.partial.all()
-    unhurried = Searcher(model.pack()).topk(X, 5, max_microseconds=10**9, stats=True)
+    unhurried = Searcher(model.pack()).topk(X, SearchRequest(5, max_microseconds=10**9), stats=True)
     assert not unhurried.stats.partial.any()

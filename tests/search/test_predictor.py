@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from labeltrees.errors import InputError
-from labeltrees.search import Searcher
+from labeltrees.search import Searcher, SearchRequest
 from labeltrees.storage import pack_dense_chunks
 
 
@@ -20,11 +20,11 @@ def case(twin):
     return Searcher(model.pack(), normalize=True), X
 
 
-@pytest.mark.parametrize("options", [{}, {"beam": 3}, {"mode": "beam", "beam": 3}, {"max_chunks": 2}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"beam": 3}, {"search": "beam", "beam": 3}, {"max_chunks": 2}], ids=str)
 def test_single_calls_equal_the_batch(case, options):
     searcher, X = case
-    batch = searcher.topk(X, 5, **options)
-    predict = searcher.predictor(5, **options)
+    batch = searcher.topk(X, SearchRequest(5, **options))
+    predict = searcher.predictor(SearchRequest(5, **options))
     for row in range(X.shape[0]):
         one = X[[row]]
         for query in (
@@ -63,7 +63,7 @@ def test_rows_of_every_sparse_class_are_taken(case):
         ((np.array([200], np.int32), np.ones(1, np.float32)), "indices"),
         ((np.array([-1], np.int32), np.ones(1, np.float32)), "indices"),
         ((np.array([2**32], np.int64), np.ones(1, np.float32)), "indices"),
-        ((np.array([1], np.int32), np.ones(2, np.float32)), "equally long"),
+        ((np.array([1], np.int32), np.ones(2, np.float32)), "same length"),
         ((np.array([1], np.int32), np.array([np.nan], np.float32)), "finite"),
         ((np.array([1], np.int32), np.array([np.inf], np.float32)), "finite"),
         ((np.array([1.0], np.float32), np.ones(1, np.float32)), "indices"),

@@ -1,11 +1,11 @@
-"""What the native search is given has been looked at."""
+"""Queries are checked before native code gets them."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from labeltrees.errors import InputError
-from labeltrees.search.queries import check_rows, is_sound
+from labeltrees.search.queries import is_sound, query_rows
 
 
 def make_rows():
@@ -13,12 +13,16 @@ def make_rows():
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
-def test_sound_rows_are_taken_as_they_are(n_threads):
+def test_sound_rows_are_not_copied(n_threads):
     X = make_rows()
     assert is_sound(X, n_threads)
-    rows = check_rows(X, 30, n_threads)
-    assert rows.features is X.indices
-    assert rows.values is X.data
+    rows = query_rows(X, 30, n_threads)
+    assert rows.check(30, n_threads) == (True, True)
+    X.data[-1] = np.nan
+    assert rows.check(30, n_threads) == (False, True)  # they share memory
+    X.data[-1] = 1
+    X.indices[0] = 30
+    assert not rows.check(30, n_threads)[0]
 
 
 @pytest.mark.parametrize("fault", [np.nan, np.inf, -np.inf, "negative", "large", "falling", "short"])
@@ -36,16 +40,16 @@ def test_rows_with_a_fault_are_not_sound_and_are_refused(fault):
         X.data[-1] = fault
     assert not is_sound(X)
     with pytest.raises(InputError):
-        check_rows(X, 30)
+        query_rows(X, 30)
 
 
-def test_other_forms_are_brought_into_shape():
+def test_other_forms_are_converted():
     X = make_rows()
     for other in (X.astype(np.float64), X.tocsc(), X.tocoo()):
         assert not is_sound(other)
-        rows = check_rows(other, 30)
-        np.testing.assert_array_equal(rows.values, X.data)
-        np.testing.assert_array_equal(rows.features, X.indices)
+        rows = query_rows(other, 30)
+        assert rows.n == 50
+        assert rows.check(30, 1) == (True, True)
 
 
 def test_rows_in_another_order_or_with_a_feature_twice_are_sound_but_not_canonical():

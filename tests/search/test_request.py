@@ -1,4 +1,4 @@
-"""What cannot be asked is refused in one clear way."""
+"""Invalid requests and queries are refused with a clear message."""
 
 import numpy as np
 import pytest
@@ -15,8 +15,8 @@ from labeltrees.search import Searcher, SearchRequest
         ("k", 1.5),
         ("k", True),
         ("k", 2**31),
-        ("mode", "depth_first"),
-        ("mode", None),
+        ("search", "depth_first"),
+        ("agreement", 0),
         ("beam", 0),
         ("beam", "3"),
         ("prune", 1),

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labeltrees.search import Searcher
+from labeltrees.search import Searcher, SearchRequest
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 8), st.sampled_from([None, 1, 3]))
@@ -13,8 +13,10 @@ def test_every_opened_node_is_told_with_its_score(twin, seed, k, beam):
     model = twin.random_model(seed)
     X = twin.random_queries(seed, 5, model.n_features)
     searcher = Searcher(model.pack())
-    trace = searcher.trace(X, k, beam=beam)
-    np.testing.assert_array_equal(np.diff(trace.ends), searcher.topk(X, k, beam=beam, stats=True).stats.chunks)
+    trace = searcher.trace(X, SearchRequest(k, beam=beam))
+    np.testing.assert_array_equal(
+        np.diff(trace.ends), searcher.topk(X, SearchRequest(k, beam=beam), stats=True).stats.chunks
+    )
     edge = model.edge_scores(X)
     for query in range(5):
         nodes = trace.nodes[trace.ends[query] : trace.ends[query + 1]]

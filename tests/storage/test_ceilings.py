@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from labeltrees.errors import FileFormatError
-from labeltrees.search import Searcher
+from labeltrees.search import Searcher, SearchRequest
 from labeltrees.storage import ChunkStore, LinearWeights, logistic_ceilings, pack_chunks
 
 shapes = st.fixed_dictionaries(
@@ -88,7 +88,9 @@ def test_lists_and_scores_are_those_of_a_search_without(twin, shape, k, beam, ne
         shape["seed"], 6, model.n_features, values=None
     )
     store = with_ceilings(model)
-    plain, spared = (searcher(s).topk(X, k, beam=beam, stats=True) for s in (replace(store, ceilings=None), store))
+    plain, spared = (
+        searcher(s).topk(X, SearchRequest(k, beam=beam), stats=True) for s in (replace(store, ceilings=None), store)
+    )
     np.testing.assert_array_equal(spared.labels, plain.labels)
     np.testing.assert_array_equal(spared.scores, plain.scores)
     assert np.all(spared.stats.chunks <= plain.stats.chunks)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from labeltrees.errors import FileFormatError
-from labeltrees.search import Searcher
+from labeltrees.search import Searcher, SearchRequest
 from labeltrees.storage import ChunkStore, load_arrays, pack_dense_chunks, save_arrays
 
 
@@ -98,7 +98,9 @@ def test_altered_chunks_never_crash_the_interpreter(case, twin, matrices):
         try:
             searcher = Searcher(replace(store, checked=False, **{name: array}))
             searcher.topk(X[:3], 5)
-            searcher.topk(X[:3], 50, mode="beam", beam=20, prune=False, candidates=np.arange(model.n_labels))
+            searcher.topk(
+                X[:3], SearchRequest(50, search="beam", beam=20, prune=False, candidates=np.arange(model.n_labels))
+            )
             searcher.predictor(3)(X[[0]])
             searcher.check()
         except FileFormatError:
@@ -173,7 +175,7 @@ def test_a_damaged_tree_is_found_when_it_is_needed(twin, tree, message):
     X = np.zeros((1, model.n_features))
     assert searcher.topk(X, 1).labels[0, 0] >= 0
     with pytest.raises(FileFormatError, match=message):
-        searcher.topk(X, 1, candidates=[0])
+        searcher.topk(X, SearchRequest(1, candidates=[0]))
 
 
 def test_paths_that_multiply_end_the_search(twin):
@@ -186,4 +188,4 @@ def test_paths_that_multiply_end_the_search(twin):
     )
     store = replace(model.pack(), checked=False)
     with pytest.raises(FileFormatError, match="do not form a tree"):
-        Searcher(store).topk(np.zeros((1, model.n_features)), 5, mode="beam", prune=False)
+        Searcher(store).topk(np.zeros((1, model.n_features)), SearchRequest(5, search="beam", prune=False))

@@ -175,7 +175,7 @@ def test_an_error_in_progress_stops_the_work():
         ({"fanout": 1}, "fanout must be an integer of at least 2"),
         ({"leaf_size": 0}, "leaf_size must be an integer of at least 1"),
         ({"smoothing": -1}, "smoothing must be"),
-        ({"cover": "best"}, "method must be one of"),
+        ({"cover": "best"}, "cover must be one of"),
         ({"path": "scenic"}, "path must be one of 'weighted', 'direct'"),
         ({"random_state": -1}, "random_state must be"),
         ({"n_jobs": 0}, "n_jobs must be"),

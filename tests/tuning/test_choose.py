@@ -1,11 +1,8 @@
-"""choose and its estimator form, on data where the answer is known; classifiers stand for time."""
+"""choose, on data where the answer is known; the number of classifiers is used as the time."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler
 
 import labeltrees as lt
 from labeltrees.tuning import choose as choose_module
@@ -42,12 +39,12 @@ def data():
 def test_it_is_the_fastest_of_those_close_to_the_best(data, loss):
     choice = lt.choose(data, max_precision_loss=loss, metric="p3", random_state=3, **QUICK)
     order = np.random.default_rng(3).permutation(800)
-    learnt, measured = data[np.sort(order[160:])], data[np.sort(order[:160])]
+    train, validation = data[np.sort(order[160:])], data[np.sort(order[:160])]
     right, work = [], []
     for tradeoff in QUICK["tradeoffs"]:
-        model = lt.LabelTreeClassifier(tradeoff=tradeoff, fanout=2).fit(learnt.X, learnt.Y)
-        labels, _, stats = model.predict_topk(measured.X, 5, return_stats=True)
-        right.append(np.take_along_axis(measured.Y.toarray(), labels[:, :3], axis=1).mean(axis=1))
+        model = lt.LabelTreeClassifier(tradeoff=tradeoff, fanout=2).fit(train.X, train.Y)
+        labels, _, stats = model.predict_topk(validation.X, 5, return_stats=True)
+        right.append(np.take_along_axis(validation.Y.toarray(), labels[:, :3], axis=1).mean(axis=1))
         work.append(np.median(stats.classifiers))
     best = int(np.argmax([values.mean() for values in right]))
     bounds = []
@@ -72,7 +69,7 @@ def test_the_explanation_says_what_was_tried_and_chosen(data):
     choice = lt.choose(data, max_precision_loss=0.1, **QUICK)
     record = choice.record
     for part in (
-        "Tried 3 settings on 640 points, measured on 160 points held out at random.",
+        "Tried 3 settings on 640 training points, and measured on 160 points held out at random.",
         f"Chosen: tradeoff {record['tradeoff']:g}, fanout 2, with P@1 {100 * record['p1']:.2f} %",
         "at most 10.00 percentage points below the highest",
         "trained on all 800 points",
@@ -83,22 +80,28 @@ def test_the_explanation_says_what_was_tried_and_chosen(data):
     assert repr(choice).startswith("Choice(LabelTreeClassifier(tradeoff=")
 
 
+def test_a_choice_of_an_automatic_fanout_is_shown(data):
+    choice = lt.choose(data, max_precision_loss=1, tradeoffs=[1], fanouts=["auto"], repeats=1)
+    assert repr(choice).startswith("Choice(LabelTreeClassifier(tradeoff=1.0, fanout='auto'), out of SweepResult(1 ")
+    assert "Chosen: tradeoff 1, fanout auto, with P@1" in choice.explanation
+
+
 def test_within_a_latency_the_most_precise_is_taken(data):
     everything = lt.choose(data, max_latency_us=1e9, **QUICK).result.table
     limit = sorted(record["top5_p99_us"] for record in everything)[1]
     choice = lt.choose(data, max_latency_us=limit, **QUICK)
     allowed = [record for record in everything if record["top5_p99_us"] <= limit]
     assert choice.record["p1"] == max(record["p1"] for record in allowed)
-    assert f"within {limit:g} us" in choice.explanation
+    assert f"within {limit:g} us per call" in choice.explanation
 
 
 def test_a_latency_nothing_keeps_is_an_error(data):
-    with pytest.raises(lt.LabelTreesError, match="no setting answers within 1 microseconds: the fastest seen"):
+    with pytest.raises(lt.LabelTreesError, match="no setting meets max_latency_us=1: the fastest, tradeoff-"):
         lt.choose(data, max_latency_us=1, **QUICK)
 
 
 def test_early_rounds_leave_the_choice_as_it_is_and_train_fewer_models_fully(data, monkeypatch):
-    monkeypatch.setattr(choose_module, "_FEWEST_POINTS", 200)
+    monkeypatch.setattr(choose_module, "_MIN_POINTS", 200)
     sizes = []
     fit = lt.LabelTreeClassifier.fit
 
@@ -111,28 +114,28 @@ def test_early_rounds_leave_the_choice_as_it_is_and_train_fewer_models_fully(dat
     early = lt.choose(data, **wide)
     assert sizes.count(213) == 10
     assert sizes.count(640) == 4
-    assert "Tried 10 settings on 213 points, then the 4 most promising on 640" in early.explanation
+    assert "Tried 10 settings on 213 training points, then the 4 most promising on 640," in early.explanation
     assert lt.choose(data, **wide, early_rounds=False).parameters == early.parameters
 
 
 def test_progress_reaches_its_end(data, monkeypatch):
-    monkeypatch.setattr(choose_module, "_FEWEST_POINTS", 200)
-    told = []
+    monkeypatch.setattr(choose_module, "_MIN_POINTS", 200)
+    reported = []
     lt.choose(
         data,
         max_precision_loss=0.05,
         tradeoffs=[0, 0.5, 1, 1.5, 2],
         fanouts=[2, 4],
         repeats=1,
-        progress=lambda done, total: told.append((done, total)),
+        progress=lambda done, total: reported.append((done, total)),
     )
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
-    assert told[-1][0] == told[-1][1]
+    assert [done for done, _ in reported] == sorted(done for done, _ in reported)
+    assert reported[-1][0] == reported[-1][1]
 
 
 def test_validation_data_may_be_given(data):
     choice = lt.choose(data, max_precision_loss=0.1, validation=make_data(100, seed=5), **QUICK)
-    assert "measured on 100 points given for it" in choice.explanation
+    assert "measured on the given validation data (100 points)" in choice.explanation
     assert choice.model.n_points_ == 800
 
 
@@ -150,9 +153,9 @@ def test_an_interrupted_choice_goes_on_from_its_folder(data, tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "give max_precision_loss"),
+        ({}, "no limit given: set max_precision_loss"),
         ({"max_precision_loss": 0.1, "validation": 1.5}, "validation must be"),
-        ({"max_precision_loss": 0.1, "validation": 1e-9}, "leaves 0 of 800 points"),
+        ({"max_precision_loss": 0.1, "validation": 1e-9}, "holds out 0 of 800 points"),
         ({"max_precision_loss": 0.1, "validation": None}, "validation must be"),
         ({"max_precision_loss": 0.1, "k": 0}, "k must be"),
         ({"max_precision_loss": 0.1, "random_state": -1}, "random_state must be"),
@@ -161,55 +164,3 @@ def test_an_interrupted_choice_goes_on_from_its_folder(data, tmp_path, monkeypat
 def test_bad_arguments_are_refused(data, arguments, message):
     with pytest.raises(lt.InputError, match=message):
         lt.choose(data, **arguments)
-
-
-# The estimator form.
-
-
-def test_the_estimator_chooses_the_same(data):
-    search = lt.LabelTreeClassifierCV(tradeoffs=[0, 1, 2], fanouts=[2], max_precision_loss=0.05)
-    search.fit(data.X, data.Y, label_names=data.label_names)
-    choice = lt.choose(data, max_precision_loss=0.05, **QUICK)
-    assert search.best_params_ == choice.parameters
-    assert search.best_score_ == choice.record["p1"]
-    assert search.explanation_ == choice.explanation
-    assert search.classes_.tolist() == data.label_names.tolist()
-    for ours, theirs in zip(search.predict_topk(data.X, 3), choice.model.predict_topk(data.X, 3), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-    np.testing.assert_array_equal(search.predict(data.X).toarray(), search.best_estimator_.predict(data.X).toarray())
-    assert search.score(data.X, data.Y) == search.best_estimator_.score(data.X, data.Y)
-    assert search.predict_scores(data.X, 2).nnz == 1600
-    assert search.predictor(2)(data.X[[0]])[0].shape == (2,)
-    assert not hasattr(search, "predict_proba")
-
-
-def test_it_takes_lists_of_names_and_dense_points(data, tmp_path):
-    names = [[str(data.label_names[label]) for label in data.Y[[row]].indices] for row in range(data.n_points)]
-    search = lt.LabelTreeClassifierCV(lt.LabelTreeClassifier(loss="logistic"), [0, 1], [4], max_precision_loss=0.5)
-    search.fit(data.X.toarray(), names)
-    assert isinstance(search.predict_topk(data.X.toarray()[:1], 1)[0][0, 0], str)
-    assert search.predict_proba(data.X.toarray()[:2]).shape == (2, 24)
-    assert search.n_features_in_ == 40
-    search.save(tmp_path / "model")
-    assert lt.load(tmp_path / "model").loss == "logistic"
-
-
-def test_it_is_cloned_and_set_like_any_estimator():
-    search = lt.LabelTreeClassifierCV(metric="p3", tradeoffs=[1])
-    assert clone(search).get_params() == search.get_params()
-    assert search.set_params(max_latency_us=50).max_latency_us == 50
-    nested = lt.LabelTreeClassifierCV(lt.LabelTreeClassifier(C=2)).set_params(estimator__C=3)
-    assert nested.estimator.C == 3
-
-
-def test_it_stands_at_the_end_of_a_pipeline(data):
-    pipeline = make_pipeline(MaxAbsScaler(), lt.LabelTreeClassifierCV(tradeoffs=[0, 1], fanouts=[4]))
-    pipeline.fit(data.X, data.Y)
-    assert pipeline.score(data.X, data.Y) > 0.5
-
-
-def test_before_fit_it_says_so(data):
-    from sklearn.exceptions import NotFittedError
-
-    with pytest.raises(NotFittedError):
-        lt.LabelTreeClassifierCV().predict(data.X)

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import labeltrees as lt
-from labeltrees.data.text_records import default_vectorizer
+from labeltrees.data.text_dataset import default_vectorizer
 from labeltrees.tuning import sweep as sweep_module
 from labeltrees.tuning import sweep_folder
 from tests.tuning.conftest import count_as_time
@@ -16,17 +16,19 @@ SAVED = {}
 class TextModel(BaseEstimator):
     """A linear model behind a vectorizer, with only what a sweep may ask of a model."""
 
+    READS_TEXTS = True
+
     def __init__(self, tradeoff=1.0, tree=None, n_jobs=None, verbose=0):
         self.tradeoff, self.tree, self.n_jobs, self.verbose = tradeoff, tree, n_jobs, verbose
 
     def fit(self, texts, Y):
         self.vectorizer_ = default_vectorizer().fit(texts)
         self.model_ = lt.LabelTreeClassifier(tradeoff=self.tradeoff, fanout=2).fit(self.vectorizer_.transform(texts), Y)
-        self.tree_ = self.model_.tree_
+        self.tree_, self.trees_ = self.model_.tree_, self.model_.trees_
         return self
 
-    def predict_topk(self, texts, k=5, **how):
-        return self.model_.predict_topk(self.vectorizer_.transform(texts), k, **how)
+    def predict_topk(self, texts, k=5, **options):
+        return self.model_.predict_topk(self.vectorizer_.transform(texts), k, **options)
 
     def predictor(self, k=5):
         answer = self.model_.predictor(k)
@@ -35,11 +37,6 @@ class TextModel(BaseEstimator):
     def save(self, folder):
         folder.mkdir()
         SAVED[folder] = self
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string, tags.input_tags.two_d_array = True, False
-        return tags
 
 
 @pytest.fixture

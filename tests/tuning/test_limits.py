@@ -66,12 +66,12 @@ def test_of_those_about_as_fast_the_most_precise_is_taken():
 
 
 def test_too_strict_a_latency_names_the_fastest_seen():
-    with pytest.raises(lt.LabelTreesError, match=r"within 1 microseconds: the fastest seen, poor, takes 4\.0"):
+    with pytest.raises(lt.LabelTreesError, match=r"max_latency_us=1: the fastest, poor, takes 4\.0 us"):
         Limits(None, 1, "p1", 1).judge(make_result(SETTINGS)).choose()
 
 
 def test_limits_that_contradict_each_other_say_what_is_closest():
-    with pytest.raises(lt.LabelTreesError, match=r"of those that are fast enough, fast is the most precise, 0\.0200"):
+    with pytest.raises(lt.LabelTreesError, match=r"fast has the best p1, 0\.0200 below"):
         Limits(0.005, 10, "p1", 1).judge(make_result(SETTINGS)).choose()
 
 
@@ -90,7 +90,7 @@ def test_early_rounds_keep_what_may_be_chosen(loss, latency, kept):
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        ((None, None, "p1", 5), "give max_precision_loss"),
+        ((None, None, "p1", 5), "no limit given: set max_precision_loss"),
         ((-0.1, None, "p1", 5), "max_precision_loss must be"),
         ((None, 0, "p1", 5), "max_latency_us must be"),
         ((0.1, None, "p7", 5), "metric must be"),

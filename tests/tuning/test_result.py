@@ -54,19 +54,19 @@ def broken(record, change):
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        (lambda r: r.update(format="something"), "not the result of a sweep"),
-        (lambda r: r.update(version=2), "a result of version 2"),
+        (lambda r: r.update(format="something"), "not a sweep result"),
+        (lambda r: r.update(version=2), "format version 2"),
         (lambda r: r.update(more=1), "keys missing or unknown: \\['more'\\]"),
         (lambda r: r.update(table=[]), "the table is empty"),
         (lambda r: r["table"][1].pop("p1"), "record 1: columns missing or unknown: \\['p1'\\]"),
         (lambda r: r["table"][1].update(p1="much"), "record 1: p1 is 'much'"),
         (lambda r: r["table"][1].update(setting=None), "record 1: setting is None"),
-        (lambda r: r["table"].append(r["table"][0]), "stands twice"),
+        (lambda r: r["table"].append(r["table"][0]), "occurs twice"),
         (lambda r: r.update(chosen="odd"), "chosen setting 'odd' is not in the table"),
-        (lambda r: r.update(explanation=3), "explanation is not a text"),
+        (lambda r: r.update(explanation=3), "explanation is not a string"),
         (lambda r: r["facts"].update(k=[]), "facts.k is not"),
-        (lambda r: r["facts"].pop("data"), "facts: data is not there"),
-        (lambda r: r["details"]["settings"].clear(), "not there, or no object"),
+        (lambda r: r["facts"].pop("data"), "facts: data is missing"),
+        (lambda r: r["details"]["settings"].clear(), "missing, or not an object"),
     ],
 )
 def test_a_damaged_file_is_refused_by_name(result, tmp_path, change, fault):

@@ -44,7 +44,7 @@ def test_the_papers_grids_span_all_tradeoffs():
     ("arguments", "message"),
     [
         (([3], None), "tradeoffs must be a number in"),
-        (([], None), "tradeoffs must be at least one"),
+        (([], None), "tradeoffs must be a list of at least one value"),
         (([1], [1]), "fanouts must be an integer in"),
         (([1], None, ["odd"]), "covers must be one of"),
         (([1], None, ["marginal"], ["odd"]), "paths must be one of"),
@@ -56,7 +56,7 @@ def test_what_is_no_setting_is_refused(arguments, message):
 
 
 def test_an_estimator_with_a_tree_of_its_own_is_refused():
-    with pytest.raises(lt.InputError, match="one that builds its tree"):
+    with pytest.raises(lt.InputError, match="a model that builds its tree"):
         make_settings(lt.LabelTreeClassifier.one_vs_all(), [1], None)
 
 

@@ -42,7 +42,7 @@ def test_times_are_those_of_each_model():
     models = [Model(clock, log, "slow", 10), Model(clock, log, "fast", 1)]
     points = np.arange(101.0)[:, np.newaxis]
     slow, fast = measure_times(
-        models, points, [1, 5], repeats=3, most_points=101, random_state=0, n_jobs=None, clock=clock
+        models, points, [1, 5], repeats=3, max_points=101, random_state=0, n_jobs=None, clock=clock
     )
     assert slow == pytest.approx(
         {"top1_p50_us": 510, "top1_p99_us": 1000, "top5_p50_us": 2550, "top5_p99_us": 5000, "batch_us": 10}

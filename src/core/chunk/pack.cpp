@@ -217,7 +217,7 @@ PackedChunks pack_blocks(const int64_t* child_ptr, int32_t n_nodes, const double
     packed.size += static_cast<int64_t>(blocks[block].size());
   }
   packed.size += kStoreTail;
-  packed.memory = ChunkMemory(packed.size);
+  packed.memory = HugePageMemory(packed.size);
   int64_t at = 0;
   for (auto& block : blocks) {  // each block is freed as soon as it is copied, so the peak stays near one store
     std::memcpy(packed.memory.data() + at, block.data(), block.size());

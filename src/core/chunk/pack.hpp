@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "chunk/memory.hpp"
+#include "common/platform.hpp"
 #include "common/threads.hpp"
 
 namespace labeltrees {
@@ -25,7 +25,7 @@ struct PackOptions {
 };
 
 struct PackedChunks {
-  ChunkMemory memory;
+  HugePageMemory memory;
   int64_t size = 0;              // bytes, the tail included
   std::vector<int64_t> offsets;  // of each node's chunk
 };

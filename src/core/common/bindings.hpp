@@ -1,4 +1,4 @@
-// What every binding file shares: array types, and running long work with progress and Ctrl-C.
+// Shared by all bindings: array types, handing memory to NumPy, and long jobs with progress and Ctrl-C.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,19 +10,21 @@
 #include <mutex>
 #include <vector>
 
+#include "common/growing_array.hpp"
+#include "common/platform.hpp"
 #include "common/threads.hpp"
 
 namespace nb = nanobind;
 
 namespace labeltrees {
 
-// noconvert() on every argument of these types: a binding never copies behind the caller's back.
+// Every argument of these types is bound with noconvert(), so that no binding makes a hidden copy.
 template <class T>
 using Array = nb::ndarray<T, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using ConstArray = nb::ndarray<const T, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Hands a vector over to NumPy without copying.
+// These functions hand memory to NumPy without copying.
 template <class T>
 nb::ndarray<T, nb::numpy, nb::ndim<1>> to_numpy(std::vector<T>&& values) {
   auto* owned = new std::vector<T>(std::move(values));
@@ -30,8 +32,24 @@ nb::ndarray<T, nb::numpy, nb::ndim<1>> to_numpy(std::vector<T>&& values) {
   return nb::ndarray<T, nb::numpy, nb::ndim<1>>(owned->data(), {owned->size()}, owner);
 }
 
-// Runs work() on a thread of its own with the GIL released. Meanwhile this thread looks every 50 ms whether the user
-// pressed Ctrl-C (work is then told through job.cancel and stops at its next job.check()) and calls progress(job.done).
+template <class T>
+nb::ndarray<T, nb::numpy, nb::ndim<1>> to_numpy(GrowingArray<T>&& values) {
+  const auto size = static_cast<size_t>(values.size());
+  T* data = values.release();
+  nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+  return nb::ndarray<T, nb::numpy, nb::ndim<1>>(data, {size}, owner);
+}
+
+// The first n elements of type T.
+template <class T>
+nb::ndarray<T, nb::numpy, nb::ndim<1>> to_numpy(HugePageMemory&& values, int64_t n) {
+  auto* owned = new HugePageMemory(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<HugePageMemory*>(p); });
+  return nb::ndarray<T, nb::numpy, nb::ndim<1>>(owned->data(), {static_cast<size_t>(n)}, owner);
+}
+
+// Runs work() in another thread with the GIL released. Every 50 ms this thread checks for Ctrl-C and calls
+// progress(job.done). After Ctrl-C it sets job.cancel, so that work stops at its next job.check().
 template <class Work>
 void run_job(Job& job, nb::object progress, Work&& work) {
   std::mutex mutex;
@@ -76,16 +94,18 @@ void run_job(Job& job, nb::object progress, Work&& work) {
   if (!progress.is_none()) progress(job.done.load());
 }
 
-// One function per area, each in its own file <area>_bindings.cpp.
-void bind_build(nb::module_& module);
+// One function per bindings file: <folder>/bindings.cpp, or <folder>/<part>_bindings.cpp.
+void bind_common(nb::module_& module);
 void bind_simd(nb::module_& module);
-void bind_tree(nb::module_& module);
-void bind_linear(nb::module_& module);
-void bind_labels(nb::module_& module);
 void bind_xmc(nb::module_& module);
-void bind_search(nb::module_& module);
-void bind_storage(nb::module_& module);
 void bind_tfidf(nb::module_& module);
+void bind_labels(nb::module_& module);
+void bind_tree(nb::module_& module);
+void bind_tree_building(nb::module_& module);
+void bind_linear(nb::module_& module);
+void bind_chunks(nb::module_& module);
+void bind_search_request(nb::module_& module);
+void bind_search(nb::module_& module);
 void bind_text(nb::module_& module);
 void bind_hsoftmax(nb::module_& module);
 

@@ -1,4 +1,5 @@
-// Scratch of finished calls, kept for the next ones. No lock: a fork while another thread held it would never end.
+// Working memory of finished calls, kept for the next ones. It has no lock: a child process that is forked while
+// another thread holds a lock would wait for that lock forever.
 #pragma once
 
 #include <array>
@@ -13,21 +14,25 @@ class ScratchPool {
   ScratchPool() = default;
   ScratchPool(const ScratchPool&) = delete;
   ~ScratchPool() {
-    for (auto& place : places_) delete place.load();
+    for (auto& slot : slots_) delete slot.load();
   }
 
+  // Scratch that belongs to the caller while this object lives.
   class Borrowed {
    public:
     explicit Borrowed(ScratchPool& pool) : pool_(pool) {
-      for (auto& place : pool_.places_)
-        if ((scratch_ = std::unique_ptr<Scratch>(place.exchange(nullptr)))) return;
+      for (auto& slot : pool_.slots_)
+        if (slot.load(std::memory_order_relaxed) &&
+            (scratch_ = std::unique_ptr<Scratch>(slot.exchange(nullptr, std::memory_order_acquire))))
+          return;
       scratch_ = std::make_unique<Scratch>();
     }
     Borrowed(const Borrowed&) = delete;
     ~Borrowed() {
-      for (auto& place : pool_.places_) {
-        Scratch* none = nullptr;
-        if (place.compare_exchange_strong(none, scratch_.get())) {
+      for (auto& slot : pool_.slots_) {
+        Scratch* empty = nullptr;
+        if (!slot.load(std::memory_order_relaxed) &&
+            slot.compare_exchange_strong(empty, scratch_.get(), std::memory_order_release, std::memory_order_relaxed)) {
           scratch_.release();
           return;
         }
@@ -42,7 +47,7 @@ class ScratchPool {
   };
 
  private:
-  std::array<std::atomic<Scratch*>, 16> places_{};
+  std::array<std::atomic<Scratch*>, 16> slots_{};
 };
 
 }  // namespace labeltrees

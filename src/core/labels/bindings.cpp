@@ -1,4 +1,4 @@
-// Label embeddings and the greedy cover.
+// The label embeddings and the greedy cover.
 #include "common/bindings.hpp"
 
 #include "labels/cover.hpp"
@@ -15,14 +15,6 @@ Indicator as_indicator(const ConstArray<int64_t>& indptr, const ConstArray<int32
 
 LabelPoints as_label_points(const ConstArray<int64_t>& label_ptr, const ConstArray<int32_t>& points) {
   return {label_ptr.data(), points.data(), static_cast<int64_t>(label_ptr.size()) - 1};
-}
-
-template <class T>
-nb::ndarray<T, nb::numpy, nb::ndim<1>> growable_to_numpy(Growable<T>& values) {
-  const size_t size = static_cast<size_t>(values.size());
-  T* data = values.release();
-  nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
-  return nb::ndarray<T, nb::numpy, nb::ndim<1>>(data, {size}, owner);
 }
 
 }  // namespace
@@ -62,8 +54,8 @@ void bind_labels(nb::module_& module) {
           pifa_sparse(as_label_points(label_ptr, points), {indptr.data(), indices.data(), values.data(), n_columns},
                       n_threads, result, job);
         });
-        return nb::make_tuple(to_numpy(std::move(result.indptr)), growable_to_numpy(result.indices),
-                              growable_to_numpy(result.values));
+        return nb::make_tuple(to_numpy(std::move(result.indptr)), to_numpy(std::move(result.indices)),
+                              to_numpy(std::move(result.values)));
       },
       nb::arg("label_ptr").noconvert(), nb::arg("points").noconvert(), nb::arg("indptr").noconvert(),
       nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("n_columns"), nb::arg("n_threads"));

@@ -2,6 +2,7 @@
 #include "common/bindings.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 
 #include <optional>
 
@@ -48,7 +49,7 @@ struct LinearProblem {
     input.points = {n_points, n_features, data_or_null(x_indptr), data_or_null(x_columns), x_values.data()};
     input.labels = {y_indptr.data(), y_columns.data(), data_or_null(y_values)};
     input.n_labels = n_labels;
-    input.tree = {static_cast<int64_t>(child_ptr.size()) - 1, child_ptr.data(), children.data()};
+    input.tree = view_tree(child_ptr, children, n_labels);
     input.point_weight = data_or_null(point_weight);
     input.label_cost = data_or_null(label_cost);
     input.extra_indptr = data_or_null(extra_indptr);
@@ -69,11 +70,11 @@ struct LinearProblem {
     return nb::make_tuple(need.fixed, need.largest_task, need.tasks, need.result);
   }
 
-  nb::tuple train(bool logistic, float cost, float eps, int max_iter, float bias_value, float prune_below,
+  nb::tuple train(const std::string& loss, float cost, float eps, int max_iter, float bias_value, float prune_below,
                   bool balanced, uint64_t seed, int64_t max_memory, int n_threads, nb::object progress) const {
     TrainInput all = input();
     all.max_memory = max_memory;
-    const LinearOptions options{logistic, cost, eps, max_iter, bias_value, prune_below, balanced, seed};
+    const LinearOptions options{&find_loss(loss), cost, eps, max_iter, bias_value, prune_below, balanced, seed};
     Job job;
     LinearWeights weights;
     run_job(job, progress, [&] { weights = train_linear(all, options, n_threads, job); });
@@ -106,7 +107,7 @@ void bind_linear(nb::module_& module) {
           nb::arg("point_weight").noconvert().none(), nb::arg("label_cost").noconvert().none(),
           nb::arg("extra_indptr").noconvert().none(), nb::arg("extra_points").noconvert().none())
       .def("memory", &LinearProblem::memory, nb::arg("balanced"), nb::arg("n_threads"))
-      .def("train", &LinearProblem::train, nb::kw_only(), nb::arg("logistic"), nb::arg("cost"), nb::arg("eps"),
+      .def("train", &LinearProblem::train, nb::kw_only(), nb::arg("loss"), nb::arg("cost"), nb::arg("eps"),
            nb::arg("max_iter"), nb::arg("bias_value"), nb::arg("prune_below"), nb::arg("balanced"), nb::arg("seed"),
            nb::arg("max_memory"), nb::arg("n_threads"), nb::arg("progress").none());
 }

@@ -2,7 +2,7 @@
 
 namespace labeltrees {
 
-Occurrences::Occurrences(const Tree& tree, const PointLists& labels, int64_t n_points, int32_t n_labels,
+Occurrences::Occurrences(const TreeView& tree, const PointLists& labels, int64_t n_points, int32_t n_labels,
                          const float* label_cost, const Job& job)
     : start_(tree.n_edges()), end_(tree.n_edges()) {
   // How often each label occurs, then each edge: a child's id is larger than its parent's, so one pass backwards adds

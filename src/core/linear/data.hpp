@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/threads.hpp"
+#include "tree/view.hpp"
 
 namespace labeltrees {
 
@@ -30,20 +31,12 @@ struct PointLists {
   const float* values;  // or null: all 1
 };
 
-struct Tree {
-  int64_t n_nodes;
-  const int64_t* child_ptr;
-  const int32_t* children;
-
-  int64_t n_edges() const { return child_ptr[n_nodes]; }
-};
-
 // The (point, label) pairs sorted by the label's place in a depth-first walk of the tree. Every node's pairs are then
 // one range, and so are every child's within it: a node's problem is found without a list per node.
 class Occurrences {
  public:
-  Occurrences(const Tree& tree, const PointLists& labels, int64_t n_points, int32_t n_labels, const float* label_cost,
-              const Job& job);
+  Occurrences(const TreeView& tree, const PointLists& labels, int64_t n_points, int32_t n_labels,
+              const float* label_cost, const Job& job);
 
   // The range of an edge (a child of a node); a node's own range spans those of its edges.
   int64_t begin(int64_t edge) const { return start_[edge]; }

@@ -7,7 +7,7 @@
 
 namespace labeltrees {
 
-MemoryPlan::MemoryPlan(const Points& points, const PointLists& labels, const Tree& tree, int32_t n_labels,
+MemoryPlan::MemoryPlan(const Points& points, const PointLists& labels, const TreeView& tree, int32_t n_labels,
                        const int64_t* extra_indptr, bool weighted)
     : points_(points), tree_(tree), n_labels_(n_labels), weighted_(weighted), sizes_(tree.n_nodes) {
   std::vector<int64_t> label_pairs(n_labels, 0), label_values(n_labels, 0);

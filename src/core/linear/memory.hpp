@@ -27,7 +27,7 @@ struct MemoryNeed {
 
 class MemoryPlan {
  public:
-  MemoryPlan(const Points& points, const PointLists& labels, const Tree& tree, int32_t n_labels,
+  MemoryPlan(const Points& points, const PointLists& labels, const TreeView& tree, int32_t n_labels,
              const int64_t* extra_indptr, bool weighted);
 
   // Bytes of a node's rows, and of one task that works on them.
@@ -38,7 +38,7 @@ class MemoryPlan {
 
  private:
   const Points& points_;
-  const Tree& tree_;
+  const TreeView& tree_;
   int64_t n_pairs_ = 0;
   int32_t n_labels_;
   bool weighted_;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "linear/buffer.hpp"
+#include "common/aligned_scratch.hpp"
 #include "linear/data.hpp"
 
 namespace labeltrees {
@@ -26,14 +26,14 @@ struct NodeRows {
   int64_t n_columns = 0;
   const int32_t* columns = nullptr;  // the own copy below, or the points' own arrays
   const float* values = nullptr;
-  Buffer<int64_t> begin;
-  Buffer<int32_t> length;
-  Buffer<float> squared_norm;   // with the bias feature
-  Buffer<float> row_weight;     // empty where all points weigh the same
-  Buffer<float> total;          // (n_columns) sum of row_weight times the row
-  double total_weight = 0;      // sum of row_weight
-  Buffer<int32_t> row_of_pair;  // (pairs of the node) -1 for points without weight
-  Buffer<int32_t> features;     // (n_columns) what a column is called outside; unused if identity
+  AlignedScratch<int64_t> begin;
+  AlignedScratch<int32_t> length;
+  AlignedScratch<float> squared_norm;   // with the bias feature
+  AlignedScratch<float> row_weight;     // empty where all points weigh the same
+  AlignedScratch<float> total;          // (n_columns) sum of row_weight times the row
+  double total_weight = 0;              // sum of row_weight
+  AlignedScratch<int32_t> row_of_pair;  // (pairs of the node) -1 for points without weight
+  AlignedScratch<int32_t> features;     // (n_columns) what a column is called outside; unused if identity
   bool identity = false;
 
   // `extra`: more points (negative for every child), or null.
@@ -42,8 +42,8 @@ struct NodeRows {
               GatherScratch& scratch, const Job& job);
 
  private:
-  Buffer<int32_t> own_columns_;
-  Buffer<float> own_values_;
+  AlignedScratch<int32_t> own_columns_;
+  AlignedScratch<float> own_values_;
 
   void compact(const Points& points, const std::vector<int32_t>& rows, int64_t n_values, GatherScratch& scratch,
                const Job& job);

@@ -1,11 +1,10 @@
 // Where a thread puts finished classifiers: pages that grow without copying and are given back one by one.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <cstdint>
 #include <deque>
-#include <new>
+
+#include "common/platform.hpp"
 
 namespace labeltrees {
 
@@ -54,13 +53,10 @@ class WeightQueue {
   // Straight from the system: freed memory of this size would otherwise stay with the allocator.
   void add(int64_t n) {
     const int64_t capacity = n > kWeightsPerChunk ? n : kWeightsPerChunk;
-    void* memory =
-        mmap(nullptr, static_cast<size_t>(capacity) * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
-    chunks_.push_back({static_cast<int32_t*>(memory), capacity, 0, 0});
+    chunks_.push_back({static_cast<int32_t*>(map_pages(capacity * 8)), capacity, 0, 0});
   }
   void drop() {
-    munmap(chunks_.front().features, static_cast<size_t>(chunks_.front().capacity) * 8);
+    unmap_pages(chunks_.front().features, chunks_.front().capacity * 8);
     chunks_.pop_front();
   }
 };

@@ -30,7 +30,7 @@ struct Worker {
   NodeRows rows;
   LaneSolver solver;
   WeightQueue queue;
-  Buffer<uint16_t> kept;
+  AlignedScratch<uint16_t> kept;
 
   explicit Worker(const Points& points) : scratch(points) {}
 };
@@ -87,7 +87,7 @@ class Training {
   // In the order of the edges: nodes are numbered from the root down, so the largest come first and the last are small,
   // and every thread finishes its classifiers in rising order, which is what collect() needs.
   void list_tasks() {
-    const Tree& tree = input_.tree;
+    const TreeView& tree = input_.tree;
     for (int64_t node = 0; node < tree.n_nodes; ++node) {
       const int64_t n_edges = tree.child_ptr[node + 1] - tree.child_ptr[node];
       const int64_t n_tasks = (n_edges + kMaxLanes - 1) / kMaxLanes;
@@ -105,7 +105,7 @@ class Training {
   }
 
   void gather(int64_t node, NodeRows& rows, GatherScratch& scratch) {
-    const Tree& tree = input_.tree;
+    const TreeView& tree = input_.tree;
     const int64_t extra = input_.extra_indptr ? input_.extra_indptr[node] : 0;
     rows.gather(input_.points, occurrences_, occurrences_.begin(tree.child_ptr[node]),
                 occurrences_.end(tree.child_ptr[node + 1] - 1), input_.extra_points + extra,
@@ -162,7 +162,7 @@ class Training {
       targets.pair_end[lane] = occurrences_.end(task.first_edge + lane) - first_pair;
     }
     if (occurrences_.costs()) targets.pair_costs = occurrences_.costs() + first_pair;
-    worker.solver.solve(rows, targets, options_, task.first_edge, job_);
+    worker.solver.solve(rows, targets, options_, static_cast<uint64_t>(task.first_edge), job_);
     if (!input_.points.dense()) return keep(task, rows, worker);
     keep_dense(task, worker.solver);
     return int64_t{task.n_edges} * input_.points.n_features / 2;

@@ -14,7 +14,7 @@ struct TrainInput {
   Points points;
   PointLists labels;
   int32_t n_labels;
-  Tree tree;
+  TreeView tree;
   const float* point_weight;    // (n_points) or null
   const float* label_cost;      // (n_labels) or null
   const int64_t* extra_indptr;  // (n_nodes + 1) more points per node, negative for all its children; or null

@@ -13,7 +13,7 @@ struct ScoredLabel {
   int32_t label;
 };
 
-// Higher score first; equal scores: smaller label first. A type, not a function, so that the heap's code inlines it.
+// Higher score first; equal scores: smaller label first. A type instead of a function, so that the heap inlines it.
 struct BetterLabel {
   bool operator()(const ScoredLabel& a, const ScoredLabel& b) const {
     return a.score != b.score ? a.score > b.score : a.label < b.label;
@@ -28,7 +28,7 @@ class BestLabels {
     limit_ = -std::numeric_limits<float>::infinity();
   }
 
-  // A score below this one cannot enter any more. Equal ones may, by their label.
+  // A lower score cannot enter the list any more. An equal one can, with a smaller label.
   float limit() const { return limit_; }
 
   void offer(float score, int32_t label) {
@@ -44,7 +44,7 @@ class BestLabels {
     if (heap_.size() == k_) limit_ = heap_.front().score;
   }
 
-  // Best first; ends the list.
+  // Best first; nothing can be offered afterwards.
   const std::vector<ScoredLabel>& sorted() {
     std::sort_heap(heap_.begin(), heap_.end(), BetterLabel());
     return heap_;
@@ -53,7 +53,7 @@ class BestLabels {
  private:
   size_t k_ = 0;
   float limit_ = 0;
-  std::vector<ScoredLabel> heap_;  // the worst in front
+  std::vector<ScoredLabel> heap_;  // the worst at the front
 };
 
 }  // namespace labeltrees

@@ -15,11 +15,7 @@ T read(const uint8_t* at) {
   return value;
 }
 
-float microseconds_since(TreeSearch::Clock::time_point start) {
-  return std::chrono::duration<float, std::micro>(TreeSearch::Clock::now() - start).count();
-}
-
-// The rows of one part, looked up one feature at a time: the plain twin of find_rows and what follows it.
+// Looks up the rows of one part, one feature at a time: the scalar twin of the chunk kernels.
 class PartCounter {
  public:
   PartCounter(const uint8_t* part, SearchCounts& counts)
@@ -81,7 +77,7 @@ void SearchCounts::write(int64_t* out) const {
 SearchCounter::SearchCounter(SearchEngine& engine)
     : engine_(engine), queries_(engine.n_trees()), node_scores_(engine.n_trees()), opened_(engine.n_trees()) {}
 
-void SearchCounter::open(size_t tree, const OpenNode& node, const SearchOptions& options, BestLabels* best,
+void SearchCounter::open(size_t tree, const OpenNode& node, const SearchRequest& request, BestLabels* best,
                          SearchCounts& counts) {
   alignas(64) float margins[kMostChildren], scores[kMostChildren];
   const Kernels& kernels = active_kernels();
@@ -93,9 +89,10 @@ void SearchCounter::open(size_t tree, const OpenNode& node, const SearchOptions&
     int n = header_of(part).n_children;
     counts.children += n;
     kernels.chunk_margins(part, query, margins);
-    kernels.path_scores(margins, round_up(n, 16), node.score, options.power, scores);
+    const ScoreLink& link = engine_.tree(tree).store.link();
+    kernels.path_scores.of[link.loss](margins, round_up(n, 16), node.score, link.power, scores);
     float best_node = Frontier::kNone;
-    bool prune = options.mode == SearchMode::best_first || options.prune;
+    bool prune = request.mode == SearchMode::best_first || request.prune;
     for (int i = 0; i < n; ++i) {
       int32_t child = children_of(part)[i];
       if (child >= 0) {
@@ -110,7 +107,7 @@ void SearchCounter::open(size_t tree, const OpenNode& node, const SearchOptions&
   }
 }
 
-SearchCounts SearchCounter::count(const QueryRows& rows, int64_t query, const SearchOptions& options,
+SearchCounts SearchCounter::count(const QueryRows& rows, int64_t query, const SearchRequest& request,
                                   std::vector<Visit>& visits) {
   SearchCounts counts;
   std::vector<int32_t> pooled;
@@ -121,23 +118,28 @@ SearchCounts SearchCounter::count(const QueryRows& rows, int64_t query, const Se
     opened_[tree].clear();
     opened.clear();
     engine_.set_query(queries_[tree], tree, rows, query);
-    engine_.trace(static_cast<int64_t>(tree), rows, query, options, opened);
+    engine_.trace(static_cast<int64_t>(tree), rows, query, request, opened);
     BestLabels best;
-    best.start(options.k);
+    best.start(request.k);
     for (const OpenNode& node : opened) {
       visits.push_back({node, static_cast<int32_t>(tree), false});
-      open(tree, node, options, &best, counts);
+      open(tree, node, request, &best, counts);
     }
-    counts.heap_steps += static_cast<int64_t>(opened.size()) - 1;  // taken; the root never stood among the open nodes
+    counts.heap_steps += static_cast<int64_t>(opened.size()) - 1;  // taken; the root was never in the heap
     for (const ScoredLabel& found : best.sorted()) pooled.push_back(found.label);
   }
   counts.nonzeros = engine_.matrices() ? engine_.n_features() : queries_[0].view().n;
-  if (n_trees == 1) return counts;
+  if (n_trees > 1) count_paths(pooled, request, visits, counts);
+  return counts;
+}
+
+void SearchCounter::count_paths(std::vector<int32_t>& pooled, const SearchRequest& request, std::vector<Visit>& visits,
+                                SearchCounts& counts) {
   std::sort(pooled.begin(), pooled.end());
   pooled.erase(std::unique(pooled.begin(), pooled.end()), pooled.end());
   std::vector<int32_t> path;
   for (int32_t label : pooled) {
-    for (size_t tree = 0; tree < n_trees; ++tree) {
+    for (size_t tree = 0; tree < engine_.n_trees(); ++tree) {
       TreeLinks& links = engine_.tree(tree).links;
       links.require();
       path.clear();
@@ -151,45 +153,46 @@ SearchCounts SearchCounter::count(const QueryRows& rows, int64_t query, const Se
         OpenNode node = found->second;
         visits.push_back({node, static_cast<int32_t>(tree), true});
         ++counts.path_visits;
-        open(tree, node, options, nullptr, counts);
+        open(tree, node, request, nullptr, counts);
       }
     }
   }
-  return counts;
 }
 
-void time_queries(SearchEngine& engine, const QueryRows& rows, const SearchOptions& options, float* microseconds) {
-  std::vector<int64_t> labels(static_cast<size_t>(options.k));
-  std::vector<float> scores(static_cast<size_t>(options.k));
-  for (int64_t query = 0; query < rows.n; ++query) {
-    auto start = TreeSearch::Clock::now();
+void time_queries(SearchEngine& engine, const QueryRows& rows, const SearchRequest& request, int64_t first, int64_t n,
+                  float* microseconds) {
+  std::vector<int64_t> labels(static_cast<size_t>(request.k));
+  std::vector<float> scores(static_cast<size_t>(request.k));
+  for (int64_t query = first; query < first + n; ++query) {
+    auto start = SearchClock::now();
     if (rows.indptr)
       engine.search_one(rows.features + rows.indptr[query], rows.values + rows.indptr[query],
-                        rows.indptr[query + 1] - rows.indptr[query], options, labels.data(), scores.data());
+                        rows.indptr[query + 1] - rows.indptr[query], request, labels.data(), scores.data());
     else
-      engine.search_one_dense(rows.values + query * engine.n_features(), options, labels.data(), scores.data());
-    microseconds[query] = microseconds_since(start);
+      engine.search_one_dense(rows.values + query * engine.n_features(), request, labels.data(), scores.data());
+    microseconds[query - first] = microseconds_since(start);
   }
 }
 
-void time_scoring(SearchEngine& engine, const QueryRows& rows, const int64_t* ends, const int32_t* nodes,
-                  const int32_t* trees, float* microseconds) {
+void time_scoring(SearchEngine& engine, const QueryRows& rows, int64_t first, int64_t n, const int64_t* ends,
+                  const int32_t* nodes, const int32_t* trees, float* microseconds) {
   alignas(64) float margins[kMostChildren], scores[kMostChildren];
   const Kernels& kernels = active_kernels();
   std::vector<SearchQuery> prepared(engine.n_trees());
-  for (int64_t query = 0; query < rows.n; ++query) {
-    auto start = TreeSearch::Clock::now();
+  for (int64_t query = first; query < first + n; ++query) {
+    auto start = SearchClock::now();
     for (size_t tree = 0; tree < prepared.size(); ++tree) engine.set_query(prepared[tree], tree, rows, query);
-    for (int64_t at = ends[query]; at < ends[query + 1]; ++at) {
+    for (int64_t at = ends[query - first]; at < ends[query - first + 1]; ++at) {
       const SearchStore& store = engine.tree(static_cast<size_t>(trees[at])).store;
-      // As a search does: the next in line is asked for while this one is scored.
-      if (at + 1 < ends[query + 1] && trees[at + 1] == trees[at]) store.ask_for_start(nodes[at + 1]);
+      // As a search does: prefetch the next node while this one is scored.
+      if (at + 1 < ends[query - first + 1] && trees[at + 1] == trees[at]) store.prefetch_start(nodes[at + 1]);
       for (const uint8_t* part = store.open(nodes[at]); part; part = next_part(part)) {
         kernels.chunk_margins(part, prepared[trees[at]].view(), margins);
-        kernels.path_scores(margins, round_up(header_of(part).n_children, 16), 0.0f, engine.power(), scores);
+        const int64_t n = round_up(header_of(part).n_children, 16);
+        kernels.path_scores.of[store.link().loss](margins, n, 0.0f, store.link().power, scores);
       }
     }
-    microseconds[query] = microseconds_since(start);
+    microseconds[query - first] = microseconds_since(start);
   }
 }
 

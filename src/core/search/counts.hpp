@@ -1,4 +1,5 @@
-// What searches do, counted by going over them again in plain code: the searches themselves count nothing.
+// Counts what searches do by replaying them in scalar code. The searches themselves count nothing, because that would
+// slow them down (docs/decisions/0016).
 #pragma once
 
 #include <cstdint>
@@ -9,17 +10,17 @@
 
 namespace labeltrees {
 
-// Of one query, all trees together.
+// Counts of one query, over all trees.
 struct SearchCounts {
-  int64_t nonzeros = 0;    // features of the query
-  int64_t visits = 0;      // nodes opened
-  int64_t lookups = 0;     // features looked up: in every part of every chunk that has an index, for each of its levels
-  int64_t hits = 0;        // of the features, those with a row
-  int64_t weights = 0;     // added one by one: of single weights and listed pairs
-  int64_t vectors = 0;     // added 16 at a time: of full rows, rows told by masks, and matrices
-  int64_t children = 0;    // scored
-  int64_t heap_steps = 0;  // nodes taken from the open ones, chunks entered among them, labels entered in the list
-  int64_t path_visits = 0;  // of the visits, those for labels that another tree found
+  int64_t nonzeros = 0;     // features of the query
+  int64_t visits = 0;       // nodes opened
+  int64_t lookups = 0;      // features looked up, in every level of the index of every part of a chunk
+  int64_t hits = 0;         // lookups that found a row
+  int64_t weights = 0;      // weights added one by one
+  int64_t vectors = 0;      // groups of 16 weights added at once
+  int64_t children = 0;     // children scored
+  int64_t heap_steps = 0;   // nodes taken from the heap, chunks pushed to it, labels pushed to the list of results
+  int64_t path_visits = 0;  // visits made to score labels that another tree found
 
   static constexpr int kFields = 9;
   void write(int64_t* out) const;
@@ -29,7 +30,7 @@ struct SearchCounts {
 struct Visit {
   OpenNode node;
   int32_t tree;
-  bool on_path;  // not by the tree's own search: for a label that another tree found
+  bool on_path;  // opened to score a label that another tree found
 };
 
 class SearchCounter {
@@ -37,24 +38,29 @@ class SearchCounter {
   explicit SearchCounter(SearchEngine& engine);
 
   // The counts of one query's search; its visits are added to `visits`, tree by tree, in order.
-  SearchCounts count(const QueryRows& rows, int64_t query, const SearchOptions& options, std::vector<Visit>& visits);
+  SearchCounts count(const QueryRows& rows, int64_t query, const SearchRequest& request, std::vector<Visit>& visits);
 
  private:
-  // The node's chunk once more: counts, and the scores of its children.
-  void open(size_t tree, const OpenNode& node, const SearchOptions& options, BestLabels* best, SearchCounts& counts);
+  // Counts one node, and keeps the scores of its children.
+  void open(size_t tree, const OpenNode& node, const SearchRequest& request, BestLabels* best, SearchCounts& counts);
+
+  // Counts the nodes opened to score the labels of all trees in every tree.
+  void count_paths(std::vector<int32_t>& pooled, const SearchRequest& request, std::vector<Visit>& visits,
+                   SearchCounts& counts);
 
   SearchEngine& engine_;
   std::vector<SearchQuery> queries_;                                // by tree
-  std::vector<std::unordered_map<int32_t, OpenNode>> node_scores_;  // by tree: nodes that were reached
+  std::vector<std::unordered_map<int32_t, OpenNode>> node_scores_;  // by tree: nodes whose parent was opened
   std::vector<std::unordered_map<int32_t, bool>> opened_;           // by tree
 };
 
-// The microseconds of each query, answered one after the other as a Predictor does.
-void time_queries(SearchEngine& engine, const QueryRows& rows, const SearchOptions& options, float* microseconds);
+// The microseconds of n queries from `first` on, searched one after the other as a Predictor does.
+void time_queries(SearchEngine& engine, const QueryRows& rows, const SearchRequest& request, int64_t first, int64_t n,
+                  float* microseconds);
 
-// The same for a part of it: each query is made ready, and the chunks of nodes known beforehand are scored, from
-// ends[i] to ends[i + 1] those of query i.
-void time_scoring(SearchEngine& engine, const QueryRows& rows, const int64_t* ends, const int32_t* nodes,
-                  const int32_t* trees, float* microseconds);
+// The same for a part of the search: each query is prepared, and given nodes are scored, those from ends[i] to
+// ends[i + 1] for query first + i.
+void time_scoring(SearchEngine& engine, const QueryRows& rows, int64_t first, int64_t n, const int64_t* ends,
+                  const int32_t* nodes, const int32_t* trees, float* microseconds);
 
 }  // namespace labeltrees

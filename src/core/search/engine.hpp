@@ -1,123 +1,83 @@
 // Searches over one or several trees, for one query or many.
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "common/scratch_pool.hpp"
 #include "common/threads.hpp"
 #include "search/links.hpp"
+#include "search/query_rows.hpp"
+#include "search/request.hpp"
+#include "search/results.hpp"
 #include "search/store.hpp"
-#include "search/tree.hpp"
+#include "search/tree_search.hpp"
 
 namespace labeltrees {
 
-struct SearchTree {
-  SearchTree(const ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank, bool checked,
-             const std::string& source, const TreeArraysView& arrays)
-      : store(limits, offsets, feature_rank, checked, source), links(arrays, source) {}
+// A tree and its classifiers.
+struct StoredTree {
   SearchStore store;
   TreeLinks links;
 };
 
-// Rows of queries: CSR, or, with indptr null, dense rows of n_features values.
-struct QueryRows {
-  int64_t n;
-  const int64_t* indptr;
-  const int32_t* features;
-  const float* values;
-};
-
-// Labels for all queries (indptr null) or for each of them (CSR). labels null: none given.
-struct LabelLists {
-  const int64_t* indptr = nullptr;
-  const int32_t* labels = nullptr;
-  int64_t n = 0;
-
-  bool given() const { return labels != nullptr; }
-  const int32_t* begin(int64_t query) const { return labels + (indptr ? indptr[query] : 0); }
-  int64_t size(int64_t query) const { return indptr ? indptr[query + 1] - indptr[query] : n; }
-};
-
-// out: n x k labels, padded with -1, and their scores, padded with 0; the rest n each, null where not wanted.
-struct SearchResults {
-  int64_t* labels;
-  float* scores;
-  int64_t* chunks = nullptr;
-  int64_t* classifiers = nullptr;
-  int32_t* depth = nullptr;
-  float* microseconds = nullptr;
-  uint8_t* partial = nullptr;
-};
-
-// What a thread needs to search; grows with use.
+// Working memory of one thread; grows with use.
 struct SearchScratch {
   std::vector<SearchQuery> queries;  // by tree
+  std::vector<ScoreMemo> memos;      // by tree
   TreeSearch tree_search;
   BestLabels best;
-  MarkSet allowed, excluded;
-  std::vector<MarkSet> ancestors;    // by tree
-  std::vector<ScoreMemo> memos;      // by tree
-  std::vector<LabelFilter> filters;  // by tree
+  QueryFilters filters;
   std::vector<int32_t> pooled;
 };
 
 class SearchEngine {
  public:
-  SearchEngine(int64_t n_features, int32_t n_labels, bool matrices, bool normalize, float power)
-      : n_features_(n_features), n_labels_(n_labels), matrices_(matrices), normalize_(normalize), power_(power) {}
-  ~SearchEngine();
+  SearchEngine(int64_t n_features, int32_t n_labels, bool matrices, bool normalize, const ScoreLink& link)
+      : n_features_(n_features), n_labels_(n_labels), matrices_(matrices), normalize_(normalize), link_(link) {}
 
   void add_tree(const ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank, bool checked,
-                const std::string& source, const TreeArraysView& arrays, const float* ceilings) {
-    trees_.push_back(std::make_unique<SearchTree>(limits, offsets, feature_rank, checked, source, arrays));
-    trees_.back()->store.set_ceilings(ceilings);
-  }
+                const std::string& source, const TreeView& tree, const float* ceilings);
   void check_all() const;
 
-  void search(const QueryRows& rows, const SearchOptions& options, const LabelLists& candidates,
-              const LabelLists& excluded, int n_threads, Job& job, const SearchResults& results);
-  // The nodes that one query's search opens in one tree, in order.
-  void trace(int64_t tree, const QueryRows& rows, int64_t query, const SearchOptions& options,
+  void search(const QueryRows& rows, const SearchRequest& request, int n_threads, Job& job,
+              const SearchResults& results);
+  // The nodes that the search of one query opens in one tree, in order.
+  void trace(int64_t tree, const QueryRows& rows, int64_t query, const SearchRequest& request,
              std::vector<OpenNode>& opened);
-  // One query: no more than k labels and scores; returns how many.
-  int64_t search_one(const int32_t* features, const float* values, int64_t n, const SearchOptions& options,
+  // One query: writes at most k labels and scores, and returns how many.
+  int64_t search_one(const int32_t* features, const float* values, int64_t n, const SearchRequest& request,
                      int64_t* labels, float* scores);
-  int64_t search_one_dense(const float* row, const SearchOptions& options, int64_t* labels, float* scores);
+  int64_t search_one_dense(const float* row, const SearchRequest& request, int64_t* labels, float* scores);
 
-  // One query made ready for a tree.
+  // Prepares one query for a tree.
   void set_query(SearchQuery& prepared, size_t tree, const QueryRows& rows, int64_t query) const;
 
   size_t n_trees() const { return trees_.size(); }
-  SearchTree& tree(size_t number) const { return *trees_[number]; }
+  StoredTree& tree(size_t number) const { return *trees_[number]; }
   int64_t n_features() const { return n_features_; }
   int32_t n_labels() const { return n_labels_; }
   bool matrices() const { return matrices_; }
-  float power() const { return power_; }
 
  private:
-  struct Filters {  // for all queries of a call
-    MarkSet allowed;
-    std::vector<MarkSet> ancestors;
-  };
-  class Borrowed;
+  using Borrowed = ScratchPool<SearchScratch>::Borrowed;
 
   QueryForm form(size_t tree) const { return {n_features_, trees_[tree]->store.feature_rank(), matrices_, normalize_}; }
-
-  void run(SearchScratch& scratch, const SearchOptions& options, const LabelFilter* filters, SearchStats& stats);
-  int64_t finish_one(SearchScratch& scratch, const SearchOptions& options, int64_t* labels, float* scores);
-  int64_t write(SearchScratch& scratch, int64_t* labels, float* scores) const;
+  void require_links(const SearchRequest& request) const;
+  void start(SearchScratch& scratch) const;
+  // Searches for the query prepared in scratch.queries; `query` is its place among the request's label lists.
+  int64_t run(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels, float* scores,
+              SearchStats& stats);
+  void run_ensemble(SearchScratch& scratch, const SearchRequest& request, SearchStats& stats);
 
   int64_t n_features_;
   int32_t n_labels_;
   bool matrices_, normalize_;
-  float power_;
-  std::vector<std::unique_ptr<SearchTree>> trees_;
-  // Scratch of finished calls, for the next ones. No lock: a fork while another thread held it would never end.
-  std::array<std::atomic<SearchScratch*>, 16> pool_{};
+  ScoreLink link_;
+  std::vector<std::unique_ptr<StoredTree>> trees_;
+  ScratchPool<SearchScratch> pool_;
 };
 
 }  // namespace labeltrees

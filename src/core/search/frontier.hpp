@@ -1,10 +1,10 @@
 // The open nodes of a search.
 //
-// A chunk's children are kept together as they were scored, and only the best of each chunk that is not opened yet
-// stands in the heap. Most children are never opened: entering each of them in the heap took a quarter of the search.
+// The children of a chunk are kept together as they were scored, and only the best unopened child of each chunk
+// is in the heap. Most children are never opened: pushing each of them took a quarter of the search time.
 //
-// With hopes (search_tree.hpp) a chunk has two numbers for each child, its hope, which decides, and behind all hopes
-// its score, which is what take() returns.
+// With discounts (tree_search.hpp) a chunk has two numbers per child: first all priorities, which decide, then all
+// scores, which take() returns.
 #pragma once
 
 #include <cstdint>
@@ -29,26 +29,27 @@ inline bool sooner(const OpenNode& a, const OpenNode& b) {
 
 class Frontier {
  public:
-  static constexpr float kNone = -std::numeric_limits<float>::infinity();  // no score is that low: see path_scores
+  static constexpr float kNone = -std::numeric_limits<float>::infinity();  // below every score: see path_scores
 
-  void start(const Kernels& kernels, bool hopes) {
+  void start(const Kernels& kernels, bool discounted) {
     kernels_ = &kernels;
-    hopes_ = hopes;
+    discounted_ = discounted;
     heap_.clear();
     groups_.clear();
     scores_.clear();
   }
 
   bool empty() const { return heap_.empty(); }
-  const OpenNode& best() const { return heap_[0].node; }  // with its hope in place of its score
+  const OpenNode& best() const { return heap_[0].node; }  // with discounts: its score is its priority
 
-  // Room for the scores (with hopes: hopes, then scores) of a chunk's n children (a multiple of 16), to be filled
-  // before add().
-  float* room(int64_t n) {
+  // Memory for the scores (with discounts: priorities, then scores) of a chunk's n children (a multiple of 16), to be
+  // filled before add().
+  float* allocate(int64_t n) {
     scores_.resize(scores_.size() + static_cast<size_t>(width(n)));
     return scores_.data() + scores_.size() - width(n);
   }
-  // The last room has been filled: kNone for children that are not to be opened. Those below `limit` never will be.
+  // Adds the children whose scores fill the memory allocated last: kNone for those that must not be opened. Children
+  // below `limit` are never opened.
   void add(const int32_t* children, int64_t n, int32_t depth, float limit) {
     Group group{children, static_cast<int64_t>(scores_.size()) - width(n), static_cast<int32_t>(n), depth, 0};
     OpenNode best;
@@ -61,12 +62,12 @@ class Frontier {
     for (size_t at = heap_.size() - 1; at > 0 && sooner(heap_[at].node, heap_[(at - 1) / 2].node); at = (at - 1) / 2)
       std::swap(heap_[at], heap_[(at - 1) / 2]);
   }
-  // Takes the best node out; the next of its group comes in, unless it is below `limit`.
+  // Removes and returns the best node; the next of its group replaces it, unless that is below `limit`.
   OpenNode take(float limit) {
     OpenNode best = heap_[0].node;
     Group& group = groups_[heap_[0].group];
     scores_[group.first + group.place] = kNone;
-    if (hopes_) best.score = scores_[group.first + group.n + group.place];
+    if (discounted_) best.score = scores_[group.first + group.n + group.place];
     if (!next_of(group, limit, heap_[0].node)) {
       heap_[0] = heap_.back();
       heap_.pop_back();
@@ -74,7 +75,7 @@ class Frontier {
     sink();
     return best;
   }
-  // Takes the best node out, and its group with it.
+  // Removes the best node together with its group.
   void drop() {
     heap_[0] = heap_.back();
     heap_.pop_back();
@@ -82,13 +83,13 @@ class Frontier {
   }
 
  private:
-  int64_t width(int64_t n) const { return hopes_ ? 2 * n : n; }
+  int64_t width(int64_t n) const { return discounted_ ? 2 * n : n; }
 
   struct Group {
     const int32_t* children;
     int64_t first;  // in scores_
     int32_t n, depth;
-    int32_t place;  // of the child that stands in the heap
+    int32_t place;  // of the child that is in the heap
   };
   struct Entry {
     OpenNode node;
@@ -110,7 +111,7 @@ class Frontier {
   }
 
   const Kernels* kernels_ = nullptr;
-  bool hopes_ = false;
+  bool discounted_ = false;
   std::vector<Entry> heap_;
   std::vector<Group> groups_;
   std::vector<float> scores_;

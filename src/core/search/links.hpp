@@ -1,4 +1,5 @@
-// Who is whose parent: needed only by searches among given labels and by ensembles, so found when first asked for.
+// The parents of nodes and labels. Only searches with candidates and ensembles need them, so they are found on first
+// use.
 #pragma once
 
 #include <cstdint>
@@ -7,28 +8,22 @@
 #include <utility>
 #include <vector>
 
-namespace labeltrees {
+#include "tree/view.hpp"
 
-// The flat arrays of a LabelTree, possibly from a file and not yet checked beyond their sizes.
-struct TreeArraysView {
-  const int64_t* child_ptr;  // n_nodes + 1
-  const int32_t* children;
-  int64_t n_children;  // entries of `children`
-  int32_t n_nodes;
-  int32_t n_labels;
-};
+namespace labeltrees {
 
 class TreeLinks {
  public:
-  TreeLinks(const TreeArraysView& arrays, std::string source) : arrays_(arrays), source_(std::move(source)) {}
+  TreeLinks(const TreeView& tree, std::string source) : tree_(tree), source_(std::move(source)) {}
 
-  // Throws DamagedChunk if the arrays are no tree. Thread-safe.
+  // Finds the parents when first called. Throws DamagedChunk if the arrays are not a tree. Thread-safe.
   void require();
+  int32_t n_nodes() const { return static_cast<int32_t>(tree_.n_nodes); }
   int32_t parent_of_node(int32_t node) const { return node_parent_[node]; }      // -1 for the root
   int32_t parent_of_label(int32_t label) const { return label_parent_[label]; }  // -1 if the label is not in the tree
 
  private:
-  TreeArraysView arrays_;
+  TreeView tree_;
   std::string source_;
   std::once_flag once_;
   std::vector<int32_t> node_parent_, label_parent_;

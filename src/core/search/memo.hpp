@@ -1,4 +1,4 @@
-// The scores of the chunks one query has evaluated in one tree, by node: an ensemble asks for some of them again.
+// The scores of the chunks that a query has evaluated in one tree, by node: an ensemble needs some of them again.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class ScoreMemo {
     scores_.clear();
   }
 
-  // Where the node's scores start in scores(), or -1.
+  // The position of the node's scores in scores(), or -1.
   int64_t find(int32_t node) const {
     if (table_.empty()) return -1;
     for (size_t at = start(node);; at = (at + 1) & (table_.size() - 1)) {
@@ -50,7 +50,7 @@ class ScoreMemo {
     for (const Entry& entry : old) put(entry.node, entry.first);
   }
 
-  std::vector<Entry> table_;  // open addressing, a power of two long
+  std::vector<Entry> table_;  // open addressing; the size is a power of two
   std::vector<int32_t> used_;
   std::vector<float> scores_;
 };

@@ -9,46 +9,22 @@ namespace labeltrees {
 
 namespace {
 
-// A one-dimensional contiguous array, seen through the buffer protocol (about 0.1 us; nanobind's ndarray takes 0.5).
-class Buffer {
- public:
-  Buffer(nb::handle object, const char* name) {
-    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0) {
-      PyErr_Clear();
-      throw BadQuery(std::string(name) + " must be a contiguous array");
-    }
-    if (view_.ndim != 1) {
-      PyBuffer_Release(&view_);
-      throw BadQuery(std::string(name) + " must have one dimension");
-    }
-  }
-  Buffer(const Buffer&) = delete;
-  ~Buffer() { PyBuffer_Release(&view_); }
+// Whether an array has numbers of a kind ('i' or 'f') and size.
+bool holds(const ArrayBuffer& array, char kind, size_t bytes) {
+  const char* format = array.format();
+  if (*format == '=' || *format == '<' || *format == '@') ++format;
+  bool matches = kind == 'i' ? std::strchr("ilq", *format) != nullptr : *format == 'f' || *format == 'd';
+  return matches && format[0] && !format[1] && array.item_bytes() == static_cast<int64_t>(bytes);
+}
 
-  int64_t size() const { return view_.shape[0]; }
-  bool is(char kind, int64_t bytes) const {  // kind 'i' or 'f'
-    const char* format = view_.format ? view_.format : "B";
-    if (*format == '=' || *format == '<' || *format == '@') ++format;
-    bool matches = kind == 'i' ? std::strchr("ilq", *format) != nullptr : *format == 'f' || *format == 'd';
-    return matches && format[0] && !format[1] && view_.itemsize == bytes;
-  }
-  template <class T>
-  T* data() const {
-    return static_cast<T*>(view_.buf);
-  }
-
- private:
-  Py_buffer view_;
-};
-
-// The array as T, without a copy where it is one already.
+// The array as T, without a copy if it already is one.
 template <class T, class Other>
-const T* as_type(const Buffer& buffer, char kind, const char* name, const char* allowed, std::vector<T>& copy) {
-  if (buffer.is(kind, sizeof(T))) return buffer.data<const T>();
-  if (!buffer.is(kind, sizeof(Other))) throw BadQuery(std::string(name) + " must be " + allowed);
-  const Other* values = buffer.data<const Other>();
-  copy.resize(static_cast<size_t>(buffer.size()));
-  for (int64_t i = 0; i < buffer.size(); ++i) {
+const T* as_type(const ArrayBuffer& array, char kind, const char* name, const char* allowed, std::vector<T>& copy) {
+  if (holds(array, kind, sizeof(T))) return array.data<const T>();
+  if (!holds(array, kind, sizeof(Other))) throw BadQuery(std::string(name) + " must be " + allowed);
+  const Other* values = array.data<const Other>();
+  copy.resize(static_cast<size_t>(array.size()));
+  for (int64_t i = 0; i < array.size(); ++i) {
     copy[i] = static_cast<T>(values[i]);
     if constexpr (std::is_integral_v<T>)
       if (copy[i] != values[i]) throw BadQuery(std::string(name) + " must be below n_features");
@@ -63,116 +39,82 @@ void check_finite(const float* values, int64_t n) {
   if (!(sum == 0.0f)) throw BadQuery("values must be finite");
 }
 
+// The values of a query, checked; they live as long as this object.
+class QueryValues {
+ public:
+  explicit QueryValues(nb::handle object) : array_(object, "values") {
+    data_ = as_type<float, double>(array_, 'f', "values", "float32 or float64", copy_);
+    check_finite(data_, size());
+  }
+  const float* data() const { return data_; }
+  int64_t size() const { return array_.size(); }
+
+ private:
+  ArrayBuffer array_;
+  std::vector<float> copy_;
+  const float* data_;
+};
+
 }  // namespace
 
-NativePredictor::NativePredictor(nb::object engine_object, SearchEngine& engine, const SearchOptions& options,
-                                 nb::object losses, int64_t most, nb::object vectorizer)
-    : engine_object_(std::move(engine_object)),
-      losses_object_(std::move(losses)),
-      vectorizer_object_(vectorizer),
-      engine_(engine),
-      options_(options),
-      most_(most) {
+NativePredictor::NativePredictor(nb::object engine, nb::object request, int64_t k, nb::object vectorizer)
+    : answer_(engine, std::move(request), k, nb::cast<NativeEngine&>(engine).engine.n_labels()),
+      engine_(nb::cast<NativeEngine&>(engine).engine),
+      vectorizer_object_(vectorizer) {
   if (!vectorizer.is_none()) vectorizer_ = &nb::cast<const NativeVectorizer&>(vectorizer).vectorizer;
-  nb::module_ numpy = nb::module_::import_("numpy");
-  empty_ = numpy.attr("empty");
-  int64_ = numpy.attr("dtype")("int64");
-  float32_ = numpy.attr("dtype")("float32");
-}
-
-// From the string to the labels without Python in between.
-int64_t NativePredictor::search_text(nb::handle text, const SearchOptions& options, int64_t* labels,
-                                     float* scores) const {
-  TextView view = utf8_of(text, "the text");
-  nb::gil_scoped_release release;
-  TextVectorizer::Scratches::Borrowed scratch(vectorizer_->scratches());
-  vectorizer_->one_row(view, *scratch);
-  auto n = static_cast<int64_t>(scratch->row.size());
-  check_finite(scratch->weights.data(), n);  // a damaged idf
-  return engine_.search_one(scratch->row.data(), scratch->weights.data(), n, options, labels, scores);
 }
 
 nb::tuple NativePredictor::operator()(nb::handle first, nb::handle second, nb::handle k) const {
-  bool text = PyUnicode_Check(first.ptr());
-  if (text) {
+  if (PyUnicode_Check(first.ptr())) {
     if (vectorizer_ == nullptr) throw BadQuery("the model has no vectorizer: it takes features, not texts");
-    if (!second.is_none()) {
-      if (!k.is_none()) throw BadQuery("a text has no values");
-      k = second;
-      second = nb::none();
-    }
+    if (second.is_none()) return predict_text(first, k);
+    if (!k.is_none()) throw BadQuery("a text has no values");
+    return predict_text(first, second);
   }
-  SearchOptions options = options_;
-  if (!k.is_none()) {
-    long long wanted = PyLong_Check(k.ptr()) ? PyLong_AsLongLong(k.ptr()) : -1;
-    if (wanted < 1) {
-      PyErr_Clear();
-      throw BadQuery("k must be an integer of at least 1");
-    }
-    options.k = wanted;
-  }
-  // No label can be returned twice, so a longer list than there are labels is never filled.
-  options.k = std::min<int64_t>(options.k, std::max(engine_.n_labels(), 1));
-  const int64_t wanted = options.k;
-  if (most_ > 0) {
-    if (wanted > most_)
-      throw BadQuery("k must be at most " + std::to_string(most_) + ", what this predictor was made for");
-    options.k = most_;
-  }
+  if (!second.is_none()) return predict_sparse(first, second, k);
+  if (!nb::hasattr(first, "indptr")) return predict_dense(first, k);
+  if (nb::len(nb::object(first.attr("indptr"))) != 2) throw BadQuery("a sparse query must be one CSR row");
+  nb::object indices = first.attr("indices"), values = first.attr("data");
+  return predict_sparse(indices, values, k);
+}
 
-  nb::object indices_object, values_object;
-  bool sparse = !second.is_none();
-  if (text) {
-    // nothing to look at yet
-  } else if (sparse) {
-    indices_object = nb::borrow(first);
-    values_object = nb::borrow(second);
-  } else if (nb::hasattr(first, "indptr")) {
-    indices_object = first.attr("indices");
-    values_object = first.attr("data");
-    if (nb::len(nb::object(first.attr("indptr"))) != 2) throw BadQuery("a sparse query must be one CSR row");
-    sparse = true;
-  } else {
-    values_object = nb::borrow(first);
-  }
+// From the string to the labels without Python in between.
+nb::tuple NativePredictor::predict_text(nb::handle text, nb::handle k) const {
+  return answer_(k, [&](const SearchRequest& request, int64_t* labels, float* scores) {
+    TextView view = utf8_of(text, "the text");
+    nb::gil_scoped_release release;
+    TextVectorizer::Scratches::Borrowed scratch(vectorizer_->scratches());
+    vectorizer_->one_row(view, *scratch);
+    auto n = static_cast<int64_t>(scratch->row.size());
+    check_finite(scratch->weights.data(), n);  // a damaged idf
+    return engine_.search_one(scratch->row.data(), scratch->weights.data(), n, request, labels, scores);
+  });
+}
 
-  nb::object labels_object = empty_(options.k, int64_), scores_object = empty_(options.k, float32_);
-  int64_t found = 0;
-  if (text) {
-    Buffer labels(labels_object, "labels"), scores(scores_object, "scores");
-    found = search_text(first, options, labels.data<int64_t>(), scores.data<float>());
-  } else {
-    Buffer values_buffer(values_object, "values");
-    Buffer labels(labels_object, "labels"), scores(scores_object, "scores");
-    std::vector<float> values_copy;
-    const float* values = as_type<float, double>(values_buffer, 'f', "values", "float32 or float64", values_copy);
-    check_finite(values, values_buffer.size());
-    if (sparse) {
-      Buffer indices_buffer(indices_object, "indices");
-      std::vector<int32_t> indices_copy;
-      const int32_t* indices =
-          as_type<int32_t, int64_t>(indices_buffer, 'i', "indices", "int32 or int64", indices_copy);
-      int64_t n = indices_buffer.size();
-      if (n != values_buffer.size()) throw BadQuery("indices and values must be equally long");
-      uint32_t bad = 0;
-      for (int64_t i = 0; i < n; ++i) bad |= static_cast<uint32_t>(indices[i]) >= engine_.n_features();
-      if (bad) throw BadQuery("indices must be in [0, " + std::to_string(engine_.n_features()) + ")");
-      nb::gil_scoped_release release;
-      found = engine_.search_one(indices, values, n, options, labels.data<int64_t>(), scores.data<float>());
-    } else {
-      if (values_buffer.size() != engine_.n_features())
-        throw BadQuery("a dense query must have " + std::to_string(engine_.n_features()) + " values");
-      nb::gil_scoped_release release;
-      found = engine_.search_one_dense(values, options, labels.data<int64_t>(), scores.data<float>());
-    }
-  }
-  found = std::min(found, wanted);
-  if (found < options.k) {
-    nb::slice filled(nb::int_(0), nb::int_(found), nb::none());
-    labels_object = labels_object[filled];
-    scores_object = scores_object[filled];
-  }
-  return nb::make_tuple(labels_object, scores_object);
+nb::tuple NativePredictor::predict_sparse(nb::handle indices_object, nb::handle values_object, nb::handle k) const {
+  QueryValues values(values_object);
+  ArrayBuffer array(indices_object, "indices");
+  std::vector<int32_t> copy;
+  const int32_t* indices = as_type<int32_t, int64_t>(array, 'i', "indices", "int32 or int64", copy);
+  const int64_t n = array.size();
+  if (n != values.size()) throw BadQuery("indices and values must have the same length");
+  uint32_t bad = 0;
+  for (int64_t i = 0; i < n; ++i) bad |= static_cast<uint32_t>(indices[i]) >= engine_.n_features();
+  if (bad) throw BadQuery("indices must be in [0, " + std::to_string(engine_.n_features()) + ")");
+  return answer_(k, [&](const SearchRequest& request, int64_t* labels, float* scores) {
+    nb::gil_scoped_release release;
+    return engine_.search_one(indices, values.data(), n, request, labels, scores);
+  });
+}
+
+nb::tuple NativePredictor::predict_dense(nb::handle row, nb::handle k) const {
+  QueryValues values(row);
+  if (values.size() != engine_.n_features())
+    throw BadQuery("a dense query must have " + std::to_string(engine_.n_features()) + " values");
+  return answer_(k, [&](const SearchRequest& request, int64_t* labels, float* scores) {
+    nb::gil_scoped_release release;
+    return engine_.search_one_dense(values.data(), request, labels, scores);
+  });
 }
 
 }  // namespace labeltrees

@@ -1,4 +1,4 @@
-// One query made ready for the chunks of a tree: values scaled, features turned into their ranks.
+// One query prepared for the chunks of a tree: values scaled, features replaced by their ranks.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace labeltrees {
 
-// What a tree's chunks expect of a query.
+// The form that a tree's chunks need a query in.
 struct QueryForm {
   int64_t n_features;
   const int32_t* feature_rank;  // null for matrices
@@ -20,12 +20,12 @@ struct QueryForm {
 
 class SearchQuery {
  public:
-  // Features below n_features; one that stands twice counts with the sum of its values.
+  // Features are below n_features; if one appears twice, its values are added.
   void set(const int32_t* features, const float* values, int64_t n, const QueryForm& form) {
     float scale = form.normalize ? scale_of(values, n) : 1.0f;
-    plain_ = true;
-    for (int64_t i = 0; i < n; ++i) plain_ &= values[i] >= 0.0f;
-    for (int64_t i = 1; i < n; ++i) plain_ &= features[i - 1] < features[i];
+    ceilings_hold_ = true;
+    for (int64_t i = 0; i < n; ++i) ceilings_hold_ &= values[i] >= 0.0f;
+    for (int64_t i = 1; i < n; ++i) ceilings_hold_ &= features[i - 1] < features[i];
     if (form.matrices) {
       clear_dense(form.n_features);
       for (int64_t i = 0; i < n; ++i) dense_[features[i]] += form.normalize ? values[i] * scale : values[i];
@@ -58,12 +58,10 @@ class SearchQuery {
 
   const ChunkQuery& view() const { return view_; }
 
-  // Whether no value is below zero and the features rise, so that none stands twice; for sparse chunks.
-  bool plain() const { return plain_; }
+  // Whether SearchStore::ceilings hold: no value is negative, and the features rise, so that none appears twice.
+  bool ceilings_hold() const { return ceilings_hold_; }
 
  private:
-  bool plain_ = true;
-
   static float scale_of(const float* values, int64_t n) {
     double squares = 0;
     for (int64_t i = 0; i < n; ++i) squares += static_cast<double>(values[i]) * values[i];
@@ -92,6 +90,7 @@ class SearchQuery {
   std::vector<int32_t> columns_, at_[4];
   std::vector<float> value_, dense_, nonzeros_, row_value_[4];
   ChunkQuery view_{};
+  bool ceilings_hold_ = true;
 };
 
 }  // namespace labeltrees

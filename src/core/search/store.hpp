@@ -9,43 +9,43 @@
 
 #include "chunk/check.hpp"
 #include "chunk/format.hpp"
+#include "simd/losses.hpp"
 
 namespace labeltrees {
 
-// A chunk that came from a file and cannot be what was saved; bindings turn it into FileFormatError.
+// A chunk from a file that is damaged; becomes FileFormatError in Python.
 struct DamagedChunk : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 class SearchStore {
  public:
-  // checked: the chunks were made in this process, or have been verified. source: the file, for messages.
-  SearchStore(const ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank, bool checked,
-              std::string source);
+  // link: how margins become scores. checked: the chunks were made in this process, or have been verified. source: the
+  // file, for messages.
+  SearchStore(const ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank, const ScoreLink& link,
+              bool checked, std::string source);
 
-  // The first part of the node's chunk. What comes from a file is checked when it is first asked for.
+  // The first part of the node's chunk. Chunks from a file are checked on first use.
   const uint8_t* open(int32_t node) const {
     if (seen_ && !(seen_[node >> 6].load(std::memory_order_acquire) >> (node & 63) & 1)) check(node);
     return limits_.bytes + offsets_[node];
   }
-  // Asks the memory for a chunk's header, children, biases and the start of its index.
-  void ask_for_start(int32_t node) const {
+  // Prefetches a chunk's header, children, biases and the start of its index.
+  void prefetch_start(int32_t node) const {
     auto start = reinterpret_cast<uintptr_t>(limits_.bytes) + static_cast<uintptr_t>(offsets_[node]);
     for (int line = 0; line < 8; ++line) __builtin_prefetch(reinterpret_cast<const void*>(start + kLine * line));
   }
   void check_all() const;
 
-  // Of each node the log of the most that any label below it can score, past the node, for a query of length 1 without
-  // negative values; null if that is not known.
+  // Per node: the log of the highest score that a label below it can have relative to the node, for a query of length 1
+  // without negative values; null if unknown.
   const float* ceilings() const { return ceilings_; }
   void set_ceilings(const float* ceilings) { ceilings_ = ceilings; }
 
-  int64_t n_features() const { return limits_.n_features; }
   int32_t n_nodes() const { return limits_.n_nodes; }
-  int32_t n_labels() const { return limits_.n_labels; }
+  const ScoreLink& link() const { return link_; }
   const std::string& source() const { return source_; }
   const int32_t* feature_rank() const { return feature_rank_; }
-  bool matrices() const { return limits_.matrices; }
 
  private:
   void check(int32_t node) const;
@@ -53,9 +53,10 @@ class SearchStore {
   ChunkLimits limits_;
   const int64_t* offsets_;
   const int32_t* feature_rank_;
+  ScoreLink link_;
   const float* ceilings_ = nullptr;
   std::string source_;
-  std::unique_ptr<std::atomic<uint64_t>[]> seen_;  // a bit a node; null when all are known to be sound
+  std::unique_ptr<std::atomic<uint64_t>[]> seen_;  // one bit per node; null if all chunks are known to be sound
 };
 
 inline const ChunkHeader& header_of(const uint8_t* part) { return *reinterpret_cast<const ChunkHeader*>(part); }

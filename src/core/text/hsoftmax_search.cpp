@@ -3,26 +3,39 @@
 #include <algorithm>
 #include <cmath>
 
+#include "search/batch.hpp"
+
 namespace labeltrees {
 
 namespace {
 
-bool is_worse(const HsWorkspace::Open& a, const HsWorkspace::Open& b) { return a.hope < b.hope; }
+bool is_worse(const HsScratch::Open& a, const HsScratch::Open& b) { return a.priority < b.priority; }
 
 // Ties go to the smaller label.
-bool is_better(const HsWorkspace::Found& a, const HsWorkspace::Found& b) {
+bool is_better(const HsScratch::Found& a, const HsScratch::Found& b) {
   return a.score != b.score ? a.score > b.score : a.label < b.label;
 }
 
-float* aligned(std::vector<float>& room, int64_t n) {
-  room.resize(static_cast<size_t>(n + 16));
-  return reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(room.data()) + 63) & ~uintptr_t{63});
+void prefetch_row(const float* row, int64_t stride) {
+  for (int64_t i = 0; i < stride; i += 16) __builtin_prefetch(row + i);
 }
 
 }  // namespace
 
+void HsScratch::push(const Open& node) {
+  open.push_back(node);
+  std::push_heap(open.begin(), open.end(), is_worse);
+}
+
+HsScratch::Open HsScratch::pop() {
+  std::pop_heap(open.begin(), open.end(), is_worse);
+  const Open best = open.back();
+  open.pop_back();
+  return best;
+}
+
 HsEngine::HsEngine(const FeatureMap& features, const float* input, const float* output, int64_t dim, int64_t stride,
-                   const TreeArraysView& tree, int64_t height)
+                   const TreeView& tree, int64_t height)
     : features_(features),
       input_(input),
       output_(output),
@@ -32,105 +45,130 @@ HsEngine::HsEngine(const FeatureMap& features, const float* input, const float* 
       links_(tree, "tree"),
       slack_(std::pow(1.0 + kFloor, static_cast<double>(height)) * (1 + 1e-6)) {}  // and rounding
 
-int64_t HsEngine::search(std::string_view text, const HsOptions& options, const LabelFilter& filter, HsWorkspace& room,
-                         int64_t* labels, float* scores) const {
-  Clock::time_point deadline;
-  if (options.max_microseconds) deadline = Clock::now() + std::chrono::microseconds(options.max_microseconds);
-  room.open.clear();
-  room.found.clear();
-  room.stats = {};
-  features_.read(text, true, room.features);
-  if (room.features.n == 0) return 0;
-  const TextKernels& kernels = active_kernels().text;
-  float* hidden = aligned(room.hidden, stride_);
-  const std::vector<int32_t>& rows = room.features.rows;
-  for (int32_t row : rows)
-    for (int64_t i = 0; i < stride_; i += 16) __builtin_prefetch(input_ + row * stride_ + i);
-  kernels.sum_rows(input_, stride_, rows.data(), static_cast<int64_t>(rows.size()), hidden);
-  const float share = 1.0f / static_cast<float>(room.features.n);
-  for (int64_t i = 0; i < stride_; ++i) hidden[i] *= share;
-
-  room.open.push_back({1.0, 1.0, 0, 0});
-  while (!room.open.empty() && !room.stats.partial && can_win(room.open.front().hope, options.k, room)) {
-    std::pop_heap(room.open.begin(), room.open.end(), is_worse);
-    const HsWorkspace::Open best = room.open.back();
-    room.open.pop_back();
-    descend(best, options, filter, hidden, deadline, room);
-  }
-  std::sort_heap(room.found.begin(), room.found.end(), is_better);
-  for (size_t i = 0; i < room.found.size(); ++i) {
-    labels[i] = room.found[i].label;
-    scores[i] = static_cast<float>(std::min(room.found[i].score, 1.0));
-  }
-  return static_cast<int64_t>(room.found.size());
+void HsEngine::search(const std::vector<std::string_view>& texts, const SearchRequest& request, int n_threads, Job& job,
+                      const SearchResults& results) {
+  if (request.candidates.given()) links_.require();
+  search_batch(
+      pool_, static_cast<int64_t>(texts.size()), n_threads, job, results,
+      [](HsScratch& scratch) { scratch.filters.start(1); },
+      [&](int64_t query, HsScratch& scratch, int64_t* labels, float* scores, SearchStats& stats) {
+        scratch.filters.set(request, query, n_labels(), [&](size_t) -> const TreeLinks& { return links_; });
+        return run(texts[query], request, scratch, labels, scores, stats);
+      });
 }
 
-// Follows the better child for as long as no other open node is better: most nodes then never see the heap.
-void HsEngine::descend(HsWorkspace::Open at, const HsOptions& options, const LabelFilter& filter, const float* hidden,
-                       Clock::time_point deadline, HsWorkspace& room) const {
-  const TextKernels& kernels = active_kernels().text;
-  const int64_t k = options.k;
+int64_t HsEngine::search_one(std::string_view text, const SearchRequest& request, int64_t* labels, float* scores) {
+  if (request.candidates.given()) links_.require();
+  Borrowed scratch(pool_);
+  scratch->filters.start(1);
+  scratch->filters.set(request, 0, n_labels(), [&](size_t) -> const TreeLinks& { return links_; });
+  SearchStats stats;
+  return run(text, request, *scratch, labels, scores, stats);
+}
+
+void HsEngine::trace(std::string_view text, const SearchRequest& request, std::vector<HsScratch::Open>& opened) const {
+  HsScratch scratch;
+  std::vector<int64_t> labels(static_cast<size_t>(request.k));
+  std::vector<float> scores(static_cast<size_t>(request.k));
+  SearchStats stats;
+  scratch.filters.start(1);
+  scratch.trace = &opened;
+  run(text, request, scratch, labels.data(), scores.data(), stats);
+}
+
+int64_t HsEngine::run(std::string_view text, const SearchRequest& request, HsScratch& scratch, int64_t* labels,
+                      float* scores, SearchStats& stats) const {
+  SearchClock::time_point deadline;
+  if (request.max_microseconds) deadline = SearchClock::now() + std::chrono::microseconds(request.max_microseconds);
+  scratch.open.clear();
+  scratch.found.clear();
+  features_.read(text, true, scratch.features);
+  if (scratch.features.n == 0) return 0;
+  const float* hidden = hidden_of(scratch);
+  scratch.open.push_back({1.0, 1.0, 0, 0});
+  while (!scratch.open.empty() && !stats.partial && can_win(scratch.open.front().priority, request.k, scratch))
+    descend(scratch.pop(), request, hidden, deadline, scratch, stats);
+  stats.classifiers = stats.chunks;  // a node has one unit
+  std::sort_heap(scratch.found.begin(), scratch.found.end(), is_better);
+  for (size_t i = 0; i < scratch.found.size(); ++i) {
+    labels[i] = scratch.found[i].label;
+    scores[i] = static_cast<float>(std::min(scratch.found[i].score, 1.0));
+  }
+  return static_cast<int64_t>(scratch.found.size());
+}
+
+const float* HsEngine::hidden_of(HsScratch& scratch) const {
+  scratch.hidden.resize(static_cast<size_t>(stride_ + 16));
+  auto* hidden = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(scratch.hidden.data()) + 63) & ~uintptr_t{63});
+  const std::vector<int32_t>& rows = scratch.features.rows;
+  for (int32_t row : rows) prefetch_row(input_ + row * stride_, stride_);
+  active_kernels().text.sum_rows(input_, stride_, rows.data(), static_cast<int64_t>(rows.size()), hidden);
+  const float share = 1.0f / static_cast<float>(scratch.features.n);
+  for (int64_t i = 0; i < stride_; ++i) hidden[i] *= share;
+  return hidden;
+}
+
+float HsEngine::second_share(int32_t node, const float* hidden) const {
+  const int32_t* children = tree_.children + tree_.child_ptr[node];
+  for (int i = 0; i < 2; ++i)
+    if (children[i] >= 0) prefetch_row(output_ + children[i] * stride_, stride_);
+  float margin;
+  active_kernels().text.dot_rows(output_, stride_, &node, 1, hidden, &margin);
+  return 1.0f / (1.0f + std::exp(-margin));
+}
+
+// Follows the better child for as long as no other open node is better: most nodes then never enter the heap.
+void HsEngine::descend(HsScratch::Open at, const SearchRequest& request, const float* hidden,
+                       SearchClock::time_point deadline, HsScratch& scratch, SearchStats& stats) const {
+  const LabelFilter& filter = scratch.filters.of_tree(0);
+  const int64_t k = request.k;
   for (;;) {
-    if ((options.max_nodes && room.stats.nodes >= options.max_nodes) ||
-        (options.max_microseconds && Clock::now() >= deadline)) {
-      room.stats.partial = true;
+    if ((request.max_chunks && stats.chunks >= request.max_chunks) ||
+        (request.max_microseconds && SearchClock::now() >= deadline)) {
+      stats.partial = true;
       return;
     }
     const int32_t* children = tree_.children + tree_.child_ptr[at.node];
     const int64_t n = tree_.child_ptr[at.node + 1] - tree_.child_ptr[at.node];
     double score[2] = {at.score, at.score};
     if (n == 2) {
-      for (int i = 0; i < 2; ++i)
-        if (children[i] >= 0) {
-          const float* row = output_ + children[i] * stride_;
-          for (int64_t j = 0; j < stride_; j += 16) __builtin_prefetch(row + j);
-        }
-      float margin;
-      kernels.dot_rows(output_, stride_, &at.node, 1, hidden, &margin);
-      const float second = 1.0f / (1.0f + std::exp(-margin));
+      const float second = second_share(at.node, hidden);
       score[0] *= (1.0f - second) + kFloor;
       score[1] *= second + kFloor;
-      ++room.stats.nodes;
-      if (room.trace) room.trace->push_back(at);
+      ++stats.chunks;
+      if (scratch.trace) scratch.trace->push_back(at);
     }
-    room.stats.depth = std::max(room.stats.depth, at.depth + 1);
-    HsWorkspace::Open next{-1.0, -1.0, 0, at.depth + 1};
+    stats.depth = std::max(stats.depth, at.depth + 1);
+    HsScratch::Open next{-1.0, -1.0, 0, at.depth + 1};
     for (int64_t i = 0; i < n; ++i) {
       const int32_t child = children[i];
       if (child < 0) {
-        if (filter.allows_label(~child)) offer(score[i], ~child, k, room);
+        if (filter.allows_label(~child)) offer(score[i], ~child, k, scratch);
       } else if (filter.allows_node(child)) {
-        const double hope = options.factors ? score[i] * options.factors[child] : score[i];
-        if (!can_win(hope, k, room)) continue;
-        HsWorkspace::Open open{hope, score[i], child, at.depth + 1};
-        if (open.hope > next.hope) std::swap(open, next);
-        if (open.hope >= 0) {
-          room.open.push_back(open);
-          std::push_heap(room.open.begin(), room.open.end(), is_worse);
-        }
+        const double priority = request.discounts ? score[i] * request.discounts[child] : score[i];
+        if (!can_win(priority, k, scratch)) continue;
+        HsScratch::Open open{priority, score[i], child, at.depth + 1};
+        if (open.priority > next.priority) std::swap(open, next);
+        if (open.priority >= 0) scratch.push(open);
       }
     }
-    if (next.hope < 0) return;
-    if (!room.open.empty() && room.open.front().hope > next.hope) {
-      room.open.push_back(next);
-      std::push_heap(room.open.begin(), room.open.end(), is_worse);
-      return;
-    }
-    if (!can_win(next.hope, k, room)) return;
+    if (next.priority < 0) return;
+    if (!scratch.open.empty() && scratch.open.front().priority > next.priority) return scratch.push(next);
+    if (!can_win(next.priority, k, scratch)) return;
     at = next;
   }
 }
 
-void HsEngine::offer(double score, int32_t label, int64_t k, HsWorkspace& room) const {
-  const HsWorkspace::Found found{score, label};
-  if (static_cast<int64_t>(room.found.size()) == k) {
-    if (!is_better(found, room.found.front())) return;
-    std::pop_heap(room.found.begin(), room.found.end(), is_better);
-    room.found.back() = found;
+void HsEngine::offer(double score, int32_t label, int64_t k, HsScratch& scratch) const {
+  const HsScratch::Found found{score, label};
+  if (static_cast<int64_t>(scratch.found.size()) == k) {
+    if (!is_better(found, scratch.found.front())) return;
+    std::pop_heap(scratch.found.begin(), scratch.found.end(), is_better);
+    scratch.found.back() = found;
   } else {
-    room.found.push_back(found);
+    scratch.found.push_back(found);
   }
-  std::push_heap(room.found.begin(), room.found.end(), is_better);
+  std::push_heap(scratch.found.begin(), scratch.found.end(), is_better);
 }
 
 }  // namespace labeltrees

@@ -1,11 +1,6 @@
 #include "text/source.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 namespace labeltrees {
@@ -22,51 +17,18 @@ class MemoryReader final : public TextReader {
     return true;
   }
   void rewind() override { at_ = 0; }
-  void give_back(size_t) override {}  // what follows </s> in a text is not read, as when predicting
+  void unread(size_t) override {}
 
  private:
   const MemoryTexts& texts_;
   int64_t at_;
 };
 
-class File {
- public:
-  explicit File(const std::string& path) : path_(path), descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (descriptor_ < 0) fail();
-  }
-  File(const File&) = delete;
-  ~File() { close(descriptor_); }
-
-  int64_t size() const {
-    struct stat status;
-    if (fstat(descriptor_, &status) != 0) fail();
-    if (!S_ISREG(status.st_mode)) throw BadTextFile(path_ + ": not a regular file; it must be read several times");
-    return status.st_size;
-  }
-  // Fewer bytes than asked for only at the end.
-  int64_t read(char* into, int64_t n, int64_t offset) const {
-    int64_t got = 0;
-    while (got < n) {
-      ssize_t now = pread(descriptor_, into + got, static_cast<size_t>(n - got), offset + got);
-      if (now < 0 && errno == EINTR) continue;
-      if (now < 0) fail();
-      if (now == 0) break;
-      got += now;
-    }
-    return got;
-  }
-
- private:
-  [[noreturn]] void fail() const { throw BadTextFile(path_ + ": " + std::strerror(errno)); }
-  std::string path_;
-  int descriptor_;
-};
-
 class FileReader final : public TextReader {
  public:
   FileReader(const std::string& path, int64_t offset) : file_(path), buffer_(size_t{1} << 18), offset_(offset) {
     TextLine line;
-    if (offset > 0) next(line);  // lands inside a line
+    if (offset > 0) next(line);  // the offset is inside a line: skip it
   }
 
   bool next(TextLine& line) override {
@@ -92,10 +54,10 @@ class FileReader final : public TextReader {
   }
 
   void rewind() override { begin_ = end_ = 0, offset_ = 0; }
-  void give_back(size_t n_read) override { begin_ = line_begin_ + n_read; }
+  void unread(size_t n_read) override { begin_ = line_begin_ + n_read; }
 
  private:
-  // Reads on behind what is not yet used; false at the end of the file.
+  // Reads more bytes after those not yet used; false at the end of the file.
   bool fill() {
     if (begin_ > 0) {
       std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
@@ -109,9 +71,9 @@ class FileReader final : public TextReader {
     return got > 0;
   }
 
-  File file_;
+  InputFile file_;
   std::vector<char> buffer_;
-  int64_t offset_;  // of the file, behind the buffer
+  int64_t offset_;  // in the file, of the end of the buffer
   size_t begin_ = 0, end_ = 0, line_begin_ = 0;
 };
 
@@ -127,7 +89,11 @@ int64_t MemoryTexts::n_bytes() const {
   return total;
 }
 
-FileTexts::FileTexts(std::string path) : path_(std::move(path)), size_(File(path_).size()) {}
+FileTexts::FileTexts(std::string path) : path_(std::move(path)) {
+  const InputFile file(path_);
+  if (!file.is_regular()) throw FileError(path_ + ": not a regular file, but it must be read several times");
+  size_ = file.size();
+}
 
 std::unique_ptr<TextReader> FileTexts::reader(int part, int n_parts) const {
   return std::make_unique<FileReader>(path_, size_ / n_parts * part);

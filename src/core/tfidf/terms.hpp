@@ -1,4 +1,4 @@
-// Terms and where to find them: a table that grows while a vocabulary is learnt, and an index of one that is known.
+// Tables of terms: one that grows while a vocabulary is learned, and an index of a known vocabulary.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "common/hash.hpp"
+
 namespace labeltrees {
 
 struct Term {
@@ -15,46 +17,21 @@ struct Term {
   int64_t size;
 };
 
-// Terms handed on together, so that their places in a table can be fetched while the first are looked up.
+// Terms that are passed on together, so that the slots of later ones are prefetched while the first are looked up.
 struct TermBlock {
-  static constexpr int capacity = 64;
-  Term terms[capacity];
+  static constexpr int kCapacity = 64;
+  Term terms[kCapacity];
   int size = 0;
 };
 
-// A term's hash, and its key: its bytes if they are no more than 8, else the hash. Two terms of the same key and of the
-// same size up to 8 are the same, so that most terms are compared without a look at their text.
-struct TermHash {
-  static constexpr int64_t short_size = 8;
-  uint64_t hash, key;
-};
-
-// Not part of any file: vocabularies are saved without their tables. 8 bytes behind the term must be readable.
-inline TermHash hash_term(const uint8_t* at, int64_t n) {
-  auto read8 = [](const uint8_t* from) {
-    uint64_t value;
-    std::memcpy(&value, from, 8);
-    return value;
-  };
-  auto mix = [](uint64_t a, uint64_t b) {
-    auto product = static_cast<unsigned __int128>(a) * b;
-    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-  };
-  bool is_short = n <= TermHash::short_size;
-  uint64_t hash = static_cast<uint64_t>(n) * 0x9E3779B97F4A7C15u;
-  for (; n > 8; n -= 8, at += 8) hash = mix(hash ^ read8(at), 0xA0761D6478BD642Fu);
-  uint64_t last = n == 0 ? 0 : read8(at) << (64 - 8 * n);
-  hash = mix(hash ^ last ^ 0x8EBC6AF09C88C6E3u, 0x589965CC75374CC3u);
-  return {hash, is_short ? last : hash};
-}
-
-// A vocabulary that is damaged; becomes FileFormatError.
+// A vocabulary from a file is damaged; raised as FileFormatError.
 struct DamagedTerms : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// From a term to its number. Terms stand end to end in `text`, term i from ends[i] to ends[i + 1]; both must outlive
-// this.
+// Finds the number of a term. Term i is text[ends[i] .. ends[i + 1]); both arrays must outlive the index. Two terms
+// with the same key and the same size of at most 8 bytes are equal, so most terms are compared without reading the
+// text.
 class TermIndex {
  public:
   TermIndex() = default;
@@ -68,7 +45,7 @@ class TermIndex {
       const Slot& slot = slots_[place];
       if (slot.id < 0) return -1;
       if (slot.key != hash.key || slot.size != narrow(n)) continue;
-      if (n <= TermHash::short_size || is_term(slot.id, at, n)) return slot.id;
+      if (n <= TermHash::kShort || is_term(slot.id, at, n)) return slot.id;
     }
   }
   int32_t find(const uint8_t* at, int64_t n) const { return find(at, n, hash_term(at, n)); }
@@ -91,7 +68,7 @@ class TermIndex {
   int shift_ = 63;
 };
 
-// Terms met so far, with the number of texts that have them and how often they occur in all.
+// The terms seen so far, with the number of texts that have them and the number of occurrences.
 class TermTable {
  public:
   struct Entry {
@@ -122,7 +99,7 @@ class TermTable {
     uint32_t tag = 0;
     int32_t id = -1;
   };
-  // The upper bits of the hash have chosen the table, the lower ones are the tag.
+  // The highest bits of the hash choose the table and the lowest are the tag, so the slot uses those in between.
   uint64_t place_of(const TermHash& hash) const { return (hash.hash >> 20) & (slots_.size() - 1); }
   Entry& find_or_add(const Term& term, const TermHash& hash);
   void grow();

@@ -1,27 +1,14 @@
-// Reading and writing the XMC repository's text format.
+// The reader and writer of the XMC repository's text format.
 #include "common/bindings.hpp"
 
 #include <nanobind/stl/string.h>
 
-#include <cstdlib>
 #include <string>
 
 #include "xmc/parser.hpp"
 #include "xmc/writer.hpp"
 
 namespace labeltrees {
-
-namespace {
-
-template <class T>
-nb::ndarray<T, nb::numpy, nb::ndim<1>> to_numpy(Buffer<T>& buffer) {
-  const size_t size = static_cast<size_t>(buffer.size());
-  T* data = buffer.release();
-  nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
-  return nb::ndarray<T, nb::numpy, nb::ndim<1>>(data, {size}, owner);
-}
-
-}  // namespace
 
 void bind_xmc(nb::module_& module) {
   nb::class_<XmcParser>(module, "XmcParser")
@@ -48,8 +35,9 @@ void bind_xmc(nb::module_& module) {
       .def_prop_ro("n_in_hand", &XmcParser::n_in_hand)
       .def("take_block", [](XmcParser& parser) {
         XmcRows rows = parser.take_rows();
-        return nb::make_tuple(to_numpy(rows.values), to_numpy(rows.features), to_numpy(rows.feature_ptr),
-                              to_numpy(rows.labels), to_numpy(rows.label_ptr));
+        return nb::make_tuple(to_numpy(std::move(rows.values)), to_numpy(std::move(rows.features)),
+                              to_numpy(std::move(rows.feature_ptr)), to_numpy(std::move(rows.labels)),
+                              to_numpy(std::move(rows.label_ptr)));
       });
   module.def(
       "write_xmc_lines",

@@ -1,4 +1,4 @@
-"""Answers as lines of text, a line a point."""
+"""Predictions as lines of text, one line per point."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 
 
 class AnswerLines:
-    r"""Turns labels and scores into lines of one of two forms.
+    r"""Formats labels and scores as lines.
 
-    "tsv" is label, score, label, score, ... with a tab between them; a backslash, tab or line end inside a name is
-    written as ``\\``, ``\t``, ``\n`` or ``\r``. "jsonl" is ``{"labels": [...], "scores": [...]}``. Labels are names, or
-    ids where there are no names; scores have six digits.
+    "tsv" is label, score, label, score, ... separated by tabs; a backslash, tab or line break inside a name is written
+    as ``\\``, ``\t``, ``\n`` or ``\r``. "jsonl" is ``{"labels": [...], "scores": [...]}``. Labels are names, or ids if
+    they have no names; scores have six significant digits.
 
     Examples
     --------
@@ -31,8 +31,8 @@ class AnswerLines:
         self._names, self._is_json = names, form == "jsonl"
 
     def encode(self, labels: Int64s, scores: Float32s) -> bytes:
-        """Return the lines of some points: labels (n, k), best first and padded with -1, and their scores."""
-        # One format for all lines together: half the time of formatting line by line.
+        """Return the lines for labels (n, k), best first and padded with -1, and their scores (n, k)."""
+        # One format string for all lines takes half the time of formatting line by line.
         k = labels.shape[1]
         found = labels >= 0
         counts = found.sum(axis=1).tolist()
@@ -46,7 +46,7 @@ class AnswerLines:
         return ("".join([formats[count] for count in counts]) % tuple(values[keep].tolist())).encode("utf-8")
 
     def _places(self, k: int) -> tuple[slice, slice]:
-        """Return where the labels and the scores of a line stand."""
+        """Return the columns of the labels and of the scores in a line."""
         return (slice(0, k), slice(k, 2 * k)) if self._is_json else (slice(0, None, 2), slice(1, None, 2))
 
     @staticmethod
@@ -58,7 +58,7 @@ class AnswerLines:
         return f'{{"labels": [{", ".join(["%s"] * count)}], "scores": [{", ".join(["%.6g"] * count)}]}}\n'
 
     def _texts(self, labels: Int64s) -> Any:
-        """Return how each label is written; each that occurs is looked at once."""
+        """Return the text of each label; every distinct label is formatted once."""
         distinct, place = np.unique(labels, return_inverse=True)
         called = (distinct if self._names is None else self._names[distinct]).tolist()
         written = np.empty(len(distinct), dtype=object)

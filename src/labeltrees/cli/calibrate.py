@@ -7,19 +7,19 @@ from typing import Any
 import click
 
 from labeltrees.cli.data_argument import TextOptions
-from labeltrees.cli.model_data import read_measured
-from labeltrees.cli.model_options import check_output, load_model, model_argument
+from labeltrees.cli.model_data import read_unseen
 from labeltrees.cli.options import (
     data_argument,
     index_base_option,
     jobs_option,
     json_option,
     label_names_option,
-    text_options,
+    model_argument,
 )
-from labeltrees.cli.output import console, make_table, number, print_json, step
+from labeltrees.cli.output import console, make_table, number, plural, print_json, step
+from labeltrees.cli.saved_models import check_output, load_model
+from labeltrees.cli.text_options import text_options
 from labeltrees.models.common.early_stop import LENGTHS, EarlyStop
-from labeltrees.models.text.estimator import TextLabelTreeClassifier
 
 _AGREEMENTS = (0.9, 0.95, 0.99, 0.999)
 _EPILOG = """\b
@@ -44,15 +44,16 @@ def _lengths(_context: click.Context, _parameter: click.Parameter, value: str) -
 @text_options
 @click.option(
     "--k",
-    "lengths",
     metavar="K,...",
     default=",".join(map(str, LENGTHS)),
     show_default=True,
     callback=_lengths,
-    help="Lengths of lists to learn; a list of another length is cut from the next longer.",
+    help="Lengths of lists to learn; a list of another length is cut from the next longer one.",
 )
-@click.option("--probabilities", is_flag=True, help="Learn what scores mean as probabilities too, from DATA's labels.")
-@click.option("-o", "--output", metavar="MODEL", type=click.Path(), help="Folder for the model. [default: in place]")
+@click.option("--probabilities", is_flag=True, help="Also learn probabilities from the labels of DATA.")
+@click.option(
+    "-o", "--output", metavar="MODEL", type=click.Path(), help="Folder to save the model in. [default: MODEL itself]"
+)
 @label_names_option
 @index_base_option
 @jobs_option
@@ -62,7 +63,7 @@ def calibrate(
     show_progress: bool,
     model_folder: str,
     data: str,
-    lengths: list[int],
+    k: list[int],
     probabilities: bool,
     output: str | None,
     label_names: str | None,
@@ -71,32 +72,32 @@ def calibrate(
     as_json: bool,
     texts: TextOptions,
 ) -> None:
-    """Learn on DATA when the searches of a MODEL may stop early, and save it with the model.
+    """Learn from DATA when searches of a MODEL may stop early, and save this with the model.
 
-    After it, --agreement 0.99 of the other commands, and agreement=0.99 in Python, leave at least that share of the
-    lists as exact search would make them. DATA are points that the model was not trained on, as in labeltrees evaluate;
-    a third of them teach, the others check, and it is these that the table tells of: the share of lists unchanged, and
-    the nodes opened, relative to exact search.
+    Then --agreement 0.99 of the other commands, or agreement=0.99 in Python, returns at least that share of the lists
+    unchanged from exact search. DATA must be points that the model was not trained on, as for labeltrees evaluate. A
+    third of them is used to learn, the rest to check. The table shows, for the points that were checked, the share of
+    unchanged lists and the number of nodes opened, relative to exact search.
     """
     target = model_folder if output is None else output
     check_output(target)
     model = load_model(model_folder)
     with step("Reading data", show_progress):
-        dataset = read_measured(data, label_names, index_base, texts, model, n_jobs)
-    X: Any = dataset.texts if isinstance(model, TextLabelTreeClassifier) else dataset.X
-    own_jobs, model.n_jobs = model.n_jobs, n_jobs
+        dataset = read_unseen(data, label_names, index_base, texts, model, n_jobs)
+    parameters = model.get_params(deep=False)
+    model.set_params(n_jobs=n_jobs)
     with step("Calibrating", show_progress):
-        model.calibrate(X, dataset.Y if probabilities else None, k=lengths)
-    model.n_jobs = own_jobs
-    learnt = model.early_stop_
-    assert learnt is not None
+        model.calibrate(model.queries(dataset), dataset.Y if probabilities else None, k=k)
+    model.set_params(n_jobs=parameters["n_jobs"])  # how it was run is not part of the model
+    early_stop = model.early_stop_
+    assert early_stop is not None
     model.save(target)
-    records = _records(learnt)
+    records = _records(early_stop)
     if as_json:
-        print_json({"model": target, "data": data, "n_checked": learnt.n_checked, "promises": records})
+        print_json({"model": target, "data": data, "n_checked": early_stop.n_checked, "promises": records})
         return
     out = console()
-    out.print(f"{target}: checked on {learnt.n_checked:,} points of {data}\n")
+    out.print(f"{target}: checked on {plural(early_stop.n_checked, 'point')} of {data}\n")
     rows = [
         (
             str(record["k"]),
@@ -106,13 +107,13 @@ def calibrate(
         )
         for record in records
     ]
-    out.print(make_table(("k", "agreement", "lists unchanged (%)", "nodes opened (%)"), rows))
+    out.print(make_table(("k", "agreement", "unchanged lists (%)", "nodes opened (%)"), rows))
 
 
-def _records(learnt: EarlyStop) -> list[dict[str, Any]]:
+def _records(early_stop: EarlyStop) -> list[dict[str, Any]]:
     records = []
-    for place, k in enumerate(learnt.k.tolist()):
+    for place, k in enumerate(early_stop.k.tolist()):
         for agreement in _AGREEMENTS:
-            unchanged, chunks = learnt.kept(place, agreement)
+            unchanged, chunks = early_stop.kept(place, agreement)
             records.append({"k": k, "agreement": agreement, "unchanged": unchanged, "chunks": chunks})
     return records

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import click
 
-from labeltrees.cli.options import data_argument, json_option
-from labeltrees.cli.output import check_folder_of, console, print_json
+from labeltrees.cli.options import data_argument, json_option, output_option
+from labeltrees.cli.output import check_parent_folder, console, print_json
+from labeltrees.cli.saved_models import check_output
 from labeltrees.cli.sweep import result_table
 from labeltrees.cli.tuning_options import (
     fanouts_option,
+    hide_memory_log,
     read_data,
-    reading_options,
-    say_no_memory,
     split_parameters,
+    take_data_options,
     tuning_options,
 )
-from labeltrees.storage.save import check_target
 from labeltrees.tuning.choose import choose as run_choose
 
 _EPILOG = """\b
@@ -32,19 +30,28 @@ Examples:
 
 @click.command(epilog=_EPILOG)
 @data_argument
-@click.option("-o", "--output", metavar="MODEL", type=click.Path(), required=True, help="Folder for the model.")
+@output_option
 @click.option(
-    "--max-precision-loss", type=float, help="Take the fastest that is within this of the best, such as 0.005."
+    "--max-precision-loss", type=float, help="Choose the fastest model within this loss of the best, such as 0.005."
 )
-@click.option("--max-latency-us", type=float, help="Take the most precise within these microseconds a call (p99).")
-@click.option("--metric", default="p1", show_default=True, help="p1, p3, ndcg5, ...; its k at most -k.")
-@click.option("-k", type=int, default=5, show_default=True, help="Labels a call returns.")
 @click.option(
-    "--validation", "share", type=float, default=0.2, show_default=True, help="Share of DATA to measure settings on."
+    "--max-latency-us", type=float, help="Choose the most precise model within this latency (99th percentile)."
 )
-@click.option("--result", "result_file", type=click.Path(dir_okay=False), help="File for what was measured (JSON).")
+@click.option(
+    "--metric",
+    default="p1",
+    show_default=True,
+    help="Metric to compare: p1, p3, ndcg5, ...; its number must not exceed -k.",
+)
+@click.option("-k", type=int, default=5, show_default=True, help="Number of labels that a call returns.")
+@click.option(
+    "--validation", type=float, default=0.2, show_default=True, help="Share of DATA to hold out for measuring."
+)
+@click.option(
+    "--result", "result_file", type=click.Path(dir_okay=False), help="File to save all measurements in (JSON)."
+)
 @click.option("--early-rounds/--no-early-rounds", default=True, help="Try all settings on a part of DATA first.")
-@fanouts_option("16 and the model's own, 128")
+@fanouts_option("16,128")
 @tuning_options
 @json_option
 @click.pass_obj
@@ -53,27 +60,24 @@ def choose(
     /,
     data: str,
     output: str,
-    share: float,
     result_file: str | None,
     as_json: bool,
     **parameters: Any,
 ) -> None:
-    """Choose the tradeoff and fanout for DATA by a limit, and save the model as the folder MODEL.
+    """Choose the tradeoff and fanout for DATA by a limit, and save the model in the folder MODEL.
 
-    With --max-precision-loss the fastest model is taken whose metric is, with 95 % confidence, not below the best by
-    more than that; with --max-latency-us the most precise whose calls are that fast; with both, the fastest that keeps
-    to both. Part of DATA is held out to find out; the model is then trained on all of it. Of texts it keeps the
-    vectorizer, so that it takes texts.
+    --max-precision-loss chooses the fastest model whose metric is, with 95 % confidence, within that loss of the best.
+    --max-latency-us chooses the most precise model within that latency. With both, the fastest model that meets both is
+    chosen. Part of DATA is held out to compare models; the chosen one is then trained on all of DATA. A model trained
+    on texts also predicts from texts.
     """
-    say_no_memory()
-    check_folder_of(output)
-    check_folder_of(result_file)
-    check_target(Path(os.path.abspath(output)))  # before the work, not after it
-    reading = reading_options(parameters)
+    hide_memory_log()
+    check_output(output)
+    check_parent_folder(result_file)
+    reading = take_data_options(parameters)
     estimator, others = split_parameters(parameters)
-    others["k"] = parameters["k"]  # of calls, and so of the model's `predict`
     train = read_data(data, reading, show_progress)
-    choice = run_choose(train, estimator=estimator, validation=share, progress=show_progress, **others)
+    choice = run_choose(train, estimator=estimator, progress=show_progress, **others)
     choice.model.save(output)
     if result_file is not None:
         choice.result.save(result_file)
@@ -91,6 +95,8 @@ def choose(
     out = console()
     out.print(result_table(choice.result))
     out.print(f"\n{choice.explanation}", soft_wrap=True)
-    out.print(f"\nThe model is in {output}. To try it: labeltrees evaluate {output} TEST-DATA")
+    out.print(f"\nThe model is in {output}. To evaluate it: labeltrees evaluate {output} TEST-DATA")
     if result_file is not None:
-        out.print(f"What was measured is in {result_file}: labeltrees report {result_file} -o report.html")
+        out.print(
+            f"The measurements are in {result_file}. For a report: labeltrees report {result_file} -o report.html"
+        )

@@ -17,10 +17,10 @@ Examples:
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print what makes a SHELL complete commands and options with the Tab key."""
+    """Print the script that lets a SHELL complete commands and options with the Tab key."""
     kind = get_completion_class(shell)
     if kind is None:  # click knows all three
         raise click.UsageError(shell)
-    # Not `source()`, which for bash first looks at the version of the bash that is installed.
+    # Not `source()`, which starts bash to check its version.
     completer = kind(ctx.find_root().command, {}, "labeltrees", "_LABELTREES_COMPLETE")
     click.echo(completer.source_template % completer.source_vars())

@@ -1,4 +1,4 @@
-"""The argument DATA of every command: what may stand there, and how it is read."""
+"""The argument DATA of every command: what it may be, and how it is read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from labeltrees.errors import FileFormatError, InputError
 
 __all__ = ["BUNDLED", "Points", "TextOptions", "load_data", "load_texts", "open_points", "read_lines"]
 
-_POINTS_AT_ONCE = 8192
+_BLOCK_SIZE = 8192
 
 
 def load_data(
@@ -43,20 +43,20 @@ def load_data(
     Parameters
     ----------
     data : str
-        The word "debian" for the bundled set, a file, or a folder with files train* and test* and perhaps labels.txt
-        and features.txt (the name of label or feature i in line i), each plain or compressed. Files are texts (JSON
-        lines, CSV, TSV, Parquet, fastText) or in XMC form. The weights of the points of a train.txt in XMC form, if it
-        has some, stand in train.weights.txt beside it, one a line.
+        The word "debian" for the bundled data, a file, or a folder with files train* and test*, and optionally
+        labels.txt and features.txt (the name of label or feature i in line i), each plain or compressed. Files hold
+        texts (JSON lines, CSV, TSV, Parquet, fastText) or are in XMC format. Point weights for train.txt in XMC format
+        are read from train.weights.txt, one per line, if it exists.
     label_names, feature_names : str, optional
-        A file with the name of label or feature i in line i, for a file in XMC form.
+        A file with the name of label or feature i in line i, for data in XMC format.
     part : {"train", "test"}
-        Which part of a folder, of the bundled set, or of a file that is split. Features and labels of a test part of
-        texts are those of the train part.
+        Which part of a folder, of the bundled data, or of a file that is split. The test part of texts has the features
+        and labels of the train part.
     index_base : "auto", 0 or 1
-        What a file in XMC form counts its ids from.
+        The first id in a file in XMC format.
     texts : TextOptions
     features : bool
-        False: texts get no features.
+        False: texts stay texts, without features.
     """
     table = None if data == BUNDLED and features else load_texts(data, part, texts)
     if table is not None:
@@ -82,9 +82,9 @@ def load_data(
 
 @dataclass(frozen=True)
 class Points:
-    """Points of DATA without their labels, in blocks: how many (None: not known yet), of how many features.
+    """Points of DATA without their labels, in blocks.
 
-    Those of texts are what the model makes of them: `n_features` is None.
+    `n_points` is None if it is not known before the last block; `n_features` is None for texts.
     """
 
     n_points: int | None
@@ -99,20 +99,20 @@ def open_points(
     part: str = "test",
     index_base: IndexBase = "auto",
     texts: TextOptions = NO_OPTIONS,
-    of_texts: Callable[[list[str]], Any] | None = None,
+    read_texts: Callable[[list[str]], Any] | None = None,
 ) -> Iterator[Points]:
-    """Give the points that DATA names some at a time: a file is never in memory whole, unless it is split.
+    """Open the points of DATA in blocks, so that a file is never held in memory whole, unless it is split.
 
-    What `of_texts` makes of a list of texts are their points; None where the model takes no texts.
+    `read_texts` turns a list of texts into points; None if the model takes no texts.
     """
     with ExitStack() as stack:
-        is_bundled_matrix = data == BUNDLED and of_texts is None
+        is_bundled_matrix = data == BUNDLED and read_texts is None
         file = None if is_bundled_matrix else stack.enter_context(open_text_file(data, part, texts))
         if file is not None:
-            if of_texts is None:
-                message = f"{data}: texts, but the model was trained on features and has no vectorizer"
+            if read_texts is None:
+                message = f"{data}: contains texts, but the model was trained on features and cannot read texts"
                 raise InputError(message)
-            yield Points(None, None, map(of_texts, text_blocks(data, file, part, texts)))
+            yield Points(None, None, map(read_texts, text_blocks(data, file, part, texts)))
             return
         path = find_file(data, part)
         if path is not None and texts.test_share is None:
@@ -120,19 +120,19 @@ def open_points(
             yield Points(blocks.n_points, blocks.n_features, (block.X for block in blocks))
             return
         X = load_data(data, part=part, index_base=index_base, texts=texts).X
-        starts = range(0, X.shape[0], _POINTS_AT_ONCE)
-        yield Points(X.shape[0], X.shape[1], (X[start : start + _POINTS_AT_ONCE] for start in starts))
+        starts = range(0, X.shape[0], _BLOCK_SIZE)
+        yield Points(X.shape[0], X.shape[1], (X[start : start + _BLOCK_SIZE] for start in starts))
 
 
 def refuse_name_files(data: str, label_names: str | None, feature_names: str | None = None) -> None:
-    """Refuse files of names beside texts, whose labels and features have names."""
+    """Raise `InputError` for files of names if DATA has texts, whose labels and features already have names."""
     if label_names is not None or feature_names is not None:
-        message = f"{data}: the labels and features of texts have names; --label-names and --feature-names are no use"
+        message = f"{data}: contains texts, which have names already; leave out --label-names and --feature-names"
         raise InputError(message)
 
 
 def _bundled(part: str) -> Dataset:
-    from labeltrees.datasets import load_debian  # reading the set is all that module is for
+    from labeltrees.datasets import load_debian  # only when needed
 
     train, test = load_debian()
     return train if part == "train" else test
@@ -141,6 +141,6 @@ def _bundled(part: str) -> Dataset:
 def _read_names(path: str, count: int, kind: str) -> list[str]:
     names = read_lines(path)
     if len(names) != count:
-        message = f"{path}: {len(names)} names for {count} {kind}s; there must be one a line for each {kind}"
+        message = f"{path}: {len(names)} names for {count} {kind}s; it must have one line per {kind}"
         raise FileFormatError(message)
     return names

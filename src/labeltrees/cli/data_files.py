@@ -1,28 +1,28 @@
-"""The files that DATA means: one by its name, or the parts of a folder."""
+"""The files that DATA names: a single file, or the parts in a folder."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from labeltrees.cli.point_weights import is_weights_file
-from labeltrees.data.files import open_any
-from labeltrees.data.text_fields import COMPRESSED, TEXT_ENDINGS
+from labeltrees.data.files import COMPRESSED, open_any
+from labeltrees.data.text_formats import TEXT_SUFFIXES
 from labeltrees.errors import FileFormatError, InputError
 
 BUNDLED = "debian"
 _KINDS = {"train": "training", "test": "test"}
-_FOLDER_ENDINGS = (".txt", *TEXT_ENDINGS)
+_FOLDER_ENDINGS = (".txt", *TEXT_SUFFIXES)
 
 
 def find_file(data: str, part: str) -> Path | None:
-    """Return the file that DATA means, None for the bundled set."""
+    """Return the file that DATA names, None for the bundled data."""
     if data == BUNDLED:
         return None
     path = Path(data)
     if path.is_dir():
         return _part_file(path, part)
     if not path.exists():
-        message = f"{data}: no such file or folder (the bundled set is called {BUNDLED!r})"
+        message = f"{data}: no such file or folder (the bundled data is called {BUNDLED})"
         raise InputError(message)
     return path
 
@@ -35,12 +35,12 @@ def read_lines(path: str | Path) -> list[str]:
         except UnicodeDecodeError as error:
             message = f"{path}: not UTF-8 text (byte {error.start})"
             raise FileFormatError(message) from None
-    # Not splitlines(): a name may hold characters that it takes for the end of a line.
+    # Not splitlines(), which also splits at characters that may occur in a name.
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
 
 
 def names_in(folder: Path, name: str) -> str | None:
-    """Return the file of names in a folder, if there is one."""
+    """Return the path of a file with names in a folder, None if it does not exist."""
     found = _in_folder(folder, name)
     return str(found[0]) if found else None
 
@@ -54,10 +54,10 @@ def _part_file(folder: Path, part: str) -> Path:
     found = [path for path in found if not is_weights_file(path)]
     if not found:
         endings = ", ".join(_FOLDER_ENDINGS[1:])
-        message = f"{folder}: no file {part}*.txt ({endings}; plain, .gz, .xz or .zst) in this folder"
+        message = f"{folder}: no file {part}*.txt (or {endings}; plain, .gz, .xz or .zst) in this folder"
         raise FileFormatError(message)
     if len(found) > 1:
         names = ", ".join(sorted(path.name for path in found))
-        message = f"{folder}: more than one {_KINDS[part]} file, name one: {names}"
+        message = f"{folder}: more than one {_KINDS[part]} file, use one of {names} as DATA"
         raise InputError(message)
     return found[0]

@@ -8,37 +8,34 @@ import click
 import numpy as np
 
 from labeltrees.cli.data_argument import TextOptions
-from labeltrees.cli.model_data import read_measured
-from labeltrees.cli.model_options import (
-    Model,
-    agreement_option,
-    beam_option,
-    disk_bytes,
-    how_to_search,
-    load_model,
-    model_argument,
-    trees_of,
-)
+from labeltrees.cli.model_data import read_unseen
 from labeltrees.cli.options import (
     data_argument,
     index_base_option,
     jobs_option,
     json_option,
     label_names_option,
-    text_options,
+    model_argument,
 )
-from labeltrees.cli.output import console, make_table, number, print_json, size, step
+from labeltrees.cli.output import console, make_table, number, plural, print_json, size, step
+from labeltrees.cli.saved_models import disk_bytes, load_model
+from labeltrees.cli.search_options import SearchOptions, search_options
+from labeltrees.cli.text_options import text_options
 from labeltrees.data import Dataset
 from labeltrees.metrics import expected_depth_at_k, ndcg_at_k, precision_at_k, propensities_of_counts, psp_at_k
-from labeltrees.metrics.propensity import FEWEST_POINTS
-from labeltrees.models.text.estimator import TextLabelTreeClassifier
-from labeltrees.models.text.searcher import Texts
+from labeltrees.metrics.propensity import MIN_POINTS
+from labeltrees.models.common.protocol import Model
 from labeltrees.profiling.call_times import single_call_microseconds
 from labeltrees.search import SearchStats
+from labeltrees.search.request import SearchRequest
 
-_AT = (1, 3, 5)
-_CALLS = 2000
-_WORK = {"chunks": "chunks", "classifiers": "classifiers", "nodes": "nodes evaluated"}
+_KS = (1, 3, 5)
+_MAX_CALLS = 2000
+_WORK = {
+    "chunks": "nodes opened per point",
+    "classifiers": "classifiers evaluated per point",
+    "nodes": "nodes evaluated per point",
+}
 _EPILOG = """\b
 Examples:
   labeltrees evaluate debian.model debian
@@ -50,15 +47,14 @@ Examples:
 @model_argument
 @data_argument
 @text_options
-@beam_option
-@agreement_option
+@search_options
 @click.option(
     "--propensity",
     type=(float, float),
     default=(0.55, 1.5),
     show_default=True,
     metavar="A B",
-    help="Of PSP; 0.5 0.4 for Wikipedia sets, 0.6 2.6 for Amazon sets.",
+    help="Constants of PSP; use 0.5 0.4 for Wikipedia data sets and 0.6 2.6 for Amazon data sets.",
 )
 @label_names_option
 @index_base_option
@@ -69,8 +65,7 @@ def evaluate(
     show_progress: bool,
     model_folder: str,
     data: str,
-    beam: int | None,
-    agreement: float | None,
+    search: SearchOptions,
     propensity: tuple[float, float],
     label_names: str | None,
     index_base: Any,
@@ -78,27 +73,26 @@ def evaluate(
     as_json: bool,
     texts: TextOptions,
 ) -> None:
-    """Measure how right a MODEL is on DATA, and how fast.
+    """Measure the precision and the speed of a MODEL on DATA.
 
-    DATA is texts with labels where the model was trained on texts, a file in XMC form, a folder with a file test* of
-    one of these, or the word debian for the bundled set's test part. With --test-share it is the part of one file that
-    was not for training.
+    DATA is a file of texts with labels (if the model was trained on texts), a file in XMC format, a folder with one
+    such file named test*, or the word debian for the test part of the bundled data. With --test-share it is the part of
+    one file that was not used for training.
 
-    Shown are precision (P), nDCG and propensity-scored precision (PSP) in percent, the expected depth of the returned
-    labels, the nodes opened (chunks) and children scored (classifiers) for a point, and the time of one call for one
-    point, one at a time, for 2,000 of the points at the most. A text model's nodes have one classifier each: shown are
-    the nodes evaluated.
+    The tables show precision (P), nDCG and propensity-scored precision (PSP) in percent, the expected depth of the
+    returned labels, the nodes opened and the classifiers evaluated per point, and the latency of single calls for up to
+    2,000 points.
     """
     model = load_model(model_folder)
-    n_searched, how = how_to_search(model, max(_AT), beam, agreement)
+    request = search.make_request(model, max(_KS))
     with step("Reading data", show_progress):
-        dataset = read_measured(data, label_names, index_base, texts, model, n_jobs)
+        dataset = read_unseen(data, label_names, index_base, texts, model, n_jobs)
     with step("Measuring", show_progress):
-        record = measure(model, dataset, n_searched, how, propensity, n_jobs)
+        record = measure(model, dataset, request, propensity, n_jobs)
     record = {
         "model": model_folder,
         "data": data,
-        "agreement": agreement,
+        "agreement": request.agreement,
         **record,
         "disk_bytes": sum(disk_bytes(model_folder).values()),
     }
@@ -109,42 +103,32 @@ def evaluate(
 
 
 def measure(
-    model: Model,
-    dataset: Dataset,
-    n_searched: int,
-    how: dict[str, Any],
-    propensity: tuple[float, float],
-    n_jobs: int,
+    model: Model, dataset: Dataset, request: SearchRequest, propensity: tuple[float, float], n_jobs: int
 ) -> dict[str, Any]:
-    """Return all that is shown of a model, searched for `n_searched` labels as `how` says, on some data."""
-    k = max(_AT)
-    of_texts = isinstance(model, TextLabelTreeClassifier)
-    queries: Any = dataset.texts if of_texts else dataset.X
-    result = model.searcher_.topk(
-        Texts(queries) if of_texts else queries, n_searched, **how, n_jobs=n_jobs, stats=True
-    ).of_length(k)
-    labels, stats, Y = result.labels, cast(SearchStats, result.stats), dataset.Y
+    """Return the metrics, the search work and the latency of a model on a dataset, for a completed request."""
+    queries, Y = model.queries(dataset), dataset.Y
+    result = model.searcher_.topk(model.check_queries(queries, n_jobs), request, n_jobs=n_jobs, stats=True)
+    labels, stats = result.labels, cast(SearchStats, result.stats)
     record: dict[str, Any] = {
         "n_points": dataset.n_points,
-        "precision": {at: precision_at_k(Y, labels, at) for at in _AT},
-        "ndcg": {at: ndcg_at_k(Y, labels, at) for at in _AT},
-        "psp": dict.fromkeys(_AT, float("nan")),
+        "precision": {k: precision_at_k(Y, labels, k) for k in _KS},
+        "ndcg": {k: ndcg_at_k(Y, labels, k) for k in _KS},
+        "psp": dict.fromkeys(_KS, float("nan")),
         "expected_depth": {
-            at: float(np.mean([expected_depth_at_k(tree, labels, at) for tree in trees_of(model)])) for at in _AT
+            k: float(np.mean([expected_depth_at_k(tree, labels, k) for tree in model.trees_])) for k in _KS
         },
     }
-    if model.n_points_ >= FEWEST_POINTS:
+    if model.n_points_ is not None and model.n_points_ >= MIN_POINTS:
         counts = np.pad(model.label_counts_, (0, dataset.n_labels - len(model.label_counts_)))
         weights = propensities_of_counts(counts, model.n_points_, *propensity)
-        record["psp"] = {at: psp_at_k(Y, labels, at, propensities=weights) for at in _AT}
-    predictor = model.searcher_.predictor(k, **how, most=n_searched if n_searched > k else None)
-    times = single_call_microseconds(predictor, queries, most_points=_CALLS)
+        record["psp"] = {k: psp_at_k(Y, labels, k, propensities=weights) for k in _KS}
+    times = single_call_microseconds(model.searcher_.predictor(request), queries, max_points=_MAX_CALLS)
     nodes, children = float(stats.chunks.mean()), float(stats.classifiers.mean())
     return {
         **record,
-        "k": k,
-        "beam": how.get("beam"),
-        **({"nodes": nodes} if of_texts else {"chunks": nodes, "classifiers": children}),
+        "k": request.k,
+        "beam": None if "beam" in model.UNSUPPORTED else request.beam,
+        **({"nodes": nodes} if model.READS_TEXTS else {"chunks": nodes, "classifiers": children}),
         "single_calls": len(times),
         "microseconds": {"p50": float(np.percentile(times, 50)), "p99": float(np.percentile(times, 99))},
     }
@@ -152,9 +136,9 @@ def measure(
 
 def _print(record: dict[str, Any]) -> None:
     out = console()
-    out.print(f"{record['model']} on {record['n_points']:,} points of {record['data']}\n")
+    out.print(f"{record['model']} on {plural(record['n_points'], 'point')} of {record['data']}\n")
     rows = [
-        (name, *(number(factor * record[key][at], digits) for at in _AT))
+        (name, *(number(factor * record[key][k], digits) for k in _KS))
         for name, key, factor, digits in (
             ("P (%)", "precision", 100, 2),
             ("nDCG (%)", "ndcg", 100, 2),
@@ -162,16 +146,16 @@ def _print(record: dict[str, Any]) -> None:
             ("expected depth", "expected_depth", 1, 2),
         )
     ]
-    out.print(make_table(("", *(f"@{at}" for at in _AT)), rows))
-    times, k = record["microseconds"], record["k"]
-    how = "exact" if record["beam"] is None else f"beam {record['beam']}"
+    out.print(make_table(("", *(f"@{k}" for k in _KS)), rows))
+    times = record["microseconds"]
+    search = "exact" if record["beam"] is None else f"beam {record['beam']}"
     if record["agreement"] is not None:
-        how = f"agreement {record['agreement']:g}"
+        search = f"agreement {record['agreement']:g}"
     work = [
-        (f"searches for {k} labels, {how}", ""),
-        *((f"{what} a point", number(record[key], 1)) for key, what in _WORK.items() if key in record),
-        (f"microseconds a call, median of {record['single_calls']:,}", number(times["p50"], 1)),
-        ("99th percentile", number(times["p99"], 1)),
+        (f"search for {record['k']} labels", search),
+        *((title, number(record[key], 1)) for key, title in _WORK.items() if key in record),
+        (f"us per call, median of {plural(record['single_calls'], 'call')}", number(times["p50"], 1)),
+        ("us per call, 99th percentile", number(times["p99"], 1)),
         ("size on disk", size(record["disk_bytes"])),
     ]
     out.print()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from labeltrees.cli.model_options import check_output, load_model, model_argument, output_option
-from labeltrees.cli.output import check_folder_of, step
+from labeltrees.cli.options import model_argument, output_option
+from labeltrees.cli.output import check_parent_folder, plural, step
+from labeltrees.cli.saved_models import check_output, load_model
 from labeltrees.errors import InputError
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
 
@@ -24,18 +25,19 @@ Example:
 @click.argument("file", metavar="FILE.bin", type=click.Path(dir_okay=False))
 @click.pass_obj
 def export_fasttext(show_progress: bool, model_folder: str, file: str) -> None:
-    """Write a text MODEL as FILE.bin, which fastText 0.9.3 loads and answers the same with.
+    """Write a text MODEL as FILE.bin, for fastText 0.9.3, which then predicts the same.
 
-    The real counts of the labels go to FILE.bin.label_counts.tsv: from those in FILE.bin fastText builds this tree.
+    fastText builds its tree from label counts. FILE.bin holds counts that give the tree of MODEL; the real counts are
+    written to FILE.bin.label_counts.tsv.
     """
-    check_folder_of(file)
+    check_parent_folder(file)
     model = load_model(model_folder)
-    if not isinstance(model, TextLabelTreeClassifier):
-        message = f"{model_folder}: a {type(model).__name__}; fastText knows only models of labeltrees fit-text"
+    if not hasattr(model, "export_fasttext"):
+        message = f"{model_folder}: a {model.KIND}; only models of labeltrees fit-text can be exported to fastText"
         raise InputError(message)
     with step("Writing the file", show_progress):
         model.export_fasttext(file)
-    click.echo(f"{len(model.classes_):,} labels -> {file}")
+    click.echo(f"{plural(len(model.classes_), 'label')} -> {file}")
 
 
 @click.command("import-fasttext", epilog=_IMPORT_EPILOG)
@@ -43,9 +45,9 @@ def export_fasttext(show_progress: bool, model_folder: str, file: str) -> None:
 @output_option
 @click.pass_obj
 def import_fasttext(show_progress: bool, file: str, output: str) -> None:
-    """Save a supervised model that fastText has trained with -loss hs as the folder MODEL."""
+    """Import a supervised model that fastText trained with -loss hs, and save it in the folder MODEL."""
     check_output(output)
     with step("Reading the file", show_progress):
         model = TextLabelTreeClassifier.from_fasttext(file)
     model.save(output)
-    click.echo(f"{len(model.classes_):,} labels -> {output}")
+    click.echo(f"{plural(len(model.classes_), 'label')} -> {output}")

@@ -6,34 +6,32 @@ from typing import Any
 
 import click
 
+from labeltrees._settings import check_settings
 from labeltrees.cli.data_argument import TextOptions, load_data, load_texts, refuse_name_files
-from labeltrees.cli.model_options import (
-    DEFAULTS,
-    check_output,
-    is_given,
-    output_option,
-    refuse_option,
-    refuse_tree_options,
-    training_options,
-)
 from labeltrees.cli.model_report import report_fit
 from labeltrees.cli.options import (
     data_argument,
     feature_names_option,
+    given_options,
     index_base_option,
+    jobs_option,
     json_option,
     label_names_option,
-    make_tradeoff_option,
-    text_options,
-    tree_options,
+    output_option,
+    refuse_option,
+    refuse_tree_options,
+    seed_option,
+    setting_options,
 )
 from labeltrees.cli.output import step
+from labeltrees.cli.saved_models import check_output
 from labeltrees.cli.text_data import table_dataset
+from labeltrees.cli.text_options import text_options
 from labeltrees.cli.vectorizer_options import vectorizer_options
 from labeltrees.data import Dataset, TfidfVectorizer
 from labeltrees.data.tfidf_parameters import check_tfidf_parameters
 from labeltrees.errors import InputError
-from labeltrees.models.common.parameters import check_parameters
+from labeltrees.models.common.settings import ClassifierSettings
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tree.label_tree import LabelTree
 
@@ -52,13 +50,15 @@ Examples:
 @text_options
 @vectorizer_options
 @output_option
-@click.option("--tree", "tree_file", type=click.Path(exists=True, dir_okay=False), help="A tree instead of a new one.")
 @click.option(
-    "--preset", type=click.Choice(list(_PRESETS)), help="Another method's setting, for the options that are not given."
+    "--tree", "tree_file", type=click.Path(exists=True, dir_okay=False), help="Use the tree in this file; build none."
 )
-@make_tradeoff_option(DEFAULTS["tradeoff"])
-@tree_options(**DEFAULTS)
-@training_options
+@click.option(
+    "--preset", type=click.Choice(list(_PRESETS)), help="Settings of another method, for options that are not given."
+)
+@setting_options(LabelTreeClassifier, skip=("tree", "vectorizer", *ClassifierSettings.__dataclass_fields__))
+@seed_option
+@jobs_option
 @label_names_option
 @feature_names_option
 @index_base_option
@@ -74,28 +74,29 @@ def fit(
     label_names: str | None,
     feature_names: str | None,
     index_base: Any,
+    n_jobs: int,
     as_json: bool,
     texts: TextOptions,
     vectorizer: TfidfVectorizer | None,
-    **parameters: Any,
+    **settings: Any,
 ) -> None:
-    """Train a model on DATA and save it as the folder MODEL.
+    """Train a model on DATA and save it in the folder MODEL.
 
-    DATA is texts with labels (.jsonl, .csv, .tsv, .parquet, or fastText's __label__ lines), a file in XMC form, a
-    folder with a file train* of one of these, or the word debian for the bundled set. A model of texts takes texts to
-    predict.
+    DATA is a file of texts with labels (.jsonl, .csv, .tsv, .parquet, or fastText's __label__ lines), a file in XMC
+    format, a folder with one such file named train*, or the word debian for the bundled data. A model that was trained
+    on texts also predicts from texts.
     """
     check_output(output)
-    given = {name: value for name, value in parameters.items() if is_given(name)}
+    given = given_options(settings)
     tree = _given_tree(tree_file, preset, given)
     model = _PRESETS.get(preset or "", LabelTreeClassifier)(**given)
-    model.set_params(n_jobs=parameters["n_jobs"], verbose=int(show_progress))
+    model.set_params(n_jobs=n_jobs, verbose=int(show_progress))
     if tree is not None:
         model.set_params(tree=tree)
     if vectorizer is not None:
         model.set_params(vectorizer=vectorizer)
         check_tfidf_parameters(vectorizer.get_params(deep=False))
-    check_parameters(model.get_params(deep=False))
+    check_settings(model)
     with step("Reading data", show_progress):
         table = load_texts(data, "train", texts)
         if table is not None:
@@ -110,27 +111,27 @@ def fit(
         label_names=_label_names(dataset, tree, tree_file),
         feature_names=dataset.feature_names,
     )
-    model.set_params(n_jobs=None, verbose=0)  # how it was run is no part of the model
+    model.set_params(n_jobs=None, verbose=0)  # how the training was run is not part of the model
     model.save(output)
     report_fit(model, output, as_json)
 
 
 def _given_tree(tree_file: str | None, preset: str | None, given: dict[str, Any]) -> LabelTree | None:
     if tree_file is not None and preset == "one-vs-all":
-        refuse_option("preset one-vs-all", "--tree", "no tree is built")
+        refuse_option("--preset one-vs-all", "--tree", "it uses no tree")
     if tree_file is not None or preset == "one-vs-all":
         refuse_tree_options("--tree" if tree_file is not None else "--preset one-vs-all", given)
     return None if tree_file is None else LabelTree.load(tree_file)
 
 
 def _label_names(dataset: Dataset, tree: LabelTree | None, tree_file: str | None) -> Any:
-    """Return the names of the data's labels, or of the tree's; they must not contradict each other."""
+    """Return the label names of the data, or else of the tree; raise `InputError` if they differ."""
     if tree is None or tree.label_names is None:
         return dataset.label_names
     if dataset.label_names is None:
-        return tree.label_names if len(tree.label_names) == dataset.n_labels else None  # refused in a moment
+        return tree.label_names if len(tree.label_names) == dataset.n_labels else None  # `fit` raises the error
     for label, (ours, theirs) in enumerate(zip(dataset.label_names, tree.label_names, strict=False)):
         if ours != theirs:
-            message = f"{tree_file}: label {label} is called {theirs!r} in the tree and {ours!r} in the data"
+            message = f"{tree_file}: label {label} is named {theirs!r} in the tree, but {ours!r} in the data"
             raise InputError(message)
     return dataset.label_names

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from labeltrees.cli.data_argument import TextOptions, load_data
-from labeltrees.cli.options import data_argument, json_option, text_options
-from labeltrees.cli.output import check_folder_of, console, make_table, print_json, step
+from labeltrees.cli.options import data_argument, json_option
+from labeltrees.cli.output import check_parent_folder, console, make_table, plural, print_json, step
+from labeltrees.cli.text_options import text_options
 from labeltrees.errors import InputError
 from labeltrees.labels.imbalance import Imbalance
 from labeltrees.labels.imbalance import imbalance as measure
@@ -21,7 +22,7 @@ Examples:
   labeltrees imbalance debian
   labeltrees imbalance train.txt.xz --plot imbalance.svg
 """
-_PLOT_FORMS = (".png", ".svg", ".pdf")
+_PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 _BAR_WIDTH = 20
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
@@ -29,19 +30,19 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 @click.command(epilog=_EPILOG)
 @data_argument
 @text_options
-@click.option("--plot", type=click.Path(dir_okay=False), help="Draw the curves to this file (.png, .svg or .pdf).")
+@click.option("--plot", type=click.Path(dir_okay=False), help="Also draw the curves to this file (.png, .svg or .pdf).")
 @json_option
 @click.pass_obj
 def imbalance(show_progress: bool, data: str, plot: str | None, as_json: bool, texts: TextOptions) -> None:
-    """Show which share of the points of DATA the most frequent labels serve.
+    """Show how many points of DATA the most frequent labels serve.
 
-    A point is served by the q most frequent labels if at least one of its labels, three of them, or all of them are
-    among these. The steeper the curves begin, the more a tree shaped by frequency can gain.
+    The q most frequent labels serve a point if they include at least one of its labels, at least three of them, or all
+    of them. The more points a few labels serve, the more a tree by frequency can gain.
     """
-    if plot is not None and Path(plot).suffix.lower() not in _PLOT_FORMS:
-        message = f"--plot must end in one of {', '.join(_PLOT_FORMS)}, got {plot!r}"
+    if plot is not None and Path(plot).suffix.lower() not in _PLOT_SUFFIXES:
+        message = f"--plot must end in one of {', '.join(_PLOT_SUFFIXES)}, got {plot!r}"
         raise InputError(message)
-    check_folder_of(plot)
+    check_parent_folder(plot)
     with step("Reading data", show_progress):
         dataset = load_data(data, texts=texts, features=False)
     result = measure(dataset.Y, dataset.sample_weight)
@@ -51,8 +52,8 @@ def imbalance(show_progress: bool, data: str, plot: str | None, as_json: bool, t
         print_json({"n_labels": result.n_labels, "n_points": result.n_points, "curve": result.table()})
         return
     out = console()
-    out.print(f"{result.n_labels:,} labels on {result.n_points:,} points")
-    out.print(f"the 1 % most frequent labels serve {100 * result.top_percent:.1f} % of the points\n")
+    out.print(f"{plural(result.n_labels, 'label')} on {plural(result.n_points, 'point')}")
+    out.print(f"the most frequent 1 % of the labels serve {100 * result.top_percent:.1f} % of the points\n")
     out.print(_table(result))
 
 
@@ -70,6 +71,6 @@ def _table(result: Imbalance) -> Any:
 
 
 def _bar(share: float) -> str:
-    """Return a bar for a share, in eighths of a character."""
+    """Return a bar for a share, with a resolution of an eighth of a character."""
     whole, eighths = divmod(round(share * _BAR_WIDTH * 8), 8)
     return ("█" * whole + _EIGHTHS[eighths]).rstrip()

@@ -1,4 +1,4 @@
-"""The way to one label in a model: the classifiers on its path and their strongest features."""
+"""The path to one label in a model: the classifiers on it and their strongest features."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import numpy as np
 from rich.text import Text
 
 from labeltrees._files import naming_file
-from labeltrees.cli.model_options import Model, trees_of
-from labeltrees.cli.output import printable
+from labeltrees.cli.output import plural, printable
 from labeltrees.cli.tree_view import find_label
+from labeltrees.models.common.protocol import Model
 from labeltrees.models.linear.text_features import feature_names_of
-from labeltrees.models.text.estimator import TextLabelTreeClassifier
 from labeltrees.storage.chunks import ChunkStore
 from labeltrees.storage.unpack import unpack_node
 from labeltrees.tree.arrays import TreeArrays
@@ -21,23 +20,20 @@ from labeltrees.tree.view import NodeView, TreeViewer
 
 
 class LabelInspector:
-    """Looks at single labels of a model."""
+    """Shows single labels of a model that was loaded from `folder`."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, folder: str) -> None:
         self.model = model
-        self._stores: list[ChunkStore | None]
-        if isinstance(model, TextLabelTreeClassifier):  # vectors tell a reader nothing: the steps are shown alone
-            self._stores, source = [None], model.searcher_.store.source
-        else:
-            self._stores, source = [*model.searcher_.stores], model.searcher_.stores[0].source
-        with naming_file(source):  # a mapped tree is checked here
-            self._trees = [_named(tree, model.label_names_) for tree in trees_of(model)]
+        with naming_file(folder):  # a mapped tree is checked here
+            self._trees = [_named(tree, model.label_names_) for tree in model.trees_]
+        # Only linear models have weights of features; for the others, the steps are shown alone.
+        self._stores: list[ChunkStore | None] = list(getattr(model.searcher_, "stores", [None] * len(self._trees)))
 
-    def look(self, asked: str, n_features: int) -> dict[str, Any]:
-        """Return a label's path in each tree, every step with its classifier's `n_features` strongest features."""
-        label = find_label(self._trees[0], asked)
+    def inspect(self, label_or_id: str, n_features: int) -> dict[str, Any]:
+        """Return the path of a label in each tree, with the `n_features` strongest features of each step."""
+        label = find_label(self._trees[0], label_or_id)
         pairs = zip(self._trees, self._stores, strict=True)
-        trees = [self._way(tree, store, label, n_features) for tree, store in pairs]
+        trees = [self._path(tree, store, label, n_features) for tree, store in pairs]
         return {
             "label": label,
             "name": TreeViewer(self._trees[0]).name(label),
@@ -45,9 +41,9 @@ class LabelInspector:
             "trees": trees,
         }
 
-    def _way(self, tree: LabelTree, store: ChunkStore | None, label: int, n_features: int) -> dict[str, Any]:
+    def _path(self, tree: LabelTree, store: ChunkStore | None, label: int, n_features: int) -> dict[str, Any]:
         viewer = TreeViewer(tree)
-        nodes, found = viewer.way_to(label)
+        nodes, found = viewer.path_to(label)
         steps = []
         for depth, node in enumerate(nodes):
             below = nodes[depth + 1] if depth + 1 < len(nodes) else None
@@ -60,7 +56,7 @@ class LabelInspector:
         classifiers = unpack_node(store, node)
         place = int(np.flatnonzero(classifiers.children == child)[0])
         row: Any = classifiers.weights[[place]]
-        # The strongest first; of equals the smaller feature.
+        # The strongest first; ties go to the smaller feature.
         order = np.lexsort((row.indices, -np.abs(row.data)))[:n_features]
         strongest = [
             {"feature": feature, "name": self._feature_name(feature), "weight": weight}
@@ -87,7 +83,7 @@ def label_text(record: dict[str, Any]) -> Text:
     """Return the record of a label as text."""
     text = Text()
     text.append(printable(record["name"]), "bold")
-    text.append(f"  label {record['label']}, {record['n_points']:,} training points\n")
+    text.append(f"  label {record['label']}, {plural(record['n_points'], 'training point')}\n")
     several = len(record["trees"]) > 1
     for number, tree in enumerate(record["trees"]):
         text.append(f"\ntree {number}, depth {tree['depth']}\n" if several else f"depth {tree['depth']}\n")
@@ -105,10 +101,12 @@ def _step_text(step: dict[str, Any]) -> Text:
     else:
         more = ", ..." if step["n_labels"] > len(step["examples"]) else ""
         text.append(f"node {step['to']}", "cyan")
-        text.append(f" ({step['n_labels']:,} labels: {', '.join(map(printable, step['examples']))}{more})", "dim")
+        text.append(
+            f" ({plural(step['n_labels'], 'label')}: {', '.join(map(printable, step['examples']))}{more})", "dim"
+        )
     if "bias" not in step:
         return text.append("\n")
-    text.append(f"  bias {step['bias']:.2f}, {step['n_weights']:,} weights\n")
+    text.append(f"  bias {step['bias']:.2f}, {plural(step['n_weights'], 'weight')}\n")
     shown = ", ".join(f"{printable(feature['name'])} {feature['weight']:+.2f}" for feature in step["features"])
     text.append(f"    {shown}\n")
     return text

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from typing import Any
 
 import click
 
-from labeltrees.cli.options import Command, json_option
-from labeltrees.cli.output import check_folder_of, console, make_table, print_json, step
+from labeltrees.cli.options import Decorator, json_option
+from labeltrees.cli.output import check_parent_folder, console, make_table, plural, print_json, step
 from labeltrees.data.logs import PreparedLogs, prepare_logs
 from labeltrees.data.logs.folder import check_dataset_folder
 from labeltrees.data.logs.settings import FEATURES, POINT_WEIGHTS
@@ -26,64 +25,78 @@ Examples:
 
 @click.group(epilog=_EPILOG)
 def logs() -> None:
-    """From a log of who engaged with what to data to train on."""
+    """Turn logs of events into training data."""
 
 
-def _option(flag: str, name: str, **settings: Any) -> Callable[[Command], Command]:
+def _option(flag: str, name: str, **settings: Any) -> Decorator:
     default = _DEFAULTS[name]
     return click.option(flag, name, default=default, show_default=default is not None, **settings)
 
 
 @logs.command(epilog=_EPILOG)
 @click.argument("events", metavar="EVENTS", type=click.Path(exists=True))
-@click.option("-o", "--output", metavar="DATASET", type=click.Path(), required=True, help="Folder for the data.")
-@_option("--context", "context", help="Column of the context: a customer, a query, a page.")
-@_option("--item", "item", help="Column of the item engaged with: the labels.")
-@_option("--weight", "weight", help="Column of how much an event counts. [default: weight, if there is one]")
-@_option("--time", "time", help="Column of the time. [default: time, if there is one]")
-@_option("--item-name", "item_name", help="Column of the item's name for people.")
+@click.option("-o", "--output", metavar="DATASET", type=click.Path(), required=True, help="Folder to save the data in.")
+@_option("--context", "context", help="Column with the context: a customer, a query, a page.")
+@_option("--item", "item", help="Column with the item, which becomes a label.")
+@_option("--weight", "weight", help="Column with the weight of an event. [default: weight, if it exists]")
+@_option("--time", "time", help="Column with the time. [default: time, if it exists]")
+@_option("--item-name", "item_name", help="Column with a readable name of the item.")
 @_option(
     "--features",
     "features",
     type=click.Choice(FEATURES),
-    help="Words of the context, its history before a cut, or a column. [default: by the options given, else words]",
+    help="Words of the context, its history before a time, or a column. [default: by the other options, else words]",
 )
-@_option("--feature-column", "feature_column", help="Column with a text or a list of names or ids.")
-@_option("--feature-separator", "feature_separator", help="Cuts the feature column into names.")
-@_option("--history-before", "history_before", metavar="TIME", help="Items before are features, from then on labels.")
-@_option("--since", "since", metavar="TIME", help="Leave out events before.")
-@_option("--until", "until", metavar="TIME", help="Leave out events from then on.")
-@_option("--period", "period", metavar="LENGTH", help="Such as 36h, 90d, 12w or 1y; alone: up to the last event.")
-@_option("--time-format", "time_format", help="auto, or a format of strptime such as %d/%m/%Y %H:%M.")
+@_option("--feature-column", "feature_column", help="Column with features: a text, or a list of names or ids.")
+@_option("--feature-separator", "feature_separator", help="Separates the names in the feature column.")
+@_option(
+    "--history-before",
+    "history_before",
+    metavar="TIME",
+    help="Items before this time are features, items from then on are labels.",
+)
+@_option("--since", "since", metavar="TIME", help="Leave out events before this time.")
+@_option("--until", "until", metavar="TIME", help="Leave out events from this time on.")
+@_option(
+    "--period",
+    "period",
+    metavar="LENGTH",
+    help="Use only a period such as 36h, 90d, 12w or 1y; without --since or --until, the last one.",
+)
+@_option("--time-format", "time_format", help="auto, or a strptime format such as %d/%m/%Y %H:%M.")
 @_option("--encoding", "encoding", help="Encoding of CSV files.")
-@_option("--separator", "separator", help="Separator of CSV files. [default: found in the first line]")
-@_option("--min-engagement", "min_engagement", type=float, help="Drop pairs of context and item with less.")
-@_option("--min-item-contexts", "min_item_contexts", type=int, help="Drop items in fewer contexts.")
-@click.option("--drop-duplicates", is_flag=True, help="Count events equal in all columns used once.")
+@_option("--separator", "separator", help="Separator of CSV files. [default: detected from the first line]")
+@_option(
+    "--min-engagement", "min_engagement", type=float, help="Drop pairs of context and item with a smaller total weight."
+)
+@_option("--min-item-contexts", "min_item_contexts", type=int, help="Drop items that occur in fewer contexts.")
+@click.option("--drop-duplicates", is_flag=True, help="Count events that are equal in all used columns only once.")
 @_option(
     "--point-weights",
     "point_weights",
     type=click.Choice(POINT_WEIGHTS),
-    help="Weight of a point: the events of its context, their weights' sum, or none.",
+    help="Weight of a point: number of events of its context, sum of their weights, or none.",
 )
-@_option("--test-share", "test_share", type=float, help="Share of the contexts for test, at random.")
-@_option("--test-since", "test_since", metavar="TIME", help="Test on the events from then on instead.")
-@_option("--seed", "random_state", type=int, help="The same seed draws the same contexts for test.")
+@_option("--test-share", "test_share", type=float, help="Share of contexts for the test part, drawn at random.")
+@_option(
+    "--test-since", "test_since", metavar="TIME", help="Use the events from this time on as the test part instead."
+)
+@_option("--seed", "random_state", type=int, help="Random seed of the test part.")
 @_option(
     "--temporary-folder",
     "temporary_folder",
     type=click.Path(exists=True, file_okay=False),
-    help="Where a log of more than 4 million events is put apart by context.",
+    help="Where a log of more than 4 million events is sharded by context.",
 )
 @json_option
 @click.pass_obj
 def prepare(show_progress: bool, /, events: str, output: str, as_json: bool, **settings: Any) -> None:
-    """Make the folder DATASET from the log EVENTS, for every command that takes DATA.
+    """Turn the log EVENTS into the folder DATASET, which every command takes as DATA.
 
-    EVENTS is a CSV, TSV or Parquet file or a folder of them, one event a line: a context, an item, perhaps a weight and
-    a time. It is read some events at a time and may be larger than memory.
+    EVENTS is a CSV, TSV or Parquet file, or a folder of such files, with one event per line: a context, an item, and
+    optionally a weight and a time. It is read in blocks and may be larger than memory.
     """
-    check_folder_of(output)
+    check_parent_folder(output)
     check_dataset_folder(output)  # before the work, not after it
     prepared = prepare_logs(events, progress=show_progress, **settings)
     with step("Writing", show_progress):
@@ -97,7 +110,7 @@ def prepare(show_progress: bool, /, events: str, output: str, as_json: bool, **s
 def _print(prepared: PreparedLogs, output: str) -> None:
     out, summary = console(), prepared.summary
     n_train, n_test = summary.train["n_points"], summary.test["n_points"]
-    out.print(f"{n_train:,} points to train on and {n_test:,} to test on -> {output}\n")
+    out.print(f"{plural(n_train, 'training point')} and {plural(n_test, 'test point')} -> {output}\n")
     rows = [(what, f"{count:,}", f"{100 * count / summary.events_read:.1f} %") for what, count in summary.rows()]
     out.print(make_table(("", "events", ""), rows))
     for title, counts in (("pairs", summary.pairs), ("contexts", summary.contexts), ("items", summary.items)):
@@ -105,7 +118,9 @@ def _print(prepared: PreparedLogs, output: str) -> None:
         out.print(make_table(("", title), [(what, f"{count:,}") for what, count in counts.items()]))
     if summary.notes:
         out.print()
-        out.print(make_table(("not dropped, but to note", ""), [(what, f"{n:,}") for what, n in summary.notes.items()]))
+        out.print(
+            make_table(("not dropped, but worth knowing", ""), [(what, f"{n:,}") for what, n in summary.notes.items()])
+        )
     out.print()
     shapes = [
         (
@@ -115,4 +130,4 @@ def _print(prepared: PreparedLogs, output: str) -> None:
         )
         for name, part in (("train", summary.train), ("test", summary.test))
     ]
-    out.print(make_table(("", "points", "labels", "features", "labels a point", "features a point"), shapes))
+    out.print(make_table(("", "points", "labels", "features", "labels per point", "features per point"), shapes))

@@ -1,4 +1,4 @@
-"""The command `labeltrees`: what all its commands share."""
+"""The command `labeltrees` with all its subcommands."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import labeltrees
 from labeltrees.cli.calibrate import calibrate
 from labeltrees.cli.choose import choose
 from labeltrees.cli.completion import completion
+from labeltrees.cli.error_messages import one_line
 from labeltrees.cli.evaluate import evaluate
 from labeltrees.cli.fasttext import export_fasttext, import_fasttext
 from labeltrees.cli.fit import fit
@@ -28,7 +29,7 @@ from labeltrees.cli.sweep import sweep
 from labeltrees.cli.tree import tree
 from labeltrees.errors import LabelTreesError
 
-_INTERRUPTED = 130  # as a shell reports Ctrl-C
+_INTERRUPTED = 130  # the exit code that shells use for Ctrl-C
 
 _EPILOG = """\b
 Examples:
@@ -42,12 +43,12 @@ Examples:
 \b
 To complete commands and options with the Tab key, add to ~/.bashrc
   eval "$(labeltrees completion bash)"
-(labeltrees completion --help tells of zsh and fish).
+(see labeltrees completion --help for zsh and fish).
 """
 
 
 class _Commands(click.Group):
-    """Turns what a command raises into one line and an exit code."""
+    """Turns errors of a command into one line and an exit code."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -57,37 +58,28 @@ class _Commands(click.Group):
             click.echo("Interrupted.", err=True)
             ctx.exit(_INTERRUPTED)
         except BrokenPipeError:
-            raise  # click knows what to do when the reader of our output is gone
+            raise  # click handles a closed output, as in `| head`
         except (LabelTreesError, OSError, MemoryError) as error:
             if ctx.params["debug"]:
                 traceback.print_exc()
-            click.echo(f"Error: {_one_line(error)}", err=True)
+            command = self.get_command(ctx, ctx.invoked_subcommand or "")
+            click.echo(f"Error: {one_line(error, command)}", err=True)
             ctx.exit(getattr(error, "exit_code", 1))
-
-
-def _one_line(error: Exception) -> str:
-    if isinstance(error, LabelTreesError):
-        return " ".join(str(error).split())
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    if isinstance(error, MemoryError):
-        return "not enough memory"
-    return str(error) or type(error).__name__
 
 
 @click.group(cls=_Commands, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(labeltrees.__version__, prog_name="labeltrees", message="%(prog)s %(version)s")
-@click.option("--debug", is_flag=True, help="Show where an error was raised.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress, only warnings, on standard error.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.option("-q", "--quiet", is_flag=True, help="Show only warnings and errors, no progress.")
 @click.pass_context
 def cli(ctx: click.Context, debug: bool, quiet: bool) -> None:
-    """Label trees for extreme multi-label classification, with one knob between accurate and fast."""
+    """Label trees for extreme multi-label classification: one setting moves between accurate and fast."""
     ctx.obj = not quiet  # whether to show progress
     _log_to_standard_error(ctx, logging.WARNING if quiet else logging.INFO)
 
 
 def _log_to_standard_error(ctx: click.Context, level: int) -> None:
-    """Send the log of this command to standard error until it ends."""
+    """Write log messages to standard error until the command ends."""
     logger = logging.getLogger("labeltrees")
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(message)s"))

@@ -1,4 +1,4 @@
-"""What a model is: facts that the commands tell of it, and the summary after training."""
+"""Facts about a saved model, and the summary after training."""
 
 from __future__ import annotations
 
@@ -6,59 +6,42 @@ from dataclasses import asdict
 from typing import Any
 
 from labeltrees._files import naming_file
-from labeltrees.cli.model_options import Model, disk_bytes, settings_of, trees_of
-from labeltrees.cli.output import console, make_table, print_json, size
+from labeltrees.cli.output import console, make_table, plural, print_json, size
+from labeltrees.cli.saved_models import disk_bytes, simple_parameters
 from labeltrees.cli.tree import summary_rows
-from labeltrees.models.text.estimator import TextLabelTreeClassifier
+from labeltrees.models.common.protocol import Model
 
 
 def model_facts(model: Model, folder: str) -> dict[str, Any]:
     """Return parameters, counts, trees and size of the model saved in a folder."""
-    with naming_file(folder):  # a mapped tree is checked when it is first looked at
-        trees = [asdict(tree.summary()) for tree in trees_of(model)]
+    with naming_file(folder):  # a mapped tree is checked when it is first used
+        trees = [asdict(tree.summary()) for tree in model.trees_]
     return {
         "model": folder,
-        "parameters": settings_of(model),
+        "parameters": simple_parameters(model),
         "n_labels": len(model.classes_),
-        **_counts(model),
+        "n_points": model.n_points_,
+        **model.sizes(),
         "trees": trees,
         "disk_bytes": sum(disk_bytes(folder).values()),
     }
 
 
-def _counts(model: Model) -> dict[str, Any]:
-    if not isinstance(model, TextLabelTreeClassifier):
-        return {
-            "n_points": model.n_points_,
-            "n_features": model.n_features_in_,
-            "n_weights": model.stats_.get("n_weights"),
-        }
-    store = model.searcher_.store
-    n_rows, n_nodes = len(store.input), len(store.output)
-    return {
-        "n_points": model.n_points_ if "seconds" in model.stats_ else None,  # fastText's files do not tell it
-        "n_words": store.n_words,
-        "n_ngrams": n_rows - store.n_words,
-        "n_weights": (n_rows + n_nodes) * store.dim,
-    }
-
-
 def report_fit(model: Model, folder: str, as_json: bool) -> None:
-    """Tell what training has made and saved."""
+    """Print a summary of the model that was trained and saved."""
     facts, stats = model_facts(model, folder), model.stats_
-    of_training = {name: stats[name] for name in ("seconds", "tree_seconds", "loss") if name in stats}
+    training = {name: stats[name] for name in ("seconds", "tree_seconds", "loss") if name in stats}
     if as_json:
-        print_json({**facts, **of_training})
+        print_json({**facts, **training})
         return
-    out, trees = console(), trees_of(model)
-    out.print(f"{facts['n_labels']:,} labels of {facts['n_points']:,} points -> {folder}")
-    rows = [("time", f"{stats['seconds']:.1f} s, of which {stats['tree_seconds']:.1f} s for the tree")]
+    out, trees = console(), model.trees_
+    out.print(f"{plural(facts['n_labels'], 'label')}, {plural(facts['n_points'], 'point')} -> {folder}")
+    rows = [("training time", f"{stats['seconds']:.1f} s, of which {stats['tree_seconds']:.1f} s for the tree")]
     if "n_words" in facts:
-        rows += [
-            ("words", f"{facts['n_words']:,}, and {facts['n_ngrams']:,} n-grams"),
-            ("loss", f"{stats['loss']:.4f}"),
-        ]
+        rows.append(("vocabulary", f"{plural(facts['n_words'], 'word')}, {plural(facts['n_ngrams'], 'n-gram')}"))
+    if "loss" in training:
+        rows.append(("loss", f"{training['loss']:.4f}"))
     rows += [("weights", f"{facts['n_weights']:,}"), ("size on disk", size(facts["disk_bytes"]))]
     if len(trees) > 1:
-        rows.append(("trees", f"{len(trees)}, of which this is the first"))
+        rows.append(("trees", f"{len(trees)}; the first one:"))
     out.print(make_table(None, [*rows, *summary_rows(trees[0].summary())]))

@@ -1,32 +1,34 @@
-"""Options that several commands share, with the defaults of the functions they go to."""
+"""Options: those that several commands share, and options generated from settings."""
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable
-from typing import Any, TypeVar
+import dataclasses
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Never
 
 import click
+from click.core import ParameterSource
 
-from labeltrees.cli.text_data import TextOptions
-from labeltrees.data.text_fields import FORMS, TextFields
-from labeltrees.tree.builder import build_tree
+from labeltrees._settings import settings_of
+from labeltrees.errors import InputError
+from labeltrees.tree.settings import TreeSettings
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-_DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(build_tree).parameters.items()}
+Decorator = Callable[[Any], Any]  # of a command
 
 data_argument = click.argument("data", metavar="DATA")
+model_argument = click.argument("model_folder", metavar="MODEL", type=click.Path(exists=True, file_okay=False))
+output_option = click.option(
+    "-o", "--output", metavar="MODEL", type=click.Path(), required=True, help="Folder to save the model in."
+)
 label_names_option = click.option(
     "--label-names",
     type=click.Path(exists=True, dir_okay=False),
-    help="File with the name of label i in line i. [default: labels.txt in a folder DATA]",
+    help="File with the name of label i in line i. [default: labels.txt if DATA is a folder]",
 )
 feature_names_option = click.option(
     "--feature-names",
     type=click.Path(exists=True, dir_okay=False),
-    help="File with the name of feature i in line i. [default: features.txt in a folder DATA]",
+    help="File with the name of feature i in line i. [default: features.txt if DATA is a folder]",
 )
 index_base_option = click.option(
     "--index-base",
@@ -34,76 +36,71 @@ index_base_option = click.option(
     default="auto",
     show_default=True,
     callback=lambda _context, _parameter, value: value if value == "auto" else int(value),
-    help="What a file in XMC form counts ids from; auto: 1 only if an id equals the number of features or labels.",
+    help="First id in an XMC file; auto: 1 only if an id equals the number of features or labels.",
 )
-jobs_option = click.option("--jobs", "n_jobs", type=int, default=-1, show_default=True, help="Threads; -1 takes all.")
+jobs_option = click.option(
+    "--jobs", "n_jobs", type=int, default=-1, show_default=True, help="Number of threads; -1 for all cores."
+)
+seed_option = click.option(
+    "--seed", "random_state", type=int, default=0, show_default=True, help="Random seed; the same seed repeats a run."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
 
 
-def fanout_of(text: str | int) -> int | str:
-    """Return the fanout that a user has written: a number or auto."""
-    try:
-        return text if text == "auto" else int(text)
-    except ValueError:
-        message = f"{text!r} is neither a whole number nor 'auto'."
-        raise ValueError(message) from None
+class NumberOrWord(click.ParamType[Any]):
+    """A number, or one of a few words; the word none stands for None.
 
-
-def make_tradeoff_option(default: float) -> Callable[[Command], Command]:
-    """Return the option of the tradeoff."""
-    return click.option(
-        "--tradeoff",
-        type=float,
-        default=default,
-        show_default=True,
-        help="From 0 (balanced, by similarity) over 1 (similarity, labels counted by frequency) to 2 (frequency only).",
-    )
-
-
-tradeoff_option = make_tradeoff_option(_DEFAULTS["tradeoff"])
-
-
-def tree_options(*, binary: bool = False, **defaults: Any) -> Callable[[Command], Command]:
-    """Return the options of building trees, but for the tradeoff; `defaults` replace those of `build_tree`.
-
-    Where all trees are `binary`, there are no options of their width.
+    Examples
+    --------
+    >>> beam = NumberOrWord(int, "N|none")
+    >>> beam.convert("7", None, None), beam.convert("none", None, None)
+    (7, None)
     """
 
-    def option(flag: str, name: str, **settings: Any) -> Callable[[Command], Command]:
-        default = defaults.get(name, _DEFAULTS[name])
-        return click.option(flag, name, default=default, show_default=True, **settings)
+    name = "number or word"
 
-    width = [
-        option(
-            "--fanout",
-            "fanout",
-            type=fanout_of,
-            metavar="N|auto",
-            help="Most children of a node; 2 keeps the binary tree, auto takes what makes searches cheapest.",
-        ),
-        option("--leaf-size", "leaf_size", type=int, help="Sets of at most this many labels are not split further."),
-    ]
+    def __init__(self, kind: type, metavar: str) -> None:
+        self._kind, self._words = kind, metavar.split("|")[1:]
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number, the word, or None."""
+        if not isinstance(value, str) or (param is not None and value == param.default):
+            return value
+        if value.lower() in self._words:
+            return None if value.lower() == "none" else value.lower()
+        try:
+            return self._kind(value)
+        except ValueError:
+            number = "a whole number" if self._kind is int else "a number"
+            self.fail(f"{value!r} is neither {number} nor {' nor '.join(map(repr, self._words))}.", param, ctx)
+
+
+def setting_options(cls: Any, *, skip: Collection[str] = (), defaults: Mapping[str, Any] | None = None) -> Decorator:
+    """Return a decorator that adds one option per setting of a settings class.
+
+    The name, type, choices, default and help text of each option come from the field of the setting.
+
+    Parameters
+    ----------
+    cls : settings class
+        A dataclass with fields made by `labeltrees._settings.setting`.
+    skip : collection of str
+        Settings that the command offers in another way, or not at all.
+    defaults : mapping from str to value, optional
+        Defaults of the command that differ from those of the class.
+    """
     options = [
-        *([] if binary else width),
-        option("--smoothing", "smoothing", type=float, help="Added to all frequencies together."),
-        option(
-            "--cover",
-            "cover",
-            type=click.Choice(["marginal", "greedy"]),
-            help="How cover frequencies are counted; they matter where the tradeoff is above 1.",
-        ),
-        option("--cover-softness", "cover_softness", type=float, help="From 0 to 1; 1 makes them plain frequencies."),
-        option(
-            "--path",
-            "path",
-            type=click.Choice(["weighted", "direct"]),
-            help="From similarity to frequency through weighted similarity, or straight.",
-        ),
-        option("--seed", "random_state", type=int, help="The same seed gives the same tree."),
-        jobs_option,
+        _setting_option(item, (defaults or {}).get(item.name, item.default))
+        for item in settings_of(cls)
+        if item.name not in skip
     ]
+    return add_options(options)
 
-    def decorate(command: Command) -> Command:
+
+def add_options(options: list[Decorator]) -> Decorator:
+    """Return a decorator that adds options, which the help shows in this order."""
+
+    def decorate(command: Any) -> Any:
         for add in reversed(options):
             command = add(command)
         return command
@@ -111,60 +108,49 @@ def tree_options(*, binary: bool = False, **defaults: Any) -> Callable[[Command]
     return decorate
 
 
-_TEXT_OPTIONS = [
-    click.option(
-        "--text",
-        "text_names",
-        metavar="FIELD",
-        multiple=True,
-        default=("text",),
-        show_default="text",
-        help="Field of the text, where DATA is texts; several are joined by a blank.",
-    ),
-    click.option(
-        "--labels", "label_field", metavar="FIELD", default="labels", show_default=True, help="Field of the labels."
-    ),
-    click.option("--weight", "weight_field", metavar="FIELD", help="Field of the points' weights. [default: none]"),
-    click.option(
-        "--label-separator",
-        default=",",
+def _setting_option(item: dataclasses.Field[Any], default: Any) -> Decorator:
+    flag = "--" + item.name.replace("_", "-")
+    if isinstance(default, bool):
+        flag += f"/--no-{item.name.replace('_', '-')}"
+    return click.option(
+        flag,
+        item.name,
+        type=_option_type(item, default),
+        metavar=item.metadata["metavar"],
+        default=default,
         show_default=True,
-        help="Between labels that are a string; a label that holds it is in quotes.",
-    ),
-    click.option(
-        "--data-format",
-        type=click.Choice(["auto", *FORMS]),
-        default="auto",
-        show_default=True,
-        help="Of texts; auto goes by the name of the file. All other files are in XMC form.",
-    ),
-    click.option(
-        "--test-share",
-        type=float,
-        help="Split one file at random: this share of it is the test part, the rest is for training.",
-    ),
-]
-_split_seed_option = click.option(
-    "--seed", "split_seed", type=int, default=0, show_default=True, help="Of the split; the same as when training."
-)
+        help=item.metadata["help"],
+    )
 
 
-def text_options(command: Command) -> Command:
-    """Add the options for a DATA of texts; the command gets them as one TextOptions called `texts`.
+def _option_type(item: dataclasses.Field[Any], default: Any) -> Any:
+    if isinstance(default, bool):
+        return bool
+    if item.metadata["choices"]:
+        return click.Choice(item.metadata["choices"])
+    annotation = str(item.type)
+    kind = float if "float" in annotation else int if "int" in annotation or isinstance(default, int) else str
+    return NumberOrWord(kind, item.metadata["metavar"]) if "|" in (item.metadata["metavar"] or "") else kind
 
-    The seed of a split is the command's own, if it has one.
-    """
-    has_seed = any(parameter.name == "random_state" for parameter in getattr(command, "__click_params__", ()))
 
-    @functools.wraps(command)
-    def packed(*arguments: Any, **given: Any) -> Any:
-        fields = TextFields.of(
-            given.pop("text_names"), given.pop("label_field"), given.pop("weight_field"), given.pop("label_separator")
-        )
-        seed = given["random_state"] if has_seed else given.pop("split_seed")
-        texts = TextOptions(fields, given.pop("data_format"), given.pop("test_share"), seed)
-        return command(*arguments, texts=texts, **given)
+def is_given(name: str) -> bool:
+    """Whether the user has set the parameter `name` of the running command."""
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
 
-    for add in reversed([*_TEXT_OPTIONS, *([] if has_seed else [_split_seed_option])]):
-        packed = add(packed)
-    return packed  # type: ignore[return-value]
+
+def given_options(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of the running command that the user has set."""
+    return {name: value for name, value in parameters.items() if is_given(name)}
+
+
+def refuse_option(option: str, beside: str, why: str) -> Never:
+    """Raise the error for an option that cannot be combined with another option or with a kind of model."""
+    message = f"{option} cannot be combined with {beside}: {why}"
+    raise InputError(message)
+
+
+def refuse_tree_options(fixed: str, given: Mapping[str, Any]) -> None:
+    """Raise `InputError` if tree settings are given beside the option `fixed`, which already says which tree to use."""
+    useless = next((item.name for item in settings_of(TreeSettings) if item.name in given), None)
+    if useless is not None:
+        refuse_option("--" + useless.replace("_", "-"), fixed, "no tree is built")

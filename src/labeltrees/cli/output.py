@@ -1,4 +1,4 @@
-"""What commands write: tables and JSON on standard output, the rest on standard error."""
+"""Output of commands: results as tables or JSON on standard output, progress on standard error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WIDTH_WITHOUT_TERMINAL = 200
 
 
 def console() -> Console:
-    """Return standard output: as wide as the terminal, and not cut where there is none."""
+    """Return standard output, as wide as the terminal; without a terminal, wide enough not to cut lines."""
     terminal = Console(highlight=False, markup=False)
     if terminal.is_terminal:
         return terminal
@@ -35,7 +35,7 @@ def console() -> Console:
 
 @contextmanager
 def step(what: str, show: bool) -> Iterator[None]:
-    """Say on standard error that something goes on, if anybody wants to know: a spinner on a terminal, else a line."""
+    """Show on standard error that work is running: a spinner on a terminal, and a line with the time at the end."""
     if not show:
         yield
         return
@@ -46,7 +46,7 @@ def step(what: str, show: bool) -> Iterator[None]:
 
 
 def print_json(value: Any) -> None:
-    """Write a value as JSON; NaN, which JSON does not know, as null."""
+    """Write a value as JSON; NaN becomes null."""
     click.echo(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
 
 
@@ -61,7 +61,7 @@ def _plain(value: Any) -> Any:
 
 
 def write_csv(path: str, rows: Sequence[dict[str, Any]]) -> None:
-    """Write records as a CSV file with a header, whole or not at all."""
+    """Write records as a CSV file with a header, atomically."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()
@@ -70,7 +70,7 @@ def write_csv(path: str, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def make_table(columns: Sequence[str] | None, rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> Table:
-    """Return a table with a header (or None), the columns of numbers `left` to the left and the others to the right."""
+    """Return a table with a header (None: without); columns in `left` are aligned left, the others right."""
     table = Table(box=None, header_style="bold", pad_edge=False, show_header=columns is not None)
     for number, column in enumerate(columns or rows[0]):
         table.add_column(Text(column), justify="left" if number in left else "right", no_wrap=True)
@@ -79,20 +79,20 @@ def make_table(columns: Sequence[str] | None, rows: Sequence[Sequence[str]], lef
     return table
 
 
-def check_folder_of(path: str | None) -> None:
-    """Refuse a file in a folder that is not there: before the work, not after it."""
+def check_parent_folder(path: str | None) -> None:
+    """Raise `InputError` if the folder for an output does not exist: before the work, not after it."""
     if path is not None and not Path(path).absolute().parent.is_dir():
-        message = f"{path}: no such folder"
+        message = f"{path}: its folder does not exist"
         raise InputError(message)
 
 
 def printable(text: str) -> str:
-    """Return text without characters that would steer the terminal."""
+    """Return text with control characters replaced, because they could change the terminal."""
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
 
 
 def size(n_bytes: int) -> str:
-    """Return a number of bytes for people.
+    """Return a number of bytes with a unit.
 
     Examples
     --------
@@ -105,6 +105,17 @@ def size(n_bytes: int) -> str:
     return f"{n_bytes} bytes"
 
 
+def plural(count: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> plural(1, "label"), plural(2000, "label")
+    ('1 label', '2,000 labels')
+    """
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
 def number(value: float, digits: int = 2) -> str:
-    """Return a number for a table; a dash where there is none."""
+    """Return a number for a table; a dash for NaN."""
     return "-" if math.isnan(value) else f"{value:,.{digits}f}"

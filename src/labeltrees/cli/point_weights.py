@@ -1,4 +1,4 @@
-"""Weights of points in a file beside the points: train.weights.txt for train.txt."""
+"""Point weights in a separate file: train.weights.txt for train.txt."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeltrees._files import naming_file, refuse_file
-from labeltrees.data.checks import check_weights
+from labeltrees._matrices import check_sample_weight
 from labeltrees.data.files import open_any
 
 _COMPRESSED = (".gz", ".xz", ".zst")
@@ -16,12 +16,12 @@ _ENDING = ".weights.txt"
 
 
 def is_weights_file(path: Path) -> bool:
-    """Return whether a file holds weights, by its name."""
+    """Whether a file holds weights, by its name."""
     return _plain_name(path).endswith(_ENDING)
 
 
 def read_weights(points: Path, n_points: int) -> NDArray[np.float64] | None:
-    """Return the weights that stand beside a file of points, None if there are none."""
+    """Return the weights in the file next to a file of points, None if there is no such file."""
     name = _plain_name(points)
     if not name.endswith(".txt"):
         return None
@@ -32,13 +32,13 @@ def read_weights(points: Path, n_points: int) -> NDArray[np.float64] | None:
     with open_any(path) as stream:
         lines = stream.read().split()
     if len(lines) != n_points:
-        refuse_file(path, f"{len(lines)} weights for {n_points} points; there must be one a line for each point")
+        refuse_file(path, f"{len(lines)} weights for {n_points} points; it must have one line per point")
     try:
         weights = np.array(lines, dtype=np.bytes_).astype(np.float64) if lines else np.zeros(0)
     except ValueError as error:
         refuse_file(path, f"not a number ({error})")
     with naming_file(path):
-        return check_weights(weights, n_points, "weights")
+        return check_sample_weight(weights, n_points, "weights")
 
 
 def _plain_name(path: Path) -> str:

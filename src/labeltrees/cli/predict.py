@@ -11,20 +11,14 @@ import click
 from labeltrees._progress import watch
 from labeltrees.cli.answer_lines import AnswerLines
 from labeltrees.cli.data_argument import TextOptions, open_points, read_lines
-from labeltrees.cli.model_options import (
-    Model,
-    agreement_option,
-    beam_option,
-    check_n_features,
-    how_to_search,
-    load_model,
-    model_argument,
-    text_reader,
-)
-from labeltrees.cli.options import data_argument, index_base_option, jobs_option, text_options
-from labeltrees.cli.output import check_folder_of
+from labeltrees.cli.options import data_argument, index_base_option, jobs_option, model_argument
+from labeltrees.cli.output import check_parent_folder
+from labeltrees.cli.saved_models import check_n_features, load_model, text_reader
+from labeltrees.cli.search_options import SearchOptions, search_options
+from labeltrees.cli.text_options import text_options
 from labeltrees.data.files import write_any
 from labeltrees.errors import FileFormatError
+from labeltrees.models.common.protocol import Model
 
 _EPILOG = """\b
 Examples:
@@ -38,25 +32,22 @@ Examples:
 @model_argument
 @data_argument
 @text_options
-@click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="Labels for each point.")
+@click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="Number of labels per point.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["tsv", "jsonl"]),
     default="tsv",
     show_default=True,
-    help="tsv: label, score, label, score, ...; jsonl: an object with labels and scores.",
+    help="tsv: label, score, label, score, ...; jsonl: one object per line with labels and scores.",
 )
-@beam_option
-@agreement_option
+@search_options
 @click.option(
     "--candidates",
     type=click.Path(exists=True, dir_okay=False),
-    help="File with the labels allowed, one name a line (an id where the model has no names).",
+    help="File with the labels that may be returned, one name per line (ids if the labels have no names).",
 )
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False), help="File for the answers. [default: standard output]"
-)
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="File to write to. [default: standard output]")
 @index_base_option
 @jobs_option
 @click.pass_obj
@@ -66,40 +57,40 @@ def predict(
     data: str,
     k: int,
     form: str,
-    beam: int | None,
-    agreement: float | None,
+    search: SearchOptions,
     candidates: str | None,
     output: str | None,
     index_base: Any,
     n_jobs: int,
     texts: TextOptions,
 ) -> None:
-    """Print the best labels of each point of DATA, best first, a line a point.
+    """Print the best labels of each point of DATA, best first, one line per point.
 
-    DATA is texts (.jsonl, .csv, .tsv, .parquet, or fastText's lines) where the model was trained on texts, a file in
-    XMC form, a folder with a file test* of one of these, or the word debian for the bundled set's test part. Points are
-    read and answered some thousand at a time, so that DATA may be larger than memory; labels in it are not used.
+    DATA is a file of texts (.jsonl, .csv, .tsv, .parquet, or fastText's lines) if the model was trained on texts, a
+    file in XMC format, a folder with one such file named test*, or the word debian for the test part of the bundled
+    data. Points are processed in batches of some thousand, so that DATA may be larger than memory. Labels in DATA are
+    not used.
     """
-    check_folder_of(output)
+    check_parent_folder(output)
     model = load_model(model_folder)
     allowed = None if candidates is None else _read_candidates(candidates, model)
     k = min(k, len(model.classes_))
-    n_searched, how = how_to_search(model, k, beam, agreement, allowed)
+    request = search.make_request(model, k, allowed)
     lines = AnswerLines(model.label_names_, form)
-    # Answers and a bar on one terminal would write over each other.
+    # Predictions and a progress bar on the same terminal would overwrite each other.
     show_progress = show_progress and (output is not None or not sys.stdout.isatty())
     with (
-        open_points(data, index_base=index_base, texts=texts, of_texts=text_reader(model, n_jobs)) as points,
+        open_points(data, index_base=index_base, texts=texts, read_texts=text_reader(model, n_jobs)) as points,
         _output(output) as stream,
     ):
         if points.n_features is not None:
             check_n_features(data, points.n_features, model)
         n_done = 0
-        # How many texts there are is not known before the last: no bar then.
+        # The number of texts is not known before the last one: no progress bar for them.
         watched = show_progress and points.n_points is not None
         with watch("Predicting", points.n_points or 0, watched) as advance:
             for X in points.blocks:
-                result = model.searcher_.topk(X, n_searched, **how, candidates=allowed, n_jobs=n_jobs).of_length(k)
+                result = model.searcher_.topk(X, request, n_jobs=n_jobs)
                 stream.write(lines.encode(result.labels, result.scores))
                 stream.flush()
                 n_done += X.shape[0]
@@ -116,7 +107,7 @@ def _output(path: str | None) -> AbstractContextManager[IO[bytes]]:
 def _read_candidates(path: str, model: Model) -> list[int]:
     lines = [line for line in read_lines(path) if line]
     if not lines:
-        message = f"{path}: no label in it"
+        message = f"{path}: contains no labels"
         raise FileFormatError(message)
     names = range(len(model.classes_)) if model.label_names_ is None else model.label_names_
     ids = {str(name): label for label, name in enumerate(names)}

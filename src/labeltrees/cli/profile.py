@@ -13,23 +13,18 @@ from scipy import sparse
 
 from labeltrees._progress import watch
 from labeltrees.cli.data_argument import TextOptions, open_points
-from labeltrees.cli.model_options import (
-    Model,
-    agreement_option,
-    beam_option,
-    check_n_features,
-    how_to_search,
-    load_model,
-    model_argument,
-    text_reader,
-)
-from labeltrees.cli.options import data_argument, index_base_option, jobs_option, text_options
-from labeltrees.cli.output import check_folder_of, print_json, step
+from labeltrees.cli.options import data_argument, index_base_option, jobs_option, model_argument
+from labeltrees.cli.output import check_parent_folder, plural, print_json, step
 from labeltrees.cli.profile_view import print_profile, print_query
+from labeltrees.cli.saved_models import check_n_features, load_model, text_reader
+from labeltrees.cli.search_options import SearchOptions, search_options
+from labeltrees.cli.text_options import text_options
 from labeltrees.data.files import write_any
 from labeltrees.errors import InputError
+from labeltrees.models.common.protocol import Model
 from labeltrees.models.text.searcher import Texts
-from labeltrees.profiling.profile import MOST_POINTS, Profile, profile_searches
+from labeltrees.profiling import Profile
+from labeltrees.profiling.profiler import MAX_POINTS, profile_searches
 
 _ROUNDS = 10
 _EPILOG = """\b
@@ -44,28 +39,27 @@ Examples:
 @model_argument
 @data_argument
 @text_options
-@click.option("-k", "--k", type=click.IntRange(min=1), default=5, show_default=True, help="Labels for each point.")
-@beam_option
-@agreement_option
+@click.option("-k", "--k", type=click.IntRange(min=1), default=5, show_default=True, help="Number of labels per point.")
+@search_options
 @click.option(
     "--queries",
     "n_queries",
     type=click.IntRange(min=1),
-    default=MOST_POINTS,
+    default=MAX_POINTS,
     show_default=True,
-    help="Points asked at the most, drawn at random.",
+    help="Maximum number of points to search, drawn at random.",
 )
-@click.option("--query", type=click.IntRange(min=0), help="Show the search of this one: point N of DATA, from 0.")
+@click.option("--query", type=click.IntRange(min=0), help="Show the search of one point of DATA; the first point is 0.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["table", "json", "jsonl", "csv"]),
     default="table",
     show_default=True,
-    help="table and json: a summary; jsonl and csv: a record a query, with the nodes it visited.",
+    help="table and json: a summary; jsonl and csv: one record per query, with the nodes it visited.",
 )
 @click.option(
-    "-o", "--output", type=click.Path(dir_okay=False), help="File for jsonl and csv. [default: standard output]"
+    "-o", "--output", type=click.Path(dir_okay=False), help="File to write jsonl or csv to. [default: standard output]"
 )
 @index_base_option
 @jobs_option
@@ -75,8 +69,7 @@ def profile_model(
     model_folder: str,
     data: str,
     k: int,
-    beam: int | None,
-    agreement: float | None,
+    search: SearchOptions,
     n_queries: int,
     query: int | None,
     form: str,
@@ -87,25 +80,23 @@ def profile_model(
 ) -> None:
     """Show where the time of a MODEL's searches goes on DATA.
 
-    Some points are searched one by one on one thread, again and again; the best time of each counts. Shown are the
-    nodes visited, which of them an oracle would have visited (the ancestors of the labels returned), the classifiers
-    scored, the microseconds, and how they divide among the parts of a search. That comes from a cost model: what each
-    node, lookup, weight and heap step costs is measured here and now, with half of the points, and the other half tells
-    how far off its predictions are. Making features of texts is not part of the search.
+    A sample of points is searched one by one on one thread, in several rounds; the shortest time of each point counts.
+    The tables show the nodes visited, how many of them an oracle would visit (the ancestors of the returned labels),
+    the classifiers evaluated, the time, and how it divides among the parts of a search. The division comes from a cost
+    model: the cost of each node, lookup, weight and heap step is fitted to half of the points and checked on the other
+    half. The time to vectorize texts is not included.
     """
-    check_folder_of(output)
+    check_parent_folder(output)
     if output is not None and form not in ("jsonl", "csv"):
-        message = f"--output makes no sense with --format {form}: it is for jsonl and csv"
+        message = f"--output cannot be combined with --format {form}: it is for jsonl and csv"
         raise InputError(message)
     model = load_model(model_folder)
-    n_searched, how = how_to_search(model, k, beam, agreement)
+    request = search.make_request(model, k)
     with step("Reading data", show_progress):
         points = _read(data, index_base, texts, model, n_jobs)
     rows = _draw(points.shape[0], n_queries, query, data)
     with watch("Timing searches", _ROUNDS, show_progress) as advance:
-        found = profile_searches(
-            model, points, k, n_searched, how, rows, agreement=agreement, repeats=_ROUNDS, advance=advance
-        )
+        found = profile_searches(model, points, request, rows, repeats=_ROUNDS, advance=advance)
     if form in ("jsonl", "csv"):
         records = [_record(found, place, model) for place in range(found.n_queries) if query in (None, rows[place])]
         _write(_lines(records) if form == "jsonl" else _table(records), output)
@@ -115,17 +106,17 @@ def profile_model(
     elif query is not None:
         print_query(_record(found, int(np.searchsorted(rows, query)), model))
     else:
-        print_profile(f"{model_folder} on {found.n_queries:,} of {points.shape[0]:,} points of {data}", found)
+        print_profile(f"{model_folder} on {found.n_queries:,} of {plural(points.shape[0], 'point')} of {data}", found)
 
 
 def _read(data: str, index_base: Any, texts: TextOptions, model: Model, n_jobs: int) -> Any:
-    """Return the points of DATA as the model's searcher takes them."""
-    with open_points(data, index_base=index_base, texts=texts, of_texts=text_reader(model, n_jobs)) as points:
+    """Return the points of DATA in the form that the model's searcher takes."""
+    with open_points(data, index_base=index_base, texts=texts, read_texts=text_reader(model, n_jobs)) as points:
         if points.n_features is not None:
             check_n_features(data, points.n_features, model)
         blocks = list(points.blocks)
     if sum(block.shape[0] for block in blocks) == 0:
-        message = f"{data}: no points to search"
+        message = f"{data}: has no points to search"
         raise InputError(message)
     if isinstance(blocks[0], Texts):
         return Texts([text for block in blocks for text in block.items])
@@ -133,9 +124,9 @@ def _read(data: str, index_base: Any, texts: TextOptions, model: Model, n_jobs: 
 
 
 def _draw(n_points: int, n_queries: int, query: int | None, data: str) -> Any:
-    """Return which points are asked, rising: `query` is one of them."""
+    """Return the rows of the points to search, ascending; `query` is one of them."""
     if query is not None and query >= n_points:
-        message = f"{data}: no point {query}, there are {n_points:,}"
+        message = f"{data}: has no point {query}; its {plural(n_points, 'point')} are numbered from 0"
         raise InputError(message)
     rows = np.random.default_rng(0).permutation(n_points)[:n_queries]
     if query is not None and query not in rows:
@@ -154,7 +145,7 @@ def _lines(records: list[dict[str, Any]]) -> str:
 
 
 def _table(records: list[dict[str, Any]]) -> str:
-    """Return the records as CSV: what a query has several of stands in one field, with blanks between."""
+    """Return the records as CSV; the visits of a query are in one field each, separated by blanks."""
     text = io.StringIO(newline="")
     flat = [
         {

@@ -12,7 +12,7 @@ from rich.console import Console
 from labeltrees.cli.data_argument import BUNDLED
 from labeltrees.cli.options import jobs_option
 from labeltrees.cli.output import console, make_table, number, printable, step
-from labeltrees.cli.tuning_options import say_no_memory
+from labeltrees.cli.tuning_options import hide_memory_log
 from labeltrees.data import Dataset
 from labeltrees.datasets import load_debian
 from labeltrees.errors import MissingExtraError
@@ -23,8 +23,8 @@ from labeltrees.tuning.settings import TRADEOFFS
 from labeltrees.tuning.timing import measure_times
 from labeltrees.tuning.tuning_data import as_tuning_data
 
-_AT = (1, 3, 5)
-_LOSS = 0.02
+_KS = (1, 3, 5)
+_MAX_LOSS = 0.02
 _FANOUTS = (16, 128)
 _REPEATS, _TIMED_POINTS = 3, 500
 _DESCRIPTIONS = (
@@ -44,27 +44,31 @@ Example:
     type=click.Path(file_okay=False),
     default="labeltrees-quickstart",
     show_default=True,
-    help="Where to save the model and the report.",
+    help="Folder to save the model and the report in.",
 )
 @jobs_option
 @click.pass_obj
 def quickstart(show_progress: bool, folder: str, n_jobs: int) -> None:
-    """Choose a tradeoff for the bundled data, train the model, and let you try it.
+    """Choose a tradeoff for the bundled data, train a model and try it, in about a minute.
 
-    The data: packages of Debian and their descriptions, and which other packages each depends on. Takes about a minute.
-    On a terminal you can type descriptions of your own in the end.
+    The data are descriptions of Debian packages; the labels are the packages that each one depends on. On a terminal
+    you can type your own descriptions at the end.
     """
-    say_no_memory()
+    hide_memory_log()
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     out = console()
     with step("Reading data", show_progress):
         train, test = load_debian()
-    out.print(f"{train.n_points:,} descriptions of Debian packages (points) depending on {train.n_labels:,} (labels).")
-    out.print("The tradeoff moves a tree from alike labels side by side (0) to frequent labels near the root (2).\n")
+    out.print(
+        f"The data: {train.n_points:,} descriptions of Debian packages, labelled with the packages they depend on"
+    )
+    out.print(f"({train.n_labels:,} different labels). A model arranges the labels in a tree and searches it.")
+    out.print("The tradeoff shapes the tree: 0 puts similar labels together, which is precise; 2 puts frequent labels")
+    out.print("near the root, which is fast.\n")
     choice = choose(
         train,
-        max_precision_loss=_LOSS,
+        max_precision_loss=_MAX_LOSS,
         tradeoffs=TRADEOFFS,
         fanouts=_FANOUTS,
         early_rounds=False,
@@ -75,59 +79,59 @@ def quickstart(show_progress: bool, folder: str, n_jobs: int) -> None:
     out.print(choice.explanation + "\n", soft_wrap=True)
     with step("Comparing with tradeoff 0", show_progress):
         table = compare(choice, train, test, n_jobs)
-    out.print(f"On {test.n_points:,} other packages:\n")
+    out.print(f"Compared with tradeoff 0, on {test.n_points:,} packages that were not used so far:\n")
     out.print(table)
     for description in _DESCRIPTIONS:
         show_answer(out, choice.model, description)
     choice.model.save(target / "debian.model")
     choice.result.save(target / "result.json")
-    said = save_report(choice, target)
+    report_note = save_report(choice, target)
     ask(out, choice.model)
-    out.print(f"\nThe model is in {target / 'debian.model'}, what was measured in {target / 'result.json'}.")
-    out.print(said)
-    out.print("What to do next:")
+    out.print(f"\nThe model is in {target / 'debian.model'}, the measurements are in {target / 'result.json'}.")
+    out.print(report_note)
+    out.print("\nNext steps:")
     out.print(f"  labeltrees evaluate {target / 'debian.model'} {BUNDLED}")
     out.print(f"  labeltrees inspect {target / 'debian.model'} --label python3")
     out.print("  labeltrees choose YOUR-DATA -o your.model --max-precision-loss 0.005")
 
 
 def compare(choice: Choice, train: Dataset, test: Dataset, n_jobs: int) -> Any:
-    """Return a table of the chosen model beside one of tradeoff 0, measured on `test`."""
+    """Return a table of the chosen model and one with tradeoff 0, both measured on `test`."""
     plain = LabelTreeClassifier(**{**choice.parameters, "tradeoff": 0.0}, n_jobs=n_jobs).fit(train.X, train.Y)
-    # By label ids, and so without names.
+    # Metrics need label ids: this copy of the chosen model has no label names.
     chosen = LabelTreeClassifier(**choice.parameters, n_jobs=n_jobs).fit(train.X, train.Y)
     data = as_tuning_data(test, "test", plain)
     times = measure_times(
         [plain, chosen],
         test.X,
-        (1, max(_AT)),
+        (1, max(_KS)),
         repeats=_REPEATS,
-        most_points=_TIMED_POINTS,
+        max_points=_TIMED_POINTS,
         random_state=0,
         n_jobs=n_jobs,
     )
     rows = []
     names = ("0", f"{choice.parameters['tradeoff']:.4g} (chosen)")
     for name, model, time in zip(names, (plain, chosen), times, strict=True):
-        record, _ = measure_quality(model, data, _AT, None, n_jobs)
-        precisions = [number(100 * record[f"p{k}"], 1) for k in _AT]
-        calls = [number(time[f"top{k}_p50_us"], 1) for k in (1, max(_AT))]
+        record, _ = measure_quality(model, data, _KS, None, n_jobs)
+        precisions = [number(100 * record[f"p{k}"], 1) for k in _KS]
+        calls = [number(time[f"top{k}_p50_us"], 1) for k in (1, max(_KS))]
         rows.append((name, f"{choice.parameters['fanout']}", *precisions, number(record["depth1"]), *calls))
-    columns = ("tradeoff", "fanout", *(f"P@{k} (%)" for k in _AT), "expected depth@1", "top-1 us", f"top-{max(_AT)} us")
+    columns = ("tradeoff", "fanout", *(f"P@{k} (%)" for k in _KS), "expected depth", "top-1 us", f"top-{max(_KS)} us")
     return make_table(columns, rows)
 
 
 def show_answer(out: Console, model: LabelTreeClassifier, text: str) -> None:
-    """Print what a package of this description would depend on."""
-    labels, scores = model.predict_topk([text], max(_AT))
+    """Print the predicted dependencies of a package with this description."""
+    labels, scores = model.predict_topk([text], max(_KS))
     pairs = zip(labels[0], scores[0], strict=True)
     answers = [f"{printable(str(name))} {score:.2f}" for name, score in pairs if name is not None]
     out.print(f'\n"{printable(text)}"')
-    out.print("  depends on " + ", ".join(answers))
+    out.print("  would depend on " + ", ".join(answers))
 
 
 def save_report(choice: Choice, target: Path) -> str:
-    """Write the report and return what to say of it."""
+    """Write the report and return a note on where it is, or how to get it."""
     try:
         choice.result.report(target / "report.html")
     except MissingExtraError:
@@ -137,10 +141,10 @@ def save_report(choice: Choice, target: Path) -> str:
 
 
 def ask(out: Console, model: LabelTreeClassifier) -> None:
-    """Let the user type descriptions until an empty line, where there is a user."""
+    """On a terminal, let the user type descriptions until an empty line."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return
-    out.print("\nDescribe a package of your own (an empty line ends):")
+    out.print("\nType the description of a package (an empty line ends):")
     while True:
         try:
             text = input("> ").strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from labeltrees.cli.options import json_option
-from labeltrees.cli.output import check_folder_of, print_json, step
+from labeltrees.cli.output import check_parent_folder, plural, print_json, step
 from labeltrees.report.page import write_figures
 from labeltrees.tuning.result import SweepResult
 
@@ -25,18 +25,20 @@ Examples:
     type=click.Path(dir_okay=False),
     default="report.html",
     show_default=True,
-    help="File for the page.",
+    help="File to write the page to.",
 )
-@click.option("--figures", type=click.Path(file_okay=False), help="Write each figure here too, as PNG and SVG.")
+@click.option(
+    "--figures", type=click.Path(file_okay=False), help="Also write each figure to this folder, as PNG and SVG."
+)
 @json_option
 @click.pass_obj
 def report(show_progress: bool, result_file: str, output: str, figures: str | None, as_json: bool) -> None:
-    """Make one page of a RESULT that `sweep` or `choose` has saved.
+    """Write a RESULT of labeltrees sweep or choose as one HTML page.
 
-    The page needs no network and no other file. It shows precision against depth and time, the trees at every
-    tradeoff, searches of real points, and a table of all settings.
+    The page needs no network and no other file. It shows precision against depth and time, the trees at every tradeoff,
+    example searches, and a table of all settings.
     """
-    check_folder_of(output)
+    check_parent_folder(output)
     result = SweepResult.load(result_file)
     written = []
     with step("Drawing", show_progress):
@@ -46,6 +48,6 @@ def report(show_progress: bool, result_file: str, output: str, figures: str | No
     if as_json:
         print_json({"page": output, "figures": written})
         return
-    click.echo(f"The page is in {output}. Open it in a browser.")
+    click.echo(f"The report is in {output}. Open it in a browser.")
     if figures is not None:
-        click.echo(f"{len(written)} figures are in {figures}.")
+        click.echo(f"{plural(len(written), 'figure')} written to {figures}.")

@@ -8,14 +8,14 @@ from typing import Any
 import click
 
 from labeltrees.cli.options import data_argument, json_option
-from labeltrees.cli.output import check_folder_of, console, make_table, number
+from labeltrees.cli.output import check_parent_folder, console, make_table, number
 from labeltrees.cli.tuning_options import (
     fanouts_option,
+    hide_memory_log,
     read_data,
     read_validation,
-    reading_options,
-    say_no_memory,
     split_parameters,
+    take_data_options,
     tuning_options,
 )
 from labeltrees.tuning.result import SweepResult
@@ -34,12 +34,30 @@ Examples:
 
 @click.command(epilog=_EPILOG)
 @data_argument
-@click.option("-o", "--output", metavar="RESULT", type=click.Path(dir_okay=False), help="File for the result (JSON).")
-@click.option("--validation", metavar="DATA", help="What to measure on. [default: the test part of DATA]")
-@click.option("--csv", "csv_file", type=click.Path(dir_okay=False), help="Write the table to this file too.")
-@fanouts_option("the model's own, 128")
-@click.option("--cover", "covers", multiple=True, type=click.Choice(COVERS), default=COVERS[:1], show_default=True)
-@click.option("--path", "paths", multiple=True, type=click.Choice(PATHS), default=PATHS[:1], show_default=True)
+@click.option(
+    "-o", "--output", metavar="RESULT", type=click.Path(dir_okay=False), help="File to save the result in (JSON)."
+)
+@click.option("--validation", metavar="DATA", help="Data to measure on. [default: the test part of DATA]")
+@click.option("--csv", "csv_file", type=click.Path(dir_okay=False), help="Also write the table to this file.")
+@fanouts_option("128")
+@click.option(
+    "--cover",
+    "covers",
+    multiple=True,
+    type=click.Choice(COVERS),
+    default=COVERS[:1],
+    show_default=True,
+    help="Cover frequencies to try, as in labeltrees tree build.",
+)
+@click.option(
+    "--path",
+    "paths",
+    multiple=True,
+    type=click.Choice(PATHS),
+    default=PATHS[:1],
+    show_default=True,
+    help="Paths to try, as in labeltrees tree build.",
+)
 @tuning_options
 @json_option
 @click.pass_obj
@@ -53,23 +71,23 @@ def sweep(
     as_json: bool,
     **parameters: Any,
 ) -> None:
-    """Train a model of DATA at every setting and measure how right, how deep and how fast each is.
+    """Train a model on DATA at every setting, and measure its precision, expected depth and speed.
 
-    DATA is a folder with a train and a test file (texts with labels or XMC form), the word debian for the bundled set,
-    or a file; then --validation names what to measure on, or --test-share splits it. --cover and --path may be given
-    more than once. A sweep with a --folder that was interrupted goes on where it stopped.
+    DATA is a folder with a train and a test file (texts with labels, or XMC format), the word debian for the bundled
+    data, or one file; then use --validation to name the data to measure on, or --test-share to split it. --cover and
+    --path can be repeated. With --folder, an interrupted sweep continues where it stopped.
     """
-    say_no_memory()
-    check_folder_of(output)
-    check_folder_of(csv_file)
-    reading = reading_options(parameters)
+    hide_memory_log()
+    check_parent_folder(output)
+    check_parent_folder(csv_file)
+    reading = take_data_options(parameters)
     estimator, others = split_parameters(parameters)
     train = read_data(data, reading, show_progress)
     if validation is None:
-        measured = read_data(data, reading, show_progress, part="test")
+        validation_data = read_data(data, reading, show_progress, part="test")
     else:
-        measured = read_validation(validation, train, reading, show_progress)
-    result = run_sweep(train, measured, estimator=estimator, progress=show_progress, **others)
+        validation_data = read_validation(validation, train, reading, show_progress)
+    result = run_sweep(train, validation_data, estimator=estimator, progress=show_progress, **others)
     if output is not None:
         result.save(output)
     if csv_file is not None:
@@ -79,11 +97,11 @@ def sweep(
         return
     console().print(result_table(result))
     if output is not None:
-        console().print(f"\nThe result is in {output}. To look at it: labeltrees report {output} -o report.html")
+        console().print(f"\nThe result is in {output}. For a report: labeltrees report {output} -o report.html")
 
 
 def result_table(result: SweepResult) -> Any:
-    """Return the table of a result for a terminal; settings no other beats in time and the first P@k have a star."""
+    """Return the table of a result; a star marks settings on the frontier of time and the first P@k."""
     ks, largest = result.ks, max(result.ks)
     best = {record["setting"] for record in result.frontier(f"top{largest}_p50_us", f"p{ks[0]}")}
     variants = len({(record["cover"], record["path"]) for record in result.table}) > 1
@@ -99,5 +117,5 @@ def result_table(result: SweepResult) -> Any:
         row.append(("*" if record["setting"] in best else "") + chosen)
         rows.append(row)
     columns = ["tradeoff", "fanout", *(["cover, path"] if variants else []), *(f"P@{k} (%)" for k in ks)]
-    columns += [f"depth@{ks[0]}", "chunks", f"top-{largest} us", "p99", "train s", "MB", ""]
+    columns += [f"depth@{ks[0]}", "nodes", f"top-{largest} us", "p99 us", "train s", "MB", ""]
     return make_table(columns, rows, left=(0, len(columns) - 1))

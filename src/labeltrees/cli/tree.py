@@ -12,18 +12,20 @@ from labeltrees._progress import watch
 from labeltrees.cli.data_argument import TextOptions, load_data
 from labeltrees.cli.options import (
     data_argument,
+    jobs_option,
     json_option,
     label_names_option,
-    text_options,
-    tradeoff_option,
-    tree_options,
+    seed_option,
+    setting_options,
 )
-from labeltrees.cli.output import check_folder_of, console, make_table, number, print_json, step, write_csv
-from labeltrees.cli.tree_compare import Comparison, Row, TreeOptions
+from labeltrees.cli.output import check_parent_folder, console, make_table, number, print_json, step, write_csv
+from labeltrees.cli.text_options import text_options
+from labeltrees.cli.tree_compare import Comparison, Row
 from labeltrees.cli.tree_view import as_text, find_label, label_line, node_line
 from labeltrees.data import Dataset
 from labeltrees.tree.builder import build_tree
 from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.settings import TreeSettings
 from labeltrees.tree.summary import TreeSummary
 from labeltrees.tree.view import TreeViewer
 
@@ -46,17 +48,22 @@ Examples:
 
 @click.group()
 def tree() -> None:
-    """Build label trees, look at them and compare them."""
+    """Build, show and compare label trees."""
 
 
 @tree.command(epilog=_BUILD_EPILOG)
 @data_argument
 @text_options
 @click.option(
-    "-o", "--output", type=click.Path(dir_okay=False), required=True, help="File for the tree; .json for JSON."
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False),
+    required=True,
+    help="File to save the tree in; JSON if it ends in .json.",
 )
-@tradeoff_option
-@tree_options()
+@setting_options(TreeSettings)
+@seed_option
+@jobs_option
 @label_names_option
 @json_option
 @click.pass_obj
@@ -72,9 +79,10 @@ def build(
 ) -> None:
     """Build a tree from DATA and save it.
 
-    DATA is texts with labels, a file in XMC form, a folder with a file train*, or the word debian for the bundled set.
+    DATA is a file of texts with labels, a file in XMC format, a folder with one such file named train*, or the word
+    debian for the bundled data.
     """
-    check_folder_of(output)
+    check_parent_folder(output)
     with step("Reading data", show_progress):
         dataset = load_data(data, label_names, texts=texts)
     built = build_tree(dataset.X, dataset.Y, sample_weight=dataset.sample_weight, progress=show_progress, **parameters)
@@ -84,25 +92,29 @@ def build(
         print_json({"tree": output, "parameters": parameters, **asdict(named.summary())})
     else:
         out = console()
-        out.print(f"{named.n_labels:,} labels of {dataset.n_points:,} points -> {output}")
+        out.print(f"{named.n_labels:,} labels, {dataset.n_points:,} points -> {output}")
         out.print(summary_table(named))
 
 
 @tree.command(epilog=_SHOW_EPILOG)
 @click.argument("tree_file", metavar="TREE", type=click.Path(exists=True, dir_okay=False))
-@click.option("--depth", type=click.IntRange(min=0), default=3, show_default=True, help="Levels below the root.")
-@click.option("--width", type=click.IntRange(min=1), default=8, show_default=True, help="Children shown of a node.")
-@click.option("--label", metavar="NAME", help="Show the way from the root to this label (name or id).")
+@click.option(
+    "--depth", type=click.IntRange(min=0), default=3, show_default=True, help="Number of levels to show below the root."
+)
+@click.option(
+    "--width", type=click.IntRange(min=1), default=8, show_default=True, help="Number of children to show per node."
+)
+@click.option("--label", metavar="NAME", help="Show the path from the root to this label (name or id).")
 @json_option
 def show(tree_file: str, depth: int, width: int, label: str | None, as_json: bool) -> None:
-    """Show the top of a TREE, heaviest children first.
+    """Show the top of a TREE, with the heaviest children first.
 
-    The mass of a node is the share of all weight that the labels below it have.
+    The mass of a node is the share of the total label weight that is below it.
     """
     loaded = LabelTree.load(tree_file)
     viewer = TreeViewer(loaded)
     if label is not None:
-        _show_way(viewer, find_label(loaded, label), as_json)
+        _show_path(viewer, find_label(loaded, label), as_json)
         return
     top = viewer.top(depth, width)
     if as_json:
@@ -113,8 +125,8 @@ def show(tree_file: str, depth: int, width: int, label: str | None, as_json: boo
     out.print(as_text(top))
 
 
-def _show_way(viewer: TreeViewer, label: int, as_json: bool) -> None:
-    nodes, found = viewer.way_to(label)
+def _show_path(viewer: TreeViewer, label: int, as_json: bool) -> None:
+    nodes, found = viewer.path_to(label)
     if as_json:
         left_out = ("children", "n_more_labels", "mass_of_more")
         path = [{key: value for key, value in node.record().items() if key not in left_out} for node in nodes]
@@ -131,9 +143,11 @@ def _show_way(viewer: TreeViewer, label: int, as_json: bool) -> None:
 @tree.command(epilog=_COMPARE_EPILOG)
 @data_argument
 @text_options
-@tree_options(fanout=2)
+@setting_options(TreeSettings, skip=("tradeoff",), defaults={"fanout": 2})
+@seed_option
+@jobs_option
 @label_names_option
-@click.option("--csv", "csv_file", type=click.Path(dir_okay=False), help="Write the rows to this file too.")
+@click.option("--csv", "csv_file", type=click.Path(dir_okay=False), help="Also write the table to this file.")
 @json_option
 @click.pass_obj
 def compare(
@@ -142,21 +156,23 @@ def compare(
     data: str,
     label_names: str | None,
     csv_file: str | None,
+    random_state: int,
+    n_jobs: int,
     as_json: bool,
     texts: TextOptions,
-    **parameters: Any,
+    **settings: Any,
 ) -> None:
-    """Compare trees of DATA over the paper's tradeoffs, and the baselines.
+    """Compare trees built from DATA at the paper's tradeoffs, and baseline trees.
 
-    Depth is expected under the frequencies f of the labels, and under their cover frequencies f~, which count each
-    point once: the smaller, the faster. In a binary tree (--fanout 2 --leaf-size 1) neither can be below the entropy.
-    Similarity is the mean cosine of a label with the centre of a node above it: the larger, the more accurate.
+    The table shows the expected depth under the label frequencies f and under the cover frequencies f~, which count
+    each point once: smaller is faster. In a binary tree (--fanout 2 --leaf-size 1) neither can be below the entropy.
+    Similarity is the mean cosine between a label and the centre of a node above it: larger is more accurate.
     """
-    check_folder_of(csv_file)
+    check_parent_folder(csv_file)
     with step("Reading data", show_progress):
         dataset = load_data(data, label_names, texts=texts)
     with step("Counting frequencies and embedding labels", show_progress):
-        comparison = Comparison(dataset, TreeOptions(**parameters))
+        comparison = Comparison(dataset, TreeSettings(**settings), random_state, n_jobs)
     rows: list[Row] = []
     with watch("Building trees", comparison.n_rows, show_progress) as advance:
         for row in comparison.rows():
@@ -168,6 +184,7 @@ def compare(
         write_csv(csv_file, records)
     if as_json:
         entropies = {"entropy": comparison.entropy, "cover_entropy": comparison.cover_entropy}
+        parameters = {**settings, "random_state": random_state, "n_jobs": n_jobs}
         print_json({"parameters": parameters, **entropies, "trees": records})
         return
     out = console()
@@ -176,7 +193,7 @@ def compare(
 
 
 def with_names(tree: LabelTree, dataset: Dataset) -> LabelTree:
-    """Return the tree with the label names of the data it was built from."""
+    """Return the tree with the label names of the data that it was built from."""
     if dataset.label_names is None:
         return tree
     return LabelTree(
@@ -189,20 +206,20 @@ def with_names(tree: LabelTree, dataset: Dataset) -> LabelTree:
 
 
 def summary_table(tree: LabelTree) -> Any:
-    """Return what a tree looks like as a table."""
+    """Return the summary of a tree as a table."""
     return make_table(None, summary_rows(tree.summary()))
 
 
 def summary_rows(summary: TreeSummary) -> list[tuple[str, str]]:
-    """Return what a tree looks like as rows of a table."""
+    """Return the summary of a tree as rows of a table."""
     return [
         ("labels", f"{summary.n_labels:,}"),
-        ("placed in the tree", f"{summary.n_placed:,}"),
+        ("labels in the tree", f"{summary.n_placed:,}"),
         ("nodes", f"{summary.n_nodes:,}"),
         ("height", f"{summary.height:,}"),
-        ("mean depth of a label", number(summary.mean_depth)),
+        ("mean depth", number(summary.mean_depth)),
         ("expected depth", number(summary.expected_depth)),
-        ("children of a node", f"{summary.mean_children:.1f}, at most {summary.max_children:,}"),
+        ("children per node", f"{summary.mean_children:.1f}, at most {summary.max_children:,}"),
     ]
 
 

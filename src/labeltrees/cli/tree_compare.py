@@ -1,42 +1,30 @@
-"""Trees over a grid of tradeoffs beside the baselines, measured alike."""
+"""Compare trees at several tradeoffs with baseline trees."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from labeltrees._matrices import Float64s
-from labeltrees._validation import Fanout
+from labeltrees._settings import check_settings
 from labeltrees.data import Dataset
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
 from labeltrees.tree.baselines import fano_tree, flat_tree, huffman_tree, random_tree
-from labeltrees.tree.builder import build_tree_from
+from labeltrees.tree.builder import grow_tree_from
 from labeltrees.tree.contract import contract
+from labeltrees.tree.embedding_rows import embedding_rows
 from labeltrees.tree.kmeans import kmeans_tree
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.semantic_huffman import semantic_huffman_tree
+from labeltrees.tree.settings import TreeSettings
 from labeltrees.tree.similarity import within_node_similarity
 from labeltrees.tuning.settings import PAPER_GRIDS
 
 GRID = PAPER_GRIDS["parabel"]
-
-
-@dataclass(frozen=True)
-class TreeOptions:
-    """How the trees of a comparison are built: the parameters of `build_tree` but for the tradeoff."""
-
-    fanout: Fanout
-    leaf_size: int
-    smoothing: float
-    cover: str
-    cover_softness: float
-    path: str
-    random_state: int
-    n_jobs: int
 
 
 @dataclass(frozen=True)
@@ -52,20 +40,29 @@ class Row:
     similarity: float
 
     def record(self) -> dict[str, Any]:
-        """Return it as a plain record."""
+        """Return the row as a plain record."""
         return asdict(self)
 
 
 class Comparison:
-    """What all trees of a comparison are built from and measured with."""
+    """The inputs that all trees of a comparison share, and how they are measured.
 
-    def __init__(self, data: Dataset, options: TreeOptions) -> None:
-        self.options = options
+    Parameters
+    ----------
+    data : Dataset
+    settings : TreeSettings
+        For the trees at every tradeoff; its own tradeoff is not used.
+    random_state, n_jobs : int
+    """
+
+    def __init__(self, data: Dataset, settings: TreeSettings, random_state: int, n_jobs: int) -> None:
+        check_settings(settings)
+        self.settings, self.random_state, self.n_jobs = settings, random_state, n_jobs
         self.frequencies: Float64s = label_frequencies(data.Y, data.sample_weight)
         self.cover: Float64s = cover_frequencies(
-            data.Y, data.sample_weight, method=options.cover, softness=options.cover_softness
+            data.Y, data.sample_weight, method=settings.cover, softness=settings.cover_softness
         )
-        self.embeddings: Any = pifa(data.X, data.Y, n_jobs=options.n_jobs)
+        self.embeddings: Any = pifa(data.X, data.Y, n_jobs=n_jobs)
 
     @property
     def entropy(self) -> float:
@@ -79,18 +76,13 @@ class Comparison:
 
     def at(self, tradeoff: float) -> LabelTree:
         """Return the tree at a tradeoff."""
-        options = self.options
-        return build_tree_from(
-            self.embeddings,
+        return grow_tree_from(
+            embedding_rows(self.embeddings).unit(),
             self.frequencies,
             self.cover,
-            tradeoff=tradeoff,
-            fanout=options.fanout,
-            leaf_size=options.leaf_size,
-            smoothing=options.smoothing,
-            path=options.path,
-            random_state=options.random_state,
-            n_jobs=options.n_jobs,
+            replace(self.settings, tradeoff=tradeoff),
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
         )
 
     def row(self, name: str, tree: LabelTree, tradeoff: float | None = None) -> Row:
@@ -106,7 +98,7 @@ class Comparison:
         )
 
     def rows(self, tradeoffs: tuple[float, ...] = GRID) -> Iterator[Row]:
-        """Build and measure one tree after the other."""
+        """Build and measure the trees, one after the other."""
         for tradeoff in tradeoffs:
             yield self.row(f"tradeoff {tradeoff:.4g}", self.at(tradeoff), tradeoff)
         for name, build in self._baselines().items():
@@ -114,43 +106,43 @@ class Comparison:
 
     @property
     def n_rows(self) -> int:
-        """The number of trees on the paper's grid and of baselines."""
+        """The number of rows: trees on the paper's grid, and baselines."""
         return len(GRID) + len(self._baselines())
 
     def _baselines(self) -> dict[str, Callable[[], LabelTree]]:
-        f, options = self.frequencies, self.options
+        f, settings = self.frequencies, self.settings
         return {
-            "huffman": lambda: self._widened(huffman_tree(f)),
-            "fano": lambda: self._widened(fano_tree(f)),
-            "semantic_huffman": lambda: self._widened(
-                semantic_huffman_tree(self.embeddings, f, random_state=options.random_state, n_jobs=options.n_jobs)
+            "huffman": lambda: self._contracted(huffman_tree(f)),
+            "fano": lambda: self._contracted(fano_tree(f)),
+            "semantic_huffman": lambda: self._contracted(
+                semantic_huffman_tree(self.embeddings, f, random_state=self.random_state, n_jobs=self.n_jobs)
             ),
             "kmeans": self._kmeans,
-            "random": lambda: self._over_seen(
+            "random": lambda: self._over_used_labels(
                 lambda n_labels: random_tree(
-                    n_labels, fanout=options.fanout, leaf_size=options.leaf_size, random_state=options.random_state
+                    n_labels, fanout=settings.fanout, leaf_size=settings.leaf_size, random_state=self.random_state
                 )
             ),
-            "flat": lambda: self._over_seen(flat_tree),
+            "flat": lambda: self._over_used_labels(flat_tree),
         }
 
     def _kmeans(self) -> LabelTree:
-        options = self.options
-        k = 2 if options.fanout == "auto" else options.fanout
+        settings = self.settings
+        k = 2 if settings.fanout == "auto" else settings.fanout
         tree = kmeans_tree(
             self.embeddings,
             k,
-            leaf_size=options.leaf_size,
+            leaf_size=settings.leaf_size,
             frequencies=self.frequencies,
-            random_state=options.random_state,
+            random_state=self.random_state,
         )
-        return contract(tree, "auto", leaf_size=options.leaf_size) if options.fanout == "auto" else tree
+        return contract(tree, "auto", leaf_size=settings.leaf_size) if settings.fanout == "auto" else tree
 
-    def _widened(self, tree: LabelTree) -> LabelTree:
-        return tree if self.options.fanout == 2 else contract(tree, self.options.fanout)
+    def _contracted(self, tree: LabelTree) -> LabelTree:
+        return tree if self.settings.fanout == 2 else contract(tree, self.settings.fanout)
 
-    def _over_seen(self, build: Callable[[int], LabelTree]) -> LabelTree:
-        """Return a tree over the labels that occur, as the other builders make it, from one over 0, 1, 2, ..."""
+    def _over_used_labels(self, build: Callable[[int], LabelTree]) -> LabelTree:
+        """Return a tree over the labels that occur in the data, from a builder of trees over 0, 1, 2, ..."""
         seen = np.flatnonzero(self.frequencies > 0)
         tree = build(len(seen))
         children = tree.children.copy()

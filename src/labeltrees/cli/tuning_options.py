@@ -1,4 +1,4 @@
-"""Options that the commands about operating points share."""
+"""Options that `sweep` and `choose` share, and how both read DATA."""
 
 from __future__ import annotations
 
@@ -9,32 +9,39 @@ from typing import Any
 import click
 
 from labeltrees.cli.data_argument import load_data
-from labeltrees.cli.model_options import DEFAULTS, is_given, training_options
 from labeltrees.cli.options import (
-    Command,
-    fanout_of,
+    Decorator,
+    NumberOrWord,
+    add_options,
     feature_names_option,
+    given_options,
     index_base_option,
     jobs_option,
     label_names_option,
-    text_options,
+    seed_option,
+    setting_options,
 )
 from labeltrees.cli.output import step
 from labeltrees.cli.text_data import dataset_like, load_texts
+from labeltrees.cli.text_options import text_options
 from labeltrees.data import Dataset
+from labeltrees.models.common.settings import ClassifierSettings
 from labeltrees.models.linear.estimator import LabelTreeClassifier
-from labeltrees.tuning.settings import PAPER_GRIDS, TRADEOFFS
+from labeltrees.tuning.settings import PAPER_GRIDS, TRADEOFFS, Setting
+
+# Parameters of the estimator that the commands set in another way, or not at all.
+_SKIPPED = ("tree", "vectorizer", *Setting.__dataclass_fields__, *ClassifierSettings.__dataclass_fields__)
 
 
-def numbers(kind: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], list[Any] | None]:
-    """Return a callback that reads numbers separated by commas."""
+def _list_of(kind: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], list[Any] | None]:
+    """Return a callback that reads values separated by commas."""
 
     def read(_context: click.Context, parameter: click.Parameter, value: str | None) -> list[Any] | None:
         if value is None:
             return None
         try:
             return [kind(part) for part in value.split(",")]
-        except ValueError:
+        except (ValueError, click.BadParameter):
             message = f"{value!r} is not a list of numbers such as {parameter.metavar}."
             raise click.BadParameter(message) from None
 
@@ -46,86 +53,76 @@ def _tradeoffs(context: click.Context, parameter: click.Parameter, value: str | 
         return list(TRADEOFFS)
     if value in PAPER_GRIDS:
         return list(PAPER_GRIDS[value])
-    return numbers(float)(context, parameter, value) or []
+    return _list_of(float)(context, parameter, value) or []
 
 
-def fanouts_option(default: str) -> Callable[[Command], Command]:
-    """Return the option of the fanouts."""
+def fanouts_option(default: str) -> Decorator:
+    """Return the option --fanouts; `default` describes what is tried without it."""
     return click.option(
         "--fanouts",
         metavar="16,128",
-        callback=numbers(fanout_of),
-        help=f"Most children of a node, or auto. [default: {default}]",
+        callback=_list_of(lambda text: NumberOrWord(int, "N|auto").convert(text, None, None)),
+        help=f"Maximum numbers of children per node to try, or auto. [default: {default}]",
     )
 
 
-_OPTIONS = [
-    text_options,
-    click.option(
-        "--tradeoffs",
-        metavar="0,0.5,1",
-        callback=_tradeoffs,
-        help="Or one of the paper's grids: parabel, fasttext, logs. [default: "
-        + ",".join(f"{t:g}" for t in TRADEOFFS)
-        + "]",
-    ),
-    click.option(
-        "--folder", type=click.Path(file_okay=False), help="Keep finished settings here, and go on from them."
-    ),
-    click.option("--repeats", type=int, default=5, show_default=True, help="Rounds of timing."),
-    click.option("--leaf-size", type=int, default=DEFAULTS["leaf_size"], show_default=True, help="As in tree build."),
-    click.option("--smoothing", type=float, default=DEFAULTS["smoothing"], show_default=True, help="As in tree build."),
-    click.option(
-        "--cover-softness", type=float, default=DEFAULTS["cover_softness"], show_default=True, help="As in tree build."
-    ),
-    training_options,
-    click.option(
-        "--seed", "random_state", type=int, default=0, show_default=True, help="Of models, splits and timed points."
-    ),
-    jobs_option,
-    label_names_option,
-    feature_names_option,
-    index_base_option,
-]
-
-
-def tuning_options(command: Command) -> Command:
-    """Add the options of sweeps: what is tried besides the tradeoff, and how."""
-    for add in reversed(_OPTIONS):
-        command = add(command)
-    return command
+tuning_options = add_options(
+    [
+        text_options,
+        click.option(
+            "--tradeoffs",
+            metavar="0,0.5,1",
+            callback=_tradeoffs,
+            help="Tradeoffs to try, or one of the paper's grids: parabel, fasttext, logs. [default: "
+            + ",".join(f"{t:g}" for t in TRADEOFFS)
+            + "]",
+        ),
+        click.option(
+            "--folder",
+            type=click.Path(file_okay=False),
+            help="Keep finished settings in this folder; an interrupted run continues from there.",
+        ),
+        click.option("--repeats", type=int, default=5, show_default=True, help="Rounds of timing."),
+        setting_options(LabelTreeClassifier, skip=_SKIPPED),
+        seed_option,
+        jobs_option,
+        label_names_option,
+        feature_names_option,
+        index_base_option,
+    ]
+)
 
 
 def split_parameters(parameters: dict[str, Any]) -> tuple[LabelTreeClassifier, dict[str, Any]]:
-    """Return the estimator that the options describe, and the other options."""
-    given = {name: value for name, value in parameters.items() if name in DEFAULTS and is_given(name)}
-    given.pop("n_jobs", None)
-    others = {name: value for name, value in parameters.items() if name not in DEFAULTS}
-    others |= {name: parameters[name] for name in ("random_state", "n_jobs")}
-    return LabelTreeClassifier(**given), others
+    """Return the estimator that the options describe, and the parameters of `sweep` or `choose`."""
+    known = LabelTreeClassifier.__dataclass_fields__.keys() - ClassifierSettings.__dataclass_fields__.keys()
+    given = given_options({name: value for name, value in parameters.items() if name in known})
+    shared = given_options({name: parameters[name] for name in ("random_state", "k") if name in parameters})
+    others = {name: value for name, value in parameters.items() if name not in known}
+    return LabelTreeClassifier(**given, **shared), others
 
 
-def say_no_memory() -> None:
-    """Leave the line on memory out that every training logs: here there are many, of models about alike."""
+def hide_memory_log() -> None:
+    """Hide the line about memory that each training logs, for commands that train many similar models."""
     logger = logging.getLogger("labeltrees.training")
     before = logger.level
     logger.setLevel(logging.WARNING)
     click.get_current_context().call_on_close(lambda: logger.setLevel(before))
 
 
-def reading_options(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Take the options that say how DATA is read out of all options."""
+def take_data_options(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Remove the options for reading DATA from `parameters` and return them."""
     return {name: parameters.pop(name) for name in ("label_names", "feature_names", "index_base", "texts")}
 
 
 def read_data(data: str, options: dict[str, Any], show_progress: bool, part: str = "train") -> Dataset:
-    """Read DATA with its options."""
+    """Read a part of DATA."""
     with step("Reading data", show_progress):
         return load_data(data, part=part, **options)
 
 
 def read_validation(data: str, train: Dataset, options: dict[str, Any], show_progress: bool) -> Dataset:
-    """Read other DATA than was trained on: texts get the features and labels of `train`."""
+    """Read separate validation data; texts get the features and labels of `train`."""
     table = None if train.vectorizer is None else load_texts(data, "test", options["texts"])
     if table is None:
         return read_data(data, options, show_progress, part="test")

@@ -1,4 +1,4 @@
-"""Points and their labels, checked once."""
+"""Dataset: points and their labels, checked once."""
 
 from __future__ import annotations
 
@@ -8,32 +8,33 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from labeltrees._matrices import check_sample_weight, check_Y, freeze, sparse_features
 from labeltrees._validation import refuse
-from labeltrees.data.checks import check_features, check_labels, check_texts, check_weights, freeze
+from labeltrees.data.checks import check_texts
 from labeltrees.errors import InputError
 
 
 class Dataset:
     """Points X and their labels Y, checked once and then read-only.
 
-    Memory is shared with what is passed in where that has the right form already; it should then not be changed.
+    Arrays that have the right form already are not copied: do not change them afterwards.
 
     Parameters
     ----------
     X : (n_points, n_features) sparse or dense
         Features. Kept as CSR of float32 with sorted indices; must be finite. May have 0 columns.
     Y : (n_points, n_labels) sparse or dense
-        Relevance of each label for each point: 1 in the plain case, 0 (usually not stored) for "does not carry it".
-        Kept as CSR of float32; negative values and NaN are refused.
+        Relevance of each label for each point: usually 1, and 0 (usually not stored) if the point does not have the
+        label. Kept as CSR of float32; negative values and NaN are refused.
     label_names : n_labels str, optional
-        No name twice.
+        All different.
     feature_names : n_features str, optional
     sample_weight : (n_points,) floats, optional
         Weights of the points, at least 0 and not all 0.
     texts : n_points str, optional
-        What X was made from.
+        The texts that X was made from.
     vectorizer : TfidfVectorizer, optional
-        What made X of texts, fitted. `choose` gives it to its model, which then takes texts.
+        The fitted vectorizer that made X from texts. `choose` passes it to its model, which then accepts texts.
 
     Attributes
     ----------
@@ -73,25 +74,25 @@ class Dataset:
         texts: Any = None,
         vectorizer: Any = None,
     ) -> None:
-        X = check_features(X)
-        Y = check_labels(Y)
+        X = sparse_features(X)
+        Y = check_Y(Y, allow_empty=True).matrix
         (n_points, n_features), (n_rows_of_Y, n_labels) = X.shape, Y.shape
         if n_points != n_rows_of_Y:
-            message = f"X has {n_points} rows and Y has {n_rows_of_Y}; both must have one row a point"
+            message = f"X has {n_points} rows and Y has {n_rows_of_Y}; both must have one row per point"
             raise InputError(message)
         self._store(
             X=X,
             Y=Y,
             label_names=None if label_names is None else check_texts("label_names", label_names, n_labels, unique=True),
             feature_names=None if feature_names is None else check_texts("feature_names", feature_names, n_features),
-            sample_weight=None if sample_weight is None else check_weights(sample_weight, n_points),
+            sample_weight=check_sample_weight(sample_weight, n_points),
             texts=None if texts is None else check_texts("texts", texts, n_points),
             vectorizer=vectorizer,
         )
 
     @classmethod
     def _from_checked(cls, X: sparse.csr_array[np.float32], Y: sparse.csr_array[np.float32], **others: Any) -> Self:
-        """Make a Dataset of what is known to be as `__init__` would have made it."""
+        """Make a Dataset from matrices that have the form that `__init__` would give them."""
         dataset = cls.__new__(cls)
         absent = dict.fromkeys(("label_names", "feature_names", "sample_weight", "texts", "vectorizer"))
         dataset._store(**(absent | others), X=freeze(X), Y=freeze(Y))
@@ -130,7 +131,7 @@ class Dataset:
         return self.take(rows)
 
     def take(self, rows: Any) -> Self:
-        """Return the Dataset of some of the points, with all features and labels.
+        """Return a Dataset with some of the points, and all features and labels.
 
         Parameters
         ----------
@@ -151,8 +152,7 @@ class Dataset:
         outside = (rows >= self.n_points) | (rows < -self.n_points)
         if outside.any():
             refuse("rows", f"below the number of points, {self.n_points}", int(rows[np.argmax(outside)]))
-        weights = self.sample_weight
-        texts = self.texts
+        weights, texts = self.sample_weight, self.texts
         if texts is not None:
             texts = texts[rows]
             texts.flags.writeable = False
@@ -161,7 +161,7 @@ class Dataset:
             self.Y[rows],
             label_names=self.label_names,
             feature_names=self.feature_names,
-            sample_weight=None if weights is None else check_weights(weights[rows], len(rows)),
+            sample_weight=None if weights is None else check_sample_weight(weights[rows], len(rows)),
             texts=texts,
             vectorizer=self.vectorizer,
         )

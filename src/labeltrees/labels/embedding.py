@@ -8,11 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from labeltrees import _core
-from labeltrees._matrices import Float32s, Int32s, Int64s, SparseRows, check_features, check_labels, check_same_points
+from labeltrees._matrices import Float32s, Int32s, Int64s, SparseRows, check_same_points, check_X, check_Y
 from labeltrees._validation import check_n_jobs
 
-# A thread keeps one number a column while it sums up a label. From this width on (512 MB a thread) the columns that
-# occur are numbered anew first, which costs a copy of the column ids.
+# A thread keeps one number per column while it sums the points of a label. From this width on (512 MB per thread) the
+# columns that occur are renumbered first, which costs a copy of the column ids.
 _WIDEST = 2**26
 
 
@@ -45,8 +45,8 @@ def pifa(X: Any, Y: Any, *, n_jobs: int | None = None) -> Any:
            [0. , 0. ]], dtype=float32)
     """
     n_threads = check_n_jobs(n_jobs)
-    rows = check_features(X)
-    labels = check_labels(Y)
+    rows = check_X(X).rows
+    labels = check_Y(Y).indicator
     check_same_points(rows.n_points if isinstance(rows, SparseRows) else len(rows), labels.n_points)
     label_ptr, points = _core.transpose_indicator(labels.indptr, labels.indices, labels.n_labels)
     if not isinstance(rows, SparseRows):

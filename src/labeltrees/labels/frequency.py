@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 
 from labeltrees import _core
-from labeltrees._matrices import Float64s, Indicator, Int32s, Int64s, check_labels, check_sample_weight
-from labeltrees._validation import check_choice, check_number
+from labeltrees._matrices import Float64s, Indicator, Int32s, Int64s, check_sample_weight, check_Y
+from labeltrees._settings import number
+from labeltrees._validation import check_choice
 from labeltrees.errors import InputError
 
+COVERS = ("marginal", "greedy")
+check_softness = number(0, 1)
 _EXACT_UP_TO = 2.0**53  # whole numbers up to here add up without rounding
 
 
@@ -34,7 +37,7 @@ def label_frequencies(Y: Any, sample_weight: Any = None) -> Float64s:
     >>> label_frequencies([[1, 1, 0], [1, 0, 0], [1, 0, 0]])
     array([0.75, 0.25, 0.  ])
     """
-    labels = check_labels(Y)
+    labels = check_Y(Y).indicator
     weights = check_sample_weight(sample_weight, labels.n_points)
     return _normalised(label_weight_sums(labels, weights))
 
@@ -70,9 +73,9 @@ def cover_frequencies(Y: Any, sample_weight: Any = None, method: str = "marginal
     >>> cover_frequencies(Y, softness=1.0)
     array([0.42857143, 0.42857143, 0.14285714])
     """
-    check_choice("method", method, ("marginal", "greedy"))
-    softness = check_number("softness", softness, 0, 1)
-    labels = check_labels(Y)
+    check_choice("method", method, COVERS)
+    check_softness("softness", softness)
+    labels = check_Y(Y).indicator
     weights = check_sample_weight(sample_weight, labels.n_points)
     frequency = label_weight_sums(labels, weights)
     cover = _greedy_cover(labels, weights) if method == "greedy" else _marginal_cover(labels, weights, frequency)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from labeltrees._matrices import Float64s, Int64s, check_labels, check_sample_weight
+from labeltrees._matrices import Float64s, Int64s, check_sample_weight, check_Y
 from labeltrees.errors import InputError
 from labeltrees.labels.frequency import frequency_order, label_weight_sums, ranks_within_points
 
@@ -85,7 +85,7 @@ def imbalance(Y: Any, sample_weight: Any = None) -> Imbalance:
     >>> result.all_labels
     array([0.25, 0.75, 1.  ])
     """
-    labels = check_labels(Y)
+    labels = check_Y(Y).indicator
     weights = check_sample_weight(sample_weight, labels.n_points)
     sums = label_weight_sums(labels, weights)
     n_labels = int(np.count_nonzero(sums))

@@ -7,8 +7,13 @@ from typing import Any
 import numpy as np
 
 from labeltrees._matrices import Float64s
-from labeltrees._validation import check_choice, check_number, refuse
+from labeltrees._settings import number
+from labeltrees._validation import check_choice, refuse
 from labeltrees.errors import InputError
+
+PATHS = ("weighted", "direct")
+check_tradeoff = number(0, 2)
+check_smoothing = number(0)
 
 
 def label_weights(
@@ -33,7 +38,7 @@ def label_weights(
     Returns
     -------
     array of shape (L,), float64
-        Sums to 1. A label of frequency 0 has weight 0: it stands in no tree.
+        Sums to 1. A label of frequency 0 has weight 0 and is left out of the tree.
 
     Examples
     --------
@@ -44,9 +49,10 @@ def label_weights(
     >>> label_weights([0.75, 0.25, 0.0], [1.0, 0.0, 0.0], tradeoff=2.0, smoothing=0.0)
     array([1., 0., 0.])
     """
-    t = check_number("tradeoff", tradeoff, 0, 2)
-    g = check_number("smoothing", smoothing, 0)
-    check_choice("path", path, ("weighted", "direct"))
+    check_tradeoff("tradeoff", tradeoff)
+    check_smoothing("smoothing", smoothing)
+    check_choice("path", path, PATHS)
+    t, g = float(tradeoff), float(smoothing)
     f = _check_shares("frequencies", frequencies)
     cover = _check_shares("cover_frequencies", cover_frequencies)
     if f.shape != cover.shape:

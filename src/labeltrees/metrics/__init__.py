@@ -1,4 +1,4 @@
-"""How good the returned labels are, and how deep in the tree they stand."""
+"""Metrics of returned labels: precision and the like at k, and the depth of labels in the tree."""
 
 from labeltrees.metrics.by_frequency import FrequencyGroup, Proportion, by_frequency
 from labeltrees.metrics.depth import expected_depth_at_k

@@ -1,4 +1,4 @@
-"""True labels and returned labels, checked and laid side by side."""
+"""Compare returned labels with true labels: the input of every metric, checked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labeltrees._matrices import Float64s, Indicator, Int64s, check_labels
+from labeltrees._matrices import Float64s, Indicator, Int64s, check_Y
 from labeltrees._validation import check_integer, refuse
 from labeltrees.errors import InputError
 
@@ -18,18 +18,18 @@ class Hits(NamedTuple):
     """Which of the first k returned labels are true."""
 
     true: Indicator
-    returned: Int64s  # (n, k), -1 where fewer than k labels came back
+    returned: Int64s  # (n, k), -1 where fewer than k labels were returned
     hit: Bools  # (n, k)
 
     @property
     def k(self) -> int:
-        """The number of places looked at."""
+        """The number of ranks that are compared."""
         return int(self.returned.shape[1])
 
 
 def find_hits(Y_true: Any, labels: Any, k: Any) -> Hits:
-    """Check what a metric is asked for and return which of the first k returned labels are true."""
-    true = check_labels(Y_true, "Y_true")
+    """Check the arguments of a metric and return which of the first k returned labels are true."""
+    true = check_Y(Y_true, "Y_true").indicator
     returned = check_returned(labels, k, true.n_labels)
     if len(returned) != true.n_points:
         message = f"Y_true and labels must have the same number of rows, got {true.n_points} and {len(returned)}"
@@ -39,14 +39,13 @@ def find_hits(Y_true: Any, labels: Any, k: Any) -> Hits:
 
 def check_returned(labels: Any, k: Any, n_labels: int) -> Int64s:
     """Return the first k columns of `labels`, checked to be distinct label ids (or -1)."""
-    allowed = "a matrix of label ids (n, k), as predict_topk returns them for labels without names"
+    allowed = "a matrix of label ids (n, k), as predict_topk returns for labels without names"
     try:
         array = np.asarray(labels)
     except ValueError:
         refuse("labels", allowed, labels)
     if array.ndim != 2 or array.dtype.kind not in "iu":
-        what = f"an array of shape {array.shape} and type {array.dtype}"
-        message = f"labels must be {allowed}, got {what}"
+        message = f"labels must be {allowed}, got an array of shape {array.shape} and type {array.dtype}"
         raise InputError(message)
     if array.shape[0] == 0 or array.shape[1] == 0:
         message = f"labels must have at least one row and one column, got shape {array.shape}"
@@ -69,16 +68,16 @@ def check_returned(labels: Any, k: Any, n_labels: int) -> Int64s:
 
 def _is_true(true: Indicator, returned: Int64s) -> Bools:
     """Return whether each returned label is one of its point's true labels."""
-    # (point, label) as one number: ascending, because points and the labels of a point are.
+    # One number per pair (point, label). They ascend because points and the labels of each point do.
     points = np.repeat(np.arange(true.n_points, dtype=np.int64), true.labels_per_point())
     pairs = points * true.n_labels + true.indices
-    asked = np.arange(true.n_points, dtype=np.int64)[:, np.newaxis] * true.n_labels + returned
+    wanted = np.arange(true.n_points, dtype=np.int64)[:, np.newaxis] * true.n_labels + returned
     if len(pairs) == 0:
         return np.zeros(returned.shape, dtype=bool)
-    place = np.minimum(np.searchsorted(pairs, asked), len(pairs) - 1)
-    return np.asarray((pairs[place] == asked) & (returned >= 0))
+    place = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
+    return np.asarray((pairs[place] == wanted) & (returned >= 0))
 
 
 def discounts(k: int) -> Float64s:
-    """Return 1 / log2(place + 1) for the places 1, ..., k."""
+    """Return 1 / log2(rank + 1) for the ranks 1, ..., k."""
     return np.asarray(1 / np.log2(np.arange(2, k + 2)))

@@ -1,4 +1,4 @@
-"""Precision and recall apart for frequent and rare labels."""
+"""Precision and recall of frequent and rare labels, separately."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from labeltrees._matrices import Float64s, Int64s, check_labels
+from labeltrees._matrices import Float64s, Int64s, check_Y
 from labeltrees._validation import check_integer, check_number
 from labeltrees.errors import InputError
 from labeltrees.metrics._hits import Hits, find_hits
@@ -17,7 +17,7 @@ from labeltrees.metrics._hits import Hits, find_hits
 
 @dataclass(frozen=True)
 class Proportion:
-    """A share with a confidence interval; NaN where it is a share of nothing."""
+    """A share with a confidence interval; NaN if the total is 0."""
 
     value: float
     low: float
@@ -28,7 +28,7 @@ class Proportion:
 
 @dataclass(frozen=True)
 class FrequencyGroup:
-    """What came back of the labels of one range of training frequency.
+    """Precision and recall of the labels in one range of training frequency.
 
     Attributes
     ----------
@@ -36,9 +36,9 @@ class FrequencyGroup:
     n_labels : int
         Labels in the group.
     precision : Proportion
-        Of the returned labels that are in the group, those that are right.
+        The share of the group's returned labels that are correct.
     recall : Proportion
-        Of the true labels that are in the group, those that were returned.
+        The share of the group's true labels that were returned.
     """
 
     name: str
@@ -66,8 +66,8 @@ def by_frequency(
 ) -> list[FrequencyGroup]:
     """Return precision and recall of the first k returned labels for head, torso and tail labels.
 
-    The intervals are Wilson's for a share, with the effective number of trials of answers that come in clumps: labels
-    of the same point are right or wrong together.
+    The intervals are Wilson intervals. They use an effective number of trials, because labels of the same point tend to
+    be correct or wrong together.
 
     Parameters
     ----------
@@ -75,12 +75,12 @@ def by_frequency(
     labels : array of int (n, at least k)
     k : int
     Y_train : sparse or dense matrix of shape (N, L)
-        The training labels, which say how frequent a label is.
+        The training labels, which give the frequency of each label.
     tail_below, head_from : int
-        A label with fewer than `tail_below` training points is in the tail, one with at least `head_from` in the head,
-        the others in the torso.
+        A label with fewer than `tail_below` training points belongs to the tail, one with at least `head_from` to the
+        head, and every other label to the torso.
     confidence : float in (0, 1)
-        Of the intervals.
+        Confidence level of the intervals.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def by_frequency(
     head_from = check_integer("head_from", head_from, tail_below)
     z = float(ndtri(0.5 + check_number("confidence", confidence, 0, 0.999999, low_open=True) / 2))
     hits = find_hits(Y_true, labels, k)
-    train = check_labels(Y_train, "Y_train")
+    train = check_Y(Y_train, "Y_train").indicator
     if train.n_labels != hits.true.n_labels:
         message = f"Y_train must have the {hits.true.n_labels} labels of Y_true, got {train.n_labels}"
         raise InputError(message)
@@ -121,21 +121,22 @@ def _group(name: str, members: Any, hits: Hits, z: float) -> FrequencyGroup:
 def _proportion(count: Int64s, total: Int64s, z: float) -> Proportion:
     """Return sum(count) / sum(total) over points, with its interval.
 
-    A share of independent trials has variance p (1 - p) / n. Trials that share a point may vary more: the variance of a
-    ratio of sums over points is sum (count - p total)^2 / n^2. Where that is larger, n is lowered until both agree.
+    With independent trials the variance would be p (1 - p) / n. Trials of the same point are correlated, and the
+    variance of a ratio of sums over points is sum (count - p total)^2 / n^2. If that is larger, n is lowered until both
+    agree.
     """
     n, hits = int(total.sum()), int(count.sum())
     if n == 0:
         return Proportion(math.nan, math.nan, math.nan, 0, 0)
     p = hits / n
     deviations: Float64s = count - p * total
-    clumping = float(np.sum(deviations**2)) / (n * p * (1 - p)) if 0 < hits < n else 1.0
-    low, high = _wilson(p, n / max(clumping, 1.0), z)
+    inflation = float(np.sum(deviations**2)) / (n * p * (1 - p)) if 0 < hits < n else 1.0
+    low, high = _wilson(p, n / max(inflation, 1.0), z)
     return Proportion(p, low, high, hits, n)
 
 
 def _wilson(p: float, n: float, z: float) -> tuple[float, float]:
     centre = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    # The formula's ends are exact at 0 and 1 but for rounding.
+    # At p = 0 and p = 1 the formula gives 0 and 1 up to rounding.
     return (0.0 if p == 0 else centre - half), (1.0 if p == 1 else centre + half)

@@ -1,4 +1,4 @@
-"""How deep in a tree the returned labels stand: the paper's proxy for the time a search takes."""
+"""Expected depth of the returned labels: the paper's proxy for search time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def expected_depth_at_k(tree: LabelTree, labels: Any, k: int) -> float:
     ----------
     tree : LabelTree
     labels : array of int (n, at least k)
-        Label ids, best first, padded with -1. A point for which nothing was returned is left out.
+        Label ids, best first, padded with -1. Points with no returned label are left out.
     k : int
 
     Examples
@@ -35,7 +35,7 @@ def expected_depth_at_k(tree: LabelTree, labels: Any, k: int) -> float:
     unplaced = (returned >= 0) & (depth < 0)
     if unplaced.any():
         row, column = np.argwhere(unplaced)[0]
-        message = f"labels must stand in the tree, got {returned[row, column]} in row {row}, which is unplaced"
+        message = f"labels must be in the tree, got {returned[row, column]} in row {row}, which the tree does not have"
         raise InputError(message)
     answered = (returned >= 0).any(axis=1)
     if not answered.any():

@@ -1,4 +1,4 @@
-"""Metrics that give rare labels more weight, because rare labels are missing from the data more often."""
+"""Metrics that give rare labels more weight, because rare labels are more often missing from the data."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from labeltrees._matrices import Float64s, check_labels
+from labeltrees._matrices import Float64s, check_Y
 from labeltrees._validation import check_integer, check_number, refuse
 from labeltrees.errors import InputError
 from labeltrees.labels.frequency import ranks_within_points
 from labeltrees.metrics._hits import Hits, discounts, find_hits
 from labeltrees.metrics.ranking import ideal_gain
 
-FEWEST_POINTS = 3  # the logarithm of fewer is below 1, and the formula gives more than 1
+MIN_POINTS = 3  # with fewer points log N is below 1 and the formula exceeds 1
 
 
 def label_propensities(Y_train: Any, A: float = 0.55, B: float = 1.5) -> Float64s:
-    """Return the propensity of every label: the modelled chance that a true label is in the data.
+    """Return the propensity of every label: the modelled probability that a true label is observed in the data.
 
     p_l = 1 / (1 + C (N_l + B)^-A) with C = (log N - 1) (B + 1)^A, N points and N_l of them with label l.
 
@@ -27,7 +27,7 @@ def label_propensities(Y_train: Any, A: float = 0.55, B: float = 1.5) -> Float64
     Y_train : sparse or dense matrix of shape (N, L)
         The training labels, N >= 3.
     A, B : float
-        The usual values are 0.55 and 1.5; 0.5 and 0.4 for Wikipedia sets, 0.6 and 2.6 for Amazon sets.
+        Usually 0.55 and 1.5; 0.5 and 0.4 for Wikipedia data sets, 0.6 and 2.6 for Amazon data sets.
 
     Returns
     -------
@@ -39,15 +39,15 @@ def label_propensities(Y_train: Any, A: float = 0.55, B: float = 1.5) -> Float64
     >>> label_propensities([[1, 0], [1, 1], [1, 0], [1, 0]]).round(3)
     array([0.8  , 0.721])
     """
-    labels = check_labels(Y_train, "Y_train")
-    if labels.n_points < FEWEST_POINTS:
-        message = f"Y_train must have at least {FEWEST_POINTS} points, got {labels.n_points}"
+    labels = check_Y(Y_train, "Y_train").indicator
+    if labels.n_points < MIN_POINTS:
+        message = f"Y_train must have at least {MIN_POINTS} points, got {labels.n_points}"
         raise InputError(message)
     return propensities_of_counts(np.bincount(labels.indices, minlength=labels.n_labels), labels.n_points, A, B)
 
 
 def propensities_of_counts(counts: Any, n_points: int, A: float = 0.55, B: float = 1.5) -> Float64s:
-    """Return `label_propensities` of training labels of which only the counts are known.
+    """Return the propensities of labels from their training counts.
 
     Parameters
     ----------
@@ -63,12 +63,12 @@ def propensities_of_counts(counts: Any, n_points: int, A: float = 0.55, B: float
     array([0.8  , 0.721])
     """
     A, B = check_number("A", A, 0), check_number("B", B, 0)
-    n_points = check_integer("n_points", n_points, FEWEST_POINTS)
+    n_points = check_integer("n_points", n_points, MIN_POINTS)
     counts = np.asarray(counts)
     if counts.ndim != 1 or counts.dtype.kind not in "iu" or not ((counts >= 0) & (counts <= n_points)).all():
-        refuse("counts", f"one integer in [0, {n_points}] a label", counts)
+        refuse("counts", f"one integer in [0, {n_points}] per label", counts)
     if B == 0 and not counts.all():
-        refuse("B", "positive where a label has no training point", B)
+        refuse("B", "positive if a label has no training point", B)
     c = (math.log(n_points) - 1) * (B + 1) ** A
     return np.asarray(1 / (1 + c * (counts + B) ** -A))
 
@@ -83,7 +83,7 @@ def psp_at_k(
     A: float = 0.55,
     B: float = 1.5,
 ) -> float:
-    """Return the propensity-scored precision: a hit counts 1 / propensity; divided by the best possible total.
+    """Return the propensity-scored precision: each hit counts 1 / propensity, divided by the best possible total.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def psp_at_k(
     labels : array of int (n, at least k)
     k : int
     Y_train : sparse or dense matrix of shape (N, L), optional
-        Training labels, for `label_propensities`. Either this or `propensities` is needed.
+        Training labels, for `label_propensities`. Give either this or `propensities`.
     propensities : array of shape (L,), optional
     A, B : float
         As in `label_propensities`.
@@ -118,7 +118,7 @@ def psndcg_at_k(
     A: float = 0.55,
     B: float = 1.5,
 ) -> float:
-    """Return the propensity-scored nDCG: as `psp_at_k`, with hits at early places counting more.
+    """Return the propensity-scored nDCG: like `psp_at_k`, but hits at higher ranks count more.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def psndcg_at_k(
     labels : array of int (n, at least k)
     k : int
     Y_train : sparse or dense matrix of shape (N, L), optional
-        Training labels, for `label_propensities`. Either this or `propensities` is needed.
+        Training labels, for `label_propensities`. Give either this or `propensities`.
     propensities : array of shape (L,), optional
     A, B : float
         As in `label_propensities`.
@@ -166,14 +166,14 @@ def _inverse_propensities(n_labels: int, Y_train: Any, propensities: Any, A: flo
 
 
 def _best_gains(hits: Hits, gain: Float64s) -> Float64s:
-    """Return the k largest gains of every point's true labels, falling, padded with 0 (n, k)."""
+    """Return the k largest gains of each point's true labels in descending order, padded with 0 (n, k)."""
     order = np.argsort(-gain, kind="stable")
     ranks = ranks_within_points(hits.true, order)
     start, size = hits.true.indptr[:-1], hits.true.labels_per_point()
     place = np.arange(hits.k)
-    there = place < size[:, np.newaxis]
-    best = np.zeros(there.shape)
-    best[there] = gain[order[ranks[(start[:, np.newaxis] + place)[there]]]]
+    exists = place < size[:, np.newaxis]
+    best = np.zeros(exists.shape)
+    best[exists] = gain[order[ranks[(start[:, np.newaxis] + place)[exists]]]]
     return best
 
 

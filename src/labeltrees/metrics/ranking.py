@@ -1,8 +1,8 @@
-"""How right the returned labels are, point by point and label by label.
+"""Precision, recall, nDCG, F1 and coverage at k.
 
-Every metric takes the true labels ``Y_true`` (sparse or dense, (n, L); a positive value is a label), the returned label
-ids ``labels`` (n, at least k) best first and padded with -1, and k. Ids only: where labels have names, predict from the
-model's ids. A point without true labels counts as 0.
+Every metric takes the true labels ``Y_true`` (sparse or dense, (n, L); a positive value marks a label), the returned
+label ids ``labels`` (n, at least k), best first and padded with -1, and k. Labels are ids, not names. A point without
+true labels counts as 0.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from labeltrees.metrics._hits import discounts, find_hits
 
 
 def precision_at_k(Y_true: Any, labels: Any, k: int) -> float:
-    """Return the mean share of the first k places that hold a true label.
+    """Return the mean share of the first k returned labels that are true.
 
     Parameters
     ----------
     Y_true : sparse or dense matrix of shape (n, L)
     labels : array of int (n, at least k)
     k : int
-        A place left empty (-1) counts as wrong.
+        A missing label (-1) counts as wrong.
 
     Examples
     --------
@@ -52,9 +52,9 @@ def recall_at_k(Y_true: Any, labels: Any, k: int) -> float:
 
 
 def ndcg_at_k(Y_true: Any, labels: Any, k: int) -> float:
-    """Return the normalised discounted cumulative gain: hits at early places count more.
+    """Return the normalised discounted cumulative gain: hits at higher ranks count more.
 
-    A hit at place i adds 1 / log2(i + 1); a point's sum is divided by the best it could be.
+    A hit at rank i adds 1 / log2(i + 1); the sum of a point is divided by its best possible value.
 
     Parameters
     ----------
@@ -72,15 +72,15 @@ def ndcg_at_k(Y_true: Any, labels: Any, k: int) -> float:
 
 
 def ideal_gain(labels_per_point: Any, k: int) -> Float64s:
-    """Return the discounted gain of min(k, number of labels) hits at the first places (1 without labels)."""
+    """Return the discounted gain of min(k, number of labels) hits at the first ranks; 1 without labels."""
     best = np.concatenate([[1.0], np.cumsum(discounts(k))])
     return np.asarray(best[np.minimum(labels_per_point, k)])
 
 
 def macro_f1_at_k(Y_true: Any, labels: Any, k: int) -> float:
-    """Return the mean over all L labels of the F1 measure, with the first k returned labels as the answer.
+    """Return the F1 score of the first k returned labels, averaged over all L labels.
 
-    Every label counts the same, however rare. A label that is neither true nor returned for any point counts as 0.
+    All labels count equally, however rare. A label that is neither true nor returned for any point counts as 0.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def macro_f1_at_k(Y_true: Any, labels: Any, k: int) -> float:
 
 
 def coverage_at_k(Y_true: Any, labels: Any, k: int) -> float:
-    """Return the share of the labels that are true for some point and are found for at least one such point.
+    """Return the share of the true labels that are found for at least one of their points.
 
     Parameters
     ----------

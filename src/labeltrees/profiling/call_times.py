@@ -1,4 +1,4 @@
-"""How long one answer takes: the time of single calls, which is what serving sees."""
+"""Latency of single calls: the time that a server sees."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ def single_call_microseconds(
     predictor: Callable[..., Any],
     X: Any,
     *,
-    most_points: int = 2000,
+    max_points: int = 2000,
     random_state: int = 0,
     clock: Clock = time.perf_counter_ns,
 ) -> Float64s:
-    """Return the microseconds of one call of a predictor for each of some points.
+    """Return the microseconds of one call of a predictor for each point of a sample.
 
-    Every point is asked twice and the second time counts, so that a model that is mapped from disk has been read.
+    Each point is predicted twice and only the second call is timed, so that reading a mapped model is not included.
 
     Parameters
     ----------
     predictor : Predictor
         Called with the features and values of one point, with its dense row, or with its text.
     X : csr matrix or dense array (n, d), or array of texts (n,)
-    most_points : int
-        Points asked at the most, drawn at random.
+    max_points : int
+        The largest number of points to time. They are drawn at random.
     random_state : int
     clock : function
-        Returns nanoseconds.
+        Returns the time in nanoseconds.
 
     Returns
     -------
-    array of float64 (min(n, most_points),)
+    array of float64 (min(n, max_points),)
 
     Examples
     --------
@@ -48,9 +48,9 @@ def single_call_microseconds(
     >>> times.shape, bool((times > 0).all())
     ((3,), True)
     """
-    most_points = check_integer("most_points", most_points, 1)
+    max_points = check_integer("max_points", max_points, 1)
     rng = np.random.default_rng(check_seed(random_state))
-    rows = rng.permutation(X.shape[0])[:most_points]
+    rows = rng.permutation(X.shape[0])[:max_points]
     queries = [_query(X, row) for row in rows.tolist()]
     for query in queries:
         predictor(*query)
@@ -63,7 +63,7 @@ def single_call_microseconds(
 
 
 def _query(X: Any, row: int) -> tuple[Any, ...]:
-    """Return the arguments with which a predictor is asked for one point."""
+    """Return one point as the arguments of a predictor."""
     if is_sparse(X):
         start, end = X.indptr[row], X.indptr[row + 1]
         return X.indices[start:end], X.data[start:end]

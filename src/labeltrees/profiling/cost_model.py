@@ -1,4 +1,4 @@
-"""Time as a sum of counts times costs: the costs are fitted to times measured on the machine at hand."""
+"""A linear cost model: search time is the sum of counts times costs, fitted to times measured on this machine."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CostModel:
-    """What each thing that a search does costs.
+    """The cost of each operation of a search.
 
-    The costs belong to a model on a machine: those of memory depend on how much of the model its caches hold.
+    The costs are valid for one model on one machine: the cost of memory access depends on how much of the model fits in
+    the caches.
 
     Parameters
     ----------
     nanoseconds : dict from str to float
-        By the name of what is counted (`SearchCounts`).
+        The cost of each operation, by its name in `SearchCounts`.
     parts : dict from str to tuple of str
-        The parts that a reader is told of, each with its counts.
+        The parts of a search that are reported, each with its operations.
 
     Examples
     --------
@@ -53,9 +54,9 @@ class CostModel:
 def fit_costs(
     counts: Mapping[str, Any], microseconds: Any, parts: dict[str, tuple[str, ...]], weights: Any = None
 ) -> CostModel:
-    """Return the costs, none below 0, that leave the least squared relative errors.
+    """Return the non-negative costs with the smallest sum of squared relative errors.
 
-    Relative, so that short searches count as much as long ones.
+    Errors are relative so that short searches count as much as long ones.
 
     Parameters
     ----------
@@ -63,9 +64,9 @@ def fit_costs(
     microseconds : array (n,)
         Measured, above 0.
     parts : dict from str to tuple of str
-        Which counts matter, by part.
+        The operations to fit, by part.
     weights : array (n,), optional
-        How much each error counts.
+        The weight of each error.
 
     Examples
     --------
@@ -76,10 +77,10 @@ def fit_costs(
     """
     times = np.asarray(microseconds, np.float64)
     if times.ndim != 1 or len(times) == 0 or not (np.isfinite(times) & (times > 0)).all():
-        refuse("microseconds", "times above 0, one a row of the counts", microseconds)
+        refuse("microseconds", "positive times, one per row of the counts", microseconds)
     names = [name for own in parts.values() for name in own]
     columns = np.stack([np.asarray(counts[name], np.float64) for name in names], axis=1)
-    scale = np.maximum(columns.max(axis=0), 1e-12)  # alike in size: the solver's tolerance is one for all
-    matter = np.sqrt(np.ones(len(times)) if weights is None else np.asarray(weights, np.float64))
-    solution, _ = nnls(columns / scale * (matter / times)[:, np.newaxis], matter)
+    scale = np.maximum(columns.max(axis=0), 1e-12)  # similar sizes: the solver has one tolerance for all columns
+    importance = np.sqrt(np.ones(len(times)) if weights is None else np.asarray(weights, np.float64))
+    solution, _ = nnls(columns / scale * (importance / times)[:, np.newaxis], importance)
     return CostModel(dict(zip(names, (1000 * solution / scale).tolist(), strict=True)), dict(parts))

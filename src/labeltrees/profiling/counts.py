@@ -1,4 +1,4 @@
-"""What searches did, counted: the nodes they opened, and how often each thing was done that takes time."""
+"""Counts of what searches did: the nodes they opened, and how often they ran each operation."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Visits:
-    """The nodes that searches opened, in order.
+    """The nodes that searches opened, in search order.
 
     Parameters
     ----------
     ends : int64 (n + 1,)
-        Query i opened those from ``ends[i]`` to ``ends[i + 1]``.
+        Query i opened the nodes from ``ends[i]`` up to ``ends[i + 1]``.
     nodes : int32
     depths : int32
-        Of the nodes; the root has depth 0.
+        The depths of the nodes; the root has depth 0.
     scores : float64
-        Products along the nodes' paths, in [0, 1].
+        The scores of the nodes, in [0, 1]: products along their paths.
     trees : int32
-        Which of the model's trees each node is of.
+        The tree that each node belongs to.
     on_path : bool
-        Whether the node was opened to score a label that another tree had found.
+        Whether the node was opened to score a label that another tree found.
     """
 
     ends: Int64s
@@ -46,12 +46,12 @@ class Visits:
 
 @dataclass(frozen=True)
 class SearchCounts:
-    """How often each search did what takes time.
+    """How often each search ran each operation.
 
     Parameters
     ----------
     each : dict from str to int64 (n,)
-        By the name of what is counted; "queries" is 1 throughout.
+        The counts of each operation, by name; "queries" is always 1.
     visits : Visits
     """
 
@@ -60,7 +60,7 @@ class SearchCounts:
 
     @classmethod
     def of(cls, names: tuple[str, ...], flat: Int64s, visits: Visits) -> SearchCounts:
-        """Return the counts of rows that lie end to end, a column a name."""
+        """Return the counts from a flat array (n * number of names,) with one row per query."""
         columns = flat.reshape(-1, len(names))
         each = {"queries": np.ones(len(columns), np.int64)}
         return cls({**each, **{name: columns[:, place].copy() for place, name in enumerate(names)}}, visits)

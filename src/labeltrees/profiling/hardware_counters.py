@@ -1,4 +1,4 @@
-"""Counters of the processor around some work of this thread: instructions and cache misses, where Linux has them."""
+"""Hardware counters of this thread: instructions and cache misses, on Linux machines that expose them."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _DISABLED, _NO_KERNEL, _NO_HYPERVISOR = 1 << 0, 1 << 5, 1 << 6
 _RESET, _ENABLE, _DISABLE = 0x2403, 0x2400, 0x2401
 
 _MEANING = {
-    errno.ENOENT: "the machine shows none",
+    errno.ENOENT: "this machine exposes no hardware counters",
     errno.EACCES: "not allowed, see kernel.perf_event_paranoid",
     errno.EPERM: "not allowed",
-    errno.ENOSYS: "the kernel knows none",
+    errno.ENOSYS: "the kernel does not support hardware counters",
 }
 
-Events = dict[str, tuple[int, int]]  # name: type and number, as linux/perf_event.h has them
+Events = dict[str, tuple[int, int]]  # name: type and number from linux/perf_event.h
 HARDWARE: Events = {"instructions": (0, 1), "cache_misses": (0, 3)}
 
 
 class HardwareCounters:
-    """Counts events while its block runs, if it can; `reason` says why not.
+    """Counts events while its block runs. If that is not possible, `counts` is None and `reason` says why.
 
     Parameters
     ----------
     events : dict from str to (int, int)
-        What to count: by default instructions and misses of the last level of the cache.
+        The events to count; by default instructions and last-level cache misses.
 
     Examples
     --------
@@ -77,21 +77,21 @@ class HardwareCounters:
 
 
 def _open_event(kind: int, number: int) -> int:
-    """Return the file of a counter of this thread's events; it does not count yet."""
+    """Open a disabled counter of this thread's events and return its file descriptor."""
     call = _SYSCALL.get(platform.machine())
     if not sys.platform.startswith("linux") or call is None:
-        raise OSError(0, f"not known how to ask for them on {sys.platform} on {platform.machine()}")
+        raise OSError(0, f"hardware counters are not supported on {sys.platform} with {platform.machine()}")
     flags = _DISABLED | _NO_KERNEL | _NO_HYPERVISOR
     attributes = struct.pack("=IIQQQQQ", kind, _SIZE, number, 0, 0, 0, flags).ljust(_SIZE, b"\0")
     library = ctypes.CDLL(None, use_errno=True)
     file = int(library.syscall(call, ctypes.create_string_buffer(attributes, _SIZE), 0, -1, -1, 0))
     if file < 0:
         error = ctypes.get_errno()
-        raise OSError(error, f"{_MEANING.get(error, 'asked in vain')}; perf_event_open: {os.strerror(error)}")
+        raise OSError(error, f"{_MEANING.get(error, 'failed')}; perf_event_open: {os.strerror(error)}")
     return file
 
 
 def _control(file: int, request: int) -> None:
-    import fcntl  # Linux has it; this module must be importable elsewhere
+    import fcntl  # only on Unix; this module must be importable elsewhere
 
     fcntl.ioctl(file, request, 0)

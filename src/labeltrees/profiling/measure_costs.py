@@ -1,64 +1,39 @@
-"""Measuring what searches cost: real queries, timed in turns, half of them to fit the costs and half to check them."""
+"""Measure the costs of searches: time real queries, fit the costs on half of them and check them on the other half."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from labeltrees._validation import check_integer, check_seed
 from labeltrees.profiling.cost_model import CostModel, fit_costs
-from labeltrees.profiling.counts import SearchCounts, Visits
+from labeltrees.profiling.counts import SearchCounts
+from labeltrees.profiling.meter import SearchMeter, Workload
 
 if TYPE_CHECKING:
     from labeltrees._core import Float64s
 
-AT_ONCE = 500  # queries timed by one native call: Ctrl-C waits for it, and it stays on this thread
-_MOST_BLOCKS = 50
-_LEAST = 1e-3  # microseconds: a clock may stand still
-
-
-class Asked(NamedTuple):
-    """Queries, and how their answers are searched: wholly, or up to a stage of `Searches.stages`."""
-
-    queries: Any
-    k: int
-    how: dict[str, Any]
-    stage: str = "search"
-
-
-class Searches(Protocol):
-    """What a kind of model lets be measured of its searches."""
-
-    parts: dict[str, tuple[str, ...]]
-    stages: dict[str, tuple[str, ...]]  # by the name of a stage, what is done by then
-
-    def count(self, asked: Asked) -> SearchCounts:
-        """Return the counts of every query's whole search."""
-
-    def time(self, asked: Asked, visits: Visits) -> Float64s:
-        """Return the microseconds of every query, answered one after the other on this thread."""
-
-    def altered(self, asked: Asked, random: np.random.Generator) -> list[Asked]:
-        """Return the same queries otherwise: what always goes together in them must come apart somewhere."""
+_MAX_BLOCKS = 50
+_MIN_MICROSECONDS = 1e-3  # a coarse clock may report 0
 
 
 @dataclass(frozen=True)
 class MeasuredCosts:
-    """Costs, and how well they tell the time.
+    """Costs of operations, and how well they predict the time.
 
     Parameters
     ----------
     costs : CostModel
     counts : SearchCounts
-        Of the queries.
+        The counts of the queries.
     microseconds : float64 (n,)
-        The best of all rounds for each query.
+        The shortest time of each query over all rounds.
     error : float
-        On the queries that the costs were not fitted to: by how much the predicted mean is above the real one, as a
-        share of it. NaN where there is one query alone.
+        Relative error of the predicted mean time on the queries that the costs were not fitted to; positive if the
+        prediction is too high. NaN with a single query.
     """
 
     costs: CostModel
@@ -68,57 +43,58 @@ class MeasuredCosts:
 
 
 def measure_costs(
-    searches: Searches,
-    asked: Asked,
+    meter: SearchMeter,
+    workload: Workload,
     *,
     repeats: int = 10,
     random_state: int = 0,
     advance: Callable[[int], object] | None = None,
 ) -> MeasuredCosts:
-    """Return what each thing costs that the searches of some queries do.
+    """Return the cost of each operation of the searches of some queries.
 
-    The queries are answered as asked, and also for fewer and for more labels and in the ways of `Searches.altered`, so
-    that the counts vary apart. Every round times each of these once; the best of the rounds counts, query by query,
-    which leaves out what else the machine was doing. Blocks of queries take turns: one to fit, one to check.
+    The queries are searched as the workload says, for fewer and for more labels, and as in `SearchMeter.variants`, so
+    that the counts vary independently. Every round times each of these once. The shortest time of each query counts,
+    which leaves out disturbances by other processes. Blocks of queries are used alternately to fit and to check.
 
     Parameters
     ----------
-    searches : Searches
-    asked : Asked
+    meter : SearchMeter
+    workload : Workload
         At least one query.
     repeats : int
-        Rounds. The counting before them has read what is mapped from disk.
+        Rounds. Counting, which comes first, has already read a mapped model from disk.
     random_state : int
-        Of the altered queries.
+        Seed of the variants.
     advance : function, optional
         Called with the number of rounds done.
     """
     repeats = check_integer("repeats", repeats, 1)
     random = np.random.default_rng(check_seed(random_state))
-    others = [asked._replace(k=k) for k in sorted({1, 10, 2 * asked.k} - {asked.k})]
-    tasks = [asked, *others, *searches.altered(asked, random)]
-    counts = [_up_to(searches, task.stage, searches.count(task)) for task in tasks]
+    k = workload.request.k
+    other_ks = sorted({1, 10, 2 * k} - {k})
+    workloads = [workload, *map(workload.with_k, other_ks), *meter.variants(workload, random)]
+    counts = [_counts_of_stage(meter, each.stage, meter.count(each)) for each in workloads]
     best = [np.full(len(count.visits.ends) - 1, np.inf) for count in counts]
     for number in range(repeats):
-        for task, count, times in zip(tasks, counts, best, strict=True):
-            np.minimum(times, np.maximum(searches.time(task, count.visits), _LEAST), out=times)
+        for each, count, times in zip(workloads, counts, best, strict=True):
+            np.minimum(times, np.maximum(meter.time(each, count.visits), _MIN_MICROSECONDS), out=times)
         if advance is not None:
             advance(number + 1)
-    return _fit(searches.parts, counts, best)
+    return _fit(meter.parts, counts, best)
 
 
-def _up_to(searches: Searches, stage: str, counts: SearchCounts) -> SearchCounts:
-    """Return the counts of what is done by the end of a stage."""
+def _counts_of_stage(meter: SearchMeter, stage: str, counts: SearchCounts) -> SearchCounts:
+    """Return the counts of the operations that are done by the end of a stage."""
     if stage == "search":
         return counts
-    done = searches.stages[stage]
+    done = meter.stages[stage]
     return SearchCounts({name: own if name in done else 0 * own for name, own in counts.each.items()}, counts.visits)
 
 
 def _fit(parts: dict[str, tuple[str, ...]], counts: list[SearchCounts], best: list[Float64s]) -> MeasuredCosts:
-    """Fit on every other block of queries; what is checked was never seen, asked in whatever way."""
+    """Fit the costs on every other block of queries, in all workloads, and check them on the other blocks."""
     n = len(best[0])
-    block = np.arange(n) // -(-n // _MOST_BLOCKS)
+    block = np.arange(n) // -(-n // _MAX_BLOCKS)
     starts = np.flatnonzero(np.diff(block, prepend=-1))
     fitted = np.arange(len(starts)) % 2 == 0
     names = [name for own in parts.values() for name in own]
@@ -126,10 +102,10 @@ def _fit(parts: dict[str, tuple[str, ...]], counts: list[SearchCounts], best: li
         name: np.concatenate([np.add.reduceat(count.each[name], starts)[fitted] for count in counts]) for name in names
     }
     weights = np.ones((len(counts), int(fitted.sum())))
-    weights[0] = len(counts) - 1  # as asked it counts as much as in all other ways together
+    weights[0] = len(counts) - 1  # the workload itself counts as much as all variants together
     times = np.concatenate([np.add.reduceat(own, starts)[fitted] for own in best])
     costs = fit_costs(sums, times, parts, weights.reshape(-1))
-    unseen = ~fitted[block]
-    predicted, real = costs.microseconds(counts[0].each)[unseen].sum(), best[0][unseen].sum()
-    error = float(predicted / real - 1) if unseen.any() else float("nan")
+    checked = ~fitted[block]
+    predicted, real = costs.microseconds(counts[0].each)[checked].sum(), best[0][checked].sum()
+    error = float(predicted / real - 1) if checked.any() else float("nan")
     return MeasuredCosts(costs, counts[0], best[0], error)

@@ -14,13 +14,13 @@ from labeltrees.tree.label_tree import LabelTree
 
 
 def ancestors_of(tree: LabelTree, labels: Any) -> Int64s:
-    """Return the nodes above some labels of each query, as ``query * n_nodes + node``, ascending and distinct.
+    """Return the ancestors of each query's labels as ``query * n_nodes + node``, ascending and distinct.
 
     Parameters
     ----------
     tree : LabelTree
     labels : array of int (n, k)
-        Padded with -1; labels that are not in the tree have no ancestors.
+        Padded with -1. Labels that are not in the tree have no ancestors.
 
     Examples
     --------
@@ -42,18 +42,18 @@ def ancestors_of(tree: LabelTree, labels: Any) -> Int64s:
 
 
 def mark_oracle(
-    trees: Sequence[LabelTree], labels: Any, visits: Visits, *, of_two: bool = False
+    trees: Sequence[LabelTree], labels: Any, visits: Visits, *, skip_single_children: bool = False
 ) -> tuple[Int64s, NDArray[np.bool_]]:
-    """Return how many nodes (n,) an oracle would have opened, and which of the visits are among them.
+    """Return how many nodes (n,) an oracle would have opened, and which visits are to such nodes.
 
-    An oracle knows the labels to return and opens their ancestors alone. `of_two` leaves out nodes with a single child,
-    where nothing is to be decided.
+    An oracle knows the labels to return and opens only their ancestors. `skip_single_children` leaves out nodes with a
+    single child, which a search passes without evaluating a classifier.
     """
     number = np.zeros(len(labels), np.int64)
     marked = np.zeros(len(visits.nodes), bool)
     for place, tree in enumerate(trees):
         keys = ancestors_of(tree, labels)
-        if of_two:
+        if skip_single_children:
             keys = keys[np.diff(tree.child_ptr)[keys % tree.n_nodes] > 1]
         number += np.bincount(keys // tree.n_nodes, minlength=len(labels))
         own = visits.trees == place

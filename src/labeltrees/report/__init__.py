@@ -1,1 +1,1 @@
-"""What a sweep found, for people: charts, and one page with everything."""
+"""Reports of a sweep: charts, and one HTML page with everything."""

@@ -1,4 +1,4 @@
-"""What all charts share: the library that draws them, their look, their size."""
+"""What all charts share: the drawing library, their style and their size."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from labeltrees.errors import MissingExtraError
 
 WIDTH, HEIGHT = 440, 300
-# Okabe and Ito's colours, which people of all kinds of sight tell apart; yellow, too light on white, is left out.
+# The colour-blind safe palette of Okabe and Ito, without yellow, which is too light on white.
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#888888"]
 _DOTS_PER_PIXEL = 2
 
 
 def altair() -> Any:
-    """Return the module altair; it and what draws without a browser are an extra."""
+    """Return the module altair; raise `MissingExtraError` if the extra `plots` is not installed."""
     try:
         import altair as alt
         import vl_convert  # noqa: F401  writes PNG, SVG and PDF
@@ -25,7 +25,7 @@ def altair() -> Any:
 
 
 def styled(chart: Any) -> Any:
-    """Return a chart with the look they all have on their own; a page sets its own."""
+    """Return a chart with the style of single charts; the report page has its own style."""
     return (
         chart.configure(font="sans-serif", background="white")
         .configure_view(stroke=None)
@@ -37,7 +37,7 @@ def styled(chart: Any) -> Any:
 
 
 def save(chart: Any, path: str | os.PathLike[str]) -> None:
-    """Write a chart to a file, in the form its name ends with: .png, .svg, .pdf, .html (works offline) or .json."""
+    """Write a chart to a file; the format follows its name: .png, .svg, .pdf, .html (works offline) or .json."""
     text = os.fspath(path)
     if text.endswith(".html"):
         chart.save(text, inline=True)

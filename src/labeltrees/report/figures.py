@@ -1,4 +1,4 @@
-"""The charts of a sweep: each holds its data and draws on request."""
+"""The charts of a sweep result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from labeltrees.tuning.frontier import columns_of, frontier
 from labeltrees.tuning.result import SweepResult
 
 NAMES = ("precision_depth", "precision_time", "frequencies", "served", "depths", "mass")
-_MOST_TRADEOFFS = 6  # in one chart of levels
+_MAX_TRADEOFFS = 6  # in one chart of depths
 
 
 def figure(result: SweepResult, name: str, y: str | None = None) -> Any:
@@ -21,11 +21,11 @@ def figure(result: SweepResult, name: str, y: str | None = None) -> Any:
     ----------
     result : SweepResult
     name : str
-        "precision_depth", "precision_time": a curve for each fanout and variant, the frontier, the setting chosen.
-        "frequencies", "served": how frequent labels are, and which share of points the most frequent serve.
-        "depths", "mass": labels and their mass at each depth of the trees of several tradeoffs.
+        "precision_depth", "precision_time": one curve per fanout and variant, the frontier and the chosen setting.
+        "frequencies", "served": label frequencies by rank, and the share of points that the most frequent labels serve.
+        "depths", "mass": the number and the mass of labels at each depth, for trees at several tradeoffs.
     y : str, optional
-        The metric of the first two; by default precision at the smallest k.
+        The metric of the first two charts; by default precision at the smallest k.
     """
     check_choice("name", name, NAMES)
     y = f"p{result.ks[0]}" if y is None else y
@@ -43,7 +43,7 @@ def figure(result: SweepResult, name: str, y: str | None = None) -> Any:
 def curves(result: SweepResult, x: str, y: str) -> Any:
     """Return the chart of a metric against "depth" or "time".
 
-    Its parameter `at`, a setting's name, marks one of the points: the page's slider moves it.
+    Its parameter `at`, the name of a setting, marks one point: the slider of the page moves it.
     """
     alt = altair()
     x_column, y_column = columns_of(result.table, x, y, max(result.ks))
@@ -69,7 +69,7 @@ def curves(result: SweepResult, x: str, y: str) -> Any:
         alt.Tooltip("tradeoff:Q", format=".4~g"),
         alt.Tooltip("y:Q", title=column_title(y_column), format=".2f"),
         alt.Tooltip("x:Q", title=column_title(x_column), format=".2f"),
-        alt.Tooltip("chunks:Q", title="chunks a query", format=".1f"),
+        alt.Tooltip("chunks:Q", title="nodes opened per query", format=".1f"),
         alt.Tooltip("frontier:N", title="on the frontier"),
     ]
     at = alt.param(name="at", value="")
@@ -83,7 +83,7 @@ def curves(result: SweepResult, x: str, y: str) -> Any:
                 size=alt.condition("datum.frontier", alt.value(90), alt.value(35)),
                 tooltip=tooltip,
             ),
-            # Hidden rather than filtered: Vega warns of layers without data.
+            # Hidden instead of filtered, because Vega warns about layers without data.
             base.mark_point(size=320, strokeWidth=3, color="#e00070", filled=False).encode(
                 opacity=alt.condition("datum.setting == at", alt.value(1), alt.value(0))
             ),
@@ -100,22 +100,22 @@ def curves(result: SweepResult, x: str, y: str) -> Any:
 
 def _curve_title(x: str, y_column: str) -> str:
     metric = column_title(y_column).removesuffix(" (%)")
-    return f"{metric} against {'expected depth' if x == 'depth' else 'measured time'}; dashed: the frontier"
+    return f"{metric} against {'expected depth' if x == 'depth' else 'measured time'} (dashed: frontier)"
 
 
 def frequency_curves(by_rank: list[dict[str, Any]]) -> Any:
-    """Return the chart of the labels' frequencies by rank."""
+    """Return the chart of the label frequencies by rank."""
     alt = altair()
     return (
         alt.Chart(alt.Data(values=by_rank))
         .mark_line()
         .encode(
             x=alt.X("rank:Q", title="rank of the label", scale=alt.Scale(type="log"), axis=_log_axis(alt)),
-            y=alt.Y("frequency:Q", title="share of occurrences", scale=alt.Scale(type="log"), axis=_powers(alt)),
+            y=alt.Y("frequency:Q", title="share of label occurrences", scale=alt.Scale(type="log"), axis=_powers(alt)),
             color=alt.Color("curve:N", title=None, legend=alt.Legend(orient="bottom")),
             tooltip=["curve:N", "rank:Q", alt.Tooltip("frequency:Q", format=".3~g")],
         )
-        .properties(width=WIDTH, height=HEIGHT, title="How frequent labels are (f), and what they cover (f~)")
+        .properties(width=WIDTH, height=HEIGHT, title="Label frequencies (f) and cover frequencies (f~)")
     )
 
 
@@ -123,7 +123,7 @@ _SERVED = {"at_least_one": "at least one label", "at_least_three": "at least thr
 
 
 def served_curves(table: list[dict[str, Any]]) -> Any:
-    """Return the chart of the share of points that the most frequent labels serve; `table` is `Imbalance.table()`."""
+    """Return the chart of the share of points that the most frequent labels serve, from `Imbalance.table()`."""
     alt = altair()
     rows = [
         {"labels": row["q"], "share": 100 * row[name], "points with": text, "order": place}
@@ -135,7 +135,9 @@ def served_curves(table: list[dict[str, Any]]) -> Any:
         alt.Chart(alt.Data(values=rows))
         .mark_line()
         .encode(
-            x=alt.X("labels:Q", title="most frequent labels", scale=alt.Scale(type="log"), axis=_log_axis(alt)),
+            x=alt.X(
+                "labels:Q", title="number of most frequent labels", scale=alt.Scale(type="log"), axis=_log_axis(alt)
+            ),
             y=alt.Y("share:Q", title="points served (%)", scale=alt.Scale(domain=[0, 100])),
             color=alt.Color(
                 "points with:N", title=None, sort=list(_SERVED.values()), legend=alt.Legend(orient="bottom")
@@ -151,7 +153,7 @@ def served_curves(table: list[dict[str, Any]]) -> Any:
 
 
 def levels(result: SweepResult, name: str) -> Any:
-    """Return the chart of labels ("depths") or their mass ("mass") at each depth, at several tradeoffs."""
+    """Return the chart of the number ("depths") or the mass ("mass") of labels at each depth, at several tradeoffs."""
     alt = altair()
     records = _shown_trees(result)
     key = "labels_per_depth" if name == "depths" else "mass_per_depth"
@@ -163,7 +165,7 @@ def levels(result: SweepResult, name: str) -> Any:
             if depth > 0:
                 rows.append({"tradeoff": f"{record['tradeoff']:.4g}", "depth": depth, "value": factor * value})
     title = "number of labels" if name == "depths" else "% of label occurrences"
-    what = "Labels" if name == "depths" else "Mass of labels"
+    subject = "Labels" if name == "depths" else "Mass of labels"
     order = [f"{record['tradeoff']:.4g}" for record in records]
     series = series_name(records[0], result.table)
     bars = (
@@ -179,17 +181,17 @@ def levels(result: SweepResult, name: str) -> Any:
     header = alt.Header(labelAngle=0, labelAlign="left", titleFontSize=13, labelFontSize=12)
     return bars.facet(
         row=alt.Row("tradeoff:N", sort=order, title="tradeoff", header=header), data=alt.Data(values=rows), spacing=8
-    ).properties(title={"text": f"{what} at each depth", "subtitle": f"{title}; {series}"})
+    ).properties(title={"text": f"{subject} at each depth", "subtitle": f"{title}; {series}"})
 
 
 def _shown_trees(result: SweepResult) -> list[dict[str, Any]]:
-    """Return records of rising tradeoff from the curve of the chosen setting, or of the first."""
+    """Return records by ascending tradeoff from the curve of the chosen setting, or of the first one."""
     first = result.record(result.chosen) if result.chosen else result.table[0]
     curve = [row for row in result.table if all(row[name] == first[name] for name in ("fanout", "cover", "path"))]
     curve.sort(key=lambda row: row["tradeoff"])
-    if len(curve) <= _MOST_TRADEOFFS:
+    if len(curve) <= _MAX_TRADEOFFS:
         return curve
-    places = [round(place * (len(curve) - 1) / (_MOST_TRADEOFFS - 1)) for place in range(_MOST_TRADEOFFS)]
+    places = [round(place * (len(curve) - 1) / (_MAX_TRADEOFFS - 1)) for place in range(_MAX_TRADEOFFS)]
     return [curve[place] for place in places]
 
 

@@ -1,4 +1,4 @@
-"""What columns and curves are called in charts and tables."""
+"""Titles of columns and names of curves in charts and tables."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 _TITLES = {
-    "chunks": "chunks a query",
-    "classifiers": "classifiers a query",
-    "batch_us": "time of a point in a batch (µs)",
+    "chunks": "nodes opened per query",
+    "classifiers": "classifiers per query",
+    "batch_us": "time per point in a batch (µs)",
     "tree_seconds": "building the tree (s)",
     "training_seconds": "training (s)",
     "model_bytes": "size on disk (bytes)",
@@ -21,7 +21,7 @@ _KINDS = {"p": "P@{} (%)", "ndcg": "nDCG@{} (%)", "psp": "PSP@{} (%)", "depth": 
 
 
 def column_title(column: str) -> str:
-    """Return what a column of the table is called, with its unit.
+    """Return the title of a column of the table, with its unit.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def column_title(column: str) -> str:
 
 
 def series_name(record: dict[str, Any], table: Sequence[dict[str, Any]]) -> str:
-    """Return what the curve of a record is called: its fanout and, where they differ in the table, cover and path.
+    """Return the name of the curve of a record: its fanout and, if they vary in the table, cover and path.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One page of HTML with everything a sweep found; it needs no network and no other file."""
+"""The report: one HTML page with everything in a sweep result, without network access or other files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def write_report(result: SweepResult, path: str | os.PathLike[str]) -> None:
 
 
 def write_figures(result: SweepResult, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write every chart as PNG and SVG, for papers, and return the files."""
+    """Write every chart as PNG and SVG and return the files."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     written = []
@@ -45,18 +45,19 @@ def make_page(result: SweepResult) -> str:
         "summary": html.escape(result.explanation or _summary(result)),
         "style": _template("report.css"),
         "library": _library(),
-        "data": to_json(_page_data(result)).replace("<", r"\u003c"),  # it cannot end the script it stands in
+        "data": to_json(_page_data(result)).replace("<", r"\u003c"),  # so that no data can end the script element
         "script": _template("report.js"),
     }
-    # One pass, so that nothing in the data is taken for a place to fill.
+    # One pass, so that nothing in the data is taken for a placeholder.
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place.group(1)], _template("report.html"))
 
 
 def _summary(result: SweepResult) -> str:
     data = result.facts["data"]
+    settings = "1 setting" if len(result.table) == 1 else f"{len(result.table)} settings"
     return (
-        f"{len(result.table)} settings, trained on {data['n_points']:,} points with {data['n_labels']:,} labels and "
-        f"measured on {data['n_validation_points']:,} points."
+        f"{settings}, trained on {data['n_points']:,} points with {data['n_labels']:,} labels and measured on "
+        f"{data['n_validation_points']:,} points."
     )
 
 
@@ -85,30 +86,31 @@ def _column(name: str) -> dict[str, Any]:
 
 
 def _spec(chart: Any) -> dict[str, Any]:
-    """Return a chart's specification without its look: the page has its own, for light and dark."""
-    spec: dict[str, Any] = chart.to_dict(validate=False)  # every part was checked when it was made
+    """Return the specification of a chart without its style: the page has styles for light and dark."""
+    spec: dict[str, Any] = chart.to_dict(validate=False)  # every part was validated when it was made
     spec.pop("config", None)
     return spec
 
 
 def _facts(result: SweepResult) -> list[list[str]]:
-    """Return the facts for people, in pairs."""
-    data, machine, measured = (result.facts[name] for name in ("data", "machine", "measured"))
+    """Return the facts about data and machine as pairs of texts."""
+    data, machine, timing = (result.facts[name] for name in ("data", "machine", "measured"))
     estimator = result.facts["estimator"]
     features = "texts" if data["n_features"] is None else f"{data['n_features']:,} features"
     parameters = ", ".join(f"{name}={value}" for name, value in estimator["parameters"].items())
     return [
-        ["points trained on", f"{data['n_points']:,} ({features})"],
-        ["points measured on", f"{data['n_validation_points']:,}"],
-        ["labels", f"{data['n_labels']:,}, of which {data['n_labels_with_points']:,} have points to learn from"],
-        ["labels a point", f"{data['labels_per_point']:.2f}"],
+        ["training points", f"{data['n_points']:,} ({features})"],
+        ["validation points", f"{data['n_validation_points']:,}"],
+        ["labels", f"{data['n_labels']:,}, of which {data['n_labels_with_points']:,} have training points"],
+        ["labels per point", f"{data['labels_per_point']:.2f}"],
         ["model", f"{estimator['class']}({parameters})"],
         [
             "times",
-            f"{measured['single_calls']:,} single calls on one thread, settings in turns, the median of "
-            f"{measured['repeats']} rounds for each; batches and training on {measured['threads']} threads",
+            f"{timing['single_calls']:,} single calls on one thread, median of {timing['repeats']} rounds, settings "
+            f"measured in turns; batches and training on {timing['threads']} "
+            f"thread{'' if timing['threads'] == 1 else 's'}",
         ],
-        ["processor", f"{machine['processor']}, {machine['cores']} cores"],
+        ["processor", f"{machine['processor']}, cores: {machine['cores']}"],
         ["memory and system", f"{machine['memory_gib']} GiB, {machine['system']}"],
         [
             "software",
@@ -120,7 +122,7 @@ def _facts(result: SweepResult) -> list[list[str]]:
 
 
 def _library() -> str:
-    """Return Vega, Vega-Lite and vega-embed as one script, which makes the function `vegaEmbed`."""
+    """Return Vega, Vega-Lite and vega-embed as one script that defines the function `vegaEmbed`."""
     altair()
     import vl_convert  # part of the same extra
 

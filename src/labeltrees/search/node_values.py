@@ -1,7 +1,8 @@
-"""Numbers that a search is given for the nodes of its trees."""
+"""Values that a search takes for the nodes of its trees."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,32 +13,34 @@ if TYPE_CHECKING:
     from labeltrees._core import Float32s
 
 
-class PerNode:
-    """One finite number of [low, high] for each node, checked once, so that many searches may use them.
+class NodeValues:
+    """One discount per node, finite and at least 0, checked once so that many searches can use them.
+
+    A discount is on the log scale: how much the score of a node is lowered before it is compared.
 
     Parameters
     ----------
-    name : str
-        Of the argument that they are.
     values : array (n_nodes,)
-    n_nodes : int
-        Of all trees, which stand one after another.
-    low, high : float
+        Of all trees, one tree after another.
+
+    Examples
+    --------
+    >>> NodeValues([0, 0.5]).values
+    array([0. , 0.5], dtype=float32)
     """
 
-    def __init__(self, name: str, values: Any, n_nodes: int, low: float, high: float = np.inf) -> None:
+    def __init__(self, values: Any) -> None:
         array = np.ascontiguousarray(values, np.float32)
-        if array.shape != (n_nodes,) or not (np.isfinite(array) & (array >= low) & (array <= high)).all():
-            allowed = f"at least {low:g}" if high == np.inf else f"{low:g} to {high:g}"
-            refuse(name, f"{n_nodes} finite numbers of {allowed}", values)
+        if array.ndim != 1 or not (np.isfinite(array) & (array >= 0)).all():
+            refuse("discounts", "one finite number of at least 0 per node", values)
         self.values: Float32s = array
 
-    @classmethod
-    def read(cls, name: str, given: Any, n_nodes: int, low: float, high: float = np.inf) -> Float32s | None:
-        """Return the array for the native search: of a PerNode, or of anything that can be one."""
-        if given is None:
-            return None
-        numbers = given if isinstance(given, cls) else cls(name, given, n_nodes, low, high)
-        if len(numbers.values) != n_nodes:
-            refuse(name, f"{n_nodes} numbers", len(numbers.values))
-        return numbers.values
+    @cached_property
+    def factors(self) -> Float32s:
+        """The same for scores that are products: what the score of each node is multiplied by."""
+        return np.asarray(np.exp(-self.values))
+
+    def check_length(self, n_nodes: int) -> None:
+        """Refuse discounts for another number of nodes."""
+        if len(self.values) != n_nodes:
+            refuse("discounts", f"of {n_nodes} nodes", f"{len(self.values)} numbers")

@@ -1,4 +1,4 @@
-"""Checks on queries and lists of labels: nothing unchecked goes to the native search."""
+"""Checks on queries and label lists, so that native code can trust them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,8 @@ if TYPE_CHECKING:
     from labeltrees._core import Float32s, Int32s, Int64s
 
 
-class Rows(NamedTuple):
-    """Queries for the native search: CSR arrays, or dense rows end to end."""
-
-    n: int
-    indptr: Int64s | None
-    features: Int32s | None
-    values: Float32s
-
-
-class Labels(NamedTuple):
-    """Lists of labels for the native search: one for all queries (no indptr) or one a query."""
+class LabelLists(NamedTuple):
+    """Label ids for native code: one list for all queries (indptr None) or one per query."""
 
     indptr: Int64s | None
     labels: Int32s | None
@@ -38,9 +29,9 @@ def _is_sparse(X: Any) -> bool:
 
 
 def is_sound(X: Any, n_threads: int = 1, *, canonical: bool = False) -> bool:
-    """Tell whether X is float32 CSR that the native search can take as it is; False does not say what it lacks.
+    """Return whether X is float32 CSR that native code can take without a copy.
 
-    `canonical`: whether also the features of each row rise and none stands twice.
+    `canonical`: whether the features of each row must also rise, so that none appears twice.
     """
     if not (_is_sparse(X) and X.format == "csr" and X.ndim == 2):
         return False
@@ -51,27 +42,27 @@ def is_sound(X: Any, n_threads: int = 1, *, canonical: bool = False) -> bool:
         return False
     if indptr[0] != 0 or indptr[-1] != len(features) or np.any(indptr[1:] < indptr[:-1]):
         return False
-    sound, rising = _core.check_rows(indptr, features, values, X.shape[1], n_threads)
+    sound, rising = _core.QueryRows(X.shape[0], indptr, features, values).check(X.shape[1], n_threads)
     return sound and (rising or not canonical)
 
 
-def check_rows(X: Any, n_features: int, n_threads: int = 1) -> Rows:
-    """Return queries as float32 CSR arrays or dense rows of `n_features` finite values."""
+def query_rows(X: Any, n_features: int, n_threads: int = 1) -> _core.QueryRows:
+    """Return queries for native code: float32 CSR or dense rows of `n_features` finite values."""
     if _is_sparse(X):
         if X.ndim != 2 or X.shape[1] != n_features:
-            refuse("X", f"of {n_features} columns", X.shape)
+            refuse("X", f"a matrix with {n_features} columns", X.shape)
         if is_sound(X, n_threads):
-            return Rows(X.shape[0], X.indptr.astype(np.int64, copy=False), X.indices, X.data)
+            return _core.QueryRows(X.shape[0], X.indptr.astype(np.int64, copy=False), X.indices, X.data)
         csr = X.tocsr()
         indptr = np.ascontiguousarray(csr.indptr, np.int64)
         features = np.ascontiguousarray(csr.indices, np.int32)
         values = np.ascontiguousarray(csr.data, np.float32)
         if indptr[0] != 0 or np.any(np.diff(indptr) < 0) or not indptr[-1] <= min(len(features), len(values)):
-            refuse("X", "a sound CSR matrix", "one whose indptr is damaged")
+            refuse("X", "a valid CSR matrix", "one with an invalid indptr")
         if len(csr.indices) and (csr.indices.min() < 0 or csr.indices.max() >= n_features):
-            refuse("X", f"a sound CSR matrix with column indices below {n_features}", "one with others")
+            refuse("X", f"a valid CSR matrix with column indices in [0, {n_features})", "one with other indices")
         _check_finite(values)
-        return Rows(csr.shape[0], indptr, features, values)
+        return _core.QueryRows(csr.shape[0], indptr, features, values)
     dense = np.asarray(X)
     if dense.dtype.kind not in "fiub":
         refuse("X", "a sparse matrix or a numeric array", X)
@@ -79,25 +70,25 @@ def check_rows(X: Any, n_features: int, n_threads: int = 1) -> Rows:
         refuse("X", f"of shape (n, {n_features})", dense.shape)
     values = np.ascontiguousarray(dense, np.float32).reshape(-1)
     _check_finite(values)
-    return Rows(len(dense), None, None, values)
+    return _core.QueryRows(len(dense), None, None, values)
 
 
 def _check_finite(values: Float32s) -> None:
-    # The sum is finite unless something is not, or the values are huge: only then is the slow look needed.
+    # The sum is finite unless a value is not, or values are huge: only then is the slow check needed.
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(values.sum(dtype=np.float64))
     if suspicious and not np.all(np.isfinite(values)):
         refuse("X", "finite", "NaN or infinity")
 
 
-def check_labels(name: str, lists: Any, n: int, n_labels: int) -> Labels:
-    """Return label lists as native arrays.
+def label_lists(name: str, lists: Any, n: int, n_labels: int) -> LabelLists:
+    """Return label lists for native code.
 
     `lists` is None, one sequence of label ids for all queries, a sparse (n, n_labels) indicator, or a sequence of n
     sequences of label ids.
     """
     if lists is None:
-        return Labels(None, None)
+        return LabelLists(None, None)
     allowed = f"label ids, {n} lists of label ids, or a sparse matrix of shape ({n}, {n_labels})"
     if _is_sparse(lists):
         if lists.shape != (n, n_labels):
@@ -106,21 +97,21 @@ def check_labels(name: str, lists: Any, n: int, n_labels: int) -> Labels:
         if np.any(csr.data == 0):
             csr = csr.copy()
             csr.eliminate_zeros()
-        return Labels(
+        return LabelLists(
             np.ascontiguousarray(csr.indptr, np.int64), _check_ids(name, csr.indices[: csr.indptr[-1]], n_labels)
         )
     if isinstance(lists, np.ndarray) and lists.ndim == 1 and lists.dtype != object:
-        return Labels(None, _check_ids(name, lists, n_labels))
+        return LabelLists(None, _check_ids(name, lists, n_labels))
     if isinstance(lists, (str, bytes)) or not isinstance(lists, (Sequence, np.ndarray)):
         refuse(name, allowed, lists)
-    if all(np.ndim(entry) == 0 for entry in lists):  # ids for all queries; an empty list allows none
-        return Labels(None, _check_ids(name, lists, n_labels))
+    if all(np.ndim(entry) == 0 for entry in lists):  # ids for all queries, possibly none
+        return LabelLists(None, _check_ids(name, lists, n_labels))
     if len(lists) != n:
         refuse(name, allowed, f"{len(lists)} lists")
     parts = [_check_ids(f"{name}[{row}]", entry, n_labels) for row, entry in enumerate(lists)]
     indptr = np.zeros(n + 1, np.int64)
     np.cumsum([len(part) for part in parts], out=indptr[1:])
-    return Labels(indptr, np.concatenate(parts))
+    return LabelLists(indptr, np.concatenate(parts))
 
 
 def _check_ids(name: str, ids: ArrayLike, n_labels: int) -> Int32s:

@@ -1,54 +1,138 @@
-"""What is asked of a search."""
+"""SearchRequest: how many labels to find for each query, and how to look for them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from labeltrees._validation import check_choice, check_integer, refuse
+from labeltrees import _core
+from labeltrees._settings import anything, check_settings, flag, integer, number, optional, setting
+from labeltrees._validation import check_choice, refuse
+from labeltrees.errors import InputError
+from labeltrees.search.node_values import NodeValues
+from labeltrees.search.queries import label_lists
 
 MODES = ("best_first", "beam")
+AS_FITTED: Any = "as fitted"  # the beam that the model was fitted with
 
 
-@dataclass(frozen=True)
+def _mode(name: str, value: Any) -> None:
+    check_choice(name, value, MODES)
+
+
+def _beam(name: str, value: Any) -> None:
+    if value != AS_FITTED:
+        optional(integer(1, 2**62))(name, value)
+
+
+@dataclass(frozen=True, eq=False)
 class SearchRequest:
-    """How many labels to return and how to look for them.
+    """How many labels to find for each query, and how to look for them.
+
+    A request is made and checked once and then passed unchanged from a model to its searcher and to native code. A
+    model completes it first: it fills in how it was fitted, and turns `agreement` into `discounts`.
 
     Parameters
     ----------
     k : int
-        Labels to return for a query.
-    mode : {"best_first", "beam"}
-        ``"best_first"`` opens the best open node until none can hold a label that belongs in the list. ``"beam"`` goes
-        level by level.
-    beam : int, optional
-        Open at most so many nodes of each depth: the first in the order of falling score, which are the best of that
-        depth. Both modes return the same lists for the same beam. None: no bound, and the k best of all labels are
-        found exactly.
+        Labels to return per query.
+    search : {"best_first", "beam"}, optional
+        ``"best_first"`` opens the best open node until no open node can hold a label that belongs in the list.
+        ``"beam"`` goes level by level. By default as the model was fitted; a searcher alone uses ``"best_first"``.
+    beam : int or None
+        The most nodes to open per depth, best first. Both kinds of search return the same lists for the same beam.
+        None: no limit, which finds exactly the k best of all labels. By default as the model was fitted; a searcher
+        alone has no limit.
     prune : bool
         For ``"beam"``: do not open nodes below the k-th label found. The lists stay the same.
+    agreement : float, optional
+        Stop early, so that at least this share of the lists is the same as with exact search. The model must have been
+        calibrated.
     max_chunks : int, optional
-        Open at most so many nodes for a query, and return the best labels found by then.
+        The most nodes to open per query. A search that is stopped by it returns the best labels found so far.
     max_microseconds : int, optional
-        The same by time. A chunk once begun is finished.
+        The most time per query. The node that is being evaluated at that time is finished.
+    candidates : label ids, or one list of label ids per query, or sparse matrix (n, L), optional
+        The labels allowed; only their ancestors are searched.
+    exclude : like candidates, optional
+        Labels not to return.
+    discounts : NodeValues, optional
+        How much the score of each node is lowered before it is compared; set by a model from `agreement`.
+    n_searched : int, optional
+        Labels to search for, if more than k: discounts are learnt for lists of certain lengths.
+
+    Examples
+    --------
+    >>> SearchRequest(3, beam=10).beam
+    10
+    >>> SearchRequest(0)
+    Traceback (most recent call last):
+    labeltrees.errors.InputError: k must be an integer of at least 1, got 0
     """
 
-    k: int = 5
-    mode: str = "best_first"
-    beam: int | None = None
-    prune: bool = True
-    max_chunks: int | None = None
-    max_microseconds: int | None = None
+    k: int = setting(5, integer(1), "Labels to return per query.")
+    search: str | None = setting(None, optional(_mode), "Order in which nodes are searched.", choices=MODES)
+    beam: int | None = setting(AS_FITTED, _beam, "Most nodes to open per depth; none: exact search.", metavar="N|none")
+    prune: bool = setting(True, flag, "Skip nodes below the k-th label found.")
+    agreement: float | None = setting(
+        None,
+        optional(number(0, 1, low_open=True)),
+        "Stop early, so that at least this share of the lists is the same as with exact search.",
+    )
+    max_chunks: int | None = setting(None, optional(integer(1, 2**62)), "Most nodes to open per query.")
+    max_microseconds: int | None = setting(None, optional(integer(1, 2**62)), "Most microseconds per query.")
+    candidates: Any = setting(None, anything, "Labels that may be returned.")
+    exclude: Any = setting(None, anything, "Labels that must not be returned.")
+    discounts: NodeValues | None = None
+    n_searched: int | None = None
 
     def __post_init__(self) -> None:
-        check_integer("k", self.k, 1, 2**31 - 1)
-        check_choice("mode", self.mode, MODES)
-        for name in ("beam", "max_chunks", "max_microseconds"):
-            if getattr(self, name) is not None:
-                check_integer(name, getattr(self, name), 1, 2**62)
-        if not isinstance(self.prune, bool):
-            refuse("prune", "True or False", self.prune)
+        check_settings(self)
+        if self.agreement is None:
+            return
+        given = {
+            "search": self.search not in (None, "best_first"),
+            "beam": self.beam not in (None, AS_FITTED),
+            "candidates": self.candidates is not None,
+            "exclude": self.exclude is not None,
+        }
+        for name, is_given in given.items():
+            if is_given:
+                message = f"{name} cannot be combined with agreement, which is about exact search among all labels"
+                raise InputError(message)
 
-    def native(self) -> tuple[int, str, int, bool, int, int]:
-        """Return the fields in the order of the native calls, 0 for no bound."""
-        microseconds = min(self.max_microseconds or 0, 2**50)
-        return int(self.k), self.mode, self.beam or 0, self.prune, self.max_chunks or 0, microseconds
+    @classmethod
+    def of(cls, request: SearchRequest | int) -> SearchRequest:
+        """Return the request, or for an int the exact search for that many labels."""
+        return request if isinstance(request, SearchRequest) else cls(request)
+
+    def n_found(self, n_labels: int) -> int:
+        """Return how many labels a search looks for, of `n_labels` that there are."""
+        return min(max(self.k, self.n_searched or 0), max(n_labels, 1))
+
+    def native(self, n_queries: int, n_labels: int, discounts: _core.Float32s | None) -> _core.SearchRequest:
+        """Return the request for native code, where 0 means no limit.
+
+        Parameters
+        ----------
+        n_queries, n_labels : int
+        discounts : float32 (n_nodes,) or None
+            Those of the request in the form that the model's native search takes.
+        """
+        if discounts is not None and self.search == "beam":
+            refuse("discounts", "None with search='beam'", "some")
+        candidates = label_lists("candidates", self.candidates, n_queries, n_labels)
+        exclude = label_lists("exclude", self.exclude, n_queries, n_labels)
+        return _core.SearchRequest(
+            k=self.n_found(n_labels),
+            search=self.search or "best_first",
+            beam=0 if self.beam is None or self.beam == AS_FITTED else self.beam,
+            prune=bool(self.prune),
+            max_chunks=self.max_chunks or 0,
+            max_microseconds=min(self.max_microseconds or 0, 2**50),
+            discounts=discounts,
+            candidate_ptr=candidates.indptr,
+            candidates=candidates.labels,
+            exclude_ptr=exclude.indptr,
+            exclude=exclude.labels,
+        )

@@ -1,4 +1,4 @@
-"""What a search returns."""
+"""Results of searches."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from labeltrees._core import Float32s, Int32s, Int64s, UInt8s
+    from labeltrees import _core
+    from labeltrees._core import Float32s, Int32s, Int64s
 
 
 @dataclass(frozen=True)
 class SearchStats:
-    """What a search did, an entry a query.
+    """What each search did, one entry per query.
 
     Parameters
     ----------
@@ -26,7 +27,7 @@ class SearchStats:
         Depth of the deepest child scored; the root's children have depth 1.
     microseconds : float32 (n,)
     partial : bool (n,)
-        Whether a budget ended the search before its time.
+        Whether a budget ended the search.
     """
 
     chunks: Int64s
@@ -35,25 +36,10 @@ class SearchStats:
     microseconds: Float32s
     partial: NDArray[np.bool_]
 
-    @classmethod
-    def empty(cls, n: int) -> SearchStats:
-        """Return arrays to be filled."""
-        return cls(
-            chunks=np.zeros(n, np.int64),
-            classifiers=np.zeros(n, np.int64),
-            depth=np.zeros(n, np.int32),
-            microseconds=np.zeros(n, np.float32),
-            partial=np.zeros(n, bool),
-        )
-
-    def native(self) -> tuple[Int64s, Int64s, Int32s, Float32s, UInt8s]:
-        """Return the arrays in the order of the native call."""
-        return self.chunks, self.classifiers, self.depth, self.microseconds, self.partial.view(np.uint8)
-
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The labels found.
+    """The labels found for each query.
 
     Parameters
     ----------
@@ -68,8 +54,14 @@ class SearchResult:
     scores: Float32s
     stats: SearchStats | None = None
 
-    def of_length(self, k: int) -> SearchResult:
-        """Return the first k of each list, padded where there are fewer."""
+    @classmethod
+    def from_native(cls, arrays: _core.NativeResults, n_found: int, k: int) -> SearchResult:
+        """Return the result of a native search for `n_found` labels as lists of length k, cut or padded."""
+        labels, scores, stats = arrays
+        own = None if stats is None else SearchStats(*stats[:4], stats[4].view(bool))
+        return cls(labels.reshape(-1, n_found), scores.reshape(-1, n_found), own)._of_length(k)
+
+    def _of_length(self, k: int) -> SearchResult:
         more = k - self.labels.shape[1]
         if more == 0:
             return self
@@ -82,7 +74,7 @@ class SearchResult:
 
 @dataclass(frozen=True)
 class SearchTrace:
-    """The nodes that searches opened in one tree, in the order in which they did.
+    """The nodes that searches opened in one tree, in order.
 
     Parameters
     ----------
@@ -90,7 +82,7 @@ class SearchTrace:
         Query i opened ``nodes[ends[i]:ends[i + 1]]``.
     nodes : int32
     scores : float32
-        Of each node when it was opened: the log of the product along its path.
+        Score of each node: the log of the product along its path.
     """
 
     ends: Int64s

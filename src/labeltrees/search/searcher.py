@@ -1,36 +1,34 @@
-"""Searcher: the k best labels of many queries, over one tree or several."""
+"""Searcher: the best labels of queries, over one tree or several."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from labeltrees import _core
+from labeltrees._losses import LOSSES
 from labeltrees._validation import check_choice, check_integer, check_n_jobs, check_number, refuse
-from labeltrees.search.node_values import PerNode
 from labeltrees.search.predictor import Predictor
-from labeltrees.search.queries import check_labels, check_rows
+from labeltrees.search.queries import query_rows
 from labeltrees.search.request import SearchRequest
-from labeltrees.search.result import SearchResult, SearchStats, SearchTrace
+from labeltrees.search.result import SearchResult, SearchTrace
 from labeltrees.storage import ChunkStore
 
-LOSSES = ("squared_hinge", "logistic")
-HOPE_SCALE: float = _core.HOPE_SCALE  # a node of log score s and loss t is taken for s - t * (HOPE_SCALE - s)
+# A node with log score s and discount d has the priority s - d * (PRIORITY_SCALE - s).
+PRIORITY_SCALE: float = _core.PRIORITY_SCALE
 
 
 class Searcher:
     """Finds labels in trees whose classifiers are stored as chunks.
 
     A label's score for a query is the product along its path of ``exp(-max(0, 1 - z) ** score_power)`` (squared hinge)
-    or ``sigmoid(z)`` (logistic), z being the margin of each classifier; with several trees it is the mean of the trees'
+    or ``sigmoid(z)`` (logistic), where z is the margin of a classifier. With several trees it is the mean of the trees'
     scores, and the k best labels of each tree are compared.
 
     Parameters
     ----------
     stores : ChunkStore or sequence of ChunkStore
-        One a tree, over the same labels and features.
+        One per tree, over the same labels and features.
     loss : {"squared_hinge", "logistic"}
     score_power : float
     normalize : bool
@@ -59,20 +57,21 @@ class Searcher:
     ) -> None:
         self.stores = (stores,) if isinstance(stores, ChunkStore) else tuple(stores)
         if not self.stores or not all(isinstance(store, ChunkStore) for store in self.stores):
-            refuse("stores", "one ChunkStore or several", stores)
+            refuse("stores", "a ChunkStore or a sequence of them", stores)
         first = self.stores[0]
         for store in self.stores[1:]:
             if (store.n_labels, store.n_features, store.matrices) != (first.n_labels, first.n_features, first.matrices):
                 refuse("stores", "over the same labels and features", [s.source for s in self.stores])
-        self.loss = check_choice("loss", loss, LOSSES)
+        self.loss = check_choice("loss", loss, tuple(LOSSES))
         self.score_power = check_number("score_power", score_power, 0.0, low_open=True)
         self.normalize = bool(normalize)
         self._engine = self._make_engine()
 
     def _make_engine(self) -> _core.SearchEngine:
-        power = self.score_power if self.loss == "squared_hinge" else 0.0
         first = self.stores[0]
-        engine = _core.SearchEngine(first.n_features, first.n_labels, first.matrices, self.normalize, power)
+        engine = _core.SearchEngine(
+            first.n_features, first.n_labels, first.matrices, self.normalize, self.loss, self.score_power
+        )
         for store in self.stores:
             engine.add_tree(
                 store.chunks,
@@ -82,8 +81,8 @@ class Searcher:
                 store.children,
                 store.checked,
                 str(store.source),
-                # They are for queries of length 1, and for products of sigmoids.
-                store.ceilings if self.normalize and self.loss == "logistic" else None,
+                # Ceilings hold for queries of length 1.
+                store.ceilings if self.normalize and LOSSES[self.loss].ceilings else None,
             )
         return engine
 
@@ -103,130 +102,64 @@ class Searcher:
         return sum(len(store.offsets) for store in self.stores)
 
     def of_tree(self, tree: int) -> Searcher:
-        """Return a searcher of one of the trees alone."""
+        """Return a searcher for one of the trees."""
         if len(self.stores) == 1:
             return self
         return Searcher(self.stores[tree], loss=self.loss, score_power=self.score_power, normalize=self.normalize)
 
     def check(self) -> None:
-        """Check all chunks at once; those of a file are otherwise checked as searches come to them."""
+        """Check all chunks now. Those of a file are otherwise checked when a search first opens them."""
         self._engine.check_all()
 
     def topk(
-        self,
-        X: Any,
-        k: int = 5,
-        *,
-        mode: str = "best_first",
-        beam: int | None = None,
-        prune: bool = True,
-        candidates: Any = None,
-        exclude: Any = None,
-        max_chunks: int | None = None,
-        max_microseconds: int | None = None,
-        losses: Any = None,
-        n_jobs: int | None = None,
-        stats: bool = False,
+        self, X: Any, request: SearchRequest | int = 5, *, n_jobs: int | None = None, stats: bool = False
     ) -> SearchResult:
-        """Return the k best labels of each query.
+        """Return the best labels of each query.
 
         Parameters
         ----------
         X : sparse matrix or array (n, n_features)
-        k, mode, beam, prune, max_chunks, max_microseconds
-            See `SearchRequest`.
-        candidates : label ids, or n lists of label ids, or sparse (n, n_labels), optional
-            Labels allowed, for all queries or for each; only their ancestors are searched.
-        exclude : as candidates
-            Labels not to return.
-        losses : float32 (n_nodes of all trees, one after another), optional
-            For "best_first": take a node of score s (a sum of logs) for ``s - loss * (HOPE_SCALE - s)``. The search
-            goes first where most is to be hoped for, and ends when no hope reaches the k-th label found. 0 or more;
-            with losses of 0 the search is exact. Scores returned are the true ones.
+        request : SearchRequest or int
+            An int k asks for the k best labels by exact search.
         n_jobs : int, optional
         stats : bool
-            Whether to tell what the search did.
+            Whether to return what each search did.
 
         Returns
         -------
         SearchResult
-            The same whatever `n_jobs`, and whatever other queries there are.
+            It does not depend on `n_jobs`, and the list of a query does not depend on the other queries.
         """
-        request = SearchRequest(k, mode, beam, prune, max_chunks, max_microseconds)
+        request = SearchRequest.of(request)
         n_threads = check_n_jobs(n_jobs)
-        rows = check_rows(X, self.n_features, n_threads)
-        losses = self._check_losses(losses, request)
-        allowed = check_labels("candidates", candidates, rows.n, self.n_labels)
-        excluded = check_labels("exclude", exclude, rows.n, self.n_labels)
-        labels = np.empty((rows.n, k), np.int64)
-        scores = np.empty((rows.n, k), np.float32)
-        told = SearchStats.empty(rows.n) if stats else None
-        self._engine.search(
-            rows.indptr,
-            rows.features,
-            rows.values,
-            rows.n,
-            *request.native(),
-            losses,
-            *allowed,
-            *excluded,
-            n_threads,
-            labels.reshape(-1),
-            scores.reshape(-1),
-            *(told.native() if told else (None,) * 5),
-        )
-        return SearchResult(labels, scores, told)
+        rows = query_rows(X, self.n_features, n_threads)
+        native = self._native(request, rows.n)
+        return SearchResult.from_native(self._engine.search(rows, native, n_threads, stats), native.k, request.k)
 
-    def trace(
-        self,
-        X: Any,
-        k: int = 5,
-        *,
-        mode: str = "best_first",
-        beam: int | None = None,
-        prune: bool = True,
-        losses: Any = None,
-        tree: int = 0,
-    ) -> SearchTrace:
-        """Return which nodes the search of each query opens in one of the trees; the arguments are those of `topk`."""
-        request = SearchRequest(k, mode, beam, prune)
-        rows = check_rows(X, self.n_features)
+    def trace(self, X: Any, request: SearchRequest | int = 5, *, tree: int = 0) -> SearchTrace:
+        """Return the nodes that the search of each query opens in one of the trees."""
         tree = check_integer("tree", tree, 0, len(self.stores) - 1)
-        losses = self._check_losses(losses, request)
-        return SearchTrace(
-            *self._engine.trace(tree, rows.indptr, rows.features, rows.values, rows.n, *request.native(), losses)
-        )
+        rows = query_rows(X, self.n_features)
+        return SearchTrace(*self._engine.trace(tree, rows, self._native(SearchRequest.of(request), rows.n)))
 
     def predictor(
-        self,
-        k: int = 5,
-        *,
-        mode: str = "best_first",
-        beam: int | None = None,
-        prune: bool = True,
-        max_chunks: int | None = None,
-        max_microseconds: int | None = None,
-        losses: Any = None,
-        most: int | None = None,
-        vectorizer: _core.TextVectorizer | None = None,
+        self, request: SearchRequest | int = 5, *, vectorizer: _core.TextVectorizer | None = None
     ) -> Predictor:
-        """Return a `Predictor`: the same search for one query a call, with nothing around it.
+        """Return a `Predictor`: the same search for one query per call.
 
-        With `most` it always searches for so many labels, whatever k, returns the first k and refuses a larger k.
-        With a `vectorizer` of as many features it takes texts too.
+        With discounts it always searches for the same number of labels, and a call can ask for fewer of them. With a
+        `vectorizer` it also takes texts.
         """
         if vectorizer is not None and vectorizer.n_features != self.n_features:
-            refuse("vectorizer", f"one of {self.n_features} features", f"one of {vectorizer.n_features}")
-        request = SearchRequest(k, mode, beam, prune, max_chunks, max_microseconds)
-        most = 0 if most is None else check_integer("most", most, k, 2**31 - 1)
-        return Predictor(self._engine, *request.native(), self._check_losses(losses, request), most, vectorizer)
+            refuse("vectorizer", f"one with {self.n_features} features", f"one with {vectorizer.n_features}")
+        request = SearchRequest.of(request)
+        return Predictor(self._engine, self._native(request, 1), request.k, vectorizer)
 
-    def _check_losses(self, losses: Any, request: SearchRequest) -> Any:
-        if losses is None:
-            return None
-        if request.mode != "best_first":
-            refuse("losses", 'None with mode "beam"', "some")
-        return PerNode.read("losses", losses, self.n_nodes, 0.0)
+    def _native(self, request: SearchRequest, n_queries: int) -> _core.SearchRequest:
+        if request.discounts is not None:
+            request.discounts.check_length(self.n_nodes)
+        discounts = None if request.discounts is None else request.discounts.values
+        return request.native(n_queries, self.n_labels, discounts)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_engine"}

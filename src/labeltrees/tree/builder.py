@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from labeltrees import _core
-from labeltrees._matrices import Float64s, Int32s, Int64s
+from labeltrees._matrices import Float64s, Int32s, Int64s, check_Y
 from labeltrees._progress import watch
-from labeltrees._validation import Fanout, check_fanout, check_integer, check_n_jobs, check_seed
+from labeltrees._settings import check_settings
+from labeltrees._validation import Fanout, check_integer, check_n_jobs, check_seed
 from labeltrees.labels.embedding import pifa
-from labeltrees.labels.frequency import cover_frequencies as cover_of
-from labeltrees.labels.frequency import label_frequencies
+from labeltrees.labels.frequency import cover_frequencies, label_frequencies
 from labeltrees.labels.weights import label_weights
 from labeltrees.tree.arrays import TreeArrays, check_weights
 from labeltrees.tree.contract import check_cost, contract
@@ -21,6 +21,7 @@ from labeltrees.tree.embedding_rows import EmbeddingRows, embedding_rows, own_ro
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.objective import coefficients
 from labeltrees.tree.search_cost import SearchCost
+from labeltrees.tree.settings import TreeSettings
 
 ProgressArgument = bool | Callable[[int, int], object] | None
 
@@ -48,41 +49,42 @@ def build_tree(
     Parameters
     ----------
     X : sparse or dense matrix (N, d)
-        The points; only used for the labels' embeddings (PIFA) where `embeddings` is not given.
+        The points; used only for the labels' embeddings (PIFA), if `embeddings` is not given.
     Y : sparse or dense matrix (N, L)
         The labels of the points.
     tradeoff : float in [0, 2]
-        0: balanced, similar labels together. 1: the same, each label counted by its frequency. 2: frequency only
+        0: balanced, similar labels together. 1: the same, each label weighted by its frequency. 2: frequency only
         (Fano).
     fanout : int or "auto"
-        The most children contraction gives a node; 2 keeps the binary tree. "auto" gives every node the number that
-        makes searches cheapest (`contract`).
+        Maximum number of children per node; 2 keeps the binary tree. "auto" chooses the width of each node to
+        minimise the search cost (`contract`).
     leaf_size : int
         A set of at most this many labels is not split further.
     smoothing : float
-        Added to every label's frequency (over all labels together), against labels that are rarer here than later.
+        Added to the label frequencies, spread evenly over all labels: some labels will occur more often later than
+        they do in Y.
     cover : {"marginal", "greedy"}
     cover_softness : float in [0, 1]
-        How cover frequencies are counted (`cover_frequencies`). They matter only where tradeoff > 1, or on the direct
-        path.
+        How cover frequencies are counted (`cover_frequencies`). They matter only if tradeoff > 1, or for
+        ``path="direct"``.
     path : {"weighted", "direct"}
-        From similarity to frequency through weighted similarity (tradeoff 1), or straight.
+        From similarity to frequency through weighted similarity (tradeoff 1), or directly.
     sample_weight : array (N,), optional
         Weights of the points.
     embeddings : sparse or dense matrix (L, d), optional
-        Instead of PIFA; rows are scaled to unit length.
+        Used instead of PIFA; rows are scaled to unit length.
     search_cost : SearchCost, optional
-        What "auto" makes cheapest, where the default does not fit the machine or the data.
+        The cost that ``fanout="auto"`` minimises, if the default does not fit the machine or the data.
     random_state : int
     n_jobs : int, optional
-        Threads, as in scikit-learn. The tree does not depend on it.
+        Number of threads, as in scikit-learn. The tree does not depend on it.
     progress : bool or callable(done, total), optional
-        True shows a bar.
+        True shows a progress bar.
 
     Returns
     -------
     LabelTree
-        Labels without a point are unplaced. `label_weights` holds the f(tradeoff) it was built with.
+        Labels without points are not placed. `label_weights` holds the weights f(tradeoff) it was built with.
 
     Examples
     --------
@@ -94,20 +96,23 @@ def build_tree(
     >>> lt.build_tree(X, Y, tradeoff=2, fanout=2).label_depth
     array([1, 2, 3, 3], dtype=int32)
     """
-    frequencies = label_frequencies(Y, sample_weight)
-    cover_frequencies = cover_of(Y, sample_weight, method=cover, softness=cover_softness)
-    own = embeddings is None
-    return _build(
-        own_rows(pifa(X, Y, n_jobs=n_jobs)) if own else embedding_rows(embeddings).unit(),
-        frequencies,
-        cover_frequencies,
-        tradeoff=tradeoff,
+    settings = TreeSettings(
+        tradeoff,
         fanout=fanout,
         leaf_size=leaf_size,
         smoothing=smoothing,
+        cover=cover,
+        cover_softness=cover_softness,
         path=path,
+    )
+    check_settings(settings)
+    return grow_tree(
+        X,
+        Y,
+        settings,
+        sample_weight=sample_weight,
+        embeddings=embeddings,
         search_cost=search_cost,
-        spend=own,
         random_state=random_state,
         n_jobs=n_jobs,
         progress=progress,
@@ -129,14 +134,14 @@ def build_tree_from(
     n_jobs: int | None = None,
     progress: ProgressArgument = None,
 ) -> LabelTree:
-    """Build a label tree from what is known of the labels; `build_tree` explains the other parameters.
+    """Build a label tree from embeddings and frequencies; `build_tree` explains the other parameters.
 
     Parameters
     ----------
     embeddings : sparse or dense matrix (L, d)
         Rows are scaled to unit length.
     frequencies : array (L,)
-        A label of frequency 0 is left unplaced.
+        A label of frequency 0 is not placed.
     cover_frequencies : array (L,), optional
         By default `frequencies`.
 
@@ -151,15 +156,13 @@ def build_tree_from(
     >>> int(tree.label_depth[0])
     1
     """
-    return _build(
+    settings = TreeSettings(tradeoff, fanout=fanout, leaf_size=leaf_size, smoothing=smoothing, path=path)
+    check_settings(settings)
+    return grow_tree_from(
         embedding_rows(embeddings).unit(),
         frequencies,
         cover_frequencies,
-        tradeoff=tradeoff,
-        fanout=fanout,
-        leaf_size=leaf_size,
-        smoothing=smoothing,
-        path=path,
+        settings,
         search_cost=search_cost,
         random_state=random_state,
         n_jobs=n_jobs,
@@ -167,43 +170,68 @@ def build_tree_from(
     )
 
 
-def _build(
+def grow_tree(
+    X: Any,
+    Y: Any,
+    settings: TreeSettings,
+    *,
+    sample_weight: Any = None,
+    embeddings: Any = None,
+    search_cost: SearchCost | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    progress: ProgressArgument = None,
+) -> LabelTree:
+    """Build a tree as `build_tree` does, with checked settings."""
+    Y = check_Y(Y)
+    rows = own_rows(pifa(X, Y, n_jobs=n_jobs)) if embeddings is None else embedding_rows(embeddings).unit()
+    return grow_tree_from(
+        rows,
+        label_frequencies(Y, sample_weight),
+        cover_frequencies(Y, sample_weight, settings.cover, settings.cover_softness),
+        settings,
+        search_cost=search_cost,
+        overwrite_rows=embeddings is None,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+
+
+def grow_tree_from(
     rows: EmbeddingRows,
     frequencies: Any,
-    cover_frequencies: Any,
+    covers: Any,
+    settings: TreeSettings,
     *,
-    tradeoff: float,
-    fanout: Fanout,
-    leaf_size: int,
-    smoothing: float,
-    path: str,
-    search_cost: SearchCost | None,
-    spend: bool = False,
-    random_state: int,
-    n_jobs: int | None,
-    progress: ProgressArgument,
+    search_cost: SearchCost | None = None,
+    overwrite_rows: bool = False,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    progress: ProgressArgument = None,
 ) -> LabelTree:
-    """Build from rows of unit length; with `spend` their memory is used up on the way."""
-    fanout = check_fanout("fanout", fanout)
-    cost = check_cost("search_cost", search_cost, fanout)
-    objective = coefficients(tradeoff, path)
+    """Build a tree as `build_tree_from` does, from rows of unit length and checked settings."""
+    cost = check_cost("search_cost", search_cost, settings.fanout)
     checked = check_weights("frequencies", frequencies, rows.n_labels)
-    cover = checked if cover_frequencies is None else cover_frequencies
-    weights = label_weights(checked, cover, tradeoff, smoothing=smoothing, path=path)
+    weights = label_weights(
+        checked, checked if covers is None else covers, settings.tradeoff, settings.smoothing, settings.path
+    )
     labels = np.flatnonzero(checked > 0).astype(np.int32)
     child_ptr, children = build_binary(
         rows,
         labels,
         weights[labels],
-        objective=objective,
-        leaf_size=leaf_size,
-        spend=spend,
+        objective=coefficients(settings.tradeoff, settings.path),
+        leaf_size=settings.leaf_size,
+        overwrite_rows=overwrite_rows,
         random_state=random_state,
         n_jobs=n_jobs,
         progress=progress,
     )
     binary = LabelTree._adopt(TreeArrays(child_ptr, children, rows.n_labels, label_weights=weights))
-    return binary.renumbered() if fanout == 2 else contract(binary, fanout, leaf_size=leaf_size, cost=cost)
+    if settings.fanout == 2:
+        return binary.renumbered()
+    return contract(binary, settings.fanout, leaf_size=settings.leaf_size, cost=cost)
 
 
 def build_binary(
@@ -213,22 +241,24 @@ def build_binary(
     *,
     objective: tuple[float, float] = (2.0, 0.0),
     leaf_size: int = 1,
-    spend: bool = False,
+    overwrite_rows: bool = False,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: ProgressArgument = None,
 ) -> tuple[Int64s, Int32s]:
-    """Return child_ptr and children of the binary tree over `labels` (n,), rising, with `weights` (n,).
+    """Return child_ptr and children of the binary tree over `labels` (n,), ascending, with `weights` (n,).
 
     Parameters
     ----------
     objective : (float, float)
-        What similarity and frequency count for (`coefficients`); by default similarity alone.
-    spend : bool
-        Whether the memory of `rows` may be written over. Saves a copy of them: a tenth of the peak on EURLex-4K.
+        The coefficients of similarity and frequency (`coefficients`); by default similarity only.
+    overwrite_rows : bool
+        Whether the memory of `rows` may be overwritten. This saves a copy: a tenth of the peak on EURLex-4K.
     """
     leaf_size = check_integer("leaf_size", leaf_size, 1)
     seed = check_seed(random_state)
     n_threads = check_n_jobs(n_jobs)
     with watch("Building the tree", _core.PROGRESS_UNITS, progress) as advance:
-        return _core.build_binary_tree(labels, weights, *rows, *objective, leaf_size, seed, n_threads, spend, advance)
+        return _core.build_binary_tree(
+            labels, weights, *rows, *objective, leaf_size, seed, n_threads, overwrite_rows, advance
+        )

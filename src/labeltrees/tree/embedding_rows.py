@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from labeltrees._matrices import Float32s, Int32s, Int64s, SparseRows, check_features, sparse_rows
+from labeltrees._matrices import Float32s, Int32s, Int64s, SparseRows, check_X, sparse_rows
 from labeltrees._validation import refuse
 
 
@@ -40,7 +40,7 @@ class EmbeddingRows(NamedTuple):
 
 def embedding_rows(embeddings: Any, n_labels: int | None = None) -> EmbeddingRows:
     """Check `embeddings` (n_labels, d), sparse or dense, and return them as rows."""
-    checked = check_features(embeddings, "embeddings")
+    checked = check_X(embeddings, "embeddings").rows
     rows = _sparse_rows(checked) if isinstance(checked, SparseRows) else _dense_rows(checked)
     if n_labels is not None and rows.n_labels != n_labels:
         refuse("embeddings", f"a matrix with one row for each of the {n_labels} labels", f"{rows.n_labels} rows")

@@ -9,18 +9,18 @@ import numpy as np
 from labeltrees import _core
 from labeltrees._matrices import Float64s
 from labeltrees._validation import check_choice, check_number, check_seed, refuse
+from labeltrees.labels.weights import PATHS, check_tradeoff
 from labeltrees.tree.arrays import check_weights
 from labeltrees.tree.embedding_rows import embedding_rows
 
-PATHS = ("weighted", "direct")
 MAX_ITERATIONS = 30
 TOLERANCE = 1e-4
 
 
-def coefficients(tradeoff: Any, path: Any = "weighted") -> tuple[float, float]:
-    """Return what similarity and frequency count for in the objective at `tradeoff`."""
-    t = check_number("tradeoff", tradeoff, 0, 2)
-    if check_choice("path", path, PATHS) == "direct":
+def coefficients(tradeoff: float, path: str = "weighted") -> tuple[float, float]:
+    """Return the coefficients of similarity and frequency in the objective at a checked `tradeoff`."""
+    t = float(tradeoff)
+    if path == "direct":
         return 2 - t, t
     return 2 - t, max(t - 1, 0.0)
 
@@ -111,7 +111,8 @@ def split_labels(
         refuse("embeddings", "a matrix with at least 2 rows", f"{rows.n_labels} row")
     checked = check_weights("weights", weights, rows.n_labels)
     checked = checked / max(checked.max(), np.finfo(float).tiny)  # so that their squares stay finite
-    similarity, frequency = coefficients(tradeoff, path)
+    check_tradeoff("tradeoff", tradeoff)
+    similarity, frequency = coefficients(tradeoff, check_choice("path", path, PATHS))
     labels = np.arange(rows.n_labels, dtype=np.int32)
     share, history = _core.split_labels(
         labels,

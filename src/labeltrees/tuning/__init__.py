@@ -1,1 +1,1 @@
-"""Operating points: what each setting costs and gives, and which one to take."""
+"""Tuning: measure models at many settings (`sweep`), and choose one for a limit (`choose`)."""

@@ -1,10 +1,9 @@
-"""Picking the operating point: the fastest model within a loss of precision, or the most precise within a latency."""
+"""choose: the fastest model within a loss of precision, or the most precise model within a latency."""
 
 from __future__ import annotations
 
 import inspect
 import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,18 +17,20 @@ from labeltrees.data import TfidfVectorizer
 from labeltrees.errors import InputError
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tuning.explain import Round, explain
-from labeltrees.tuning.limits import Limits, Verdict
+from labeltrees.tuning.limits import Limits
+from labeltrees.tuning.quality import split_metric
 from labeltrees.tuning.result import SweepResult
 from labeltrees.tuning.settings import TRADEOFFS, Setting, make_settings
-from labeltrees.tuning.shared_inputs import Shared
+from labeltrees.tuning.shared_inputs import SharedInputs
 from labeltrees.tuning.sweep import TIMED_POINTS, SweepJob, identity_of, open_folder
 from labeltrees.tuning.sweep_folder import SweepFolder
 from labeltrees.tuning.tuning_data import TuningData, as_tuning_data, check_pair
 
-_NARROW = 16  # a fanout tried besides the estimator's own
-_MOST_VALIDATION_POINTS = 100_000
-# Early rounds: a ninth and a third of the points, where that is enough to learn from; a third of the settings stay.
-_FACTOR, _FEWEST_POINTS, _FEWEST_SETTINGS = 3, 2000, 4
+_NARROW_FANOUT = 16  # tried besides the estimator's own
+_MAX_VALIDATION_POINTS = 100_000
+# Early rounds train on a ninth and on a third of the points, if these are enough to learn from, and keep a third of the
+# settings each.
+_FACTOR, _MIN_POINTS, _MIN_SETTINGS = 3, 2000, 4
 _EARLY_REPEATS, _EARLY_TIMED_POINTS = 3, 300
 
 
@@ -42,9 +43,9 @@ class Choice:
     model : fitted model
         Trained on all data.
     result : SweepResult
-        The last round; `result.chosen` is the name of the setting taken.
+        The last round; `result.chosen` is the name of the chosen setting.
     explanation : str
-        What was tried, chosen and why, in one paragraph.
+        What was tried, what was chosen and why, in one paragraph.
     """
 
     model: Any
@@ -53,17 +54,17 @@ class Choice:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What was measured at the setting taken, before the last training."""
+        """The measurements of the chosen setting, before the final training."""
         return self.result.record(str(self.result.chosen))
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the setting taken: tradeoff and, where there is one, fanout."""
+        """The parameters of the chosen setting: tradeoff, and fanout if the model has one."""
         return {name: self.record[name] for name in ("tradeoff", "fanout") if self.record[name] is not None}
 
     def __repr__(self) -> str:
-        settings = ", ".join(f"{name}={value:g}" for name, value in self.parameters.items())
-        return f"{type(self).__name__}({type(self.model).__name__}({settings}), out of {self.result!r})"
+        parameters = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return f"{type(self).__name__}({type(self.model).__name__}({parameters}), out of {self.result!r})"
 
 
 def choose(
@@ -84,40 +85,40 @@ def choose(
     n_jobs: int | None = None,
     progress: ProgressArgument = None,
 ) -> Choice:
-    """Return the fastest model within a loss of precision, or the most precise one within a latency.
+    """Return the fastest model within a loss of precision, or the most precise model within a latency.
 
     Parameters
     ----------
     train : Dataset, or pair (X, Y)
     max_precision_loss : float, optional
-        Take the fastest setting (median single call for k labels) whose `metric` is not below the best setting's by
-        more than this. The lower 95 % confidence bound of the mean difference over the validation points, compared in
-        pairs, must say so: noise does not decide. Times less than 5 % above the fastest count as equal: of those the
-        most precise is taken.
+        Choose the fastest setting (median time of a single call for k labels) whose `metric` is at most this much below
+        the best. The lower 95 % confidence bound of the paired difference over the validation points must be above
+        ``-max_precision_loss``, so that noise does not decide. Among settings less than 5 % slower than the fastest,
+        the most precise is chosen.
     max_latency_us : float, optional
-        Take the most precise setting whose single calls for k labels take at most this many microseconds (99th
-        percentile). With both limits: the fastest that keeps to both.
+        Choose the most precise setting whose single calls for k labels take at most this many microseconds (99th
+        percentile). With both limits, the fastest setting that meets both is chosen.
     metric : str
-        "p1", "p3", "ndcg5", ...; its k at most `k`.
+        "p1", "p3", "ndcg5", ...; its k must not exceed `k`.
     k : int
-        Labels a single call returns.
+        The number of labels that a single call returns.
     tradeoffs, fanouts : lists
-        The settings to try; `fanouts` None is 16 and the estimator's own.
-    estimator : LabelTreeClassifier or a model like it, optional
+        The settings to try. By default the fanouts are 16 and the estimator's own.
+    estimator : LabelTreeClassifier or another model with a tradeoff, optional
     validation : float, or Dataset, or pair (X, Y)
-        The share of `train` (at most 100,000 points of it) to measure on, or other data.
+        The share of `train` to hold out for measuring (at most 100,000 points), or separate data.
     early_rounds : bool
-        Try all settings on a part of the points first, and only the most promising ones on all. Parts of fewer than
-        2,000 points are not tried.
+        Try all settings on a ninth and on a third of the points first, and only the most promising ones on all points.
+        Samples of fewer than 2,000 points are skipped.
     folder : path, optional
-        For the last round, as in `sweep`.
+        Where the last round keeps finished settings, as in `sweep`.
     repeats, random_state, n_jobs, progress
-        As in `sweep`. The split into training and validation data is drawn by `random_state` too.
+        As in `sweep`. `random_state` also seeds the split into training and validation data.
 
     Returns
     -------
     Choice
-        With `model`, trained on all of `train`; `result`; and `explanation`.
+        With `model`, trained on all of `train`, `result` and `explanation`.
 
     Examples
     --------
@@ -137,146 +138,133 @@ def choose(
     check_n_jobs(n_jobs)
     settings = make_settings(estimator, tradeoffs, _default_fanouts(estimator) if fanouts is None else fanouts)
     data = as_tuning_data(train, "train", estimator)
-    learnt, measured, split_off = _split(data, validation, estimator, check_seed(random_state))
-    check_pair(learnt, measured)
-    sizes = _round_sizes(learnt.n_points, len(settings)) if early_rounds else []
+    fitted_on, measured_on, held_out = _split(data, validation, estimator, check_seed(random_state))
+    check_pair(fitted_on, measured_on)
+    sizes = _round_sizes(fitted_on.n_points, len(settings)) if early_rounds else []
     counts = [len(settings)]
     for _ in sizes:
-        counts.append(max(_FEWEST_SETTINGS, -(-counts[-1] // _FACTOR)))
+        counts.append(max(_MIN_SETTINGS, -(-counts[-1] // _FACTOR)))
     total = sum(counts) + _EARLY_REPEATS * len(sizes) + repeats + 1
-    ks = tuple(sorted({at for at in (1, 3, k, int(metric.lstrip("pndcg"))) if at <= k}))
-    chooser = _Chooser(estimator, limits, ks, random_state, n_jobs)
     with watch("Choosing", total, progress) as advance:
+        chooser = _Chooser(estimator, limits, fitted_on, measured_on, random_state, n_jobs, advance)
         for n_points, n_kept in zip(sizes, counts[1:], strict=True):
-            settings = chooser.early_round(settings, learnt, measured, n_points, n_kept, advance)
-        result = chooser.last_round(settings, learnt, measured, repeats, folder, advance)
+            settings = chooser.early_round(settings, n_points, n_kept)
+        result = chooser.last_round(settings, repeats, folder)
         verdict = limits.judge(result)
         result.chosen = verdict.choose()
-        result.explanation = explain(verdict, chooser.rounds, measured.n_points, data.n_points, split_off)
-        model = _fit_on_all(estimator, chooser.setting(settings, result.chosen), data, n_jobs)
-        chooser.tell(advance, 1)
+        result.explanation = explain(verdict, chooser.rounds, measured_on.n_points, data.n_points, held_out)
+        model = _fit_on_all(estimator, _named(settings, result.chosen), data, n_jobs)
+        chooser.count_done(1)
     return Choice(model, result, result.explanation)
 
 
 def _default_fanouts(estimator: Any) -> Any:
     own = estimator.get_params(deep=False).get("fanout")
-    return None if own is None else list(dict.fromkeys([_NARROW, own]))
+    return None if own is None else list(dict.fromkeys([_NARROW_FANOUT, own]))
 
 
 def _split(data: TuningData, validation: Any, estimator: Any, seed: int) -> tuple[TuningData, TuningData, bool]:
-    """Return what to learn from, what to measure on, and whether the latter was taken from the former."""
+    """Return training data, validation data, and whether the validation data was held out from `data`."""
     if isinstance(validation, bool) or not isinstance(validation, int | float):
         if validation is None:
-            refuse("validation", "a share of train, or a Dataset or a pair (X, Y)", validation)
+            refuse("validation", "a share of train, a Dataset or a pair (X, Y)", validation)
         return data, as_tuning_data(validation, "validation", estimator), False
     share = check_number("validation", validation, 0, 1, low_open=True)
-    n_measured = min(round(share * data.n_points), _MOST_VALIDATION_POINTS)
-    if not 1 <= n_measured < data.n_points:
-        message = f"validation of {share:g} leaves {n_measured} of {data.n_points} points to measure on"
+    n_held_out = min(round(share * data.n_points), _MAX_VALIDATION_POINTS)
+    if not 1 <= n_held_out < data.n_points:
+        message = f"validation={share:g} holds out {n_held_out} of {data.n_points} points: choose another share"
         raise InputError(message)
     order = np.random.default_rng(seed).permutation(data.n_points)
-    return data.take(np.sort(order[n_measured:])), data.take(np.sort(order[:n_measured])), True
+    return data.take(np.sort(order[n_held_out:])), data.take(np.sort(order[:n_held_out])), True
 
 
 def _round_sizes(n_points: int, n_settings: int) -> list[int]:
-    """Return the numbers of points of the early rounds, growing."""
-    if n_settings <= _FEWEST_SETTINGS:
+    """Return the numbers of training points of the early rounds, ascending."""
+    if n_settings <= _MIN_SETTINGS:
         return []
     sizes = [n_points // _FACTOR**power for power in (2, 1)]
-    return [size for size in sizes if size >= _FEWEST_POINTS]
+    return [size for size in sizes if size >= _MIN_POINTS]
+
+
+def _named(settings: list[Setting], name: str) -> Setting:
+    return next(setting for setting in settings if setting.name == name)
 
 
 class _Chooser:
-    """Runs the rounds of a choice and notes what was tried."""
+    """Runs the rounds of a choice; `rounds` lists what was tried."""
 
     def __init__(
-        self, estimator: Any, limits: Limits, ks: tuple[int, ...], random_state: int, n_jobs: int | None
+        self,
+        estimator: Any,
+        limits: Limits,
+        train: TuningData,
+        validation: TuningData,
+        random_state: int,
+        n_jobs: int | None,
+        advance: Callable[[int], object] | None,
     ) -> None:
-        self.estimator, self.limits, self.ks = estimator, limits, ks
-        self.random_state, self.n_jobs = random_state, n_jobs
+        self.estimator, self.limits = estimator, limits
+        self.train, self.validation = train, validation
+        self.random_state, self.n_jobs, self.advance = random_state, n_jobs, advance
+        self.ks = tuple(sorted({at for at in (1, 3, limits.k, split_metric(limits.metric)[1]) if at <= limits.k}))
         self.rounds: list[Round] = []
         self._done = 0
 
-    def tell(self, advance: Callable[[int], object] | None, count: int) -> None:
-        """Note that so many units more are done."""
+    def count_done(self, count: int) -> None:
+        """Report the progress of `count` more units of work."""
         self._done += count
-        if advance is not None:
-            advance(self._done)
+        if self.advance is not None:
+            self.advance(self._done)
 
-    @staticmethod
-    def setting(settings: list[Setting], name: str) -> Setting:
-        """Return the setting of a name."""
-        return next(setting for setting in settings if setting.name == name)
+    def early_round(self, settings: list[Setting], n_points: int, n_kept: int) -> list[Setting]:
+        """Try settings on `n_points` random points and return the `n_kept` most promising ones."""
+        rows = np.random.default_rng(self.random_state).permutation(self.train.n_points)[:n_points]
+        sample = self.train.take(np.sort(rows))
+        with open_folder(None, {}) as folder:
+            result = self._run(settings, sample, folder, _EARLY_REPEATS, _EARLY_TIMED_POINTS, details=False)
+        return [_named(settings, name) for name in self.limits.judge(result).promising(n_kept)]
 
-    def early_round(
-        self,
-        settings: list[Setting],
-        learnt: TuningData,
-        measured: TuningData,
-        n_points: int,
-        n_kept: int,
-        advance: Callable[[int], object] | None,
-    ) -> list[Setting]:
-        """Try settings on some of the points and return the most promising ones."""
-        rows = np.random.default_rng(self.random_state).permutation(learnt.n_points)[:n_points]
-        sample = learnt.take(np.sort(rows))
-        with tempfile.TemporaryDirectory(prefix="labeltrees-choose-") as temporary:
-            store = SweepFolder(temporary, {})
-            result = self._run(
-                settings, sample, measured, store, _EARLY_REPEATS, _EARLY_TIMED_POINTS, advance, details=False
-            )
-        verdict: Verdict = self.limits.judge(result)
-        return [self.setting(settings, name) for name in verdict.promising(n_kept)]
-
-    def last_round(
-        self,
-        settings: list[Setting],
-        learnt: TuningData,
-        measured: TuningData,
-        repeats: int,
-        folder: str | os.PathLike[str] | None,
-        advance: Callable[[int], object] | None,
-    ) -> SweepResult:
-        """Try settings on all points."""
-        identity = identity_of(self.estimator, learnt, measured, self.ks, self.random_state)
-        with open_folder(folder, identity) as store:
-            return self._run(settings, learnt, measured, store, repeats, TIMED_POINTS, advance, details=True)
+    def last_round(self, settings: list[Setting], repeats: int, path: str | os.PathLike[str] | None) -> SweepResult:
+        """Try settings on all training points."""
+        identity = identity_of(self.estimator, self.train, self.validation, self.ks, self.random_state)
+        with open_folder(path, identity) as folder:
+            return self._run(settings, self.train, folder, repeats, TIMED_POINTS, details=True)
 
     def _run(
         self,
         settings: list[Setting],
-        learnt: TuningData,
-        measured: TuningData,
-        store: SweepFolder,
+        train: TuningData,
+        folder: SweepFolder,
         repeats: int,
         timed_points: int,
-        advance: Callable[[int], object] | None,
         details: bool,
     ) -> SweepResult:
-        self.rounds.append(Round(len(settings), learnt.n_points))
-        shared = Shared(self.estimator, learnt, self.n_jobs)
-        job = SweepJob(shared, measured, self.ks, store, self.random_state, self.n_jobs, details=details)
-        before = self._done
-        step = None if advance is None else lambda done: advance(before + done)
-        result = job.run(settings, repeats, timed_points, step)
+        self.rounds.append(Round(len(settings), train.n_points))
+        inputs = SharedInputs(self.estimator, train, self.n_jobs)
+        job = SweepJob(inputs, self.validation, self.ks, folder, self.random_state, self.n_jobs, details=details)
+        before, advance = self._done, self.advance
+        result = job.run(
+            settings, repeats, timed_points, None if advance is None else lambda done: advance(before + done)
+        )
         self._done = before + len(settings) + repeats
         return result
 
 
 def _fit_on_all(estimator: Any, setting: Setting, data: TuningData, n_jobs: int | None) -> Any:
     model = clone(estimator).set_params(**setting.parameters)
-    own = {name: value for name, value in model.get_params(deep=False).items() if name in ("n_jobs", "verbose")}
+    parameters = model.get_params(deep=False)
     if n_jobs is not None:
         model.set_params(n_jobs=n_jobs)
     model.set_params(verbose=0)
     known = inspect.signature(model.fit).parameters
-    own_vectorizer = isinstance(model, LabelTreeClassifier) and isinstance(data.vectorizer, TfidfVectorizer)
+    keeps_vectorizer = "vectorizer" in parameters and isinstance(data.vectorizer, TfidfVectorizer)
     others = {
         name: getattr(data, name)
         for name in ("sample_weight", "label_names", "feature_names")
-        if name in known and getattr(data, name) is not None and not (own_vectorizer and name == "feature_names")
+        if name in known and getattr(data, name) is not None and not (keeps_vectorizer and name == "feature_names")
     }
-    model.fit(data.points, data.Y, **others).set_params(**own)
-    if own_vectorizer:
-        model.vectorizer_ = data.vectorizer  # it takes texts, as if it had been fitted on them
+    model.fit(data.points, data.Y, **others)
+    model.set_params(**{name: parameters[name] for name in ("n_jobs", "verbose") if name in parameters})
+    if keeps_vectorizer:
+        model.vectorizer_ = data.vectorizer  # the model takes texts, as if it had been fitted on them
     return model

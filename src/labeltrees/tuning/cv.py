@@ -1,4 +1,4 @@
-"""LabelTreeClassifierCV: `choose` in the form of an estimator."""
+"""LabelTreeClassifierCV: `choose` as an estimator."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.linear.points import check_points
 from labeltrees.tuning.choose import choose
 from labeltrees.tuning.settings import TRADEOFFS
-from labeltrees.tuning.tuning_data import TuningData, takes_texts
+from labeltrees.tuning.tuning_data import TuningData, reads_texts
 
 
 def _has_probabilities(estimator: LabelTreeClassifierCV) -> bool:
@@ -26,12 +26,12 @@ def _has_probabilities(estimator: LabelTreeClassifierCV) -> bool:
 class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A label tree classifier whose tradeoff and fanout are chosen when it is fitted.
 
-    Part of the points is held out to compare settings; the model taken is then trained on all of them. `choose` tells
-    how; predictions are those of `best_estimator_`.
+    Part of the points is held out to compare settings; the chosen model is then trained on all points. See `choose` for
+    how. Predictions are those of `best_estimator_`.
 
     Parameters
     ----------
-    estimator : LabelTreeClassifier or a model like it, optional
+    estimator : LabelTreeClassifier or another model with a tradeoff, optional
     tradeoffs, fanouts, max_precision_loss, max_latency_us, metric, k, validation
         As in `choose`.
     random_state : int
@@ -41,10 +41,10 @@ class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
     Attributes
     ----------
-    best_estimator_ : the model taken, trained on all points
+    best_estimator_ : the chosen model, trained on all points
     best_params_ : dict
     best_score_ : float
-        Its `metric` on the points held out.
+        Its `metric` on the held-out points.
     result_ : SweepResult
     explanation_ : str
 
@@ -90,7 +90,7 @@ class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     ) -> LabelTreeClassifierCV:
         """Choose a setting and train its model; arguments as in `LabelTreeClassifier.fit`."""
         estimator = LabelTreeClassifier() if self.estimator is None else self.estimator
-        texts = np.asarray(X, dtype=object) if takes_texts(estimator) else None
+        texts = np.asarray(X, dtype=object) if reads_texts(estimator) else None
         points = check_points(self, X, fitting=True) if texts is None else texts
         labels = read_training_labels(Y, label_names, points.shape[0])
         data = TuningData(
@@ -131,9 +131,9 @@ class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_
 
-    def predict_topk(self, X: Any, k: int = 5, **how: Any) -> Any:
-        """Return the k best labels of each point, as `LabelTreeClassifier.predict_topk` does."""
-        return self._model.predict_topk(X, k, **how)
+    def predict_topk(self, X: Any, k: int = 5, **options: Any) -> Any:
+        """Return the k best labels of each point; options as in `LabelTreeClassifier.predict_topk`."""
+        return self._model.predict_topk(X, k, **options)
 
     def predict(self, X: Any) -> Any:
         """Return the predicted labels as a CSR indicator (n, L)."""
@@ -145,19 +145,19 @@ class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, k: int | None = None) -> Any:
-        """Return probabilities as CSR (n, L), where the model has them."""
+        """Return probabilities as CSR (n, L), if the model has them."""
         return self._model.predict_proba(X, k)
 
     def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
         """Return the precision at 1."""
         return float(self._model.score(X, Y, sample_weight))
 
-    def predictor(self, k: int = 5, **how: Any) -> Any:
+    def predictor(self, k: int = 5, **options: Any) -> Any:
         """Return a `Predictor` for serving."""
-        return self._model.predictor(k, **how)
+        return self._model.predictor(k, **options)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Save the model taken; `load` opens it as what it is, without the search for it."""
+        """Save the chosen model; `load` opens it as an estimator of its own class."""
         self._model.save(folder)
 
     def __sklearn_tags__(self) -> Any:

@@ -1,4 +1,4 @@
-"""What a result tells of the data and the machine; nothing that says whose machine it was."""
+"""Facts that a result records about the data and the machine; nothing that identifies the machine's owner."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def data_facts(train: TuningData, validation: TuningData) -> dict[str, Any]:
 
 
 def machine_facts() -> dict[str, Any]:
-    """Return the processor, cores, memory and versions: what times depend on."""
+    """Return the processor, cores, memory and versions, which times depend on."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count() or 1,
@@ -57,7 +57,7 @@ def _processor() -> str:
 
 
 def frequency_facts(train: TuningData, frequencies: Float64s, covers: dict[str, Float64s]) -> dict[str, Any]:
-    """Return the curves of the labels' frequencies by rank, and of the points that the most frequent ones serve.
+    """Return the label frequencies by rank, and the share of points that the most frequent labels serve.
 
     Parameters
     ----------

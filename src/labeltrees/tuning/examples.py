@@ -1,4 +1,4 @@
-"""Some real points: where their labels sit in a tree, and what the search visited."""
+"""Example searches for a report: the answers for a few points, and the nodes that were visited."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from labeltrees.search.request import SearchRequest
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.view import TreeViewer
 from labeltrees.tuning.tuning_data import TuningData
 
-_N_EXAMPLES, _LONGEST_TEXT, _MOST_LABELS, _MOST_VISITS, _MOST_WORDS = 5, 400, 12, 40, 12
+_N_EXAMPLES, _MAX_TEXT, _MAX_LABELS, _MAX_VISITS, _MAX_FEATURES = 5, 400, 12, 40, 12
 
 
 class Examples:
@@ -21,7 +22,7 @@ class Examples:
     ----------
     validation : TuningData
     k : int
-        Labels asked for.
+        The number of labels to search for.
     random_state : int
     """
 
@@ -33,61 +34,61 @@ class Examples:
         self.k = k
 
     def describe(self) -> list[dict[str, Any]]:
-        """Return what the points are: row, text (or the strongest features), labels by name."""
+        """Return the row, the text (or the strongest features) and the label names of each point."""
         return [
             {"row": int(row), "text": self._text(place), "labels": [self._name(label) for label in self._true(place)]}
             for place, row in enumerate(self.rows)
         ]
 
-    def look(self, model: Any) -> list[dict[str, Any]]:
-        """Return for each point what the model answered, where that stands, and the nodes visited."""
+    def search(self, model: Any) -> list[dict[str, Any]]:
+        """Return for each point the labels that the model finds, where they are in the tree, and the nodes visited."""
         labels, scores, stats = model.predict_topk(self.data.points, self.k, return_stats=True)
         tree = model.tree_
         viewer = TreeViewer(tree, self.data.label_names)
         visits = self._visits(model)
-        looks = []
+        records = []
         for place in range(len(self.rows)):
             true = self._true(place)
-            answered = [
+            answers = [
                 {
                     "name": self._name(label),
                     "score": round(float(score), 4),
                     "right": label in true,
-                    **_way(tree, label),
+                    **_place_in_tree(tree, label),
                 }
                 for label, score in zip(labels[place].tolist(), scores[place].tolist(), strict=True)
                 if label >= 0
             ]
-            looks.append(
+            records.append(
                 {
-                    "answers": answered,
-                    "labels": [{"name": self._name(label), **_way(tree, label)} for label in true],
+                    "answers": answers,
+                    "labels": [{"name": self._name(label), **_place_in_tree(tree, label)} for label in true],
                     "visits": [[node, round(score, 4)] for node, score in visits[place]],
                     "nodes": self._nodes(viewer, [node for node, _ in visits[place]], true + labels[place].tolist()),
                     "chunks": int(np.asarray(getattr(stats, "chunks", np.zeros(len(labels))))[place]),
                     "classifiers": int(np.asarray(getattr(stats, "classifiers", np.zeros(len(labels))))[place]),
                 }
             )
-        return looks
+        return records
 
     def _visits(self, model: Any) -> list[list[tuple[int, float]]]:
         """Return for each point the first nodes that its search opens in the first tree, with their scores."""
         if not hasattr(model, "searcher_"):
             return [[] for _ in self.rows]
-        n_searched, how = model.how_to_search(self.k)
-        trace = model.searcher_.trace(model._queries(self.data.points), n_searched, **how)
+        request = model.complete_request(SearchRequest(self.k))
+        trace = model.searcher_.trace(model.check_queries(self.data.points), request)
         nodes, scores = trace.nodes.tolist(), np.exp(trace.scores.astype(np.float64)).tolist()
         return [
-            list(zip(nodes[first:end], scores[first:end], strict=True))[:_MOST_VISITS]
+            list(zip(nodes[first:end], scores[first:end], strict=True))[:_MAX_VISITS]
             for first, end in pairwise(trace.ends.tolist())
         ]
 
     def _nodes(self, viewer: TreeViewer, visited: list[int], labels: list[int]) -> dict[str, Any]:
-        """Return the parent, the number of labels and some of them for the nodes visited and those above labels."""
+        """Return the parent, the number of labels and some labels of each visited node and each ancestor of a label."""
         nodes = set(visited)
         for label in labels:
             if label >= 0:
-                nodes.update(_way(viewer.tree, label)["path"])
+                nodes.update(_place_in_tree(viewer.tree, label)["path"])
         return {
             str(node): {
                 "parent": int(viewer.tree.parent[node]),
@@ -98,7 +99,7 @@ class Examples:
         }
 
     def _true(self, place: int) -> list[int]:
-        return self.data.Y[[place]].indices[:_MOST_LABELS].tolist()  # type: ignore[no-any-return]
+        return self.data.Y[[place]].indices[:_MAX_LABELS].tolist()  # type: ignore[no-any-return]
 
     def _name(self, label: int) -> str:
         names = self.data.label_names
@@ -107,17 +108,17 @@ class Examples:
     def _text(self, place: int) -> str:
         if self.data.texts is not None:
             text = " ".join(str(self.data.texts[place]).split())
-            return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
+            return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
         row = self.data.points[[place]]
         if not hasattr(row, "indices"):
             return ""
         names = self.data.feature_names
-        strongest = row.indices[np.argsort(-row.data, kind="stable")[:_MOST_WORDS]].tolist()
+        strongest = row.indices[np.argsort(-row.data, kind="stable")[:_MAX_FEATURES]].tolist()
         return ", ".join(f"feature {feature}" if names is None else str(names[feature]) for feature in strongest)
 
 
-def _way(tree: LabelTree, label: int) -> dict[str, Any]:
-    """Return a label's depth and the nodes above it; None and nothing where it stands nowhere."""
+def _place_in_tree(tree: LabelTree, label: int) -> dict[str, Any]:
+    """Return the depth of a label and its ancestors; None and no node if it is not in the tree."""
     if tree.label_parent[label] < 0:
         return {"depth": None, "path": []}
     return {"depth": int(tree.label_depth[label]), "path": tree.path(label).tolist()}

@@ -1,22 +1,22 @@
-"""One paragraph on what was tried, what was chosen, and why."""
+"""The explanation of a choice: what was tried, what was chosen and why, in one paragraph."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from labeltrees.tuning.limits import Verdict
+from labeltrees.tuning.limits import SAME_TIME, Verdict
 from labeltrees.tuning.paired_bound import CONFIDENCE
 from labeltrees.tuning.quality import split_metric
 
 
 class Round(NamedTuple):
-    """How many settings were tried on how many points."""
+    """How many settings were tried, on how many training points."""
 
     n_settings: int
     n_points: int
 
 
-def explain(verdict: Verdict, rounds: list[Round], n_validation: int, n_all: int, split_off: bool) -> str:
+def explain(verdict: Verdict, rounds: list[Round], n_validation: int, n_all: int, held_out: bool) -> str:
     """Return the paragraph.
 
     Parameters
@@ -25,62 +25,78 @@ def explain(verdict: Verdict, rounds: list[Round], n_validation: int, n_all: int
         Of the last round.
     rounds : list of Round
     n_validation, n_all : int
-        Points measured on, and points the model was trained on in the end.
-    split_off : bool
-        Whether the points measured on were taken from the training data.
+        The numbers of validation points, and of points that the final model was trained on.
+    held_out : bool
+        Whether the validation points were held out from the training data.
     """
-    chosen = verdict.choose()
-    limits, difference = verdict.limits, verdict.differences[chosen]
-    held_out = "held out at random" if split_off else "given for it"
-    sentences = [f"{_tried(rounds)}, measured on {n_validation:,} points {held_out}."]
-    metric = _name(limits.metric)
-    best = f"The highest {metric} was {_percent(verdict.metric(verdict.best))} ({_called(verdict, verdict.best)}, "
-    sentences.append(best + f"{verdict.time(verdict.best):.1f} us a call for {limits.k} labels).")
-    what = (
-        f"Chosen: {_called(verdict, chosen)}, with {metric} {_percent(verdict.metric(chosen))} and a single call in "
-        f"{verdict.time(chosen):.1f} us (99th percentile {verdict.time(chosen, 99):.1f} us)"
+    chosen, limits = verdict.choose(), verdict.limits
+    metric = _metric_title(limits.metric)
+    validation = f"{_count(n_validation, 'point')} held out at random" if held_out else "the given validation data"
+    if not held_out:
+        validation += f" ({_count(n_validation, 'point')})"
+    return " ".join(
+        [
+            f"{_tried(rounds)}, and measured on {validation}.",
+            f"The highest {metric} was {_percent(verdict.metric(verdict.best))} "
+            f"({_describe(verdict, verdict.best)}; {verdict.time(verdict.best):.1f} us per call for "
+            f"{_count(limits.k, 'label')}).",
+            f"Chosen: {_describe(verdict, chosen)}, with {metric} {_percent(verdict.metric(chosen))} and "
+            f"{verdict.time(chosen):.1f} us per call (99th percentile {verdict.time(chosen, 99):.1f} us).",
+            *_reasons(verdict, chosen, metric),
+            f"The final model was then trained on all {_count(n_all, 'point')}; these figures are from before that.",
+        ]
     )
+
+
+def _reasons(verdict: Verdict, chosen: str, metric: str) -> list[str]:
+    limits, difference = verdict.limits, verdict.differences[chosen]
     if limits.max_precision_loss is None:
         n_fast = sum(verdict.is_fast(name) for name in verdict.differences)
-        only = "the only setting" if n_fast == 1 else f"the most precise of the {n_fast} settings"
-        why = f"{only} within {limits.max_latency_us:g} us"
+        which = "the only setting" if n_fast == 1 else f"the most precise of the {n_fast} settings"
+        return [f"It is {which} within {limits.max_latency_us:g} us per call."]
+    kept = [name for name in verdict.differences if verdict.is_close(name) and verdict.is_fast(name)]
+    condition = (
+        f"a {metric} that is, with {100 * CONFIDENCE:.0f} % confidence, at most "
+        f"{_points(limits.max_precision_loss)} below the highest"
+    )
+    if limits.max_latency_us is not None:
+        condition += f", and a latency within {limits.max_latency_us:g} us"
+    if len(kept) == 1:
+        reasons = [f"It is the only setting with {condition}."]
+    elif verdict.time(chosen) == min(verdict.time(name) for name in kept):
+        reasons = [f"It is the fastest of the {len(kept)} settings with {condition}."]
     else:
-        kept = [name for name in verdict.differences if verdict.is_close(name) and verdict.is_fast(name)]
-        only = "the only setting that is" if len(kept) == 1 else f"the fastest of the {len(kept)} settings that are"
-        if verdict.time(chosen) > min(verdict.time(name) for name in kept):
-            only = f"the most precise of those about as fast as the fastest of the {len(kept)} settings that are"
-        why = (
-            f"{only}, with {100 * CONFIDENCE:.0f} % confidence from points compared in pairs, at most "
-            f"{_points(limits.max_precision_loss)} below the highest"
+        reasons = [
+            f"There are {len(kept)} settings with {condition}; it is the most precise of those that are less than "
+            f"{100 * (SAME_TIME - 1):.0f} % slower than the fastest."
+        ]
+    if chosen != verdict.best:
+        reasons.append(
+            f"Its {metric} is {_points(-difference.mean)} below the highest on average, and with that confidence at "
+            f"most {_points(-difference.lower)}."
         )
-        if limits.max_latency_us is not None:
-            why += f" and within {limits.max_latency_us:g} us"
-        if chosen != verdict.best:
-            why += f" (it is {_points(-difference.mean)} below on average, and at most {_points(-difference.lower)})"
-    sentences.append(f"{what}: {why}.")
-    sentences.append(f"It was then trained on all {n_all:,} points; the figures are from before that.")
-    return " ".join(sentences)
+    return reasons
 
 
 def _tried(rounds: list[Round]) -> str:
     first, *others = rounds
-    text = f"Tried {_settings(first.n_settings)} on {first.n_points:,} points"
+    text = f"Tried {_count(first.n_settings, 'setting')} on {_count(first.n_points, 'training point')}"
     for later in others:
         text += f", then the {later.n_settings} most promising on {later.n_points:,}"
     return text
 
 
-def _called(verdict: Verdict, name: str) -> str:
+def _describe(verdict: Verdict, name: str) -> str:
     record = verdict.result.record(name)
     fanout = "" if record["fanout"] is None else f", fanout {record['fanout']}"
     return f"tradeoff {record['tradeoff']:.4g}{fanout}"
 
 
-def _settings(count: int) -> str:
-    return f"{count} setting" + ("" if count == 1 else "s")
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-def _name(metric: str) -> str:
+def _metric_title(metric: str) -> str:
     kind, k = split_metric(metric)
     return f"{'nDCG' if kind == 'ndcg' else 'P'}@{k}"
 

@@ -1,4 +1,4 @@
-"""Telling whether two sweeps are about the same data and the same estimator."""
+"""Fingerprints of data and estimators, to recognise a sweep of the same data and estimator."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from labeltrees._matrices import is_sparse
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tuning.tuning_data import TuningData
 
-# What a sweep sets itself, and what does not change a model.
-_NOT_COUNTED = {"tradeoff", "fanout", "cover", "path", "n_jobs", "verbose"}
+# Parameters that the sweep sets itself, or that do not change a model.
+_IGNORED = {"tradeoff", "fanout", "cover", "path", "n_jobs", "verbose"}
 
 
 def fingerprint(value: Any) -> str:
-    """Return a short text that is the same for the same content.
+    """Return a short hash of the content of a value.
 
     Examples
     --------
@@ -31,14 +31,14 @@ def fingerprint(value: Any) -> str:
 
 
 def data_fingerprint(data: TuningData) -> str:
-    """Return the fingerprint of points, labels and weights; names do not count."""
+    """Return the fingerprint of points, labels and weights, without names."""
     return fingerprint([data.points, data.Y, data.sample_weight])
 
 
 def estimator_fingerprint(estimator: Any) -> str:
-    """Return the fingerprint of an estimator's parameters, but for those a sweep sets."""
+    """Return the fingerprint of an estimator's parameters, except those that a sweep sets."""
     parameters = estimator.get_params(deep=False)
-    counted = {name: value for name, value in parameters.items() if name not in _NOT_COUNTED}
+    counted = {name: value for name, value in parameters.items() if name not in _IGNORED}
     return fingerprint([type(estimator).__name__, counted])
 
 

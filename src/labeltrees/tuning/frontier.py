@@ -1,4 +1,4 @@
-"""The settings no other beats in both ways at once."""
+"""The Pareto frontier: settings that no other setting beats in both cost and quality."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 from labeltrees._validation import refuse
 from labeltrees.tuning.quality import split_metric
 
-# What more of is better; everything else that is a number is a cost.
+# Columns where more is better; all other numbers are costs.
 _QUALITIES = ("p", "ndcg", "psp")
 _NOT_MEASURED = {"setting", "tradeoff", "fanout", "cover", "path"}
 
 
 def frontier(table: Sequence[dict[str, Any]], x: str, y: str) -> list[dict[str, Any]]:
-    """Return the records that no other beats: none has a smaller or equal `x` and a larger or equal `y`, one strictly.
+    """Return the Pareto-optimal records: no other has at most their `x` and at least their `y`, and differs in one.
 
     Parameters
     ----------
     table : records
     x, y : str
-        Their keys. A record without a number there (None or NaN) is left out.
+        Keys of the cost and of the quality. Records with None or NaN there are left out.
 
     Returns
     -------
     list of records
-        By rising x; equal ones stay in their order.
+        By ascending x; equal records keep their order.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def frontier(table: Sequence[dict[str, Any]], x: str, y: str) -> list[dict[str, 
     """
     known = [record for record in table if _is_number(record.get(x)) and _is_number(record.get(y))]
     kept: list[dict[str, Any]] = []
-    best = -math.inf  # the largest y of a smaller x
+    best = -math.inf  # the largest y so far
     for record in sorted(known, key=lambda record: (record[x], -record[y])):
         ties = bool(kept) and record[x] == kept[-1][x] and record[y] == kept[-1][y]
         if record[y] > best or ties:
@@ -46,10 +46,10 @@ def frontier(table: Sequence[dict[str, Any]], x: str, y: str) -> list[dict[str, 
 
 
 def columns_of(table: Sequence[dict[str, Any]], x: str, y: str, largest_k: int) -> tuple[str, str]:
-    """Return the columns that `x` and `y` mean.
+    """Return the columns that `x` and `y` name.
 
-    "time" is the median time of a single call for the k of `y` if that was measured, else for the largest k; "depth" is
-    the expected depth at the k of `y`.
+    "time" is the median time of a single call for the k of `y` or, if that was not measured, for the largest k. "depth"
+    is the expected depth at the k of `y`.
     """
     known = set(table[0]) - _NOT_MEASURED if table else set()
     qualities = sorted(name for name in known if is_quality(name))
@@ -67,13 +67,13 @@ def columns_of(table: Sequence[dict[str, Any]], x: str, y: str, largest_k: int) 
 
 
 def time_column(table: Sequence[dict[str, Any]], k: int, largest_k: int, percentile: int = 50) -> str:
-    """Return the column of the time of single calls for k labels, or for the most that were asked for."""
+    """Return the column with the time of single calls for k labels or, if not measured, for the largest k."""
     column = f"top{k}_p{percentile}_us"
     return column if table and column in table[0] else f"top{largest_k}_p{percentile}_us"
 
 
 def is_quality(column: str) -> bool:
-    """Whether more is better."""
+    """Whether more is better in a column."""
     return column.rstrip("0123456789") in _QUALITIES and column not in _QUALITIES
 
 

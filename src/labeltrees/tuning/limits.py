@@ -1,4 +1,4 @@
-"""What a chosen model must keep to, and which settings do."""
+"""The limits of a choice, and which settings meet them."""
 
 from __future__ import annotations
 
@@ -12,25 +12,24 @@ from labeltrees.tuning.paired_bound import PairedDifference, paired_difference
 from labeltrees.tuning.quality import split_metric
 from labeltrees.tuning.result import SweepResult
 
-# Models of a sample are smaller, hence faster, than those of all points.
-_SLACK = 1.5
-SAME_TIME = 1.05
+_SAMPLE_TOLERANCE = 1.5  # the latency limit of early rounds: models of a sample are smaller, and so faster
+SAME_TIME = 1.05  # times that differ by less than this factor count as equal
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a choice, and what it is judged by.
+    """The limits of a choice, and the metric and k that it uses.
 
     Parameters
     ----------
     max_precision_loss : float, optional
-        How far the metric may lie below the best setting's.
+        How far the metric may be below that of the best setting.
     max_latency_us : float, optional
-        The most microseconds of a single call, 99th percentile.
+        The largest allowed latency of a single call, 99th percentile.
     metric : str
-        "p" or "ndcg" and a k up to `k`.
+        "p" or "ndcg" followed by a number of at most `k`.
     k : int
-        Labels of a single call.
+        The number of labels that a single call returns.
     """
 
     max_precision_loss: float | None
@@ -39,9 +38,11 @@ class Limits:
     k: int
 
     def validate(self) -> None:
-        """Refuse limits that say nothing."""
+        """Raise `InputError` if a limit is missing or not allowed."""
         if self.max_precision_loss is None and self.max_latency_us is None:
-            message = "give max_precision_loss (the fastest within it), max_latency_us (the most precise), or both"
+            message = (
+                "no limit given: set max_precision_loss (fastest within it), max_latency_us (most precise), or both"
+            )
             raise InputError(message)
         if self.max_precision_loss is not None:
             check_number("max_precision_loss", self.max_precision_loss, 0, 1)
@@ -49,10 +50,10 @@ class Limits:
             check_number("max_latency_us", self.max_latency_us, 0, low_open=True)
         kind, k = split_metric(self.metric)
         if kind not in ("p", "ndcg") or k > self.k:
-            refuse("metric", f"p or ndcg and a k of at most {self.k}, such as 'p1'", self.metric)
+            refuse("metric", f"p or ndcg followed by a number of at most k = {self.k}, such as 'p1'", self.metric)
 
     def judge(self, result: SweepResult) -> Verdict:
-        """Compare every setting of a result with its most precise one."""
+        """Compare every setting of a result with the most precise one."""
         values = {name: hits.per_point(self.metric) for name, hits in result._hits.items()}
         names = list(values)
         best = names[int(np.argmax([values[name].mean() for name in names]))]
@@ -62,7 +63,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the settings of a result are worth under some limits."""
+    """How the settings of a result compare with the best, and which of them meet the limits."""
 
     limits: Limits
     result: SweepResult
@@ -78,29 +79,30 @@ class Verdict:
         return float(self.result.record(name)[f"top{self.limits.k}_p{percentile}_us"])
 
     def is_close(self, name: str) -> bool:
-        """Whether a setting is, with confidence, not worse than the best by more than the loss."""
+        """Whether a setting is, with confidence, within the allowed loss of the best."""
         loss = self.limits.max_precision_loss
         return loss is None or self.differences[name].lower >= -loss
 
     def may_be_close(self, name: str) -> bool:
-        """Whether it cannot be ruled out that it is."""
+        """Whether a setting could be within the allowed loss of the best."""
         loss = self.limits.max_precision_loss
         return loss is None or self.differences[name].upper >= -loss
 
-    def is_fast(self, name: str, slack: float = 1.0) -> bool:
-        """Whether a setting's latency is within the limit."""
+    def is_fast(self, name: str, tolerance: float = 1.0) -> bool:
+        """Whether the latency of a setting is within `tolerance` times the limit."""
         limit = self.limits.max_latency_us
-        return limit is None or self.time(name, 99) <= slack * limit
+        return limit is None or self.time(name, 99) <= tolerance * limit
 
     def choose(self) -> str:
-        """Return the setting to take."""
+        """Return the name of the setting to use; raise `LabelTreesError` if none meets the limits."""
         names = list(self.differences)
         fast = [name for name in names if self.is_fast(name)]
         if not fast:
-            fastest = min(names, key=lambda name: self.time(name, 99))
+            quickest = min(names, key=lambda name: self.time(name, 99))
             message = (
-                f"no setting answers within {self.limits.max_latency_us:g} microseconds: the fastest seen, {fastest}, "
-                f"takes {self.time(fastest, 99):.1f} (99th percentile of single calls for {self.limits.k} labels)"
+                f"no setting meets max_latency_us={self.limits.max_latency_us:g}: the fastest, {quickest}, takes "
+                f"{self.time(quickest, 99):.1f} us per call (99th percentile, k = {self.limits.k}). Allow more time or "
+                f"try other tradeoffs and fanouts"
             )
             raise LabelTreesError(message)
         if self.limits.max_precision_loss is None:
@@ -109,22 +111,23 @@ class Verdict:
         if not kept:
             closest = max(fast, key=self.metric)
             message = (
-                f"no setting is both within {self.limits.max_latency_us:g} microseconds and, with confidence, within "
-                f"{self.limits.max_precision_loss:g} of the best {self.limits.metric}: of those that are fast enough, "
-                f"{closest} is the most precise, {-self.differences[closest].mean:.4f} below the best"
+                f"no setting meets both max_latency_us={self.limits.max_latency_us:g} and "
+                f"max_precision_loss={self.limits.max_precision_loss:g}: among the fast enough settings, "
+                f"{closest} has the best {self.limits.metric}, {-self.differences[closest].mean:.4f} below the best. "
+                f"Relax one of the limits"
             )
             raise LabelTreesError(message)
-        # Repeated timings differ by some percent: of those about as fast, the precision decides.
-        least = min(self.time(name) for name in kept)
-        about = [name for name in kept if self.time(name) <= SAME_TIME * least]
-        return max(about, key=lambda name: (self.metric(name), -self.time(name)))
+        # Repeated timings differ by a few percent. Among settings about as fast as the fastest, precision decides.
+        shortest = min(self.time(name) for name in kept)
+        fastest = [name for name in kept if self.time(name) <= SAME_TIME * shortest]
+        return max(fastest, key=lambda name: (self.metric(name), -self.time(name)))
 
     def promising(self, count: int) -> list[str]:
-        """Return the `count` settings to go on with: the best two, the fastest, and those that may be chosen."""
+        """Return the `count` settings to continue with: the two best, the fastest, and others that may be chosen."""
         names = list(self.differences)
         by_metric = sorted(names, key=lambda name: (-self.metric(name), self.time(name)))
         by_time = sorted(names, key=lambda name: (self.time(name), -self.metric(name)))
-        fast = [name for name in names if self.is_fast(name, _SLACK)]
+        fast = [name for name in names if self.is_fast(name, _SAMPLE_TOLERANCE)]
         if self.limits.max_precision_loss is None:
             likely = [name for name in by_metric if name in fast]
         else:

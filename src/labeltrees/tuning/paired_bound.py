@@ -1,4 +1,4 @@
-"""How sure it is that one model is not worse than another, from the points both were measured on."""
+"""Confidence bounds of the difference between two models that were measured on the same points."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONFIDENCE = 0.95
 
 
 class PairedDifference(NamedTuple):
-    """The mean difference over points, and one-sided bounds of it."""
+    """The mean difference over points, and its one-sided confidence bounds."""
 
     mean: float
     lower: float
@@ -22,10 +22,10 @@ class PairedDifference(NamedTuple):
 
 
 def paired_difference(values: Float64s, reference: Float64s, confidence: float = CONFIDENCE) -> PairedDifference:
-    """Return how much `values` (n,) lie above `reference` (n,) on average, with Student's one-sided bounds.
+    """Return the mean of `values` (n,) minus `reference` (n,), with one-sided bounds from Student's t distribution.
 
-    Both are of the same points, so what is hard for both cancels: the bounds are far tighter than those of two means.
-    Each bound alone holds with the given confidence.
+    Both models saw the same points, so the difficulty of a point cancels out and the bounds are much tighter than those
+    of two separate means. Each bound alone holds with the given confidence.
 
     Examples
     --------

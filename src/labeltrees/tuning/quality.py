@@ -1,4 +1,4 @@
-"""How right a model is, and what its searches do: the part of a record that does not depend on the machine."""
+"""Metrics and search work of a model: the part of a record that does not depend on the machine."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from labeltrees._matrices import Float64s, Int64s
 from labeltrees._validation import refuse
 from labeltrees.metrics import expected_depth_at_k, ndcg_at_k, precision_at_k, psp_at_k
 from labeltrees.metrics._hits import discounts, find_hits
-from labeltrees.metrics.propensity import FEWEST_POINTS, label_propensities
+from labeltrees.metrics.propensity import MIN_POINTS, label_propensities
 from labeltrees.metrics.ranking import ideal_gain
 from labeltrees.tuning.tuning_data import TuningData
 
 
 @dataclass(frozen=True)
 class Hits:
-    """Which returned labels were right, point by point, for comparing models in pairs.
+    """Which returned labels are true, for the paired comparison of models.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Hits:
         """Return a metric ("p3", "ndcg5", ...) for each point (n,); its mean is the metric."""
         kind, k = split_metric(metric)
         if kind not in ("p", "ndcg") or k > self.hit.shape[1]:
-            refuse("metric", f"p or ndcg with a k up to {self.hit.shape[1]}, such as 'p1'", metric)
+            refuse("metric", f"p or ndcg followed by a number of at most {self.hit.shape[1]}, such as 'p1'", metric)
         if kind == "p":
             return np.asarray(self.hit[:, :k].mean(axis=1))
         return np.asarray(self.hit[:, :k] @ discounts(k) / ideal_gain(self.labels_per_point, k))
@@ -51,19 +51,19 @@ def split_metric(metric: str) -> tuple[str, int]:
     kind = metric.rstrip("0123456789") if isinstance(metric, str) else ""
     digits = metric[len(kind) :] if kind else ""
     if kind not in ("p", "ndcg", "psp", "depth") or not digits or int(digits) < 1:
-        refuse("metric", "p, ndcg, psp or depth and a k, such as 'p1'", metric)
+        refuse("metric", "p, ndcg, psp or depth followed by a number, such as 'p1'", metric)
     return kind, int(digits)
 
 
 def propensities_or_none(train: TuningData) -> Float64s | None:
-    """Return the labels' propensities, or None where there are too few points for them."""
-    return label_propensities(train.Y) if train.n_points >= FEWEST_POINTS else None
+    """Return the propensities of the labels, or None if there are too few points to estimate them."""
+    return label_propensities(train.Y) if train.n_points >= MIN_POINTS else None
 
 
 def measure_quality(
     model: Any, validation: TuningData, ks: tuple[int, ...], propensities: Float64s | None, n_jobs: int | None = None
 ) -> tuple[dict[str, float], Hits]:
-    """Return P, nDCG, PSP and expected depth at each k, the work of a search for the largest k, and the hits.
+    """Return P, nDCG, PSP and expected depth at each k, the mean work of a search for the largest k, and the hits.
 
     Examples
     --------
@@ -75,7 +75,6 @@ def measure_quality(
     """
     labels, _, stats = model.predict_topk(validation.points, max(ks), n_jobs=n_jobs, return_stats=True)
     Y = validation.Y
-    trees = getattr(model, "trees_", None) or [model.tree_]
     record: dict[str, float] = {}
     for k in ks:
         record[f"p{k}"] = precision_at_k(Y, labels, k)
@@ -84,7 +83,7 @@ def measure_quality(
     for k in ks:
         record[f"psp{k}"] = float("nan") if propensities is None else psp_at_k(Y, labels, k, propensities=propensities)
     for k in ks:
-        record[f"depth{k}"] = float(np.mean([expected_depth_at_k(tree, labels, k) for tree in trees]))
+        record[f"depth{k}"] = float(np.mean([expected_depth_at_k(tree, labels, k) for tree in model.trees_]))
     for name in ("chunks", "classifiers"):
         record[name] = float(np.mean(getattr(stats, name, np.nan)))
     found = find_hits(Y, labels, max(ks))

@@ -1,4 +1,4 @@
-"""SweepResult: the table of a sweep, and everything it is turned into."""
+"""SweepResult: the table of a sweep, as records, data frames, files, charts and a report."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from labeltrees.tuning.sweep_folder import read_json, to_json, write_json
 
 
 class SweepResult:
-    """What was measured at every setting.
+    """The measurements of every setting of a sweep.
 
     Attributes
     ----------
     table : list of dict
-        One record a setting: `setting` (its name), `tradeoff`, `fanout`, `cover`, `path`; ``p{k}``, ``ndcg{k}``,
-        ``psp{k}`` (shares, not percent) and ``depth{k}`` (expected depth) for every k; `chunks` and `classifiers` a
-        query; ``top{k}_p50_us`` and ``top{k}_p99_us`` (one call for one query) and `batch_us` (a point of a batch) in
-        microseconds; `tree_seconds`, `training_seconds` (both together), `model_bytes`.
+        One record per setting: `setting` (its name), `tradeoff`, `fanout`, `cover`, `path`; ``p{k}``, ``ndcg{k}``,
+        ``psp{k}`` (shares, not percent) and ``depth{k}`` (expected depth) for every k; `chunks` and `classifiers` per
+        query; ``top{k}_p50_us`` and ``top{k}_p99_us`` (one call for one query) and `batch_us` (per point of a batch) in
+        microseconds; `tree_seconds`, `training_seconds` (which includes the tree), `model_bytes`.
     facts : dict
-        The data, the machine, the estimator, and how it was measured.
+        Facts about the data, the machine, the estimator and the measurement.
     details : dict
-        For a report: the trees and example points of every setting, and the frequencies of labels.
+        For the report: the tree and example searches of every setting, and the label frequencies.
     chosen : str or None
-        The name of the setting that `choose` took.
+        The name of the setting that `choose` chose.
     explanation : str or None
-        Why it took that.
+        Why it was chosen.
 
     Examples
     --------
@@ -60,11 +60,11 @@ class SweepResult:
         self.details = details
         self.chosen = chosen
         self.explanation = explanation
-        self._hits = hits or {}  # of every setting, for choosing; not saved
+        self._hits = hits or {}  # by setting, for `choose`; not saved
 
     @property
     def ks(self) -> tuple[int, ...]:
-        """The k of P@k and the rest, rising."""
+        """The values of k, ascending."""
         return tuple(self.facts["k"])
 
     def __len__(self) -> int:
@@ -75,8 +75,8 @@ class SweepResult:
         parts = [f"tradeoff {min(tradeoffs):g} to {max(tradeoffs):g}"]
         fanouts = {record["fanout"] for record in self.table} - {None}
         if fanouts:
-            rising = sorted(fanouts, key=lambda fanout: (fanout == "auto", fanout))
-            parts.append("fanout " + ", ".join(map(str, rising)))
+            ordered = sorted(fanouts, key=lambda fanout: (fanout == "auto", fanout))
+            parts.append("fanout " + ", ".join(map(str, ordered)))
         metric = f"p{self.ks[0]}"
         values = [record[metric] for record in self.table]
         chosen = f"; chosen {self.chosen}" if self.chosen else ""
@@ -90,19 +90,19 @@ class SweepResult:
         return next(record for record in self.table if record["setting"] == setting)
 
     def frontier(self, x: str = "time", y: str = "p1") -> list[dict[str, Any]]:
-        """Return the records that no other beats, by rising x.
+        """Return the Pareto-optimal records, by ascending x.
 
         Parameters
         ----------
         x : str
-            What there should be little of: "time" (median of single calls, for the k of `y` where it was measured, else
-            the largest k), "depth" (expected depth at the k of `y`), or a column such as "model_bytes".
+            The cost: "time" (median of single calls for the k of `y` or, if not measured, for the largest k), "depth"
+            (expected depth at the k of `y`), or a column such as "model_bytes".
         y : str
-            What there should be much of: "p1", "ndcg5", ...
+            The quality: "p1", "ndcg5", ...
         """
         return frontier(self.table, *columns_of(self.table, x, y, max(self.ks)))
 
-    # Forms.
+    # Output formats.
 
     def to_pandas(self) -> Any:
         """Return the table as a pandas DataFrame."""
@@ -143,19 +143,19 @@ class SweepResult:
         """Read what `save` wrote."""
         return cls(**result_form.from_record(read_json(path), path))
 
-    # Pictures.
+    # Charts.
 
     def figure(self, name: str) -> Any:
         """Return a chart: "precision_depth", "precision_time", "frequencies", "served", "depths" or "mass".
 
-        It holds its data and draws on request: ``chart.save("chart.svg")``, or .png, .html. Needs the extra `plots`.
+        Save it with ``chart.save("chart.svg")``, or as .png or .html. Needs the extra `plots`.
         """
         from labeltrees.report.figures import figure
 
         return figure(self, name)
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write one page of HTML with everything, which needs nothing else to be looked at. Needs the extra `plots`."""
+        """Write everything as one HTML page without external files. Needs the extra `plots`."""
         from labeltrees.report.page import write_report
 
         write_report(self, path)

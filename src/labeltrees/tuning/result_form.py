@@ -1,4 +1,4 @@
-"""The file of a SweepResult: JSON with a version, checked when read."""
+"""The file format of a SweepResult: JSON with a version, checked when it is read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DETAILS_OF_SETTING = {
 
 
 def to_record(result: SweepResult) -> dict[str, Any]:
-    """Return all of a result as one record."""
+    """Return a result as one record."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -38,24 +38,24 @@ def to_record(result: SweepResult) -> dict[str, Any]:
 
 
 def from_record(record: Any, path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the arguments of a `SweepResult` from what a file holds; errors name the file."""
+    """Return the arguments of a `SweepResult` from the record of a file; errors name the file."""
     if not isinstance(record, dict) or record.get("format") != FORMAT:
-        refuse_file(path, "not the result of a sweep")
+        refuse_file(path, "not a sweep result; labeltrees sweep and choose write them")
     if record.get("version") != VERSION:
-        refuse_file(path, f"a result of version {record.get('version')!r}; this version reads {VERSION}")
+        refuse_file(path, f"format version {record.get('version')!r}; this labeltrees reads version {VERSION}")
     if set(record) != _KEYS:
         refuse_file(path, f"keys missing or unknown: {sorted(set(record) ^ _KEYS)}")
     _check_types(path, "facts", record["facts"], _FACTS)
     _check_types(path, "details", record["details"], _DETAILS)
     ks = record["facts"]["k"]
     if not ks or not all(type(k) is int and k >= 1 for k in ks):
-        refuse_file(path, "facts.k is not a list of numbers of labels")
+        refuse_file(path, "facts.k is not a list of positive integers")
     names = _check_table(path, record["table"], ks)
     for name in names:
         _check_types(path, f"the details of {name}", record["details"]["settings"].get(name), _DETAILS_OF_SETTING)
     for key in ("chosen", "explanation"):
         if not isinstance(record[key], str | None):
-            refuse_file(path, f"{key} is not a text")
+            refuse_file(path, f"{key} is not a string")
     if record["chosen"] is not None and record["chosen"] not in names:
         refuse_file(path, f"the chosen setting {record['chosen']!r} is not in the table")
     return {key: record[key] for key in ("table", "facts", "details", "chosen", "explanation")}
@@ -63,7 +63,7 @@ def from_record(record: Any, path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def _check_table(path: Any, table: Any, ks: list[int]) -> list[str]:
     if not isinstance(table, list) or not table:
-        refuse_file(path, "the table is empty or no list")
+        refuse_file(path, "the table is empty or not a list")
     needed = {"setting", "tradeoff", "fanout", "cover", "path", "chunks", "classifiers", "batch_us", "tree_seconds"}
     needed |= {"training_seconds", "model_bytes", *(f"{name}{k}" for k in ks for name in ("p", "ndcg", "psp", "depth"))}
     needed |= {f"top{k}_p{percentile}_us" for k in {1, max(ks)} for percentile in (50, 99)}
@@ -79,7 +79,7 @@ def _check_table(path: Any, table: Any, ks: list[int]) -> list[str]:
                 refuse_file(path, f"record {number}: {name} is {value!r}"[:300])
     names = [row["setting"] for row in table]
     if len(set(names)) < len(names):
-        refuse_file(path, "a setting stands twice in the table")
+        refuse_file(path, "a setting occurs twice in the table")
     return names
 
 
@@ -89,7 +89,7 @@ def _is_number(value: Any) -> bool:
 
 def _check_types(path: Any, what: str, mapping: Any, types: dict[str, Any]) -> None:
     if not isinstance(mapping, dict):
-        refuse_file(path, f"{what}: not there, or no object")
+        refuse_file(path, f"{what}: missing, or not an object")
     for name, kind in types.items():
         if not isinstance(mapping.get(name), kind):
-            refuse_file(path, f"{what}: {name} is not there, or no {kind.__name__}")
+            refuse_file(path, f"{what}: {name} is missing, or not of type {kind.__name__}")

@@ -1,4 +1,4 @@
-"""The settings of a sweep: points of the grid over tradeoffs, fanouts and the paper's variants."""
+"""The settings of a sweep: a grid of tradeoffs, fanouts and the paper's variants."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ def _grid(*values: float) -> tuple[float, ...]:
     return tuple(2 * t / (1 + t) for t in values)
 
 
-# The paper's grids, t = 2t' / (1 + t') of these t'.
+# The paper's grids: t = 2t' / (1 + t') for these t'.
 PAPER_GRIDS = {
     "parabel": _grid(0, 0.5, 1, 2, 6, 10, 30, 100, 300, 1000, 1e5),
     "fasttext": _grid(0, 0.25, 0.5, 0.75, 1, 2, 4, 16, 64, 256, 1e5),
     "logs": _grid(0, 0.25, 0.5, 0.75, 1, 2, 10, 30, 1000, 1e5),
 }
-# Fewer of them, rounded, for every day.
+# A shorter, rounded grid for everyday use.
 TRADEOFFS = (0.0, 0.4, 0.67, 0.86, 1.0, 1.33, 1.71, 1.94, 2.0)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What one model of a sweep is built with; None for what its family of models does not have."""
+    """The parameters of one model of a sweep; None for parameters that its model family does not have."""
 
     tradeoff: float
     fanout: Fanout | None = None
@@ -37,7 +37,7 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """What the setting is called, in tables and in the folder of a sweep."""
+        """The name of the setting in tables and in the folder of a sweep."""
         parts = [f"tradeoff-{self.tradeoff:.8g}"]
         if self.fanout is not None:
             parts.append(f"fanout-{self.fanout}")
@@ -45,11 +45,11 @@ class Setting:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the estimator that it sets."""
+        """The estimator parameters that it sets."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     def trained_as(self) -> Setting:
-        """Return the setting that gives the same model: cover frequencies do not enter every tree.
+        """Return the first setting that gives the same model: not every tree uses the cover frequencies.
 
         Examples
         --------
@@ -68,12 +68,12 @@ class Setting:
 def make_settings(
     estimator: Any, tradeoffs: Any, fanouts: Any, covers: Any = COVERS[:1], paths: Any = PATHS[:1]
 ) -> list[Setting]:
-    """Return every combination, each once, in the order given; `fanouts` None is the estimator's own."""
+    """Return every combination once, in the given order; `fanouts` None means the estimator's own."""
     known = estimator.get_params(deep=False)
     if "tradeoff" not in known:
-        refuse("estimator", "a model with a tradeoff", estimator)
+        refuse("estimator", "a model with the parameter tradeoff", estimator)
     if known.get("tree") is not None:
-        refuse("estimator", "one that builds its tree (tree=None)", estimator)
+        refuse("estimator", "a model that builds its tree (tree=None)", estimator)
     grid: list[Sequence[Any]] = [
         [check_number("tradeoffs", value, 0, 2) for value in _listed("tradeoffs", tradeoffs)],
         _fanouts(known, fanouts),
@@ -89,7 +89,7 @@ def make_settings(
 def _fanouts(known: dict[str, Any], fanouts: Any) -> list[Fanout | None]:
     if "fanout" not in known:
         if fanouts is not None and list(_listed("fanouts", fanouts)) != [2]:
-            refuse("fanouts", "None or 2 for a model of binary trees", fanouts)
+            refuse("fanouts", "None or 2 for a model with binary trees", fanouts)
         return [None]
     if fanouts is None:
         return [known["fanout"]]
@@ -101,5 +101,5 @@ def _listed(name: str, values: Any) -> list[Any]:
         values = [values]
     listed = list(values)
     if not listed:
-        refuse(name, "at least one", values)
+        refuse(name, "a list of at least one value", values)
     return listed

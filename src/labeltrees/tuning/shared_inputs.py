@@ -1,4 +1,4 @@
-"""What all models of a sweep have in common, computed once, and fitting one of them with it."""
+"""Inputs that all models of a sweep share, computed once, and the training of one model with them."""
 
 from __future__ import annotations
 
@@ -9,31 +9,33 @@ from typing import Any, NamedTuple
 from sklearn.base import clone
 
 from labeltrees._matrices import Float64s
+from labeltrees._settings import check_settings, settings_of
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
-from labeltrees.models.common.parameters import seed_of
+from labeltrees.models.common.settings import seed_of
 from labeltrees.models.linear.points import unit_rows
-from labeltrees.tree.builder import build_tree_from
+from labeltrees.tree.builder import grow_tree_from
+from labeltrees.tree.embedding_rows import embedding_rows
 from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.settings import TreeSettings
 from labeltrees.tuning.settings import Setting
 from labeltrees.tuning.tuning_data import TuningData
 
 
 class Fitted(NamedTuple):
-    """A model and what it took."""
+    """A model and the time of its training."""
 
     model: Any
-    tree_seconds: float  # NaN where the model builds its own tree
+    tree_seconds: float  # NaN if the model builds its own tree
     seconds: float
 
 
-class Shared:
-    """Training data, and the embeddings and frequencies of its labels for any number of trees.
+class SharedInputs:
+    """Training data, and the embeddings and frequencies of its labels, from which any number of trees are built.
 
-    Models of any family go through here: an estimator with scikit-learn's `get_params`, a parameter `tradeoff`, and
-    `fit`, `predict_topk`, `predictor`, `save` and `tree_`. Where it has a parameter `embeddings`, its trees are built
-    here and given to it (the model is the same as if it had built them); otherwise it builds its own. One that reads
-    texts says with `label_embeddings(texts, Y)` what it would build from.
+    The estimator may be of any model family with a parameter `tradeoff`. If it has a parameter `embeddings`, its trees
+    are built here and given to it; the model is the same as if it had built them. Otherwise it builds its own. The
+    label embeddings of a model that reads texts come from its `label_embeddings(texts, Y)`.
     """
 
     def __init__(self, estimator: Any, train: TuningData, n_jobs: int | None) -> None:
@@ -45,18 +47,18 @@ class Shared:
         self._cover: dict[str, Float64s] = {}
         parameters = self.estimator.get_params(deep=False)
         self._parameters = parameters
-        # An ensemble's trees differ in their seeds, which only `fit` knows; it still gets the embeddings.
+        # The trees of an ensemble have different seeds, which only `fit` knows. It gets the embeddings instead.
         self._gives_embeddings = "embeddings" in parameters
         self._gives_trees = self._gives_embeddings and parameters.get("n_trees", 1) == 1
 
     @cached_property
     def frequencies(self) -> Float64s:
-        """How often each label occurs (L,)."""
+        """The frequency of each label (L,)."""
         return label_frequencies(self.train.Y, self.train.sample_weight)
 
     @cached_property
     def embeddings(self) -> Any:
-        """The labels' embeddings (L, d), those given or PIFA of the points as `fit` scales them."""
+        """The label embeddings (L, d): the given ones, or PIFA of the points scaled as in `fit`."""
         given = self._parameters["embeddings"]
         if given is not None:
             return given
@@ -66,7 +68,7 @@ class Shared:
         return pifa(X, self.train.Y, n_jobs=self._parameters["n_jobs"])
 
     def cover(self, method: str) -> Float64s:
-        """Return the labels' cover frequencies (L,)."""
+        """Return the cover frequencies of the labels (L,)."""
         if method not in self._cover:
             softness = self._parameters["cover_softness"]
             self._cover[method] = cover_frequencies(
@@ -75,17 +77,17 @@ class Shared:
         return self._cover[method]
 
     def fit(self, setting: Setting) -> Fitted:
-        """Train the model of a setting; it returns label ids, whatever the labels are called."""
+        """Train the model of a setting, without label names, so that it returns label ids."""
         model = clone(self.estimator).set_params(**setting.parameters)
         if self._gives_embeddings:
-            self._count(setting)  # before the clock starts: it is not this model's time
+            self._tree_inputs(setting)  # before the clock starts, because all models share them
         started = time.perf_counter()
         tree_seconds = float("nan")
         if self._gives_trees:
             tree = self._build_tree(setting)
             tree_seconds = time.perf_counter() - started
             self._fit(model.set_params(tree=tree))
-            model.set_params(tree=None)  # as if it had built it
+            model.set_params(tree=None)  # as if the model had built the tree
         elif self._gives_embeddings:
             given = model.get_params(deep=False)["embeddings"]
             self._fit(model.set_params(embeddings=self.embeddings))
@@ -94,8 +96,8 @@ class Shared:
             self._fit(model)
         return Fitted(model, tree_seconds, time.perf_counter() - started)
 
-    def _count(self, setting: Setting) -> tuple[Any, Float64s, Float64s]:
-        """Return what trees are built from: embeddings, frequencies, cover frequencies."""
+    def _tree_inputs(self, setting: Setting) -> tuple[Any, Float64s, Float64s]:
+        """Return the embeddings, frequencies and cover frequencies that a tree is built from."""
         return self.embeddings, self.frequencies, self.cover(setting.cover or "marginal")
 
     def _fit(self, model: Any) -> None:
@@ -106,14 +108,17 @@ class Shared:
             model.fit(self.train.points, self.train.Y, sample_weight=weights)
 
     def _build_tree(self, setting: Setting) -> LabelTree:
-        parameters = self._parameters
-        return build_tree_from(
-            *self._count(setting),
-            tradeoff=setting.tradeoff,
-            fanout=parameters.get("fanout", 2) if setting.fanout is None else setting.fanout,
-            leaf_size=parameters.get("leaf_size", 1),
-            smoothing=parameters["smoothing"],
-            path=setting.path or "weighted",
+        embeddings, frequencies, cover = self._tree_inputs(setting)
+        parameters = {"fanout": 2, **self._parameters, **setting.parameters}  # models without a fanout are binary
+        settings = TreeSettings(
+            **{item.name: parameters[item.name] for item in settings_of(TreeSettings) if item.name in parameters}
+        )
+        check_settings(settings)
+        return grow_tree_from(
+            embedding_rows(embeddings).unit(),
+            frequencies,
+            cover,
+            settings,
             random_state=seed_of(parameters["random_state"]),
             n_jobs=parameters["n_jobs"],
         )

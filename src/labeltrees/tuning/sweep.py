@@ -1,4 +1,4 @@
-"""Training and measuring a model at every setting."""
+"""sweep: train and measure a model at every setting."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from labeltrees.tuning.fingerprint import data_fingerprint, estimator_fingerprin
 from labeltrees.tuning.quality import measure_quality, propensities_or_none
 from labeltrees.tuning.result import SweepResult
 from labeltrees.tuning.settings import TRADEOFFS, Setting, make_settings
-from labeltrees.tuning.shared_inputs import Shared
+from labeltrees.tuning.shared_inputs import SharedInputs
 from labeltrees.tuning.sweep_folder import SweepFolder
 from labeltrees.tuning.timing import measure_times
-from labeltrees.tuning.tree_shape import tree_facts
+from labeltrees.tuning.tree_shape import tree_shape
 from labeltrees.tuning.tuning_data import TuningData, as_tuning_data, check_pair
 
 TIMED_POINTS = 1000
@@ -43,35 +43,34 @@ def sweep(
     n_jobs: int | None = None,
     progress: ProgressArgument = None,
 ) -> SweepResult:
-    """Train a model at every combination of settings and measure how right, how deep and how fast each is.
+    """Train a model at every combination of settings, and measure its precision, expected depth and search time.
 
-    Embeddings and frequencies of the labels are computed once for all. Models are kept on disk and opened together for
-    the timing, which goes around all of them `repeats` times, so that what disturbs the machine disturbs all alike.
+    Label embeddings and frequencies are computed once. Models are kept on disk and opened together for timing, which
+    takes turns among them, so that disturbances of the machine affect all models alike.
 
     Parameters
     ----------
     train, validation : Dataset, or pair (X, Y)
-        What models learn from, and what they are measured on. For models that read texts: Datasets with texts, or
-        pairs (texts, Y).
-    estimator : LabelTreeClassifier or a model like it, optional
-        Everything but the settings below comes from it.
+        Data to train on, and data to measure on. For models that read texts: Datasets with texts, or pairs (texts, Y).
+    estimator : LabelTreeClassifier or another model with a tradeoff, optional
+        Provides all parameters except the settings below.
     tradeoffs, fanouts, covers, paths : lists
-        See `build_tree`; `fanouts` None is the estimator's own. With ``covers=("marginal", "greedy")`` and
-        ``paths=("weighted", "direct")`` the paper's four curves can be drawn.
+        The settings to combine; see `build_tree`. By default the fanout is the estimator's own. Use
+        ``covers=("marginal", "greedy")`` and ``paths=("weighted", "direct")`` for the paper's four curves.
     k : ints
-        The k of P@k, nDCG@k, PSP@k and expected depth@k. Single calls are timed for k = 1 and for the largest.
+        The values of k for P@k, nDCG@k, PSP@k and expected depth@k. Single calls are timed for 1 and for the largest.
     folder : path, optional
-        Where finished settings are kept: a sweep that was interrupted goes on from there, also with other settings. A
-        folder of other data or another estimator is refused. Its models can be opened with `load`. By default a
-        temporary folder, removed at the end.
+        Where finished settings are kept. An interrupted sweep continues from there, also with other settings. A folder
+        with a sweep of other data or another estimator is rejected. `load` opens the models in it. By default a
+        temporary folder is used and removed at the end.
     repeats : int
-        Rounds of timing; for every call the median of the rounds counts.
+        Rounds of timing; the median over the rounds counts for every call.
     timed_points : int
-        Validation points asked in single calls at the most.
+        The largest number of validation points to time in single calls.
     random_state : int
-        Which points are timed and shown; the models have the estimator's own.
+        Seed for the points that are timed and shown. Models use the seed of the estimator.
     n_jobs : int, optional
-        Threads for training and for batches; by default the estimator's own. Single calls use one.
+        Threads for training and for batches; by default the estimator's own. Single calls use one thread.
     progress : bool or callable(done, total), optional
 
     Returns
@@ -96,24 +95,24 @@ def sweep(
     check_n_jobs(n_jobs)
     data = as_tuning_data(train, "train", estimator), as_tuning_data(validation, "validation", estimator)
     check_pair(*data)
-    with open_folder(folder, identity_of(estimator, *data, ks, random_state)) as store:
-        job = SweepJob(Shared(estimator, data[0], n_jobs), data[1], ks, store, random_state, n_jobs)
+    with open_folder(folder, identity_of(estimator, *data, ks, random_state)) as opened:
+        job = SweepJob(SharedInputs(estimator, data[0], n_jobs), data[1], ks, opened, random_state, n_jobs)
         with watch("Sweep", len({setting.trained_as() for setting in settings}) + repeats, progress) as advance:
             return job.run(settings, repeats, timed_points, advance)
 
 
 def check_ks(k: Any) -> tuple[int, ...]:
-    """Return the numbers of labels asked for, rising."""
+    """Return the values of k, ascending."""
     listed = [k] if isinstance(k, int) else k
     if isinstance(listed, str) or not hasattr(listed, "__iter__") or not list(listed):
-        refuse("k", "numbers of labels, such as (1, 3, 5)", k)
+        refuse("k", "a list of integers, such as (1, 3, 5)", k)
     return tuple(sorted({check_integer("k", value, 1, 10_000) for value in listed}))
 
 
 def identity_of(
     estimator: Any, train: TuningData, validation: TuningData, ks: tuple[int, ...], random_state: int
 ) -> dict[str, Any]:
-    """Return what must be the same for the finished settings of a folder to count."""
+    """Return what identifies a sweep: finished settings in a folder are reused only if this is the same."""
     return {
         "estimator": estimator_fingerprint(estimator),
         "train": data_fingerprint(train),
@@ -125,7 +124,7 @@ def identity_of(
 
 @contextmanager
 def open_folder(folder: str | os.PathLike[str] | None, identity: dict[str, Any]) -> Iterator[SweepFolder]:
-    """Give the folder of a sweep, a temporary one where none is named."""
+    """Open the folder of a sweep; a temporary one if `folder` is None."""
     if folder is not None:
         yield SweepFolder(folder, identity)
         return
@@ -134,22 +133,22 @@ def open_folder(folder: str | os.PathLike[str] | None, identity: dict[str, Any])
 
 
 class SweepJob:
-    """Trains, measures and times settings over the same data; `details` are what a report shows of each."""
+    """Trains, measures and times settings on the same data; with `details`, also collects what a report shows."""
 
     def __init__(
         self,
-        shared: Shared,
+        inputs: SharedInputs,
         validation: TuningData,
         ks: tuple[int, ...],
-        store: SweepFolder,
+        folder: SweepFolder,
         random_state: int,
         n_jobs: int | None,
         *,
         details: bool = True,
     ) -> None:
-        self.shared, self.validation, self.ks, self.store = shared, validation, ks, store
+        self.inputs, self.validation, self.ks, self.folder = inputs, validation, ks, folder
         self.random_state, self.n_jobs = random_state, n_jobs
-        self.propensities = propensities_or_none(shared.train)
+        self.propensities = propensities_or_none(inputs.train)
         self.examples = Examples(validation, max(ks), random_state) if details else None
 
     def run(
@@ -159,42 +158,43 @@ class SweepJob:
         timed_points: int,
         advance: Callable[[int], object] | None = None,
     ) -> SweepResult:
-        """Return the result over settings; those the folder has already are not trained again."""
+        """Return the result for all settings; settings that are finished in the folder are not trained again."""
         trained = list(dict.fromkeys(setting.trained_as() for setting in settings))
         for number, setting in enumerate(trained):
-            if not self.store.has(setting):
+            if not self.folder.has(setting):
                 self._train(setting)
             if advance is not None:
                 advance(number + 1)
         times = self._time(trained, repeats, timed_points, advance)
         table, details, hits = [], {}, {}
         for setting in settings:
-            kept, source = self.store.record(setting.trained_as()), setting.trained_as()
+            source = setting.trained_as()
+            finished = self.folder.record(source)
             row = {"setting": setting.name, "tradeoff": setting.tradeoff, "fanout": setting.fanout}
-            table.append({**row, "cover": setting.cover, "path": setting.path, **kept["record"], **times[source]})
-            details[setting.name] = kept["details"]
-            hits[setting.name] = self.store.hits(source)
+            table.append({**row, "cover": setting.cover, "path": setting.path, **finished["record"], **times[source]})
+            details[setting.name] = finished["details"]
+            hits[setting.name] = self.folder.hits(source)
         return SweepResult(table, self._facts(repeats, timed_points), self._details(settings, details), hits=hits)
 
     def _train(self, setting: Setting) -> None:
-        model, tree_seconds, seconds = self.shared.fit(setting)
+        model, tree_seconds, seconds = self.inputs.fit(setting)
         quality, hits = measure_quality(model, self.validation, self.ks, self.propensities, self.n_jobs)
         details: dict[str, Any] = {}
         if self.examples is not None:
-            details = tree_facts(model.tree_, self.shared.frequencies, self.shared.train.label_names)
-            details["looks"] = self.examples.look(model)
+            details = tree_shape(model.tree_, self.inputs.frequencies, self.inputs.train.label_names)
+            details["looks"] = self.examples.search(model)  # the key is part of the file format
         record = {**quality, "tree_seconds": tree_seconds, "training_seconds": seconds}
-        self.store.add(setting, model, hits, {"record": record, "details": details})
+        self.folder.add(setting, model, hits, {"record": record, "details": details})
 
     def _time(
         self, settings: list[Setting], repeats: int, timed_points: int, advance: Callable[[int], object] | None
     ) -> dict[Setting, dict[str, float]]:
         times = measure_times(
-            [self.store.model(setting) for setting in settings],
+            [self.folder.model(setting) for setting in settings],
             self.validation.points,
             sorted({1, max(self.ks)}),
             repeats=repeats,
-            most_points=timed_points,
+            max_points=timed_points,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             advance=None if advance is None else lambda done: advance(len(settings) + done),
@@ -202,14 +202,14 @@ class SweepJob:
         return dict(zip(settings, times, strict=True))
 
     def _facts(self, repeats: int, timed_points: int) -> dict[str, Any]:
-        estimator = self.shared.estimator
+        estimator = self.inputs.estimator
         parameters = {
             name: value
             for name, value in estimator.get_params(deep=False).items()
             if isinstance(value, bool | int | float | str | None) and name not in Setting.__dataclass_fields__
         }
         return {
-            "data": data_facts(self.shared.train, self.validation),
+            "data": data_facts(self.inputs.train, self.validation),
             "machine": machine_facts(),
             "estimator": {"class": type(estimator).__name__, "parameters": parameters},
             "k": list(self.ks),
@@ -223,11 +223,11 @@ class SweepJob:
     def _details(self, settings: list[Setting], details: dict[str, Any]) -> dict[str, Any]:
         if self.examples is None:
             return {}
-        shared = self.shared
+        inputs = self.inputs
         methods = dict.fromkeys(setting.cover for setting in settings if setting.cover is not None)
-        covers = {method: shared.cover(method) for method in methods}
+        covers = {method: inputs.cover(method) for method in methods}
         return {
             "settings": details,
-            "frequencies": frequency_facts(shared.train, shared.frequencies, covers),
+            "frequencies": frequency_facts(inputs.train, inputs.frequencies, covers),
             "examples": self.examples.describe(),
         }

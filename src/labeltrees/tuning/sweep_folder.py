@@ -1,4 +1,4 @@
-"""The folder of a sweep: finished settings stay on disk, so that an interrupted sweep goes on where it stopped."""
+"""The folder of a sweep: finished settings are kept on disk, so that an interrupted sweep can continue."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import io
 import json
 import math
 import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +22,14 @@ VERSION = 1
 
 
 class SweepFolder:
-    """``sweep.json`` says of what data the sweep is, ``models/`` and ``settings/`` hold one entry a finished setting.
+    """``sweep.json`` identifies the data; ``models/`` and ``settings/`` hold one entry per finished setting.
 
     Parameters
     ----------
     folder : path
-        Made where it is not there; must be empty, or of a sweep with the same identity.
+        Created if missing. It must be empty, or hold a sweep with the same identity.
     identity : dict of str
-        What must be the same for finished settings to count: fingerprints of the data and the estimator.
+        Fingerprints of the data and the estimator. Finished settings are reused only if these are the same.
     """
 
     def __init__(self, folder: str | os.PathLike[str], identity: dict[str, Any]) -> None:
@@ -43,26 +42,24 @@ class SweepFolder:
         if file.exists():
             found = read_json(file)
             if not isinstance(found, dict) or found.get("format") != expected["format"]:
-                refuse_file(file, "not of a sweep")
+                refuse_file(file, "not written by a sweep")
             differ = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
             if differ:
-                message = (
-                    f"{self.path} holds a sweep of something else (other {', '.join(differ)}): take another folder"
-                )
+                message = f"{self.path} holds another sweep ({', '.join(differ)} differ): use another folder"
                 raise InputError(message)
         elif self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
-            message = f"{self.path} exists and is not the folder of a sweep"
+            message = f"{self.path} exists and is not the folder of a sweep: use another folder"
             raise InputError(message)
         for part in (_MODELS, _SETTINGS):
             (self.path / part).mkdir(parents=True, exist_ok=True)
         write_json(file, expected)
 
     def has(self, setting: Setting) -> bool:
-        """Whether a setting is finished: its record is written last."""
+        """Whether a setting is finished. Its record is written last."""
         return self._record_file(setting).exists()
 
     def add(self, setting: Setting, model: Any, hits: Hits, record: dict[str, Any]) -> None:
-        """Keep a trained and measured model."""
+        """Save a trained model and its measurements."""
         model.save(self.model_folder(setting))
         buffer = io.BytesIO()
         np.savez(buffer, hit=hits.hit, labels_per_point=hits.labels_per_point)
@@ -71,7 +68,7 @@ class SweepFolder:
         write_json(self._record_file(setting), record)
 
     def record(self, setting: Setting) -> dict[str, Any]:
-        """Return what `add` was given of a finished setting."""
+        """Return the record of a finished setting, as given to `add`."""
         file = self._record_file(setting)
         found = read_json(file)
         if not isinstance(found, dict) or not {"record", "details"} <= found.keys():
@@ -91,12 +88,8 @@ class SweepFolder:
         """Open the model of a finished setting, mapped from disk."""
         return load(self.model_folder(setting))
 
-    def forget_model(self, setting: Setting) -> None:
-        """Remove a model that nothing needs any more."""
-        shutil.rmtree(self.model_folder(setting), ignore_errors=True)
-
     def model_folder(self, setting: Setting) -> Path:
-        """Return where the model of a setting is."""
+        """Return the path of the model of a setting."""
         return self.path / _MODELS / setting.name
 
     def model_bytes(self, setting: Setting) -> int:
@@ -111,12 +104,12 @@ class SweepFolder:
 
 
 def write_json(path: str | os.PathLike[str], value: Any) -> None:
-    """Write a value as JSON, whole or not at all; NaN, which JSON does not know, as null."""
+    """Write a value as a JSON file atomically; NaN becomes null."""
     write_atomically(path, [to_json(value).encode(), b"\n"])
 
 
 def to_json(value: Any) -> str:
-    """Return a value as JSON text; NaN as null.
+    """Return a value as JSON text; NaN becomes null.
 
     Examples
     --------
@@ -127,7 +120,7 @@ def to_json(value: Any) -> str:
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
-    """Read a file of JSON."""
+    """Read a JSON file."""
     try:
         return json.loads(Path(path).read_bytes())
     except (ValueError, RecursionError) as error:

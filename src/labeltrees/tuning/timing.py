@@ -1,4 +1,4 @@
-"""Times of searches, measured in turns: what disturbs the machine disturbs all settings alike."""
+"""Times of searches, measured in turns, so that disturbances of the machine affect all settings alike."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from labeltrees.profiling.call_times import Clock, single_call_microseconds
 def measure_in_turns(
     tasks: Sequence[Callable[[], Float64s]], repeats: int, advance: Callable[[int], object] | None = None
 ) -> list[Float64s]:
-    """Run every task once a round and return, for each, the median over the rounds of what it returned.
+    """Run every task once per round and return, for each task, the median of its results over the rounds.
 
-    Each round begins with another task, so that none is always first.
+    Each round starts with another task, so that none is always first.
 
     Parameters
     ----------
@@ -34,14 +34,14 @@ def measure_in_turns(
     >>> measure_in_turns([lambda: np.array([next(counts)]), lambda: np.array([10.0])], repeats=3)
     [array([1.]), array([10.])]
     """
-    seen: list[list[Float64s]] = [[] for _ in tasks]
+    results: list[list[Float64s]] = [[] for _ in tasks]
     for number in range(repeats):
         for place in range(len(tasks)):
             turn = (place + number) % len(tasks)
-            seen[turn].append(tasks[turn]())
+            results[turn].append(tasks[turn]())
         if advance is not None:
             advance(number + 1)
-    return [np.asarray(np.median(arrays, axis=0)) for arrays in seen]
+    return [np.asarray(np.median(arrays, axis=0)) for arrays in results]
 
 
 def measure_times(
@@ -50,7 +50,7 @@ def measure_times(
     ks: Sequence[int],
     *,
     repeats: int,
-    most_points: int,
+    max_points: int,
     random_state: int,
     n_jobs: int | None,
     advance: Callable[[int], object] | None = None,
@@ -61,25 +61,25 @@ def measure_times(
     Parameters
     ----------
     models : fitted models
-    points : what they are asked
+    points : csr matrix, dense array or array of texts
     ks : ints
         A single call is timed for each k, a batch for the largest.
     repeats : int
-        Rounds; for every call the median over the rounds counts.
-    most_points : int
-        Points asked in single calls at the most.
+        Rounds; the median over the rounds counts for every call.
+    max_points : int
+        The largest number of points to time in single calls.
 
     Returns
     -------
     list of dict
-        ``top{k}_p50_us`` and ``top{k}_p99_us`` over the single calls, and ``batch_us`` for a point of a batch.
+        ``top{k}_p50_us`` and ``top{k}_p99_us`` of single calls, and ``batch_us`` per point of a batch.
     """
     names: list[str] = []
     tasks: list[Callable[[], Float64s]] = []
     for model in models:
         for k in ks:
             names.append(f"top{k}")
-            tasks.append(_single_calls(model.predictor(k), points, most_points, random_state, clock))
+            tasks.append(_single_calls(model.predictor(k), points, max_points, random_state, clock))
         names.append("batch")
         tasks.append(_batch(model, points, max(ks), n_jobs, clock))
     medians = measure_in_turns(tasks, repeats, advance)
@@ -103,10 +103,10 @@ def _percentiles(medians: dict[str, Float64s]) -> dict[str, float]:
 
 
 def _single_calls(
-    predictor: Any, points: Any, most_points: int, random_state: int, clock: Clock
+    predictor: Any, points: Any, max_points: int, random_state: int, clock: Clock
 ) -> Callable[[], Float64s]:
     return lambda: single_call_microseconds(
-        predictor, points, most_points=most_points, random_state=random_state, clock=clock
+        predictor, points, max_points=max_points, random_state=random_state, clock=clock
     )
 
 
@@ -114,11 +114,6 @@ def _batch(model: Any, points: Any, k: int, n_jobs: int | None, clock: Clock) ->
     def run() -> Float64s:
         started = clock()
         model.predict_topk(points, k, n_jobs=n_jobs)
-        return np.array([(clock() - started) / 1000 / max(len_of(points), 1)])
+        return np.array([(clock() - started) / 1000 / max(points.shape[0], 1)])
 
     return run
-
-
-def len_of(points: Any) -> int:
-    """Return the number of points, of texts or of rows."""
-    return int(points.shape[0])

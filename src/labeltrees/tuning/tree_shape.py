@@ -1,4 +1,4 @@
-"""What a report shows of a tree: how its labels and their mass lie over the levels, and its top."""
+"""The shape of a tree for a report: labels and mass at each depth, and the top of the tree."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from labeltrees.tree.view import TreeViewer
 _TOP_LEVELS, _TOP_WIDTH = 3, 6
 
 
-def tree_facts(tree: LabelTree, frequencies: Float64s, label_names: Any = None) -> dict[str, Any]:
+def tree_shape(tree: LabelTree, frequencies: Float64s, label_names: Any = None) -> dict[str, Any]:
     """Return labels and mass (share of label occurrences) at each depth, and the top of the tree, as plain records.
 
     Examples
     --------
     >>> import numpy as np
-    >>> facts = tree_facts(LabelTree([0, 2, 4], [~0, 1, ~1, ~2], n_labels=3), np.array([0.5, 0.25, 0.25]))
-    >>> facts["labels_per_depth"], facts["mass_per_depth"]
+    >>> shape = tree_shape(LabelTree([0, 2, 4], [~0, 1, ~1, ~2], n_labels=3), np.array([0.5, 0.25, 0.25]))
+    >>> shape["labels_per_depth"], shape["mass_per_depth"]
     ([0, 1, 2], [0.0, 0.5, 0.5])
     """
     placed = tree.label_depth >= 0

@@ -1,4 +1,4 @@
-"""Points in the form a family of models takes, and their labels."""
+"""Points in the form that a model family reads, with their labels."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from labeltrees._matrices import check_X, check_Y
 from labeltrees._validation import refuse
-from labeltrees.data.checks import check_dense_features, check_labels
 from labeltrees.data.dataset import Dataset, as_dataset
 from labeltrees.errors import InputError
 
 
 @dataclass(frozen=True)
 class TuningData:
-    """What models are trained and measured on.
+    """The data that models are trained or measured on.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class TuningData:
     sample_weight : array (n,), optional
     label_names, feature_names, texts : arrays of str, optional
     vectorizer : TfidfVectorizer, optional
-        What made the points of texts.
+        The vectorizer that made the points from texts.
     """
 
     points: Any
@@ -42,7 +42,7 @@ class TuningData:
 
     @property
     def is_text(self) -> bool:
-        """Whether the models read texts."""
+        """Whether the points are texts."""
         return getattr(self.points, "ndim", 1) == 1
 
     def take(self, rows: Any) -> TuningData:
@@ -56,19 +56,18 @@ class TuningData:
         )
 
 
-def takes_texts(estimator: Any) -> bool:
-    """Whether an estimator is fitted on texts and nothing else, by scikit-learn's tags."""
-    tags = estimator.__sklearn_tags__().input_tags
-    return bool(tags.string and not tags.two_d_array)
+def reads_texts(estimator: Any) -> bool:
+    """Whether an estimator reads only texts."""
+    return bool(getattr(estimator, "READS_TEXTS", False))
 
 
 def as_tuning_data(data: Any, name: str, estimator: Any) -> TuningData:
-    """Return a Dataset, or a pair (X, Y), as the estimator takes it; dense points stay dense."""
+    """Return a Dataset or a pair (X, Y) in the form that the estimator reads; dense points stay dense."""
     if isinstance(data, TuningData):
         return data
-    if takes_texts(estimator):
+    if reads_texts(estimator):
         if isinstance(data, tuple | list) and len(data) == 2:
-            texts, Y = np.asarray(data[0], dtype=object), check_labels(data[1])
+            texts, Y = np.asarray(data[0], dtype=object), check_Y(data[1], allow_empty=True).matrix
             if texts.shape != (Y.shape[0],):
                 refuse(f"{name}[0]", f"{Y.shape[0]} texts", data[0])
             return TuningData(texts, Y, texts=texts)
@@ -78,9 +77,9 @@ def as_tuning_data(data: Any, name: str, estimator: Any) -> TuningData:
             raise InputError(message)
         return _of_dataset(dataset, dataset.texts)
     if isinstance(data, tuple | list) and len(data) == 2 and isinstance(data[0], np.ndarray):
-        X, Y = check_dense_features(data[0]), check_labels(data[1])
+        X, Y = check_X(data[0], allow_empty=True).matrix, check_Y(data[1], allow_empty=True).matrix
         if X.shape[0] != Y.shape[0]:
-            message = f"{name}: X has {X.shape[0]} rows and Y has {Y.shape[0]}; both must have one row a point"
+            message = f"{name}: X has {X.shape[0]} rows and Y has {Y.shape[0]}; both must have one row per point"
             raise InputError(message)
         return TuningData(X, Y)
     dataset = as_dataset(data, name)
@@ -100,13 +99,15 @@ def _of_dataset(dataset: Dataset, points: Any) -> TuningData:
 
 
 def check_pair(train: TuningData, validation: TuningData) -> None:
-    """Refuse validation data of other labels or features than those trained on, or without points."""
+    """Raise `InputError` if data have no labelled points, or if their labels or features differ."""
     for name, data in (("train", train), ("validation", validation)):
         if data.n_points == 0 or data.Y.nnz == 0:
-            message = f"{name} must have points with labels, got {data.n_points} points and {data.Y.nnz} labels on them"
+            message = (
+                f"{name} must have points with labels, got {data.n_points} points with {data.Y.nnz} labels in total"
+            )
             raise InputError(message)
     if train.Y.shape[1] != validation.Y.shape[1]:
-        refuse("validation", f"over the {train.Y.shape[1]} labels of train", f"{validation.Y.shape[1]} labels")
+        refuse("validation", f"data with the {train.Y.shape[1]} labels of train", f"{validation.Y.shape[1]} labels")
     if not train.is_text and train.points.shape[1] != validation.points.shape[1]:
         features = f"{validation.points.shape[1]} features"
-        refuse("validation", f"of the {train.points.shape[1]} features of train", features)
+        refuse("validation", f"data with the {train.points.shape[1]} features of train", features)

@@ -1,4 +1,4 @@
-"""Stopping early keeps its promise on new points, and says clearly where it cannot be made."""
+"""Early stopping keeps the agreement on new points, and says clearly where it cannot."""
 
 import pickle
 
@@ -8,8 +8,9 @@ from scipy.stats import binom
 
 import labeltrees as lt
 from labeltrees.models.common.early_stop import EarlyStop, learn_early_stop, node_classes
-from labeltrees.models.common.early_stop_searches import TextSearches
 from labeltrees.models.text.searcher import Texts
+from labeltrees.models.text.searches import TextSearches
+from labeltrees.search import NodeValues, SearchRequest
 from tests.models.text.test_searcher import WORDS, random_searcher
 from tests.models.twin import make_problem
 from tests.strategies import labels_below
@@ -111,7 +112,7 @@ def test_new_texts_of_the_same_distribution_agree(agreement):
         learnt = learn_early_stop(searches, texts[np.arange(400)], 400, [3])
         new = texts[np.arange(400, 1400)]
         exact, work = searches.lists(new, 3)
-        labels, less = searches.lists(new, 3, learnt.node_losses(searches, 0, agreement))
+        labels, less = searches.lists(new, 3, learnt.node_discounts(searches.trees, 0, agreement))
         opened[:] += work.sum(), less.sum()
         return (labels == exact).all(axis=1).mean()
 
@@ -156,9 +157,9 @@ def test_what_is_stored_is_what_the_searches_do(model, points):
     settings = range(learnt.setting(1, 0.9) + 1)
     changed = np.zeros(1134, bool)
     for setting in settings:
-        by_class = dict(zip(learnt.classes.tolist(), learnt.losses[1, setting].tolist(), strict=True))
-        losses = np.array([by_class[own] for own in node_classes(model.tree_).tolist()], np.float32)
-        result = model.searcher_.topk(checked, 3, losses=losses, stats=True)
+        by_class = dict(zip(learnt.classes.tolist(), learnt.discounts[1, setting].tolist(), strict=True))
+        discounts = np.array([by_class[own] for own in node_classes(model.tree_).tolist()], np.float32)
+        result = model.searcher_.topk(checked, SearchRequest(3, discounts=NodeValues(discounts)), stats=True)
         changed |= (result.labels != exact).any(axis=1)
         assert learnt.broken[1, setting] == changed.sum()
     assert learnt.chunks[1, settings[-1]] == pytest.approx(result.stats.chunks.sum() / work.chunks.sum())
@@ -187,7 +188,7 @@ def test_learning_repeats_and_does_not_depend_on_threads(points, model):
     X, Y = points
     again = lt.LabelTreeClassifier(fanout=4, prune_below=0.0, n_jobs=2).fit(X[:600], Y[:600])
     again.calibrate(X[600:2300], k=[5, 3, 1, 1])
-    for name, _ in EarlyStop.ARRAYS:
+    for name, _, _ in EarlyStop.ARRAYS:
         assert getattr(again.early_stop_, name).tobytes() == getattr(model.early_stop_, name).tobytes()
 
 
@@ -223,7 +224,7 @@ def test_texts_too(text_model, texts):
         ids, own = predictor(lines[row])
         assert text_model.classes_[ids].tolist() == labels[row].tolist()
         assert own.tolist() == scores[row].tolist()
-    with pytest.raises(lt.InputError, match="k must be at most 3, what this predictor was made for"):
+    with pytest.raises(lt.InputError, match="k must be at most 3, the number of labels that"):
         predictor(lines[0], 4)
 
 
@@ -256,7 +257,7 @@ def test_budgets_may_be_combined(model, text_model, unseen, texts):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"k": 6}, "k must be at most 5 with agreement: calibrate learnt the bounds for k = 1, 3, 5, got 6"),
+        ({"k": 6}, "k must be at most 5 with agreement, because calibrate learnt k = 1, 3, 5, got 6"),
         ({"agreement": 0}, r"agreement must be a number in \(0, 1\]"),
         ({"agreement": 1.01}, r"agreement must be a number in \(0, 1\]"),
         ({"agreement": "all"}, r"agreement must be a number in \(0, 1\]"),

@@ -1,4 +1,4 @@
-"""Losses of classes of nodes: against trying every threshold, and every label of every node."""
+"""Discounts of node classes: compared with trying every threshold, and every label of every node."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -14,17 +14,17 @@ from tests.strategies import labels_below
 @settings(max_examples=60, deadline=None)
 def test_tables_are_the_best_of_all_thresholds(seed, n, n_values):
     rng = np.random.default_rng(seed)
-    classes, slack = rng.integers(0, 3, n), rng.integers(0, n_values, n) / 64  # some equal
+    classes, required = rng.integers(0, 3, n), rng.integers(0, n_values, n) / 64  # some equal
     needed = rng.random(n) < 0.3
-    table = learn_tables(Visits(classes, slack, needed), 4)
+    table = learn_tables(Visits(classes, required, needed), 4)
     assert table.shape == (len(SHARES) + 2 * len(COSTS) - 1, 4)
     assert (np.diff(table, axis=0) >= 0).all()
     assert (table[:, 3] == 0).all()  # a class that was never met
     for number in range(3):
-        own, lost = slack[classes == number], needed[classes == number]
+        own, lost = required[classes == number], needed[classes == number]
 
-        def gain(loss, cost, own=own, lost=lost):
-            skipped = own < loss
+        def gain(discount, cost, own=own, lost=lost):
+            skipped = own < discount
             return skipped.sum() - cost * (lost[skipped].sum() + 0.5) if skipped.any() else 0.0
 
         # The first table is not yet raised by others: no threshold does better.
@@ -63,6 +63,6 @@ def test_visits_are_compared_with_the_labels_elsewhere(seed, k):
             assert visits.needed[at] == bool(set(labels[query, :k].tolist()) & set(below[node]))
             elsewhere = [rank for rank in range(n_found) if labels[query, rank] not in below[node]]
             limit = scores[query, elsewhere[k - 1]] if len(elsewhere) >= k else -80.0
-            assert visits.slack[at] == np.float64(trace.scores[ends[query] + place]) - limit
+            assert visits.required[at] == np.float64(trace.scores[ends[query] + place]) - limit
             at += 1
     assert at == len(visits.nodes)

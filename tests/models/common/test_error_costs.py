@@ -101,18 +101,18 @@ def test_labels_a_mapping_leaves_out_cost_one():
 @pytest.mark.parametrize(
     ("class_weight", "message"),
     [
-        ({12: 1.0}, "about labels of Y, got 12"),
-        ({-1: 1.0}, "about labels of Y, got -1"),
-        ({"a": 1.0}, "about labels of Y, got 'a'"),
-        ({True: 1.0}, "about labels of Y, got True"),
+        ({12: 1.0}, "a mapping with labels of Y as keys, got 12"),
+        ({-1: 1.0}, "a mapping with labels of Y as keys, got -1"),
+        ({"a": 1.0}, "a mapping with labels of Y as keys, got 'a'"),
+        ({True: 1.0}, "a mapping with labels of Y as keys, got True"),
         ({1: 0.0}, r"class_weight\[1\] must be a number in"),
         ({1: "2"}, r"class_weight\[1\] must be a number in"),
         ({1: np.nan}, r"class_weight\[1\] must be a number in"),
-        (np.ones(11), "12 numbers, one a label"),
-        (np.ones((12, 1)), "12 numbers, one a label"),
-        (["1"] * 12, "12 numbers, one a label"),
-        ([[1], [1, 2]], "12 numbers, one a label"),
-        ([True] * 12, "12 numbers, one a label"),
+        (np.ones(11), "12 numbers, one per label"),
+        (np.ones((12, 1)), "12 numbers, one per label"),
+        (["1"] * 12, "12 numbers, one per label"),
+        ([[1], [1, 2]], "12 numbers, one per label"),
+        ([True] * 12, "12 numbers, one per label"),
         (np.zeros(12), "within"),
         (np.full(12, -1.0), "within"),
         (np.full(12, np.nan), "within"),
@@ -125,7 +125,7 @@ def test_wrong_class_weights_are_refused(problem, class_weight, message):
 
 
 def test_class_weights_of_unknown_names_are_refused(problem, name_lists):
-    with pytest.raises(lt.InputError, match="about labels of Y, got 3"):
+    with pytest.raises(lt.InputError, match="a mapping with labels of Y as keys, got 3"):
         lt.LabelTreeClassifier(class_weight={3: 1.0}).fit(problem[0], name_lists)
 
 

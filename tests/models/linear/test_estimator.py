@@ -116,7 +116,7 @@ def test_a_tree_over_other_labels_is_refused(problem, options, message):
 
 @pytest.mark.parametrize("tree", ["flat", any_tree()], ids=str)
 def test_several_trees_and_a_given_one_are_refused(problem, tree):
-    with pytest.raises(lt.InputError, match="n_trees must be 1 where the tree is given, got 2"):
+    with pytest.raises(lt.InputError, match="n_trees must be 1 if the tree is given, got 2"):
         lt.LabelTreeClassifier(tree=tree, n_trees=2).fit(*problem)
 
 
@@ -278,7 +278,7 @@ def test_x_and_y_of_other_lengths_are_refused(problem, rows):
     "Y", [sp.csr_array((120, 4)), np.zeros((120, 4)), [[]] * 120], ids=["sparse", "dense", "lists"]
 )
 def test_no_labels_are_refused(problem, Y):
-    with pytest.raises(lt.InputError, match="Y has no label at all"):
+    with pytest.raises(lt.InputError, match="Y has no labels"):
         lt.LabelTreeClassifier().fit(problem[0], Y)
 
 

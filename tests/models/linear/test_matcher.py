@@ -6,6 +6,7 @@ import pytest
 import labeltrees as lt
 from labeltrees.models.linear import matcher
 from labeltrees.models.linear.matcher import WIDTH, confused_points
+from labeltrees.search import SearchRequest
 from tests.models.twin import TIGHT, all_scores, any_tree, make_problem, tree_scores
 from tests.strategies import labels_below
 
@@ -13,7 +14,7 @@ from tests.strategies import labels_below
 def wrong_nodes(model, X, Y):
     """The same by hand: nodes above a returned label, and above none of the point's own."""
     below = labels_below(model.tree_)
-    returned = model.searcher_.topk(X, WIDTH, beam=WIDTH).labels
+    returned = model.searcher_.topk(X, SearchRequest(WIDTH, beam=WIDTH)).labels
     wrong = np.zeros((X.shape[0], model.tree_.n_nodes), dtype=bool)
     for row in range(X.shape[0]):
         found, own = set(returned[row]) - {-1}, set(Y[[row]].indices)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import labeltrees as lt
 from labeltrees.models.common import prediction
+from labeltrees.search import SearchRequest
 from tests.models.twin import best, make_problem, same
 
 # ---- the best labels -------------------------------------------------------------------------------------------------
@@ -70,14 +71,15 @@ def test_names_and_ids_make_the_same_model(named, model, problem, names):
 )
 def test_the_search_can_be_chosen_with_the_call(model, problem, how, n_jobs):
     expected = model.searcher_.topk(
-        problem[0], 4, mode=how.get("search", "best_first"), beam=how.get("beam"), prune=how.get("prune", True)
+        problem[0],
+        SearchRequest(4, search=how.get("search", "best_first"), beam=how.get("beam"), prune=how.get("prune", True)),
     )
     same(model.predict_topk(problem[0], 4, n_jobs=n_jobs, **how), (expected.labels, expected.scores))
 
 
 def test_the_models_own_search_is_the_default(problem):
     model = lt.LabelTreeClassifier(fanout=2, beam=1, search="beam").fit(*problem)
-    expected = model.searcher_.topk(problem[0], 5, mode="beam", beam=1)
+    expected = model.searcher_.topk(problem[0], SearchRequest(5, search="beam", beam=1))
     same(model.predict_topk(problem[0]), (expected.labels, expected.scores))
     assert (model.predict_topk(problem[0])[0] != model.predict_topk(problem[0], beam=None)[0]).any()
 

@@ -156,7 +156,7 @@ def test_texts_and_models_that_do_not_fit_are_refused(saved, problem):
         lt.LabelTreeClassifier(vectorizer=lt.TfidfVectorizer()).fit(*problem)
     with pytest.raises(lt.InputError, match="a sequence of texts, or a matrix"):
         lt.load(saved).predict_topk("one text")
-    with pytest.raises(lt.InputError, match="others go before the model in a Pipeline"):
+    with pytest.raises(lt.InputError, match="put others before the model in a Pipeline"):
         lt.LabelTreeClassifier(vectorizer=Theirs()).fit(*TRAIN)
     with pytest.raises(lt.InputError, match=r"texts\[1\] must be a string"):
         lt.load(saved).predict_topk(["a", None])

@@ -161,7 +161,7 @@ def test_it_is_a_scikit_learn_classifier(problem, model):
         ({"lr": 0}, "lr must be"),
         ({"epochs": -1}, "epochs must be"),
         ({"word_ngrams": 0}, "word_ngrams must be"),
-        ({"buckets": 0}, "buckets must be at least 1 where there are n-grams"),
+        ({"buckets": 0}, "buckets must be at least 1 if there are n-grams"),
         ({"buckets": 2**31}, "buckets must be"),
         ({"min_count": 1000}, "no word occurs 1000 times"),
         ({"tree": lt.flat_tree(5)}, "tree must be a binary LabelTree"),

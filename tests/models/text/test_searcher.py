@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 import labeltrees as lt
 from labeltrees.models.text.searcher import Texts, TextSearcher
-from labeltrees.models.text.training import TextSettings, count_words, train_vectors
-from tests.models.text.test_fasttext import binary_trees
+from labeltrees.models.text.settings import TextSettings
+from labeltrees.models.text.training import count_words, train_vectors
+from labeltrees.search import NodeValues, SearchRequest
+from tests.strategies import binary_trees
 
 WORDS = [f"w{i}" for i in range(12)]
 
@@ -82,7 +84,7 @@ def test_candidates_and_exclusions_filter_exactly(tree, seed, data):
     searcher = random_searcher(tree, seed, 2.0)
     ids = st.lists(st.integers(0, tree.n_labels - 1), max_size=8)
     candidates, exclude = data.draw(st.lists(ids, min_size=2, max_size=2)), data.draw(ids)
-    result = searcher.topk(Texts(["w0 w1", "w5"]), 4, candidates=candidates, exclude=exclude)
+    result = searcher.topk(Texts(["w0 w1", "w5"]), SearchRequest(4, candidates=candidates, exclude=exclude))
     for row, text in enumerate(["w0 w1", "w5"]):
         expected = all_scores(searcher, text)
         mask = np.zeros(tree.n_labels, dtype=bool)
@@ -103,7 +105,7 @@ def test_answers_do_not_depend_on_threads(n_jobs):
 
 def test_one_list_of_candidates_serves_all_texts():
     searcher = random_searcher(lt.huffman_tree(np.arange(1, 40)), 0, 3.0)
-    result = searcher.topk(Texts(["w0", "w1"] * 40), 5, candidates=[3, 7])
+    result = searcher.topk(Texts(["w0", "w1"] * 40), SearchRequest(5, candidates=[3, 7]))
     assert (np.sort(result.labels[:, :2], axis=1) == [3, 7]).all()
     assert (result.labels[:, 2:] == -1).all()
 
@@ -138,8 +140,8 @@ def test_the_trace_tells_every_node_evaluated_with_its_score(tree, seed, k):
             np.testing.assert_allclose(np.exp(scores), node_scores(searcher, text)[nodes], rtol=2e-5, atol=1e-7)
 
 
-def plain_hopeful_search(searcher, text, factors, k):
-    """The nodes that a text's search evaluates and the scores of the labels it finds, in plain Python."""
+def python_search(searcher, text, factors, k):
+    """The nodes that a text's search evaluates and the scores of the labels it finds, in Python."""
     tree = searcher.store.tree
     of_labels, of_nodes = path_scores(searcher, text)
     found, opened, waiting = [], [], [0]
@@ -158,17 +160,21 @@ def plain_hopeful_search(searcher, text, factors, k):
 
 @given(binary_trees(), st.integers(0, 2**31), st.integers(1, 6), st.sampled_from([0.9, 0.5, 0.01]))
 @settings(max_examples=100, deadline=None)
-def test_with_factors_nodes_are_opened_in_the_order_of_hope(tree, seed, k, least):
+def test_with_discounts_nodes_are_opened_in_the_order_of_priority(tree, seed, k, least):
     searcher = random_searcher(tree, seed, 2.0)
     rng = np.random.default_rng(seed)
     factors = rng.uniform(least, 1, tree.n_nodes).astype(np.float32)
     factors[0] = 1
     texts = Texts(["w0 w1", "w5"])
-    trace = searcher.trace(texts, k, factors=factors)
-    result = searcher.topk(texts, k, factors=factors, stats=True)
-    predictor = searcher.predictor(k, factors=factors)
+    discounts = NodeValues(-np.log(factors))
+    request = SearchRequest(k, discounts=discounts)
+    trace, result, predictor = (
+        searcher.trace(texts, request),
+        searcher.topk(texts, request, stats=True),
+        searcher.predictor(request),
+    )
     for row, text in enumerate(texts.items):
-        opened, found = plain_hopeful_search(searcher, text, factors.astype(np.float64), k)
+        opened, found = python_search(searcher, text, discounts.factors.astype(np.float64), k)
         assert set(trace.nodes[trace.ends[row] : trace.ends[row + 1]].tolist()) == set(opened)
         assert result.stats.chunks[row] == len(opened)
         np.testing.assert_allclose(result.scores[row, : len(found)], np.minimum(found, 1), rtol=2e-5, atol=1e-7)
@@ -177,16 +183,16 @@ def test_with_factors_nodes_are_opened_in_the_order_of_hope(tree, seed, k, least
 
 @given(binary_trees(), st.integers(0, 2**31), st.integers(1, 6))
 @settings(max_examples=60, deadline=None)
-def test_factors_of_one_are_the_exact_search_and_of_zero_fill_the_list(tree, seed, k):
+def test_discounts_of_zero_are_the_exact_search_and_huge_ones_fill_the_list(tree, seed, k):
     searcher = random_searcher(tree, seed, 3.0)
     texts = Texts(["w0 w1", "w5", "w2 w7 w1"])
     exact = searcher.topk(texts, k, stats=True)
-    same = searcher.topk(texts, k, factors=np.ones(tree.n_nodes), stats=True)
+    same = searcher.topk(texts, SearchRequest(k, discounts=NodeValues(np.zeros(tree.n_nodes))), stats=True)
     assert exact.labels.tolist() == same.labels.tolist()
     assert exact.scores.tobytes() == same.scores.tobytes()
     assert exact.stats.chunks.tolist() == same.stats.chunks.tolist()
-    hopeless = searcher.topk(texts, k, factors=np.zeros(tree.n_nodes))
-    assert ((hopeless.labels >= 0) == (exact.labels >= 0)).all()
+    huge = searcher.topk(texts, SearchRequest(k, discounts=NodeValues(np.full(tree.n_nodes, 1e30))))
+    assert ((huge.labels >= 0) == (exact.labels >= 0)).all()
 
 
 @pytest.mark.parametrize("budget", [1, 2, 5, 20, 1000])
@@ -195,13 +201,13 @@ def test_budgets_cut_searches_short_and_say_so(budget):
     rng = np.random.default_rng(1)
     texts = Texts([" ".join(rng.choice(WORDS, size=3)) for _ in range(50)])
     exact = searcher.topk(texts, 3, stats=True)
-    result = searcher.topk(texts, 3, max_chunks=budget, stats=True)
+    result = searcher.topk(texts, SearchRequest(3, max_chunks=budget), stats=True)
     assert result.stats.chunks.tolist() == np.minimum(exact.stats.chunks, budget).tolist()
     assert result.stats.partial.tolist() == (exact.stats.chunks > budget).tolist()
     assert not exact.stats.partial.any()
     whole = ~result.stats.partial
     assert result.labels[whole].tolist() == exact.labels[whole].tolist()
-    predictor = searcher.predictor(3, max_chunks=budget)
+    predictor = searcher.predictor(SearchRequest(3, max_chunks=budget))
     for row in range(50):
         assert predictor(texts.items[row])[0].tolist() == [label for label in result.labels[row].tolist() if label >= 0]
 
@@ -210,7 +216,7 @@ def test_a_budget_of_time_ends_a_long_search():
     searcher = random_searcher(lt.huffman_tree(np.ones(20_000)), 0, 0.01)  # nothing is sure: exact search sees all
     texts = Texts(["w0 w1"])
     assert searcher.topk(texts, 2000, stats=True).stats.chunks[0] > 2000
-    result = searcher.topk(texts, 2000, max_microseconds=1, stats=True)
+    result = searcher.topk(texts, SearchRequest(2000, max_microseconds=1), stats=True)
     assert result.stats.partial.all()
     assert result.stats.chunks[0] < 2000
 
@@ -220,14 +226,12 @@ def test_a_budget_of_time_ends_a_long_search():
     [
         ({"max_chunks": 0}, "max_chunks must be"),
         ({"max_microseconds": 1.5}, "max_microseconds must be"),
-        ({"factors": [1.0]}, "factors must be"),
-        ({"factors": np.full(199 - 1, 1.5)}, "factors must be"),
-        ({"factors": np.full(199 - 1, np.nan)}, "factors must be"),
+        ({"discounts": NodeValues([1.0])}, "discounts must be of 198 nodes"),
     ],
 )
 def test_unsound_requests_are_refused(arguments, message):
     searcher = random_searcher(lt.huffman_tree(np.arange(1, 200)), 0, 3.0)
     with pytest.raises(lt.InputError, match=message):
-        searcher.topk(Texts(["w0"]), 3, **arguments)
+        searcher.topk(Texts(["w0"]), SearchRequest(3, **arguments))
     with pytest.raises(lt.InputError, match=message):
-        searcher.predictor(3, **arguments)
+        searcher.predictor(SearchRequest(3, **arguments))

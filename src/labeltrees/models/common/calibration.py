@@ -1,4 +1,4 @@
-"""From scores to probabilities: what share of the labels with such a score is right."""
+"""Calibration: from scores to probabilities."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from sklearn.isotonic import IsotonicRegression
 
 from labeltrees.errors import InputError
 
-FEWEST = 10
+MIN_LABELS = 10
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """A rising, piecewise linear function: `probabilities` (n,) at `scores` (n,), rising."""
+    """A rising, piecewise linear function: `probabilities` (n,) at rising `scores` (n,)."""
 
     scores: NDArray[np.float64]
     probabilities: NDArray[np.float64]
 
     def is_sound(self) -> bool:
-        """Tell whether both are as `fit_calibration` makes them; those of a file may be anything."""
+        """Return whether both arrays are valid; those of a file may be anything."""
         for values in (self.scores, self.probabilities):
             if values.dtype != np.float64 or values.ndim != 1 or len(values) == 0:
                 return False
@@ -36,7 +36,7 @@ class Calibration:
 
 
 def fit_calibration(scores: NDArray[Any], hits: NDArray[np.bool_]) -> Calibration:
-    """Fit the calibration to returned labels: their scores and whether they were right.
+    """Fit a calibration to returned labels: their scores and whether they were correct.
 
     Examples
     --------
@@ -46,8 +46,8 @@ def fit_calibration(scores: NDArray[Any], hits: NDArray[np.bool_]) -> Calibratio
     >>> fit_calibration(scores, hits)(np.array([0.1, 0.9])).tolist()
     [0.20000000298023224, 1.0]
     """
-    if len(scores) < FEWEST:
-        message = f"calibrate needs at least {FEWEST} returned labels to learn from, got {len(scores)}"
+    if len(scores) < MIN_LABELS:
+        message = f"calibrate needs at least {MIN_LABELS} returned labels to learn from, got {len(scores)}"
         raise InputError(message)
     fitted = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
     fitted.fit(np.asarray(scores, dtype=np.float64), hits.astype(np.float64))

@@ -1,4 +1,4 @@
-"""Costs of points and labels: what an error on them weighs."""
+"""Costs of points and labels: how much an error on each of them counts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from labeltrees._validation import check_number, refuse
 from labeltrees.errors import InputError
 from labeltrees.models.common.label_names import LabelNames
 
-# The solver counts in float32. Costs are multiplied with each other and with C, so each must leave room.
+# The solver uses float32. Costs are multiplied with each other and with C, so each must leave room.
 SMALLEST, LARGEST = 1e-20, 1e12
 
 
 def point_costs(sample_weight: Any, n_points: int) -> NDArray[np.float64] | None:
-    """Return one cost a point, or None where all cost the same.
+    """Return one cost per point, or None if all are equal.
 
     Examples
     --------
@@ -32,12 +32,12 @@ def point_costs(sample_weight: Any, n_points: int) -> NDArray[np.float64] | None
 
 
 def check_relevance(Y: Any) -> None:
-    """Refuse relevance values the solver cannot count with."""
+    """Raise `InputError` for relevance values that are outside the range of the solver."""
     _check_range("Y", Y.data, "0 or ")
 
 
 def label_costs(class_weight: Any, n_labels: int, names: LabelNames | None = None) -> NDArray[np.float32] | None:
-    """Return one cost a label, or None where all cost the same ("balanced" is settled node by node while training).
+    """Return one cost per label, or None if all are equal ("balanced" is computed per node while training).
 
     Examples
     --------
@@ -56,18 +56,17 @@ def label_costs(class_weight: Any, n_labels: int, names: LabelNames | None = Non
     except ValueError:  # rows of unequal length
         given = np.empty(0, dtype=object)
     if given.shape != (n_labels,) or given.dtype.kind not in "iuf":
-        refuse("class_weight", f"{n_labels} numbers, one a label", class_weight)
+        refuse("class_weight", f"{n_labels} numbers, one per label", class_weight)
     given = given.astype(np.float64)
     _check_range("class_weight", given)
     return given.astype(np.float32)
 
 
-def check_finite(trained: Any) -> Any:
-    """Return trained classifiers, refusing those that costs beyond float32 have spoilt."""
+def check_finite(trained: Any) -> None:
+    """Raise `InputError` if costs beyond the range of float32 have spoilt the trained classifiers."""
     if not (np.isfinite(trained.bias).all() and np.isfinite(trained.values).all()):
-        message = "training left the range of float32: C, sample_weight, class_weight, Y or X too large or small"
+        message = "training left the range of float32: C, sample_weight, class_weight, Y or X is too large or too small"
         raise InputError(message)
-    return trained
 
 
 def _label_id(label: Any, n_labels: int, names: LabelNames | None) -> int:
@@ -76,7 +75,7 @@ def _label_id(label: Any, n_labels: int, names: LabelNames | None) -> int:
             return names.position[label]
     elif isinstance(label, int | np.integer) and not isinstance(label, bool) and 0 <= label < n_labels:
         return int(label)
-    refuse("class_weight", "about labels of Y", label)
+    refuse("class_weight", "a mapping with labels of Y as keys", label)
 
 
 def _check_range(name: str, values: NDArray[Any], or_else: str = "") -> None:

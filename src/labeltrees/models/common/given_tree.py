@@ -1,4 +1,4 @@
-"""A tree given for training, without the labels that have no point to learn from."""
+"""A given tree, prepared for training: labels without points are removed."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labeltrees._matrices import CheckedY, Float64s
 from labeltrees._validation import refuse
 from labeltrees.labels.frequency import label_frequencies
 from labeltrees.tree.baselines import flat_tree
 from labeltrees.tree.label_tree import LabelTree
 
 
-def given_tree(tree: LabelTree | str, Y: Any, sample_weight: Any = None) -> LabelTree:
-    """Return the tree to train for a tree given, or for "flat": only labels with points in Y (N, L) are placed."""
+def given_tree(tree: LabelTree | str, Y: CheckedY, sample_weight: Float64s | None = None) -> LabelTree:
+    """Return the tree to train for a given tree, or for "flat": only labels with points are placed."""
     frequencies = label_frequencies(Y, sample_weight)
     if isinstance(tree, str):
-        return flat_tree(Y.shape[1], frequencies=frequencies)
-    if tree.n_labels != Y.shape[1]:
-        refuse("tree", f"a LabelTree over the {Y.shape[1]} labels of Y", tree)
+        return flat_tree(Y.n_labels, frequencies=frequencies)
+    if tree.n_labels != Y.n_labels:
+        refuse("tree", f"a LabelTree over the {Y.n_labels} labels of Y", tree)
     return keep_labels(tree, frequencies > 0)
 
 
 def keep_labels(tree: LabelTree, kept: NDArray[np.bool_]) -> LabelTree:
     """Return `tree` with only the `kept` labels (L,) placed, and without the nodes that have none of them below.
 
-    The order of nodes and children stays. `tree` itself is returned where all its labels are kept.
+    The order of nodes and children does not change. If all labels are kept, `tree` itself is returned.
 
     Examples
     --------

@@ -1,31 +1,36 @@
-"""The forms of a fitted model's answers that do not depend on what it searches: matrices, thresholds, precision."""
+"""Predictions of a fitted model, the same for all model families: best labels, matrices, probabilities, precision."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Self
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
 
 from labeltrees._matrices import check_sample_weight
-from labeltrees._validation import check_integer, check_number
+from labeltrees._validation import check_integer, check_number, refuse
 from labeltrees.errors import InputError
 from labeltrees.models.common.calibration import Calibration, fit_calibration
-from labeltrees.models.common.early_stop import LENGTHS, EarlyStop, Searches, check_lengths, learn_early_stop
+from labeltrees.models.common.early_stop import LENGTHS, EarlyStop, check_lengths, learn_early_stop
 from labeltrees.models.common.label_names import LabelNames
-from labeltrees.models.common.label_sets import carry, known_labels
+from labeltrees.models.common.label_sets import has_label, known_labels
+from labeltrees.models.common.protocol import Searches
+from labeltrees.models.common.score_matrix import scores_above, top_scores
+from labeltrees.search.request import AS_FITTED, SearchRequest
 
-# Labels asked for at once where it is not known how many reach the threshold: 64 MB of labels and scores.
-_CELLS_AT_ONCE = 2**22
 
+class PredictionMixin:
+    """Prediction for an estimator that has a searcher.
 
-class AnswerForms:
-    """What an estimator answers once it can say the k best labels of its points.
-
-    An estimator sets `searcher_`, `calibration_`, `early_stop_` and `_label_names` when it is fitted, and has
-    `_queries`, `_topk` and `_searches`.
+    An estimator sets `searcher_`, `trees_`, `calibration_`, `early_stop_` and `_label_names` when it is fitted. A
+    family says how queries are checked, which options of a request it lacks, and how it fills in the others.
     """
+
+    KIND: ClassVar[str]
+    UNSUPPORTED: ClassVar[tuple[str, ...]] = ()  # options of a SearchRequest that the family's search does not have
 
     searcher_: Any
     calibration_: Calibration | None
@@ -33,46 +38,184 @@ class AnswerForms:
     _label_names: LabelNames | None
     k: int
     threshold: float | None
+    n_jobs: int | None
     verbose: int
 
     @abstractmethod
-    def _queries(self, X: Any) -> Any:
-        """Return the points, checked: they have a shape and can be indexed with an array of rows."""
+    def check_queries(self, X: Any, n_jobs: int | None = None) -> Any:
+        """Return points in the form that `searcher_` takes; they have a shape and can be indexed with rows."""
 
     @abstractmethod
-    def _topk(self, X: Any, k: Any) -> tuple[Any, Any]:
-        """Return label ids (n, k) and scores (n, k) of checked points, k at most the number of labels."""
+    def searches(self) -> Searches:
+        """Return the searches that early stopping and profiling need."""
 
-    @abstractmethod
-    def _searches(self) -> Searches:
-        """Return the model's searches as learning when to stop asks for them."""
+    def _fill_fitted(self, request: SearchRequest) -> SearchRequest:
+        """Return the request with the options that were given when the model was made."""
+        return request
+
+    def _make_predictor(self, request: SearchRequest) -> Any:
+        return self.searcher_.predictor(request)
+
+    def _check_probabilities(self) -> None:
+        """Raise `NotCalibratedError` if the model has no probabilities."""
 
     @property
     def label_names_(self) -> Any:
-        """The names of the labels (L,), or None where they have none."""
+        """The names of the labels (L,), or None if they have no names."""
         return None if self._label_names is None else self._label_names.array
 
     @property
     def classes_(self) -> Any:
-        """The names of the labels (L,), or their ids where they have no names."""
+        """The names of the labels (L,), or their ids if they have no names."""
         return np.arange(self.searcher_.n_labels) if self._label_names is None else self._label_names.array
+
+    # The best labels.
+
+    def predict_topk(
+        self,
+        X: Any,
+        k: int = 5,
+        *,
+        search: str | None = None,
+        beam: int | None = AS_FITTED,
+        prune: bool = True,
+        agreement: float | None = None,
+        max_chunks: int | None = None,
+        max_microseconds: int | None = None,
+        candidates: Any = None,
+        exclude: Any = None,
+        n_jobs: int | None = None,
+        return_stats: bool = False,
+    ) -> Any:
+        """Return the k best labels of each point, and their scores.
+
+        Parameters
+        ----------
+        X : n points
+            A sparse or dense matrix (n, d), or n texts for a model that takes texts.
+        k : int
+        search, beam, prune
+            How to search, if not as the model was fitted: `search` "best_first" or "beam"; `beam` None for exactly the
+            k best labels. A `TextLabelTreeClassifier` always searches exactly and does not have these options.
+        agreement : float, optional
+            Instead of `search` and `beam`: stop early, so that at least this share of the lists is the same as with
+            exact search. This holds for points from the distribution that `calibrate` learnt from. 1 is exact search.
+        max_chunks, max_microseconds : int, optional
+            Budgets per point, in nodes opened and in time. Searches that they stop are marked as partial in the stats.
+        candidates : labels, or one list of labels per point, or sparse matrix (n, L), optional
+            The labels allowed, by name or by id; only their ancestors are searched.
+        exclude : like candidates, optional
+            Labels not to return.
+        n_jobs : int, optional
+            By default that of the model.
+        return_stats : bool
+
+        Returns
+        -------
+        labels : array (n, k)
+            Best first: label ids padded with -1, or names padded with None if the labels have names. A text without
+            any known word has no labels.
+        scores : array of float32 (n, k)
+            In [0, 1], padded with 0.
+        stats : SearchStats, if `return_stats`
+            What each search did: chunks (nodes opened), classifiers, depth, microseconds, partial.
+        """
+        points = self.check_queries(X, n_jobs)
+        names = self._label_names
+        request = SearchRequest(
+            k=k,
+            search=search,
+            beam=beam,
+            prune=prune,
+            agreement=agreement,
+            max_chunks=max_chunks,
+            max_microseconds=max_microseconds,
+            candidates=candidates if names is None else names.ids("candidates", candidates),
+            exclude=exclude if names is None else names.ids("exclude", exclude),
+        )
+        result = self.searcher_.topk(
+            points,
+            self.complete_request(request),
+            n_jobs=self.n_jobs if n_jobs is None else n_jobs,
+            stats=return_stats,
+        )
+        labels = result.labels if names is None else names.take(result.labels)
+        return (labels, result.scores, result.stats) if return_stats else (labels, result.scores)
+
+    def predictor(
+        self,
+        k: int = 5,
+        *,
+        search: str | None = None,
+        beam: int | None = AS_FITTED,
+        prune: bool = True,
+        agreement: float | None = None,
+        max_chunks: int | None = None,
+        max_microseconds: int | None = None,
+    ) -> Any:
+        """Return a predictor for serving: one query in, the k best label ids and scores out, with little overhead.
+
+        It takes a string if the model was fitted on texts. The parameters are those of `predict_topk`. With
+        `agreement`, a call can ask for fewer than `k` labels, or for up to the next length that `calibrate` learnt.
+        """
+        check_is_fitted(self, "searcher_")
+        request = SearchRequest(
+            k=k,
+            search=search,
+            beam=beam,
+            prune=prune,
+            agreement=agreement,
+            max_chunks=max_chunks,
+            max_microseconds=max_microseconds,
+        )
+        return self._make_predictor(self.complete_request(request))
+
+    def complete_request(self, request: SearchRequest) -> SearchRequest:
+        """Return the request as `searcher_` takes it: with the fitted defaults, and discounts for `agreement`."""
+        for option in fields(request):
+            if option.name in self.UNSUPPORTED and getattr(request, option.name) != option.default:
+                refuse(option.name, f"left out: a {self.KIND} has no such option", getattr(request, option.name))
+        if request.agreement is None:
+            return self._fill_fitted(request)
+        exact = replace(request, search="best_first", beam=None)
+        if request.agreement == 1:
+            return exact
+        early_stop = getattr(self, "early_stop_", None)
+        if early_stop is None:
+            message = "agreement needs a calibrated model: call calibrate(X) on points the model has not seen"
+            raise InputError(message)
+        place = early_stop.place(min(request.k, self.searcher_.n_labels))
+        discounts = early_stop.node_discounts(self.searches().trees, place, request.agreement)
+        return replace(exact, discounts=discounts, n_searched=int(early_stop.k[place]))
 
     # The same as sparse matrices.
 
     def predict_scores(self, X: Any, k: int | None = None) -> Any:
         """Return the scores of the k best labels of each point as CSR (n, L)."""
-        X = self._queries(X)
-        return self._as_matrix(*self._topk(X, self.k if k is None else k))
+        X = self.check_queries(X)
+        return top_scores(*self._topk(X, self.k if k is None else k), self.searcher_.n_labels)
 
     def predict(self, X: Any) -> Any:
         """Return the predicted labels as a CSR indicator (n, L): the k best, or those that reach `threshold`."""
-        X = self._queries(X)
+        X = self.check_queries(X)
         if self.threshold is None:
-            matrix = self._as_matrix(*self._topk(X, self.k))
+            matrix = top_scores(*self._topk(X, self.k), self.searcher_.n_labels)
         else:
-            matrix = self._reaching(X, check_number("threshold", self.threshold, 0, 1, low_open=True))
+            threshold = check_number("threshold", self.threshold, 0, 1, low_open=True)
+            matrix = scores_above(threshold, X, self._topk, self.searcher_.n_labels)
         matrix.data = np.ones(matrix.nnz, dtype=np.int32)
         return matrix
+
+    @property
+    def predict_proba(self) -> Callable[..., Any]:
+        """``predict_proba(X, k=None)`` returns the probabilities of the k best labels of each point as CSR (n, L).
+
+        After `calibrate(X, Y)`, these are the probabilities that the point has the label. Without it, they are the
+        scores: a `LabelTreeClassifier` needs ``loss="logistic"`` for that, and for a `TextLabelTreeClassifier` they are
+        the probabilities of drawing the label from the labels of the text.
+        """
+        self._check_probabilities()
+        return self._probabilities
 
     def _probabilities(self, X: Any, k: int | None = None) -> Any:
         matrix = self.predict_scores(X, k)
@@ -80,7 +223,13 @@ class AnswerForms:
             matrix.data[:] = self.calibration_(matrix.data)
         return matrix
 
-    # Comparing with what is true.
+    def _topk(self, X: Any, k: Any) -> tuple[Any, Any]:
+        """Return label ids (n, k) and scores (n, k) of checked points, k at most the number of labels."""
+        k = min(check_integer("k", k, 1), self.searcher_.n_labels)
+        result = self.searcher_.topk(X, self.complete_request(SearchRequest(k)), n_jobs=self.n_jobs)
+        return result.labels, result.scores
+
+    # Calibration and evaluation.
 
     def calibrate(self, X: Any, Y: Any = None, *, k: Any = LENGTHS) -> Self:
         """Learn from points the model has not seen when a search may stop, and what scores mean as probabilities.
@@ -88,18 +237,18 @@ class AnswerForms:
         Parameters
         ----------
         X : n points
-            From the distribution of those that will be asked for: a third of them teach, the others check. A promise
-            of ``agreement=0.99`` needs 700 points at the least, one of 0.999 needs 7,000, and both gain from more.
+            From the distribution of the points to be predicted: a third of them is for training, the others are for
+            validation. ``agreement=0.99`` needs at least 700 points and 0.999 needs 7,000; more points help.
         Y : labels, as in `fit`, optional
-            Where they are given, `predict_proba` returns probabilities.
+            If given, `predict_proba` returns probabilities.
         k : sequence of int
-            The lengths of lists that `agreement` is for; other lengths up to the longest are cut from the next one.
+            The list lengths that `agreement` is for. Other lengths up to the longest are cut from the next longer one.
         """
-        X = self._queries(X)
+        X = self.check_queries(X)
         lengths = check_lengths(k, self.searcher_.n_labels)
         calibration = getattr(self, "calibration_", None) if Y is None else self._learn_probabilities(X, Y)
         progress = bool(getattr(self, "verbose", 0))
-        self.early_stop_ = learn_early_stop(self._searches(), X, X.shape[0], lengths, progress=progress)
+        self.early_stop_ = learn_early_stop(self.searches(), X, X.shape[0], lengths, progress=progress)
         self.calibration_ = calibration
         return self
 
@@ -107,69 +256,16 @@ class AnswerForms:
         Y = known_labels(Y, (X.shape[0], self.searcher_.n_labels), self._label_names)
         labels, scores = self._topk(X, max(check_integer("k", self.k, 1), 10))
         found = labels >= 0
-        return fit_calibration(scores[found], carry(Y, np.nonzero(found)[0], labels[found]))
-
-    def _promised(self, k: Any, agreement: Any, **others: Any) -> tuple[int, Any]:
-        """Return how many labels to search for, and the losses of nodes, so that the promise holds for k labels.
-
-        `others` are arguments that mean nothing beside it.
-        """
-        k = check_integer("k", k, 1, 2**31 - 1)
-        agreement = check_number("agreement", agreement, 0, 1, low_open=True)
-        for name, value in others.items():
-            if value is not None:
-                message = f"{name} cannot be combined with agreement: it is about the exact search of all labels"
-                raise InputError(message)
-        if agreement == 1:
-            return k, None
-        early_stop = getattr(self, "early_stop_", None)
-        if early_stop is None:
-            message = "agreement needs bounds that are learnt: call calibrate(X) on points the model has not seen"
-            raise InputError(message)
-        place = early_stop.place(min(k, self.searcher_.n_labels))
-        return int(early_stop.k[place]), early_stop.node_losses(self._searches(), place, agreement)
+        return fit_calibration(scores[found], has_label(Y, np.nonzero(found)[0], labels[found]))
 
     def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
-        """Return the precision at 1: the share of points whose best label is one of theirs."""
-        X = self._queries(X)
+        """Return the precision at 1: the share of points whose best label is correct."""
+        X = self.check_queries(X)
         Y = known_labels(Y, (X.shape[0], self.searcher_.n_labels), self._label_names)
         labels, _ = self._topk(X, 1)
         best = labels[:, 0]
         if len(best) == 0:
-            message = "score needs a point at least"
+            message = "score needs at least one point"
             raise InputError(message)
-        hits = carry(Y, np.arange(len(best)), np.maximum(best, 0)) & (best >= 0)
+        hits = has_label(Y, np.arange(len(best)), np.maximum(best, 0)) & (best >= 0)
         return float(np.average(hits, weights=check_sample_weight(sample_weight, len(best))))
-
-    # How all of these ask.
-
-    def _reaching(self, X: Any, threshold: float) -> Any:
-        """Return the scores of all labels that reach `threshold`: ask those for more whose last label does."""
-        n, n_labels = X.shape[0], self.searcher_.n_labels
-        found = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))]
-        unfinished, k = np.arange(n), min(16, n_labels)
-        while len(unfinished) > 0:
-            ask_more = np.zeros(len(unfinished), dtype=bool)
-            for first in range(0, len(unfinished), max(_CELLS_AT_ONCE // k, 1)):
-                block = slice(first, first + max(_CELLS_AT_ONCE // k, 1))
-                rows = unfinished[block]
-                labels, scores = self._topk(X[rows], k)
-                reached = (scores >= threshold) & (labels >= 0)
-                ask_more[block] = reached[:, -1] & (k < n_labels)
-                reached[ask_more[block]] = False
-                found.append((rows[np.nonzero(reached)[0]], labels[reached], scores[reached]))
-            unfinished = unfinished[ask_more]
-            k = min(4 * k, n_labels)
-        rows, labels, scores = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        order = np.argsort(rows, kind="stable")
-        return self._csr(np.bincount(rows, minlength=n), labels[order], scores[order])
-
-    def _as_matrix(self, labels: Any, scores: Any) -> Any:
-        found = labels >= 0
-        return self._csr(found.sum(axis=1), labels[found], scores[found])
-
-    def _csr(self, n_of_row: Any, labels: Any, scores: Any) -> Any:
-        indptr = np.concatenate([[0], np.cumsum(n_of_row)])
-        matrix = sp.csr_array((scores, labels, indptr), shape=(len(n_of_row), self.searcher_.n_labels))
-        matrix.sort_indices()
-        return matrix

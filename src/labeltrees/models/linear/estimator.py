@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from labeltrees._matrices import CheckedX, CheckedY, Float64s
+from labeltrees._settings import (
+    check_settings,
+    choice,
+    flag,
+    integer,
+    number,
+    optional,
+    setting,
+    take_settings,
+    with_default,
+)
 from labeltrees._validation import Fanout, refuse
 from labeltrees.data.checks import check_texts
 from labeltrees.data.tfidf import TfidfVectorizer
@@ -17,20 +31,52 @@ from labeltrees.models.common.error_costs import check_finite, check_relevance, 
 from labeltrees.models.common.given_tree import given_tree
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.label_sets import read_training_labels
-from labeltrees.models.common.parameters import check_parameters, seed_of
+from labeltrees.models.common.settings import ClassifierSettings, seed_of
 from labeltrees.models.linear.files import save_classifier
 from labeltrees.models.linear.matcher import confused_points
 from labeltrees.models.linear.packing import pack
 from labeltrees.models.linear.points import check_points, unit_rows
-from labeltrees.models.linear.prediction import AnswersTopK
+from labeltrees.models.linear.prediction import LinearPredictionMixin
+from labeltrees.models.linear.settings import LinearSettings, SolverSettings
 from labeltrees.models.linear.text_features import fit_vectorizer
-from labeltrees.models.linear.training import LinearSettings, train_linear
+from labeltrees.models.linear.training import DenseWeights, train_linear
 from labeltrees.search import Searcher
-from labeltrees.tree.builder import build_tree
+from labeltrees.search.request import MODES
+from labeltrees.storage import ChunkStore, LinearWeights
+from labeltrees.tree.builder import grow_tree
 from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.settings import TreeSettings
 
 
-class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+def _check_tree(name: str, value: Any) -> None:
+    is_flat = isinstance(value, str) and value == "flat"
+    if value is not None and not is_flat and not isinstance(value, LabelTree):
+        refuse(name, "None, a LabelTree or 'flat'", value)
+
+
+def _check_vectorizer(name: str, value: Any) -> None:
+    if value is not None and not isinstance(value, TfidfVectorizer):
+        refuse(name, "None or a labeltrees.TfidfVectorizer (put others before the model in a Pipeline)", value)
+
+
+def _check_class_weight(name: str, value: Any) -> None:
+    is_text = isinstance(value, str | bytes)
+    is_array = hasattr(value, "__array__") and value.ndim > 0
+    if value is None or is_array or (isinstance(value, Mapping | Sequence) and not is_text):
+        return  # the entries are checked against the labels of Y
+    if not is_text or value != "balanced":
+        refuse(name, "None, 'balanced', a mapping from labels to numbers, or one number per label", value)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LabelTreeClassifier(
+    LinearPredictionMixin,
+    ClassifierMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+    ClassifierSettings,
+    SolverSettings,
+    TreeSettings,
+):
     """Sparse linear classifiers in a label tree: Parabel and XR-Linear on a tree of any `tradeoff`.
 
     Every child of every node has a classifier, trained on the points of the node. A label's score is the product of
@@ -101,63 +147,27 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
     [['a']]
     """
 
-    def __init__(
-        self,
-        tradeoff: float = 1.0,
-        fanout: Fanout = 128,
-        leaf_size: int = 1,
-        smoothing: float = 0.1,
-        cover: str = "marginal",
-        cover_softness: float = 0.0,
-        path: str = "weighted",
-        tree: LabelTree | str | None = None,
-        embeddings: Any = None,
-        vectorizer: TfidfVectorizer | None = None,
-        normalize: bool = True,
-        loss: str = "squared_hinge",
-        score_power: float = 3,
-        C: float = 1.0,
-        class_weight: Any = None,
-        eps: float = 0.1,
-        max_iter: int = 100,
-        prune_below: float = 0.1,
-        negatives: str = "siblings",
-        n_trees: int = 1,
-        search: str = "best_first",
-        beam: int | None = 10,
-        k: int = 5,
-        threshold: float | None = None,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.tradeoff = tradeoff
-        self.fanout = fanout
-        self.leaf_size = leaf_size
-        self.smoothing = smoothing
-        self.cover = cover
-        self.cover_softness = cover_softness
-        self.path = path
-        self.tree = tree
-        self.embeddings = embeddings
-        self.vectorizer = vectorizer
-        self.normalize = normalize
-        self.loss = loss
-        self.score_power = score_power
-        self.C = C
-        self.class_weight = class_weight
-        self.eps = eps
-        self.max_iter = max_iter
-        self.prune_below = prune_below
-        self.negatives = negatives
-        self.n_trees = n_trees
-        self.search = search
-        self.beam = beam
-        self.k = k
-        self.threshold = threshold
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    fanout: Fanout = with_default(TreeSettings, "fanout", 128)
+    tree: LabelTree | str | None = setting(None, _check_tree, "A tree instead of a new one.")
+    vectorizer: TfidfVectorizer | None = setting(None, _check_vectorizer, "Turns texts into features.")
+    normalize: bool = setting(True, flag, "Scale every point to unit length.")
+    score_power: float = setting(
+        3, number(0, low_open=True), "q in the score exp(-max(0, 1 - z)^q) of a margin z (squared hinge)."
+    )
+    class_weight: Any = setting(
+        None,
+        _check_class_weight,
+        "balanced: positives and negatives have the same total weight.",
+        choices=("balanced",),
+    )
+    negatives: str = choice(
+        "siblings", ("siblings", "matcher"), "Train on the points of the node, or also on points sent there by mistake."
+    )
+    n_trees: int = setting(1, integer(1), "Number of trees with different seeds; their scores are averaged.")
+    search: str = choice("best_first", MODES, "Search algorithm.")
+    beam: int | None = setting(
+        10, optional(integer(1)), "Maximum number of nodes opened per depth; none: exact search.", metavar="N|none"
+    )
 
     @classmethod
     def parabel(cls, **changes: Any) -> LabelTreeClassifier:
@@ -189,7 +199,7 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
         feature_names : d str, optional
             Names of the columns of X, to be found again in `feature_names_in_`.
         """
-        check_parameters(self.get_params(deep=False))
+        check_settings(self)
         started = time.perf_counter()
         vectorizer, X = fit_vectorizer(self.vectorizer, X, self.n_jobs)
         X = check_points(self, X, fitting=True)
@@ -199,22 +209,21 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
         check_relevance(labels.Y)
         names = None if labels.names is None else LabelNames(labels.names)
         weights = point_costs(sample_weight, X.shape[0])
-        settings = self._settings(labels.Y.shape[1], names)
+        checked_X, checked_Y = CheckedX(unit_rows(X) if self.normalize else X), CheckedY(labels.Y)
+        settings = self._linear_settings(checked_Y.n_labels, names)
         seed = seed_of(self.random_state)
-        if self.normalize:
-            X = unit_rows(X)
-        trees = self._make_trees(X, labels.Y, weights, seed)
+        trees = self._make_trees(checked_X, checked_Y, weights, seed)
         built = time.perf_counter()
         stores = []
         n_weights = 0
         for tree in trees:
-            trained = self._train(X, labels.Y, tree, settings, weights, seed)
+            trained = self._train(checked_X, checked_Y, tree, settings, weights, seed)
             n_weights += len(trained.values)
-            stores.append(pack(tree, trained, X.shape[1], self.loss, n_jobs=self.n_jobs))
+            stores.append(self._pack(tree, trained, checked_X))
         self.vectorizer_ = vectorizer
         self._label_names = names
-        self.label_counts_ = np.bincount(labels.Y.indices, minlength=labels.Y.shape[1])
-        self.n_points_ = int(X.shape[0])
+        self.label_counts_ = np.bincount(labels.Y.indices, minlength=checked_Y.n_labels)
+        self.n_points_ = checked_X.n_points
         self.trees_ = trees
         self.searcher_ = self._make_searcher(stores)
         self.calibration_ = None
@@ -232,51 +241,49 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
         """The tree, or the first of them."""
         return self.trees_[0]
 
-    def _settings(self, n_labels: int, names: LabelNames | None) -> LinearSettings:
+    def _linear_settings(self, n_labels: int, names: LabelNames | None) -> LinearSettings:
         return LinearSettings(
-            loss=self.loss,
-            C=float(self.C),
-            eps=float(self.eps),
-            max_iter=int(self.max_iter),
-            prune_below=float(self.prune_below),
+            **vars(take_settings(SolverSettings, self)),
             balanced=isinstance(self.class_weight, str),
             label_cost=label_costs(self.class_weight, n_labels, names),
         )
 
-    def _make_trees(self, X: Any, Y: Any, weights: Any, seed: int) -> list[LabelTree]:
-        if self.tree is None:
-            return [self._build_tree(X, Y, weights, seed + number) for number in range(self.n_trees)]
-        if self.n_trees > 1:
-            refuse("n_trees", "1 where the tree is given", self.n_trees)
-        return [given_tree(self.tree, Y, weights)]
+    def _make_trees(self, X: CheckedX, Y: CheckedY, weights: Float64s | None, seed: int) -> list[LabelTree]:
+        if self.tree is not None:
+            if self.n_trees > 1:
+                refuse("n_trees", "1 if the tree is given", self.n_trees)
+            return [given_tree(self.tree, Y, weights)]
+        return [
+            grow_tree(
+                X,
+                Y,
+                take_settings(TreeSettings, self),
+                sample_weight=weights,
+                embeddings=self.embeddings,
+                random_state=seed + number,
+                n_jobs=self.n_jobs,
+                progress=bool(self.verbose),
+            )
+            for number in range(self.n_trees)
+        ]
 
-    def _build_tree(self, X: Any, Y: Any, weights: Any, seed: int) -> LabelTree:
-        return build_tree(
-            X,
-            Y,
-            tradeoff=self.tradeoff,
-            fanout=self.fanout,
-            leaf_size=self.leaf_size,
-            smoothing=self.smoothing,
-            cover=self.cover,
-            cover_softness=self.cover_softness,
-            path=self.path,
-            sample_weight=weights,
-            embeddings=self.embeddings,
-            random_state=seed,
-            n_jobs=self.n_jobs,
-            progress=bool(self.verbose),
-        )
-
-    def _train(self, X: Any, Y: Any, tree: LabelTree, settings: LinearSettings, weights: Any, seed: int) -> Any:
-        def train(extra: Any) -> Any:
+    def _train(
+        self,
+        X: CheckedX,
+        Y: CheckedY,
+        tree: LabelTree,
+        settings: LinearSettings,
+        weights: Float64s | None,
+        seed: int,
+    ) -> LinearWeights | DenseWeights:
+        def train(negatives: Any) -> LinearWeights | DenseWeights:
             return train_linear(
                 X,
                 Y,
                 tree,
                 settings,
                 sample_weight=weights,
-                negatives=extra,
+                negatives=negatives,
                 random_state=seed,
                 n_jobs=self.n_jobs,
                 progress=bool(self.verbose),
@@ -284,11 +291,15 @@ class LabelTreeClassifier(AnswersTopK, ClassifierMixin, BaseEstimator):  # type:
 
         trained = train(None)
         if self.negatives == "matcher":
-            searcher = self._make_searcher([pack(tree, trained, X.shape[1], self.loss, n_jobs=self.n_jobs)])
-            trained = train(confused_points(searcher, tree, X, Y, n_jobs=self.n_jobs))
-        return check_finite(trained)
+            searcher = self._make_searcher([self._pack(tree, trained, X)])
+            trained = train(confused_points(searcher, tree, X.matrix, Y.matrix, n_jobs=self.n_jobs))
+        check_finite(trained)
+        return trained
 
-    def _make_searcher(self, stores: Any) -> Searcher:
+    def _pack(self, tree: LabelTree, weights: LinearWeights | DenseWeights, X: CheckedX) -> ChunkStore:
+        return pack(tree, weights, X.n_features, self.loss, n_jobs=self.n_jobs)
+
+    def _make_searcher(self, stores: list[ChunkStore]) -> Searcher:
         return Searcher(stores, loss=self.loss, score_power=float(self.score_power), normalize=bool(self.normalize))
 
     # Keeping.

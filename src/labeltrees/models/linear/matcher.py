@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from labeltrees.search import Searcher
+from labeltrees.search import Searcher, SearchRequest
 from labeltrees.tree.label_tree import LabelTree
 
 # Labels looked at for each point: the nodes above them are where a beam of that width would go.
@@ -25,7 +25,7 @@ def confused_points(searcher: Searcher, tree: LabelTree, X: Any, Y: Any, *, n_jo
     parts = []
     for first in range(0, X.shape[0], POINTS_AT_ONCE):
         rows = slice(first, first + POINTS_AT_ONCE)
-        found = searcher.topk(X[rows], WIDTH, beam=WIDTH, n_jobs=n_jobs).labels
+        found = searcher.topk(X[rows], SearchRequest(WIDTH, beam=WIDTH), n_jobs=n_jobs).labels
         kept = found >= 0
         indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
         ones = np.ones(indptr[-1], dtype=np.float32)

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _check_n_features, validate_data
 
+from labeltrees._matrices import sparse_features
 from labeltrees._validation import check_n_jobs
-from labeltrees.data.checks import check_features
 from labeltrees.errors import InputError
 from labeltrees.search.queries import is_sound
 
@@ -29,7 +29,7 @@ def check_points(estimator: Any, X: Any, *, fitting: bool, n_jobs: int | None = 
                 )
         # Queries that need no repair are looked at on all threads: the thorough way took 4% of a batch on EURLex-4K.
         if fitting or not is_sound(X, check_n_jobs(n_jobs), canonical=True):
-            X = check_features(X)
+            X = sparse_features(X)
         for count, what in ((X.shape[0], "sample"), (X.shape[1], "feature")):
             if count == 0 and (fitting or what == "feature"):
                 message = f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required."

@@ -7,69 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from labeltrees import _core
 from labeltrees._matrices import Float32s
 from labeltrees._progress import watch
-from labeltrees._validation import check_choice, check_integer, check_n_jobs, check_number, check_seed, refuse
+from labeltrees._settings import check_settings
+from labeltrees._validation import check_n_jobs, check_seed, refuse
 from labeltrees.errors import InputError
-from labeltrees.models.linear.training_data import LARGEST_VALUE, make_problem
+from labeltrees.models.linear.settings import LinearSettings
+from labeltrees.models.linear.training_data import make_problem
 from labeltrees.storage import LinearWeights
 from labeltrees.tree.label_tree import LabelTree
 
 _logger = logging.getLogger("labeltrees.training")
-
-
-@dataclass(frozen=True)
-class LinearSettings:
-    """How every classifier is trained.
-
-    Parameters
-    ----------
-    loss : {"squared_hinge", "logistic"}
-    C : float
-        Cost of errors, as liblinear's.
-    eps : float
-        A classifier is done when the gradients of its dual span less than this (squared hinge), or when none is larger
-        (logistic), as in liblinear.
-    max_iter : int
-        The most passes over the points.
-    prune_below : float
-        Smaller weights are dropped. The bias never is; nor are weights of dense X, where it would save nothing.
-    bias : float
-        Value of the feature every point has besides its own; its weight counts as any other. 0 for no bias.
-    balanced : bool
-        Whether the positives and the negatives of a classifier weigh the same in sum.
-    label_cost : array of float32 (L,), optional
-        What the points of each label weigh as positives, all above 0. A node's positive weighs as much as the heaviest
-        of its labels below the node.
-    max_memory : int, optional
-        The most bytes training may take besides X and Y.
-    """
-
-    loss: str = "squared_hinge"
-    C: float = 1.0
-    eps: float = 0.1
-    max_iter: int = 100
-    prune_below: float = 0.1
-    bias: float = 1.0
-    balanced: bool = False
-    label_cost: Float32s | None = None
-    max_memory: int | None = None
-
-    def validate(self) -> None:
-        """Refuse the first setting that is not what it may be."""
-        check_choice("loss", self.loss, ("squared_hinge", "logistic"))
-        check_number("C", self.C, 0, 1e15, low_open=True)
-        check_number("eps", self.eps, 0, low_open=True)
-        check_integer("max_iter", self.max_iter, 1, 2**31 - 1)
-        check_number("prune_below", self.prune_below, 0)
-        check_number("bias", self.bias, 0, LARGEST_VALUE)
-        if not isinstance(self.balanced, bool | np.bool_):
-            refuse("balanced", "True or False", self.balanced)
-        if self.max_memory is not None:
-            check_integer("max_memory", self.max_memory, 1, 2**63 - 1)
 
 
 @dataclass(frozen=True)
@@ -157,7 +106,7 @@ def train_linear(
            [-0.5,  0.8, -0.5],
            [-0.5, -0.5,  0.8]], dtype=float32)
     """
-    settings.validate()
+    check_settings(settings)
     seed = check_seed(random_state)
     n_threads = check_n_jobs(n_jobs)
     problem = make_problem(X, Y, tree, settings.label_cost, sample_weight, negatives)
@@ -172,12 +121,12 @@ def train_linear(
     with watch("Training the classifiers", len(tree.children), progress) as advance:
         try:
             indptr, features, values, bias = problem.train(
-                logistic=settings.loss == "logistic",
-                cost=settings.C,
-                eps=settings.eps,
-                max_iter=settings.max_iter,
-                bias_value=settings.bias,
-                prune_below=settings.prune_below,
+                loss=settings.loss,
+                cost=float(settings.C),
+                eps=float(settings.eps),
+                max_iter=int(settings.max_iter),
+                bias_value=float(settings.bias),
+                prune_below=float(settings.prune_below),
                 balanced=bool(settings.balanced),
                 seed=seed,
                 max_memory=settings.max_memory or 0,
@@ -210,7 +159,7 @@ def estimate_memory(
     >>> estimate_memory(np.eye(3), np.eye(3), lt.flat_tree(3), LinearSettings()).result
     72
     """
-    settings.validate()
+    check_settings(settings)
     problem = make_problem(X, Y, tree, settings.label_cost, sample_weight, negatives)
     return _estimate(problem, settings, check_n_jobs(n_jobs))
 

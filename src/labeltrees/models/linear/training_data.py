@@ -13,12 +13,12 @@ from labeltrees._matrices import (
     Int32s,
     Int64s,
     SparseRows,
-    check_features,
     check_same_points,
     check_sample_weight,
+    check_X,
+    check_Y,
 )
 from labeltrees._validation import refuse
-from labeltrees.data.checks import check_labels
 from labeltrees.tree.label_tree import LabelTree
 
 LARGEST_VALUE = 1e15  # of X, costs and weights; products of larger ones do not fit float32
@@ -28,7 +28,7 @@ def make_problem(
     X: Any, Y: Any, tree: LabelTree, label_cost: Any = None, sample_weight: Any = None, negatives: Any = None
 ) -> _core.LinearProblem:
     """Return what `train_linear` was given, checked, as the core takes it."""
-    labels: Any = check_labels(Y)
+    labels: Any = check_Y(Y, allow_empty=True).matrix
     rows = _rows(X)
     n_points = rows["n_points"]
     check_same_points(n_points, labels.shape[0])
@@ -52,7 +52,7 @@ def make_problem(
 
 
 def _rows(X: Any) -> dict[str, Any]:
-    rows = check_features(X)
+    rows = check_X(X).rows
     if isinstance(rows, SparseRows):
         _refuse_large("X", rows.values)
         return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from labeltrees import _core
 from labeltrees._files import refuse_file
+from labeltrees._matrices import CheckedX, CheckedY
+from labeltrees._settings import setting, take_settings
 from labeltrees._validation import check_n_jobs
 from labeltrees.data.files import check_readable
 from labeltrees.labels.embedding import pifa
@@ -19,20 +22,29 @@ from labeltrees.labels.frequency import label_frequencies
 from labeltrees.models.common.error_costs import point_costs
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.label_sets import read_training_labels
-from labeltrees.models.common.parameters import check_parameters, seed_of
+from labeltrees.models.common.settings import ClassifierSettings, seed_of
 from labeltrees.models.text.files import save_text_model
-from labeltrees.models.text.parameters import TEXT_CHECKS
-from labeltrees.models.text.prediction import AnswersTexts
+from labeltrees.models.text.prediction import TextPredictionMixin
 from labeltrees.models.text.searcher import Texts, TextSearcher
-from labeltrees.models.text.training import TextSettings, count_words, tfidf_bag, train_vectors
-from labeltrees.models.text.trees import TreeSettings, make_tree
+from labeltrees.models.text.settings import TextSettings, check_text_settings
+from labeltrees.models.text.training import count_words, tfidf_bag, train_vectors
+from labeltrees.models.text.trees import check_tree, make_tree
 from labeltrees.storage import decode_names
 from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.settings import BinaryTreeSettings
 
 PREFIX = "__label__"
 
 
-class TextLabelTreeClassifier(AnswersTexts, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False, kw_only=True)
+class TextLabelTreeClassifier(
+    TextPredictionMixin,
+    ClassifierMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+    ClassifierSettings,
+    TextSettings,
+    BinaryTreeSettings,
+):
     """Hierarchical softmax over texts: fastText's supervised model on a tree of any `tradeoff`.
 
     A text is the mean of the vectors of its words and hashed n-grams; every node of a binary tree has a logistic unit.
@@ -88,49 +100,7 @@ class TextLabelTreeClassifier(AnswersTexts, ClassifierMixin, BaseEstimator):  # 
     [['fruit']]
     """
 
-    def __init__(
-        self,
-        tradeoff: float = 1.0,
-        tree: LabelTree | str | None = None,
-        dim: int = 128,
-        lr: float = 0.5,
-        epochs: int = 25,
-        min_count: int = 2,
-        word_ngrams: int = 2,
-        min_n: int = 0,
-        max_n: int = 0,
-        buckets: int = 2_000_000,
-        smoothing: float = 0.1,
-        cover: str = "marginal",
-        cover_softness: float = 0.0,
-        path: str = "weighted",
-        embeddings: Any = None,
-        k: int = 5,
-        threshold: float | None = None,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.tradeoff = tradeoff
-        self.tree = tree
-        self.dim = dim
-        self.lr = lr
-        self.epochs = epochs
-        self.min_count = min_count
-        self.word_ngrams = word_ngrams
-        self.min_n = min_n
-        self.max_n = max_n
-        self.buckets = buckets
-        self.smoothing = smoothing
-        self.cover = cover
-        self.cover_softness = cover_softness
-        self.path = path
-        self.embeddings = embeddings
-        self.k = k
-        self.threshold = threshold
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    tree: LabelTree | str | None = setting(None, check_tree, "A tree instead of one built at a tradeoff.")
 
     # Training.
 
@@ -156,7 +126,7 @@ class TextLabelTreeClassifier(AnswersTexts, ClassifierMixin, BaseEstimator):  # 
         corpus = count_words(items, "", settings, bool(self.verbose))
         names = None if labels.names is None else LabelNames(labels.names)
         counts = np.bincount(labels.Y.indices, minlength=labels.Y.shape[1])
-        return self._fit(corpus, settings, names, counts, labels.Y, weights, started)
+        return self._fit(corpus, settings, names, counts, CheckedY(labels.Y), weights, started)
 
     def label_embeddings(self, texts: Any, Y: Any) -> Any:
         """Return the embeddings (L, d) that `fit` would build a tree from: to build many trees, count only once."""
@@ -164,7 +134,7 @@ class TextLabelTreeClassifier(AnswersTexts, ClassifierMixin, BaseEstimator):  # 
         items = Texts(texts).items
         labels = read_training_labels(Y, None, len(items))
         X, _ = tfidf_bag(count_words(items, "", settings, False))
-        return pifa(X, labels.Y, n_jobs=self.n_jobs)
+        return pifa(CheckedX(X), CheckedY(labels.Y), n_jobs=self.n_jobs)
 
     def fit_file(self, path: str | os.PathLike[str]) -> TextLabelTreeClassifier:
         """Build the tree and train it on a file in fastText's form, read again in every epoch and never held.
@@ -182,19 +152,8 @@ class TextLabelTreeClassifier(AnswersTexts, ClassifierMixin, BaseEstimator):  # 
         return self._fit(corpus, settings, names, corpus.counts[corpus.n_words :], None, None, started)
 
     def _check(self) -> TextSettings:
-        check_parameters(self.get_params(deep=False), TEXT_CHECKS)
-        settings = TextSettings(
-            dim=self.dim,
-            lr=self.lr,
-            epochs=self.epochs,
-            min_count=self.min_count,
-            word_ngrams=self.word_ngrams,
-            min_n=self.min_n,
-            max_n=self.max_n,
-            buckets=self.buckets,
-        )
-        settings.validate()
-        return settings
+        check_text_settings(self)
+        return take_settings(TextSettings, self)
 
     def _fit(
         self,
@@ -202,22 +161,22 @@ class TextLabelTreeClassifier(AnswersTexts, ClassifierMixin, BaseEstimator):  # 
         settings: TextSettings,
         names: LabelNames | None,
         counts: Any,
-        Y: Any,
+        Y: CheckedY | None,
         weights: Any,
         started: float,
     ) -> TextLabelTreeClassifier:
         seed = seed_of(self.random_state)
 
-        def read_texts() -> tuple[Any, Any]:
+        def read_texts() -> tuple[CheckedX, CheckedY]:
             X, in_file = tfidf_bag(corpus, progress=bool(self.verbose))
-            return X, in_file if Y is None else Y
+            return CheckedX(X), CheckedY(in_file) if Y is None else Y
 
         tree = make_tree(
-            TreeSettings(
-                self.tree, self.tradeoff, self.smoothing, self.cover, self.cover_softness, self.path, self.embeddings
-            ),
+            self.tree,
+            take_settings(BinaryTreeSettings, self),
             counts / counts.sum() if Y is None else label_frequencies(Y, weights),
             read_texts,
+            embeddings=self.embeddings,
             label_names=None if names is None else names.array,
             sample_weight=weights,
             random_state=seed,
@@ -229,7 +188,7 @@ class TextLabelTreeClassifier(AnswersTexts, ClassifierMixin, BaseEstimator):  # 
             corpus,
             settings,
             tree,
-            Y,
+            None if Y is None else Y.matrix,
             point_weights=weights,
             random_state=seed,
             n_threads=check_n_jobs(self.n_jobs),
@@ -238,11 +197,11 @@ class TextLabelTreeClassifier(AnswersTexts, ClassifierMixin, BaseEstimator):  # 
         self._label_names = names
         self.label_counts_ = np.asarray(counts, dtype=np.int64)
         self.tree_ = tree
-        self.n_points_ = corpus.n_lines
+        self.n_points_: int | None = corpus.n_lines  # None: unknown, as in models from fastText
         self.searcher_ = TextSearcher(store)
         self.calibration_ = None
         self.early_stop_ = None
-        self.stats_ = {
+        self.stats_: dict[str, Any] = {
             "tree_seconds": built - started,
             "seconds": time.perf_counter() - started,
             "n_words": store.n_words,

@@ -1,4 +1,4 @@
-"""Searching a trained text model: texts in, labels out, nothing but native code between."""
+"""TextSearcher: the best labels of texts."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeltrees import _core
-from labeltrees._validation import check_integer, check_n_jobs, refuse
+from labeltrees._validation import check_n_jobs, refuse
 from labeltrees.models.text.store import TextStore
-from labeltrees.search.node_values import PerNode
-from labeltrees.search.queries import check_labels
 from labeltrees.search.request import SearchRequest
-from labeltrees.search.result import SearchResult, SearchStats, SearchTrace
+from labeltrees.search.result import SearchResult, SearchTrace
 
 
 class Texts:
-    """Some texts, checked to be a sequence; each is checked to be a str (or bytes) where it is read."""
+    """A sequence of texts. Native code checks that each of them is a str or bytes."""
 
     def __init__(self, texts: Any) -> None:
         if isinstance(texts, str | bytes) or not (isinstance(texts, Sequence) or hasattr(texts, "__array__")):
@@ -32,7 +30,7 @@ class Texts:
 
     @property
     def shape(self) -> tuple[int]:
-        """How many there are."""
+        """The number of texts, as for an array."""
         return (len(self.items),)
 
     def __getitem__(self, rows: NDArray[Any]) -> Texts:
@@ -40,18 +38,18 @@ class Texts:
 
 
 class TextPredictor(_core.TextPredictor):
-    """Answers one text a call, for serving; made by `TextLabelTreeClassifier.predictor`.
+    """Predicts one text per call with little overhead; made by `TextLabelTreeClassifier.predictor`.
 
-    ``predictor(text, k=None)`` returns two arrays, label ids (int64) and scores (float32), best first. Any number of
-    threads may call it at once: the interpreter lock is released while it searches.
+    ``predictor(text, k=None)`` returns two arrays, label ids (int64) and scores (float32), best first. Several threads
+    can call it at the same time: the interpreter lock is released during the search.
     """
 
 
 class TextSearcher:
-    """Finds the k best labels of texts, exactly unless told otherwise.
+    """Finds the best labels of texts, by default exactly.
 
-    A label's score is the product along its path of the probabilities of the branches taken, each raised by 1e-5 as
-    fastText does, and at most 1.
+    A label's score is the product of the probabilities along its path, each increased by 1e-5 as in fastText, and at
+    most 1.
 
     Parameters
     ----------
@@ -90,76 +88,40 @@ class TextSearcher:
         return self.store.n_labels
 
     def features(self, text: str | bytes) -> tuple[Any, int]:
-        """Return the rows of `input` that a text has, and how many features it has with those that have no row."""
+        """Return the rows of `input` for the features of a text, and the number of features with or without a row."""
         return self._engine.features(text)
 
     def topk(
-        self,
-        texts: Texts,
-        k: int = 5,
-        *,
-        candidates: Any = None,
-        exclude: Any = None,
-        max_chunks: int | None = None,
-        max_microseconds: int | None = None,
-        factors: Any = None,
-        n_jobs: int | None = None,
-        stats: bool = False,
+        self, texts: Texts, request: SearchRequest | int = 5, *, n_jobs: int | None = None, stats: bool = False
     ) -> SearchResult:
-        """Return the k best labels of each text; the arguments are those of `Searcher.topk`, but for `factors`.
+        """Return the best labels of each text, as `Searcher.topk` does for features.
 
-        `factors` are float32 (n_nodes,) of 0 to 1: a node is taken for its score times its factor, and the search ends
-        when no such hope reaches the k-th label found. Budgets count nodes evaluated as chunks.
+        The search has no beam, so that `search`, `beam` and `prune` of the request are not used. The number of nodes
+        evaluated counts as `chunks` and as `classifiers`.
         """
-        asked = self._native(SearchRequest(k, max_chunks=max_chunks, max_microseconds=max_microseconds), factors)
-        (n,) = texts.shape
-        allowed = check_labels("candidates", candidates, n, self.n_labels)
-        excluded = check_labels("exclude", exclude, n, self.n_labels)
-        labels = np.empty((n, k), np.int64)
-        scores = np.empty((n, k), np.float32)
-        told = SearchStats.empty(n) if stats else None
-        wanted: Any = (None,) * 4
-        if told:
-            wanted = (told.chunks, told.depth, told.microseconds, told.partial.view(np.uint8))
-        self._engine.search(
-            texts.items,
-            *asked,
-            *allowed,
-            *excluded,
-            check_n_jobs(n_jobs),
-            labels.reshape(-1),
-            scores.reshape(-1),
-            *wanted,
-        )
-        if told:
-            told.classifiers[:] = told.chunks
-        return SearchResult(labels, scores, told)
+        request = SearchRequest.of(request)
+        native = self._native(request, len(texts.items))
+        found = self._engine.search(texts.items, native, check_n_jobs(n_jobs), stats)
+        return SearchResult.from_native(found, native.k, request.k)
 
-    def trace(self, texts: Texts, k: int = 5, *, factors: Any = None) -> SearchTrace:
-        """Return which nodes the search of each text evaluates, in order."""
-        k, _, _, checked = self._native(SearchRequest(k), factors)
-        return SearchTrace(*self._engine.trace(texts.items, min(k, self.n_labels), checked))
+    def trace(self, texts: Texts, request: SearchRequest | int = 5) -> SearchTrace:
+        """Return the nodes that the search of each text evaluates, in order."""
+        native = self._native(SearchRequest.of(request), len(texts.items))
+        return SearchTrace(*self._engine.trace(texts.items, native))
 
-    def predictor(
-        self,
-        k: int = 5,
-        *,
-        max_chunks: int | None = None,
-        max_microseconds: int | None = None,
-        factors: Any = None,
-        most: int | None = None,
-    ) -> TextPredictor:
-        """Return a `TextPredictor`; the arguments are those of `topk`.
+    def predictor(self, request: SearchRequest | int = 5) -> TextPredictor:
+        """Return a `TextPredictor`: the same search for one text per call.
 
-        With `most` it always searches for so many labels, whatever k, returns the first k and refuses a larger k.
+        With discounts it always searches for the same number of labels, and a call can ask for fewer of them.
         """
-        request = SearchRequest(k, max_chunks=max_chunks, max_microseconds=max_microseconds)
-        most = 0 if most is None else check_integer("most", most, k, 2**31 - 1)
-        return TextPredictor(self._engine, *self._native(request, factors), most)
+        request = SearchRequest.of(request)
+        return TextPredictor(self._engine, self._native(request, 1), request.k)
 
-    def _native(self, request: SearchRequest, factors: Any) -> tuple[int, int, int, Any]:
-        k, _, _, _, max_nodes, max_microseconds = request.native()
-        return k, max_nodes, max_microseconds, PerNode.read("factors", factors, self.store.tree.n_nodes, 0.0, 1.0)
+    def _native(self, request: SearchRequest, n_queries: int) -> _core.SearchRequest:
+        if request.discounts is not None:
+            request.discounts.check_length(self.store.tree.n_nodes)
+        discounts = None if request.discounts is None else request.discounts.factors
+        return request.native(n_queries, self.n_labels, discounts)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"store": self.store}

@@ -1,85 +1,83 @@
-"""The binary tree of a text model: built at a tradeoff, by name, or given."""
+"""The binary tree of a text model: built at a tradeoff, named, or given."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from labeltrees._matrices import CheckedX, CheckedY
 from labeltrees._validation import refuse
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies
 from labeltrees.models.common.given_tree import keep_labels
 from labeltrees.tree.baselines import fano_tree, huffman_tree, random_tree
-from labeltrees.tree.builder import build_tree_from
+from labeltrees.tree.builder import grow_tree_from
+from labeltrees.tree.embedding_rows import embedding_rows
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.semantic_huffman import semantic_huffman_tree
+from labeltrees.tree.settings import BinaryTreeSettings, TreeSettings
 
 NAMES = ("huffman", "fano", "semantic_huffman", "random")
 
 
-@dataclass(frozen=True)
-class TreeSettings:
-    """Which tree: the parameters of the classifier that tell it."""
-
-    tree: LabelTree | str | None
-    tradeoff: float
-    smoothing: float
-    cover: str
-    cover_softness: float
-    path: str
-    embeddings: Any
+def check_tree(name: str, value: Any) -> None:
+    """Check the `tree` parameter of a text classifier."""
+    named = isinstance(value, str) and value in NAMES
+    if value is not None and not named and not isinstance(value, LabelTree):
+        refuse(name, f"None, a LabelTree or one of {', '.join(map(repr, NAMES))}", value)
 
 
 def make_tree(
-    settings: TreeSettings,
+    tree: LabelTree | str | None,
+    settings: BinaryTreeSettings,
     frequencies: NDArray[np.float64],
-    read_texts: Callable[[], tuple[Any, Any]],
+    read_texts: Callable[[], tuple[CheckedX, CheckedY]],
     *,
+    embeddings: Any = None,
     label_names: NDArray[np.object_] | None = None,
     sample_weight: Any = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> LabelTree:
-    """Return a binary tree that places the labels of a frequency above 0.
+    """Return a binary tree that places the labels with a frequency above 0.
 
     Parameters
     ----------
+    tree : LabelTree, one of `NAMES`, or None
+        None builds a tree with these settings.
+    settings : BinaryTreeSettings
+        Checked.
     frequencies : array (L,)
     read_texts : callable
-        Returns X (N, d) and Y (N, L); called only where the tree needs them.
+        Returns the points and their labels; called only if the tree needs them.
+    embeddings : sparse or dense matrix (L, d), optional
+        By default PIFA.
     label_names : array of str (L,), optional
-        A tree given with label names is arranged by them.
+        The labels of a given tree that has label names are matched by name.
     """
-    if isinstance(settings.tree, LabelTree):
-        return _given(settings.tree, frequencies > 0, label_names)
-    if settings.tree == "huffman":
+    if isinstance(tree, LabelTree):
+        return _given(tree, frequencies > 0, label_names)
+    if tree == "huffman":
         return huffman_tree(frequencies)
-    if settings.tree == "fano":
+    if tree == "fano":
         return fano_tree(frequencies)
-    if settings.tree == "random":
+    if tree == "random":
         return keep_labels(random_tree(len(frequencies), random_state=random_state), frequencies > 0)
     X, Y = read_texts()
-    embeddings = settings.embeddings
     if embeddings is None:
         embeddings = pifa(X, Y, n_jobs=n_jobs)
     del X
-    if settings.tree == "semantic_huffman":
+    if tree == "semantic_huffman":
         return semantic_huffman_tree(embeddings, frequencies, random_state=random_state, n_jobs=n_jobs)
-    covers = cover_frequencies(Y, sample_weight, method=settings.cover, softness=settings.cover_softness)
-    return build_tree_from(
-        embeddings,
+    return grow_tree_from(
+        embedding_rows(embeddings).unit(),
         frequencies,
-        covers,
-        tradeoff=settings.tradeoff,
-        fanout=2,
-        leaf_size=1,
-        smoothing=settings.smoothing,
-        path=settings.path,
+        cover_frequencies(Y, sample_weight, settings.cover, settings.cover_softness),
+        TreeSettings(**vars(settings), fanout=2),
         random_state=random_state,
         n_jobs=n_jobs,
         progress=progress,
@@ -97,7 +95,7 @@ def _given(tree: LabelTree, occurs: NDArray[np.bool_], names: NDArray[np.object_
 
 
 def _arranged(tree: LabelTree, names: NDArray[np.object_]) -> LabelTree:
-    """Return the tree over the labels in the order of `names`."""
+    """Return the tree with its labels renumbered to the order of `names`."""
     position = {name: label for label, name in enumerate(names.tolist())}
     assert tree.label_names is not None
     ids = np.array([position.get(name, -1) for name in tree.label_names.tolist()], dtype=np.int32)

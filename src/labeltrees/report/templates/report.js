@@ -6,7 +6,7 @@
   const state = { metric: data.metrics[0].name, curve: null, at: null, example: 0, sort: null, falling: false };
   const views = {};
 
-  // Names come from the data: they are only ever set as text.
+  // Names come from the data, so they are only set as text, never as HTML.
   function element(tag, text, className) {
     const made = document.createElement(tag);
     if (text !== undefined && text !== null) made.textContent = text;
@@ -22,6 +22,9 @@
     if (value === null || value === undefined) return "-";
     return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   }
+  function count(value, noun) {
+    return number(value, 0) + " " + noun + (value === 1 ? "" : "s");
+  }
   function cell(column, value) {
     if (value === null || value === undefined) return "-";
     if (typeof value === "string") return value;
@@ -34,7 +37,7 @@
   const tradeoffText = (row) => String(Math.round(row.tradeoff * 1e4) / 1e4);
 
   // Charts.
-  function look() {
+  function style() {
     const text = dark.matches ? "#e4e8ec" : "#1b1f24";
     const line = dark.matches ? "#38424c" : "#d5dae0";
     const axis = { labelColor: text, titleColor: text, gridColor: line, domainColor: line, tickColor: line,
@@ -45,7 +48,7 @@
       header: { labelColor: text, titleColor: text }, range: { category: data.colours } };
   }
   function draw(id, spec) {
-    return vegaEmbed("#chart-" + id, spec, { actions: false, renderer: "svg", config: look() }).then((result) => {
+    return vegaEmbed("#chart-" + id, spec, { actions: false, renderer: "svg", config: style() }).then((result) => {
       views[id] = result.view;
       return result;
     });
@@ -62,7 +65,7 @@
     return Promise.all(["depth", "time"].filter((id) => views[id]).map((id) => views[id].signal("at", state.at).runAsync()));
   }
 
-  // The setting of the slider.
+  // The selected setting.
   function showFigures(row) {
     const cards = byId("figures");
     cards.replaceChildren();
@@ -83,7 +86,8 @@
       return item;
     }
     const line = (node.node === 0 ? "root" : "node " + node.node) + ": ";
-    const facts = number(node.n_labels, 0) + " labels, " + mass(node.mass) + " of the mass, " + node.n_children + " children";
+    const facts = count(node.n_labels, "label") + ", " + mass(node.mass) + " of the mass, " +
+      node.n_children + (node.n_children === 1 ? " child" : " children");
     if (node.children.length === 0) {
       item.append(element("span", line + node.examples.join(", ") + (node.n_labels > node.examples.length ? ", ..." : "")),
         element("span", "  " + facts, "dim"));
@@ -96,7 +100,7 @@
     const list = element("ul");
     for (const child of node.children) list.append(branch(child));
     if (node.n_more_labels > 0) {
-      list.append(element("li", "... " + number(node.n_more_labels, 0) + " more labels, " + mass(node.mass_of_more), "dim"));
+      list.append(element("li", "... " + count(node.n_more_labels, "more label") + ", " + mass(node.mass_of_more), "dim"));
     }
     open.append(summary, list);
     item.append(open);
@@ -130,55 +134,55 @@
     return made;
   }
 
-  // One search.
+  // The example search.
   function showExample(details) {
     const example = data.examples[state.example];
-    const seen = details.looks[state.example];
+    const search = details.looks[state.example];
     byId("example-text").textContent = example.text;
     const answers = byId("answers");
     answers.replaceChildren();
     const head = element("tr");
-    for (const text of ["label", "score", "right", "depth"]) head.append(element("th", text));
+    for (const text of ["label", "score", "correct", "depth"]) head.append(element("th", text));
     answers.append(head);
-    for (const answer of seen.answers) {
+    for (const answer of search.answers) {
       const line = element("tr");
       line.append(element("td", answer.name), element("td", number(answer.score, 3), "number"),
         element("td", answer.right ? "\u2713" : ""), element("td", answer.depth, "number"));
       answers.append(line);
     }
-    byId("work").textContent = seen.chunks + " chunks opened, " + number(seen.classifiers, 0) +
-      " classifiers evaluated. True labels: " + example.labels.join(", ") + ".";
-    byId("visits").replaceChildren(visited(seen));
+    byId("work").textContent = count(search.chunks, "node") + " opened, " + count(search.classifiers, "classifier") +
+      " evaluated. True labels: " + example.labels.join(", ") + ".";
+    byId("visits").replaceChildren(visited(search));
   }
-  function visited(seen) {
-    const order = new Map(seen.visits.map((visit, place) => [visit[0], { place: place + 1, score: visit[1] }]));
+  function visited(search) {
+    const order = new Map(search.visits.map((visit, place) => [visit[0], { place: place + 1, score: visit[1] }]));
     const lists = new Map();
-    const ids = Object.keys(seen.nodes).map(Number);
+    const ids = Object.keys(search.nodes).map(Number);
     const rank = (id) => (order.has(id) ? order.get(id).place : 1e9 + id);
     ids.sort((a, b) => rank(a) - rank(b));
     const root = element("ul");
-    // A node's parent may come later in the order of visits: first all items, then their places.
-    const items = new Map(ids.map((id) => [id, nodeItem(id, seen.nodes[id], order.get(id))]));
+    // A parent may come later in the order of visits: make all items first, then nest them.
+    const items = new Map(ids.map((id) => [id, nodeItem(id, search.nodes[id], order.get(id))]));
     for (const id of ids) {
       const list = element("ul");
       lists.set(id, list);
       items.get(id).append(list);
     }
-    for (const place of places(seen)) {
+    for (const place of places(search)) {
       if (lists.has(place.node)) lists.get(place.node).append(place.item);
     }
     for (const id of ids) {
-      const parent = seen.nodes[id].parent;
+      const parent = search.nodes[id].parent;
       (lists.get(parent) || root).append(items.get(id));
     }
     return root;
   }
-  function places(seen) {
+  function places(search) {
     const made = [];
-    const answered = new Set(seen.answers.map((answer) => answer.name));
-    for (const answer of seen.answers) made.push(labelItem(answer, answer.right ? " \u2713 answered, right" : " \u2717 answered"));
-    for (const label of seen.labels) {
-      if (!answered.has(label.name)) made.push(labelItem(label, label.depth === null ? " not in the tree" : " \u25CB true, not answered"));
+    const returned = new Set(search.answers.map((answer) => answer.name));
+    for (const answer of search.answers) made.push(labelItem(answer, answer.right ? " \u2713 returned, correct" : " \u2717 returned, wrong"));
+    for (const label of search.labels) {
+      if (!returned.has(label.name)) made.push(labelItem(label, label.depth === null ? " not in the tree" : " \u25CB true, not returned"));
     }
     return made;
   }
@@ -191,8 +195,8 @@
     const item = element("li", null, visit ? "visited" : "");
     const name = id === 0 ? "root" : "node " + id;
     const examples = id === 0 ? "" : " (" + node.examples.join(", ") + (node.n_labels > node.examples.length ? ", ..." : "") + ")";
-    const what = visit ? "visited " + visit.place + ", score " + number(visit.score, 3) : "not visited";
-    item.append(element("span", name), element("span", examples + "  " + number(node.n_labels, 0) + " labels, " + what, "dim"));
+    const note = visit ? "visit " + visit.place + ", score " + number(visit.score, 3) : "not visited";
+    item.append(element("span", name), element("span", examples + "  " + count(node.n_labels, "label") + ", " + note, "dim"));
     return item;
   }
 
@@ -253,7 +257,7 @@
     }
   }
 
-  // Moving.
+  // Selecting a setting.
   function go(setting) {
     const row = record(setting);
     state.at = setting;

@@ -1,0 +1,37 @@
+// Checksums, huge pages and paths, for saving and loading models.
+#include "common/bindings.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+
+#include "common/hash.hpp"
+#include "common/platform.hpp"
+
+namespace labeltrees {
+
+void bind_common(nb::module_& module) {
+  module.def(
+      "xxh64",
+      [](ConstArray<uint8_t> bytes) {
+        nb::gil_scoped_release release;
+        return xxh64(bytes.data(), static_cast<int64_t>(bytes.size()));
+      },
+      nb::arg("bytes").noconvert());
+  module.def(
+      "copy_to_huge_pages",
+      [](ConstArray<uint8_t> bytes) {
+        HugePageMemory memory(static_cast<int64_t>(bytes.size()));
+        {
+          nb::gil_scoped_release release;
+          std::copy_n(bytes.data(), bytes.size(), memory.data());
+        }
+        return to_numpy<uint8_t>(std::move(memory), static_cast<int64_t>(bytes.size()));
+      },
+      nb::arg("bytes").noconvert());
+  module.def("zero_floats",
+             [](int64_t n) { return to_numpy<float>(HugePageMemory(n * static_cast<int64_t>(sizeof(float))), n); });
+  module.def("exchange_paths", &exchange_paths, nb::arg("first"), nb::arg("second"));
+}
+
+}  // namespace labeltrees

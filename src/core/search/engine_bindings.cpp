@@ -1,0 +1,108 @@
+// The bindings of the linear model's search engine and predictor.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <optional>
+#include <string>
+
+#include "search/bad_query.hpp"
+#include "search/native_engine.hpp"
+#include "search/predictor.hpp"
+#include "search/request_bindings.hpp"
+#include "search/result_arrays.hpp"
+
+namespace labeltrees {
+
+namespace {
+
+// Raises the exceptions of searches as those of labeltrees.errors.
+void translate(const std::exception_ptr& error, void*) {
+  auto raise = [](const char* name, const char* message) {
+    nb::object type = nb::module_::import_("labeltrees.errors").attr(name);
+    PyErr_SetString(type.ptr(), message);
+  };
+  try {
+    std::rethrow_exception(error);
+  } catch (const DamagedChunk& fault) {
+    raise("FileFormatError", fault.what());
+  } catch (const BadQuery& fault) {
+    raise("InputError", fault.what());
+  }
+}
+
+void add_tree(NativeEngine& native, ConstArray<uint8_t> chunks, ConstArray<int64_t> offsets,
+              ConstArray<int32_t> feature_rank, ConstArray<int64_t> child_ptr, ConstArray<int32_t> children,
+              bool checked, const std::string& source, std::optional<ConstArray<float>> ceilings) {
+  SearchEngine& engine = native.engine;
+  auto n_nodes = static_cast<int32_t>(offsets.size());
+  ChunkLimits limits{chunks.data(),       static_cast<int64_t>(chunks.size()),
+                     engine.n_features(), n_nodes,
+                     engine.n_labels(),   engine.matrices()};
+  engine.add_tree(limits, offsets.data(), feature_rank.data(), checked, source,
+                  view_tree(child_ptr, children, engine.n_labels()), ceilings ? ceilings->data() : nullptr);
+  if (ceilings) native.arrays.push_back(nb::find(*ceilings));
+  for (nb::object array :
+       {nb::find(chunks), nb::find(offsets), nb::find(feature_rank), nb::find(child_ptr), nb::find(children)})
+    native.arrays.push_back(array);
+}
+
+nb::tuple search(NativeEngine& native, const NativeRows& rows, const NativeRequest& request, int n_threads,
+                 bool stats) {
+  ResultArrays arrays(rows.rows.n, request.request.k, stats);
+  Job job;
+  run_search(job, rows.rows.n,
+             [&] { native.engine.search(rows.rows, request.request, n_threads, job, arrays.results()); });
+  return arrays.to_python();
+}
+
+nb::tuple trace(NativeEngine& native, int64_t tree, const NativeRows& rows, const NativeRequest& request) {
+  std::vector<int64_t> ends = {0};
+  std::vector<int32_t> nodes;
+  std::vector<float> scores;
+  Job job;
+  run_job(job, nb::none(), [&] {
+    std::vector<OpenNode> opened;
+    for (int64_t query = 0; query < rows.rows.n; ++query) {
+      job.check();
+      opened.clear();
+      native.engine.trace(tree, rows.rows, query, request.request, opened);
+      for (const OpenNode& node : opened) {
+        nodes.push_back(node.node);
+        scores.push_back(node.score);
+      }
+      ends.push_back(static_cast<int64_t>(nodes.size()));
+    }
+  });
+  return nb::make_tuple(to_numpy(std::move(ends)), to_numpy(std::move(nodes)), to_numpy(std::move(scores)));
+}
+
+}  // namespace
+
+void bind_search(nb::module_& module) {
+  nb::register_exception_translator(translate);
+  module.attr("PRIORITY_SCALE") = kPriorityScale;
+
+  nb::class_<NativeEngine> engine(module, "SearchEngine");
+  engine
+      .def(nb::init<int64_t, int32_t, bool, bool, const std::string&, float>(), nb::arg("n_features"),
+           nb::arg("n_labels"), nb::arg("matrices"), nb::arg("normalize"), nb::arg("loss"), nb::arg("score_power"))
+      .def("add_tree", &add_tree, nb::arg("chunks").noconvert(), nb::arg("offsets").noconvert(),
+           nb::arg("feature_rank").noconvert(), nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(),
+           nb::arg("checked"), nb::arg("source"), nb::arg("ceilings").noconvert().none() = nb::none())
+      .def("check_all",
+           [](const NativeEngine& native) {
+             nb::gil_scoped_release release;
+             native.engine.check_all();
+           })
+      .def("search", &search, nb::arg("rows"), nb::arg("request"), nb::arg("n_threads"), nb::arg("stats"))
+      .def("trace", &trace, nb::arg("tree"), nb::arg("rows"), nb::arg("request"));
+  bind_search_counts(engine);
+
+  nb::class_<NativePredictor>(module, "Predictor")
+      .def(nb::init<nb::object, nb::object, int64_t, nb::object>(), nb::arg("engine"), nb::arg("request"), nb::arg("k"),
+           nb::arg("vectorizer").none())
+      .def("__call__", &NativePredictor::operator(), nb::arg("indices"), nb::arg("values").none() = nb::none(),
+           nb::arg("k").none() = nb::none());
+}
+
+}  // namespace labeltrees

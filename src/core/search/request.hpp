@@ -1,0 +1,38 @@
+// A search request, the same for both model families: how many labels to find, and how to look for them.
+#pragma once
+
+#include <cstdint>
+
+namespace labeltrees {
+
+enum class SearchMode : int32_t { best_first = 0, beam = 1 };
+
+// Label ids: one list for all queries (indptr null) or one list per query (CSR). labels null: no list was given.
+struct LabelLists {
+  const int64_t* indptr = nullptr;
+  const int32_t* labels = nullptr;
+  int64_t n = 0;
+
+  bool given() const { return labels != nullptr; }
+  bool per_query() const { return indptr != nullptr; }
+  const int32_t* begin(int64_t query) const { return labels + (indptr ? indptr[query] : 0); }
+  int64_t size(int64_t query) const { return indptr ? indptr[query + 1] - indptr[query] : n; }
+};
+
+// The text search has no beam and ignores mode, beam and prune.
+struct SearchRequest {
+  int64_t k = 5;  // labels to find
+  SearchMode mode = SearchMode::best_first;
+  int64_t beam = 0;              // nodes opened per depth; 0: no limit
+  bool prune = true;             // mode beam: do not open nodes below the k-th label found
+  int64_t max_chunks = 0;        // nodes opened per query; 0: no limit
+  int64_t max_microseconds = 0;  // 0: no limit
+  // How much the score of each node is lowered before it is compared, one tree after another; null: not at all.
+  // The linear search takes discounts on the log scale. The text search, whose scores are products, takes
+  // exp(-discount) and multiplies.
+  const float* discounts = nullptr;
+  LabelLists candidates;  // the labels allowed
+  LabelLists exclude;     // labels not to return
+};
+
+}  // namespace labeltrees

@@ -1,0 +1,50 @@
+// Where the searches of a batch write what they found.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace labeltrees {
+
+using SearchClock = std::chrono::steady_clock;
+
+inline float microseconds_since(SearchClock::time_point start) {
+  return std::chrono::duration<float, std::micro>(SearchClock::now() - start).count();
+}
+
+struct SearchStats {
+  int64_t chunks = 0;       // nodes opened
+  int64_t classifiers = 0;  // children scored
+  int32_t depth = 0;        // of the deepest child scored
+  bool partial = false;     // a budget ended the search
+};
+
+// out: n x k labels, padded with -1, and their scores, padded with 0; the others one per query, or all null.
+struct SearchResults {
+  int64_t k;
+  int64_t* labels;
+  float* scores;
+  int64_t* chunks = nullptr;
+  int64_t* classifiers = nullptr;
+  int32_t* depth = nullptr;
+  float* microseconds = nullptr;
+  uint8_t* partial = nullptr;
+
+  int64_t* labels_of(int64_t query) const { return labels + query * k; }
+  float* scores_of(int64_t query) const { return scores + query * k; }
+
+  // Pads the lists of a query for which `found` labels have been written, and keeps its statistics.
+  void finish(int64_t query, int64_t found, const SearchStats& stats, SearchClock::time_point start) const {
+    std::fill(labels_of(query) + found, labels_of(query) + k, -1);
+    std::fill(scores_of(query) + found, scores_of(query) + k, 0.0f);
+    if (!chunks) return;
+    chunks[query] = stats.chunks;
+    classifiers[query] = stats.classifiers;
+    depth[query] = stats.depth;
+    partial[query] = stats.partial;
+    microseconds[query] = microseconds_since(start);
+  }
+};
+
+}  // namespace labeltrees

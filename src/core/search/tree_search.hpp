@@ -1,0 +1,88 @@
+// The search of one tree for one query.
+//
+// A label's score is the sum of log probabilities along its path, so scores never rise from a node to its children.
+//
+// Best first: opens the best open node, offers its labels to the list of results, and keeps its nodes for later. It
+// ends when the best open node is strictly below the k-th label; an equal node may still hold a label with a smaller
+// id. Nodes are opened in the order of falling score, then rising depth, then rising id. With `beam`, only the first
+// `beam` nodes of each depth are opened. Because scores never rise, these are exactly the nodes that the level-wise
+// beam keeps, so both modes return the same lists for the same beam.
+//
+// With discounts, a node is compared by its priority instead of its score:
+// priority = score - discount of the node * (kPriorityScale - score). Nodes are opened in the order of falling
+// priority, and the search ends when no priority reaches the k-th label. With discounts of 0 the search is exact.
+//
+// Where the best possible score below each node is known (SearchStore::ceilings), a node is skipped when its turn comes
+// if that ceiling is strictly below the k-th label. This is not done with `beam`: the children of the skipped node
+// could have kept other nodes, and their labels, out of later levels.
+//
+// Beam: goes level by level and opens the `beam` best nodes of each level (ties: the smaller id). Labels go to the list
+// at once and take no place in the beam. With `prune`, nodes strictly below the k-th label found are not opened. That
+// changes no list: everything below them, and everything they would displace from later levels, is strictly below the
+// k-th label too.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "search/best.hpp"
+#include "search/filter.hpp"
+#include "search/frontier.hpp"
+#include "search/memo.hpp"
+#include "search/query.hpp"
+#include "search/request.hpp"
+#include "search/results.hpp"
+#include "search/store.hpp"
+#include "simd/kernels.hpp"
+
+namespace labeltrees {
+
+// How much of a node's discount applies at score 0 (a sum of logs), where the score itself says nothing about the
+// labels below.
+constexpr float kPriorityScale = 0.3f;
+
+// Reused from query to query: once its vectors have grown, a search allocates nothing.
+class TreeSearch {
+ public:
+  // Fills `best` (started by the caller) with the k best labels that pass `filter`, and adds to `stats`. The scores
+  // computed go to `memo` and the nodes opened, in order, to `trace`, unless these are null.
+  void run(const SearchStore& store, const SearchQuery& query, const SearchRequest& request, const LabelFilter& filter,
+           BestLabels& best, SearchStats& stats, ScoreMemo* memo = nullptr, std::vector<OpenNode>* trace = nullptr);
+
+  // The score of one label along its path; -inf if it is not in the tree. Uses `memo` and adds to it.
+  float path_score(const SearchStore& store, const TreeLinks& links, const SearchQuery& query, int32_t label,
+                   ScoreMemo& memo, SearchStats& stats);
+
+ private:
+  bool choose_next();  // sets node_ to the next node to open; false if there is none
+  bool choose_best();
+  bool choose_in_level();
+  bool is_below_ceiling(const OpenNode& node, float limit) const;
+  bool out_of_budget();
+  void score_part(const uint8_t* part, float base);
+  void add_children(const uint8_t* part);
+
+  const SearchStore* store_ = nullptr;
+  const SearchQuery* query_ = nullptr;
+  const SearchRequest* request_ = nullptr;
+  const LabelFilter* filter_ = nullptr;
+  BestLabels* best_ = nullptr;
+  SearchStats* stats_ = nullptr;
+  ScoreMemo* memo_ = nullptr;
+  std::vector<OpenNode>* trace_ = nullptr;
+  const Kernels* kernels_ = nullptr;
+  const float* ceilings_ = nullptr;
+  SearchClock::time_point deadline_;
+  int64_t chunks_before_ = 0;
+  bool started_ = false;
+  OpenNode node_{};              // the node being opened
+  Frontier frontier_;            // nodes to open; mode beam: those of the next level
+  std::vector<OpenNode> level_;  // mode beam: the nodes of the current level, best first
+  size_t in_level_ = 0;          // how many of them have been opened
+  std::vector<int64_t> opened_;  // best first with a beam: nodes opened per depth
+  std::vector<int32_t> path_;
+  alignas(64) float margins_[kMostChildren], scores_[kMostChildren];
+  uint8_t labels_[kMostChildren];
+};
+
+}  // namespace labeltrees

@@ -1,0 +1,123 @@
+"""What every model family offers to early stopping, profiling, tuning, storage and the command line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeltrees.data.dataset import Dataset
+from labeltrees.search.node_values import NodeValues
+from labeltrees.search.request import SearchRequest
+from labeltrees.search.result import SearchTrace
+from labeltrees.tree.label_tree import LabelTree
+
+if TYPE_CHECKING:
+    from labeltrees.models.common.early_stop import EarlyStop
+
+
+class Searches(Protocol):
+    """The searches of a fitted model that early stopping learns from: exact, discounted and traced.
+
+    Scores are sums of logarithms here, in both families.
+    """
+
+    @property
+    def trees(self) -> list[LabelTree]:
+        """The trees that are searched."""
+
+    def lists(self, X: Any, k: int, discounts: NodeValues | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the labels found (n, k), and the number of nodes opened (n,)."""
+
+    def tree_lists(self, X: Any, tree: int, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the k best labels in one of the trees (n, k), and the logarithms of their scores."""
+
+    def trace(self, X: Any, tree: int, k: int) -> SearchTrace:
+        """Return the nodes that an exact search opens in one of the trees."""
+
+    def required_discounts(self, scores: NDArray[np.float64], limits: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the smallest discount at which nodes with these scores are skipped for these limits."""
+
+
+class Model(Protocol):
+    """A fitted model of any family.
+
+    Parameters and training differ between families; this is what they share.
+    """
+
+    KIND: ClassVar[str]  # the class name, as the manifest of a saved model has it
+    READS_TEXTS: ClassVar[bool]  # True: it reads only texts. False: features, and texts if it has a vectorizer
+    UNSUPPORTED: ClassVar[tuple[str, ...]]  # options of a SearchRequest that the family does not have
+
+    early_stop_: EarlyStop | None
+    label_counts_: Any
+    n_points_: Any  # int, or None where it is unknown
+    stats_: dict[str, Any]
+
+    @property
+    def takes_texts(self) -> bool:
+        """Whether the fitted model takes texts as input."""
+
+    @property
+    def tree_(self) -> LabelTree:
+        """The tree, or the first of several."""
+
+    @property
+    def trees_(self) -> list[LabelTree]:
+        """All trees."""
+
+    @property
+    def searcher_(self) -> Any:
+        """The object that runs the searches."""
+
+    @property
+    def label_names_(self) -> Any:
+        """The names of the labels (L,), or None."""
+
+    @property
+    def classes_(self) -> Any:
+        """The names of the labels (L,), or their ids."""
+
+    def queries(self, dataset: Dataset) -> Any:
+        """Return the texts or the features of a dataset, whichever the model reads."""
+
+    def check_queries(self, X: Any, n_jobs: int | None = None) -> Any:
+        """Return points in the form that `searcher_` takes; they have a shape and can be indexed with rows."""
+
+    def complete_request(self, request: SearchRequest) -> SearchRequest:
+        """Return the request as `searcher_` takes it: with the fitted defaults, and discounts for `agreement`."""
+
+    def sizes(self) -> dict[str, int | None]:
+        """Return the numbers of features or words and of weights, for a summary."""
+
+    def searches(self) -> Searches:
+        """Return the searches that early stopping and profiling need."""
+
+    def predictor(self, k: int = 5) -> Callable[..., Any]:
+        """Return a predictor for single queries."""
+
+    @property
+    def predict_topk(self) -> Callable[..., Any]:
+        """``predict_topk(X, k)`` returns the k best labels of each point, and their scores."""
+
+    @property
+    def predict_proba(self) -> Callable[..., Any]:
+        """``predict_proba(X, k)`` returns the probabilities of the k best labels as CSR (n, L)."""
+
+    def predict(self, X: Any) -> Any:
+        """Return the predicted labels as a CSR indicator (n, L)."""
+
+    def calibrate(self, X: Any, Y: Any = None, *, k: Any = ...) -> Self:
+        """Learn when a search may stop, and what scores mean as probabilities."""
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Save the model as a folder."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, as scikit-learn does."""
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters, as scikit-learn does."""

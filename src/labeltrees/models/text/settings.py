@@ -1,0 +1,38 @@
+"""The settings for training the text model, which are fastText's parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from labeltrees._settings import check_settings, integer, number, setting
+from labeltrees._validation import refuse
+
+
+@dataclass(eq=False, kw_only=True)
+class TextSettings:
+    """How texts become vectors and how these are trained; `TextLabelTreeClassifier` explains each setting."""
+
+    dim: int = setting(128, integer(1, 2**16), "Length of the vectors.")
+    lr: float = setting(0.5, number(0, 1e6, low_open=True), "Initial learning rate; it falls linearly to 0.")
+    epochs: int = setting(25, integer(0), "Number of passes over the texts.")
+    min_count: int = setting(2, integer(0, 2**62), "Words that occur less often are left out.")
+    word_ngrams: int = setting(2, integer(1, 1000), "Maximum length of word n-grams; 1 for single words.")
+    min_n: int = setting(0, integer(0, 1000), "Minimum length of character n-grams.")
+    max_n: int = setting(0, integer(0, 1000), "Maximum length of character n-grams; 0 for none.")
+    buckets: int = setting(2_000_000, integer(0), "Number of buckets that n-grams are hashed into.")
+
+
+def check_text_settings(settings: TextSettings) -> None:
+    """Raise `InputError` for the first setting that is not allowed; `settings` may be a classifier."""
+    check_settings(settings)
+    if settings.buckets == 0 and _has_ngrams(settings):
+        refuse("buckets", "at least 1 if there are n-grams", settings.buckets)
+
+
+def buckets_in_use(settings: TextSettings) -> int:
+    """Return the number of buckets: none without n-grams."""
+    return int(settings.buckets) if _has_ngrams(settings) else 0
+
+
+def _has_ngrams(settings: TextSettings) -> bool:
+    return settings.word_ngrams > 1 or settings.max_n > 0
