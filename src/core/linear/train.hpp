@@ -17,7 +17,7 @@ struct TrainInput {
   TreeView tree;
   const float* point_weight;    // (n_points) or null
   const float* label_cost;      // (n_labels) or null
-  const int64_t* extra_indptr;  // (n_nodes + 1) more points per node, negative for all its children; or null
+  const int64_t* extra_indptr;  // (n_nodes + 1) additional points per node, negatives of all its children; or null
   const int32_t* extra_points;
   const Occurrences& occurrences;
   int64_t stream_offset;  // added to an edge's number to select its random numbers; 0 unless it is an extracted node
