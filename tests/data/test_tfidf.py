@@ -223,12 +223,12 @@ def test_any_sequence_of_texts(form):
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ("one text", "a sequence of strings, got a single one"),
+        ("one text", "a sequence of strings, got a single string"),
         (7, "a sequence of strings, got int"),
         (["a", None], r"texts\[1\] must be a string, got NoneType"),
         (["a", float("nan")], r"texts\[1\] must be a string, got float"),
-        (["ab", b"\xff"], r"texts\[1\] is not text in the encoding utf-8"),
-        (["ab", "\ud800"], r"texts\[1\] holds half of a surrogate pair"),
+        (["ab", b"\xff"], r"texts\[1\] cannot be decoded as utf-8"),
+        (["ab", "\ud800"], r"texts\[1\] contains half of a surrogate pair"),
     ],
 )
 def test_what_is_no_text_is_refused_with_its_place(texts, message):

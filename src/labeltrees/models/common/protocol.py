@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from labeltrees.search.node_values import NodeValues
 from labeltrees.search.request import SearchRequest
 from labeltrees.search.result import SearchTrace
 from labeltrees.tree.label_tree import LabelTree
+
+if TYPE_CHECKING:
+    from labeltrees.models.common.early_stop import EarlyStop
 
 
 class Searches(Protocol):
@@ -47,7 +50,9 @@ class Model(Protocol):
 
     KIND: ClassVar[str]  # the class name, as the manifest of a saved model has it
     READS_TEXTS: ClassVar[bool]  # True: it reads only texts. False: features, and texts if it has a vectorizer
+    UNSUPPORTED: ClassVar[tuple[str, ...]]  # options of a SearchRequest that the family does not have
 
+    early_stop_: EarlyStop | None
     label_counts_: Any
     n_points_: Any  # int, or None where it is unknown
     stats_: dict[str, Any]
@@ -85,6 +90,9 @@ class Model(Protocol):
     def complete_request(self, request: SearchRequest) -> SearchRequest:
         """Return the request as `searcher_` takes it: with the fitted defaults, and discounts for `agreement`."""
 
+    def sizes(self) -> dict[str, int | None]:
+        """Return the numbers of features or words and of weights, for a summary."""
+
     def searches(self) -> Searches:
         """Return the searches that early stopping and profiling need."""
 
@@ -102,7 +110,7 @@ class Model(Protocol):
     def predict(self, X: Any) -> Any:
         """Return the predicted labels as a CSR indicator (n, L)."""
 
-    def calibrate(self, X: Any, Y: Any = None) -> Self:
+    def calibrate(self, X: Any, Y: Any = None, *, k: Any = ...) -> Self:
         """Learn when a search may stop, and what scores mean as probabilities."""
 
     def save(self, folder: str | os.PathLike[str]) -> None:
@@ -110,3 +118,6 @@ class Model(Protocol):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, as scikit-learn does."""
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters, as scikit-learn does."""
