@@ -1,4 +1,4 @@
-"""Checks on what users pass in, each with one form of message: name, what is allowed, what came."""
+"""Checks of arguments. All messages have one form: the name, the allowed values, the value given."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Fanout = int | Literal["auto"]
 
 
 def refuse(name: str, allowed: str, came: object) -> NoReturn:
-    """Raise the error for an argument `name` that must be `allowed` and was `came`."""
+    """Raise `InputError` for an argument `name` that must be `allowed` but is `came`."""
     text = repr(came)
     message = f"{name} must be {allowed}, got {text if len(text) <= 80 else text[:77] + '...'}"
     raise InputError(message)
 
 
 def check_number(name: str, value: Any, low: float, high: float = np.inf, *, low_open: bool = False) -> float:
-    """Return `value` as a float in [low, high], or (low, high] where `low_open`."""
+    """Return `value` as a float in [low, high], or in (low, high] if `low_open`."""
     allowed = f"a number in {'(' if low_open else '['}{low:g}, {high:g}{')' if high == np.inf else ']'}"
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         refuse(name, allowed, value)
@@ -51,7 +51,7 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
 
 
 def check_fanout(name: str, value: Any, high: int | None = None) -> Fanout:
-    """Return `value` as the most children of a node, an int in [2, high], or "auto"."""
+    """Return `value` as the maximum number of children of a node: an int in [2, high], or "auto"."""
     if isinstance(value, str):
         if value != "auto":
             refuse(name, "an integer of at least 2 or 'auto'", value)
@@ -65,7 +65,7 @@ def check_seed(random_state: Any) -> int:
 
 
 def check_n_jobs(n_jobs: Any) -> int:
-    """Return the number of threads `n_jobs` means, as in scikit-learn: None is 1 unless joblib's context says more."""
+    """Return the number of threads for `n_jobs` as in scikit-learn: None is 1 unless a joblib context sets more."""
     if n_jobs is not None:
         check_integer("n_jobs", n_jobs, -(2**31), 2**31 - 1)
         if n_jobs == 0:

@@ -162,7 +162,11 @@ def test_a_missing_array_is_named(case):
 
 @pytest.mark.parametrize(
     ("tree", "message"),
-    [([0, 2, 3, 4], "out of range or stands twice"), ([0, -1, 2, 4], "child_ptr"), ([0, 5, 3, 4], "child_ptr")],
+    [
+        ([0, 2, 3, 4], "are not a tree"),
+        ([0, -1, 2, 4], "child_ptr"),
+        ([0, 5, 3, 4], "child_ptr"),
+    ],
 )
 def test_a_damaged_tree_is_found_when_it_is_needed(twin, tree, message):
     model = twin.random_model(1, n_labels=3)

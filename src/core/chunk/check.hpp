@@ -15,7 +15,7 @@ struct ChunkLimits {
   bool matrices;  // every chunk is a matrix, or none is
 };
 
-// Null if all parts of the node's chunk at `offset` are sound, else what is wrong.
+// Returns null if all parts of the node's chunk at `offset` are sound, else a message that says what is wrong.
 const char* check_chunk(const ChunkLimits& limits, int32_t node, int64_t offset);
 
 }  // namespace labeltrees

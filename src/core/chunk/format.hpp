@@ -28,7 +28,7 @@
 namespace labeltrees {
 
 constexpr int kMostChildren = 256;  // of one part
-constexpr int kMaskChildren = 16;   // the most children whose presence in a row is told by a 16-bit mask
+constexpr int kMaskChildren = 16;   // maximum number of children for rows with a 16-bit mask of the children
 constexpr int kMostLevels = 3;
 constexpr int64_t kLine = 64;
 constexpr int64_t kStoreTail = 64;  // zero bytes after the last part: vector loads may run past a row, not past those

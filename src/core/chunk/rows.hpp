@@ -1,4 +1,4 @@
-// The weights of some children turned from one row a child to one row a feature.
+// Transposes the weights of some children: from one row per child to one row per feature.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 
 namespace labeltrees {
 
-// Kept per thread: `place_` has an entry a feature, all zero between calls.
+// One per thread: `place_` has an entry per feature, all zero between calls.
 class ChunkRows {
  public:
   ChunkRows(int64_t n_features, const int32_t* feature_rank)
       : place_(static_cast<size_t>(n_features), 0), feature_rank_(feature_rank) {}
 
-  // Rows of edges [first_edge, first_edge + n_children): by rising rank of their feature, each with its children
-  // rising. Weights that are zero in half precision are left out.
+  // Rows of edges [first_edge, first_edge + n_children), sorted by the rank of their feature, each with its children
+  // sorted. Weights that are zero in half precision are left out.
   void group(const EdgeWeights& weights, int64_t first_edge, int n_children) {
     ranks_.clear();
     for (int64_t at = weights.indptr[first_edge]; at < weights.indptr[first_edge + n_children]; ++at) {
@@ -47,7 +47,7 @@ class ChunkRows {
         uint32_t row = place_[feature_rank_[weights.features[at]]];
         int64_t to = next_[row]++;
         if (to > starts_[row] && children_[to - 1] == child)
-          throw std::invalid_argument("a feature stands twice in a classifier");
+          throw std::invalid_argument("a classifier has the same feature twice");
         children_[to] = static_cast<uint8_t>(child);
         halves_[to] = half;
       }

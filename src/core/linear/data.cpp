@@ -5,8 +5,8 @@ namespace labeltrees {
 Occurrences::Occurrences(const TreeView& tree, const PointLists& labels, int64_t n_points, int32_t n_labels,
                          const float* label_cost, const Job& job)
     : start_(tree.n_edges()), end_(tree.n_edges()) {
-  // How often each label occurs, then each edge: a child's id is larger than its parent's, so one pass backwards adds
-  // up.
+  // Count the pairs of each label, then of each node: a child's id is larger than its parent's, so one pass backwards
+  // sums up.
   std::vector<int64_t> next(n_labels, 0);
   for (int64_t at = 0; at < labels.indptr[n_points]; ++at) ++next[labels.columns[at]];
   std::vector<int64_t> node_count(tree.n_nodes, 0);
@@ -16,7 +16,7 @@ Occurrences::Occurrences(const TreeView& tree, const PointLists& labels, int64_t
       node_count[node] += child < 0 ? next[~child] : node_count[child];
     }
   }
-  // Forwards, each node hands its range out to its children. `next` turns from counts into where a label's pairs start.
+  // Forwards, each node divides its range among its children. `next` changes from counts to the start of each label.
   std::vector<int64_t> node_start(tree.n_nodes, 0);
   std::vector<bool> placed(n_labels, false);
   for (int64_t node = 0; node < tree.n_nodes; ++node) {
@@ -49,11 +49,6 @@ Occurrences::Occurrences(const TreeView& tree, const PointLists& labels, int64_t
       if (valued) costs_[to] = (labels.values ? labels.values[at] : 1.0f) * (label_cost ? label_cost[label] : 1.0f);
     }
   }
-}
-
-int64_t Occurrences::bytes() const {
-  return static_cast<int64_t>((start_.size() + end_.size()) * sizeof(int64_t) + points_.size() * sizeof(int32_t) +
-                              costs_.size() * sizeof(float));
 }
 
 }  // namespace labeltrees

@@ -1,4 +1,4 @@
-// What the linear trainer is given: points, their labels and a tree, all in flat arrays it does not own.
+// The input of linear training: points and their labels in flat arrays that it does not own.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,15 @@ struct Points {
   }
 };
 
-// A sparse 0/1 or valued matrix with one row a point.
+// A sparse matrix with one row per point.
 struct PointLists {
   const int64_t* indptr;
   const int32_t* columns;
   const float* values;  // or null: all 1
 };
 
-// The (point, label) pairs sorted by the label's place in a depth-first walk of the tree. Every node's pairs are then
-// one range, and so are every child's within it: a node's problem is found without a list per node.
+// The (point, label) pairs sorted by the position of the label in a depth-first walk of the tree. The pairs of every
+// node are then one range, and so are those of every child, so no node needs a list of its points.
 class Occurrences {
  public:
   Occurrences(const TreeView& tree, const PointLists& labels, int64_t n_points, int32_t n_labels,
@@ -42,9 +42,8 @@ class Occurrences {
   int64_t begin(int64_t edge) const { return start_[edge]; }
   int64_t end(int64_t edge) const { return end_[edge]; }
   const int32_t* points() const { return points_.data(); }
-  // Per pair: relevance times the label's cost; null where all are 1.
+  // Per pair: relevance times the cost of the label; null if all are 1.
   const float* costs() const { return costs_.empty() ? nullptr : costs_.data(); }
-  int64_t bytes() const;
 
  private:
   std::vector<int64_t> start_, end_;  // (n_edges)

@@ -48,7 +48,7 @@ void NodeRows::gather(const Points& points, const Occurrences& occurrences, int6
     if (point_weight) row_weight[row] = weight;
     total_weight += weight;
   }
-  // Nearly all points: no copy, all columns. Dense rows are never copied.
+  // With more than half of all values nothing is copied and all columns are used. Dense rows are never copied.
   identity = points.dense() || 2 * n_values > points.indptr[points.n_points];
   if (identity) {
     columns = points.columns;
@@ -74,7 +74,7 @@ void NodeRows::gather(const Points& points, const Occurrences& occurrences, int6
 
 void NodeRows::compact(const Points& points, const std::vector<int32_t>& rows, int64_t n_values, GatherScratch& scratch,
                        const Job& job) {
-  // A bit per feature met gives the distinct ones in rising order without sorting.
+  // A bit per feature gives the distinct features in ascending order without sorting.
   auto& seen = scratch.seen;
   auto& seen_words = scratch.seen_words;
   for (const int32_t point : rows) {

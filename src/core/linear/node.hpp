@@ -9,7 +9,7 @@
 
 namespace labeltrees {
 
-// What a thread needs to gather rows; clean (all -1, all 0) between nodes.
+// The scratch memory that a thread needs to gather rows; reset (all -1, all 0) between nodes.
 struct GatherScratch {
   std::vector<int32_t> row_of_point;
   std::vector<int32_t> local_column;
@@ -19,17 +19,17 @@ struct GatherScratch {
   GatherScratch(const Points& points);
 };
 
-// A node's rows, columns renumbered to the ones that occur (in rising order of feature), so that the
-// weights of its classifiers are few and stay in cache. Shared by all children of the node.
+// The rows of a node. Columns are renumbered to the features that occur, in ascending order, so that the weights of its
+// classifiers are few and stay in cache. Shared by all children of the node.
 struct NodeRows {
   int64_t n_rows = 0;
   int64_t n_columns = 0;
-  const int32_t* columns = nullptr;  // the own copy below, or the points' own arrays
+  const int32_t* columns = nullptr;  // the copy below, or the arrays of the points
   const float* values = nullptr;
   AlignedScratch<int64_t> begin;
   AlignedScratch<int32_t> length;
   AlignedScratch<float> squared_norm;   // with the bias feature
-  AlignedScratch<float> row_weight;     // empty where all points weigh the same
+  AlignedScratch<float> row_weight;     // empty if all points have the same weight
   AlignedScratch<float> total;          // (n_columns) sum of row_weight times the row
   double total_weight = 0;              // sum of row_weight
   AlignedScratch<int32_t> row_of_pair;  // (pairs of the node) -1 for points without weight

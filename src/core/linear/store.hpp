@@ -1,4 +1,4 @@
-// Where a thread puts finished classifiers: pages that grow without copying and are given back one by one.
+// Where a thread stores finished classifiers: pages that grow without copying and are freed one by one.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class WeightQueue {
 
   void swap(WeightQueue& other) { chunks_.swap(other.chunks_); }
 
-  // Room for n weights side by side.
+  // Adds space for n adjacent weights.
   void push(int64_t n, int32_t** features, float** values) {
     if (chunks_.empty() || chunks_.back().used + n > chunks_.back().capacity) add(n);
     Chunk& chunk = chunks_.back();
@@ -31,8 +31,8 @@ class WeightQueue {
     chunk.used += n;
   }
 
-  // The next n weights, pushed together. Memory before them goes back to the system, so that handing all weights over
-  // to their final arrays needs little more than one copy of them.
+  // The next n weights, which were pushed together. Memory before them is freed, so that copying all weights to their
+  // final arrays needs little more than one copy of them.
   void pop(int64_t n, const int32_t** features, const float** values) {
     if (n == 0) return;
     while (chunks_.front().read == chunks_.front().used) drop();
@@ -50,7 +50,7 @@ class WeightQueue {
   };
   std::deque<Chunk> chunks_;
 
-  // Straight from the system: freed memory of this size would otherwise stay with the allocator.
+  // Mapped pages, because the allocator would keep freed memory of this size.
   void add(int64_t n) {
     const int64_t capacity = n > kWeightsPerChunk ? n : kWeightsPerChunk;
     chunks_.push_back({static_cast<int32_t*>(map_pages(capacity * 8)), capacity, 0, 0});

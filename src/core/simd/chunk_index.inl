@@ -1,8 +1,8 @@
 // Part of kernels.inl: looks up a query's features in the index of a chunk.
 
 // Calls take(row, value) for each feature that has a row, in the order of the features: for one of them with `found`
-// 1 or 0, or for 16 at once. Lookups do not wait for each other, so many cache misses are under way at once, and there
-// is no branch on whether a feature is found: half of them are, and a wrong guess costs more than the lookup.
+// 1 or 0, or for 16 at once. Lookups do not depend on each other, so cache misses overlap, and there is no branch on
+// whether a feature is found: half of them are, and a mispredicted branch costs more than the lookup.
 //
 // Sixteen at a time it goes in two rounds, first the index for all features, then the slots of those found: more
 // lookups fit into what the processor looks ahead, and no lane of the second round is idle. The rows found wait in the

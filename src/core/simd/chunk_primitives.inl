@@ -19,7 +19,7 @@ static inline float half_at(const uint8_t* at) {
 }
 
 #if defined(__AVX2__) && !defined(__AVX512F__)
-// For each mask of 8 lanes, where each lane's value stands among the packed ones; 0x80 for a lane without one.
+// For each mask of 8 lanes, the position of each lane's value among the packed ones; 0x80 for a lane without a value.
 struct ExpandTable {
   uint64_t lanes[256];
   constexpr ExpandTable() : lanes() {

@@ -96,7 +96,7 @@ static void add_full(const uint8_t* first, const ChunkRowList& rows, int n_padde
 #endif
 }
 
-// The same for rows told by a mask for each 16 children.
+// The same for rows with a mask for each 16 children.
 static void add_masked(const uint8_t* entries, const ChunkRowList& rows, int n_masks, float* margins) {
 #if defined(__AVX512F__)
   for (int first = 0; first < n_masks; first += 4) {  // 64 children at a time, their sums in registers

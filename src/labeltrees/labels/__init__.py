@@ -1,4 +1,4 @@
-"""What is known of the labels: embeddings, frequencies and weights."""
+"""Label embeddings, frequencies and weights."""
 
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies

@@ -1,4 +1,4 @@
-"""PIFA label embeddings: a label is the sum of the points that carry it."""
+"""PIFA label embeddings: the embedding of a label is the sum of its points."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WIDEST = 2**26
 
 
 def pifa(X: Any, Y: Any, *, n_jobs: int | None = None) -> Any:
-    """Return an embedding of every label: the sum of the points that carry it, made unit length.
+    """Return an embedding of every label: the sum of its points, scaled to unit length.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How often labels occur (f), and what they contribute to covering points (f~)."""
+"""Label frequencies (f) and cover frequencies (f~): how often labels occur, and how much they cover the points."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def label_frequencies(Y: Any, sample_weight: Any = None) -> Float64s:
 
 
 def cover_frequencies(Y: Any, sample_weight: Any = None, method: str = "marginal", softness: float = 0.0) -> Float64s:
-    """Return what each label contributes to covering the points, the paper's f-tilde.
+    """Return how much each label contributes to covering the points, the paper's f-tilde.
 
     A tree that places labels by these frequencies keeps one label of every point near the root, instead of all the
-    frequent ones. They enter a tree only where ``tradeoff`` > 1, and with ``path="direct"``.
+    frequent ones. They are used only if ``tradeoff`` > 1, or with ``path="direct"``.
 
     Parameters
     ----------

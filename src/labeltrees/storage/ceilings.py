@@ -1,4 +1,4 @@
-"""Ceilings: the most that any label below a node can score, so that a search may pass over the node."""
+"""Ceilings: upper bounds of the scores of all labels below a node, so that a search can skip the node."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def logistic_ceilings(tree: TreeLike, weights: LinearWeights) -> Float32s:
-    """Return for each node the log of the most that a label below it can score past the node, with the logistic loss.
+    """Return for each node the log of the highest score that a label below it can have relative to the node.
 
-    For a query of length 1 without negative values a margin is at most the bias and the norm of the positive weights;
-    a label's score is the product of the sigmoids along its path.
+    This is for the logistic loss. For a query of length 1 without negative values a margin is at most the bias plus the
+    norm of the positive weights; the score of a label is the product of the sigmoids along its path.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def logistic_ceilings(tree: TreeLike, weights: LinearWeights) -> Float32s:
     array([0.5], dtype=float32)
     """
     child_ptr, children = np.asarray(tree.child_ptr, np.int64), np.asarray(tree.children, np.int64)
-    # Never too low: margins and scores are computed in single precision.
+    # A little higher, because margins and scores are computed in single precision.
     margins = np.asarray(weights.bias, np.float64) + 1.0001 * _positive_norms(weights) + 1e-5
     scores = -np.logaddexp(0.0, -margins)
     ceilings = np.zeros(len(child_ptr) - 1)
@@ -52,7 +52,7 @@ def logistic_ceilings(tree: TreeLike, weights: LinearWeights) -> Float32s:
 
 
 def _positive_norms(weights: LinearWeights) -> Float64s:
-    """Return the norm of each row's positive weights, as they are stored: in half precision."""
+    """Return the norm of each row's positive weights, as stored, in half precision."""
     stored = np.clip(np.asarray(weights.values), 0.0, 65504.0).astype(np.float16)
     starts, ends = np.asarray(weights.indptr[:-1], np.int64), np.asarray(weights.indptr[1:], np.int64)
     squares = np.zeros(len(starts))

@@ -20,7 +20,7 @@ TAIL = 64
 
 
 class TreeLike(Protocol):
-    """What packing needs to know of a `LabelTree`."""
+    """The attributes of a `LabelTree` that packing needs."""
 
     child_ptr: Int64s
     children: Int32s
@@ -52,21 +52,22 @@ class ChunkStore:
     Parameters
     ----------
     chunks : uint8 (n_bytes,)
-        All chunks, each a multiple of 64 bytes, the hottest first, and 64 zero bytes. docs/format.md tells the rest.
+        All chunks, each a multiple of 64 bytes, the most visited first, and 64 zero bytes. See
+        docs/format.md.
     offsets : int64 (n_nodes,)
         Where each node's chunk starts.
     feature_rank : int32 (n_features,)
-        Each feature's number inside the chunks, where those with most weights come first; empty for matrices.
+        Number of each feature inside the chunks, those with most weights first; empty for matrices.
     child_ptr, children : the tree's arrays
     n_labels, n_features : int
     matrices : bool
         Whether all chunks are full matrices, for data without zeros.
     checked : bool
-        Whether the chunks are known to be sound. Those from a file are checked as searches come to them.
+        Whether the chunks are known to be sound. Chunks from a file are checked when a search first visits them.
     source : str
         Where the chunks came from, for messages.
     ceilings : float32 (n_nodes,), optional
-        For each node the log of the most that a label below it can score past the node: `logistic_ceilings`.
+        For each node the log of the highest score that a label below it can have relative to the node.
     """
 
     chunks: UInt8s
@@ -143,7 +144,7 @@ class ChunkStore:
         prefix: str = "",
         source: str = "chunks",
     ) -> ChunkStore:
-        """Put a store together from what `arrays` gave; a missing array is a `FileFormatError`."""
+        """Make a store from the result of `arrays`; raise `FileFormatError` for a missing array."""
         for name in cls.ARRAY_NAMES:
             if prefix + name not in arrays:
                 message = f"{source}: the array {prefix + name} is missing"
@@ -155,7 +156,7 @@ class ChunkStore:
         )
 
     def in_memory(self) -> ChunkStore:
-        """Return a copy whose chunks lie in huge pages, where the system has them."""
+        """Return a copy with its chunks in huge pages, if the system has them."""
         return replace(self, chunks=_core.copy_to_huge_pages(self.chunks))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -287,9 +288,9 @@ def _in_range(ids: Int32s, n: int) -> bool:
 
 
 def _rank_features(features: Int32s, n_features: int) -> Int32s:
-    """Return each feature's place in the falling order of their numbers of weights; ties: the smaller feature first.
+    """Return the rank of each feature by its number of weights, most weights first; ties: the smaller feature first.
 
-    A feature with many weights is one that many queries have, so that what they read lies together.
+    Features with many weights occur in many queries. Ranking them first keeps their index entries close together.
     """
     counts = np.bincount(features, minlength=n_features)
     rank = np.empty(n_features, np.int32)

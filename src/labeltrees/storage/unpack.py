@@ -1,7 +1,7 @@
-"""Reading classifiers back from their chunk, to look at them; searches never need this.
+"""Reading classifiers back from their chunk, for inspection; searches do not need this.
 
-`src/core/chunk/format.hpp` tells the form. A damaged chunk gives a `FileFormatError`: every read is one of NumPy's,
-which check their bounds.
+`src/core/chunk/format.hpp` describes the format. A damaged chunk raises `FileFormatError`: every read is a NumPy
+operation, which checks its bounds.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class _Part:
         return feature_of_rank[groups]
 
     def _masks(self, slots: Int64s) -> _Entries:
-        """Return row, child and value of every weight of rows told by one mask."""
+        """Return row, child and value of every weight of rows with one mask."""
         half = 32 if self.kind == _MASKS_WIDE else 16
         mask, first = slots & 0xFFFF, slots >> half
         return self._masked(np.arange(len(slots)), mask[:, np.newaxis], first, np.bitwise_count(mask) == 1)
@@ -196,7 +196,7 @@ class _Part:
         return row, child, value
 
     def _masked(self, row: Int64s, masks: Int64s, first: Int64s, in_slot: NDArray[np.bool_]) -> _Entries:
-        """Return what masks (n, n_masks) tell; the weights lie from unit `first` on, or a single one is `first`."""
+        """Decode masks (n, n_masks); the weights start at unit `first`, or a single weight is `first` itself."""
         present = (masks[:, :, np.newaxis] >> np.arange(16) & 1).reshape(len(masks), 16 * masks.shape[1])
         at, child = np.nonzero(present)
         value = np.zeros(len(at), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Contraction: a binary tree made wide."""
+"""Contraction: making the nodes of a binary tree wider."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from labeltrees.tree.search_cost import SearchCost
 def contract(
     tree: LabelTree, fanout: Fanout, mass: Any = None, *, leaf_size: int = 1, cost: SearchCost | None = None
 ) -> LabelTree:
-    """Return `tree` with at most `fanout` children a node, frequent labels nearer to the root.
+    """Return `tree` with at most `fanout` children per node, and frequent labels nearer to the root.
 
-    From the root down, the heaviest node among a node's children gives its place to its own children, again and again,
-    while no more than `fanout` of them stand side by side. Single labels become direct children at any level.
+    From the root down, the heaviest node among a node's children is replaced by its own children, again and again,
+    while the node has no more than `fanout` children. Single labels become direct children at any level.
 
-    With ``fanout="auto"`` the nodes that stay are chosen for the least expected cost of a search (`SearchCost`), and
-    there is no better choice under it: many children where it pays, usually at the root, and few elsewhere.
+    With ``fanout="auto"`` the nodes to keep are chosen to minimise the expected cost of a search (`SearchCost`). The
+    choice is optimal for that cost: many children where this pays off, usually at the root, and few elsewhere.
 
     Parameters
     ----------
     tree : LabelTree
         Usually binary.
     fanout : int or "auto"
-        At least 2. A node that has more children already keeps them.
+        At least 2. A node that already has more children keeps them.
     mass : array (n_nodes,), optional
-        What makes a node heavy; by default ``tree.mass()``.
+        The weights of the nodes; by default ``tree.mass()``.
     leaf_size : int
-        Above 1, nodes that hold only labels are leaves and are kept whole.
+        If above 1, nodes that have only labels are leaves and are kept.
     cost : SearchCost, optional
-        Of ``fanout="auto"``.
+        The cost for ``fanout="auto"``.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def _for_cost(tree: LabelTree, mass: Float64s, cost: SearchCost, keep_leaves: bo
 
 
 def check_cost(name: str, value: Any, fanout: Fanout) -> SearchCost | None:
-    """Return `value` if it is None, or the cost of trees of ``fanout="auto"``."""
+    """Return `value` if it is None, or a cost and `fanout` is "auto"."""
     if value is None:
         return None
     if not isinstance(value, SearchCost):

@@ -12,7 +12,7 @@ from labeltrees._validation import refuse
 
 
 class EmbeddingRows(NamedTuple):
-    """One row a label: the arguments of the native functions, in their order. `columns` is empty for dense rows."""
+    """One row per label: the arguments of the native functions, in their order. `columns` is empty for dense rows."""
 
     indptr: Int64s
     columns: Int32s
@@ -25,7 +25,7 @@ class EmbeddingRows(NamedTuple):
         return len(self.indptr) - 1
 
     def unit(self) -> EmbeddingRows:
-        """Return the rows with unit length; rows of zeros stay as they are, and so does the rest if all are unit."""
+        """Return the rows scaled to unit length, except rows of zeros; `self` if all have unit length already."""
         squares = np.zeros(self.n_labels, dtype=np.float64)
         filled = np.flatnonzero(np.diff(self.indptr))  # reduceat has no answer for an empty row
         if len(filled) > 0:
@@ -65,7 +65,7 @@ def _dense_rows(matrix: Float32s) -> EmbeddingRows:
 
 
 def no_embeddings(n_labels: int) -> EmbeddingRows:
-    """Return rows that say nothing about `n_labels` labels."""
+    """Return empty rows for `n_labels` labels."""
     return EmbeddingRows(
         np.zeros(n_labels + 1, dtype=np.int64), np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.float32), 1
     )

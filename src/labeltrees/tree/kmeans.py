@@ -24,10 +24,10 @@ def kmeans_tree(
     max_iterations: int = 20,
     random_state: int = 0,
 ) -> LabelTree:
-    """Return a tree of spherical k-means clusters with at most `k` children a node above the leaves.
+    """Return a tree of spherical k-means clusters with at most `k` children per node above the leaves.
 
-    A set of at most `leaf_size` labels is a leaf. A set that k-means cannot part (equal embeddings) is cut in equal
-    parts.
+    A set of at most `leaf_size` labels is a leaf. A set that k-means cannot split (equal embeddings) is divided
+    into equal parts.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def kmeans_tree(
         At least 2.
     leaf_size : int
     frequencies : array (L,), optional
-        Labels of frequency 0 are unplaced. Nothing else depends on it.
+        Labels of frequency 0 are not placed. Nothing else depends on the frequencies.
     max_iterations : int
         Of k-means at every node.
     random_state : int

@@ -71,13 +71,13 @@ def split_labels(
 ) -> tuple[Float64s, Float64s]:
     """Split a set of labels into two sides of equal weight, similar labels together, frequent labels apart from rare.
 
-    Maximises the paper's objective by turns over the two centres and the assignment, from two random labels as the
-    first centres. It ends when the objective rises by less than `tolerance`, relatively.
+    Maximises the paper's objective alternately over the two centres and the assignment, starting with two random
+    labels as centres. It stops when the objective rises by less than `tolerance`, relatively.
 
     Parameters
     ----------
     embeddings : sparse or dense matrix (n, d)
-        One row a label, taken as it is: unit length is usual.
+        One row per label, usually of unit length. Rows are not scaled.
     weights : array (n,)
         The labels' f(tradeoff); normalised here.
     tradeoff : float in [0, 2]

@@ -1,4 +1,4 @@
-"""What a search of a tree costs, from the tree's shape and the labels' weights alone."""
+"""The expected cost of a search, from the shape of the tree and the weights of the labels."""
 
 from __future__ import annotations
 
@@ -19,28 +19,27 @@ MOST_CHILDREN = 256  # of one part of a chunk
 
 @dataclass(frozen=True)
 class SearchCost:
-    """The cost model that trees of ``fanout="auto"`` are made for.
+    """The cost model that ``fanout="auto"`` minimises.
 
     The odds that a search visits a node are `answers` times the odds that one label, drawn by its weight, is below it:
     with the node's mass m the probability is answers * m / (1 + (answers - 1) * m). A visit costs `visit` in a node of
     at most `narrow` children: up to there they are scored side by side in one vector, and their number does not matter.
-    A wider node costs `wide` more, and `block` for each `block_size` children after the first: so many are scored at a
-    time.
+    A wider node costs `wide` more, and `block` for each block of `block_size` children after the first.
     The unit does not matter for the choice of a tree; in the default numbers it is one visit to a narrow node.
 
-    Trees are made for this cost plus `level` a visit. That is the price of precision, not of time: every node on the
-    way to a label is one more place to go wrong. With 0 a tree is as fast as can be, with more it is wider, and more
-    precise.
+    Trees are built for this cost plus `level` per visit. That term is for precision, not for time: every node on the
+    path to a label is one more place where the search can go wrong. With 0 the tree is as fast as possible; with more
+    it is wider and more precise.
 
-    The defaults are fixed numbers, so that the same data give the same tree on every machine: what was measured on
-    real sets of sparse features (decision 17). Only ratios count.
+    The defaults are fixed numbers, so that the same data give the same tree on every machine. They were measured on
+    real datasets with sparse features (decision 17). Only their ratios matter.
 
     Parameters
     ----------
     visit, wide, block, level : float
     narrow, block_size : int
     most_children : int in [2, 256]
-        No node is made wider than this.
+        Maximum number of children per node.
     answers : float
 
     Examples
@@ -71,7 +70,7 @@ class SearchCost:
         object.__setattr__(self, "answers", check_number("answers", self.answers, 0, 1e6, low_open=True))
 
     def of_width(self, n_children: ArrayLike) -> Float64s:
-        """Return what a visit to a node of `n_children` costs. More than 256 are stored as several nodes are.
+        """Return the cost of a visit to a node with `n_children`. More than 256 are stored in several parts.
 
         Examples
         --------
@@ -95,9 +94,9 @@ class SearchCost:
         return self.answers * share / (1.0 + (self.answers - 1.0) * share)
 
     def expected(self, tree: LabelTree, weights: Any = None) -> float:
-        """Return what a search of `tree` is expected to cost, with labels' `weights` as in `LabelTree.mass`.
+        """Return the expected cost of a search of `tree`, with label `weights` as in `LabelTree.mass`.
 
-        Time only: without `level`.
+        This is the time only, without `level`.
 
         Examples
         --------

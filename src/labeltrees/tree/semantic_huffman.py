@@ -16,17 +16,17 @@ from labeltrees.tree.label_tree import LabelTree
 def semantic_huffman_tree(
     embeddings: Any, frequencies: Any, *, random_state: int = 0, n_jobs: int | None = None
 ) -> LabelTree:
-    """Return Huffman's tree with similar labels side by side: every label keeps its depth, not its place in the level.
+    """Return Huffman's tree with similar labels next to each other: a label keeps its depth, but not its position.
 
-    All labels are put in the order in which balanced splits by similarity leave them (a tree at tradeoff 0). In that
-    order the labels of each level fill the level's places from left to right, so what hangs together is similar across
-    levels too.
+    All labels are sorted by balanced splits on similarity (the leaf order of a tree at tradeoff 0). In that order the
+    labels of each level fill the positions of the level from left to right, so that subtrees are similar across levels
+    too.
 
     Parameters
     ----------
     embeddings : sparse or dense matrix (L, d)
     frequencies : array (L,)
-        Labels of frequency 0 are unplaced.
+        Labels of frequency 0 are not placed.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def semantic_huffman_tree(
     """
     tree = huffman_tree(frequencies)
     rows = embedding_rows(embeddings, tree.n_labels).unit()
-    places = tree.leaf_order()  # from left to right, each named by the label that stands there now
+    places = tree.leaf_order()  # from left to right, each identified by its present label
     arrays = build_binary(rows, np.sort(places), np.ones(len(places)), random_state=random_state, n_jobs=n_jobs)
     similar = LabelTree._adopt(TreeArrays(*arrays, tree.n_labels)).leaf_order()
     arranged = np.arange(tree.n_labels, dtype=np.int32)  # the label that takes the place of label l

@@ -22,16 +22,16 @@ def within_node_similarity(tree: LabelTree, embeddings: Any, max_labels: int | N
     ----------
     tree : LabelTree
     embeddings : sparse matrix or array (n_labels, n_features)
-        One row a label, scaled to unit length here. A row of zeros counts as a cosine of 0.
+        One row per label, scaled to unit length here. A row of zeros counts as a cosine of 0.
     max_labels : int, optional
         By default every node but the root counts, and a label once for each of them above it. Otherwise only the
-        largest nodes of at most so many labels count, and a label below none of these counts as alone, with a cosine
-        of 1: trees of different shapes then compare at the same grain.
+        largest nodes with at most this many labels count, and a label below none of these counts as alone, with a
+        cosine of 1. Trees of different shapes are then compared at the same granularity.
 
     Returns
     -------
     float
-        At most 1; NaN where no node counts (a tree of the root alone).
+        At most 1; NaN if no node counts (the tree has only a root).
 
     Examples
     --------
@@ -49,7 +49,7 @@ def within_node_similarity(tree: LabelTree, embeddings: Any, max_labels: int | N
 
 
 def _unit_rows(embeddings: Any, n_labels: int) -> Any:
-    """Return the rows scaled to unit length: CSR where they are sparse, in single precision where they are."""
+    """Return the rows scaled to unit length: CSR if they are sparse; single precision is kept."""
     if not _is_sparse(embeddings):
         embeddings = np.asarray(embeddings)
     if embeddings.ndim != 2 or embeddings.shape[0] != n_labels or embeddings.dtype.kind not in "iuf":

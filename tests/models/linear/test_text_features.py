@@ -152,7 +152,7 @@ def test_texts_and_models_that_do_not_fit_are_refused(saved, problem):
             use(["some text"])
     with pytest.raises(lt.InputError, match="no vectorizer"):
         matrix_model.predictor()("some text")
-    with pytest.raises(lt.InputError, match="X must be texts where a vectorizer is given"):
+    with pytest.raises(lt.InputError, match="X must be texts if a vectorizer is given"):
         lt.LabelTreeClassifier(vectorizer=lt.TfidfVectorizer()).fit(*problem)
     with pytest.raises(lt.InputError, match="a sequence of texts, or a matrix"):
         lt.load(saved).predict_topk("one text")

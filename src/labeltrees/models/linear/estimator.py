@@ -34,15 +34,16 @@ from labeltrees.models.common.label_sets import read_training_labels
 from labeltrees.models.common.settings import ClassifierSettings, seed_of
 from labeltrees.models.linear.files import save_classifier
 from labeltrees.models.linear.matcher import confused_points
+from labeltrees.models.linear.node_tasks import Weights
 from labeltrees.models.linear.packing import pack
 from labeltrees.models.linear.points import check_points, unit_rows
 from labeltrees.models.linear.prediction import LinearPredictionMixin
 from labeltrees.models.linear.settings import LinearSettings, SolverSettings
 from labeltrees.models.linear.text_features import fit_vectorizer
-from labeltrees.models.linear.training import DenseWeights, train_linear
+from labeltrees.models.linear.training import train_linear
 from labeltrees.search import Searcher
 from labeltrees.search.request import MODES
-from labeltrees.storage import ChunkStore, LinearWeights
+from labeltrees.storage import ChunkStore
 from labeltrees.tree.builder import grow_tree
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import TreeSettings
@@ -80,43 +81,43 @@ class LabelTreeClassifier(
     """Sparse linear classifiers in a label tree: Parabel and XR-Linear on a tree of any `tradeoff`.
 
     Every child of every node has a classifier, trained on the points of the node. A label's score is the product of
-    what the classifiers on its path say; the search finds the k labels of the highest scores.
+    the scores of the classifiers on its path; the search finds the k labels with the highest scores.
 
     Parameters
     ----------
     tradeoff, fanout, leaf_size, smoothing, cover, cover_softness, path
         How the tree is built: see `build_tree`.
     tree : LabelTree or "flat", optional
-        Instead of building one; "flat" is one node with every label.
+        Used instead of building one; "flat" is one node with all labels.
     embeddings : sparse or dense matrix (L, d), optional
-        Of the labels, for building the tree; by default PIFA.
+        Label embeddings for building the tree; by default PIFA.
     vectorizer : TfidfVectorizer, optional
-        What makes features of texts, fitted in `fit` if X is texts; by default words in at least two of them, with
-        sublinear tf-idf.
+        Turns texts into features; fitted in `fit` if X is texts. By default words that occur in at least two texts,
+        with sublinear tf-idf.
     normalize : bool
         Scale every point to unit length, in `fit` and when predicting.
     loss : {"squared_hinge", "logistic"}
     score_power : float
         q in the score exp(-max(0, 1 - z)^q) of a squared hinge classifier with margin z.
     C, eps, max_iter : float, float, int
-        Cost of errors, and when the solver stops.
+        Cost of errors, tolerance and maximum number of passes of the solver.
     class_weight : None, "balanced", mapping from labels to numbers, or array (L,)
         Costs of the labels' points.
     prune_below : float
         Weights smaller than this are dropped.
     negatives : {"siblings", "matcher"}
-        A node's classifiers learn from the points of the node; with "matcher" also from points the model itself would
-        send there by mistake (two trainings).
+        "siblings": train a node's classifiers on the points of the node. "matcher": also on points that the model sends
+        there by mistake, which takes two trainings.
     n_trees : int
-        Trees with different seeds, their scores averaged.
+        Number of trees with different seeds; their scores are averaged.
     search : {"best_first", "beam"}
     beam : int, optional
-        Nodes opened at each depth at the most; None finds the exact k best.
+        Maximum number of nodes opened per depth; None finds the exact k best.
     k, threshold : int, float, optional
         `predict` returns the k best labels, or all with a score of at least `threshold`.
     random_state : int, RandomState or None
     n_jobs : int, optional
-        Threads, as in scikit-learn. Models and predictions do not depend on it.
+        Number of threads, as in scikit-learn. Models and predictions do not depend on it.
     verbose : int
         1 shows progress.
 
@@ -125,13 +126,13 @@ class LabelTreeClassifier(
     tree_ : LabelTree
     trees_ : list of LabelTree
     classes_ : array (L,)
-        Label names, or label ids where they have no names.
+        Label names, or label ids if they have no names.
     label_names_ : array of str (L,) or None
     label_counts_ : array of int64 (L,)
         The number of training points of each label.
     n_points_, n_features_in_ : int
         Of the training data.
-    feature_names_in_ : array of str (d,), where features have names
+    feature_names_in_ : array of str (d,), if features have names
     vectorizer_ : TfidfVectorizer or None
         Fitted, if the model was fitted on texts; it is saved with the model.
     stats_ : dict
@@ -191,13 +192,13 @@ class LabelTreeClassifier(
         ----------
         X : sparse or dense matrix (N, d), or N texts
         Y : sparse or dense matrix (N, L), or list of lists of label names or ids
-            Values of a matrix are relevances: they weigh a point as a positive of that label. Points without a label
-            teach the root what has none.
+            Values of a matrix are relevances: the weight of a point as a positive of that label. Points without labels
+            are negatives at the root.
         sample_weight : array (N,), optional
         label_names : L str, optional
             Names of the columns (or ids) of Y, for a Y without names.
         feature_names : d str, optional
-            Names of the columns of X, to be found again in `feature_names_in_`.
+            Names of the columns of X, stored in `feature_names_in_`.
         """
         check_settings(self)
         started = time.perf_counter()
@@ -275,8 +276,8 @@ class LabelTreeClassifier(
         settings: LinearSettings,
         weights: Float64s | None,
         seed: int,
-    ) -> LinearWeights | DenseWeights:
-        def train(negatives: Any) -> LinearWeights | DenseWeights:
+    ) -> Weights:
+        def train(negatives: Any) -> Weights:
             return train_linear(
                 X,
                 Y,
@@ -296,13 +297,13 @@ class LabelTreeClassifier(
         check_finite(trained)
         return trained
 
-    def _pack(self, tree: LabelTree, weights: LinearWeights | DenseWeights, X: CheckedX) -> ChunkStore:
+    def _pack(self, tree: LabelTree, weights: Weights, X: CheckedX) -> ChunkStore:
         return pack(tree, weights, X.n_features, self.loss, n_jobs=self.n_jobs)
 
     def _make_searcher(self, stores: list[ChunkStore]) -> Searcher:
         return Searcher(stores, loss=self.loss, score_power=float(self.score_power), normalize=bool(self.normalize))
 
-    # Keeping.
+    # Saving.
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Save the model as a folder; `labeltrees.load` opens it."""

@@ -1,4 +1,4 @@
-"""Negatives the model itself finds: points it would send to a node where they have no label (XR-Linear's matcher)."""
+"""Hard negatives: points that the model sends to a node where they have no label (XR-Linear's matcher)."""
 
 from __future__ import annotations
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from labeltrees._losses import LOSSES
-from labeltrees.models.linear.training import DenseWeights
-from labeltrees.storage import ChunkStore, LinearWeights, pack_chunks, pack_dense_chunks
+from labeltrees.models.linear.node_tasks import DenseWeights, Weights
+from labeltrees.storage import ChunkStore, pack_chunks, pack_dense_chunks
 from labeltrees.tree.label_tree import LabelTree
 
 
-def pack(
-    tree: LabelTree, weights: LinearWeights | DenseWeights, n_features: int, loss: str, *, n_jobs: int | None = None
-) -> ChunkStore:
+def pack(tree: LabelTree, weights: Weights, n_features: int, loss: str, *, n_jobs: int | None = None) -> ChunkStore:
     """Return the chunks of a tree with its classifiers, trained with this loss."""
     if isinstance(weights, DenseWeights):
         return pack_dense_chunks(tree, weights.matrix, weights.bias, tree.mass(), n_jobs=n_jobs)

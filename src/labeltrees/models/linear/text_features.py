@@ -1,4 +1,4 @@
-"""Texts in place of a matrix: a model keeps the vectorizer that makes features of them."""
+"""Texts instead of a matrix: the model keeps the vectorizer that turns them into features."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def as_texts(X: Any) -> Sequence[str] | None:
 
 
 def fit_vectorizer(vectorizer: TfidfVectorizer | None, X: Any, n_jobs: int | None) -> tuple[Any, Any]:
-    """Return a vectorizer fitted on `X` and the features, or None and `X` where that is no texts."""
+    """Return a vectorizer fitted on `X` and the features, or None and `X` if X is not texts."""
     texts = as_texts(X)
     if texts is None:
         if vectorizer is not None:
-            refuse("X", "texts where a vectorizer is given", type(X).__name__)
+            refuse("X", "texts if a vectorizer is given", type(X).__name__)
         return None, X
     fitted = default_vectorizer() if vectorizer is None else clone(vectorizer)
     own_jobs = fitted.n_jobs
@@ -61,7 +61,7 @@ def text_features(model: Any, X: Any, n_jobs: int | None) -> Any:
 
 
 def feature_names_of(model: Any) -> Any:
-    """Return the names of a model's features (d,), or None where they have none."""
+    """Return the names of a model's features (d,), or None if they have none."""
     vectorizer = getattr(model, "vectorizer_", None)
     if vectorizer is not None and vectorizer.hashing is None:
         return vectorizer.get_feature_names_out()

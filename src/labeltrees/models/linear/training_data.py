@@ -21,13 +21,13 @@ from labeltrees._matrices import (
 from labeltrees._validation import refuse
 from labeltrees.tree.label_tree import LabelTree
 
-LARGEST_VALUE = 1e15  # of X, costs and weights; products of larger ones do not fit float32
+LARGEST_VALUE = 1e15  # of X, costs and weights; products of larger values overflow float32
 
 
 def make_problem(
     X: Any, Y: Any, tree: LabelTree, label_cost: Any = None, sample_weight: Any = None, negatives: Any = None
 ) -> _core.LinearProblem:
-    """Return what `train_linear` was given, checked, as the core takes it."""
+    """Check the arguments of `train_linear` and return them in native form."""
     labels: Any = check_Y(Y, allow_empty=True).matrix
     rows = _rows(X)
     n_points = rows["n_points"]
@@ -35,7 +35,7 @@ def make_problem(
     if not isinstance(tree, LabelTree) or tree.n_labels != labels.shape[1]:
         refuse("tree", f"a LabelTree over the {labels.shape[1]} labels of Y", tree)
     weights = check_sample_weight(sample_weight, n_points)
-    extra_indptr, extra_points = _further_negatives(labels, tree, negatives)
+    extra_indptr, extra_points = _additional_negatives(labels, tree, negatives)
     return _core.LinearProblem(
         **rows,
         n_labels=labels.shape[1],
@@ -93,8 +93,8 @@ def _refuse_large(name: str, values: Any) -> None:
         refuse(name, f"of values up to {LARGEST_VALUE:g}", largest)
 
 
-def _further_negatives(labels: Any, tree: LabelTree, negatives: Any) -> tuple[Int64s | None, Int32s | None]:
-    """Return the further points of every node, node by node: `negatives`, and at the root the points without labels."""
+def _additional_negatives(labels: Any, tree: LabelTree, negatives: Any) -> tuple[Int64s | None, Int32s | None]:
+    """Return the additional points of every node, node by node: `negatives`, and at the root points without labels."""
     shape = (labels.shape[0], tree.n_nodes)
     if negatives is not None and (not sp.issparse(negatives) or getattr(negatives, "shape", None) != shape):
         refuse("negatives", f"a sparse matrix of shape {shape}", negatives)
@@ -102,8 +102,8 @@ def _further_negatives(labels: Any, tree: LabelTree, negatives: Any) -> tuple[In
     without = np.flatnonzero((labels @ placed) == 0).astype(np.int32)
     if negatives is None and len(without) == 0:
         return None, None
-    further: Any = shape if negatives is None else negatives
-    by_node: Any = sp.csc_array(further)
+    additional: Any = shape if negatives is None else negatives
+    by_node: Any = sp.csc_array(additional)
     indptr = by_node.indptr.astype(np.int64)
     points = by_node.indices.astype(np.int32)
     at_root = np.union1d(points[: indptr[1]], without).astype(np.int32)

@@ -55,20 +55,20 @@ class TextLabelTreeClassifier(
     tradeoff, smoothing, cover, cover_softness, path
         How the tree is built: see `build_tree`.
     tree : "huffman", "fano", "semantic_huffman", "random" or a binary LabelTree, optional
-        Instead of building one at a `tradeoff`.
+        Used instead of building one at a `tradeoff`.
     dim : int
         Length of the vectors.
     lr : float
-        Learning rate at the beginning; it falls to 0 in a straight line.
+        Initial learning rate; it falls linearly to 0.
     epochs : int
     min_count : int
-        Rarer words are left out.
+        Words that occur less often are left out.
     word_ngrams : int
-        The longest n-gram of words.
+        Maximum length of word n-grams.
     min_n, max_n : int
-        Shortest and longest n-gram of characters; max_n 0 for none.
+        Minimum and maximum length of character n-grams; max_n 0 for none.
     buckets : int
-        N-grams are hashed into so many. Memory is taken for those only that occur.
+        Number of buckets that n-grams are hashed into. Memory is used only for buckets that occur.
     embeddings : sparse or dense matrix (L, d), optional
         Of the labels, for building the tree; by default PIFA over the texts' words and n-grams with tf-idf weights.
     k, threshold : int, float, optional
@@ -76,15 +76,16 @@ class TextLabelTreeClassifier(
     random_state : int, RandomState or None
         With one thread, the same seed gives the same model to the byte.
     n_jobs : int, optional
-        Threads. Those of a training do not wait for each other: with more than one, no two runs are quite the same.
+        Number of threads. Training threads do not wait for each other: with more than one, results differ slightly
+        between runs.
     verbose : int
-        1 shows progress: words a second, loss, time left.
+        1 shows progress: words per second, loss, time left.
 
     Attributes
     ----------
     tree_ : LabelTree
     classes_ : array (L,)
-        Label names, or label ids where they have no names.
+        Label names, or label ids if they have no names.
     label_names_ : array of str (L,) or None
     label_counts_ : array of int64 (L,)
     stats_ : dict
@@ -110,11 +111,12 @@ class TextLabelTreeClassifier(
         Parameters
         ----------
         texts : N str
-            A newline counts as a blank; words that start with ``__label__`` are not read.
+            A newline counts as a space; words that start with ``__label__`` are ignored.
         Y : sparse or dense matrix (N, L), or list of lists of label names or ids
             A value above 0 is a label, whatever its size. Texts without a label only count for the vocabulary.
         sample_weight : array (N,), optional
-            What a step on a text is multiplied with, over their mean; also the texts' weights in building the tree.
+            Weights of the texts. Training steps are multiplied with them, divided by their mean; they also weight the
+            texts when the tree is built.
         label_names : L str, optional
             Names of the columns (or ids) of Y, for a Y without names.
         """
@@ -211,7 +213,7 @@ class TextLabelTreeClassifier(
         }
         return self
 
-    # Keeping.
+    # Saving.
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Save the model as a folder; `labeltrees.load` opens it."""

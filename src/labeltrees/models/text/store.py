@@ -25,7 +25,7 @@ def padded(dim: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class TextStore:
-    """A trained text model, checked once: what its native search trusts.
+    """A trained text model, checked once, so that the native search can trust it.
 
     Parameters
     ----------
@@ -34,13 +34,13 @@ class TextStore:
     word_ends : int64 (n_entries + 1,)
     word_counts : int64 (n_entries,)
     word_slots : int64, a power of two long
-        The hash table from words to ids: id << 32 | hash, -1 where it is empty.
+        The hash table from words to ids: id << 32 | hash, -1 if empty.
     buckets : uint64 (n_buckets // 32 + 1,)
         For 32 buckets each: which have a row of `input` (lower half), and how many before them have (upper half).
     input : float32 (n_words + rows of buckets, padded(dim))
     output : float32 (n_nodes, padded(dim))
     child_ptr, children : the tree's arrays
-        Binary: a node has two children, or one where it decides nothing.
+        Binary: a node has two children, or one if there is nothing to decide.
     """
 
     words: UInt8s
@@ -91,7 +91,7 @@ class TextStore:
                 object.__setattr__(self, name, aligned(getattr(self, name)))
 
     def fail(self, fault: str) -> NoReturn:
-        """Raise the error for what is wrong with the arrays."""
+        """Raise the error for damaged arrays."""
         message = f"{self.source}: {fault}"
         raise FileFormatError(message)
 
