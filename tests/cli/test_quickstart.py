@@ -43,7 +43,7 @@ def test_it_compares_predicts_and_saves(run, tmp_path):
     result = run("quickstart", "--folder", folder)
     assert result.exit_code == 0
     assert sorted(path.name for path in folder.iterdir()) == ["debian.model", "report.html", "result.json"]
-    for expected in ("Tried 6 settings", "(chosen)", "P@5 (%)", "expected depth@1", "top-5 us", "report is in"):
+    for expected in ("Tried 6 settings", "(chosen)", "P@5 (%)", "expected depth", "top-5 us", "report is in"):
         assert expected in result.stdout
     answers = [line for line in result.stdout.splitlines() if line.startswith("  depends on")]
     assert len(answers) == 3

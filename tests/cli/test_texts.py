@@ -245,18 +245,18 @@ def test_a_model_of_features_refuses_texts(run, model_folder, tmp_path, command)
     path.write_text('{"text": "a", "labels": ["b"]}\n')
     result = run("-q", command, model_folder, path)
     assert result.exit_code == 2
-    assert "texts, but the model was trained on features and has no vectorizer" in result.stderr
+    assert "contains texts, but the model was trained on features and cannot read texts" in result.stderr
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (("--test-share", 0.5), "has a test part of its own; --test-share is for one file"),
-        (("--label-names", "labels.txt"), "--label-names and --feature-names are no use"),
-        (("--label-separator", '"'), "label_separator must be"),
-        (("--analyzer", "char", "--ngram-range", 3, 2), "ngram_range must be a pair"),
+        (("--label-names", "labels.txt"), "leave out --label-names and --feature-names"),
+        (("--label-separator", '"'), "--label-separator must be"),
+        (("--analyzer", "char", "--ngram-range", 3, 2), "--ngram-range must be a pair"),
         (("--min-df", "some"), "neither a number of texts nor a share"),
-        (("--hashing", 10, "--min-df", 5), "min_df must be 1 with hashing"),
+        (("--hashing", 10, "--min-df", 5), "--min-df must be 1 with hashing"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(run, folders, tmp_path, monkeypatch, options, message):
