@@ -125,7 +125,7 @@ def test_one_query_is_shown_with_its_nodes(run, both):
     assert json.loads(line)["query"] == 33
 
 
-def test_the_trees_of_an_ensemble_are_told_apart(run, data_folder, tmp_path):
+def test_the_trees_of_an_ensemble_are_numbered(run, data_folder, tmp_path):
     run("-q", "fit", data_folder, "-o", tmp_path / "model", "--n-trees", 2, "--fanout", 4)
     shown = run("-q", "profile", tmp_path / "model", data_folder, "--queries", 20)
     assert "other trees" in shown.stdout

@@ -91,8 +91,8 @@ def test_every_command_takes_texts_of_every_form(run, folders, tmp_path, form):
     assert sorted(lt.LabelTree.load(tree).label_names) == names
     again = run("fit", folder, "-o", tmp_path / "again", "--tree", tree, *FIELDS)
     assert again.exit_code == 0, again.stderr
-    told = json.loads(run("imbalance", folder, *FIELDS, "--json").stdout)
-    assert (told["n_labels"], told["n_points"]) == (5, 200)
+    record = json.loads(run("imbalance", folder, *FIELDS, "--json").stdout)
+    assert (record["n_labels"], record["n_points"]) == (5, 200)
     assert run("tree", "compare", folder / f"train{form}", *FIELDS, "--json").exit_code == 0
     inspected = json.loads(run("inspect", model, "--json").stdout)
     assert inspected["takes_texts"]
