@@ -190,7 +190,9 @@ class QueryRows:
     def check(self, n_features: int, n_threads: int) -> tuple[bool, bool]: ...
 
 class SearchEngine:
-    def __init__(self, n_features: int, n_labels: int, matrices: bool, normalize: bool, power: float) -> None: ...
+    def __init__(
+        self, n_features: int, n_labels: int, matrices: bool, normalize: bool, loss: str, score_power: float
+    ) -> None: ...
     def add_tree(
         self,
         chunks: UInt8s,
@@ -246,12 +248,20 @@ class LinearProblem:
         label_cost: Float32s | None,
         extra_indptr: Int64s | None,
         extra_points: Int32s | None,
+        stream_offset: int = 0,
     ) -> None: ...
     def memory(self, balanced: bool, n_threads: int) -> tuple[int, int, int, int]: ...
+    def node_sizes(self, balanced: bool) -> tuple[Int64s, Int64s, Int64s, Int64s]: ...
+    def extract(
+        self, node: int
+    ) -> tuple[int, int, Int64s, Int32s, Float32s, Int32s, Int64s, Int32s, Float32s, Float32s, Int32s]: ...
     def train(
         self,
         *,
-        logistic: bool,
+        nodes: Int64s,
+        first_edges: Int64s,
+        n_edges: Int64s,
+        loss: str,
         cost: float,
         eps: float,
         max_iter: int,

@@ -9,8 +9,9 @@ from scipy.optimize import minimize
 
 import labeltrees as lt
 from labeltrees import _core
+from labeltrees.models.linear.node_tasks import DenseWeights
 from labeltrees.models.linear.settings import LinearSettings
-from labeltrees.models.linear.training import DenseWeights, train_linear
+from labeltrees.models.linear.training import train_linear
 
 
 @pytest.fixture(params=_core.available_kernels())

@@ -2,9 +2,11 @@
 #include "common/bindings.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 
 #include <optional>
 
+#include "linear/extract.hpp"
 #include "linear/memory.hpp"
 #include "linear/train.hpp"
 
@@ -27,7 +29,7 @@ const T* data_or_null(const MaybeArray<T>& array) {
   return array ? array->data() : nullptr;
 }
 
-// Points, labels and a tree, held while they are worked on.
+// Points, labels and a tree, and the arrays that hold them.
 struct LinearProblem {
   int64_t n_points;
   int32_t n_features, n_labels;
@@ -42,45 +44,85 @@ struct LinearProblem {
   MaybeArray<float> point_weight, label_cost;
   MaybeArray<int64_t> extra_indptr;
   MaybeArray<int32_t> extra_points;
+  int64_t stream_offset;
+  std::unique_ptr<Occurrences> occurrences = nullptr;  // made on first use
 
-  TrainInput input() const {
-    TrainInput input{};
-    input.points = {n_points, n_features, data_or_null(x_indptr), data_or_null(x_columns), x_values.data()};
-    input.labels = {y_indptr.data(), y_columns.data(), data_or_null(y_values)};
-    input.n_labels = n_labels;
-    input.tree = view_tree(child_ptr, children, n_labels);
-    input.point_weight = data_or_null(point_weight);
-    input.label_cost = data_or_null(label_cost);
-    input.extra_indptr = data_or_null(extra_indptr);
-    input.extra_points = data_or_null(extra_points);
-    return input;
+  Points points() const {
+    return {n_points, n_features, data_or_null(x_indptr), data_or_null(x_columns), x_values.data()};
+  }
+  PointLists labels() const { return {y_indptr.data(), y_columns.data(), data_or_null(y_values)}; }
+  TreeView tree() const { return view_tree(child_ptr, children, n_labels); }
+  bool weighted(bool balanced) const { return point_weight || label_cost || y_values || balanced; }
+
+  TrainInput input(int64_t max_memory, const Job& job) {
+    if (!occurrences)
+      occurrences = std::make_unique<Occurrences>(tree(), labels(), n_points, n_labels, data_or_null(label_cost), job);
+    return {points(),
+            labels(),
+            n_labels,
+            tree(),
+            data_or_null(point_weight),
+            data_or_null(label_cost),
+            data_or_null(extra_indptr),
+            data_or_null(extra_points),
+            *occurrences,
+            stream_offset,
+            max_memory};
   }
 
   nb::tuple memory(bool balanced, int n_threads) const {
-    const TrainInput all = input();
-    LinearOptions options{};
-    options.balanced = balanced;
     MemoryNeed need{};
     {
       nb::gil_scoped_release release;
-      need = MemoryPlan(all.points, all.labels, all.tree, n_labels, all.extra_indptr, all.weighted(options))
+      need = MemoryPlan(points(), labels(), tree(), n_labels, data_or_null(extra_indptr), weighted(balanced))
                  .need(n_threads);
     }
-    return nb::make_tuple(need.fixed, need.largest_task, need.tasks, need.result);
+    return nb::make_tuple(need.fixed, need.largest_group, need.groups, need.result);
   }
 
-  nb::tuple train(bool logistic, float cost, float eps, int max_iter, float bias_value, float prune_below,
-                  bool balanced, uint64_t seed, int64_t max_memory, int n_threads, nb::object progress) const {
-    TrainInput all = input();
-    all.max_memory = max_memory;
-    const LinearOptions options{logistic, cost, eps, max_iter, bias_value, prune_below, balanced, seed};
+  // Per node, at most: the pairs of a point and a label, the rows, the values of the rows, and the bytes for training.
+  nb::tuple node_sizes(bool balanced) const {
+    std::vector<int64_t> pairs, rows, values, bytes;
+    {
+      nb::gil_scoped_release release;
+      const MemoryPlan plan(points(), labels(), tree(), n_labels, data_or_null(extra_indptr), weighted(balanced));
+      for (int64_t node = 0; node < tree().n_nodes; ++node) {
+        pairs.push_back(plan.size(node).pairs);
+        rows.push_back(plan.size(node).rows);
+        values.push_back(plan.size(node).values);
+        bytes.push_back(plan.rows_bytes(node) + plan.group_bytes(node));
+      }
+    }
+    return nb::make_tuple(to_numpy(std::move(pairs)), to_numpy(std::move(rows)), to_numpy(std::move(values)),
+                          to_numpy(std::move(bytes)));
+  }
+
+  nb::tuple train(ConstArray<int64_t> nodes, ConstArray<int64_t> first_edges, ConstArray<int64_t> n_edges,
+                  const std::string& loss, float cost, float eps, int max_iter, float bias_value, float prune_below,
+                  bool balanced, uint64_t seed, int64_t max_memory, int n_threads, nb::object progress) {
+    const LinearOptions options{&find_loss(loss), cost, eps, max_iter, bias_value, prune_below, balanced, seed};
+    std::vector<NodeTask> tasks;
+    for (size_t i = 0; i < nodes.size(); ++i)
+      tasks.push_back({nodes.data()[i], first_edges.data()[i], n_edges.data()[i]});
     Job job;
     LinearWeights weights;
-    run_job(job, progress, [&] { weights = train_linear(all, options, n_threads, job); });
-    const int64_t n = all.points.dense() ? all.tree.n_edges() * n_features : weights.indptr.back();
+    run_job(job, progress, [&] { weights = train_linear(input(max_memory, job), tasks, options, n_threads, job); });
+    const int64_t n = points().dense() ? static_cast<int64_t>(weights.bias.size()) * n_features : weights.indptr.back();
     return nb::make_tuple(to_numpy(std::move(weights.indptr)),
                           hand_over(std::move(weights.features), weights.features ? n : 0),
                           hand_over(std::move(weights.values), n), to_numpy(std::move(weights.bias)));
+  }
+
+  nb::tuple extract(int64_t node) {
+    if (node < 0 || node >= tree().n_nodes) throw std::invalid_argument("the node is not in the tree");
+    Job job;
+    NodeProblem found;
+    run_job(job, nb::none(), [&] { found = extract_node(input(0, job), node, job); });
+    return nb::make_tuple(found.n_rows, found.n_columns, to_numpy(std::move(found.x_indptr)),
+                          to_numpy(std::move(found.x_columns)), to_numpy(std::move(found.x_values)),
+                          to_numpy(std::move(found.features)), to_numpy(std::move(found.y_indptr)),
+                          to_numpy(std::move(found.y_columns)), to_numpy(std::move(found.y_values)),
+                          to_numpy(std::move(found.row_weight)), to_numpy(std::move(found.extra_rows)));
   }
 };
 
@@ -94,21 +136,25 @@ void bind_linear(nb::module_& module) {
              MaybeArray<int32_t> x_columns, ConstArray<float> x_values, ConstArray<int64_t> y_indptr,
              ConstArray<int32_t> y_columns, MaybeArray<float> y_values, ConstArray<int64_t> child_ptr,
              ConstArray<int32_t> children, MaybeArray<float> point_weight, MaybeArray<float> label_cost,
-             MaybeArray<int64_t> extra_indptr, MaybeArray<int32_t> extra_points) {
-            new (self) LinearProblem{n_points, n_features,   n_labels,   x_indptr,     x_columns,
-                                     x_values, y_indptr,     y_columns,  y_values,     child_ptr,
-                                     children, point_weight, label_cost, extra_indptr, extra_points};
+             MaybeArray<int64_t> extra_indptr, MaybeArray<int32_t> extra_points, int64_t stream_offset) {
+            new (self) LinearProblem{n_points,   n_features,   n_labels,     x_indptr,     x_columns, x_values,
+                                     y_indptr,   y_columns,    y_values,     child_ptr,    children,  point_weight,
+                                     label_cost, extra_indptr, extra_points, stream_offset};
           },
           nb::kw_only(), nb::arg("n_points"), nb::arg("n_features"), nb::arg("n_labels"),
           nb::arg("x_indptr").noconvert().none(), nb::arg("x_columns").noconvert().none(),
           nb::arg("x_values").noconvert(), nb::arg("y_indptr").noconvert(), nb::arg("y_columns").noconvert(),
           nb::arg("y_values").noconvert().none(), nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(),
           nb::arg("point_weight").noconvert().none(), nb::arg("label_cost").noconvert().none(),
-          nb::arg("extra_indptr").noconvert().none(), nb::arg("extra_points").noconvert().none())
+          nb::arg("extra_indptr").noconvert().none(), nb::arg("extra_points").noconvert().none(),
+          nb::arg("stream_offset") = 0)
       .def("memory", &LinearProblem::memory, nb::arg("balanced"), nb::arg("n_threads"))
-      .def("train", &LinearProblem::train, nb::kw_only(), nb::arg("logistic"), nb::arg("cost"), nb::arg("eps"),
-           nb::arg("max_iter"), nb::arg("bias_value"), nb::arg("prune_below"), nb::arg("balanced"), nb::arg("seed"),
-           nb::arg("max_memory"), nb::arg("n_threads"), nb::arg("progress").none());
+      .def("node_sizes", &LinearProblem::node_sizes, nb::arg("balanced"))
+      .def("extract", &LinearProblem::extract, nb::arg("node"))
+      .def("train", &LinearProblem::train, nb::kw_only(), nb::arg("nodes").noconvert(),
+           nb::arg("first_edges").noconvert(), nb::arg("n_edges").noconvert(), nb::arg("loss"), nb::arg("cost"),
+           nb::arg("eps"), nb::arg("max_iter"), nb::arg("bias_value"), nb::arg("prune_below"), nb::arg("balanced"),
+           nb::arg("seed"), nb::arg("max_memory"), nb::arg("n_threads"), nb::arg("progress").none());
 }
 
 }  // namespace labeltrees

@@ -17,7 +17,7 @@ MemoryPlan::MemoryPlan(const Points& points, const PointLists& labels, const Tre
       label_values[labels.columns[at]] += points.length(point);
     }
   }
-  // A child's id is larger than its parent's: one pass from the last node adds up.
+  // A child's id is larger than its parent's, so one pass from the last node to the first sums up.
   for (int64_t node = tree.n_nodes - 1; node >= 0; --node) {
     NodeSize& size = sizes_[node];
     for (int64_t edge = tree.child_ptr[node]; edge < tree.child_ptr[node + 1]; ++edge) {
@@ -37,10 +37,6 @@ MemoryPlan::MemoryPlan(const Points& points, const PointLists& labels, const Tre
   }
 }
 
-int64_t MemoryPlan::n_tasks(int64_t node) const {
-  return (tree_.child_ptr[node + 1] - tree_.child_ptr[node] + kMaxLanes - 1) / kMaxLanes;
-}
-
 int64_t MemoryPlan::rows_bytes(int64_t node) const {
   const NodeSize& size = sizes_[node];
   // begin, length, squared_norm, row_weight; row_of_pair; total, features; the copy of at most half of all values.
@@ -48,10 +44,10 @@ int64_t MemoryPlan::rows_bytes(int64_t node) const {
   return size.rows * (weighted_ ? 20 : 16) + size.pairs * 4 + size.columns * 8 + copied * 8;
 }
 
-int64_t MemoryPlan::task_bytes(int64_t node) const {
+int64_t MemoryPlan::group_bytes(int64_t node) const {
   const NodeSize& size = sizes_[node];
-  const int64_t n_edges = tree_.child_ptr[node + 1] - tree_.child_ptr[node];
-  const int64_t widest = (n_edges + n_tasks(node) - 1) / n_tasks(node);
+  const int64_t n_groups = n_lane_groups(tree_.n_children(node));
+  const int64_t widest = (tree_.n_children(node) + n_groups - 1) / n_groups;
   const int64_t lanes = widest <= 4 ? 4 : widest <= 8 ? 8 : 16;
   // rows, order, alpha, costs; weights, kept.
   return size.rows * (static_cast<int64_t>(sizeof(LaneRow)) + 4 + lanes * (weighted_ ? 8 : 4)) +
@@ -61,21 +57,21 @@ int64_t MemoryPlan::task_bytes(int64_t node) const {
 MemoryNeed MemoryPlan::need(int n_threads) const {
   MemoryNeed need{};
   const int64_t n_edges = tree_.n_edges();
-  std::vector<int64_t> largest;  // the n_threads largest tasks; the first of a node brings its rows
+  std::vector<int64_t> largest;  // the n_threads largest groups; the first of a node includes its rows
   for (int64_t node = 0; node < tree_.n_nodes; ++node) {
-    for (int64_t task = 0; task < std::min<int64_t>(n_tasks(node), n_threads); ++task) {
-      largest.push_back(task_bytes(node) + (task == 0 ? rows_bytes(node) : 0));
+    for (int64_t group = 0; group < std::min<int64_t>(n_lane_groups(tree_.n_children(node)), n_threads); ++group) {
+      largest.push_back(group_bytes(node) + (group == 0 ? rows_bytes(node) : 0));
       std::push_heap(largest.begin(), largest.end(), std::greater<>());
       if (static_cast<int>(largest.size()) > n_threads) {
         std::pop_heap(largest.begin(), largest.end(), std::greater<>());
         largest.pop_back();
       }
     }
-    if (!points_.dense()) need.result += sizes_[node].columns * 8 * (tree_.child_ptr[node + 1] - tree_.child_ptr[node]);
+    if (!points_.dense()) need.result += sizes_[node].columns * 8 * (tree_.n_children(node));
   }
   for (const int64_t bytes : largest) {
-    need.tasks += bytes;
-    need.largest_task = std::max(need.largest_task, bytes);
+    need.groups += bytes;
+    need.largest_group = std::max(need.largest_group, bytes);
   }
   if (points_.dense()) need.result = n_edges * points_.n_features * 4;
   need.result += n_edges * 12;

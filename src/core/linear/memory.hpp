@@ -1,4 +1,4 @@
-// What training will need, and how to stay below a limit.
+// How much memory training needs, and how to stay below a limit.
 #pragma once
 
 #include <condition_variable>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "linear/data.hpp"
-#include "linear/solver.hpp"
+#include "linear/train.hpp"
 
 namespace labeltrees {
 
@@ -19,10 +19,10 @@ struct NodeSize {
 };
 
 struct MemoryNeed {
-  int64_t fixed;         // for all of the training
-  int64_t largest_task;  // while the largest task runs alone
-  int64_t tasks;         // while the largest tasks run side by side, one a thread
-  int64_t result;        // the classifiers, if no weight were dropped
+  int64_t fixed;          // during the whole training
+  int64_t largest_group;  // while the largest group of lanes is trained alone
+  int64_t groups;         // while the largest groups are trained at once, one per thread
+  int64_t result;         // the classifiers, if no weight is dropped
 };
 
 class MemoryPlan {
@@ -30,27 +30,27 @@ class MemoryPlan {
   MemoryPlan(const Points& points, const PointLists& labels, const TreeView& tree, int32_t n_labels,
              const int64_t* extra_indptr, bool weighted);
 
-  // Bytes of a node's rows, and of one task that works on them.
+  // Bytes of a node's rows, and of one group of lanes that is trained on them.
   int64_t rows_bytes(int64_t node) const;
-  int64_t task_bytes(int64_t node) const;
-  int64_t n_tasks(int64_t node) const;
+  int64_t group_bytes(int64_t node) const;
+  const NodeSize& size(int64_t node) const { return sizes_[node]; }
   MemoryNeed need(int n_threads) const;
 
  private:
-  const Points& points_;
-  const TreeView& tree_;
+  Points points_;
+  TreeView tree_;
   int64_t n_pairs_ = 0;
   int32_t n_labels_;
   bool weighted_;
   std::vector<NodeSize> sizes_;
 };
 
-// Lets work in while the bytes it holds stay below a limit; what is too large comes in when it is alone.
+// Admits work while the bytes in use stay below a limit. Work that is too large is admitted when it is alone.
 class MemoryGate {
  public:
   explicit MemoryGate(int64_t limit) : limit_(limit) {}
 
-  // False if the work has been stopped meanwhile.
+  // Waits for admission. False if stop() was called.
   bool enter(int64_t bytes) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return n_inside_ == 0 || held_ + kept_ + bytes <= limit_ || stopped_; });
@@ -58,7 +58,7 @@ class MemoryGate {
     held_ += bytes;
     return !stopped_;
   }
-  // Whoever entered leaves, having changed by `kept` what stays behind for others.
+  // Ends work that was admitted. `kept`: change of the bytes that stay in use afterwards.
   void leave(int64_t bytes, int64_t kept) {
     std::lock_guard lock(mutex_);
     --n_inside_;

@@ -1,9 +1,10 @@
-// Trains up to 16 children of one node together, one lane each.
+// Trains up to 16 children of one node together, one lane per child.
 #pragma once
 
 #include <cstdint>
 
 #include "common/aligned_scratch.hpp"
+#include "linear/loss.hpp"
 #include "linear/node.hpp"
 #include "simd/kernels.hpp"
 
@@ -12,17 +13,17 @@ namespace labeltrees {
 constexpr int kMaxLanes = 16;
 
 struct LinearOptions {
-  bool logistic;      // else squared hinge
+  const Loss* loss;
   float cost;         // C
-  float eps;          // stop when projected gradients span less than this; logistic: when none is larger
-  int max_iter;       // passes over the rows
+  float eps;          // stop when Loss::violation is at most this
+  int max_iter;       // maximum number of passes over the rows
   float bias_value;   // the bias feature; 0 for none
   float prune_below;  // smaller weights are dropped
-  bool balanced;      // positives and negatives of a classifier weigh the same in sum
+  bool balanced;      // positives and negatives of a classifier have the same total weight
   uint64_t seed;
 };
 
-// The children solved together: for each, the pairs of the node's range that are positive for it.
+// The children to train together: for each, the range of its positive pairs.
 struct LaneTargets {
   int n_lanes;
   int64_t pair_begin[kMaxLanes], pair_end[kMaxLanes];  // relative to the node's first pair
@@ -33,15 +34,14 @@ class LaneSolver {
  public:
   LaneSolver();
 
-  // Solves, and leaves weights() and bias() behind.
-  void solve(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options, int64_t first_edge,
+  // Trains the classifiers; the results are weights() and bias(). `stream`: selects the random numbers.
+  void solve(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options, uint64_t stream,
              const Job& job);
 
   int lanes() const { return kernels_->lanes; }
   const LaneKernels& kernels() const { return *kernels_; }
   const float* weights() const { return weights_.data(); }  // (n_columns, lanes)
-  const float* bias() const { return bias_; }               // times the bias feature
-  int64_t passes() const { return passes_; }
+  const float* bias() const { return bias_; }               // already multiplied with the bias feature
 
  private:
   const Kernels& table_;
@@ -51,12 +51,14 @@ class LaneSolver {
   AlignedScratch<int32_t> order_;
   alignas(64) float bias_[kMaxLanes], largest_[kMaxLanes], smallest_[kMaxLanes], shrink_above_[kMaxLanes];
   int64_t n_positive_[kMaxLanes];
-  int64_t passes_ = 0;
 
   void set_rows(const NodeRows& node, const LaneTargets& targets);
   void set_costs(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options);
-  void start(const NodeRows& node, LanePass& pass);
-  void descend(const NodeRows& node, LanePass& pass, const LinearOptions& options, int64_t first_edge, const Job& job);
+  struct ClassSums;
+  ClassSums class_sums(const NodeRows& node, const LanePass& pass) const;
+  void start_at_means(const NodeRows& node, LanePass& pass);
+  int64_t run_pass(int64_t (*kernel)(LanePass&), LanePass& pass, int64_t n_order, const Job& job);
+  void descend(const NodeRows& node, LanePass& pass, const LinearOptions& options, uint64_t stream, const Job& job);
 };
 
 }  // namespace labeltrees

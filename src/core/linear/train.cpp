@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <mutex>
+#include <stdexcept>
 
 #include "linear/memory.hpp"
 #include "linear/store.hpp"
@@ -10,19 +11,21 @@ namespace labeltrees {
 
 namespace {
 
-// Up to 16 children of one node.
-struct Task {
+// Up to 16 children of one node, trained together.
+struct LaneGroup {
   int64_t node;
-  int64_t first_edge;
+  int64_t first_edge;  // in the tree
+  int64_t first_row;   // in the result
   int32_t n_edges;
-  int32_t shared;  // which SharedNode, or -1: the node is this task alone
+  int32_t shared;    // index of the SharedNode, or -1: no other group needs the node's rows
+  bool first, last;  // of the groups that share the rows
 };
 
-// The rows of a node with more children than one task takes: the first to come gathers, the last to leave frees.
+// The rows of a node with several groups: the first group to run gathers them, the last one frees them.
 struct SharedNode {
   std::mutex mutex;
   std::unique_ptr<NodeRows> rows;
-  int left = 0;
+  int groups_left = 0;
 };
 
 struct Worker {
@@ -37,27 +40,30 @@ struct Worker {
 
 class Training {
  public:
-  Training(const TrainInput& input, const LinearOptions& options, int n_threads, Job& job)
-      : input_(input),
-        options_(options),
-        job_(job),
-        occurrences_(input.tree, input.labels, input.points.n_points, input.n_labels, input.label_cost, job) {
-    list_tasks();
+  Training(const TrainInput& input, const std::vector<NodeTask>& tasks, const LinearOptions& options, int n_threads,
+           Job& job)
+      : input_(input), options_(options), job_(job), occurrences_(input.occurrences) {
+    for (size_t i = 0; i < tasks.size();) {  // consecutive tasks of a node share its rows
+      size_t end = i + 1;
+      while (end < tasks.size() && tasks[end].node == tasks[i].node) ++end;
+      add_groups(&tasks[i], end - i);
+      i = end;
+    }
     limit_memory(n_threads);
-    n_threads_ = static_cast<int>(std::min<int64_t>(n_threads, static_cast<int64_t>(tasks_.size())));
+    n_threads_ = static_cast<int>(std::min<int64_t>(n_threads, static_cast<int64_t>(groups_.size())));
     workers_.resize(std::max(n_threads_, 1));
-    worker_of_task_.resize(tasks_.size());
-    if (!input.points.dense()) result_.indptr.resize(input.tree.n_edges() + 1);
-    result_.bias.resize(input.tree.n_edges());
-    if (input.points.dense()) result_.values.reset(new float[input.tree.n_edges() * input.points.n_features]);
+    worker_of_group_.resize(groups_.size());
+    if (!input.points.dense()) result_.indptr.resize(n_rows_ + 1);
+    result_.bias.resize(n_rows_);
+    if (input.points.dense()) result_.values.reset(new float[n_rows_ * input.points.n_features]);
   }
 
   LinearWeights run() {
-    parallel_for(static_cast<int64_t>(tasks_.size()), n_threads_, [&](int64_t task, int thread) {
+    parallel_for(static_cast<int64_t>(groups_.size()), n_threads_, [&](int64_t group, int thread) {
       if (!workers_[thread]) workers_[thread] = std::make_unique<Worker>(input_.points);
-      worker_of_task_[task] = static_cast<uint16_t>(thread);
-      train_within_limit(tasks_[task], *workers_[thread]);
-      job_.done += tasks_[task].n_edges;
+      worker_of_group_[group] = static_cast<uint16_t>(thread);
+      train_within_limit(groups_[group], *workers_[thread]);
+      job_.done += groups_[group].n_edges;
     });
     if (!input_.points.dense()) collect();
     return std::move(result_);
@@ -67,13 +73,14 @@ class Training {
   const TrainInput& input_;
   const LinearOptions& options_;
   Job& job_;
-  Occurrences occurrences_;
+  const Occurrences& occurrences_;
   int n_threads_;
-  std::vector<Task> tasks_;
+  int64_t n_rows_ = 0;
+  std::vector<LaneGroup> groups_;
   std::vector<std::unique_ptr<SharedNode>> shared_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::vector<uint16_t> worker_of_task_;
-  std::unique_ptr<MemoryPlan> plan_;  // and the gate, where memory is limited
+  std::vector<uint16_t> worker_of_group_;
+  std::unique_ptr<MemoryPlan> plan_;  // plan and gate: only if memory is limited
   std::unique_ptr<MemoryGate> gate_;
   LinearWeights result_;
 
@@ -84,115 +91,113 @@ class Training {
     gate_ = std::make_unique<MemoryGate>(input_.max_memory - plan_->need(n_threads).fixed);
   }
 
-  // In the order of the edges: nodes are numbered from the root down, so the largest come first and the last are small,
-  // and every thread finishes its classifiers in rising order, which is what collect() needs.
-  void list_tasks() {
-    const TreeView& tree = input_.tree;
-    for (int64_t node = 0; node < tree.n_nodes; ++node) {
-      const int64_t n_edges = tree.child_ptr[node + 1] - tree.child_ptr[node];
-      const int64_t n_tasks = (n_edges + kMaxLanes - 1) / kMaxLanes;
-      int32_t shared = -1;
-      if (n_tasks > 1) {
-        shared = static_cast<int32_t>(shared_.size());
-        shared_.push_back(std::make_unique<SharedNode>());
-        shared_.back()->left = static_cast<int>(n_tasks);
+  // Groups in the order of the tasks: every thread then finishes its rows of the result in rising order, which
+  // collect() needs. Nodes are numbered from the root down, so in that order the largest come first and the last are
+  // small.
+  void add_groups(const NodeTask* tasks, size_t n_tasks) {
+    const int64_t node = tasks[0].node;
+    if (node < 0 || node >= input_.tree.n_nodes) throw std::invalid_argument("a task's node is not in the tree");
+    const int64_t n_edges = input_.tree.n_children(node), from = input_.tree.child_ptr[node];
+    const size_t first_group = groups_.size();
+    for (size_t i = 0; i < n_tasks; ++i) {
+      const int64_t end = tasks[i].first_edge + tasks[i].n_edges;
+      int64_t at = tasks[i].first_edge;
+      for (int64_t group = 0; group < n_lane_groups(n_edges); ++group) {
+        const int64_t first = from + lane_group(n_edges, group), last = from + lane_group(n_edges, group + 1);
+        if (first != at || last > end) continue;
+        groups_.push_back({node, first, n_rows_, static_cast<int32_t>(last - first), -1, false, false});
+        n_rows_ += last - first;
+        at = last;
       }
-      for (int64_t task = 0; task < n_tasks; ++task) {
-        const int64_t first = n_edges * task / n_tasks, last = n_edges * (task + 1) / n_tasks;
-        tasks_.push_back({node, tree.child_ptr[node] + first, static_cast<int32_t>(last - first), shared});
-      }
+      if (at != end) throw std::invalid_argument("a task's edges must be whole groups of lanes of its node");
     }
+    if (groups_.size() == first_group) return;
+    groups_[first_group].first = groups_.back().last = true;
+    if (groups_.size() - first_group == 1) return;
+    shared_.push_back(std::make_unique<SharedNode>());
+    shared_.back()->groups_left = static_cast<int>(groups_.size() - first_group);
+    for (size_t i = first_group; i < groups_.size(); ++i) groups_[i].shared = static_cast<int32_t>(shared_.size()) - 1;
   }
 
-  void gather(int64_t node, NodeRows& rows, GatherScratch& scratch) {
-    const TreeView& tree = input_.tree;
-    const int64_t extra = input_.extra_indptr ? input_.extra_indptr[node] : 0;
-    rows.gather(input_.points, occurrences_, occurrences_.begin(tree.child_ptr[node]),
-                occurrences_.end(tree.child_ptr[node + 1] - 1), input_.extra_points + extra,
-                input_.extra_indptr ? input_.extra_indptr[node + 1] - extra : 0, input_.point_weight,
-                options_.bias_value, scratch, job_);
-  }
-
-  void train_within_limit(const Task& task, Worker& worker) {
+  void train_within_limit(const LaneGroup& group, Worker& worker) {
     if (!gate_) {
-      train(task, worker);
+      train(group, worker);
       return;
     }
-    // A node's rows are counted from its first task to its last.
-    const int64_t own = plan_->task_bytes(task.node), rows = plan_->rows_bytes(task.node);
-    const bool first = task.first_edge == input_.tree.child_ptr[task.node];
-    const bool last = task.first_edge + task.n_edges == input_.tree.child_ptr[task.node + 1];
-    if (!gate_->enter(own + (first ? rows : 0))) return;
+    // A node's rows are counted from its first group to its last.
+    const int64_t own = plan_->group_bytes(group.node), rows = plan_->rows_bytes(group.node);
+    if (!gate_->enter(own + (group.first ? rows : 0))) return;
     try {
-      const int64_t n_weights = train(task, worker);
-      gate_->leave(own + (first ? rows : 0), n_weights * 8 + (first ? rows : 0) - (last ? rows : 0));
+      const int64_t n_weights = train(group, worker);
+      gate_->leave(own + (group.first ? rows : 0), n_weights * 8 + (group.first ? rows : 0) - (group.last ? rows : 0));
     } catch (...) {
       gate_->stop();
       throw;
     }
   }
 
-  // Returns the number of weights kept.
-  int64_t train(const Task& task, Worker& worker) {
-    if (task.shared < 0) {
-      gather(task.node, worker.rows, worker.scratch);
-      return solve(task, worker.rows, worker);
+  // Returns the number of weights that were kept.
+  int64_t train(const LaneGroup& group, Worker& worker) {
+    if (group.shared < 0) {
+      gather_node(input_, group.node, options_.bias_value, worker.rows, worker.scratch, job_);
+      return solve(group, worker.rows, worker);
     }
-    SharedNode& shared = *shared_[task.shared];
+    SharedNode& shared = *shared_[group.shared];
     {
       std::lock_guard lock(shared.mutex);
       if (!shared.rows) {
         auto rows = std::make_unique<NodeRows>();
-        gather(task.node, *rows, worker.scratch);
+        gather_node(input_, group.node, options_.bias_value, *rows, worker.scratch, job_);
         shared.rows = std::move(rows);
       }
     }
-    const int64_t n_weights = solve(task, *shared.rows, worker);
+    const int64_t n_weights = solve(group, *shared.rows, worker);
     std::lock_guard lock(shared.mutex);
-    if (--shared.left == 0) shared.rows.reset();
+    if (--shared.groups_left == 0) shared.rows.reset();
     return n_weights;
   }
 
-  int64_t solve(const Task& task, const NodeRows& rows, Worker& worker) {
+  int64_t solve(const LaneGroup& group, const NodeRows& rows, Worker& worker) {
     LaneTargets targets{};
-    targets.n_lanes = task.n_edges;
-    const int64_t first_pair = occurrences_.begin(input_.tree.child_ptr[task.node]);
-    for (int lane = 0; lane < task.n_edges; ++lane) {
-      targets.pair_begin[lane] = occurrences_.begin(task.first_edge + lane) - first_pair;
-      targets.pair_end[lane] = occurrences_.end(task.first_edge + lane) - first_pair;
+    targets.n_lanes = group.n_edges;
+    const int64_t first_pair = occurrences_.begin(input_.tree.child_ptr[group.node]);
+    for (int lane = 0; lane < group.n_edges; ++lane) {
+      targets.pair_begin[lane] = occurrences_.begin(group.first_edge + lane) - first_pair;
+      targets.pair_end[lane] = occurrences_.end(group.first_edge + lane) - first_pair;
     }
     if (occurrences_.costs()) targets.pair_costs = occurrences_.costs() + first_pair;
-    worker.solver.solve(rows, targets, options_, task.first_edge, job_);
-    if (!input_.points.dense()) return keep(task, rows, worker);
-    keep_dense(task, worker.solver);
-    return int64_t{task.n_edges} * input_.points.n_features / 2;
+    const auto stream = static_cast<uint64_t>(input_.stream_offset + group.first_edge);
+    worker.solver.solve(rows, targets, options_, stream, job_);
+    if (!input_.points.dense()) return keep(group, rows, worker);
+    keep_dense(group, worker.solver);
+    return int64_t{group.n_edges} * input_.points.n_features / 2;
   }
 
-  void keep_dense(const Task& task, const LaneSolver& solver) {
+  void keep_dense(const LaneGroup& group, const LaneSolver& solver) {
     const int64_t n_features = input_.points.n_features;
-    for (int lane = 0; lane < task.n_edges; ++lane) {
-      float* row = result_.values.get() + (task.first_edge + lane) * n_features;
+    for (int lane = 0; lane < group.n_edges; ++lane) {
+      float* row = result_.values.get() + (group.first_row + lane) * n_features;
       for (int64_t column = 0; column < n_features; ++column)
         row[column] = solver.weights()[column * solver.lanes() + lane];
-      result_.bias[task.first_edge + lane] = solver.bias()[lane];
+      result_.bias[group.first_row + lane] = solver.bias()[lane];
     }
   }
 
-  // Puts the weights that are large enough aside, one row a lane.
-  int64_t keep(const Task& task, const NodeRows& rows, Worker& worker) {
+  // Stores the weights that are large enough, one row per lane.
+  int64_t keep(const LaneGroup& group, const NodeRows& rows, Worker& worker) {
     const LaneSolver& solver = worker.solver;
     const int lanes = solver.lanes();
     int32_t counts[kMaxLanes];
     worker.kept.resize(rows.n_columns);
     solver.kernels().find_kept(solver.weights(), rows.n_columns, options_.prune_below, worker.kept.data(), counts);
-    const uint32_t lanes_used = (1u << task.n_edges) - 1;
+    const uint32_t lanes_used = (1u << group.n_edges) - 1;
     int64_t next[kMaxLanes];
     int64_t n = 0;
-    for (int lane = 0; lane < task.n_edges; ++lane) {
+    for (int lane = 0; lane < group.n_edges; ++lane) {
       next[lane] = n;
       n += counts[lane];
-      result_.indptr[task.first_edge + lane + 1] = counts[lane];
-      result_.bias[task.first_edge + lane] = solver.bias()[lane];
+      result_.indptr[group.first_row + lane + 1] = counts[lane];
+      result_.bias[group.first_row + lane] = solver.bias()[lane];
     }
     int32_t* features;
     float* values;
@@ -208,22 +213,22 @@ class Training {
   }
 
   void collect() {
-    for (auto& worker : workers_) {  // all but the weights can go
+    for (auto& worker : workers_) {  // frees everything but the weights
       if (!worker) continue;
       auto weights_only = std::make_unique<Worker>(Points{0, 0, nullptr, nullptr, nullptr});
       weights_only->queue.swap(worker->queue);
       worker = std::move(weights_only);
     }
     auto& indptr = result_.indptr;
-    for (size_t edge = 0; edge + 1 < indptr.size(); ++edge) indptr[edge + 1] += indptr[edge];
+    for (size_t row = 0; row + 1 < indptr.size(); ++row) indptr[row + 1] += indptr[row];
     result_.features.reset(new int32_t[indptr.back()]);
     result_.values.reset(new float[indptr.back()]);
-    for (size_t i = 0; i < tasks_.size(); ++i) {
-      const int64_t from = indptr[tasks_[i].first_edge];
-      const int64_t n = indptr[tasks_[i].first_edge + tasks_[i].n_edges] - from;
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      const int64_t from = indptr[groups_[i].first_row];
+      const int64_t n = indptr[groups_[i].first_row + groups_[i].n_edges] - from;
       const int32_t* features = nullptr;
       const float* values = nullptr;
-      workers_[worker_of_task_[i]]->queue.pop(n, &features, &values);
+      workers_[worker_of_group_[i]]->queue.pop(n, &features, &values);
       if (n == 0) continue;
       std::memcpy(result_.features.get() + from, features, static_cast<size_t>(n) * sizeof(int32_t));
       std::memcpy(result_.values.get() + from, values, static_cast<size_t>(n) * sizeof(float));
@@ -233,8 +238,18 @@ class Training {
 
 }  // namespace
 
-LinearWeights train_linear(const TrainInput& input, const LinearOptions& options, int n_threads, Job& job) {
-  return Training(input, options, n_threads, job).run();
+void gather_node(const TrainInput& input, int64_t node, float bias_value, NodeRows& rows, GatherScratch& scratch,
+                 const Job& job) {
+  const int64_t *child_ptr = input.tree.child_ptr, *extra_ptr = input.extra_indptr;
+  const int64_t extra = extra_ptr ? extra_ptr[node] : 0;
+  rows.gather(input.points, input.occurrences, input.occurrences.begin(child_ptr[node]),
+              input.occurrences.end(child_ptr[node + 1] - 1), input.extra_points + extra,
+              extra_ptr ? extra_ptr[node + 1] - extra : 0, input.point_weight, bias_value, scratch, job);
+}
+
+LinearWeights train_linear(const TrainInput& input, const std::vector<NodeTask>& tasks, const LinearOptions& options,
+                           int n_threads, Job& job) {
+  return Training(input, tasks, options, n_threads, job).run();
 }
 
 }  // namespace labeltrees

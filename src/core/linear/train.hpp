@@ -1,4 +1,4 @@
-// Trains the classifiers of a whole tree.
+// Trains the classifiers of a list of node tasks.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,26 @@ struct TrainInput {
   const float* label_cost;      // (n_labels) or null
   const int64_t* extra_indptr;  // (n_nodes + 1) more points per node, negative for all its children; or null
   const int32_t* extra_points;
-  int64_t max_memory;  // bytes; 0 for no limit
+  const Occurrences& occurrences;
+  int64_t stream_offset;  // added to an edge's number to select its random numbers; 0 unless it is an extracted node
+  int64_t max_memory;     // bytes; 0 for no limit
 
   bool weighted(const LinearOptions& options) const {
     return point_weight || label_cost || labels.values || options.balanced;
   }
 };
 
-// One row a classifier, in the order of the tree's edges: sparse, or for dense points a full matrix in `values`.
+// A node, and a range of its edges that does not cut a group of lanes (lane_groups) in two.
+struct NodeTask {
+  int64_t node, first_edge, n_edges;
+};
+
+// The edges of a node are trained in groups of at most kMaxLanes, as equal in size as possible. Returns the first edge
+// of group i relative to the node; that of i = n_groups is the number of edges.
+inline int64_t n_lane_groups(int64_t n_edges) { return (n_edges + kMaxLanes - 1) / kMaxLanes; }
+inline int64_t lane_group(int64_t n_edges, int64_t i) { return n_edges * i / n_lane_groups(n_edges); }
+
+// One row per classifier, in the order of the tasks: sparse, or for dense points a full matrix in `values`.
 struct LinearWeights {
   std::vector<int64_t> indptr;
   std::vector<float> bias;
@@ -34,6 +46,12 @@ struct LinearWeights {
   std::unique_ptr<float[]> values;
 };
 
-LinearWeights train_linear(const TrainInput& input, const LinearOptions& options, int n_threads, Job& job);
+// Gathers the rows that the classifiers of a node are trained on.
+void gather_node(const TrainInput& input, int64_t node, float bias_value, NodeRows& rows, GatherScratch& scratch,
+                 const Job& job);
+
+// Throws std::invalid_argument for a task that is not in the tree or cuts a group of lanes.
+LinearWeights train_linear(const TrainInput& input, const std::vector<NodeTask>& tasks, const LinearOptions& options,
+                           int n_threads, Job& job);
 
 }  // namespace labeltrees

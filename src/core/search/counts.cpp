@@ -89,7 +89,8 @@ void SearchCounter::open(size_t tree, const OpenNode& node, const SearchRequest&
     int n = header_of(part).n_children;
     counts.children += n;
     kernels.chunk_margins(part, query, margins);
-    kernels.path_scores(margins, round_up(n, 16), node.score, engine_.tree(tree).store.power(), scores);
+    const ScoreLink& link = engine_.tree(tree).store.link();
+    kernels.path_scores.of[link.loss](margins, round_up(n, 16), node.score, link.power, scores);
     float best_node = Frontier::kNone;
     bool prune = request.mode == SearchMode::best_first || request.prune;
     for (int i = 0; i < n; ++i) {
@@ -187,7 +188,8 @@ void time_scoring(SearchEngine& engine, const QueryRows& rows, int64_t first, in
       if (at + 1 < ends[query - first + 1] && trees[at + 1] == trees[at]) store.prefetch_start(nodes[at + 1]);
       for (const uint8_t* part = store.open(nodes[at]); part; part = next_part(part)) {
         kernels.chunk_margins(part, prepared[trees[at]].view(), margins);
-        kernels.path_scores(margins, round_up(header_of(part).n_children, 16), 0.0f, store.power(), scores);
+        const int64_t n = round_up(header_of(part).n_children, 16);
+        kernels.path_scores.of[store.link().loss](margins, n, 0.0f, store.link().power, scores);
       }
     }
     microseconds[query - first] = microseconds_since(start);

@@ -8,9 +8,8 @@
 namespace labeltrees {
 
 void SearchEngine::add_tree(const ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank,
-                            bool checked, const std::string& source, const TreeView& tree,
-                            const float* ceilings) {
-  trees_.emplace_back(new StoredTree{{limits, offsets, feature_rank, power_, checked, source}, {tree, source}});
+                            bool checked, const std::string& source, const TreeView& tree, const float* ceilings) {
+  trees_.emplace_back(new StoredTree{{limits, offsets, feature_rank, link_, checked, source}, {tree, source}});
   trees_.back()->store.set_ceilings(ceilings);
 }
 

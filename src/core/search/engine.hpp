@@ -35,8 +35,8 @@ struct SearchScratch {
 
 class SearchEngine {
  public:
-  SearchEngine(int64_t n_features, int32_t n_labels, bool matrices, bool normalize, float power)
-      : n_features_(n_features), n_labels_(n_labels), matrices_(matrices), normalize_(normalize), power_(power) {}
+  SearchEngine(int64_t n_features, int32_t n_labels, bool matrices, bool normalize, const ScoreLink& link)
+      : n_features_(n_features), n_labels_(n_labels), matrices_(matrices), normalize_(normalize), link_(link) {}
 
   void add_tree(const ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank, bool checked,
                 const std::string& source, const TreeView& tree, const float* ceilings);
@@ -75,7 +75,7 @@ class SearchEngine {
   int64_t n_features_;
   int32_t n_labels_;
   bool matrices_, normalize_;
-  float power_;
+  ScoreLink link_;
   std::vector<std::unique_ptr<StoredTree>> trees_;
   ScratchPool<SearchScratch> pool_;
 };

@@ -84,8 +84,8 @@ void bind_search(nb::module_& module) {
 
   nb::class_<NativeEngine> engine(module, "SearchEngine");
   engine
-      .def(nb::init<int64_t, int32_t, bool, bool, float>(), nb::arg("n_features"), nb::arg("n_labels"),
-           nb::arg("matrices"), nb::arg("normalize"), nb::arg("power"))
+      .def(nb::init<int64_t, int32_t, bool, bool, const std::string&, float>(), nb::arg("n_features"),
+           nb::arg("n_labels"), nb::arg("matrices"), nb::arg("normalize"), nb::arg("loss"), nb::arg("score_power"))
       .def("add_tree", &add_tree, nb::arg("chunks").noconvert(), nb::arg("offsets").noconvert(),
            nb::arg("feature_rank").noconvert(), nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(),
            nb::arg("checked"), nb::arg("source"), nb::arg("ceilings").noconvert().none() = nb::none())

@@ -18,7 +18,7 @@ class TreeLinks {
 
   // Finds the parents when first called. Throws DamagedChunk if the arrays are not a tree. Thread-safe.
   void require();
-  int32_t n_nodes() const { return tree_.n_nodes; }
+  int32_t n_nodes() const { return static_cast<int32_t>(tree_.n_nodes); }
   int32_t parent_of_node(int32_t node) const { return node_parent_[node]; }      // -1 for the root
   int32_t parent_of_label(int32_t label) const { return label_parent_[label]; }  // -1 if the label is not in the tree
 

@@ -2,9 +2,9 @@
 
 namespace labeltrees {
 
-SearchStore::SearchStore(const ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank, float power,
-                         bool checked, std::string source)
-    : limits_(limits), offsets_(offsets), feature_rank_(feature_rank), power_(power), source_(std::move(source)) {
+SearchStore::SearchStore(const ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank,
+                         const ScoreLink& link, bool checked, std::string source)
+    : limits_(limits), offsets_(offsets), feature_rank_(feature_rank), link_(link), source_(std::move(source)) {
   if (!checked) seen_ = std::make_unique<std::atomic<uint64_t>[]>(static_cast<size_t>(limits.n_nodes) / 64 + 1);
 }
 

@@ -9,6 +9,7 @@
 
 #include "chunk/check.hpp"
 #include "chunk/format.hpp"
+#include "simd/losses.hpp"
 
 namespace labeltrees {
 
@@ -19,10 +20,10 @@ struct DamagedChunk : std::runtime_error {
 
 class SearchStore {
  public:
-  // power: how margins become scores, see Kernels::path_scores. checked: the chunks were made in this process, or have
-  // been verified. source: the file, for messages.
-  SearchStore(const ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank, float power, bool checked,
-              std::string source);
+  // link: how margins become scores. checked: the chunks were made in this process, or have been verified. source: the
+  // file, for messages.
+  SearchStore(const ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank, const ScoreLink& link,
+              bool checked, std::string source);
 
   // The first part of the node's chunk. Chunks from a file are checked on first use.
   const uint8_t* open(int32_t node) const {
@@ -42,7 +43,7 @@ class SearchStore {
   void set_ceilings(const float* ceilings) { ceilings_ = ceilings; }
 
   int32_t n_nodes() const { return limits_.n_nodes; }
-  float power() const { return power_; }
+  const ScoreLink& link() const { return link_; }
   const std::string& source() const { return source_; }
   const int32_t* feature_rank() const { return feature_rank_; }
 
@@ -52,7 +53,7 @@ class SearchStore {
   ChunkLimits limits_;
   const int64_t* offsets_;
   const int32_t* feature_rank_;
-  float power_;
+  ScoreLink link_;
   const float* ceilings_ = nullptr;
   std::string source_;
   std::unique_ptr<std::atomic<uint64_t>[]> seen_;  // one bit per node; null if all chunks are known to be sound

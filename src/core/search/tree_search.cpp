@@ -103,7 +103,9 @@ bool TreeSearch::choose_in_level() {
 
 void TreeSearch::score_part(const uint8_t* part, float base) {
   kernels_->chunk_margins(part, query_->view(), margins_);
-  kernels_->path_scores(margins_, round_up(header_of(part).n_children, 16), base, store_->power(), scores_);
+  const ScoreLink& link = store_->link();
+  const int64_t n = round_up(header_of(part).n_children, 16);
+  kernels_->path_scores.of[link.loss](margins_, n, base, link.power, scores_);
 }
 
 void TreeSearch::add_children(const uint8_t* part) {
@@ -114,7 +116,7 @@ void TreeSearch::add_children(const uint8_t* part) {
   bool prune = request_->mode == SearchMode::best_first || request_->prune;
   float* nodes = frontier_.allocate(n_padded);
   float limit = prune ? best_->limit() : Frontier::kNone;
-  int64_t n_labels = kernels_->part_children(scores_, children, n, limit, nodes, labels_);
+  int64_t n_labels = kernels_->select_children(scores_, children, n, limit, nodes, labels_);
   for (int64_t i = 0; i < n_labels; ++i) {
     float score = scores_[labels_[i]];
     int32_t label = ~children[labels_[i]];
@@ -126,7 +128,7 @@ void TreeSearch::add_children(const uint8_t* part) {
   }
   limit = prune ? best_->limit() : Frontier::kNone;
   if (request_->discounts)
-    kernels_->hope_scores(children, n_padded, limit, request_->discounts, kPriorityScale, nodes, nodes + n_padded);
+    kernels_->priority_scores(children, n_padded, limit, request_->discounts, kPriorityScale, nodes, nodes + n_padded);
   frontier_.add(children, n_padded, node_.depth + 1, limit);
 }
 

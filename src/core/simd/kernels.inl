@@ -17,10 +17,15 @@
 #include <immintrin.h>
 #endif
 
-#include "simd/lanes.inl"
-#include "simd/text_kernels.inl"
-
 namespace labeltrees::LABELTREES_ISA {
+
+// clang-format off: each of these uses the ones before it
+#include "simd/lane_ops.inl"
+#include "simd/losses.inl"
+#include "simd/lanes.inl"
+#include "simd/chunk_kernels.inl"
+#include "simd/text_kernels.inl"
+// clang-format on
 
 static float gather_dot(const int32_t* columns, const float* values, int64_t n, const float* dense) {
 #if defined(__AVX512F__)
@@ -76,12 +81,11 @@ static float dense_dot(const float* a, const float* b, int64_t n) {
   return total;
 }
 
-#include "simd/chunk_kernels.inl"
-
 extern const Kernels kernels;
-const Kernels kernels = {LABELTREES_ISA_NAME, gather_dot,  dense_dot,
-                         chunk_margins,       path_scores, part_children,
-                         find_best,           hope_scores, {lane_kernels<4>(), lane_kernels<8>(), lane_kernels<16>()},
-                         text_kernels};
+const Kernels kernels = {
+    LABELTREES_ISA_NAME, gather_dot,        dense_dot,
+    chunk_margins,       path_scores_table, select_children,
+    find_best,           priority_scores,   {lane_kernels<4>(), lane_kernels<8>(), lane_kernels<16>()},
+    text_kernels};
 
 }  // namespace labeltrees::LABELTREES_ISA

@@ -1,10 +1,7 @@
-// Included by kernels.inl, once per instruction set: see there what may stand here.
+// Part of kernels.inl: the kernels of the text model.
 //
-// A row is taken in pieces of up to 8 vectors of 16 floats (a whole row of dim 128), so that what is summed, or added
-// to row after row, stays in registers.
-#include "simd/text_kernels.hpp"
-
-namespace labeltrees::LABELTREES_ISA {
+// A row is processed in pieces of up to 8 vectors of 16 floats (a whole row of dim 128), so that the sums stay in
+// registers.
 
 struct TextRows {
   using F = Vec<16>::Floats;
@@ -119,5 +116,3 @@ static void step_rows(float* rows, int64_t stride, const int32_t* ids, const flo
 }
 
 static constexpr TextKernels text_kernels = {sum_rows, add_to_rows, dot_rows, sigmoids, step_rows};
-
-}  // namespace labeltrees::LABELTREES_ISA

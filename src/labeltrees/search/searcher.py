@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from labeltrees import _core
+from labeltrees._losses import LOSSES
 from labeltrees._validation import check_choice, check_integer, check_n_jobs, check_number, refuse
 from labeltrees.search.predictor import Predictor
 from labeltrees.search.queries import query_rows
@@ -13,7 +14,6 @@ from labeltrees.search.request import SearchRequest
 from labeltrees.search.result import SearchResult, SearchTrace
 from labeltrees.storage import ChunkStore
 
-LOSSES = ("squared_hinge", "logistic")
 # A node with log score s and discount d has the priority s - d * (PRIORITY_SCALE - s).
 PRIORITY_SCALE: float = _core.PRIORITY_SCALE
 
@@ -62,15 +62,16 @@ class Searcher:
         for store in self.stores[1:]:
             if (store.n_labels, store.n_features, store.matrices) != (first.n_labels, first.n_features, first.matrices):
                 refuse("stores", "over the same labels and features", [s.source for s in self.stores])
-        self.loss = check_choice("loss", loss, LOSSES)
+        self.loss = check_choice("loss", loss, tuple(LOSSES))
         self.score_power = check_number("score_power", score_power, 0.0, low_open=True)
         self.normalize = bool(normalize)
         self._engine = self._make_engine()
 
     def _make_engine(self) -> _core.SearchEngine:
-        power = self.score_power if self.loss == "squared_hinge" else 0.0
         first = self.stores[0]
-        engine = _core.SearchEngine(first.n_features, first.n_labels, first.matrices, self.normalize, power)
+        engine = _core.SearchEngine(
+            first.n_features, first.n_labels, first.matrices, self.normalize, self.loss, self.score_power
+        )
         for store in self.stores:
             engine.add_tree(
                 store.chunks,
@@ -80,8 +81,8 @@ class Searcher:
                 store.children,
                 store.checked,
                 str(store.source),
-                # Ceilings hold for queries of length 1, and for products of sigmoids.
-                store.ceilings if self.normalize and self.loss == "logistic" else None,
+                # Ceilings hold for queries of length 1.
+                store.ceilings if self.normalize and LOSSES[self.loss].ceilings else None,
             )
         return engine
 

@@ -12,8 +12,9 @@ from sklearn.svm import LinearSVC
 
 import labeltrees as lt
 from labeltrees import InputError
+from labeltrees.models.linear.node_tasks import DenseWeights
 from labeltrees.models.linear.settings import LinearSettings
-from labeltrees.models.linear.training import DenseWeights, estimate_memory, train_linear
+from labeltrees.models.linear.training import estimate_memory, train_linear
 from tests.strategies import children_of, label_trees, labels_below
 
 TIGHT = {"eps": 1e-4, "max_iter": 5000, "prune_below": 0.0}

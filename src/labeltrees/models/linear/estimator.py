@@ -34,15 +34,16 @@ from labeltrees.models.common.label_sets import read_training_labels
 from labeltrees.models.common.settings import ClassifierSettings, seed_of
 from labeltrees.models.linear.files import save_classifier
 from labeltrees.models.linear.matcher import confused_points
+from labeltrees.models.linear.node_tasks import Weights
 from labeltrees.models.linear.packing import pack
 from labeltrees.models.linear.points import check_points, unit_rows
 from labeltrees.models.linear.prediction import LinearPredictionMixin
 from labeltrees.models.linear.settings import LinearSettings, SolverSettings
 from labeltrees.models.linear.text_features import fit_vectorizer
-from labeltrees.models.linear.training import DenseWeights, train_linear
+from labeltrees.models.linear.training import train_linear
 from labeltrees.search import Searcher
 from labeltrees.search.request import MODES
-from labeltrees.storage import ChunkStore, LinearWeights
+from labeltrees.storage import ChunkStore
 from labeltrees.tree.builder import grow_tree
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import TreeSettings
@@ -275,8 +276,8 @@ class LabelTreeClassifier(
         settings: LinearSettings,
         weights: Float64s | None,
         seed: int,
-    ) -> LinearWeights | DenseWeights:
-        def train(negatives: Any) -> LinearWeights | DenseWeights:
+    ) -> Weights:
+        def train(negatives: Any) -> Weights:
             return train_linear(
                 X,
                 Y,
@@ -296,7 +297,7 @@ class LabelTreeClassifier(
         check_finite(trained)
         return trained
 
-    def _pack(self, tree: LabelTree, weights: LinearWeights | DenseWeights, X: CheckedX) -> ChunkStore:
+    def _pack(self, tree: LabelTree, weights: Weights, X: CheckedX) -> ChunkStore:
         return pack(tree, weights, X.n_features, self.loss, n_jobs=self.n_jobs)
 
     def _make_searcher(self, stores: list[ChunkStore]) -> Searcher:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
+from labeltrees._losses import LOSSES
 from labeltrees.data.dataset import Dataset
 from labeltrees.errors import InputError
 from labeltrees.models.common.prediction import PredictionMixin
@@ -71,6 +72,6 @@ class LinearPredictionMixin(PredictionMixin):
 
     def _check_probabilities(self) -> None:
         check_is_fitted(self, "searcher_")
-        if self.searcher_.loss != "logistic" and self.calibration_ is None:
+        if not LOSSES[self.searcher_.loss].scores_are_probabilities and self.calibration_ is None:
             message = "predict_proba needs loss='logistic', or calibrate(X, Y) on points the model has not seen"
             raise NotCalibratedError(message)

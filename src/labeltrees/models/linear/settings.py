@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from labeltrees._losses import LOSSES
 from labeltrees._matrices import Float32s
 from labeltrees._settings import anything, choice, flag, integer, number, optional, setting
 from labeltrees.models.linear.training_data import LARGEST_VALUE
-
-LOSSES = ("squared_hinge", "logistic")
 
 
 @dataclass(eq=False, kw_only=True)
 class SolverSettings:
     """The settings that `LabelTreeClassifier` has as parameters."""
 
-    loss: str = choice("squared_hinge", LOSSES, "Loss function of the classifiers.")
+    loss: str = choice("squared_hinge", tuple(LOSSES), "Loss function of the classifiers.")
     C: float = setting(1.0, number(1e-12, 1e12), "Cost of errors, as in liblinear.")
     eps: float = setting(0.1, number(0, low_open=True), "Tolerance at which the solver stops, as in liblinear.")
     max_iter: int = setting(100, integer(1), "Maximum number of passes over the points.")

@@ -1,4 +1,4 @@
-"""Training the linear classifiers of a tree: settings, checks, and the call into the core."""
+"""Training the linear classifiers of a tree: checks, memory, and the plan of node tasks."""
 
 from __future__ import annotations
 
@@ -8,52 +8,38 @@ from dataclasses import dataclass
 from typing import Any
 
 from labeltrees import _core
-from labeltrees._matrices import Float32s
 from labeltrees._progress import watch
 from labeltrees._settings import check_settings
 from labeltrees._validation import check_n_jobs, check_seed, refuse
-from labeltrees.errors import InputError
+from labeltrees.models.linear.node_tasks import (
+    Executor,
+    ThreadExecutor,
+    TrainingProblem,
+    Weights,
+    assemble,
+    plan_tasks,
+)
 from labeltrees.models.linear.settings import LinearSettings
 from labeltrees.models.linear.training_data import make_problem
-from labeltrees.storage import LinearWeights
 from labeltrees.tree.label_tree import LabelTree
 
 _logger = logging.getLogger("labeltrees.training")
 
 
 @dataclass(frozen=True)
-class DenseWeights:
-    """The trained classifiers of a tree for dense X, one full row for every entry of the tree's `children`.
-
-    Parameters
-    ----------
-    matrix : float32 (n_edges, n_features)
-    bias : float32 (n_edges,)
-    """
-
-    matrix: Float32s
-    bias: Float32s
-
-    @property
-    def values(self) -> Float32s:
-        """All weights in one row."""
-        return self.matrix.reshape(-1)
-
-
-@dataclass(frozen=True)
 class MemoryEstimate:
-    """What training takes besides X and Y, in bytes.
+    """Upper bounds of the bytes that training needs in addition to X and Y.
 
     Parameters
     ----------
     fixed : int
-        From beginning to end.
+        During the whole training.
     working : int
-        At most, while `n_jobs` of the largest nodes are worked on.
+        While the `n_jobs` largest nodes are trained at once.
     least : int
-        At most, while the largest node is worked on alone.
+        While the largest node is trained alone.
     result : int
-        The classifiers, if no weight were dropped; usually a small part of it.
+        The classifiers, if no weight is dropped; usually they are much smaller.
     """
 
     fixed: int
@@ -73,24 +59,29 @@ def train_linear(
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: bool | Callable[[int, int], object] | None = None,
-) -> LinearWeights | DenseWeights:
+    executor: Executor | None = None,
+) -> Weights:
     """Train a classifier for every child of every node of `tree`, on the points of the node.
 
     Parameters
     ----------
     X : sparse or dense matrix (N, d)
-        Rows of unit length, as a rule.
+        Usually with rows of unit length.
     Y : sparse matrix (N, L)
-        Values other than 1 weigh a point as a positive of the label. A point without labels is a negative at the root.
+        A value is the weight of the point as a positive of the label. A point without labels is a negative at the root.
     tree : LabelTree
     settings : LinearSettings
+        ``settings.max_memory`` limits the memory for training: fewer nodes are then trained at once, and `InputError`
+        is raised if the limit is too low.
     sample_weight : array (N,), optional
     negatives : sparse (N, n_nodes), optional
-        Further points on which the children of a node are trained as negatives.
+        Additional points that are negatives for all children of a node.
     random_state : int
     n_jobs : int, optional
-        Threads; the weights do not depend on it.
+        Number of threads. The weights do not depend on it.
     progress : bool or callable(done, total), optional
+    executor : Executor, optional
+        Runs the node tasks; by default threads of this process.
 
     Returns
     -------
@@ -107,38 +98,20 @@ def train_linear(
            [-0.5, -0.5,  0.8]], dtype=float32)
     """
     check_settings(settings)
-    seed = check_seed(random_state)
+    native = make_problem(X, Y, tree, settings.label_cost, sample_weight, negatives)
+    problem = TrainingProblem(native, tree, settings, check_seed(random_state))
     n_threads = check_n_jobs(n_jobs)
-    problem = make_problem(X, Y, tree, settings.label_cost, sample_weight, negatives)
     if settings.max_memory is not None or _logger.isEnabledFor(logging.INFO):
-        estimate = _estimate(problem, settings, n_threads)
+        estimate = _estimate(native, settings, n_threads)
         _logger.info(
-            "Training the classifiers: up to %.0f MiB of work, and %.0f MiB of weights if none were dropped",
+            "Training the classifiers: up to %.0f MiB while training, and %.0f MiB of weights if none are dropped",
             (estimate.fixed + estimate.working) / 2**20,
             estimate.result / 2**20,
         )
         _check_memory(settings, estimate.fixed + estimate.least)
     with watch("Training the classifiers", len(tree.children), progress) as advance:
-        try:
-            indptr, features, values, bias = problem.train(
-                logistic=settings.loss == "logistic",
-                cost=float(settings.C),
-                eps=float(settings.eps),
-                max_iter=int(settings.max_iter),
-                bias_value=float(settings.bias),
-                prune_below=float(settings.prune_below),
-                balanced=bool(settings.balanced),
-                seed=seed,
-                max_memory=settings.max_memory or 0,
-                n_threads=n_threads,
-                progress=advance,
-            )
-        except ValueError as error:
-            message = f"max_memory of {settings.max_memory} bytes is not enough: {error}"
-            raise InputError(message) from None
-    if len(indptr) == 0:
-        return DenseWeights(values.reshape(len(bias), -1), bias)
-    return LinearWeights(indptr, features, values, bias)
+        results = (executor or ThreadExecutor(n_threads)).run(problem, plan_tasks(problem), advance)
+        return assemble(results, len(tree.children))
 
 
 def estimate_memory(
@@ -151,7 +124,7 @@ def estimate_memory(
     negatives: Any = None,
     n_jobs: int | None = None,
 ) -> MemoryEstimate:
-    """Return what `train_linear` would take besides its arguments, at most; takes them as it does.
+    """Return how much memory `train_linear` would need for these arguments.
 
     Examples
     --------

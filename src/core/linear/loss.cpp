@@ -1,0 +1,41 @@
+#include "linear/loss.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace labeltrees {
+
+namespace {
+
+float gradient_span(float largest, float smallest) { return largest - smallest; }
+float largest_gradient(float largest, float smallest) { return std::max(largest, -smallest); }
+
+float hinge_margin(float) { return 1.0f; }
+
+// The bias b > 0 of a logistic classifier that has only a bias: b = cost sigmoid(-b).
+float logistic_margin(float total_cost) {
+  float low = 0, high = total_cost;
+  for (int step = 0; step < 100; ++step) {
+    const float middle = 0.5f * (low + high);
+    (middle < total_cost / (1.0f + std::exp(middle)) ? low : high) = middle;
+  }
+  return low;
+}
+
+// In the order of LossId. The logistic loss stores log(a / (C - a)): -87 is a = 0.
+const Loss kTable[kLosses] = {
+    {"squared_hinge", kSquaredHinge, std::nullopt, gradient_span, hinge_margin},
+    {"logistic", kLogistic, -87.0f, largest_gradient, logistic_margin},
+};
+
+}  // namespace
+
+const Loss& find_loss(std::string_view name) {
+  for (const Loss& loss : kTable)
+    if (loss.name == name) return loss;
+  throw std::invalid_argument("unknown loss " + std::string(name));
+}
+
+}  // namespace labeltrees

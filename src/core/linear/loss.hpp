@@ -1,0 +1,25 @@
+// The losses a classifier can be trained with.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "simd/losses.hpp"
+
+namespace labeltrees {
+
+struct Loss {
+  const char* name;
+  LossId id;  // its kernels
+  // The value of alpha to start from; none: start at the best classifier along the means of positives and negatives.
+  std::optional<float> start_alpha;
+  // How far a classifier is from its optimum, from its largest and smallest projected gradient; compared with eps.
+  float (*violation)(float largest, float smallest);
+  // The margin of a classifier whose rows are all positive, of this total cost.
+  float (*certain_margin)(float total_cost);
+};
+
+// Throws std::invalid_argument for an unknown name.
+const Loss& find_loss(std::string_view name);
+
+}  // namespace labeltrees

@@ -1,0 +1,43 @@
+"""The losses that linear classifiers can be trained with: one entry per loss, used everywhere.
+
+A new loss needs an entry here and in ``core/linear/loss.cpp``, an id in ``core/simd/losses.hpp``, and its kernels in
+``core/simd/losses.inl``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from labeltrees._matrices import Float32s
+from labeltrees.storage.ceilings import logistic_ceilings
+from labeltrees.storage.chunks import LinearWeights, TreeLike
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What the library needs to know about a loss besides its kernels.
+
+    Parameters
+    ----------
+    name : str
+        The same as in ``core/linear/loss.cpp``.
+    scores_are_probabilities : bool
+        Whether `predict_proba` needs no calibration.
+    ceilings : callable(tree, weights), optional
+        Returns for each node an upper bound of the log score of any label below it, relative to the node, for queries
+        of unit length. None if a bound would not be worth its time.
+    """
+
+    name: str
+    scores_are_probabilities: bool = False
+    ceilings: Callable[[TreeLike, LinearWeights], Float32s] | None = None
+
+
+LOSSES = {
+    loss.name: loss
+    for loss in (
+        Loss("squared_hinge"),  # almost every node has a label that can score 1, so ceilings would not exclude any node
+        Loss("logistic", scores_are_probabilities=True, ceilings=logistic_ceilings),
+    )
+}
