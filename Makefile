@@ -34,6 +34,7 @@ lint: install
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	git ls-files src/core | grep -E "\.(cpp|hpp|inl)$$" | xargs $(BIN)/clang-format --dry-run --Werror
+	$(BIN)/python scripts/check_core_sizes.py
 
 format: install
 	$(BIN)/ruff check --fix .

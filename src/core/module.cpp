@@ -2,18 +2,19 @@
 #include "common/bindings.hpp"
 
 NB_MODULE(_core, module) {
+  using namespace labeltrees;
   module.doc() = "Hot loops of labeltrees. Not a public interface: arguments are trusted.";
-  labeltrees::bind_build(module);
-  labeltrees::bind_simd(module);
-  labeltrees::bind_tree(module);
-  labeltrees::bind_linear(module);
-  labeltrees::bind_labels(module);
-  labeltrees::bind_xmc(module);
-  labeltrees::bind_chunks(module);
-  labeltrees::bind_search_request(module);
-  labeltrees::bind_search(module);
-  labeltrees::bind_common(module);
-  labeltrees::bind_tfidf(module);
-  labeltrees::bind_text(module);
-  labeltrees::bind_hsoftmax(module);
+  bind_common(module);
+  bind_simd(module);
+  bind_xmc(module);
+  bind_tfidf(module);
+  bind_labels(module);
+  bind_tree(module);
+  bind_tree_building(module);
+  bind_linear(module);
+  bind_chunks(module);
+  bind_search_request(module);
+  bind_search(module);
+  bind_text(module);
+  bind_hsoftmax(module);
 }

@@ -1,4 +1,4 @@
-"""Strings, such as label names, as two arrays: UTF-8 bytes end to end, and where each starts."""
+"""Strings, such as label names, as two arrays: their UTF-8 bytes one after another, and their bounds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def encode_names(names: Sequence[str]) -> tuple[UInt8s, Int64s]:
-    """Return the UTF-8 bytes of all names and the n + 1 places where they start and end.
+    """Return the UTF-8 bytes of all names, and the n + 1 bounds between them.
 
     Examples
     --------
@@ -37,12 +37,11 @@ def decode_names(text: UInt8s, ends: Int64s, source: str = "names") -> list[str]
     ['a', 'bc']
     """
     if len(ends) < 1 or ends[0] != 0 or ends[-1] != len(text) or np.any(np.diff(ends) < 0):
-        message = f"{source}: the places of the names are damaged"
+        message = f"{source}: the bounds of the names are damaged"
         raise FileFormatError(message)
     whole = text.tobytes()
-    places = ends.tolist()
     try:
-        return [whole[start:end].decode("utf-8") for start, end in pairwise(places)]
+        return [whole[start:end].decode("utf-8") for start, end in pairwise(ends.tolist())]
     except UnicodeDecodeError:
         message = f"{source}: a name is not UTF-8"
         raise FileFormatError(message) from None

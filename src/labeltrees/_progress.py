@@ -1,4 +1,4 @@
-"""Progress of long work: a bar where someone watches, log lines elsewhere, a callback for programs."""
+"""Progress of long work: a bar in a terminal, log lines elsewhere, or a callback."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _SECONDS_BETWEEN_LINES = 10.0
 def watch(
     what: str, total: int, progress: ProgressArgument, detail: Callable[[int], str] | None = None
 ) -> Iterator[Callable[[int], object] | None]:
-    """Give the function to call with the units done so far, or None where nobody watches.
+    """Yield the function to call with the units done so far, or None if progress is not shown.
 
     Parameters
     ----------
     what : str
         Shown beside the bar.
     total : int
-        Units of work in all.
+        Total units of work.
     progress : bool or callable(done, total), optional
-        True draws a bar on standard error if that is a terminal; otherwise the logger "labeltrees" gets a line (INFO)
-        every ten seconds and one at the end.
+        True draws a bar on standard error if that is a terminal. Otherwise the logger "labeltrees" gets a line (INFO)
+        every ten seconds, and one at the end.
     detail : callable(done), optional
-        Returns what else to say of the work at this moment, such as its speed.
+        Returns more to show about the work, such as its speed.
     """
     if progress is None or progress is False:
         yield None
@@ -66,7 +66,7 @@ def _bar(console: Console) -> Progress:
 
 
 class _LogLines:
-    """Progress as lines of the log, not more than one every few seconds."""
+    """Progress as log lines, at most one every few seconds."""
 
     def __init__(self, what: str, total: int, detail: Callable[[int], str] | None = None) -> None:
         self._what, self._total, self._detail = what, total, detail

@@ -120,7 +120,7 @@ def test_a_tree_of_other_labels_is_refused(run, data_folder, tmp_path):
         (("--tree", "TREE", "--tradeoff", "1"), "--tradeoff cannot be combined with --tree"),
         (("--tree", "TREE", "--preset", "one-vs-all"), "--preset one-vs-all cannot be combined with --tree"),
         (("-o", "missing/model"), "missing/model: its folder does not exist"),
-        (("-o", "DATA"), "exists and is not a saved model: not replaced"),
+        (("-o", "DATA"), "exists and is not a saved model"),
     ],
 )
 def test_what_cannot_be_is_refused_before_the_data_is_read(run, data_folder, tree_file, tmp_path, options, message):

@@ -174,7 +174,7 @@ def test_the_summary_as_json(run, folder, tmp_path):
         (("--tree", "huffman", "--tradeoff", 1), "--tradeoff cannot be combined with --tree"),
         (("--tree", "elm"), "'elm' is neither one of huffman, fano, semantic_huffman, random nor a file"),
         (("-o", "missing/model"), "missing/model: its folder does not exist"),
-        (("-o", "DATA"), "exists and is not a saved model: not replaced"),
+        (("-o", "DATA"), "exists and is not a saved model"),
     ],
 )
 def test_what_cannot_be_is_refused_before_the_data_is_read(run, folder, tmp_path, options, message):
@@ -371,5 +371,5 @@ def test_an_import_takes_no_other_folder_away(run, text_model, folder, tmp_path)
     run("export-fasttext", text_model, tmp_path / "model.bin")
     result = run("import-fasttext", tmp_path / "model.bin", "-o", folder)
     assert result.exit_code == 2
-    assert "exists and is not a saved model: not replaced" in result.stderr
+    assert "exists and is not a saved model" in result.stderr
     assert (folder / "train.jsonl").exists()

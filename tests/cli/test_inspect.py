@@ -94,7 +94,7 @@ def test_an_unknown_label_is_refused_with_near_names(run, model_folder):
 def test_a_label_outside_the_tree_is_refused(run, model_folder):
     result = run("inspect", model_folder, "--label", "name-39")
     assert result.exit_code == 2
-    assert "label 39 stands nowhere in the tree" in result.stderr
+    assert "label 39 is not in the tree" in result.stderr
 
 
 def damage(folder, name, place):

@@ -223,12 +223,12 @@ def test_any_sequence_of_texts(form):
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ("one text", "a sequence of strings, got a single one"),
+        ("one text", "a sequence of strings, got a single string"),
         (7, "a sequence of strings, got int"),
         (["a", None], r"texts\[1\] must be a string, got NoneType"),
         (["a", float("nan")], r"texts\[1\] must be a string, got float"),
-        (["ab", b"\xff"], r"texts\[1\] is not text in the encoding utf-8"),
-        (["ab", "\ud800"], r"texts\[1\] holds half of a surrogate pair"),
+        (["ab", b"\xff"], r"texts\[1\] cannot be decoded as utf-8"),
+        (["ab", "\ud800"], r"texts\[1\] contains half of a surrogate pair"),
     ],
 )
 def test_what_is_no_text_is_refused_with_its_place(texts, message):
@@ -270,7 +270,7 @@ def test_what_a_generator_raises_comes_through():
         ({"vocabulary": []}, "empty vocabulary passed to fit"),
         ({"vocabulary": "rice"}, "vocabulary must be None, a mapping"),
         ({"vocabulary": ["zz"], "smooth_idf": False}, "1 features occur in no text"),
-        ({"encoding": "utf-99"}, "encoding must be an encoding Python knows"),
+        ({"encoding": "utf-99"}, "encoding must be an encoding that Python knows"),
         ({"lowercase": "yes"}, "lowercase must be True or False"),
         ({"max_features": 0}, r"max_features must be an integer in \[1"),
         ({"hashing": 0}, r"hashing must be an integer in \[1"),

@@ -225,7 +225,7 @@ def test_ids_count_from_1_only_if_one_equals_d_or_l(tmp_path, caplog, data, judg
     with caplog.at_level(logging.INFO, logger="labeltrees"):
         judged = lt.read_xmc(path)
     assert caplog.messages == [
-        f"{path}: ids taken to count from 1, because line {judged_by} has an id equal to the header's D or L"
+        f"{path}: ids are taken to start at 1, because line {judged_by} has an id equal to the header's D or L"
     ]
     caplog.clear()
     told = lt.read_xmc(path, index_base=1)

@@ -62,7 +62,7 @@ def test_auto_looks_at_the_whole_file_before_the_first_block(path, tmp_path, cap
     whole = lt.read_xmc(path)
     assert (X != whole.X).nnz == 0
     assert (Y != whole.Y).nnz == 0
-    assert "ids taken to count from 1" in caplog.text
+    assert "ids are taken to start at 1" in caplog.text
 
 
 @pytest.mark.parametrize("index_base", ["auto", 0])

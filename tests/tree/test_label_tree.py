@@ -104,7 +104,7 @@ def test_a_chain_of_thousands_of_nodes_is_fine():
         ([0, 1, 3], [1, 0, ~0], 2, "child 0 of node 1 .* is node 0: a child's id must be larger"),
         ([0, 2, 3], [1, 1, ~0], 2, "child 1 of node 0 .* is node 1, which is already the child"),
         ([0, 2], [~0, ~2], 2, r"child 1 of node 0 .* is label 2, but there are 2 labels"),
-        ([0, 2], [~0, ~0], 2, "child 1 of node 0 .* is label 0, which already stands elsewhere"),
+        ([0, 2], [~0, ~0], 2, "child 1 of node 0 .* is label 0, which is already elsewhere"),
         ([0, 1, 2], [~0, ~1], 2, "node 1 is not the child of any node"),
         ([0, 1], [-(2**31)], 2, "is label 2147483647, but there are 2 labels"),
         ([0, 1], [2**40], 2, "children must be within"),
@@ -154,8 +154,8 @@ def test_expected_depth_needs_weight_on_a_placed_label():
     assert "nan" in repr(small_tree(label_weights=[0, 0, 0, 0, 1, 0]))
 
 
-def test_a_label_that_stands_nowhere_has_no_path():
-    with pytest.raises(InputError, match="label 4 stands nowhere"):
+def test_an_unplaced_label_has_no_path():
+    with pytest.raises(InputError, match="label 4 is not in the tree"):
         small_tree().path(4)
     with pytest.raises(InputError, match=r"label must be an integer in \[0, 5\]"):
         small_tree().path(6)

@@ -199,7 +199,7 @@ WEIGHTS = forged_section(8, struct.pack("<2d", 0.5, 0.5))
         (forge(n_nodes=0), "0 nodes"),
         (forge(n_nodes=3, n_children=2), "claims 2 children for 3 nodes"),
         (forge(n_children=2**40), "children for 1 nodes"),
-        (forge(n_nodes=2**30, n_children=2**30), "bytes of children a node in"),
+        (forge(n_nodes=2**30, n_children=2**30), "bytes of children per node in"),
         (forge(n_labels=10**7, n_children=10**7), "bytes of children in"),
         (forge(n_labels=10**7, flags=2, sections=[COUNT, CHILDREN, WEIGHTS]), "bytes of weights in"),
         (forge(flags=1, names_bytes=2**62, sections=[COUNT, CHILDREN, CHILDREN, COUNT]), "bytes of names but"),
@@ -207,14 +207,14 @@ WEIGHTS = forged_section(8, struct.pack("<2d", 0.5, 0.5))
         (forge(sections=[COUNT, CHILDREN, COUNT]), "bytes follow the last section"),
         (forge(sections=[COUNT, CHILDREN[:4]]), "ends before its children"),
         (forge(sections=[COUNT, forged_section(1, b"\1\3", stored=999)]), "ends within its children"),
-        (forge(sections=[COUNT, forged_section(5, b"\1\3")]), "5 bytes a value"),
-        (forge(sections=[COUNT, forged_section(0, b"")]), "0 bytes a value"),
-        (forge(sections=[COUNT, forged_section(1, b"\1")]), "should have 2 bytes of children"),
-        (forge(sections=[COUNT, forged_section(1, b"\1\3\5")]), "should have 2 bytes of children"),
-        (forge(sections=[COUNT, forged_section(1, bytes(10**6))]), "should have 2 bytes of children"),
+        (forge(sections=[COUNT, forged_section(5, b"\1\3")]), "5 bytes per value"),
+        (forge(sections=[COUNT, forged_section(0, b"")]), "0 bytes per value"),
+        (forge(sections=[COUNT, forged_section(1, b"\1")]), "does not have the expected 2 bytes of children"),
+        (forge(sections=[COUNT, forged_section(1, b"\1\3\5")]), "does not have the expected 2 bytes of children"),
+        (forge(sections=[COUNT, forged_section(1, bytes(10**6))]), "does not have the expected 2 bytes of children"),
         (forge(sections=[COUNT, struct.pack("<BQ", 1, 4) + b"\1\2\3\4"]), "cannot inflate its children"),
         (forge(sections=[forged_section(1, b"\3"), CHILDREN]), "child_ptr must be the number of children, 2"),
-        (forge(sections=[COUNT, forged_section(1, b"\1\1")]), "label 0, which already stands elsewhere"),
+        (forge(sections=[COUNT, forged_section(1, b"\1\1")]), "label 0, which is already elsewhere"),
         (forge(sections=[COUNT, forged_section(1, b"\0\3")]), "is node 0: a child's id must be larger"),
         (forge(sections=[COUNT, forged_section(4, b"\1\xff\0\xff\0\xff\0\xff")]), "is label 2147483647"),
         (
@@ -223,7 +223,7 @@ WEIGHTS = forged_section(8, struct.pack("<2d", 0.5, 0.5))
         ),
         (
             forge(flags=1, names_bytes=2, sections=[COUNT, CHILDREN, forged_section(1, b"\1\1"), COUNT]),
-            "should have 2 bytes of names",
+            "does not have the expected 2 bytes of names",
         ),
         (
             forge(

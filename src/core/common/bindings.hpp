@@ -1,4 +1,4 @@
-// What every binding file shares: array types, and running long work with progress and Ctrl-C.
+// Shared by all bindings: array types, handing memory to NumPy, and long jobs with progress and Ctrl-C.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -18,13 +18,13 @@ namespace nb = nanobind;
 
 namespace labeltrees {
 
-// noconvert() on every argument of these types: a binding never copies behind the caller's back.
+// Every argument of these types is bound with noconvert(), so that no binding makes a hidden copy.
 template <class T>
 using Array = nb::ndarray<T, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using ConstArray = nb::ndarray<const T, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Hands a vector over to NumPy without copying.
+// These functions hand memory to NumPy without copying.
 template <class T>
 nb::ndarray<T, nb::numpy, nb::ndim<1>> to_numpy(std::vector<T>&& values) {
   auto* owned = new std::vector<T>(std::move(values));
@@ -40,7 +40,7 @@ nb::ndarray<T, nb::numpy, nb::ndim<1>> to_numpy(GrowingArray<T>&& values) {
   return nb::ndarray<T, nb::numpy, nb::ndim<1>>(data, {size}, owner);
 }
 
-// The first n elements of type T of memory that NumPy then owns.
+// The first n elements of type T.
 template <class T>
 nb::ndarray<T, nb::numpy, nb::ndim<1>> to_numpy(HugePageMemory&& values, int64_t n) {
   auto* owned = new HugePageMemory(std::move(values));
@@ -48,8 +48,8 @@ nb::ndarray<T, nb::numpy, nb::ndim<1>> to_numpy(HugePageMemory&& values, int64_t
   return nb::ndarray<T, nb::numpy, nb::ndim<1>>(owned->data(), {static_cast<size_t>(n)}, owner);
 }
 
-// Runs work() on a thread of its own with the GIL released. Meanwhile this thread looks every 50 ms whether the user
-// pressed Ctrl-C (work is then told through job.cancel and stops at its next job.check()) and calls progress(job.done).
+// Runs work() in another thread with the GIL released. Every 50 ms this thread checks for Ctrl-C and calls
+// progress(job.done). After Ctrl-C it sets job.cancel, so that work stops at its next job.check().
 template <class Work>
 void run_job(Job& job, nb::object progress, Work&& work) {
   std::mutex mutex;
@@ -94,18 +94,18 @@ void run_job(Job& job, nb::object progress, Work&& work) {
   if (!progress.is_none()) progress(job.done.load());
 }
 
-// One function per area, each in its own file <area>_bindings.cpp.
-void bind_build(nb::module_& module);
+// One function per bindings file: <folder>/bindings.cpp, or <folder>/<part>_bindings.cpp.
+void bind_common(nb::module_& module);
 void bind_simd(nb::module_& module);
-void bind_tree(nb::module_& module);
-void bind_linear(nb::module_& module);
-void bind_labels(nb::module_& module);
 void bind_xmc(nb::module_& module);
+void bind_tfidf(nb::module_& module);
+void bind_labels(nb::module_& module);
+void bind_tree(nb::module_& module);
+void bind_tree_building(nb::module_& module);
+void bind_linear(nb::module_& module);
 void bind_chunks(nb::module_& module);
 void bind_search_request(nb::module_& module);
 void bind_search(nb::module_& module);
-void bind_common(nb::module_& module);
-void bind_tfidf(nb::module_& module);
 void bind_text(nb::module_& module);
 void bind_hsoftmax(nb::module_& module);
 

@@ -1,4 +1,4 @@
-// IEEE half precision without the processor's help: for packing, which must give the same bytes everywhere, and for
+// Converts IEEE half precision in software: for packing, which must give the same bytes on every processor, and for
 // processors without F16C.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace labeltrees {
 
-// Nearest, ties to even; beyond the largest half (65504) the largest half, so that no weight becomes infinite.
+// Rounds to nearest, ties to even. Values beyond the largest half (65504) become the largest half, not infinity.
 static inline uint16_t to_half(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, 4);
@@ -17,7 +17,7 @@ static inline uint16_t to_half(float value) {
   if (bits < 0x38800000u) {                        // below 2^-14: subnormal, multiples of 2^-24
     float magnitude;
     std::memcpy(&magnitude, &bits, 4);
-    magnitude += 0.5f;  // the sum's last bit stands for 2^-24, so the addition rounds
+    magnitude += 0.5f;  // the last bit of the sum is worth 2^-24, so the addition rounds
     std::memcpy(&bits, &magnitude, 4);
     return static_cast<uint16_t>(sign | (bits - 0x3F000000u));
   }
@@ -27,7 +27,7 @@ static inline uint16_t to_half(float value) {
 
 static inline float from_half(uint16_t half) {
   uint32_t magnitude = (half & 0x7FFFu) << 13, sign = (half & 0x8000u) << 16, bits;
-  float scaled, scale = 0x1p112f;  // moves the exponent's origin; subnormals come out right by themselves
+  float scaled, scale = 0x1p112f;  // changes the exponent's bias; correct for subnormals too
   std::memcpy(&scaled, &magnitude, 4);
   scaled *= scale;
   std::memcpy(&bits, &scaled, 4);

@@ -13,10 +13,10 @@ namespace labeltrees {
 void* map_pages(int64_t n_bytes);
 void unmap_pages(void* memory, int64_t n_bytes);
 
-// Asks for huge pages behind [memory, memory + n_bytes). Nothing happens where the system has none.
+// Asks the system to use huge pages for [memory, memory + n_bytes). It may ignore this.
 void advise_huge_pages(void* memory, int64_t n_bytes);
 
-// Zeroed memory that starts on a huge page boundary and uses huge pages where the system gives them. For arrays that
+// Zeroed memory that starts on a huge page boundary and uses huge pages if the system has them. For arrays that
 // are read at random: with pages of 4 KiB nearly every access also misses the processor's cache of page addresses.
 class HugePageMemory {
  public:

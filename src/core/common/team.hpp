@@ -1,5 +1,5 @@
-// A team of threads that runs many short parallel steps in a row: waking it costs a few microseconds, where starting
-// threads anew for every step (parallel_for) costs tens.
+// A team of threads for many short parallel steps in a row. Waking it costs a few microseconds; starting new threads
+// for every step (parallel_for) costs tens.
 #pragma once
 
 #include <atomic>
@@ -27,8 +27,8 @@ class Team {
 
   int size() const { return size_; }
 
-  // Calls step(block) for each block in [0, n_blocks). A step must not throw, and what it writes may depend on the
-  // block only, never on the thread, so that results are the same for a team of any size.
+  // Calls step(block) for each block in [0, n_blocks). A step must not throw. Its results may depend only on the block,
+  // not on the thread, so that they are the same for a team of any size.
   template <class Step>
   void run(int64_t n_blocks, Step&& step) {
     if (size_ == 1 || n_blocks <= 1) {

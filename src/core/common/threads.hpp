@@ -1,4 +1,4 @@
-// Threads for one call. Nothing outlives the call that started it, so a loaded model can be used after fork().
+// Threads for one call. They end with the call that started them, so a loaded model can be used after fork().
 #pragma once
 
 #include <algorithm>
@@ -11,12 +11,12 @@
 
 namespace labeltrees {
 
-// Thrown by long work when the user has asked to stop; bindings turn it into the pending Python exception.
+// Thrown by long work after Ctrl-C; run_job then raises the Python exception.
 struct Cancelled : std::exception {
   const char* what() const noexcept override { return "cancelled"; }
 };
 
-// What a running job shares with whoever watches it.
+// Shared by a running job and the thread that watches it.
 struct Job {
   std::atomic<bool> cancel{false};
   std::atomic<int64_t> done{0};  // units of work finished, for progress
@@ -26,9 +26,9 @@ struct Job {
   }
 };
 
-// Calls body(task, thread) for every task in [0, n_tasks), tasks handed out in order, on at most n_threads threads (the
-// caller's included). The first exception stops the rest and is thrown again here. What a task computes must not depend
-// on the thread it runs on: that is how results stay the same for any number of threads.
+// Calls body(task, thread) for every task in [0, n_tasks), starting tasks in order, on at most n_threads threads
+// including the caller's. The first exception stops the others and is rethrown here. The result of a task must not
+// depend on its thread, so that results are the same for any number of threads.
 template <class Body>
 void parallel_for(int64_t n_tasks, int n_threads, Body&& body) {
   n_threads = static_cast<int>(std::min<int64_t>(std::max(n_threads, 1), n_tasks));

@@ -1,4 +1,4 @@
-// Label embeddings and the greedy cover.
+// The label embeddings and the greedy cover.
 #include "common/bindings.hpp"
 
 #include "labels/cover.hpp"

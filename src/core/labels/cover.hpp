@@ -1,4 +1,4 @@
-// Greedy cover of the points by labels (the paper's Algorithm 1), near-linear in the number of label occurrences.
+// Greedy cover of the points by labels (the paper's Algorithm 1), nearly linear in the number of label occurrences.
 #pragma once
 
 #include "common/threads.hpp"
@@ -6,12 +6,12 @@
 
 namespace labeltrees {
 
-// Again and again the label whose remaining points weigh most takes their weight, and its points are removed. Ties go
-// to the smaller label id.
+// Repeats: the label whose remaining points weigh most takes their weight, and its points are removed. Equal weights:
+// the smaller label id.
 //
-// point_weights: in, one a row of `matrix`, finite, >= 0. covered: out, one a column, what each label took.
-// A label's remaining weight is always the plain sum, in point order, over its remaining points. If every weight is a
-// whole number and their total is below 2^53 (`whole_weights`) such sums are exact however they are formed.
+// IN: matrix, one row per point and one column per label; point_weights (n_rows), finite, >= 0; whole_weights, whether
+// all weights are whole numbers with a total below 2^53, so that sums in any order are exact.
+// OUT: covered (n_columns), the weight each label took: the sum, in the order of points, over its remaining points.
 void greedy_cover(const Indicator& matrix, const double* point_weights, bool whole_weights, double* covered, Job& job);
 
 }  // namespace labeltrees

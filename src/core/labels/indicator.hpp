@@ -1,4 +1,4 @@
-// A 0/1 matrix as the sorted column ids of each row: what Y is once its values no longer matter.
+// A 0/1 matrix as the sorted column ids of each row: Y without its values.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,15 @@ struct Indicator {
   int64_t n_columns;
 };
 
-// The row ids of each column, ascending: a counting sort, so O(rows + columns + entries).
+// OUT: column_ptr (n_columns + 1) and rows: column c has the rows rows[column_ptr[c] .. column_ptr[c + 1]), ascending.
+// A counting sort: O(rows + columns + entries).
 inline void transpose(const Indicator& matrix, std::vector<int64_t>& column_ptr, std::vector<int32_t>& rows) {
   const int64_t n_entries = matrix.indptr[matrix.n_rows];
   column_ptr.assign(matrix.n_columns + 1, 0);
   for (int64_t entry = 0; entry < n_entries; ++entry) ++column_ptr[matrix.indices[entry] + 1];
   for (int64_t column = 0; column < matrix.n_columns; ++column) column_ptr[column + 1] += column_ptr[column];
   rows.resize(n_entries);
-  // column_ptr[c] walks from the start of column c to its end, then everything is shifted back by one.
+  // column_ptr[c] moves from the start of column c to its end; afterwards all are shifted back by one.
   for (int64_t row = 0; row < matrix.n_rows; ++row)
     for (int64_t entry = matrix.indptr[row]; entry < matrix.indptr[row + 1]; ++entry)
       rows[column_ptr[matrix.indices[entry]]++] = static_cast<int32_t>(row);

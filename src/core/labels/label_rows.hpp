@@ -1,4 +1,4 @@
-// The labels of a node as rows: what the split reads.
+// The labels of a node as rows with their embeddings and weights: the input of a split.
 #pragma once
 
 #include <cstdint>
@@ -6,22 +6,22 @@
 namespace labeltrees {
 
 struct LabelRow {
-  int64_t start;  // of its embedding in `columns` and `values`
-  int32_t length;
+  int64_t start;   // of its embedding in `columns` and `values`
+  int32_t length;  // of its embedding
   int32_t label;
   double weight;  // f_l(tradeoff), not normalised over the node
 };
 
-// Rows stand in ascending order of label, so that "the smaller label id" is "the earlier row".
+// Rows are in ascending order of label, so that the smaller label id is the earlier row.
 struct LabelRows {
   const LabelRow* rows;
   int64_t n;
-  const int32_t* columns;  // sorted within a row; null: dense rows of n_columns values
+  const int32_t* columns;  // ascending within a row; null for dense rows of n_columns values
   const float* values;
   int32_t n_columns;
 };
 
-// Work is cut into blocks of this many rows or columns whatever the number of threads, so sums do not depend on it.
+// Work is cut into blocks of this many rows or columns for any number of threads, so that sums do not depend on it.
 constexpr int64_t kBlock = 16384;
 
 inline int64_t n_blocks(int64_t n) { return (n + kBlock - 1) / kBlock; }

@@ -10,12 +10,12 @@ namespace labeltrees {
 namespace {
 
 constexpr int64_t kWorkPerBlock = int64_t{1} << 17;  // feature occurrences: about a millisecond
-constexpr int64_t kBlocksPerThread = 4;              // finished in parallel, then appended to the result in order
+constexpr int64_t kBlocksPerThread = 4;              // computed in parallel, then appended to the result in order
 constexpr int64_t kPrefetchAhead = 8;                // points
-constexpr int64_t kManyPoints = 64;                  // below, a label's points are not worth counting up
+constexpr int64_t kManyPoints = 64;                  // for fewer points it is not worth counting their features
 
-// Which columns a label has touched: one bit each, and above them one bit for every word of 64, so that walking the
-// set in ascending order costs its size, not the number of columns.
+// A set of columns: one bit per column, and one bit per word of 64 columns, so that visiting it in ascending order
+// costs its size, not the number of columns.
 class ColumnSet {
  public:
   explicit ColumnSet(int64_t n_columns) : words_((n_columns >> 6) + 1, 0), groups_((n_columns >> 12) + 1, 0) {}
@@ -25,7 +25,7 @@ class ColumnSet {
     groups_[column >> 12] |= uint64_t{1} << ((column >> 6) & 63);
   }
 
-  // Calls visit(column) for every column, ascending, and empties the set.
+  // Calls visit(column) for every column in ascending order and empties the set.
   template <class Visit>
   void drain(Visit&& visit) {
     for (size_t group = 0; group < groups_.size(); ++group) {
@@ -44,10 +44,10 @@ class ColumnSet {
   std::vector<uint64_t> groups_;
 };
 
-// 1 / the length of a row, or 0 for a row of zeros. Doubles: squares of floats neither overflow nor vanish in them.
+// 1 / length of a row, or 0 for a row of zeros. In double, squares of floats neither overflow nor become 0.
 double inverse_length(double squares) { return squares > 0.0 ? 1.0 / std::sqrt(squares) : 0.0; }
 
-// The rows of a block of labels, in arrays large enough from the start.
+// The rows of a block of labels, in arrays that are large enough from the start.
 struct Block {
   std::unique_ptr<int32_t[]> indices;
   std::unique_ptr<float[]> values;
@@ -63,7 +63,7 @@ struct Block {
   }
 };
 
-// One thread's row in the making. Doubles: a label of millions of points would lose digits in floats.
+// The row that a thread is summing. In double, because a label with millions of points would lose digits in float.
 class RowSum {
  public:
   explicit RowSum(int64_t n_columns) : columns_(n_columns), sums_(n_columns, 0.0) {}
@@ -71,7 +71,7 @@ class RowSum {
   // Adds the rows of labels.points[begin .. end). With track == false drain_dense() must follow, else drain().
   template <bool track>
   void add_points(const LabelPoints& labels, int64_t begin, int64_t end, const SparseRows& x) {
-    // The rows lie anywhere in X: those of the next points (of the next labels too) are fetched ahead.
+    // The rows are anywhere in X: those of the next points (and of the next labels) are prefetched.
     const int64_t n_occurrences = labels.label_ptr[labels.n_labels];
     for (int64_t i = begin; i < end; ++i) {
       if (i + 2 * kPrefetchAhead < n_occurrences) {
@@ -91,7 +91,7 @@ class RowSum {
     }
   }
 
-  // Appends the row, unit length, to the block and starts anew.
+  // Appends the row, scaled to unit length, to the block and starts a new one.
   void drain(Block& block) {
     int32_t* indices = block.indices.get() + block.size;
     float* values = block.values.get() + block.size;
@@ -105,14 +105,14 @@ class RowSum {
     block.size += n;
   }
 
-  // The same by looking at every column, without those that are zero.
+  // The same by looking at every column and leaving out zeros.
   void drain_dense(Block& block) {
     int32_t* indices = block.indices.get() + block.size;
     int64_t n = 0;
     double squares = 0.0;
     const int64_t n_columns = static_cast<int64_t>(sums_.size());
     for (int64_t column = 0; column < n_columns; ++column) {
-      indices[n] = static_cast<int32_t>(column);  // overwritten if zero: no branch
+      indices[n] = static_cast<int32_t>(column);  // overwritten by the next one if zero: this saves a branch
       n += sums_[column] != 0.0;
       squares += sums_[column] * sums_[column];
     }
@@ -133,7 +133,7 @@ class RowSum {
   std::vector<double> sums_;
 };
 
-// A label with one point, half of the labels of a long tail: that row, rescaled.
+// A label with one point (half of the labels of a long tail): the point's row, scaled to unit length.
 void append_row(const SparseRows& x, int64_t point, Block& block) {
   const int64_t begin = x.indptr[point], end = x.indptr[point + 1];
   double squares = 0.0;
@@ -143,7 +143,7 @@ void append_row(const SparseRows& x, int64_t point, Block& block) {
   for (int64_t i = begin; i < end; ++i) block.values[block.size++] = static_cast<float>(x.values[i] * scale);
 }
 
-// The occurrences of features in a label's points: at least the size of its row.
+// The number of values in a label's points: at least the size of the label's row.
 int64_t work_of(const LabelPoints& labels, const SparseRows& x, int64_t label) {
   int64_t work = 0;
   for (int64_t i = labels.label_ptr[label]; i < labels.label_ptr[label + 1]; ++i)
@@ -151,7 +151,7 @@ int64_t work_of(const LabelPoints& labels, const SparseRows& x, int64_t label) {
   return work;
 }
 
-// Labels in blocks of about equal work. They depend on the data alone.
+// A block of labels. Blocks have about equal work and depend only on the data.
 struct LabelBlock {
   int64_t first, last;  // labels [first, last)
   int64_t largest_size;
@@ -163,7 +163,7 @@ std::vector<LabelBlock> blocks_of_equal_work(const LabelPoints& labels, const Sp
   int64_t block_work = 0;
   while (block.last < labels.n_labels) {
     const int64_t work = work_of(labels, x, block.last++);
-    block.largest_size += std::min(work, x.n_columns) + 1;  // drain_dense() writes one further
+    block.largest_size += std::min(work, x.n_columns) + 1;  // drain_dense() writes one more
     block_work += work + 1;
     if (block_work >= kWorkPerBlock || block.last == labels.n_labels) {
       blocks.push_back(block);
@@ -197,7 +197,7 @@ void pifa_sparse(const LabelPoints& labels, const SparseRows& x, int n_threads, 
         if (end - begin == 1) {
           append_row(x, labels.points[begin], block);
         } else if (end - begin >= kManyPoints && work_of(labels, x, label) >= x.n_columns / 2) {
-          // Most columns are touched, most of them again and again: not noting them saves more than looking at all.
+          // Most columns occur, and most of them many times: looking at all columns is faster than tracking them.
           row_sums[thread]->add_points<false>(labels, begin, end, x);
           row_sums[thread]->drain_dense(block);
         } else if (end > begin) {

@@ -1,5 +1,7 @@
-// PIFA label embeddings: v_l = sum of the points that carry l, made unit length. Y^T X label by label, so that nothing
-// is held but X, the points of each label, the result, and some megabytes a thread.
+// PIFA label embeddings: v_l = sum of the points that have label l, scaled to unit length.
+//
+// Y^T X is computed label by label, so that memory holds only X, the points of each label, the result, and a few
+// megabytes per thread.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +19,7 @@ struct LabelPoints {
   int64_t n_labels;
 };
 
-// X, sparse: columns ascending and distinct in every row.
+// X, sparse: columns are ascending and distinct in every row.
 struct SparseRows {
   const int64_t* indptr;   // in
   const int32_t* indices;  // in
@@ -31,10 +33,10 @@ struct SparseResult {
   GrowingArray<float> values;
 };
 
-// Rows of unit length, columns ascending. A column whose values cancel stays, as 0.
+// OUT: rows of unit length, columns ascending. A column whose values sum to 0 is kept as a 0.
 void pifa_sparse(const LabelPoints& labels, const SparseRows& x, int n_threads, SparseResult& out, Job& job);
 
-// The same for dense X (row-major, n_columns wide); out is dense (n_labels, n_columns).
+// The same for dense X (row-major, n_columns wide). OUT: out (n_labels, n_columns), row-major.
 void pifa_dense(const LabelPoints& labels, const float* x, int64_t n_columns, int n_threads, float* out, Job& job);
 
 }  // namespace labeltrees

@@ -7,15 +7,15 @@ namespace labeltrees {
 
 namespace {
 
-// Calls use(line) for the features of every text that counts.
+// Calls use(features) for every text; texts of a file without labels are left out.
 template <class Use>
 void for_each_text(const TextSource& source, const FeatureMap& features, Job& job, Use&& use) {
   TextFeatures found;
   auto reader = source.reader(0, 1);
   for (TextLine line; reader->next(line);) {
     size_t n_read = features.read(line.text, line.ended, found);
-    if (n_read < line.size()) reader->give_back(n_read);
-    if (!source.in_file() || !found.labels.empty()) use(found);
+    if (n_read < line.size()) reader->unread(n_read);
+    if (!source.has_labels_in_lines() || !found.labels.empty()) use(found);
     job.done.fetch_add(static_cast<int64_t>(n_read), std::memory_order_relaxed);
     job.check();
   }
@@ -31,7 +31,7 @@ void sort_unique(std::vector<int32_t>& ids) {
 Bag make_bag(const TextSource& source, const FeatureMap& features, int64_t n_rows, const BagSettings& settings,
              Job& job) {
   const auto n_words = static_cast<int32_t>(features.vocabulary().n_words);
-  // In how many texts each feature is, first: what is too rare is then never stored.
+  // First pass: the number of texts with each feature, so that rare features are never stored.
   std::vector<int32_t> n_texts(static_cast<size_t>(n_rows), 0);
   int64_t n_points = 0;
   for_each_text(source, features, job, [&](TextFeatures& found) {
@@ -42,7 +42,7 @@ Bag make_bag(const TextSource& source, const FeatureMap& features, int64_t n_row
   std::vector<float> idf(static_cast<size_t>(n_rows), 0.0f);
   size_t n_entries = 0;
   for (int64_t row = 0; row < n_rows; ++row) {
-    if (n_texts[row] < (row < n_words ? settings.least_of_word : settings.least_of_ngram)) continue;
+    if (n_texts[row] < (row < n_words ? settings.min_texts_of_word : settings.min_texts_of_ngram)) continue;
     idf[row] = static_cast<float>(1.0 + std::log((1.0 + static_cast<double>(n_points)) / (1.0 + n_texts[row])));
     n_entries += static_cast<size_t>(n_texts[row]);
   }

@@ -1,4 +1,4 @@
-// Texts as sparse rows of tf-idf weights over the model's own features, for the label embeddings of a tree.
+// Turns texts into sparse tf-idf rows over the model's features, for the label embeddings of a tree.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@
 namespace labeltrees {
 
 struct BagSettings {
-  int64_t least_of_word, least_of_ngram;  // features of fewer texts are left out
+  int64_t min_texts_of_word, min_texts_of_ngram;  // features in fewer texts are left out
 };
 
-// CSR. A weight is (1 + log tf)(1 + log((1 + N) / (1 + df))); rows have unit length.
+// CSR. A weight is (1 + log tf) (1 + log((1 + N) / (1 + df))); rows are scaled to unit length.
 struct Bag {
   std::vector<int64_t> indptr{0};
-  std::vector<int32_t> columns;  // rising within a row
+  std::vector<int32_t> columns;  // ascending within a row
   std::vector<float> values;
-  // In a file, the labels of every text, rising and distinct.
+  // Of a file: the labels of every text, ascending and distinct.
   std::vector<int64_t> label_indptr{0};
   std::vector<int32_t> labels;
 };
 
-// `n_rows` of the input matrix. Texts without labels are left out of a file's bag.
+// IN: n_rows, of the input matrix. Texts of a file without labels are left out.
 Bag make_bag(const TextSource& source, const FeatureMap& features, int64_t n_rows, const BagSettings& settings,
              Job& job);
 

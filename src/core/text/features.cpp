@@ -18,7 +18,7 @@ size_t FeatureMap::read(std::string_view line, bool ended, TextFeatures& out) co
       out.labels.push_back(id - static_cast<int32_t>(vocabulary_.n_words));
       return;
     }
-    if (id < 0 && has_label_prefix(word)) return;  // a label never seen is no word
+    if (id < 0 && has_label_prefix(word)) return;  // a label not seen in training is not a word
     if (id >= 0) {
       out.rows.push_back(id);
       ++out.n;

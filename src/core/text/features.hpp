@@ -1,4 +1,4 @@
-// From a text to the rows of the input matrix: its words, and the buckets of its n-grams.
+// Turns a text into rows of the input matrix: its words and the buckets of its n-grams.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@ struct TextSettings {
 
 // The vocabulary as flat arrays, possibly mapped from a file.
 struct VocabularyView {
-  const uint8_t* text;  // all words, then labels, end to end
+  const uint8_t* text;  // all words, then all labels, without separators
   int64_t n_bytes;
   const int64_t* ends;  // n_entries + 1
   int64_t n_entries;
-  int64_t n_words;  // entries from here on are labels
-  // A table of a power of two of slots, id << 32 | hash; -1 where it is empty. An entry is at its hash or after it.
+  int64_t n_words;  // the entries after these are labels
+  // Hash table with linear probing: id << 32 | hash, or -1 for an empty slot. The size is a power of two.
   const int64_t* slots;
   int64_t n_slots;
 
-  // The entry of a word, or -1. Whatever the arrays hold, nothing outside them is read.
+  // The entry of a word, or -1. The arrays are not trusted: nothing outside them is read.
   int32_t find(std::string_view word, uint32_t hash) const {
     for (int64_t probe = 0, at = hash & (n_slots - 1); probe < n_slots; ++probe, at = (at + 1) & (n_slots - 1)) {
       int64_t slot = slots[at];
@@ -43,11 +43,12 @@ struct VocabularyView {
   }
 };
 
-// Which buckets have a row: a 64-bit word for 32 buckets, which of them in its lower half and the number of rows before
-// in its upper. Of two million buckets, half a megabyte, and an n-gram never seen in training costs no cache miss.
+// The row of each bucket. One 64-bit word covers 32 buckets: its lower half has a presence bit per bucket, its upper
+// half the number of rows before. Two million buckets take half a megabyte, and an n-gram not seen in training costs no
+// cache miss.
 struct BucketRows {
   const uint64_t* words;
-  int32_t find(int32_t bucket) const {  // -1 for none
+  int32_t find(int32_t bucket) const {  // -1 if the bucket has no row
     uint64_t word = words[bucket >> 5];
     uint32_t bit = uint32_t{1} << (bucket & 31), present = static_cast<uint32_t>(word);
     if (!(present & bit)) return -1;
@@ -57,10 +58,10 @@ struct BucketRows {
 
 struct TextFeatures {
   std::vector<int32_t> rows;    // of the input matrix
-  std::vector<int32_t> labels;  // that stand in the line
-  int64_t n = 0;                // features, those without a row included: what the mean is taken over
-  int64_t n_tokens = 0;         // words and labels
-  std::vector<int32_t> hashes;  // room to work in
+  std::vector<int32_t> labels;  // that are in the line
+  int64_t n = 0;                // number of features, also those without a row: the divisor of the mean
+  int64_t n_tokens = 0;         // number of words and labels
+  std::vector<int32_t> hashes;  // scratch
 };
 
 class FeatureMap {
@@ -68,7 +69,7 @@ class FeatureMap {
   FeatureMap(const VocabularyView& vocabulary, const BucketRows& buckets, const TextSettings& settings)
       : vocabulary_(vocabulary), buckets_(buckets), settings_(settings) {}
 
-  // Reads one line; returns how many bytes of it (for_each_word).
+  // Reads one line and returns the number of bytes used (see for_each_word).
   size_t read(std::string_view line, bool ended, TextFeatures& out) const;
 
   const TextSettings& settings() const { return settings_; }

@@ -14,14 +14,14 @@ namespace labeltrees {
 
 namespace {
 
-constexpr int64_t kTokensBetweenUpdates = 100;  // of the learning rate, as in fastText
+constexpr int64_t kTokensBetweenUpdates = 100;  // updates of the learning rate, as in fastText
 
-// A text ready for its step: its rows, and the way to the label it was given.
+// A text that is ready for its step: its rows and the path to the label drawn for it.
 struct Example {
   TextFeatures features;
   std::vector<int32_t> nodes;
   std::vector<float> codes;
-  float weight = 0;  // 0 for a text without a step
+  float weight = 0;  // 0: no step
 };
 
 class Worker {
@@ -41,10 +41,10 @@ class Worker {
     prepare(next_);
   }
 
-  // One step at the learning rate; returns the tokens read for it.
+  // Makes one step and returns the number of tokens of its text.
   int64_t step(float lr) {
     std::swap(now_, next_);
-    prepare(next_);  // a text ahead, so that its rows are on their way from memory while this one is worked on
+    prepare(next_);  // one text ahead, so that its rows are prefetched during this step
     if (now_.weight > 0) update(now_, lr * now_.weight);
     return now_.features.n_tokens;
   }
@@ -53,16 +53,16 @@ class Worker {
   int64_t n_steps = 0;
 
  private:
-  // Reads the next text, draws one of its labels and asks for the rows it will need.
+  // Reads the next text, draws one of its labels and prefetches the rows it needs.
   void prepare(Example& example) {
     example.weight = 0;
     TextLine line;
     if (!reader_->next(line)) {
       reader_->rewind();
-      if (!reader_->next(line)) throw FileError("the texts have gone: the file was emptied while it was read");
+      if (!reader_->next(line)) throw FileError("the file of texts became empty during training");
     }
     size_t n_read = features_.read(line.text, line.ended, example.features);
-    if (n_read < line.size()) reader_->give_back(n_read);
+    if (n_read < line.size()) reader_->unread(n_read);
     const int32_t* labels = example.features.labels.data();
     auto n_labels = static_cast<int64_t>(example.features.labels.size());
     float weight = 1;
@@ -86,8 +86,9 @@ class Worker {
     for (int64_t i = 0; i < matrices_.stride; i += 16) __builtin_prefetch(at + i, 1, 2);
   }
 
-  // With h the mean of the rows and z_j = h . w_j at the nodes of the path, codes c_j: the loss is
-  // -sum_j log p_j, p_j = sigmoid(z_j) where c_j is 1 and 1 - sigmoid(z_j) where it is 0.
+  // With h the mean of the text's rows, w_j the nodes of the path, c_j their codes and z_j = h . w_j, the loss is
+  //   -sum_j log p_j,  p_j = sigmoid(z_j) if c_j = 1 and 1 - sigmoid(z_j) if c_j = 0.
+  // With g_j = lr (c_j - sigmoid(z_j)), the step is w_j += g_j h, and each row += (sum_j g_j w_j) / n.
   void update(const Example& example, float lr) {
     const int32_t* rows = example.features.rows.data();
     const auto n_rows = static_cast<int64_t>(example.features.rows.size());
@@ -95,10 +96,10 @@ class Worker {
     const float share = 1.0f / static_cast<float>(example.features.n);
     kernels_.sum_rows(matrices_.input, matrices_.stride, rows, n_rows, hidden_.data());
     for (int64_t i = 0; i < matrices_.stride; ++i) hidden_[i] *= share;
-    const auto room = static_cast<size_t>(depth + 15);
-    if (margins_.size() < room) margins_.resize(room), steps_.resize(room);
+    const auto padded = static_cast<size_t>(depth + 15);  // the kernels write groups of 16
+    if (margins_.size() < padded) margins_.resize(padded), steps_.resize(padded);
     kernels_.dot_rows(matrices_.output, matrices_.stride, example.nodes.data(), depth, hidden_.data(), margins_.data());
-    kernels_.sigmoids(margins_.data(), depth, steps_.data());  // exact, 16 nodes at once: no need of fastText's table
+    kernels_.sigmoids(margins_.data(), depth, steps_.data());  // exact and fast: fastText uses a table
     float likelihood = 1;
     for (int64_t j = 0; j < depth; ++j) {
       const float chosen = example.codes[j] > 0 ? steps_[j] : 1.0f - steps_[j];
@@ -146,8 +147,8 @@ void train_hsoftmax(const HsMatrices& matrices, const UpwardLinks& tree, const T
                     const FeatureMap& features, const HsLabels& labels, int64_t n_tokens, const HsSettings& settings,
                     Job& job, HsProgress& progress) {
   const int64_t total = settings.epochs * n_tokens;
-  // Every thread goes round the texts from a place of its own until all together have read `epochs` times as many
-  // tokens as there are.
+  // Every thread starts at a different text and reads the texts in a circle, until all threads together have read
+  // epochs * n_tokens tokens.
   auto work = [&](int64_t number) {
     Worker worker(matrices, tree, source, features, labels, settings, static_cast<int>(number));
     int64_t unreported = 0;
@@ -169,7 +170,7 @@ void train_hsoftmax(const HsMatrices& matrices, const UpwardLinks& tree, const T
     try {
       work(number);
     } catch (...) {
-      job.cancel = true;  // the others would go on to the end
+      job.cancel = true;  // stops the other threads
       throw;
     }
   });

@@ -1,5 +1,5 @@
-// fastText's supervised hierarchical softmax on any binary tree: stochastic gradient steps by threads that do not wait
-// for each other ("hogwild").
+// Trains fastText's supervised hierarchical softmax on any binary tree, by stochastic gradient steps of threads without
+// locks (Hogwild).
 #pragma once
 
 #include <atomic>
@@ -12,18 +12,18 @@
 
 namespace labeltrees {
 
-// The parameters of the model. Rows are `stride` floats, a multiple of 16, beginning at multiples of 64 bytes.
+// The parameters of the model. A row is `stride` floats, a multiple of 16, and starts at a multiple of 64 bytes.
 struct HsMatrices {
   float* input;   // (n_rows, stride)
   float* output;  // (n_nodes, stride)
   int64_t n_rows, n_nodes, dim, stride;
 };
 
-// The labels of texts in memory; null where they stand in the file.
+// The labels of texts in memory; null if they are in the lines of a file.
 struct HsLabels {
   const int64_t* indptr = nullptr;
   const int32_t* labels = nullptr;
-  const float* weights = nullptr;  // of the texts, mean 1; null for equal
+  const float* weights = nullptr;  // per text, with mean 1; null: all 1
 };
 
 struct HsSettings {
@@ -33,15 +33,16 @@ struct HsSettings {
   int n_threads;
 };
 
-// What can be seen of a training under way.
+// Can be read while training runs.
 struct HsProgress {
-  std::atomic<double> loss{0};  // mean over the texts since the last look
+  std::atomic<double> loss{0};  // mean over recent texts
 };
 
-// Fills the input with uniform(-1/dim, 1/dim), the same for any number of threads. The output starts as it is: zeros.
+// OUT: matrices.input, uniform in (-1/dim, 1/dim) and the same for any number of threads.
 void start_input(const HsMatrices& matrices, uint64_t seed, int n_threads);
 
-// `n_tokens` of one epoch. job.done counts tokens. Same bytes for the same seed with one thread only.
+// IN: n_tokens, of one epoch. IN and OUT: matrices. job.done counts tokens. Only with one thread does the same seed
+// give the same bytes.
 void train_hsoftmax(const HsMatrices& matrices, const UpwardLinks& tree, const TextSource& source,
                     const FeatureMap& features, const HsLabels& labels, int64_t n_tokens, const HsSettings& settings,
                     Job& job, HsProgress& progress);

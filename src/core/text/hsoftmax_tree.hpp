@@ -1,4 +1,4 @@
-// A binary tree as training walks it: from a label up to the root.
+// A binary tree with links from the labels up to the root, as training follows them.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace labeltrees {
 
-// The way up: parent << 1 | whether this is its second child; -1 at the top. A node with one child decides nothing and
-// is left out.
+// A link is parent << 1 | (1 if this is the parent's second child), or -1 at the root. A node with one child decides
+// nothing, so links skip it.
 class UpwardLinks {
  public:
   explicit UpwardLinks(const TreeView& tree)
@@ -26,7 +26,8 @@ class UpwardLinks {
 
   bool is_placed(int32_t label) const { return of_label_[label] != kUnplaced; }
 
-  // The nodes on the way to a label, the nearest first, and which child it is below (0 or 1).
+  // OUT: nodes, the path from a label up to the root, the nearest node first; codes, which child (0 or 1) of each node
+  // leads to the label.
   void path(int32_t label, std::vector<int32_t>& nodes, std::vector<float>& codes) const {
     nodes.clear();
     codes.clear();

@@ -1,4 +1,4 @@
-// Python strings as texts: no copy where they are ASCII or bytes.
+// Reads Python strings as UTF-8, without a copy if they are ASCII or bytes.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace labeltrees {
 
-// The bytes of a str (as UTF-8) or bytes object. What had to be encoded is kept in `encoded`.
+// The bytes of a str (as UTF-8) or bytes object. OUT: encoded, a new object that holds the bytes if they were encoded.
 inline std::string_view text_of(nb::handle object, const char* name, int64_t number, nb::object& encoded) {
   auto where = [&] { return number < 0 ? std::string(name) : std::string(name) + "[" + std::to_string(number) + "]"; };
   PyObject* bytes = object.ptr();
@@ -28,7 +28,7 @@ inline std::string_view text_of(nb::handle object, const char* name, int64_t num
   return {PyBytes_AS_STRING(bytes), static_cast<size_t>(PyBytes_GET_SIZE(bytes))};
 }
 
-// The texts of a tuple, which must outlive them.
+// The texts of a tuple, kept alive as long as this.
 struct PythonTexts {
   explicit PythonTexts(nb::tuple given) : tuple(std::move(given)) {
     views.reserve(nb::len(tuple));

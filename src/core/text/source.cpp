@@ -17,7 +17,7 @@ class MemoryReader final : public TextReader {
     return true;
   }
   void rewind() override { at_ = 0; }
-  void give_back(size_t) override {}  // what follows </s> in a text is not read, as when predicting
+  void unread(size_t) override {}
 
  private:
   const MemoryTexts& texts_;
@@ -28,7 +28,7 @@ class FileReader final : public TextReader {
  public:
   FileReader(const std::string& path, int64_t offset) : file_(path), buffer_(size_t{1} << 18), offset_(offset) {
     TextLine line;
-    if (offset > 0) next(line);  // lands inside a line
+    if (offset > 0) next(line);  // the offset is inside a line: skip it
   }
 
   bool next(TextLine& line) override {
@@ -54,10 +54,10 @@ class FileReader final : public TextReader {
   }
 
   void rewind() override { begin_ = end_ = 0, offset_ = 0; }
-  void give_back(size_t n_read) override { begin_ = line_begin_ + n_read; }
+  void unread(size_t n_read) override { begin_ = line_begin_ + n_read; }
 
  private:
-  // Reads on behind what is not yet used; false at the end of the file.
+  // Reads more bytes after those not yet used; false at the end of the file.
   bool fill() {
     if (begin_ > 0) {
       std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
@@ -73,7 +73,7 @@ class FileReader final : public TextReader {
 
   InputFile file_;
   std::vector<char> buffer_;
-  int64_t offset_;  // of the file, behind the buffer
+  int64_t offset_;  // in the file, of the end of the buffer
   size_t begin_ = 0, end_ = 0, line_begin_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Where texts come from: strings in memory, or a file of lines that is read again and again but never held.
+// The sources of texts: strings in memory, or a file of lines that is read several times and never held in memory.
 #pragma once
 
 #include <cstdint>
@@ -13,36 +13,36 @@ namespace labeltrees {
 
 struct TextLine {
   std::string_view text;  // valid until the next line is taken
-  bool ended;             // whether the end of the line counts as a word
-  int64_t number;         // of the text in memory; -1 in a file
+  bool ended;             // whether the line has an end, which counts as a word
+  int64_t number;         // of a text in memory; -1 for a line of a file
   size_t size() const { return text.size() + ended; }
 };
 
-// Goes through the texts in order, and from the last one on to the first again where it is told to rewind.
+// Reads the texts in order.
 class TextReader {
  public:
   virtual ~TextReader() = default;
   virtual bool next(TextLine& line) = 0;  // false at the end
-  virtual void rewind() = 0;              // to the first text
-  // A line was read only in part (a word </s> in its midst): what follows it is the next line. Not in memory.
-  virtual void give_back(size_t n_read) = 0;
+  virtual void rewind() = 0;              // continues with the first text
+  // Only the first n_read bytes of the last line were used (a word </s> ends a line): the rest becomes the next line of
+  // a file. Of a text in memory it is ignored, as in prediction.
+  virtual void unread(size_t n_read) = 0;
 };
 
-// The texts and, in memory, their labels. A file has its labels in the lines.
 class TextSource {
  public:
   virtual ~TextSource() = default;
-  // A reader that starts with about the given share of all texts behind it.
+  // A reader that starts after about part / n_parts of all texts.
   virtual std::unique_ptr<TextReader> reader(int part, int n_parts) const = 0;
-  virtual bool in_file() const = 0;
-  virtual int64_t n_bytes() const = 0;  // of all texts, about
+  virtual bool has_labels_in_lines() const = 0;
+  virtual int64_t n_bytes() const = 0;  // of all texts, approximately
 };
 
 class MemoryTexts final : public TextSource {
  public:
   explicit MemoryTexts(std::vector<std::string_view> texts) : texts_(std::move(texts)) {}
   std::unique_ptr<TextReader> reader(int part, int n_parts) const override;
-  bool in_file() const override { return false; }
+  bool has_labels_in_lines() const override { return false; }
   int64_t n_bytes() const override;
   int64_t size() const { return static_cast<int64_t>(texts_.size()); }
   std::string_view operator[](int64_t i) const { return texts_[i]; }
@@ -55,7 +55,7 @@ class FileTexts final : public TextSource {
  public:
   explicit FileTexts(std::string path);
   std::unique_ptr<TextReader> reader(int part, int n_parts) const override;
-  bool in_file() const override { return true; }
+  bool has_labels_in_lines() const override { return true; }
   int64_t n_bytes() const override { return size_; }
 
  private:

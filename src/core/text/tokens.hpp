@@ -1,4 +1,4 @@
-// Words of a text and their hashes, exactly as fastText has them, so that vocabularies and buckets agree with its.
+// Words of a text, n-grams and their hashes, exactly as in fastText, so that vocabularies and buckets are the same.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace labeltrees {
 
-inline constexpr std::string_view kLineEnd = "</s>";  // the word that stands for the end of a line
+inline constexpr std::string_view kLineEnd = "</s>";  // the word for the end of a line
 inline constexpr std::string_view kLabelPrefix = "__label__";
 
 inline bool is_space(char c) {
   return c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == '\v' || c == '\f' || c == '\0';
 }
 
-// Takes the next word and its hash off the front of `text`; false if none is left.
+// Removes the next word from the front of `text`. OUT: word, hash. Returns false if there is none.
 inline bool next_word(std::string_view& text, std::string_view& word, uint32_t& hash) {
   size_t begin = 0;
   while (begin < text.size() && is_space(text[begin])) ++begin;
@@ -30,8 +30,8 @@ inline bool next_word(std::string_view& text, std::string_view& word, uint32_t& 
 
 inline bool has_label_prefix(std::string_view word) { return word.substr(0, kLabelPrefix.size()) == kLabelPrefix; }
 
-// Calls use(word, hash) for the words of one line, the end of the line included if it is `ended`, and returns how many
-// bytes it read, the line's end counted as one. A word </s> ends the line wherever it stands.
+// Calls use(word, hash) for the words of one line, and for its end if it is `ended`. Returns the number of bytes it
+// read, counting the end as one byte. A word </s> ends the line at any position.
 template <class Use>
 size_t for_each_word(std::string_view line, bool ended, Use&& use) {
   static const uint32_t line_end_hash = fnv1a(kLineEnd);
@@ -45,7 +45,8 @@ size_t for_each_word(std::string_view line, bool ended, Use&& use) {
   return line.size() + ended;
 }
 
-// The n-grams of a line by the hashes of its words (kept as int32: they are sign-extended, as in fastText).
+// Calls use(bucket) for the n-grams of a line, given the hashes of its words (int32, because fastText sign-extends
+// them).
 template <class Use>
 void for_each_word_ngram(const int32_t* hashes, int64_t n, int longest, int64_t n_buckets, Use&& use) {
   for (int64_t i = 0; i < n; ++i) {
@@ -57,7 +58,8 @@ void for_each_word_ngram(const int32_t* hashes, int64_t n, int longest, int64_t 
   }
 }
 
-// The character n-grams of "<word>", of `shortest` to `longest` UTF-8 characters; a lone < or > is none.
+// Calls use(bucket) for the character n-grams of "<word>" with `shortest` to `longest` UTF-8 characters, except a
+// single < or >.
 template <class Use>
 void for_each_subword(std::string_view bracketed, int shortest, int longest, int64_t n_buckets, Use&& use) {
   auto continues = [&](size_t at) { return (bracketed[at] & 0xC0) == 0x80; };

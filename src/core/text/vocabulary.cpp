@@ -18,7 +18,7 @@ struct Entry {
 
 class Counter {
  public:
-  explicit Counter(int64_t most_entries) : most_entries_(most_entries), slots_(1 << 16, -1) {}
+  explicit Counter(int64_t max_entries) : max_entries_(max_entries), slots_(1 << 16, -1) {}
 
   void add(std::string_view word, uint32_t hash, bool is_label) {
     const auto mask = static_cast<int64_t>(slots_.size()) - 1;
@@ -35,13 +35,14 @@ class Counter {
     entries_.push_back({static_cast<int64_t>(text_.size()), static_cast<int32_t>(word.size()), hash, 1, is_label});
     text_.insert(text_.end(), word.begin(), word.end());
     if (2 * entries_.size() > slots_.size()) fill_slots(2 * slots_.size());
-    if (static_cast<int64_t>(entries_.size()) > most_entries_) {
+    if (static_cast<int64_t>(entries_.size()) > max_entries_) {
       ++least_;
       keep(least_, least_);
     }
   }
 
-  // Words first, the most frequent before; equal ones in whatever order std::sort leaves them, as fastText's does.
+  // Sorts words before labels and by falling count, and drops rare entries. The order of equal counts is what std::sort
+  // gives, as in fastText.
   void keep(int64_t least_word, int64_t least_label) {
     std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
       return a.is_label != b.is_label ? a.is_label < b.is_label : a.count > b.count;
@@ -82,7 +83,7 @@ class Counter {
     }
   }
 
-  int64_t most_entries_, least_ = 1;
+  int64_t max_entries_, least_ = 1;
   std::vector<Entry> entries_;
   std::vector<uint8_t> text_;
   std::vector<int64_t> slots_;
@@ -90,12 +91,12 @@ class Counter {
 
 }  // namespace
 
-Vocabulary count_words(const TextSource& source, const TextSettings& settings, int64_t min_count, int64_t most_entries,
+Vocabulary count_words(const TextSource& source, const TextSettings& settings, int64_t min_count, int64_t max_entries,
                        Job& job) {
   Vocabulary vocabulary;
   vocabulary.buckets.assign(static_cast<size_t>(settings.n_buckets / 32 + 1), 0);
   auto mark = [&](int32_t bucket) { vocabulary.buckets[bucket >> 5] |= uint64_t{1} << (bucket & 31); };
-  Counter counter(most_entries);
+  Counter counter(max_entries);
   std::vector<int32_t> hashes;
   std::string bracketed;
   auto reader = source.reader(0, 1);
@@ -104,7 +105,7 @@ Vocabulary count_words(const TextSource& source, const TextSettings& settings, i
     size_t n_read = for_each_word(line.text, line.ended, [&](std::string_view word, uint32_t hash) {
       ++vocabulary.n_tokens;
       const bool is_label = has_label_prefix(word);
-      if (!is_label || source.in_file()) counter.add(word, hash, is_label);
+      if (!is_label || source.has_labels_in_lines()) counter.add(word, hash, is_label);
       if (is_label || !settings.has_ngrams()) return;
       hashes.push_back(static_cast<int32_t>(hash));
       if (settings.max_n > 0 && word != kLineEnd) {
@@ -112,7 +113,7 @@ Vocabulary count_words(const TextSource& source, const TextSettings& settings, i
         for_each_subword(bracketed, settings.min_n, settings.max_n, settings.n_buckets, mark);
       }
     });
-    if (n_read < line.size()) reader->give_back(n_read);
+    if (n_read < line.size()) reader->unread(n_read);
     if (settings.word_ngrams > 1 && settings.has_ngrams())
       for_each_word_ngram(hashes.data(), static_cast<int64_t>(hashes.size()), settings.word_ngrams, settings.n_buckets,
                           mark);

@@ -1,4 +1,4 @@
-// Counting the words and labels of all texts, and putting them in fastText's order.
+// Counts the words and labels of all texts and sorts them in fastText's order.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace labeltrees {
 
-// What the first pass over the texts finds; the arrays of VocabularyView and BucketRows.
+// The result of the first pass over the texts: the arrays of VocabularyView and BucketRows.
 struct Vocabulary {
   std::vector<uint8_t> text;
   std::vector<int64_t> ends, counts, slots;
   std::vector<uint64_t> buckets;
   int64_t n_words = 0, n_labels = 0;
-  int64_t n_tokens = 0;  // all that were read, rare words too
+  int64_t n_tokens = 0;  // of all texts, including rare words
   int64_t n_lines = 0;
   int64_t n_bucket_rows = 0;
 
@@ -27,16 +27,16 @@ struct Vocabulary {
   }
 };
 
-// Words that occur less than `min_count` times are left out; labels never are. `most_entries` as in fastText (three
-// quarters of 30 million): beyond it the rarest entries are dropped while counting. Labels in memory are not counted
-// here: only in files do they stand among the words.
-Vocabulary count_words(const TextSource& source, const TextSettings& settings, int64_t min_count, int64_t most_entries,
+// Words that occur fewer than min_count times are left out; labels never are. While there are more than max_entries
+// entries, the rarest are dropped during counting, as in fastText (three quarters of 30 million). Labels are counted
+// only in files, where they are in the lines.
+Vocabulary count_words(const TextSource& source, const TextSettings& settings, int64_t min_count, int64_t max_entries,
                        Job& job);
 
-// The table for entries given as text and ends.
+// The hash table of VocabularyView for entries given as text and ends.
 std::vector<int64_t> make_slots(const std::vector<uint8_t>& text, const std::vector<int64_t>& ends);
 
-// Fills the upper halves of the words of BucketRows and returns the number of rows.
+// Sets the upper halves of the words of BucketRows from their presence bits and returns the number of rows.
 int64_t number_buckets(std::vector<uint64_t>& words);
 
 }  // namespace labeltrees

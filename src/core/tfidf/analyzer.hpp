@@ -1,5 +1,6 @@
-// From a text to its terms: words of at least two characters, or character n-grams, as scikit-learn's default pattern
-// (?u)\b\w\w+\b and its char and char_wb analyzers give them.
+// Splits a text into terms: words of at least two characters, or character n-grams.
+//
+// The terms are those of scikit-learn's default pattern (?u)\b\w\w+\b and of its char and char_wb analyzers.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +21,10 @@ struct AnalyzerOptions {
   unicode::Strip strip = unicode::Strip::none;
 };
 
-// What a thread needs to analyze texts; grows with use.
+// A thread's working memory; it grows with use.
 struct AnalyzerScratch {
   unicode::TextBuffer first, second, third;
-  std::vector<int64_t> starts;  // of words or of characters in a buffer, and the end
+  std::vector<int64_t> starts;  // of words or characters in a buffer, and the end
   TermBlock block;
 };
 
@@ -32,11 +33,11 @@ class TextAnalyzer {
   TextAnalyzer(const AnalyzerOptions& options, TermIndex&& stop_words)
       : options_(options), stop_words_(std::move(stop_words)) {}
 
-  // The text in lower case and without accents, as asked for. The buffer is one of the scratch.
+  // The text in lower case and without accents, if the options say so, in a buffer of the scratch.
   unicode::TextBuffer& preprocess(const uint8_t* text, int64_t n, AnalyzerScratch& scratch) const;
 
-  // Calls sink(terms, n) with the text's terms, a block at a time and in scikit-learn's order. Behind each term stand
-  // at least 8 readable bytes.
+  // Calls sink(terms, n) with the text's terms, block by block and in scikit-learn's order. At least 8 readable bytes
+  // follow each term.
   template <class Sink>
   void analyze(const uint8_t* text, int64_t n, AnalyzerScratch& scratch, Sink&& sink) const {
     unicode::TextBuffer& folded = preprocess(text, n, scratch);
@@ -68,13 +69,13 @@ class TextAnalyzer {
   template <class Sink>
   static void add(TermBlock& block, const uint8_t* at, int64_t n, Sink&& sink) {
     block.terms[block.size++] = {at, n};
-    if (block.size < TermBlock::capacity) return;
+    if (block.size < TermBlock::kCapacity) return;
     sink(block.terms, block.size);
     block.size = 0;
   }
 
-  // All slices of min_n to max_n pieces, the shorter first. Piece i is starts[i] to starts[i + 1], `gap` bytes of it
-  // parting it from the next.
+  // Adds all slices of min_n to max_n pieces, the shorter first. Piece i is starts[i] to starts[i + 1]; its last `gap`
+  // bytes separate it from the next piece.
   template <class Sink>
   static void slices(unicode::TextBuffer& text, const std::vector<int64_t>& starts, int64_t min_n, int64_t max_n,
                      int64_t gap, TermBlock& block, Sink&& sink) {
@@ -88,18 +89,18 @@ class TextAnalyzer {
   void in_words(unicode::TextBuffer& text, AnalyzerScratch& scratch, Sink&& sink) const {
     unicode::TextBuffer& padded = &text == &scratch.third ? scratch.second : scratch.third;
     pad_words(text, padded);
-    // " one two ": every word with the blanks on both its sides.
+    // " one two ": every word together with the blanks on both sides.
     const uint8_t* at = padded.data();
     for (int64_t begin = 0; begin + 1 < padded.size;) {
       int64_t end = begin + 1;
-      while (at[end] != separator) ++end;
+      while (at[end] != kSeparator) ++end;
       find_characters(padded, begin, end + 1, scratch.starts);
       word_slices(padded, scratch.starts, scratch.block, sink);
       begin = end;
     }
   }
 
-  // As `slices`, but a word of fewer characters than n (or as many) is its own last slice.
+  // Like `slices`, but the last slice of a word with at most n characters is the word itself.
   template <class Sink>
   void word_slices(unicode::TextBuffer& text, const std::vector<int64_t>& starts, TermBlock& block, Sink&& sink) const {
     auto pieces = static_cast<int64_t>(starts.size()) - 1;
@@ -112,13 +113,13 @@ class TextAnalyzer {
     }
   }
 
-  static constexpr uint8_t separator = ' ';
+  static constexpr uint8_t kSeparator = ' ';
 
-  // The words that are no stop words. Apart: starts and ends in pairs. Together: moved to stand end to end with a blank
-  // between them, so that n-grams are slices, with the starts and the end plus one.
+  // Finds the words that are not stop words. If `together`, moves them next to each other with one blank in between, so
+  // that n-grams are slices, and sets places to their starts and the end plus one; else to pairs of start and end.
   void find_words(unicode::TextBuffer& text, std::vector<int64_t>& places, bool together) const;
   static void find_characters(unicode::TextBuffer& text, int64_t begin, int64_t end, std::vector<int64_t>& starts);
-  // Two blanks or more become one space; one blank of another kind stays.
+  // Replaces two or more blanks by one space; a single blank of any kind stays.
   static void join_blanks(unicode::TextBuffer& text);
   static void pad_words(unicode::TextBuffer& text, unicode::TextBuffer& padded);
 

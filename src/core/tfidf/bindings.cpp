@@ -1,4 +1,6 @@
-// The native vectorizer of texts.
+// The analyzer and the vectorizer of texts.
+#include "common/bindings.hpp"
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
@@ -11,11 +13,11 @@ namespace labeltrees {
 
 namespace {
 
-constexpr int64_t long_work = 1000;  // texts, from which on Ctrl-C matters and one thread more does not
+constexpr int64_t kTextsOfLongJob = 1000;  // from here on Ctrl-C matters, and the cost of one more thread does not
 
 template <class Work>
 void run(Job& job, nb::object progress, int64_t n_texts, Work&& work) {
-  if (n_texts >= long_work) {
+  if (n_texts >= kTextsOfLongJob) {
     run_job(job, progress, work);
   } else {
     nb::gil_scoped_release release;
@@ -25,11 +27,12 @@ void run(Job& job, nb::object progress, int64_t n_texts, Work&& work) {
 
 template <class T>
 nb::ndarray<T, nb::numpy, nb::ndim<1>> empty_numpy(int64_t n, T** data) {
-  *data = new T[static_cast<size_t>(n)];  // not set to 0: the threads that fill it touch it first
+  *data = new T[static_cast<size_t>(n)];  // uninitialised: the threads that fill it touch it first
   nb::capsule owner(*data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
   return nb::ndarray<T, nb::numpy, nb::ndim<1>>(*data, {static_cast<size_t>(n)}, owner);
 }
 
+// indptr of CSR from the lengths of the rows.
 template <class Index>
 nb::object row_ends(const std::vector<int64_t>& lengths) {
   std::vector<Index> ends(lengths.size() + 1);
@@ -38,7 +41,7 @@ nb::object row_ends(const std::vector<int64_t>& lengths) {
 }
 
 template <class T>
-nb::tuple transform(const NativeVectorizer& native, nb::handle texts, int n_threads, nb::object progress) {
+nb::tuple transform_as(const NativeVectorizer& native, nb::handle texts, int n_threads, nb::object progress) {
   HeldTexts held(texts, native.analyzer().encoding, native.analyzer().errors);
   std::vector<int64_t> lengths(held.views().size());
   std::vector<TextRows<T>> rows;
@@ -61,7 +64,7 @@ nb::tuple transform(const NativeVectorizer& native, nb::handle texts, int n_thre
   {
     nb::gil_scoped_release release;
     parallel_for(static_cast<int64_t>(rows.size()), n_threads, [&](int64_t task, int) {
-      TextRows<T> block = std::move(rows[task]);  // freed when it is copied, so that no row is long in memory twice
+      TextRows<T> block = std::move(rows[task]);  // freed as soon as it is copied
       std::copy(block.features.begin(), block.features.end(), features + starts[task]);
       std::copy(block.weights.begin(), block.weights.end(), weights + starts[task]);
     });
@@ -69,7 +72,58 @@ nb::tuple transform(const NativeVectorizer& native, nb::handle texts, int n_thre
   return nb::make_tuple(weights_array, features_array, indptr);
 }
 
-// Errors of the labeltrees family, by their place in Python.
+nb::tuple transform(const NativeVectorizer& native, nb::handle texts, int n_threads, nb::object progress) {
+  return native.vectorizer.single() ? transform_as<float>(native, texts, n_threads, progress)
+                                    : transform_as<double>(native, texts, n_threads, progress);
+}
+
+nb::tuple count_texts(const NativeVectorizer& native, nb::handle texts, int n_threads, nb::object progress) {
+  HeldTexts held(texts, native.analyzer().encoding, native.analyzer().errors);
+  std::vector<int64_t> counts(static_cast<size_t>(native.vectorizer.n_features()));
+  Job job;
+  run(job, progress, held.size(), [&] { native.vectorizer.count_texts(held.views(), n_threads, job, counts.data()); });
+  return nb::make_tuple(to_numpy(std::move(counts)), held.size());
+}
+
+// A limit is a number of texts, or a share of all texts.
+nb::tuple learn(const NativeAnalyzer& native, nb::handle texts, double min_texts, double max_texts, bool min_is_share,
+                bool max_is_share, int n_threads, nb::object progress) {
+  HeldTexts held(texts, native.encoding, native.errors);
+  const auto n = static_cast<double>(held.size());
+  if (min_is_share) min_texts *= n;
+  if (max_is_share) max_texts *= n;
+  LearnedTerms learned;
+  Job job;
+  run(job, progress, held.size(),
+      [&] { learned = learn_terms(native.analyzer, held.views(), min_texts, max_texts, n_threads, job); });
+  return nb::make_tuple(to_numpy(std::move(learned.text)), to_numpy(std::move(learned.ends)),
+                        to_numpy(std::move(learned.texts)), to_numpy(std::move(learned.occurrences)), learned.n_found,
+                        held.size());
+}
+
+nb::str to_str(const uint8_t* at, int64_t n) {
+  return nb::steal<nb::str>(
+      PyUnicode_DecodeUTF8(reinterpret_cast<const char*>(at), static_cast<Py_ssize_t>(n), "strict"));
+}
+
+nb::str preprocess(const NativeAnalyzer& native, nb::object text) {
+  HeldTexts held(nb::make_tuple(text), native.encoding, native.errors);
+  AnalyzerScratch scratch;
+  unicode::TextBuffer& folded = native.analyzer.preprocess(held.views()[0].at, held.views()[0].size, scratch);
+  return to_str(folded.data(), folded.size);
+}
+
+nb::list terms_of(const NativeAnalyzer& native, nb::object text) {
+  HeldTexts held(nb::make_tuple(text), native.encoding, native.errors);
+  AnalyzerScratch scratch;
+  nb::list found;
+  native.analyzer.analyze(held.views()[0].at, held.views()[0].size, scratch, [&](const Term* terms, int n) {
+    for (int i = 0; i < n; ++i) found.append(to_str(terms[i].at, terms[i].size));
+  });
+  return found;
+}
+
+// Raises errors of this folder as the exceptions of labeltrees.errors.
 void translate(const std::exception_ptr& error, void*) {
   const char* name = nullptr;
   std::string message;
@@ -86,59 +140,20 @@ void translate(const std::exception_ptr& error, void*) {
   PyErr_SetString(type.ptr(), message.c_str());
 }
 
-nb::str to_str(const uint8_t* at, int64_t n) {
-  return nb::steal<nb::str>(
-      PyUnicode_DecodeUTF8(reinterpret_cast<const char*>(at), static_cast<Py_ssize_t>(n), "strict"));
-}
-
 }  // namespace
 
 void bind_tfidf(nb::module_& module) {
   nb::register_exception_translator(translate);
   module.attr("UNICODE_VERSION") = unicode::version;
-
   nb::class_<NativeAnalyzer>(module, "TextAnalyzer")
       .def(nb::init<const std::string&, int64_t, int64_t, bool, const std::string&, ConstArray<uint8_t>,
                     ConstArray<int64_t>, std::string, std::string>(),
            nb::arg("kind"), nb::arg("min_n"), nb::arg("max_n"), nb::arg("lowercase"), nb::arg("strip"),
            nb::arg("stop_text").noconvert(), nb::arg("stop_ends").noconvert(), nb::arg("encoding"), nb::arg("errors"))
-      .def("preprocess",
-           [](const NativeAnalyzer& native, nb::object text) {
-             HeldTexts held(nb::make_tuple(text), native.encoding, native.errors);
-             AnalyzerScratch scratch;
-             unicode::TextBuffer& folded =
-                 native.analyzer.preprocess(held.views()[0].at, held.views()[0].size, scratch);
-             return to_str(folded.data(), folded.size);
-           })
-      .def("terms", [](const NativeAnalyzer& native, nb::object text) {
-        HeldTexts held(nb::make_tuple(text), native.encoding, native.errors);
-        AnalyzerScratch scratch;
-        nb::list found;
-        native.analyzer.analyze(held.views()[0].at, held.views()[0].size, scratch, [&](const Term* terms, int n) {
-          for (int i = 0; i < n; ++i) found.append(to_str(terms[i].at, terms[i].size));
-        });
-        return found;
-      });
-
-  module.def(
-      "learn_terms",
-      [](const NativeAnalyzer& native, nb::handle texts, double fewest_share, double most_share, bool fewest_is_share,
-         bool most_is_share, int n_threads, nb::object progress) {
-        HeldTexts held(texts, native.encoding, native.errors);
-        auto n = static_cast<double>(held.size());
-        double fewest = fewest_is_share ? fewest_share * n : fewest_share;
-        double most = most_is_share ? most_share * n : most_share;
-        LearntTerms learnt;
-        Job job;
-        run(job, progress, held.size(),
-            [&] { learnt = learn_terms(native.analyzer, held.views(), fewest, most, n_threads, job); });
-        return nb::make_tuple(to_numpy(std::move(learnt.text)), to_numpy(std::move(learnt.ends)),
-                              to_numpy(std::move(learnt.texts)), to_numpy(std::move(learnt.occurrences)), learnt.n_met,
-                              held.size());
-      },
-      nb::arg("analyzer"), nb::arg("texts"), nb::arg("fewest"), nb::arg("most"), nb::arg("fewest_is_share"),
-      nb::arg("most_is_share"), nb::arg("n_threads"), nb::arg("progress").none());
-
+      .def("preprocess", &preprocess, nb::arg("text"))
+      .def("terms", &terms_of, nb::arg("text"));
+  module.def("learn_terms", &learn, nb::arg("analyzer"), nb::arg("texts"), nb::arg("min_texts"), nb::arg("max_texts"),
+             nb::arg("min_is_share"), nb::arg("max_is_share"), nb::arg("n_threads"), nb::arg("progress").none());
   nb::class_<NativeVectorizer>(module, "TextVectorizer")
       .def(
           nb::init<nb::handle_t<NativeAnalyzer>, std::optional<ConstArray<uint8_t>>, std::optional<ConstArray<int64_t>>,
@@ -152,24 +167,8 @@ void bind_tfidf(nb::module_& module) {
              nb::gil_scoped_release release;
              native.vectorizer.require();
            })
-      .def(
-          "count_texts",
-          [](const NativeVectorizer& native, nb::handle texts, int n_threads, nb::object progress) {
-            HeldTexts held(texts, native.analyzer().encoding, native.analyzer().errors);
-            std::vector<int64_t> counts(static_cast<size_t>(native.vectorizer.n_features()));
-            Job job;
-            run(job, progress, held.size(),
-                [&] { native.vectorizer.count_texts(held.views(), n_threads, job, counts.data()); });
-            return nb::make_tuple(to_numpy(std::move(counts)), held.size());
-          },
-          nb::arg("texts"), nb::arg("n_threads"), nb::arg("progress").none())
-      .def(
-          "transform",
-          [](const NativeVectorizer& native, nb::handle texts, int n_threads, nb::object progress) {
-            return native.vectorizer.single() ? transform<float>(native, texts, n_threads, progress)
-                                              : transform<double>(native, texts, n_threads, progress);
-          },
-          nb::arg("texts"), nb::arg("n_threads"), nb::arg("progress").none());
+      .def("count_texts", &count_texts, nb::arg("texts"), nb::arg("n_threads"), nb::arg("progress").none())
+      .def("transform", &transform, nb::arg("texts"), nb::arg("n_threads"), nb::arg("progress").none());
 }
 
 }  // namespace labeltrees

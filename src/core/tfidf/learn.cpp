@@ -7,13 +7,13 @@ namespace labeltrees {
 
 namespace {
 
-// A thread's terms in parts by their hash, so that the parts of all threads can be merged side by side.
-constexpr int part_bits = 6;
-constexpr int n_parts = 1 << part_bits;
-using Parts = std::array<TermTable, n_parts>;
+// A thread's terms, divided into parts by hash, so that different parts can be merged in parallel.
+constexpr int kPartBits = 6;
+constexpr int kParts = 1 << kPartBits;
+using Parts = std::array<TermTable, kParts>;
 
 struct Sortable {
-  uint64_t start;  // the first 8 bytes, the first of them the highest
+  uint64_t start;  // the first 8 bytes, big-endian
   const uint8_t* at;
   int64_t size;
   int64_t texts, occurrences;
@@ -52,30 +52,30 @@ void sort_terms(std::vector<Sortable>& terms, int n_threads) {
 
 }  // namespace
 
-LearntTerms learn_terms(const TextAnalyzer& analyzer, const std::vector<TextView>& texts, double fewest, double most,
-                        int n_threads, Job& job) {
+LearnedTerms learn_terms(const TextAnalyzer& analyzer, const std::vector<TextView>& texts, double min_texts,
+                         double max_texts, int n_threads, Job& job) {
   auto n_texts = static_cast<int64_t>(texts.size());
   n_threads = std::max(n_threads, 1);
   std::vector<Parts> found(n_threads);
   std::vector<AnalyzerScratch> scratches(n_threads);
-  parallel_for((n_texts + texts_in_task - 1) / texts_in_task, n_threads, [&](int64_t task, int thread) {
+  parallel_for((n_texts + kTextsPerBlock - 1) / kTextsPerBlock, n_threads, [&](int64_t task, int thread) {
     job.check();
     Parts& parts = found[thread];
-    int64_t end = std::min(n_texts, (task + 1) * texts_in_task);
-    for (int64_t text = task * texts_in_task; text < end; ++text)
+    int64_t end = std::min(n_texts, (task + 1) * kTextsPerBlock);
+    for (int64_t text = task * kTextsPerBlock; text < end; ++text)
       analyzer.analyze(texts[text].at, texts[text].size, scratches[thread], [&](const Term* terms, int n) {
-        TermHash hashes[TermBlock::capacity];
+        TermHash hashes[TermBlock::kCapacity];
         for (int i = 0; i < n; ++i) {
           hashes[i] = hash_term(terms[i].at, terms[i].size);
-          parts[hashes[i].hash >> (64 - part_bits)].prefetch(hashes[i]);
+          parts[hashes[i].hash >> (64 - kPartBits)].prefetch(hashes[i]);
         }
-        for (int i = 0; i < n; ++i) parts[hashes[i].hash >> (64 - part_bits)].count(terms[i], hashes[i], text);
+        for (int i = 0; i < n; ++i) parts[hashes[i].hash >> (64 - kPartBits)].count(terms[i], hashes[i], text);
       });
-    job.done += end - task * texts_in_task;
+    job.done += end - task * kTextsPerBlock;
   });
 
-  std::array<std::vector<Sortable>, n_parts> kept;
-  parallel_for(n_parts, n_threads, [&](int64_t part, int) {
+  std::array<std::vector<Sortable>, kParts> kept;
+  parallel_for(kParts, n_threads, [&](int64_t part, int) {
     job.check();
     TermTable& table = found[0][part];
     for (int thread = 1; thread < n_threads; ++thread) {
@@ -84,30 +84,31 @@ LearntTerms learn_terms(const TextAnalyzer& analyzer, const std::vector<TextView
     }
     for (const TermTable::Entry& entry : table.entries()) {
       auto count = static_cast<double>(entry.texts);
-      if (count < fewest || count > most) continue;
+      if (count < min_texts || count > max_texts) continue;
       const uint8_t* at = table.text() + entry.begin;
       kept[part].push_back({first_bytes(at, entry.size), at, entry.size, entry.texts, entry.occurrences});
     }
   });
 
-  LearntTerms learnt;
+  LearnedTerms learned;
   std::vector<Sortable> terms;
-  for (int part = 0; part < n_parts; ++part) {
-    learnt.n_met += static_cast<int64_t>(found[0][part].entries().size());
+  for (int part = 0; part < kParts; ++part) {
+    learned.n_found += static_cast<int64_t>(found[0][part].entries().size());
     terms.insert(terms.end(), kept[part].begin(), kept[part].end());
     std::vector<Sortable>().swap(kept[part]);
   }
-  if (terms.size() > INT32_MAX) throw std::length_error("too many different terms");
+  if (terms.size() > INT32_MAX)
+    throw std::length_error("the texts have more than 2^31 - 1 different terms; raise min_df");
   sort_terms(terms, n_threads);
-  learnt.ends.reserve(terms.size() + 1);
-  learnt.ends.push_back(0);
+  learned.ends.reserve(terms.size() + 1);
+  learned.ends.push_back(0);
   for (const Sortable& term : terms) {
-    learnt.text.insert(learnt.text.end(), term.at, term.at + term.size);
-    learnt.ends.push_back(static_cast<int64_t>(learnt.text.size()));
-    learnt.texts.push_back(term.texts);
-    learnt.occurrences.push_back(term.occurrences);
+    learned.text.insert(learned.text.end(), term.at, term.at + term.size);
+    learned.ends.push_back(static_cast<int64_t>(learned.text.size()));
+    learned.texts.push_back(term.texts);
+    learned.occurrences.push_back(term.occurrences);
   }
-  return learnt;
+  return learned;
 }
 
 }  // namespace labeltrees

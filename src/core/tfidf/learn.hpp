@@ -1,4 +1,4 @@
-// Learning a vocabulary: which terms the texts have, and in how many of them.
+// Learns a vocabulary: the terms of the texts and the number of texts that have each.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@ struct TextView {
   int64_t size;
 };
 
-// Terms sorted by code points: they stand end to end, term i from ends[i] to ends[i + 1].
-struct LearntTerms {
+// Terms sorted by code points: term i is text[ends[i] .. ends[i + 1]).
+struct LearnedTerms {
   std::vector<uint8_t> text;
   std::vector<int64_t> ends;
-  std::vector<int64_t> texts;        // that have the term
-  std::vector<int64_t> occurrences;  // in all texts
-  int64_t n_met = 0;                 // terms before the rare and the common ones were left out
+  std::vector<int64_t> texts;        // number of texts with the term
+  std::vector<int64_t> occurrences;  // of the term in all texts
+  int64_t n_found = 0;               // different terms, including those outside the limits
 };
 
-constexpr int64_t texts_in_task = 256;  // handed to a thread at once
+constexpr int64_t kTextsPerBlock = 256;  // one task of a thread
 
-// Terms in at least `fewest` and at most `most` texts. The same for any number of threads: counts are sums, and the
-// terms are sorted.
-LearntTerms learn_terms(const TextAnalyzer& analyzer, const std::vector<TextView>& texts, double fewest, double most,
-                        int n_threads, Job& job);
+// The terms that are in at least min_texts and at most max_texts texts. The result is the same for any number of
+// threads.
+LearnedTerms learn_terms(const TextAnalyzer& analyzer, const std::vector<TextView>& texts, double min_texts,
+                         double max_texts, int n_threads, Job& job);
 
 }  // namespace labeltrees

@@ -1,9 +1,9 @@
-// The vectorizer together with the arrays it looks into.
+// The vectorizer together with the Python objects whose memory it reads.
 #pragma once
 
 #include <optional>
 
-#include "tfidf/texts.hpp"
+#include "tfidf/python_texts.hpp"
 #include "tfidf/vectorizer.hpp"
 
 namespace labeltrees {

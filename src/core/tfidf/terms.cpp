@@ -8,7 +8,7 @@ TermIndex::TermIndex(const uint8_t* text, int64_t n_text, const int64_t* ends, i
   if (n_terms > INT32_MAX) throw DamagedTerms("too many terms");
   for (int64_t id = 0; id < n_terms; ++id)
     if (ends[id] < 0 || ends[id + 1] < ends[id] || ends[id + 1] > n_text)
-      throw DamagedTerms("the places of the terms are damaged");
+      throw DamagedTerms("the ends of the terms are not ascending, so the file is damaged");
   auto size = std::bit_ceil(static_cast<uint64_t>(2 * n_terms));
   mask_ = size - 1;
   shift_ = 64 - std::countr_zero(size);
@@ -17,7 +17,7 @@ TermIndex::TermIndex(const uint8_t* text, int64_t n_text, const int64_t* ends, i
   for (int64_t id = 0; id < n_terms; ++id) {
     const uint8_t* at = text + ends[id];
     int64_t n = ends[id + 1] - ends[id];
-    if (ends[id + 1] + 8 > n_text) {  // what lies behind the text is not ours to read
+    if (ends[id + 1] + 8 > n_text) {  // hash_term reads 8 bytes past the term, which may not be readable here
       padded.assign(static_cast<size_t>(n) + 8, 0);
       std::copy(at, at + n, padded.begin());
       at = padded.data();
@@ -41,7 +41,8 @@ TermTable::Entry& TermTable::find_or_add(const Term& term, const TermHash& hash)
         std::memcmp(text_.data() + entry.begin, term.at, static_cast<size_t>(term.size)) == 0)
       return entry;
   }
-  if (entries_.size() >= INT32_MAX) throw std::length_error("too many different terms");
+  if (entries_.size() >= INT32_MAX)
+    throw std::length_error("the texts have more than 2^31 - 1 different terms; raise min_df");
   slots_[place] = {tag, static_cast<int32_t>(entries_.size())};
   entries_.push_back({hash, static_cast<int64_t>(text_.size()), term.size, 0, 0, -1});
   text_.insert(text_.end(), term.at, term.at + term.size);

@@ -1,4 +1,4 @@
-// Terms and where to find them: a table that grows while a vocabulary is learnt, and an index of one that is known.
+// Tables of terms: one that grows while a vocabulary is learned, and an index of a known vocabulary.
 #pragma once
 
 #include <algorithm>
@@ -17,20 +17,21 @@ struct Term {
   int64_t size;
 };
 
-// Terms handed on together, so that their places in a table can be fetched while the first are looked up.
+// Terms that are passed on together, so that the slots of later ones are prefetched while the first are looked up.
 struct TermBlock {
-  static constexpr int capacity = 64;
-  Term terms[capacity];
+  static constexpr int kCapacity = 64;
+  Term terms[kCapacity];
   int size = 0;
 };
 
-// A vocabulary that is damaged; becomes FileFormatError.
+// A vocabulary from a file is damaged; raised as FileFormatError.
 struct DamagedTerms : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// From a term to its number. Terms stand end to end in `text`, term i from ends[i] to ends[i + 1]; both must outlive
-// this.
+// Finds the number of a term. Term i is text[ends[i] .. ends[i + 1]); both arrays must outlive the index. Two terms
+// with the same key and the same size of at most 8 bytes are equal, so most terms are compared without reading the
+// text.
 class TermIndex {
  public:
   TermIndex() = default;
@@ -67,7 +68,7 @@ class TermIndex {
   int shift_ = 63;
 };
 
-// Terms met so far, with the number of texts that have them and how often they occur in all.
+// The terms seen so far, with the number of texts that have them and the number of occurrences.
 class TermTable {
  public:
   struct Entry {
@@ -98,7 +99,7 @@ class TermTable {
     uint32_t tag = 0;
     int32_t id = -1;
   };
-  // The upper bits of the hash have chosen the table, the lower ones are the tag.
+  // The highest bits of the hash choose the table and the lowest are the tag, so the slot uses those in between.
   uint64_t place_of(const TermHash& hash) const { return (hash.hash >> 20) & (slots_.size() - 1); }
   Entry& find_or_add(const Term& term, const TermHash& hash);
   void grow();

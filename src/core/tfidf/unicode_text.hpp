@@ -1,5 +1,5 @@
-// Texts as Python's str sees them: which characters are words and blanks, lower case, accents stripped. The tables are
-// made from Python itself (scripts/make_unicode_tables.py).
+// Unicode text as Python's str treats it: word characters, blanks, lower case and accents. The tables are generated
+// from Python itself (scripts/make_unicode_tables.py).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ inline constexpr uint8_t flags_of(uint32_t code) {
 
 inline bool is_ascii(uint8_t byte) { return byte < 0x80; }
 
-// The code point that starts at `at`, which is moved behind it. The text is sound UTF-8: it came from Python.
+// The code point at `at`, which is moved past it. The text must be valid UTF-8.
 inline uint32_t decode(const uint8_t*& at) {
   uint32_t lead = *at;
   if (lead < 0x80) return ++at, lead;
@@ -32,7 +32,7 @@ inline uint32_t decode(const uint8_t*& at) {
   return at += 4, code;
 }
 
-// Writes a code point, returns where the next one goes.
+// Writes a code point and returns the position after it.
 inline uint8_t* encode(uint32_t code, uint8_t* out) {
   if (code < 0x80) {
     *out++ = static_cast<uint8_t>(code);
@@ -54,12 +54,12 @@ inline uint8_t* encode(uint32_t code, uint8_t* out) {
 
 enum class Strip { none, unicode, ascii };
 
-// A buffer of text with `slack` readable bytes behind it, so that a hash may read whole words.
+// A text with readable padding after it, so that a hash may read 8 bytes at a time.
 struct TextBuffer {
-  static constexpr int64_t slack = 16;
+  static constexpr int64_t kPadding = 16;
 
   void reserve(int64_t n) {
-    if (static_cast<int64_t>(bytes.size()) < n + slack) bytes.resize(n + n / 2 + slack);
+    if (static_cast<int64_t>(bytes.size()) < n + kPadding) bytes.resize(n + n / 2 + kPadding);
   }
   uint8_t* data() { return bytes.data(); }
 
@@ -67,11 +67,11 @@ struct TextBuffer {
   int64_t size = 0;
 };
 
-// out = str.lower() of the text, with Python's rules for the final sigma and for the dotted capital I.
+// OUT: str.lower() of the text, with Python's rules for the final sigma and the dotted capital I.
 void lower(const uint8_t* text, int64_t n, TextBuffer& out);
 
-// out = NFKD of the text without combining characters (unicode), or without everything that is not ASCII (ascii).
-void strip_accents(const uint8_t* text, int64_t n, Strip how, TextBuffer& out);
+// OUT: NFKD of the text without combining characters (unicode) or without all characters that are not ASCII (ascii).
+void strip_accents(const uint8_t* text, int64_t n, Strip strip, TextBuffer& out);
 
 bool all_ascii(const uint8_t* text, int64_t n);
 

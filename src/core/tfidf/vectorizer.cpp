@@ -9,7 +9,7 @@ namespace labeltrees {
 
 namespace {
 
-// 1 + log(count), from the table where it reaches: that is NumPy's own logarithm, and quicker.
+// 1 + log(count). The table has NumPy's own logarithms, for equal results, and is faster.
 template <class T>
 T log_count(const TermWeights<T>& weights, int64_t count) {
   if (count < weights.n_logs) return weights.logs[count];
@@ -31,7 +31,7 @@ void scale(T* values, int64_t n, Norm norm) {
 
 }  // namespace
 
-// No lock: whoever comes second throws its own index away.
+// No lock: if two threads make the index at the same time, one of them discards its own.
 const TermIndex* TextVectorizer::index() const {
   const TermIndex* known = index_.load(std::memory_order_acquire);
   if (known != nullptr || vocabulary_.ends == nullptr) return known;
@@ -58,7 +58,7 @@ void TextVectorizer::find_features(const TextView& text, VectorizerScratch& scra
     });
   } else {
     analyzer_.analyze(text.at, text.size, scratch.analyzer, [&](const Term* terms, int n) {
-      TermHash hashes[TermBlock::capacity];
+      TermHash hashes[TermBlock::kCapacity];
       for (int i = 0; i < n; ++i) {
         hashes[i] = hash_term(terms[i].at, terms[i].size);
         index->prefetch(hashes[i]);
@@ -109,17 +109,17 @@ void TextVectorizer::count_texts(const std::vector<TextView>& texts, int n_threa
   require();
   auto n_texts = static_cast<int64_t>(texts.size());
   std::vector<VectorizerScratch> scratches(std::max(n_threads, 1));
-  parallel_for((n_texts + texts_in_task - 1) / texts_in_task, n_threads, [&](int64_t task, int thread) {
+  parallel_for((n_texts + kTextsPerBlock - 1) / kTextsPerBlock, n_threads, [&](int64_t task, int thread) {
     job.check();
-    int64_t end = std::min(n_texts, (task + 1) * texts_in_task);
-    for (int64_t text = task * texts_in_task; text < end; ++text) {
+    int64_t end = std::min(n_texts, (task + 1) * kTextsPerBlock);
+    for (int64_t text = task * kTextsPerBlock; text < end; ++text) {
       find_features(texts[text], scratches[thread]);
       const std::vector<int32_t>& found = scratches[thread].features;
       for (size_t i = 0; i < found.size(); ++i)
         if (i == 0 || found[i] != found[i - 1])
           std::atomic_ref<int64_t>(counts[found[i]]).fetch_add(1, std::memory_order_relaxed);
     }
-    job.done += end - task * texts_in_task;
+    job.done += end - task * kTextsPerBlock;
   });
 }
 
@@ -128,19 +128,19 @@ std::vector<TextRows<T>> TextVectorizer::rows(const std::vector<TextView>& texts
                                               int64_t* lengths) const {
   require();
   auto n_texts = static_cast<int64_t>(texts.size());
-  int64_t n_tasks = (n_texts + texts_in_task - 1) / texts_in_task;
+  int64_t n_tasks = (n_texts + kTextsPerBlock - 1) / kTextsPerBlock;
   std::vector<TextRows<T>> rows(n_tasks);
   parallel_for(n_tasks, n_threads, [&](int64_t task, int) {
     job.check();
     Scratches::Borrowed scratch(scratches_);
     TextRows<T>& block = rows[task];
-    int64_t end = std::min(n_texts, (task + 1) * texts_in_task);
-    for (int64_t text = task * texts_in_task; text < end; ++text) {
+    int64_t end = std::min(n_texts, (task + 1) * kTextsPerBlock);
+    for (int64_t text = task * kTextsPerBlock; text < end; ++text) {
       size_t before = block.features.size();
       append<T>(texts[text], *scratch, block.features, block.weights);
       lengths[text] = static_cast<int64_t>(block.features.size() - before);
     }
-    job.done += end - task * texts_in_task;
+    job.done += end - task * kTextsPerBlock;
   });
   return rows;
 }

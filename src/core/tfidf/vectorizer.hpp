@@ -1,4 +1,4 @@
-// From texts to rows of tf-idf weights.
+// Turns texts into rows of tf-idf weights.
 #pragma once
 
 #include <atomic>
@@ -14,19 +14,20 @@ namespace labeltrees {
 
 enum class Norm { none, l1, l2 };
 
-// A vocabulary, or none where terms are hashed to n_features buckets.
+// A vocabulary; empty if terms are hashed to n_features buckets.
 struct KnownTerms {
   const uint8_t* text = nullptr;
   int64_t n_text = 0;
   const int64_t* ends = nullptr;
-  std::string source = {};  // for messages
+  std::string source = {};  // for error messages
 };
 
-// How counts become weights. T is the type of the weights, and of all arithmetic but the norm's, as in scikit-learn.
+// weight = (1 + log count or count) * idf. T is the type of the weights and of all arithmetic except the norm, as in
+// scikit-learn.
 template <class T>
 struct TermWeights {
-  const T* idf = nullptr;   // by feature; null: 1
-  const T* logs = nullptr;  // logs[c] = 1 + log c for the counts below n_logs; null: counts as they are
+  const T* idf = nullptr;   // per feature; null: 1
+  const T* logs = nullptr;  // logs[c] = 1 + log c for counts c < n_logs; null: the counts themselves
   int64_t n_logs = 0;
 };
 
@@ -59,21 +60,21 @@ class TextVectorizer {
 
   int64_t n_features() const { return options_.n_features; }
   bool single() const { return options_.single; }
-  // Makes the index from terms to features, if it is not there yet; a vocabulary from a file is checked by that.
+  // Makes the index from terms to features on the first call. This also checks a vocabulary from a file.
   void require() const { index(); }
 
-  // Appends the features of a text, rising, and their weights; T as `single` tells.
+  // Appends the features of a text, ascending, and their weights. T is float if single(), else double.
   template <class T>
   void append(const TextView& text, VectorizerScratch& scratch, std::vector<int32_t>& features,
               std::vector<T>& weights) const;
 
-  // The same for one text as a search takes it; the row is in the scratch.
+  // OUT: scratch.row and scratch.weights, the features and weights of one text in the form of a query.
   void one_row(const TextView& text, VectorizerScratch& scratch) const;
 
   // counts[feature] += the number of texts that have it.
   void count_texts(const std::vector<TextView>& texts, int n_threads, Job& job, int64_t* counts) const;
 
-  // The rows of texts, by task of texts_in_task texts; lengths[i] = the entries of row i.
+  // The rows of the texts in blocks of kTextsPerBlock. OUT: lengths (number of texts), the entries of each row.
   template <class T>
   std::vector<TextRows<T>> rows(const std::vector<TextView>& texts, int n_threads, Job& job, int64_t* lengths) const;
 

@@ -1,5 +1,7 @@
-// Single passes over a label tree's flat arrays. A child's id is larger than its parent's, so a walk in order of id
-// goes from the root down and a walk against it from the leaves up; nothing here recurses, whatever the height.
+// Single passes over the flat arrays of a label tree: check, parents, depths, sums, leaf order and renumbering.
+//
+// A child's id is larger than its parent's, so a loop over rising ids goes from the root down, and a loop over falling
+// ids from the leaves up. Nothing here recurses, so a tree may have any height.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +13,7 @@ namespace labeltrees {
 enum class TreeFault : int {
   none = 0,
   no_children = 1,        // child_ptr does not rise at this node
-  node_out_of_range = 2,  // a child that is no node of the tree
+  node_out_of_range = 2,  // a child id that is not below n_nodes
   not_below = 3,          // a child whose id is not larger than its parent's
   node_twice = 4,
   label_out_of_range = 5,
@@ -25,12 +27,12 @@ struct TreeCheck {
   int64_t position = -1;  // in children
 };
 
-// Checks a tree and finds every parent. This is the one function here that does not trust its input: it needs only
-// child_ptr[0] == 0, child_ptr[n_nodes] == size of children, and n_nodes > 0.
-// OUT: parent (n_nodes), -1 for the root; label_parent (n_labels), -1 for a label the tree does not hold.
+// Checks a tree and finds every parent. This is the only function here that does not trust its input: it needs
+// child_ptr[0] == 0, child_ptr[n_nodes] == children_size and n_nodes > 0, and checks everything else.
+// OUT: parent (n_nodes), -1 for the root; label_parent (n_labels), -1 for a label that is not in the tree.
 TreeCheck find_parents(const TreeView& tree, int32_t* parent, int32_t* label_parent);
 
-// OUT: node_depth (n_nodes), label_depth (n_labels): edges from the root, -1 for a label the tree does not hold.
+// OUT: node_depth (n_nodes), label_depth (n_labels): edges from the root, -1 for a label that is not in the tree.
 void find_depths(const TreeView& tree, const int32_t* parent, const int32_t* label_parent, int32_t* node_depth,
                  int32_t* label_depth);
 
@@ -38,14 +40,16 @@ void find_depths(const TreeView& tree, const int32_t* parent, const int32_t* lab
 template <class Weight>
 void sum_below(const TreeView& tree, const int32_t* parent, const Weight* weights, Weight* total);
 
-// OUT: order: the labels from left to right, as many as the tree holds; start (n_nodes): where in order those below
-// each node start. IN: n_below, the labels below each node.
+// IN: n_below (n_nodes), the number of labels below each node.
+// OUT: order, the labels of the tree from left to right; start (n_nodes), the position in order of the first label
+// below each node.
 void find_leaf_order(const TreeView& tree, const int64_t* n_below, int64_t* start, int32_t* order);
 
-// Numbers the nodes breadth-first, within a level by falling mass, ties as they appear; the order of a node's children
-// stays. Needs every node to be the child of at most one node and the root of none, but not that a child's id is larger
-// than its parent's. Returns how many nodes the root reaches: fewer than n_nodes if some hang in a circle.
-// OUT: new_child_ptr (n_nodes + 1), new_children, old_ids (n_nodes): the old id of each node.
+// Numbers the nodes breadth-first, within a level by falling mass (n_nodes), equal masses from left to right. The order
+// of a node's children does not change. Every node must be the child of at most one node and the root of none, but a
+// child's id need not be larger than its parent's. Returns the number of nodes that can be reached from the root: fewer
+// than n_nodes if some nodes form a circle.
+// OUT: new_child_ptr (n_nodes + 1), new_children, old_ids (n_nodes): the old id of each new node.
 int64_t renumber_nodes(const TreeView& tree, const double* mass, int64_t* new_child_ptr, int32_t* new_children,
                        int32_t* old_ids);
 

@@ -11,14 +11,14 @@ namespace labeltrees {
 
 namespace {
 
-// A set with more values than this is split by the whole team together; smaller ones are a task for one thread each.
+// Larger sets (in embedding values) are split by all threads together; each smaller one is a task for one thread.
 constexpr int64_t kTeamValues = 1 << 18;
 
-// Nodes as they are made: two children each, or the labels of a leaf.
+// The nodes built so far: each has two children, or is a leaf with labels.
 struct GrowingTree {
   struct Node {
-    int32_t children[2];            // if not a leaf
-    int64_t first_label, n_labels;  // of `labels`; n_labels > 0: a leaf
+    int32_t children[2];            // of an inner node
+    int64_t first_label, n_labels;  // of a leaf: its range of `labels`; n_labels is 0 for an inner node
   };
   std::vector<Node> nodes;
   std::vector<int32_t> labels;
@@ -27,15 +27,16 @@ struct GrowingTree {
 struct Pending {
   LabelSet set;
   uint64_t seed;
-  int32_t parent;  // in the growing tree; -1: none
-  int side;
+  int32_t parent;  // in the growing tree, or -1
+  int side;        // which child of its parent: 0 or 1
 };
 
+// The work of splitting n labels down to leaves, for progress.
 double work(double n, double leaf_size) { return n > leaf_size ? n * std::log2(n / leaf_size) : 0; }
 
 class Builder {
  public:
-  Builder(const LabelRows& root, const SpentRows& spent, const BuildSettings& settings, Job& job)
+  Builder(const LabelRows& root, const ReusableRows& reusable, const BuildSettings& settings, Job& job)
       : root_(root), settings_(settings), job_(job), leaf_size_(std::max<int64_t>(settings.leaf_size, 1)) {
     int64_t n_values = 0;
     for (int64_t i = 0; i < root.n; ++i) n_values += root.rows[i].length;
@@ -43,13 +44,13 @@ class Builder {
     total_work_ = work(static_cast<double>(root.n), static_cast<double>(leaf_size_));
     if (root.n <= leaf_size_) return;
     for (auto& buffer : buffers_) buffer.rows.resize(root.n);
-    buffers_[1].own(n_values, root.columns);
-    // The root's own place is read for the last time before anything of depth 2 is written.
-    if (spent.values) {
-      buffers_[0].columns = spent.columns;
-      buffers_[0].values = spent.values;
+    buffers_[1].allocate(n_values, root.columns);
+    // The root's embeddings are read for the last time before anything of depth 2 is written.
+    if (reusable.values) {
+      buffers_[0].columns = reusable.columns;
+      buffers_[0].values = reusable.values;
     } else {
-      buffers_[0].own(n_values, root.columns);
+      buffers_[0].allocate(n_values, root.columns);
     }
   }
 
@@ -60,7 +61,7 @@ class Builder {
       Team team(settings_.n_threads);
       grow(top, {{root_set_, settings_.seed, -1, 0}}, team, &tasks);
     }
-    // Largest first, so that no thread is left with a large set at the end.
+    // Largest first, so that no thread starts a large set at the end.
     std::sort(tasks.begin(), tasks.end(), [](const Pending& a, const Pending& b) {
       return a.set.n_values != b.set.n_values ? a.set.n_values > b.set.n_values : a.set.first_row < b.set.first_row;
     });
@@ -83,7 +84,7 @@ class Builder {
     return {buffer.rows.data() + set.first_row, set.n_rows, buffer.columns, buffer.values, set.n_columns};
   }
 
-  // Splits the pending sets and what comes of them. Where `later` is given, sets of at most kTeamValues go there.
+  // Splits the pending sets and the sets that result. If `later` is given, sets of at most kTeamValues go there.
   void grow(GrowingTree& tree, std::vector<Pending> stack, Team& team, std::vector<Pending>* later) {
     Splitter splitter(settings_.split, team, job_);
     Partition partition(team);
@@ -96,7 +97,7 @@ class Builder {
       }
       const LabelRows rows = rows_of(pending.set);
       if (pending.set.n_rows <= leaf_size_) {
-        attach(tree, pending, leaf(tree, rows));
+        attach(tree, pending, add_leaf(tree, rows));
         continue;
       }
       const auto node = static_cast<int32_t>(tree.nodes.size());
@@ -113,21 +114,24 @@ class Builder {
     }
   }
 
-  // A child for the set: a leaf node, or the label itself where it is alone below another node.
-  int32_t leaf(GrowingTree& tree, const LabelRows& rows) const {
+  // Adds a leaf node and returns its id. A single label below another node needs no leaf: returns ~label.
+  int32_t add_leaf(GrowingTree& tree, const LabelRows& rows) const {
     if (rows.n == 1 && root_.n > 1) return ~rows.rows[0].label;
     tree.nodes.push_back({{0, 0}, static_cast<int64_t>(tree.labels.size()), rows.n});
     for (int64_t i = 0; i < rows.n; ++i) tree.labels.push_back(rows.rows[i].label);
     return static_cast<int32_t>(tree.nodes.size() - 1);
   }
 
+  // Makes `child` a child of the set's parent.
   static void attach(GrowingTree& tree, const Pending& pending, int32_t child) {
     if (pending.parent >= 0)
       tree.nodes[pending.parent].children[pending.side] = child;
     else if (child < 0)
-      tree.nodes.push_back({{child, child}, 0, 0});  // a subtree that is one label: graft() reads it here
+      tree.nodes.push_back(
+          {{child, child}, 0, 0});  // a subtree of one label: graft() recognises it by its equal children
   }
 
+  // Appends a subtree to `top` as the child that `task` describes.
   static void graft(GrowingTree& top, const GrowingTree& subtree, const Pending& task) {
     const GrowingTree::Node& root = subtree.nodes[0];
     if (root.n_labels == 0 && root.children[0] < 0 && root.children[0] == root.children[1]) {
@@ -160,6 +164,7 @@ class Builder {
     return arrays;
   }
 
+  // Reports a finished split of n labels.
   void advance(int64_t n, int64_t n_plus, int64_t n_minus) {
     const auto leaf_size = static_cast<double>(leaf_size_);
     const double done = work(static_cast<double>(n), leaf_size) - work(static_cast<double>(n_plus), leaf_size) -
@@ -174,15 +179,16 @@ class Builder {
   Job& job_;
   const int64_t leaf_size_;
   LabelSet root_set_;
-  RowBuffer buffers_[2];  // a set at depth d > 0 lies in buffers_[d % 2]; the root's rows are the caller's
+  RowBuffer buffers_[2];  // a set at depth d > 0 is in buffers_[d % 2]; the root's rows are the caller's
   double total_work_ = 0, done_work_ = 0;
   std::mutex progress_mutex_;
 };
 
 }  // namespace
 
-TreeArrays build_binary_tree(const LabelRows& rows, const SpentRows& spent, const BuildSettings& settings, Job& job) {
-  return Builder(rows, spent, settings, job).build();
+TreeArrays build_binary_tree(const LabelRows& rows, const ReusableRows& reusable, const BuildSettings& settings,
+                             Job& job) {
+  return Builder(rows, reusable, settings, job).build();
 }
 
 }  // namespace labeltrees

@@ -1,5 +1,4 @@
-// The recursion: splits a set of labels again and again into a binary tree whose leaf nodes hold at most leaf_size
-// labels.
+// Builds a binary label tree: splits the labels recursively until a set has at most leaf_size labels.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +17,20 @@ struct BuildSettings {
   int n_threads;
 };
 
-// Units that job.done counts up to.
+// job.done counts up to this.
 constexpr int64_t kProgressUnits = 1000;
 
-// The memory of the embeddings themselves, where the caller has no more need of them.
-struct SpentRows {
+// The memory of the embeddings themselves, if the caller no longer needs them and the builder may overwrite it.
+struct ReusableRows {
   int32_t* columns = nullptr;
-  float* values = nullptr;  // null: they are not to be touched
+  float* values = nullptr;  // null: the embeddings must not change
 };
 
-// rows: the labels to place, at least one, in ascending order.
-// Memory: two copies of the embeddings (8 bytes a nonzero, 4 where dense), or one if they may be spent, and two of the
-// rows (24 bytes), which take turns from level to level so that a node's labels always lie together, and about 50 bytes
-// a label and 20 a column of scratch.
-TreeArrays build_binary_tree(const LabelRows& rows, const SpentRows& spent, const BuildSettings& settings, Job& job);
+// IN: rows, the labels of the tree, at least one, in ascending order.
+// Memory: two copies of the embeddings (8 bytes per nonzero, 4 if dense), or one if they are reusable, and two copies
+// of the rows (24 bytes each): levels alternate between them, so that the labels of a node are contiguous. About 50
+// bytes per label and 20 per column of scratch come on top.
+TreeArrays build_binary_tree(const LabelRows& rows, const ReusableRows& reusable, const BuildSettings& settings,
+                             Job& job);
 
 }  // namespace labeltrees

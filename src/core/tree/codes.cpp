@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "tree/select_half.hpp"
+
 namespace labeltrees {
 
 namespace {
@@ -22,16 +24,16 @@ TreeArrays single_label(int32_t label) { return {{0, 1}, {~label}}; }
 
 }  // namespace
 
-// Two queues, both by rising weight: the labels, and the nodes in the order they are made. On a tie a label is taken
-// before a node, which gives the flattest of the best trees.
+// Two queues, both by rising weight: the labels, and the nodes in the order they are made. Equal weights: a label
+// before a node, which gives the lowest of the optimal trees.
 TreeArrays huffman_tree(const int32_t* labels, const double* weights, int64_t n) {
   if (n == 1) return single_label(labels[0]);
   const std::vector<int64_t> falling = by_falling_weight(labels, weights, n);
   std::vector<double> mass(n - 1);
-  std::vector<int32_t> children(2 * (n - 1));  // of nodes in the order they are made
-  int64_t next_label = n - 1, next_node = 0;   // labels are taken from the light end of `falling`
+  std::vector<int32_t> children(2 * (n - 1));  // of the nodes in the order they are made
+  int64_t next_label = n - 1, next_node = 0;   // labels are taken from the end of `falling`
   for (int64_t made = 0; made < n - 1; ++made) {
-    for (int side : {1, 0}) {  // the lighter one to the right
+    for (int side : {1, 0}) {  // the lighter child is the right one
       const bool take_label = next_label >= 0 && (next_node == made || weights[falling[next_label]] <= mass[next_node]);
       if (take_label) {
         mass[made] += weights[falling[next_label]];
@@ -42,7 +44,7 @@ TreeArrays huffman_tree(const int32_t* labels, const double* weights, int64_t n)
       }
     }
   }
-  // The last node made is the root: turn the numbering round.
+  // The last node made is the root: reverse the numbering.
   TreeArrays tree;
   tree.child_ptr.resize(n);
   for (int64_t node = 0; node < n; ++node) tree.child_ptr[node] = 2 * node;
@@ -55,8 +57,9 @@ TreeArrays huffman_tree(const int32_t* labels, const double* weights, int64_t n)
   return tree;
 }
 
-// Falling frequencies cut where half of the mass is reached; the label that crosses goes to the nearer side, on a tie
-// to the lighter labels. Every node adds up its own labels: differences of prefix sums would lose the light ones.
+// Orders the labels by falling weight and cuts where half of the weight is reached. The label that crosses goes to the
+// nearer side, on a tie to the lighter labels. Every node sums its own labels: differences of prefix sums would lose
+// the light ones.
 TreeArrays fano_tree(const int32_t* labels, const double* weights, int64_t n) {
   if (n == 1) return single_label(labels[0]);
   const std::vector<int64_t> order = by_falling_weight(labels, weights, n);
@@ -66,7 +69,7 @@ TreeArrays fano_tree(const int32_t* labels, const double* weights, int64_t n) {
   TreeArrays tree;
   tree.child_ptr.push_back(0);
   struct Pending {
-    int64_t first, last, slot;  // slot: where the parent keeps this child
+    int64_t first, last, slot;  // slot: position of this child in tree.children
   };
   std::vector<Pending> stack = {{0, n, -1}};
   while (!stack.empty()) {
@@ -82,7 +85,7 @@ TreeArrays fano_tree(const int32_t* labels, const double* weights, int64_t n) {
     tree.children.resize(base + 2);
     tree.child_ptr.push_back(base + 2);
 
-    const bool massless = !(falling[first] > 0);  // all alike then
+    const bool massless = !(falling[first] > 0);  // then all count the same
     if (massless) std::fill(falling.begin() + first, falling.begin() + last, 1.0);
     const double half = std::accumulate(falling.begin() + first, falling.begin() + last, 0.0) / 2;
     int64_t crossing = first;  // the first position at which the cumulated mass reaches half

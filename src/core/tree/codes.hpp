@@ -1,13 +1,13 @@
-// Trees from frequencies alone: Huffman's and Fano's codes.
+// Trees from label frequencies alone: Huffman's and Fano's codes.
 #pragma once
 
 #include <cstdint>
 
-#include "tree/builder.hpp"
+#include "tree/view.hpp"
 
 namespace labeltrees {
 
-// labels (n,) with weights (n,) >= 0; n >= 1. Ties go to the smaller label id.
+// IN: labels (n) with weights (n) >= 0; n >= 1. Equal weights: the smaller label id first.
 TreeArrays huffman_tree(const int32_t* labels, const double* weights, int64_t n);
 TreeArrays fano_tree(const int32_t* labels, const double* weights, int64_t n);
 

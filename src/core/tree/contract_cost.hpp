@@ -1,23 +1,24 @@
-// Contraction for the least expected cost of a search.
+// Contraction to the lowest expected cost of a search (fanout="auto").
 #pragma once
 
 #include <cstdint>
 
 #include "common/threads.hpp"
-#include "tree/builder.hpp"
+#include "tree/view.hpp"
 
 namespace labeltrees {
 
-// Which nodes to keep, so that the sum over kept nodes of visits[node] * cost_of[number of its children] is the least
-// there is, with no more than `most` children a node. The root is kept; the children of a node that is not kept move up
-// to its nearest kept ancestor. Exact, for any cost_of.
+// Chooses which nodes to keep so that
+//   sum over kept nodes of visits[node] * cost_of[number of its children]
+// is as small as possible with at most max_children children per node. The root is kept; the children of a node that
+// is not kept move up to its nearest kept ancestor. The result is exact for any cost_of.
 //
-// IN: visits (n_nodes,), how often a search visits a node, at least 0; cost_of (at least `most` and the largest node's
-// children, + 1), at least 0; most in [2, 256]. A node that has more children already keeps them and what is below it
-// begins anew. Where keep_leaves, nodes that hold only labels are kept as they are.
-// Can be stopped through `job`: ten million labels take eight seconds.
-// Ties go to the wider node. Children stay in their order from left to right; nodes are numbered depth-first.
-TreeArrays contract_for_cost(const int64_t* child_ptr, const int32_t* children, int64_t n_nodes, const double* visits,
-                             const double* cost_of, int64_t most, bool keep_leaves, Job& job);
+// IN: visits (n_nodes), how often a search visits a node, >= 0; cost_of, >= 0, indexed by a number of children up to
+// the larger of max_children and the widest node; max_children in [2, 256]. A node that is already wider keeps its
+// children, and contraction starts again below it. With keep_leaves, nodes that hold only labels are kept.
+// `job` can cancel it: ten million labels take eight seconds.
+// Equal costs: the wider node. The left-to-right order of the labels does not change; nodes are numbered depth-first.
+TreeArrays contract_for_cost(const TreeView& tree, const double* visits, const double* cost_of, int64_t max_children,
+                             bool keep_leaves, Job& job);
 
 }  // namespace labeltrees

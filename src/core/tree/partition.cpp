@@ -5,9 +5,12 @@
 
 namespace labeltrees {
 
-// A side keeps its parent's column numbers while the per-column work (sums, centres) is small beside the per-value
-// work.
-static bool worth_renumbering(const LabelSet& side) { return side.n_values < 4 * static_cast<int64_t>(side.n_columns); }
+namespace {
+
+// Not worth it while the work per column (sums, centres) is small compared with the work per value.
+bool worth_renumbering(const LabelSet& side) { return side.n_values < 4 * static_cast<int64_t>(side.n_columns); }
+
+}  // namespace
 
 void Partition::apply(const LabelRows& rows, const LabelSet& set, const std::vector<double>& share, RowBuffer& to,
                       LabelSet& plus, LabelSet& minus) {

@@ -1,4 +1,4 @@
-// After a split: writes the two sides' rows apart, each contiguous, with its columns renumbered to those that occur.
+// Separates the two sides of a split: each gets contiguous rows and only the columns that occur in it.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,14 @@
 
 namespace labeltrees {
 
-// One of the two sets of arrays that levels take turns in. Columns and values are its own or lent to it.
+// One of the two sets of arrays that the levels of a tree alternate between. Columns and values are owned, or belong to
+// the caller.
 struct RowBuffer {
   std::vector<LabelRow> rows;
-  int32_t* columns = nullptr;  // null: dense rows
+  int32_t* columns = nullptr;  // null for dense rows
   float* values = nullptr;
 
-  void own(int64_t n_values, bool sparse) {
+  void allocate(int64_t n_values, bool sparse) {
     own_values_.reset(new float[n_values]);
     values = own_values_.get();
     if (!sparse) return;
@@ -29,7 +30,7 @@ struct RowBuffer {
   std::unique_ptr<float[]> own_values_;
 };
 
-// A set of labels to split: where its rows lie in the buffer of its depth.
+// A set of labels to split: its rows in the buffer of its depth.
 struct LabelSet {
   int64_t first_row, n_rows;
   int64_t first_value, n_values;
@@ -41,7 +42,8 @@ class Partition {
  public:
   explicit Partition(Team& team) : team_(team) {}
 
-  // rows: the set's rows; share: 1 for the + side, 0 for the other. Writes both sides into the set's range of `to`.
+  // IN: rows of the set; share (rows.n), 1 on the + side and 0 on the - side.
+  // OUT: the set's range of `to`, the + side first; plus and minus, the two new sets.
   void apply(const LabelRows& rows, const LabelSet& set, const std::vector<double>& share, RowBuffer& to,
              LabelSet& plus, LabelSet& minus);
 
@@ -53,9 +55,9 @@ class Partition {
   };
 
   Team& team_;
-  std::vector<Counts> before_;          // per block: what the blocks before it hold
+  std::vector<Counts> before_;          // per block: totals of the blocks before it
   std::vector<uint8_t> used_[2];        // per column, by side
-  std::vector<int32_t> new_column_[2];  // per column, by side; empty: columns are kept
+  std::vector<int32_t> new_column_[2];  // per column, by side; empty: columns keep their numbers
 };
 
 }  // namespace labeltrees

@@ -9,12 +9,14 @@
 
 namespace labeltrees {
 
-// Rows are ordered by falling key, equal keys by rising index. `crossing` is the row at which the cumulated weight
-// reaches half; `alpha` in [-1, 1] is the share of it that belongs to the + side, as the paper writes it.
+// Rows are ordered by falling key, equal keys by rising index.
 struct Half {
-  int64_t crossing;
-  double alpha;
+  int64_t crossing;  // the row at which the cumulated weight reaches half
+  double alpha;      // in [-1, 1]; (1 + alpha) / 2 is the part of the crossing row that belongs to the + side
 };
+
+// An alpha this close to 0 counts as a tie between the sides, because sums of weights have rounding errors.
+constexpr double kAlphaTie = 1e-9;
 
 struct SelectScratch {
   std::vector<double> partial;   // per block: lowest key, highest key, then one histogram
@@ -22,7 +24,7 @@ struct SelectScratch {
   std::vector<int64_t> candidates;
 };
 
-// keys (n,) finite; total = the rows' weights added up, > 0.
+// IN: keys (n), finite; rows (n), of which only the weights are read; total, the sum of the weights, > 0.
 Half select_half(const double* keys, const LabelRow* rows, int64_t n, double total, Team& team, SelectScratch& scratch);
 
 }  // namespace labeltrees

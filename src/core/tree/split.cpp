@@ -7,22 +7,27 @@
 
 namespace labeltrees {
 
-constexpr double kClearlyBetter = 1e-5;
+namespace {
 
-// Sets of kLarge labels or more start from the centres of a sample of about kSample of them.
+constexpr double kClearlyBetter = 1e-5;  // relative difference of two objectives
+
+// Sets of at least kLarge labels start from the centres of a sample of about kSample labels.
 constexpr int64_t kLarge = 32768;
 constexpr int64_t kSample = 16384;
+
+}  // namespace
 
 void Splitter::split(const LabelRows& given, uint64_t seed, std::vector<double>* history) {
   const bool by_similarity = settings_.similarity > 0;
   if (by_similarity && given.n >= kLarge) start_from_sample(given, seed);
-  const LabelRows rows = begin(given);
+  const LabelRows rows = prepare(given);
   if (by_similarity) sum_all(rows);
   if (by_similarity && given.n < kLarge) choose_start(rows, seed);
   climb(rows, history);
 }
 
-// Leaves the centres of a sample, found in a fraction of the time of one iteration over all: fewer of those follow.
+// Sets the centres to those of a sample. This takes a fraction of the time of one iteration over all labels, and fewer
+// of those are then needed.
 void Splitter::start_from_sample(const LabelRows& given, uint64_t seed) {
   const int64_t stride = given.n / kSample;
   sample_.clear();
@@ -31,15 +36,15 @@ void Splitter::start_from_sample(const LabelRows& given, uint64_t seed) {
   LabelRows sample = given;
   sample.rows = sample_.data();
   sample.n = static_cast<int64_t>(sample_.size());
-  const LabelRows rows = begin(sample);
+  const LabelRows rows = prepare(sample);
   sum_all(rows);
   choose_start(rows, seed);
   climb(rows, nullptr);
 }
 
-// Sets total_weight_ and the sizes. Labels that no point is covered by, without smoothing, may all have weight 0: they
-// count as alike then.
-LabelRows Splitter::begin(const LabelRows& given) {
+// Sets total_weight_ and the sizes of the scratch. Without smoothing, labels that cover no point may all have weight 0;
+// they then all get weight 1.
+LabelRows Splitter::prepare(const LabelRows& given) {
   LabelRows rows = given;
   total_weight_ = 0;
   for (int64_t i = 0; i < rows.n; ++i) total_weight_ += rows.rows[i].weight;
@@ -54,7 +59,7 @@ LabelRows Splitter::begin(const LabelRows& given) {
   return rows;
 }
 
-// A few short runs from different labels; the most promising one is taken up.
+// Makes a few short runs from different labels and continues with the best one.
 void Splitter::choose_start(const LabelRows& rows, uint64_t seed) {
   double best = 0;
   bool last_is_best = false;
@@ -62,16 +67,16 @@ void Splitter::choose_start(const LabelRows& rows, uint64_t seed) {
     draw_centres(rows, seed);
     double objective = 0;
     for (int iteration = 0; iteration < settings_.probe_iterations; ++iteration) objective = iterate(rows);
-    // Two starts often end in the same sides, or mirrored ones: rounding alone must not choose between them.
+    // Two starts often find the same sides, or mirrored ones: rounding alone must not choose between them.
     last_is_best = start == 0 || objective > best + kClearlyBetter * std::abs(best);
     if (!last_is_best) continue;
     best = objective;
     best_share_ = share_;
   }
-  if (!last_is_best) become(rows, best_share_);
+  if (!last_is_best) restore(rows, best_share_);
 }
 
-// Alternates until the objective hardly rises.
+// Iterates until the objective hardly rises.
 void Splitter::climb(const LabelRows& rows, std::vector<double>* history) {
   double objective = 0;
   for (int iteration = 0; iteration < settings_.max_iterations; ++iteration) {
@@ -80,42 +85,43 @@ void Splitter::climb(const LabelRows& rows, std::vector<double>* history) {
     if (history) history->push_back(objective);
     if (iteration == 0) continue;
     if (objective - before <= settings_.tolerance * std::abs(before)) {
-      if (objective < before) share_ = previous_share_;  // rounding made it worse: keep the best seen
+      if (objective < before) share_ = previous_share_;  // rounding alpha made it worse: keep the best one
       break;
     }
   }
 }
 
-// One turn of the alternation: the best assignment for the centres, then the best centres for the assignment.
+// One iteration: the best assignment for the centres, then the best centres for the assignment.
 double Splitter::iterate(const LabelRows& rows) {
   job_.check();
   previous_share_ = share_;
   score(rows);
   assign(rows);
-  move(rows);
-  return centre(rows);
+  update_sums(rows);
+  return update_centres(rows);
 }
 
-// Takes over an assignment seen before, and its centres.
-void Splitter::become(const LabelRows& rows, const std::vector<double>& share) {
+// Goes back to an earlier assignment and its centres.
+void Splitter::restore(const LabelRows& rows, const std::vector<double>& share) {
   previous_share_ = share_;
   share_ = share;
   list_moved();
-  move(rows);
-  centre(rows);
+  update_sums(rows);
+  update_centres(rows);
 }
 
+// Sets total_ to the sum over all rows, as if all were on the + side.
 void Splitter::sum_all(const LabelRows& rows) {
   difference_.resize(rows.n_columns);
   plus_.assign(rows.n_columns, 0.0);
   previous_share_.assign(rows.n, 0.0);
   share_.assign(rows.n, 1.0);
   list_moved();
-  move(rows);
+  update_sums(rows);
   total_ = plus_;
 }
 
-// m+ and m- become two labels drawn by weight, with different embeddings if a few tries find such.
+// Sets m+ and m- to two labels drawn by weight, with different embeddings if a few attempts find such a pair.
 void Splitter::draw_centres(const LabelRows& rows, uint64_t& seed) {
   const int64_t first = draw(rows, next_random(seed));
   int64_t second = first;
@@ -129,6 +135,7 @@ void Splitter::draw_centres(const LabelRows& rows, uint64_t& seed) {
   }
 }
 
+// A row drawn with probability proportional to its weight.
 int64_t Splitter::draw(const LabelRows& rows, uint64_t random) const {
   double left = static_cast<double>(random >> 11) * 0x1p-53 * total_weight_;
   for (int64_t i = 0; i < rows.n; ++i) {
@@ -165,7 +172,8 @@ void Splitter::score(const LabelRows& rows) {
   });
 }
 
-// The Lemma: +1 from the largest key down to half of the weight, the row that crosses it gets the fraction.
+// The paper's Lemma: alpha = +1 from the largest key down to half of the weight, a fraction for the row that crosses
+// it, and -1 for the rest.
 void Splitter::assign(const LabelRows& rows) {
   const auto [crossing, alpha] = select_half(keys_.data(), rows.rows, rows.n, total_weight_, team_, select_);
   const double key = keys_[crossing];
@@ -177,8 +185,8 @@ void Splitter::assign(const LabelRows& rows) {
   }
   double crossing_share = (1 + alpha) / 2;
   if (!settings_.relaxed) {
-    const double lean = key - settings_.frequency / total_weight_ * rows.rows[crossing].weight;
-    crossing_share = (1 + round(alpha, settings_.similarity > 0 ? lean : 0)) / 2;
+    const double similarity_part = key - settings_.frequency / total_weight_ * rows.rows[crossing].weight;
+    crossing_share = (1 + round(alpha, settings_.similarity > 0 ? similarity_part : 0)) / 2;
     if (n_plus == 0) crossing_share = 1;
     if (n_plus == rows.n - 1) crossing_share = 0;
   }
@@ -193,15 +201,15 @@ void Splitter::list_moved() {
     if (share_[i] != previous_share_[i]) moved_.push_back(i);
 }
 
-// To the nearer side; an exact tie goes to + only where the label leans to m+.
-double Splitter::round(double alpha, double lean) const {
-  if (std::abs(alpha) <= kAlphaTie) return lean > 0 ? 1 : -1;
+// Rounds to the nearer side. A tie goes to + only if the label is more similar to m+ than to m-.
+double Splitter::round(double alpha, double similarity_part) const {
+  if (std::abs(alpha) <= kAlphaTie) return similarity_part > 0 ? 1 : -1;
   return alpha > 0 ? 1 : -1;
 }
 
-// plus_ follows share_: only rows that moved are added or taken off (after the first iterations, few do). Threads own
-// ranges of columns, so each column's sum is made in the order of rows for any number of threads.
-void Splitter::move(const LabelRows& rows) {
+// Updates plus_ to share_ by adding or subtracting only the rows that moved: after the first iterations these are few.
+// Each thread has a range of columns, so every column is summed in the order of rows for any number of threads.
+void Splitter::update_sums(const LabelRows& rows) {
   if (!(settings_.similarity > 0)) return;
   const int64_t parts = static_cast<int64_t>(moved_.size()) * 8 < rows.n_columns ? 1 : team_.size();
   team_.run(parts, [&](int64_t part) {
@@ -223,9 +231,9 @@ void Splitter::move(const LabelRows& rows) {
   });
 }
 
-// Sets m+ - m- from the sums and returns the objective: with the best centres, sum_l f_l (1+-alpha_l)/2 v_l.m+- is the
-// length of the side's sum.
-double Splitter::centre(const LabelRows& rows) {
+// Sets m+ - m- from the sums and returns the objective. With the best centres, the sum over one side of
+// f_l (1+-alpha_l)/2 v_l.m+- is the length of that side's sum of f_l (1+-alpha_l)/2 v_l.
+double Splitter::update_centres(const LabelRows& rows) {
   double bonus = 0;
   if (settings_.frequency > 0)
     for (int64_t i = 0; i < rows.n; ++i) {

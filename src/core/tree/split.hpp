@@ -16,9 +16,6 @@
 
 namespace labeltrees {
 
-// An alpha this near to 0 is a tie between the sides: sums of weights carry rounding errors.
-constexpr double kAlphaTie = 1e-9;
-
 struct SplitSettings {
   double similarity;  // 2 - t
   double frequency;   // (t-1)+, or t on the direct path
@@ -26,37 +23,37 @@ struct SplitSettings {
   int n_starts = 2;
   int probe_iterations = 3;
   int max_iterations = 30;
-  double tolerance = 1e-4;  // stop when the objective rises by less than this, relatively
+  double tolerance = 1e-4;  // stop when the relative rise of the objective is smaller
 };
 
-// Reusable memory and the algorithm. One splitter serves one thread (with a team of its own) or one team.
+// The algorithm and its reusable memory. One splitter serves one team of threads.
 class Splitter {
  public:
   Splitter(const SplitSettings& settings, Team& team, const Job& job)
       : settings_(settings), kernels_(active_kernels()), team_(team), job_(job) {}
 
-  // Splits rows.n >= 2 rows; afterwards share()[i] = (1+alpha_i)/2: 1 on the + side, 0 on the - side, and in relaxed
-  // mode one row may lie between. Unless relaxed, both sides are non-empty. history, if given, gets the objective after
-  // each iteration.
+  // Splits rows.n >= 2 rows. Afterwards share()[i] = (1+alpha_i)/2: 1 on the + side, 0 on the - side, and in relaxed
+  // mode one row may be in between. Unless relaxed, no side is empty.
+  // OUT: history, the objective after each iteration; or null.
   void split(const LabelRows& rows, uint64_t seed, std::vector<double>* history = nullptr);
 
   const std::vector<double>& share() const { return share_; }
 
  private:
   void start_from_sample(const LabelRows& given, uint64_t seed);
-  LabelRows begin(const LabelRows& given);
+  LabelRows prepare(const LabelRows& given);
   void choose_start(const LabelRows& rows, uint64_t seed);
   void climb(const LabelRows& rows, std::vector<double>* history);
   double iterate(const LabelRows& rows);
-  void become(const LabelRows& rows, const std::vector<double>& share);
+  void restore(const LabelRows& rows, const std::vector<double>& share);
   void sum_all(const LabelRows& rows);
   void draw_centres(const LabelRows& rows, uint64_t& seed);
   void score(const LabelRows& rows);
   void assign(const LabelRows& rows);
-  double round(double alpha, double lean) const;
+  double round(double alpha, double similarity_part) const;
   void list_moved();
-  void move(const LabelRows& rows);
-  double centre(const LabelRows& rows);
+  void update_sums(const LabelRows& rows);
+  double update_centres(const LabelRows& rows);
   int64_t draw(const LabelRows& rows, uint64_t random) const;
   bool equal_embeddings(const LabelRows& rows, int64_t i, int64_t j) const;
 
@@ -69,10 +66,10 @@ class Splitter {
   std::vector<double> keys_;                                 // per row: beta_l / f_l
   std::vector<double> plus_, total_;                         // per column: sum of weight * share * v, and of weight * v
   std::vector<float> difference_;                            // per column: m+ - m-
-  std::vector<double> partial_;                              // per block sums
-  std::vector<LabelRow> uniform_;                            // stands in where a node's labels all have weight 0
+  std::vector<double> partial_;                              // sums per block
+  std::vector<LabelRow> uniform_;                            // replaces labels that all have weight 0
   std::vector<LabelRow> sample_;
-  std::vector<int64_t> moved_;
+  std::vector<int64_t> moved_;  // rows whose share has changed
   SelectScratch select_;
 };
 

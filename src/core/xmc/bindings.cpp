@@ -1,4 +1,4 @@
-// Reading and writing the XMC repository's text format.
+// The reader and writer of the XMC repository's text format.
 #include "common/bindings.hpp"
 
 #include <nanobind/stl/string.h>

@@ -9,9 +9,9 @@ namespace labeltrees {
 
 namespace {
 
-// An id may be low, low + 1, ..., high. Where the base is not known yet, both 0 and the count itself may be ids.
+// The number of valid ids. While the index base is not known, both 0 and the count itself are valid.
 uint64_t id_span(int64_t count, int index_base) {
-  return static_cast<uint64_t>(index_base == XmcParser::AUTO && count > 0 ? count + 1 : count);
+  return static_cast<uint64_t>(index_base == XmcParser::kAuto && count > 0 ? count + 1 : count);
 }
 
 std::string quoted_token(const char* p) {
@@ -28,9 +28,9 @@ const char* skip_blanks(const char* p) {
 }  // namespace
 
 std::string quoted(const char* begin, const char* end) {
-  constexpr int64_t MOST = 30;
+  constexpr int64_t kMaxQuoted = 30;
   std::string text = "'";
-  for (const char* p = begin; p < std::min(end, begin + MOST); ++p) {
+  for (const char* p = begin; p < std::min(end, begin + kMaxQuoted); ++p) {
     if (*p >= ' ' && *p < 127) {
       text += *p;
     } else {
@@ -39,11 +39,11 @@ std::string quoted(const char* begin, const char* end) {
       text += escaped;
     }
   }
-  return text + (end - begin > MOST ? "...'" : "'");
+  return text + (end - begin > kMaxQuoted ? "...'" : "'");
 }
 
-void refuse_line(int64_t line, const std::string& fault) {
-  throw XmcFault("line " + std::to_string(line) + ": " + fault);
+void fail_at_line(int64_t line, const std::string& fault) {
+  throw XmcError("line " + std::to_string(line) + ": " + fault);
 }
 
 XmcLines::XmcLines(const Limits& limits, XmcRows& rows)
@@ -54,7 +54,7 @@ XmcLines::XmcLines(const Limits& limits, XmcRows& rows)
       rows_(rows) {}
 
 int64_t XmcLines::read(const char* begin, const char* end, int64_t first_point) {
-  // The header is line 1, and every line after it is a point: point i stands on line i + 2.
+  // The header is line 1 and every line after it is a point: point i is on line i + 2.
   line_ = first_point + 1;
   int64_t left = limits_.n_points - first_point;
   for (const char* p = begin; p < end; --left) {
@@ -63,7 +63,7 @@ int64_t XmcLines::read(const char* begin, const char* end, int64_t first_point) 
       p = read_line(p);
     } else {
       p = skip_blanks(p);
-      if (*p != '\n') refuse("more points than the header says (N=" + std::to_string(limits_.n_points) + ")");
+      if (*p != '\n') fail("more points than the header says (N=" + std::to_string(limits_.n_points) + ")");
       ++p;
     }
   }
@@ -84,18 +84,18 @@ const char* XmcLines::read_labels(const char* p) {
   bool sorted = true;
   for (int64_t previous = -1;; ++p) {
     if (!is_digit(*p)) {
-      if (*p == ':') refuse("the feature id before ':' is missing");
-      if (is_end(*p) || *p == ',') refuse("a label id is missing beside ','");
-      refuse_id(p, true);
+      if (*p == ':') fail("the feature id before ':' is missing");
+      if (is_end(*p) || *p == ',') fail("a label id is missing beside ','");
+      fail_at_id(p, true);
     }
     const char* start = p;
     const uint64_t id = read_id(p);
     if (*p == ':') {
-      if (start == line_start) return line_start;  // the first token is a feature already: no label
-      refuse("a ':' among the labels, at " + quoted_token(start));
+      if (start == line_start) return line_start;  // the first token is a feature: the point has no label
+      fail("a ':' among the labels, at " + quoted_token(start));
     }
-    if (*p != ',' && !is_end(*p)) refuse_id(start, true);
-    if (id - low_ >= label_span_) refuse_id(start, true);
+    if (*p != ',' && !is_end(*p)) fail_at_id(start, true);
+    if (id - low_ >= label_span_) fail_at_id(start, true);
     const int32_t label = static_cast<int32_t>(id - low_);
     sorted = sorted && label > previous;
     previous = label;
@@ -103,7 +103,7 @@ const char* XmcLines::read_labels(const char* p) {
     if (*p != ',') break;
   }
   if (!sorted) sort_labels(first);
-  note_ends(rows_.labels, first, limits_.n_labels, true);
+  note_first_and_last(rows_.labels, first, limits_.n_labels, true);
   return p;
 }
 
@@ -113,15 +113,15 @@ const char* XmcLines::read_features(const char* p) {
   for (int64_t previous = -1; *(p = skip_blanks(p)) != '\n';) {
     const char* start = p;
     if (!is_digit(*p)) {
-      if (*p == ':') refuse("the feature id before ':' is missing");
-      refuse_id(p, false);
+      if (*p == ':') fail("the feature id before ':' is missing");
+      fail_at_id(p, false);
     }
     const uint64_t id = read_id(p);
     if (*p != ':') {
-      if (is_end(*p)) refuse("a ':' is missing after feature id " + quoted_token(start));
-      refuse_id(start, false);
+      if (is_end(*p)) fail("a ':' is missing after feature id " + quoted_token(start));
+      fail_at_id(start, false);
     }
-    if (id - low_ >= feature_span_) refuse_id(start, false);
+    if (id - low_ >= feature_span_) fail_at_id(start, false);
     const int32_t feature = static_cast<int32_t>(id - low_);
     sorted = sorted && feature > previous;
     previous = feature;
@@ -129,12 +129,12 @@ const char* XmcLines::read_features(const char* p) {
     float value;
     const NumberFault fault = read_number(p, value);
     if (fault != NumberFault::none) [[unlikely]]
-      refuse_value(value_start, static_cast<int32_t>(id), fault == NumberFault::not_finite);
+      fail_at_value(value_start, static_cast<int32_t>(id), fault == NumberFault::not_finite);
     rows_.features.push_back(feature);
     rows_.values.push_back(value);
   }
   if (!sorted) sort_features(first);
-  note_ends(rows_.features, first, limits_.n_features, false);
+  note_first_and_last(rows_.features, first, limits_.n_features, false);
   return p;
 }
 
@@ -150,21 +150,21 @@ void XmcLines::sort_features(int64_t first) {
   std::sort(scratch_.begin(), scratch_.end(), [](auto& a, auto& b) { return a.first < b.first; });
   for (size_t i = 0; i < scratch_.size(); ++i) {
     if (i > 0 && scratch_[i].first == scratch_[i - 1].first)
-      refuse("feature id " + std::to_string(scratch_[i].first + static_cast<int64_t>(low_)) + " occurs twice");
+      fail("feature id " + std::to_string(scratch_[i].first + static_cast<int64_t>(low_)) + " occurs twice");
     rows_.features[first + static_cast<int64_t>(i)] = scratch_[i].first;
     rows_.values[first + static_cast<int64_t>(i)] = scratch_[i].second;
   }
 }
 
-// ids are sorted from `first` on, so that the ends tell whether 0 or the limit is among them.
-void XmcLines::note_ends(const GrowingArray<int32_t>& ids, int64_t first, int64_t limit, bool is_label) {
-  if (limits_.index_base != XmcParser::AUTO || ids.size() == first) return;
+// Remembers whether 0 or the limit is among the ids from `first` on: they are sorted, so only two must be checked.
+void XmcLines::note_first_and_last(const GrowingArray<int32_t>& ids, int64_t first, int64_t limit, bool is_label) {
+  if (limits_.index_base != XmcParser::kAuto || ids.size() == first) return;
   if (ids.begin()[first] == 0) rows_.zero.note(line_, is_label);
   if (ids.end()[-1] == limit) rows_.top.note(line_, is_label);
 }
 
-void XmcLines::refuse_id(const char* p, bool is_label) const {
-  if (*p == '\r') refuse("a carriage return in the middle of the line");
+void XmcLines::fail_at_id(const char* p, bool is_label) const {
+  if (*p == '\r') fail("a carriage return in the middle of the line");
   const std::string name = is_label ? "label id" : "feature id";
   const char* start = p;
   const bool negative = *p == '-' && is_digit(p[1]);
@@ -172,21 +172,21 @@ void XmcLines::refuse_id(const char* p, bool is_label) const {
   const bool starts_with_digit = is_digit(*p);
   const uint64_t id = starts_with_digit ? read_id(p) : 0;
   const bool whole = starts_with_digit && (is_end(*p) || *p == (is_label ? ',' : ':'));
-  if (!whole) refuse(quoted_token(start) + " is not a " + name);
+  if (!whole) fail(quoted_token(start) + " is not a " + name);
   const std::string text = name + " " + std::string(start, std::min(p, start + 30)) + (p - start > 30 ? "..." : "");
-  if (negative) refuse(text + " is negative");
-  if (id < low_) refuse(text + " in a file whose ids count from 1");
+  if (negative) fail(text + " is negative");
+  if (id < low_) fail(text + " in a file whose ids count from 1");
   const int64_t count = is_label ? limits_.n_labels : limits_.n_features;
-  refuse(text + " is out of range (the header says " + (is_label ? "L=" : "D=") + std::to_string(count) + ")");
+  fail(text + " is out of range (the header says " + (is_label ? "L=" : "D=") + std::to_string(count) + ")");
 }
 
-void XmcLines::refuse_value(const char* p, int32_t feature, bool is_number) const {
+void XmcLines::fail_at_value(const char* p, int32_t feature, bool is_number) const {
   const std::string name = "feature " + std::to_string(feature);
-  if (is_end(*p)) refuse(name + " has no value");
+  if (is_end(*p)) fail(name + " has no value");
   const char* word = p + (*p == '-' || *p == '+');
-  const bool spelt = (*word | 32) == 'n' || (*word | 32) == 'i';  // nan, inf
-  if (is_number || spelt) refuse("the value " + quoted_token(p) + " of " + name + " is not a finite float32");
-  refuse("the value " + quoted_token(p) + " of " + name + " is not a number");
+  const bool spelled = (*word | 32) == 'n' || (*word | 32) == 'i';  // nan, inf
+  if (is_number || spelled) fail("the value " + quoted_token(p) + " of " + name + " is not a finite float32");
+  fail("the value " + quoted_token(p) + " of " + name + " is not a number");
 }
 
 }  // namespace labeltrees

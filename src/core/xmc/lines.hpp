@@ -1,4 +1,4 @@
-// Lines of points in the XMC format, one after the other.
+// Reads the lines of points of the XMC format.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,12 @@
 
 namespace labeltrees {
 
-// Text of the file for a fault's message: cut where long, and bytes that do not print escaped.
+// Text of the file for an error message: long text is cut, and bytes that cannot be printed are escaped.
 std::string quoted(const char* begin, const char* end);
-[[noreturn]] void refuse_line(int64_t line, const std::string& fault);
+[[noreturn]] void fail_at_line(int64_t line, const std::string& fault);
 
-// Reads whole lines into rows. Every line must end with '\n': it stops each loop, so that no loop looks for the end.
+// Reads whole lines into rows. Every line must end with '\n': every loop stops there and need not check for the end of
+// the block.
 class XmcLines {
  public:
   struct Limits {
@@ -24,7 +25,7 @@ class XmcLines {
 
   XmcLines(const Limits& limits, XmcRows& rows);
 
-  // Reads [begin, end), which starts with point number first_point, and returns the number of the point after it.
+  // Reads [begin, end), whose first line is point number first_point, and returns the number of the next point.
   int64_t read(const char* begin, const char* end, int64_t first_point);
 
  private:
@@ -33,13 +34,13 @@ class XmcLines {
   const char* read_features(const char* p);
   void sort_labels(int64_t first);
   void sort_features(int64_t first);
-  void note_ends(const GrowingArray<int32_t>& ids, int64_t first, int64_t limit, bool is_label);
-  [[noreturn]] void refuse(const std::string& fault) const { refuse_line(line_, fault); }
-  [[noreturn]] void refuse_id(const char* p, bool is_label) const;
-  [[noreturn]] void refuse_value(const char* p, int32_t feature, bool is_number) const;
+  void note_first_and_last(const GrowingArray<int32_t>& ids, int64_t first, int64_t limit, bool is_label);
+  [[noreturn]] void fail(const std::string& fault) const { fail_at_line(line_, fault); }
+  [[noreturn]] void fail_at_id(const char* p, bool is_label) const;
+  [[noreturn]] void fail_at_value(const char* p, int32_t feature, bool is_number) const;
 
   const Limits limits_;
-  const uint64_t low_, feature_span_, label_span_;  // an id is in range if id - low < span
+  const uint64_t low_, feature_span_, label_span_;  // an id is valid if id - low < span
   XmcRows& rows_;
   int64_t line_ = 0;
   std::vector<std::pair<int32_t, float>> scratch_;

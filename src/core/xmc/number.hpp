@@ -1,4 +1,4 @@
-// Numbers in text, read the way Python's float() reads them and then rounded to float32.
+// Reads numbers in text as Python's float() does and rounds them to float32.
 #pragma once
 
 #include <charconv>
@@ -10,34 +10,34 @@ namespace labeltrees {
 
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') <= 9; }
 
-// Where a token ends: blank, tab or end of line. '\r' ends one too; whether it may stand there is the line's affair.
+// Whether a token ends here: blank, tab or end of line. '\r' ends a token too; the caller checks whether it is allowed.
 inline bool is_end(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
-// Appends the digits at p to number and moves p behind them. The text must end with a non-digit. (Eight digits at a
-// time, by arithmetic on a word, was slower: the ids and values of real files are short.)
+// Appends the digits at p to number and moves p past them. A non-digit must follow. (Reading eight digits at a time
+// with word arithmetic was slower: the ids and values of real files are short.)
 inline void read_digits(const char*& p, uint64_t& number) {
   for (unsigned digit; (digit = static_cast<unsigned char>(*p) - unsigned{'0'}) <= 9; ++p) number = number * 10 + digit;
 }
 
-inline constexpr uint64_t TOO_LARGE_ID = std::numeric_limits<uint64_t>::max();
+inline constexpr uint64_t kTooLargeId = std::numeric_limits<uint64_t>::max();
 
-// Reads the digits at p, which must start with one, and moves p behind them.
+// Reads the digits at p, at least one, and moves p past them.
 inline uint64_t read_id(const char*& p) {
   const char* start = p;
   uint64_t id = 0;
   read_digits(p, id);
   if (p - start > 18) [[unlikely]] {
     while (*start == '0') ++start;
-    if (p - start > 18) return TOO_LARGE_ID;
+    if (p - start > 18) return kTooLargeId;
   }
   return id;
 }
 
 enum class NumberFault { none, not_a_number, not_finite };
 
-// Every number that is not short and plain: an exponent, many digits, or a fault. [p, end) is the token without sign.
+// Reads a number with an exponent or many digits, or finds what is wrong with it. [p, end) is the token without sign.
 inline NumberFault read_long_number(const char* p, const char* end, double& value) {
-  // First the form, and the place of the first digit that is not 0 before the exponent is applied.
+  // First the syntax, and the decimal position of the first nonzero digit without the exponent.
   const char* start = p;
   int64_t digits = 0, lead = 0;
   bool nonzero = false;
@@ -63,7 +63,7 @@ inline NumberFault read_long_number(const char* p, const char* end, double& valu
     if (negative) exponent = -exponent;
   }
   if (p != end) return NumberFault::not_a_number;
-  // from_chars does not tell too small from too large, so those are settled by the place of the first digit.
+  // from_chars does not distinguish too small from too large, so the position of the first digit decides.
   value = 0.0;
   if (!nonzero || lead + exponent < -400) return NumberFault::none;
   if (lead + exponent > 400) return NumberFault::not_finite;
@@ -75,10 +75,10 @@ inline NumberFault read_long_number(const char* p, const char* end, double& valu
   return NumberFault::none;
 }
 
-// Reads the number at p and moves p to the end of its token. A value too large for float32 is not finite either.
+// Reads the number at p and moves p to the end of its token. A value that is too large for float32 is not finite.
 inline NumberFault read_number(const char*& p, float& value) {
-  static constexpr double POWERS_OF_TEN[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                             1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+  static constexpr double kPowersOfTen[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                            1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
   const bool negative = *p == '-';
   if (*p == '-' || *p == '+') ++p;
   const char* start = p;
@@ -94,7 +94,7 @@ inline NumberFault read_number(const char*& p, float& value) {
   double number;
   if (is_end(*p) && digits > 0 && digits <= 15) [[likely]] {
     // At most 15 digits and a power of ten are exact doubles, so the quotient is the correctly rounded double.
-    number = static_cast<double>(static_cast<int64_t>(mantissa)) / POWERS_OF_TEN[decimals];
+    number = static_cast<double>(static_cast<int64_t>(mantissa)) / kPowersOfTen[decimals];
   } else {
     while (!is_end(*p)) ++p;
     const NumberFault fault = read_long_number(start, p, number);

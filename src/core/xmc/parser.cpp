@@ -11,8 +11,8 @@ namespace labeltrees {
 
 namespace {
 
-constexpr size_t LONGEST_HEADER = 1000;
-constexpr int64_t MOST_IDS = INT32_MAX;
+constexpr size_t kLongestHeader = 1000;
+constexpr int64_t kMaxIds = INT32_MAX;
 
 void shift_down(GrowingArray<int32_t>& ids) {
   for (int32_t& id : ids) --id;
@@ -27,22 +27,23 @@ XmcRows::XmcRows() {
 
 void XmcParser::feed(const char* block, size_t size) {
   const char* end = block + size;
-  if (!rest_.empty()) {
+  if (!unfinished_.empty()) {
     const void* newline = std::memchr(block, '\n', size);
     const char* line_end = newline ? static_cast<const char*>(newline) + 1 : end;
-    rest_.append(block, line_end);
+    unfinished_.append(block, line_end);
     block = line_end;
     if (newline) {
-      read_lines(rest_.data(), rest_.data() + rest_.size());
-      rest_.clear();
+      read_lines(unfinished_.data(), unfinished_.data() + unfinished_.size());
+      unfinished_.clear();
     }
   }
   const char* last = end;
   while (last > block && last[-1] != '\n') --last;
   if (last > block) read_lines(block, last);
-  rest_.append(last, end);
-  // A file that is no text may have no line end at all; it must not be read into memory whole to be refused.
-  if (!has_header_ && rest_.size() > LONGEST_HEADER) read_header(rest_.data(), rest_.data() + LONGEST_HEADER);
+  unfinished_.append(last, end);
+  // A binary file may have no line end at all: reject it before all of it is in memory.
+  if (!has_header_ && unfinished_.size() > kLongestHeader)
+    read_header(unfinished_.data(), unfinished_.data() + kLongestHeader);
 }
 
 XmcRows XmcParser::take_rows() {
@@ -54,28 +55,28 @@ XmcRows XmcParser::take_rows() {
 }
 
 void XmcParser::finish() {
-  if (!rest_.empty()) {
-    rest_ += '\n';
-    read_lines(rest_.data(), rest_.data() + rest_.size());
-    rest_.clear();
+  if (!unfinished_.empty()) {
+    unfinished_ += '\n';
+    read_lines(unfinished_.data(), unfinished_.data() + unfinished_.size());
+    unfinished_.clear();
   }
-  if (!has_header_) throw XmcFault("the file is empty: no header 'N D L'");
+  if (!has_header_) throw XmcError("the file is empty: no header 'N D L'");
   if (n_taken_ + rows_.n_points() != n_points_)
-    throw XmcFault("the header says N=" + std::to_string(n_points_) + " points, the file has " +
+    throw XmcError("the header says N=" + std::to_string(n_points_) + " points, the file has " +
                    std::to_string(n_taken_ + rows_.n_points()));
-  if (index_base_ == AUTO && rows_.top.line) {
+  if (index_base_ == kAuto && rows_.top.line) {
     if (rows_.zero.line) {
       const bool top_is_label = rows_.top.is_label;
-      refuse_line(rows_.zero.line, std::string(rows_.zero.is_label ? "label" : "feature") +
-                                       " id 0, but ids seem to count from 1: line " + std::to_string(rows_.top.line) +
-                                       (top_is_label ? " has label id " : " has feature id ") +
-                                       std::to_string(top_is_label ? n_labels_ : n_features_) +
-                                       (top_is_label ? " (= L)" : " (= D)"));
+      fail_at_line(rows_.zero.line, std::string(rows_.zero.is_label ? "label" : "feature") +
+                                        " id 0, but ids seem to count from 1: line " + std::to_string(rows_.top.line) +
+                                        (top_is_label ? " has label id " : " has feature id ") +
+                                        std::to_string(top_is_label ? n_labels_ : n_features_) +
+                                        (top_is_label ? " (= L)" : " (= D)"));
     }
     shift_down(rows_.features);
     shift_down(rows_.labels);
     index_base_ = 1;
-  } else if (index_base_ == AUTO) {
+  } else if (index_base_ == kAuto) {
     index_base_ = 0;
   }
 }
@@ -92,7 +93,7 @@ void XmcParser::read_lines(const char* begin, const char* end) {
 }
 
 void XmcParser::read_header(const char* begin, const char* end) {
-  std::string line(begin, std::min<const char*>(end, begin + LONGEST_HEADER));
+  std::string line(begin, std::min<const char*>(end, begin + kLongestHeader));
   line += '\n';
   const char* p = line.data();
   uint64_t counts[3] = {};
@@ -104,12 +105,12 @@ void XmcParser::read_header(const char* begin, const char* end) {
     if (!is_end(*p)) break;
   }
   if (n != 3 || p != line.data() + line.size() - 1) {
-    refuse_line(1, "the header must be three counts, 'N D L', got " + quoted(begin, end));
+    fail_at_line(1, "the header must be three counts, 'N D L', got " + quoted(begin, end));
   }
   const char* names[] = {"N", "D", "L"};
   for (int i = 0; i < 3; ++i)
-    if (counts[i] > (i == 0 ? uint64_t{INT64_MAX} : uint64_t{MOST_IDS}))
-      refuse_line(1, std::string("the header's ") + names[i] + " is too large");
+    if (counts[i] > (i == 0 ? uint64_t{INT64_MAX} : uint64_t{kMaxIds}))
+      fail_at_line(1, std::string("the header's ") + names[i] + " is too large");
   n_points_ = static_cast<int64_t>(counts[0]);
   n_features_ = static_cast<int64_t>(counts[1]);
   n_labels_ = static_cast<int64_t>(counts[2]);

@@ -43,7 +43,7 @@ class LabelInspector:
 
     def _path(self, tree: LabelTree, store: ChunkStore | None, label: int, n_features: int) -> dict[str, Any]:
         viewer = TreeViewer(tree)
-        nodes, found = viewer.way_to(label)
+        nodes, found = viewer.path_to(label)
         steps = []
         for depth, node in enumerate(nodes):
             below = nodes[depth + 1] if depth + 1 < len(nodes) else None

@@ -126,7 +126,7 @@ def show(tree_file: str, depth: int, width: int, label: str | None, as_json: boo
 
 
 def _show_path(viewer: TreeViewer, label: int, as_json: bool) -> None:
-    nodes, found = viewer.way_to(label)
+    nodes, found = viewer.path_to(label)
     if as_json:
         left_out = ("children", "n_more_labels", "mass_of_more")
         path = [{key: value for key, value in node.record().items() if key not in left_out} for node in nodes]

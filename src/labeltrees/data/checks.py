@@ -12,7 +12,7 @@ from labeltrees.errors import InputError
 
 
 def check_texts(name: str, values: Any, count: int, *, unique: bool = False) -> NDArray[np.object_]:
-    """Return `values`, `count` strings, as a 1-D array of str."""
+    """Return `count` strings as a read-only 1-D array of str."""
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
             refuse(name, "one-dimensional", f"an array of shape {values.shape}")

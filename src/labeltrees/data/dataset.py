@@ -1,4 +1,4 @@
-"""Points and their labels, checked once."""
+"""Dataset: points and their labels, checked once."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from labeltrees.errors import InputError
 class Dataset:
     """Points X and their labels Y, checked once and then read-only.
 
-    Memory is shared with what is passed in where that has the right form already; it should then not be changed.
+    Arrays that have the right form already are not copied: do not change them afterwards.
 
     Parameters
     ----------
     X : (n_points, n_features) sparse or dense
         Features. Kept as CSR of float32 with sorted indices; must be finite. May have 0 columns.
     Y : (n_points, n_labels) sparse or dense
-        Relevance of each label for each point: 1 in the plain case, 0 (usually not stored) for "does not carry it".
-        Kept as CSR of float32; negative values and NaN are refused.
+        Relevance of each label for each point: usually 1, and 0 (usually not stored) if the point does not have the
+        label. Kept as CSR of float32; negative values and NaN are refused.
     label_names : n_labels str, optional
-        No name twice.
+        All different.
     feature_names : n_features str, optional
     sample_weight : (n_points,) floats, optional
         Weights of the points, at least 0 and not all 0.
     texts : n_points str, optional
-        What X was made from.
+        The texts that X was made from.
     vectorizer : TfidfVectorizer, optional
-        What made X of texts, fitted. `choose` gives it to its model, which then takes texts.
+        The fitted vectorizer that made X from texts. `choose` passes it to its model, which then accepts texts.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Dataset:
         Y = check_Y(Y, allow_empty=True).matrix
         (n_points, n_features), (n_rows_of_Y, n_labels) = X.shape, Y.shape
         if n_points != n_rows_of_Y:
-            message = f"X has {n_points} rows and Y has {n_rows_of_Y}; both must have one row a point"
+            message = f"X has {n_points} rows and Y has {n_rows_of_Y}; both must have one row per point"
             raise InputError(message)
         self._store(
             X=X,
@@ -92,7 +92,7 @@ class Dataset:
 
     @classmethod
     def _from_checked(cls, X: sparse.csr_array[np.float32], Y: sparse.csr_array[np.float32], **others: Any) -> Self:
-        """Make a Dataset of what is known to be as `__init__` would have made it."""
+        """Make a Dataset from matrices that have the form that `__init__` would give them."""
         dataset = cls.__new__(cls)
         absent = dict.fromkeys(("label_names", "feature_names", "sample_weight", "texts", "vectorizer"))
         dataset._store(**(absent | others), X=freeze(X), Y=freeze(Y))
@@ -131,7 +131,7 @@ class Dataset:
         return self.take(rows)
 
     def take(self, rows: Any) -> Self:
-        """Return the Dataset of some of the points, with all features and labels.
+        """Return a Dataset with some of the points, and all features and labels.
 
         Parameters
         ----------

@@ -13,26 +13,26 @@ from labeltrees.data.tfidf_parameters import CHECKS, check_tfidf_parameters
 from labeltrees.data.tfidf_state import TfidfSettings, TfidfState
 from labeltrees.errors import FileFormatError, InputError
 
-GIVEN = "given"  # in place of a list, which is found among the arrays
+GIVEN = "given"  # stands for a list, which is saved as arrays
 
 
 def tfidf_to_files(vectorizer: TfidfVectorizer, prefix: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return what to write of a fitted vectorizer: JSON values and arrays whose names start with `prefix`."""
+    """Return a fitted vectorizer as JSON values and arrays, whose names start with `prefix`."""
     state = vectorizer.get_state()
     settings = vectorizer.get_params(deep=False)
-    # What was fitted counts, whatever `set_params` has changed since.
+    # The settings that were fitted, whatever `set_params` has changed since.
     settings |= {name: getattr(state.settings, name) for name in TfidfSettings.__dataclass_fields__}
     if not isinstance(settings["stop_words"], str | None):
         settings["stop_words"] = GIVEN
     if settings["vocabulary"] is not None:
         settings["vocabulary"] = GIVEN
-    return {name: _plain(value) for name, value in settings.items()}, state.arrays(prefix)
+    return {name: _json_value(value) for name, value in settings.items()}, state.arrays(prefix)
 
 
 def tfidf_from_files(settings: Any, arrays: dict[str, NDArray[Any]], prefix: str, source: str) -> TfidfVectorizer:
-    """Put a fitted vectorizer together again; anything unexpected is a `FileFormatError` that names `source`.
+    """Make a fitted vectorizer from saved values; a fault is a `FileFormatError` that names `source`.
 
-    The terms themselves are checked when the first text comes, or by `verify_tfidf`.
+    The terms themselves are checked with the first text, or by `verify_tfidf`.
     """
     if not isinstance(settings, dict) or settings.keys() != CHECKS.keys():
         _fail(source, f"the vectorizer's settings must have the keys {sorted(CHECKS)}")
@@ -53,7 +53,7 @@ def tfidf_from_files(settings: Any, arrays: dict[str, NDArray[Any]], prefix: str
         _fail(source, f"the vectorizer's settings are damaged: {error}")
     state = TfidfState.from_arrays(fitted, arrays, prefix, parameters["hashing"], source)
     if (state.idf is not None) != parameters["use_idf"]:
-        _fail(source, "the vectorizer has an idf but does not use it, or none to use")
+        _fail(source, "the vectorizer must have an idf exactly if use_idf is true")
     if given_words:
         parameters["stop_words"] = decode_names(state.stop_words[0], state.stop_words[1], source)
     if given_vocabulary:
@@ -64,17 +64,17 @@ def tfidf_from_files(settings: Any, arrays: dict[str, NDArray[Any]], prefix: str
 
 
 def verify_tfidf(vectorizer: TfidfVectorizer) -> None:
-    """Check all that is otherwise checked as texts come."""
+    """Check everything that is otherwise checked with the first text."""
     state = vectorizer.get_state()
     state.native.check()
     names = state.names()
     if len(set(names)) < len(names):
-        _fail(state.source, "a term of the vectorizer stands twice")
+        _fail(state.source, "a term of the vectorizer occurs twice")
     if state.idf is not None and not np.isfinite(state.idf).all():
         _fail(state.source, "the vectorizer's idf is damaged")
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if isinstance(value, tuple):
         return list(value)
     return value.item() if isinstance(value, np.generic) else value

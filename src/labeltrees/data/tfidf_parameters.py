@@ -1,4 +1,4 @@
-"""The parameters of TfidfVectorizer: what each may be, checked on entry to `fit`."""
+"""Checks of the parameters of TfidfVectorizer."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from labeltrees._validation import check_choice, check_integer, check_n_jobs, ch
 from labeltrees.errors import InputError
 
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"
-MOST_FEATURES = 2**31 - 1
-_LONGEST_NGRAM = 10_000
+MAX_FEATURES = 2**31 - 1
+_MAX_NGRAM = 10_000
 
 Check = Callable[[str, Any], object]
 
@@ -46,7 +46,7 @@ def _encoding(name: str, value: Any) -> None:
     try:
         "".encode(value)
     except LookupError:
-        refuse(name, "an encoding Python knows", value)
+        refuse(name, "an encoding that Python knows", value)
 
 
 def _frequency(name: str, value: Any) -> None:
@@ -62,12 +62,12 @@ def _token_pattern(name: str, value: Any) -> None:
 
 
 def _ngram_range(name: str, value: Any) -> None:
-    allowed = f"a pair (low, high) with 1 <= low <= high <= {_LONGEST_NGRAM}"
+    allowed = f"a pair (low, high) with 1 <= low <= high <= {_MAX_NGRAM}"
     if not isinstance(value, tuple | list) or len(value) != 2:
         refuse(name, allowed, value)
     if not all(isinstance(n, numbers.Integral) and not isinstance(n, bool) for n in value):
         refuse(name, allowed, value)
-    if not 1 <= value[0] <= value[1] <= _LONGEST_NGRAM:
+    if not 1 <= value[0] <= value[1] <= _MAX_NGRAM:
         refuse(name, allowed, value)
 
 
@@ -92,7 +92,7 @@ def _dtype(name: str, value: Any) -> None:
 
 def _optional_count(name: str, value: Any) -> None:
     if value is not None:
-        check_integer(name, value, 1, MOST_FEATURES)
+        check_integer(name, value, 1, MAX_FEATURES)
 
 
 def _vocabulary(name: str, value: Any) -> None:
@@ -126,7 +126,7 @@ CHECKS: dict[str, Check] = {
 
 
 def check_tfidf_parameters(parameters: Mapping[str, Any]) -> None:
-    """Refuse the first parameter that is not what `CHECKS` allows, and those that contradict each other."""
+    """Refuse the first parameter that `CHECKS` does not allow, and parameters that contradict each other."""
     for name, value in parameters.items():
         CHECKS[name](name, value)
     if parameters["hashing"] is not None:
@@ -143,14 +143,14 @@ def effective_stop_words(stop_words: Any, analyzer: str) -> list[str]:
     if stop_words is None or analyzer != "word":
         return []
     if isinstance(stop_words, str):
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # takes a second to import
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # importing it takes a second
 
         stop_words = ENGLISH_STOP_WORDS
     return sorted(set(stop_words))
 
 
 def given_terms(vocabulary: Any) -> list[str]:
-    """Return the terms of a vocabulary that was given, in the order of their features."""
+    """Return the terms of a given vocabulary, in the order of their features."""
     if isinstance(vocabulary, Mapping):
         terms = _by_number(vocabulary)
     else:

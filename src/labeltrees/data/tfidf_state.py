@@ -1,4 +1,4 @@
-"""What a fitted TfidfVectorizer knows: flat arrays, and the native code that reads them."""
+"""The state of a fitted TfidfVectorizer: flat arrays, and the native code that reads them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from labeltrees import _core
 from labeltrees._names import decode_names, encode_names
-from labeltrees.data.tfidf_parameters import CHECKS, MOST_FEATURES
+from labeltrees.data.tfidf_parameters import CHECKS, MAX_FEATURES
 from labeltrees.errors import FileFormatError, InputError
 
 _COUNTS_IN_TABLE = 256
@@ -34,18 +34,18 @@ class TfidfSettings:
 
     @classmethod
     def of(cls, parameters: dict[str, Any]) -> Self:
-        """Take what concerns features from the parameters of the estimator."""
+        """Return the settings among the parameters of the estimator."""
         values = {name: parameters[name] for name in cls.__dataclass_fields__}
         low, high = values["ngram_range"]
         return cls(**{**values, "ngram_range": (int(low), int(high)), "dtype": np.dtype(values["dtype"]).name})
 
     def check(self) -> None:
-        """Refuse values that are none of the estimator's."""
+        """Refuse values that the estimator would refuse."""
         for name, value in asdict(self).items():
             CHECKS[name](name, value)
 
     def make_analyzer(self, stop_words: tuple[Any, Any]) -> _core.TextAnalyzer:
-        """Return the native analyzer; stop words as `encode_names` gives them."""
+        """Return the native analyzer; stop words in the form of `encode_names`."""
         return _core.TextAnalyzer(
             self.analyzer,
             *self.ngram_range,
@@ -65,8 +65,8 @@ class TfidfState:
     settings : TfidfSettings
     n_features : int
     terms : (uint8 (n_bytes,), int64 (n_features + 1,)) or None
-        The terms in the order of the features, as `encode_names` gives them; None where terms are hashed.
-    stop_words : the same of the words to leave out
+        The terms in the order of the features, in the form of `encode_names`; None if terms are hashed.
+    stop_words : the words to leave out, in the same form
     idf : array (n_features,) of the settings' dtype, or None
     source : str
         Where the arrays came from, for messages.
@@ -91,7 +91,7 @@ class TfidfState:
 
     @cached_property
     def native(self) -> _core.TextVectorizer:
-        """The native vectorizer. A vocabulary from a file is checked when the first text comes."""
+        """The native vectorizer. A vocabulary from a file is checked with the first text."""
         settings = self.settings
         dtype = np.dtype(settings.dtype)
         logs = None
@@ -117,7 +117,7 @@ class TfidfState:
         return [] if self.terms is None else decode_names(*self.terms, self.source)
 
     def with_idf(self, idf: NDArray[Any] | None) -> TfidfState:
-        """Return the same with other weights."""
+        """Return the same state with other weights."""
         return TfidfState(self.settings, self.n_features, self.terms, self.stop_words, idf, self.source)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class TfidfState:
     def from_arrays(
         cls, settings: TfidfSettings, arrays: dict[str, NDArray[Any]], prefix: str, hashing: int | None, source: str
     ) -> TfidfState:
-        """Put a state together from what `arrays` gave; what cannot be is a `FileFormatError`."""
+        """Make a state from the arrays that `arrays` returned; a fault is a `FileFormatError`."""
         return _StateReader(arrays, prefix, source).read(settings, hashing)
 
 
@@ -158,13 +158,13 @@ class _StateReader:
             self.fail(f"the vectorizer's settings are damaged: {error}")
         terms = self.pair("terms")
         if (terms is None) != (hashing is not None):
-            self.fail("a vectorizer has terms, or it hashes them, and this one does neither or both")
+            self.fail("a vectorizer must either have terms or hash them")
         n_features = len(terms[1]) - 1 if terms is not None else int(hashing or 0)
-        if not 0 < n_features <= MOST_FEATURES:
+        if not 0 < n_features <= MAX_FEATURES:
             self.fail(f"a vectorizer of {n_features} features")
         idf = self.arrays.get(f"{self.prefix}idf")
         if idf is not None and (idf.shape != (n_features,) or idf.dtype != np.dtype(settings.dtype)):
-            self.fail("the vectorizer's idf is not one number a feature")
+            self.fail("the vectorizer's idf does not have one number per feature")
         stop_words = self.pair("stop_words") or encode_names([])
         decode_names(stop_words[0], stop_words[1], self.source)
         return TfidfState(settings, n_features, terms, stop_words, idf, self.source)

@@ -27,16 +27,16 @@ def read_xmc(path: FilePath, index_base: Literal["auto", 0, 1] = "auto") -> Data
     r"""Read a file in the XMC repository's format.
 
     The first line is ``N D L``: the number of points, features and labels. Then each point has a line
-    ``l1,l2 f:v f:v ...`` with its labels and its features' values; either part may be empty. Labels that a line repeats
-    are merged; a feature that a line repeats is an error.
+    ``l1,l2 f:v f:v ...`` with its labels and its features' values; either part may be empty. A label that
+    occurs twice in a line counts once; a feature that occurs twice is an error.
 
     Parameters
     ----------
     path : path
         Decompressed while reading if its name ends with .gz, .xz or .zst.
     index_base : "auto", 0 or 1
-        What the file counts its feature and label ids from. "auto" is 1 if some feature id equals D or some label id
-        equals L, else 0; where it takes 1, a record of the logger "labeltrees" says so. The Dataset counts from 0.
+        The first feature and label id in the file. "auto" is 1 if some feature id equals D or some label id equals L,
+        else 0; for 1, the logger "labeltrees" gets a warning. In the Dataset ids start at 0.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def read_xmc(path: FilePath, index_base: Literal["auto", 0, 1] = "auto") -> Data
     Raises
     ------
     FileFormatError
-        Names the file, the line and the fault.
+        The message names the file, the line and the fault.
 
     Examples
     --------
@@ -68,13 +68,13 @@ def read_xmc(path: FilePath, index_base: Literal["auto", 0, 1] = "auto") -> Data
             parser.feed(block)
         parser.finish()
     if index_base == "auto" and parser.one_based:
-        say_one_based(path, parser.top_line)
+        warn_one_based(path, parser.top_line)
     return parsed_points(parser)
 
 
 @contextmanager
 def naming_faults(path: FilePath) -> Iterator[None]:
-    """Turn the faults the parser finds into errors that name the file."""
+    """Turn errors of the parser into errors that name the file."""
     try:
         yield
     except ValueError as fault:
@@ -83,14 +83,14 @@ def naming_faults(path: FilePath) -> Iterator[None]:
         raise FileFormatError(message) from None
 
 
-def say_one_based(path: FilePath, line: int) -> None:
-    """Log that ids were judged to count from 1, and by which line."""
+def warn_one_based(path: FilePath, line: int) -> None:
+    """Log that ids are taken to start at 1, and the line that shows it."""
     reason = "line %d has an id equal to the header's D or L"
-    _logger.warning(f"%s: ids taken to count from 1, because {reason}", path, line)
+    _logger.warning(f"%s: ids are taken to start at 1, because {reason}", path, line)
 
 
 def parsed_points(parser: _core.XmcParser) -> Dataset:
-    """Return the points the parser has in hand, and take them from it."""
+    """Take the points that the parser has ready, and return them."""
     n_points = parser.n_in_hand
     values, features, feature_ptr, labels, label_ptr = parser.take_block()
     X = _csr(values, features, feature_ptr, (n_points, parser.n_features))
@@ -99,11 +99,11 @@ def parsed_points(parser: _core.XmcParser) -> Dataset:
 
 
 def write_xmc(dataset: Dataset, path: FilePath) -> None:
-    """Write a Dataset in the XMC repository's format, ids from 0.
+    """Write a Dataset in the XMC repository's format, with ids from 0.
 
-    Values are written as the shortest text that reads back as the same float32. The file appears whole or not at all.
-    The format has no place for names, weights and texts, which are left out, nor for relevance other than 1, which is
-    refused.
+    Values are written as the shortest text that reads back as the same float32. An error leaves the old
+    file, if there is one. The format cannot hold names, weights and texts, which are left out, or relevance values
+    other than 1, which are refused.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def write_xmc(dataset: Dataset, path: FilePath) -> None:
         row = int(np.searchsorted(Y.indptr, entry, side="right")) - 1
         message = (
             f"Y has the relevance {Y.data[entry]:g} at row {row}, column {Y.indices[entry]}, "
-            "but the XMC format can only say that a point carries a label; pass Dataset(X, Y != 0)"
+            "but the XMC format can only say that a point has a label; pass Dataset(X, Y != 0)"
         )
         raise InputError(message)
     feature_ptr, label_ptr = X.indptr.astype(np.int64), Y.indptr.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Files in XMC form read some points at a time, so that a file of any size takes little memory."""
+"""Reading XMC files in blocks of points, so that a file of any size takes little memory."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from labeltrees import _core
 from labeltrees._validation import refuse
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.files import FilePath, open_any
-from labeltrees.data.xmc import naming_faults, parsed_points, say_one_based
+from labeltrees.data.xmc import naming_faults, parsed_points, warn_one_based
 from labeltrees.errors import InputError
 
 BLOCK_BYTES = 4 << 20  # of text: some thousand points, enough work for all threads
-LONGEST_HEADER = 1001  # with its line end; the parser refuses a longer one
+MAX_HEADER_BYTES = 1001  # including its line end; the parser refuses a longer header
 IndexBase = Literal["auto", 0, 1]
 
 
 class XmcBlocks:
-    """An open file in XMC form: its header's counts, and its points as Datasets, one after the other.
+    """An open XMC file: the counts in its header, and its points as one Dataset per block.
 
     Made by `open_xmc_blocks`.
     """
@@ -28,7 +28,7 @@ class XmcBlocks:
     def __init__(self, path: FilePath, stream: IO[bytes], index_base: int, block_bytes: int) -> None:
         self._path, self._stream, self._block_bytes = path, stream, block_bytes
         self._parser = _core.XmcParser(index_base)
-        self._feed(LONGEST_HEADER)
+        self._feed(MAX_HEADER_BYTES)
 
     @property
     def n_points(self) -> int:
@@ -69,7 +69,7 @@ class XmcBlocks:
 def open_xmc_blocks(
     path: FilePath, index_base: IndexBase = "auto", block_bytes: int = BLOCK_BYTES
 ) -> Iterator[XmcBlocks]:
-    r"""Open a file in the XMC repository's format to read it some points at a time.
+    r"""Open a file in the XMC repository's format to read it in blocks of points.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def open_xmc_blocks(
     index_base : "auto", 0 or 1
         As for `read_xmc`. For "auto" the file is read twice.
     block_bytes : int
-        Text read at once.
+        Number of bytes of text per block.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def open_xmc_blocks(
 
 
 def find_index_base(path: FilePath, block_bytes: int = BLOCK_BYTES) -> int:
-    """Return what a file counts its ids from, as `read_xmc` judges it, after reading it once."""
+    """Read a file once and return the first id, 0 or 1, as `read_xmc` finds it."""
     if Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir():
         message = f"{path}: cannot be read twice, so index_base must be 0 or 1"
         raise InputError(message)
@@ -108,5 +108,5 @@ def find_index_base(path: FilePath, block_bytes: int = BLOCK_BYTES) -> int:
             parser.take_block()
         parser.finish()
     if parser.one_based:
-        say_one_based(path, parser.top_line)
+        warn_one_based(path, parser.top_line)
     return int(parser.one_based)

@@ -1,4 +1,4 @@
-"""Models on disk, and chunks: the classifiers of a tree laid out for searching."""
+"""Models on disk, and chunks: the classifiers of a tree in the memory layout of the search."""
 
 from labeltrees._names import decode_names, encode_names
 from labeltrees.storage.ceilings import logistic_ceilings

@@ -1,4 +1,4 @@
-"""The form of a model's folder: `manifest.json` and one `.npy` file an array. docs/format.md tells it to the byte."""
+"""The format of a model's folder: `manifest.json` and one `.npy` file per array; docs/format.md has every detail."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from labeltrees.errors import FileFormatError
 FORMAT_NAME = "labeltrees"
 FORMAT_VERSION = 1
 MANIFEST_FILE = "manifest.json"
-MANIFEST_BYTES = 16 * 2**20  # a longer manifest is not ours
+MANIFEST_BYTES = 16 * 2**20  # longer manifests are refused
 ARRAY_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}(\.[a-z0-9_]{1,63}){0,3}")
 DTYPES = ("|u1", "|b1", "<i4", "<i8", "<u8", "<f4", "<f8")
-MOST_ELEMENTS = 2**48
+MAX_ELEMENTS = 2**48
 
 
 @dataclass(frozen=True)
 class ArrayEntry:
-    """What the manifest says of one array. It lies in the file ``<name>.npy``."""
+    """The entry of one array in the manifest. The array is in the file ``<name>.npy``."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -52,7 +52,7 @@ class Manifest:
     kind : str
         The class that was saved.
     parameters : dict
-        Its parameters and whatever else it wants to find again, as JSON values.
+        Its parameters and other values that `load` needs, as JSON values.
     arrays : dict of ArrayEntry
     """
 
@@ -77,7 +77,7 @@ class Manifest:
 
     @classmethod
     def from_json(cls, text: str, source: str) -> Manifest:
-        """Read manifest.json; anything unexpected is a `FileFormatError` that names `source`."""
+        """Read manifest.json; a fault is a `FileFormatError` that names `source`."""
         return _ManifestReader(source).read(text)
 
 
@@ -129,7 +129,7 @@ class _ManifestReader:
     def unique(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)
         if len(result) != len(pairs):
-            self.fail("a key stands twice")
+            self.fail("a key occurs twice")
         return result
 
     def no_constant(self, name: str) -> NoReturn:
@@ -137,7 +137,7 @@ class _ManifestReader:
 
     def read_array(self, name: str, entry: Any) -> ArrayEntry:
         if not ARRAY_NAME.fullmatch(name):
-            self.fail(f"{name!r} is no name for an array"[:200])
+            self.fail(f"{name!r} is not a valid array name"[:200])
         if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "checksum"}:
             self.fail(f"array {name}: must have dtype, shape and checksum")
         dtype, shape, checksum = entry["dtype"], entry["shape"], entry["checksum"]
@@ -145,7 +145,7 @@ class _ManifestReader:
             self.fail(f"array {name}: dtype must be one of {', '.join(DTYPES)}, got {dtype!r}"[:300])
         if not isinstance(shape, list) or not 1 <= len(shape) <= 4:
             self.fail(f"array {name}: shape must be a list of 1 to 4 integers")
-        if not all(type(n) is int and 0 <= n <= MOST_ELEMENTS for n in shape) or math.prod(shape) > MOST_ELEMENTS:
+        if not all(type(n) is int and 0 <= n <= MAX_ELEMENTS for n in shape) or math.prod(shape) > MAX_ELEMENTS:
             self.fail(f"array {name}: shape {shape} is impossible"[:300])
         if not isinstance(checksum, str) or not re.fullmatch(r"[0-9a-f]{16}", checksum):
             self.fail(f"array {name}: checksum must be 16 hexadecimal digits")

@@ -1,4 +1,4 @@
-"""Writing a model's folder so that a crash leaves the old model or the new one, never a half."""
+"""Writing a model's folder so that a crash leaves the old model or the new one complete."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from labeltrees.storage.format import (
 def save_arrays(
     folder: str | os.PathLike[str], kind: str, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Save arrays and parameters as a model's folder, replacing a model that is there.
+    """Save arrays and parameters as a model's folder, and replace a model that is there.
 
-    Everything is written to a new folder beside it, flushed to disk, and put in place in one step. Processes that have
-    the old model open keep it.
+    Everything is written to a new folder next to it, flushed to disk, and put in place in one step. Processes that have
+    the old model open can still use it.
 
     Parameters
     ----------
     folder : path
-        Made, or replaced if it holds a model; a folder with anything else in it is refused.
+        Created, or replaced if it holds a model; a folder with other files is refused.
     kind : str
-        The class saved.
+        The class that is saved.
     parameters : mapping of JSON values
     arrays : mapping of names to arrays
         Names of lower-case letters, digits, underscores and dots.
@@ -66,7 +66,7 @@ def save_arrays(
 
 
 def check_target(target: Path) -> None:
-    """Refuse a folder that holds anything but a model: saving would take it away."""
+    """Refuse a folder that holds anything but a model: saving would delete it."""
     if target.is_dir():
         names = {entry.name for entry in os.scandir(target)}
         if not names:
@@ -80,7 +80,7 @@ def check_target(target: Path) -> None:
             pass
     elif not os.path.lexists(target):
         return
-    message = f"{target} exists and is not a saved model: not replaced"
+    message = f"{target} exists and is not a saved model; choose another folder or delete it"
     raise InputError(message)
 
 

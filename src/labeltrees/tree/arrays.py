@@ -1,4 +1,4 @@
-"""The flat arrays of a label tree: what every form is written from and read into, and their checks."""
+"""The flat arrays of a label tree, and their checks."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Int64s = NDArray[np.int64]
 Float64s = NDArray[np.float64]
 Names = NDArray[np.object_]
 
-# Ids are int32 and a label is kept as ~label.
-MOST_LABELS = 2**31 - 1
+# Ids are int32 and a label is stored as ~label.
+MAX_LABELS = 2**31 - 1
 
 
 class TreeArrays(NamedTuple):
-    """The arguments of `LabelTree`: what its readers return."""
+    """The arguments of `LabelTree`, as readers of files return them."""
 
     child_ptr: Int64s
     children: Int32s
@@ -32,14 +32,14 @@ class TreeArrays(NamedTuple):
 
 
 def check_shape(child_ptr: ArrayLike, children: ArrayLike, n_labels: Any) -> tuple[Int64s, Int32s, int]:
-    """Return the arrays with their dtypes, their ends checked; `find_parents` checks what they hold."""
-    n_labels = check_integer("n_labels", n_labels, 1, MOST_LABELS)
+    """Return the arrays in their dtypes, with sizes checked; `find_parents` checks the contents."""
+    n_labels = check_integer("n_labels", n_labels, 1, MAX_LABELS)
     starts: Int64s = as_integers("child_ptr", child_ptr, np.int64)
     entries: Int32s = as_integers("children", children, np.int32)
     if len(starts) < 2:
         refuse("child_ptr", "one entry longer than the number of nodes, which is at least 1", starts.tolist())
-    if len(starts) > MOST_LABELS:
-        refuse("child_ptr", f"of at most {MOST_LABELS} entries", len(starts))
+    if len(starts) > MAX_LABELS:
+        refuse("child_ptr", f"of at most {MAX_LABELS} entries", len(starts))
     if starts[0] != 0:
         refuse("child_ptr", "0 at its start", int(starts[0]))
     if starts[-1] != len(entries):
@@ -48,7 +48,7 @@ def check_shape(child_ptr: ArrayLike, children: ArrayLike, n_labels: Any) -> tup
 
 
 def as_integers(name: str, values: ArrayLike, dtype: type[Any]) -> Any:
-    """Return `values` as a vector of `dtype`, without a copy where it is one, refusing what does not fit."""
+    """Return `values` as a vector of `dtype`, without a copy if possible; refuse values that do not fit."""
     array = np.asarray(values)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size > 0):
         refuse(name, "a vector of integers", f"{array.dtype} of shape {array.shape}")
@@ -63,7 +63,7 @@ def as_integers(name: str, values: ArrayLike, dtype: type[Any]) -> Any:
 
 
 def find_parents(child_ptr: Int64s, children: Int32s, n_labels: int) -> tuple[Int32s, Int32s]:
-    """Check the invariants of a tree and return the parents of its nodes and of its labels, -1 for none."""
+    """Check the invariants of a tree and return the parents of its nodes and labels, -1 for none."""
     parent = np.empty(len(child_ptr) - 1, dtype=np.int32)
     label_parent = np.empty(n_labels, dtype=np.int32)
     fault, node, position = _core.tree_parents(child_ptr, children, parent, label_parent)
@@ -81,17 +81,17 @@ def _raise_fault(fault: int, node: int, position: int, child_ptr: Int64s, childr
         3: f"{where} is node {child}: a child's id must be larger than its parent's",
         4: f"{where} is node {child}, which is already the child of another node or position",
         5: f"{where} is label {~child}, but there are {n_labels} labels",
-        6: f"{where} is label {~child}, which already stands elsewhere in the tree",
+        6: f"{where} is label {~child}, which is already elsewhere in the tree",
         7: f"node {node} is not the child of any node",
     }[fault]
     raise InputError(message)
 
 
 def renumber(child_ptr: Int64s, children: Int32s, mass: Float64s) -> tuple[Int64s, Int32s, Int32s]:
-    """Give a tree's nodes new ids: breadth-first, within a level by falling mass, ties as they appear.
+    """Give the nodes of a tree new ids: breadth-first, within a level by descending mass, ties in their old order.
 
-    The children of a node keep their order. A child's id need not be larger than its parent's before. The arrays are
-    trusted, as a builder's are: every node but the root, 0, is the child of one node.
+    The children of a node keep their order. In the input a child may have a smaller id than its parent. The arrays are
+    trusted: every node except the root, 0, is the child of exactly one node.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def renumber(child_ptr: Int64s, children: Int32s, mass: Float64s) -> tuple[Int64
     Returns
     -------
     child_ptr, children : array of int64 (n_nodes + 1,), array of int32
-        The tree under its new numbers.
+        The tree with its new ids.
     old_ids : array of int32 (n_nodes,)
         The old id of each node.
 
@@ -118,18 +118,18 @@ def renumber(child_ptr: Int64s, children: Int32s, mass: Float64s) -> tuple[Int64
     old_ids = np.empty(len(child_ptr) - 1, dtype=np.int32)
     reached = _core.tree_renumber(child_ptr, children, mass, new_child_ptr, new_children, old_ids)
     if reached != len(old_ids):
-        message = f"{len(old_ids) - reached} nodes hang in a circle: the root does not reach them"
+        message = f"{len(old_ids) - reached} nodes form a cycle that the root does not reach"
         raise InputError(message)
     return new_child_ptr, new_children, old_ids
 
 
 def check_weights(name: str, weights: ArrayLike, n: int | None = None, each: str = "label") -> Float64s:
-    """Return `n` finite, non-negative float64, one for `each` label or node; any number of them where n is None."""
+    """Return `n` finite, non-negative float64, one per label or node (`each`); any number of them if n is None."""
     array = np.asarray(weights)
     wrong = array.ndim != 1 or array.size == 0 if n is None else array.shape != (n,)
     if wrong or array.dtype.kind not in "iuf":
         many = "" if n is None else f"{n} "
-        refuse(name, f"a vector of {many}numbers, one a {each}", f"{array.dtype} of shape {array.shape}")
+        refuse(name, f"a vector of {many}numbers, one per {each}", f"{array.dtype} of shape {array.shape}")
     array = np.ascontiguousarray(array, dtype=np.float64)
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if bad.size > 0:
@@ -140,11 +140,11 @@ def check_weights(name: str, weights: ArrayLike, n: int | None = None, each: str
 def check_names(names: Sequence[str] | Names, n_labels: int) -> Names:
     """Return one string per label as an array of objects."""
     if isinstance(names, str) or not hasattr(names, "__len__"):
-        refuse("label_names", f"a sequence of {n_labels} strings, one a label", names)
+        refuse("label_names", f"a sequence of {n_labels} strings, one per label", names)
     if len(names) != n_labels:
-        refuse("label_names", f"a sequence of {n_labels} strings, one a label", f"{len(names)} of them")
+        refuse("label_names", f"a sequence of {n_labels} strings, one per label", f"{len(names)} of them")
     array = np.fromiter(names.tolist() if isinstance(names, np.ndarray) else names, dtype=object, count=n_labels)
-    # A set of types first: one isinstance a name would take seconds for ten million of them.
+    # A set of types first: one isinstance per name would take seconds for ten million names.
     if set(map(type, array)) != {str}:
         for position, name in enumerate(array):
             if not isinstance(name, str):
@@ -160,7 +160,7 @@ def freeze(array: Any) -> Any:
 
 
 def frozen(array: Any, source: Any) -> Any:
-    """Return `array` read-only: a copy where somebody who holds `source` could still write to it."""
+    """Return `array` read-only; copy it if the owner of `source` could still write to it."""
     if array is source:
         fresh = array.flags.owndata and not array.flags.writeable
     else:

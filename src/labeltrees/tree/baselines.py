@@ -9,7 +9,7 @@ import numpy as np
 from labeltrees import _core
 from labeltrees._matrices import Float64s, Int32s
 from labeltrees._validation import Fanout, check_integer, check_seed, refuse
-from labeltrees.tree.arrays import MOST_LABELS, TreeArrays, check_weights
+from labeltrees.tree.arrays import MAX_LABELS, TreeArrays, check_weights
 from labeltrees.tree.builder import build_binary
 from labeltrees.tree.contract import contract
 from labeltrees.tree.embedding_rows import no_embeddings
@@ -61,7 +61,7 @@ def random_tree(n_labels: int, *, fanout: Fanout = 2, leaf_size: int = 1, random
     >>> random_tree(8).label_depth
     array([3, 3, 3, 3, 3, 3, 3, 3], dtype=int32)
     """
-    n_labels = check_integer("n_labels", n_labels, 1, MOST_LABELS)
+    n_labels = check_integer("n_labels", n_labels, 1, MAX_LABELS)
     order = np.random.default_rng(check_seed(random_state)).permutation(n_labels).astype(np.int32)
     labels = np.arange(n_labels, dtype=np.int32)
     # Labels of equal weight and no similarity are split in their order, into equal halves.
@@ -83,7 +83,7 @@ def flat_tree(n_labels: int, *, frequencies: Any = None) -> LabelTree:
     >>> flat_tree(3).children
     array([-1, -2, -3], dtype=int32)
     """
-    n_labels = check_integer("n_labels", n_labels, 1, MOST_LABELS)
+    n_labels = check_integer("n_labels", n_labels, 1, MAX_LABELS)
     if frequencies is None:
         return LabelTree([0, n_labels], ~np.arange(n_labels, dtype=np.int32), n_labels)
     labels, checked = _placed(frequencies)

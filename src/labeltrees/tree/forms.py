@@ -1,4 +1,4 @@
-"""Every form a tree is written to and read from, as methods of `LabelTree`."""
+"""All formats that a tree is written to and read from, as methods of `LabelTree`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class TreeForms:
-    """The forms of a tree. Reading checks everything: a damaged or hostile file gives a `FileFormatError`."""
+    """Formats of a tree. Reading checks everything: a damaged or hostile file raises a `FileFormatError`."""
 
     child_ptr: Int64s
     children: Int32s
@@ -46,9 +46,9 @@ class TreeForms:
         return cast("LabelTree", self)
 
     def save(self, path: PathLike) -> None:
-        """Write the tree to a file: JSON where `path` ends in ``.json``, else compact binary.
+        """Write the tree to a file: JSON if `path` ends in ``.json``, else compact binary.
 
-        The file is there whole or not at all. The form is in ``docs/tree-format.md``.
+        An error leaves the old file, if there is one. ``docs/tree-format.md`` describes the format.
         """
         if Path(path).suffix == ".json":
             json_form.write_json(path, self._parts)
@@ -93,11 +93,11 @@ class TreeForms:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Return the tree of a text that `to_json` made."""
+        """Return the tree from a text that `to_json` returned."""
         return cls._of_file("JSON text", json_form.tree_from_json(text))
 
     def to_newick(self, label_names: Sequence[str] | Names | None = None) -> str:
-        """Return the tree in Newick form; labels without names are written as their ids.
+        """Return the tree in Newick format; labels without names are written as their ids.
 
         Examples
         --------
@@ -120,9 +120,9 @@ class TreeForms:
         Parameters
         ----------
         max_depth : int, optional
-            Nodes at this depth are drawn without what is below them.
+            Nodes at this depth are drawn without their children.
         max_children : int, optional
-            Of a node with more children, only this many are drawn.
+            Maximum number of children that are drawn per node.
         label_names : sequence of str (n_labels,), optional
             By default the tree's, else ids.
         weights : array (n_labels,), optional
@@ -149,9 +149,9 @@ class TreeForms:
     def to_pecos_chain(self, folder: PathLike) -> None:
         """Write the tree as a folder that PECOS loads as a ``ClusterChain``.
 
-        PECOS keeps all labels at one depth, so a shallow label hangs at the end of pass-through nodes of one child; the
-        folder grows with the labels times the height. PECOS also needs every label: unplaced ones hang below one more
-        child of the root (in a tree of height 1, below the root itself).
+        PECOS needs all labels at the same depth, so a shallow label is put below a chain of pass-through nodes with one
+        child; the size of the folder is proportional to labels times height. PECOS also needs every label: unplaced
+        labels are put below one more child of the root (in a tree of height 1, below the root itself).
         """
         pecos.write_pecos_chain(self._tree, folder)
 
@@ -159,8 +159,8 @@ class TreeForms:
     def from_pecos_chain(cls, folder: PathLike, unplaced_labels: ArrayLike | None = None) -> Self:
         """Read the tree in a folder that PECOS' ``ClusterChain.save`` or `to_pecos_chain` wrote.
 
-        A node of one child gives way to that child, so pass-through nodes vanish, and with them any node that had one
-        child before. A node's labels come back in order of id. Every label of the chain is placed but those in
+        A node with one child is replaced by that child, which removes pass-through nodes, and all other nodes with one
+        child too. The labels of a node come back in order of id. Every label of the chain is placed except those in
         `unplaced_labels`.
 
         Examples
@@ -175,11 +175,11 @@ class TreeForms:
         return cls._of_file(folder, pecos.read_pecos_chain(folder, unplaced_labels))
 
     def to_napkinxc(self, path: PathLike | None = None) -> list[tuple[int, int, int]]:
-        """Return the tree as napkinXC's list of (parent, node, label); where `path` is given, write its text file too.
+        """Return the tree as napkinXC's list of (parent, node, label); if `path` is given, also write its text file.
 
-        Both are taken by napkinXC's ``PLT(tree_structure=...)``. The root's parent is -1; a label is a node of its own
-        there, and an inner node has label -1. napkinXC needs every label: unplaced ones hang below one more child of
-        the root.
+        napkinXC's ``PLT(tree_structure=...)`` accepts both. The root's parent is -1. In napkinXC a label is a node too,
+        and an inner node has label -1. napkinXC needs every label: unplaced labels are put below one more child of the
+        root.
 
         Examples
         --------
@@ -198,7 +198,7 @@ class TreeForms:
     ) -> Self:
         """Read a tree from napkinXC's list of (parent, node, label) or from its text file.
 
-        A label that napkinXC keeps on an inner node becomes that node's first child. Every label is placed but those in
+        A label of an inner node in napkinXC becomes that node's first child. Every label is placed except those in
         `unplaced_labels`.
 
         Examples
@@ -212,10 +212,10 @@ class TreeForms:
         return cls._adopt(napkinxc.read_rows(source, unplaced_labels))
 
     def to_omikuji(self) -> dict[str, Any]:
-        """Return the tree nested as in omikuji's files, without weights, to look at or compare.
+        """Return the tree nested as in omikuji's files, without weights, for comparison.
 
-        omikuji keeps labels in leaves only, so a label beside nodes gets a leaf of its own. omikuji cannot train on a
-        given tree: there is nothing to load this into.
+        omikuji has labels only in leaves, so a label whose siblings include nodes gets its own leaf. omikuji cannot
+        train on a given tree, so it cannot load this.
 
         Examples
         --------
@@ -227,7 +227,7 @@ class TreeForms:
 
     @classmethod
     def from_omikuji(cls, path: PathLike, tree: int = 0, n_labels: int | None = None) -> Self:
-        """Read the structure of a tree that omikuji has trained.
+        """Read the structure of a tree that omikuji trained.
 
         Parameters
         ----------
@@ -236,6 +236,6 @@ class TreeForms:
         tree : int
             Which tree of the folder.
         n_labels : int, optional
-            omikuji does not store it: by default one more than the largest label of the tree.
+            By default one more than the largest label of the tree; omikuji does not store it.
         """
         return cls._of_file(path, omikuji.read_omikuji(path, tree, n_labels))

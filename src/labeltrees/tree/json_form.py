@@ -1,4 +1,4 @@
-"""Trees as JSON, for reading by eye and by other programs."""
+"""Trees as JSON, for people and other programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEYS = {"format", "version", "n_labels", "child_ptr", "children", "label_names",
 
 
 def tree_to_json(parts: TreeArrays) -> str:
-    """Return a tree's arrays as JSON, one key a line."""
+    """Return a tree's arrays as JSON, one key per line."""
     values = {
         "format": FORMAT,
         "version": VERSION,
@@ -36,17 +36,17 @@ def write_json(path: PathLike, parts: TreeArrays) -> None:
     """Write a tree's arrays to `path` as JSON."""
     check_claim(parts)
     if parts.label_names is not None:
-        encode_names(parts.label_names)  # says which name cannot be written
+        encode_names(parts.label_names)  # raises an error for a name that cannot be written
     write_atomically(path, [tree_to_json(parts).encode()])
 
 
 def read_json(path: PathLike) -> TreeArrays:
-    """Read what `write_json` wrote; anything else gives a FileFormatError that says what is wrong."""
+    """Read a file of `write_json`; anything else raises a FileFormatError that says what is wrong."""
     return tree_from_json(Path(path).read_bytes(), source=path)
 
 
 def tree_from_json(text: str | bytes, source: PathLike = "JSON text") -> TreeArrays:
-    """Return the arrays of a tree from JSON, naming `source` where something is wrong with it."""
+    """Return the arrays of a tree from JSON; errors name `source`."""
 
     def fail(fault: str) -> NoReturn:
         refuse_file(source, fault)
@@ -69,10 +69,10 @@ def tree_from_json(text: str | bytes, source: PathLike = "JSON text") -> TreeArr
     except RecursionError:
         fail("is nested too deeply")
     except ValueError as error:
-        # FileFormatError is a ValueError too; what is left are integers of thousands of digits.
+        # FileFormatError is a ValueError too; other ValueErrors come from integers of thousands of digits.
         if type(error) is not ValueError:
             raise
-        fail(f"is not JSON this reads: {error}")
+        fail(f"is not supported JSON: {error}")
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         fail(f'is not a tree: there is no "format": "{FORMAT}"')
     if value.get("version") != VERSION:
@@ -97,7 +97,7 @@ def tree_from_json(text: str | bytes, source: PathLike = "JSON text") -> TreeArr
             try:
                 weights = np.array([*map(float, weights)])
             except OverflowError:
-                fail("has an integer beyond a float in label_weights")
+                fail("has an integer too large for a float in label_weights")
             weights = check_weights("label_weights", weights, n_labels)
     return TreeArrays(child_ptr, children, n_labels, names, weights)
 

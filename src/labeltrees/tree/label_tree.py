@@ -1,4 +1,4 @@
-"""LabelTree: the one type of tree every builder makes and every model takes."""
+"""LabelTree: the type of all trees, from builders to models."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from labeltrees.tree.summary import TreeSummary, expected_depth_or_nan, summariz
 
 
 class LabelTree(TreeForms):
-    """A frozen tree over labels, as two flat arrays.
+    """A read-only tree over labels, stored as two flat arrays.
 
     Node ``i`` has the children ``children[child_ptr[i]:child_ptr[i + 1]]``: an entry ``>= 0`` is a node, an entry
-    ``< 0`` is ``~label``. Nodes and labels mix freely. What always holds, and is checked when a tree is made: the root
-    is node 0; every other node is the child of exactly one node, of a smaller id; every node has a child; every label
-    stands at most once. A label that stands nowhere is in `unplaced_labels` and is never predicted.
+    ``< 0`` is ``~label``. A node may have both nodes and labels as children. The constructor checks
+    that the root is node 0, that every other node is the child of exactly one node with a smaller id, that every node
+    has a child, and that every label occurs at most once. A label that does not occur is in `unplaced_labels` and is
+    never predicted.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ class LabelTree(TreeForms):
     n_labels : int
     label_names : sequence of str (n_labels,), optional
     label_weights : array of float64 (n_labels,), optional
-        The weights the tree was built with (the root's f(tradeoff)): the default for `mass` and `expected_depth`.
+        The weights that the tree was built with (the root's f(tradeoff)): the default for `mass` and `expected_depth`.
 
     Examples
     --------
@@ -67,7 +68,7 @@ class LabelTree(TreeForms):
 
     @classmethod
     def _adopt(cls, parts: TreeArrays, *, check: bool = True) -> Self:
-        """Make a tree of arrays the caller gives up: right dtypes, no copy. Unchecked, it is checked on first use."""
+        """Make a tree without copies: the caller gives up the arrays. If not `check`, they are checked on first use."""
         tree = cls.__new__(cls)
         child_ptr, children, n_labels = arrays.check_shape(*parts[:3])
         tree._set(child_ptr, children, n_labels, parts.label_names, parts.label_weights)
@@ -97,7 +98,7 @@ class LabelTree(TreeForms):
         return _unpickle, (type(self), *self._parts)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have the same nodes and children in the same order; names and weights do not count."""
+        """Whether both have the same nodes and children in the same order; names and weights are not compared."""
         if not isinstance(other, LabelTree):
             return NotImplemented
         return (
@@ -116,7 +117,7 @@ class LabelTree(TreeForms):
             f"expected_depth={expected_depth_or_nan(self):.4g}{unplaced})"
         )
 
-    # What follows from the two arrays, found when first asked for.
+    # Computed from the two arrays on first use.
 
     @cached_property
     def _parents(self) -> tuple[Int32s, Int32s]:
@@ -130,7 +131,7 @@ class LabelTree(TreeForms):
 
     @property
     def n_nodes(self) -> int:
-        """The number of internal nodes, the root included."""
+        """The number of internal nodes, including the root."""
         return len(self.child_ptr) - 1
 
     @property
@@ -140,17 +141,17 @@ class LabelTree(TreeForms):
 
     @property
     def label_parent(self) -> Int32s:
-        """The node each label hangs below, -1 for an unplaced label (n_labels,)."""
+        """The parent node of each label, -1 for an unplaced label (n_labels,)."""
         return self._parents[1]
 
     @property
     def node_depth(self) -> Int32s:
-        """The edges from the root to each node (n_nodes,)."""
+        """The number of edges from the root to each node (n_nodes,)."""
         return self._depths[0]
 
     @property
     def label_depth(self) -> Int32s:
-        """The edges from the root to each label, -1 for an unplaced label (n_labels,)."""
+        """The number of edges from the root to each label, -1 for an unplaced label (n_labels,)."""
         return self._depths[1]
 
     @cached_property
@@ -160,7 +161,7 @@ class LabelTree(TreeForms):
 
     @cached_property
     def unplaced_labels(self) -> Int64s:
-        """The labels that stand nowhere in the tree, rising."""
+        """The labels that are not in the tree, ascending."""
         return arrays.freeze(np.flatnonzero(self.label_parent < 0))  # type: ignore[no-any-return]
 
     @cached_property
@@ -183,14 +184,14 @@ class LabelTree(TreeForms):
 
     @cached_property
     def _leaf_layout(self) -> tuple[Int32s, Int64s]:
-        """The labels from left to right, and where among them those below each node start."""
+        """The labels from left to right, and for each node the position of its first label."""
         order = np.empty(self.n_labels_below[0], dtype=np.int32)
         start = np.empty(self.n_nodes, dtype=np.int64)
         _core.tree_leaf_order(self.child_ptr, self.children, self.n_labels_below, start, order)
         return arrays.freeze(order), arrays.freeze(start)
 
     def path(self, label: int) -> Int32s:
-        """Return the nodes from the root to the one `label` hangs below.
+        """Return the nodes from the root to the parent of `label`.
 
         Examples
         --------
@@ -200,7 +201,7 @@ class LabelTree(TreeForms):
         label = check_integer("label", label, 0, self.n_labels - 1)
         node = int(self.label_parent[label])
         if node < 0:
-            message = f"label {label} stands nowhere in the tree (see unplaced_labels)"
+            message = f"label {label} is not in the tree (see unplaced_labels)"
             raise InputError(message)
         nodes = []
         while node >= 0:
@@ -208,7 +209,7 @@ class LabelTree(TreeForms):
             node = int(self.parent[node])
         return np.array(nodes[::-1], dtype=np.int32)
 
-    # What follows from the arrays and the weights of the labels.
+    # Computed from the arrays and the weights of the labels.
 
     def mass(self, weights: ArrayLike | None = None) -> Float64s:
         """Return the total weight of the labels below each node.
@@ -216,7 +217,7 @@ class LabelTree(TreeForms):
         Parameters
         ----------
         weights : array (n_labels,), optional
-            By default `label_weights`; where the tree has none, an equal share of 1 for each placed label.
+            By default `label_weights`; if the tree has none, equal weights of the placed labels that sum to 1.
 
         Returns
         -------
@@ -265,7 +266,7 @@ class LabelTree(TreeForms):
         return np.full(self.n_labels, 1.0 / (self.n_labels - len(self.unplaced_labels)))
 
     def summary(self) -> TreeSummary:
-        """Return what the tree looks like, in numbers.
+        """Return the size and shape of the tree in numbers.
 
         Examples
         --------
@@ -275,10 +276,9 @@ class LabelTree(TreeForms):
         return summarize(self)
 
     def renumbered(self, weights: ArrayLike | None = None) -> LabelTree:
-        """Return the same tree with nodes numbered breadth-first, within a level by falling mass.
+        """Return the same tree with nodes numbered breadth-first, within a level by descending mass.
 
-        Ties are numbered as they appear; the children of a node keep their order. So the nodes a search visits most
-        lie together.
+        Nodes that searches visit often are then close together in memory. The children of a node keep their order.
 
         Examples
         --------

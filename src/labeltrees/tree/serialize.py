@@ -1,4 +1,4 @@
-"""Trees as compact binary files. docs/tree-format.md says what every byte means."""
+"""Trees as compact binary files; docs/tree-format.md describes every byte."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ import numpy as np
 from labeltrees._files import PathLike, naming_file, refuse_file, write_atomically
 from labeltrees._validation import refuse
 from labeltrees.errors import InputError
-from labeltrees.tree.arrays import MOST_LABELS, Names, TreeArrays, check_weights
+from labeltrees.tree.arrays import MAX_LABELS, Names, TreeArrays, check_weights
 
 MAGIC = b"\x89LTREE\r\n"
 VERSION = 1
-HEADER = struct.Struct("<8sIIQQQQQII")  # the last field is the checksum of what stands before it
-SECTION = struct.Struct("<BQ")  # bytes a value, bytes stored
+HEADER = struct.Struct("<8sIIQQQQQII")  # the last field is the checksum of all fields before it
+SECTION = struct.Struct("<BQ")  # bytes per value, bytes stored
 HAS_NAMES, HAS_WEIGHTS = 1, 2
-# A few bytes may claim any number of unplaced labels; past this, reading refuses to believe it.
+# A few bytes may claim any number of unplaced labels, so files with more than this are refused.
 FREE_LABELS, LABELS_PER_PLACED = 2**24, 64
-# zlib cannot shrink more than 1032 times, so a larger claim is a lie.
-MOST_DEFLATION = 1032
+# zlib compresses at most 1032 times, so a larger claim is wrong.
+MAX_DEFLATION = 1032
 
 
 def write_tree(path: PathLike, parts: TreeArrays) -> None:
@@ -33,20 +33,20 @@ def write_tree(path: PathLike, parts: TreeArrays) -> None:
 
 
 def read_tree(path: PathLike) -> TreeArrays:
-    """Read what `write_tree` wrote; a damaged or hostile file gives a FileFormatError that says what is wrong."""
+    """Read a file of `write_tree`; a damaged or hostile file raises a FileFormatError that says what is wrong."""
     with naming_file(path):
         return _Reader(path, Path(path).read_bytes()).read()
 
 
 def label_claim_fault(n_labels: int, n_placed: int) -> str | None:
-    """Return what is wrong with a file that holds `n_labels` labels of which only `n_placed` are placed."""
-    if n_labels > min(MOST_LABELS, max(FREE_LABELS, LABELS_PER_PLACED * n_placed)):
+    """Return the fault of a file with too many labels for the number of placed ones, or None."""
+    if n_labels > min(MAX_LABELS, max(FREE_LABELS, LABELS_PER_PLACED * n_placed)):
         return f"{n_labels} labels of which only {n_placed} are placed: more than a tree file may hold"
     return None
 
 
 def check_claim(parts: TreeArrays) -> None:
-    """Refuse to write what reading would refuse."""
+    """Refuse to write a tree that reading would refuse."""
     fault = label_claim_fault(parts.n_labels, len(parts.children) - len(parts.child_ptr) + 2)
     if fault is not None:
         raise InputError(fault)
@@ -98,27 +98,27 @@ def encode_names(names: Names) -> list[bytes]:
 
 
 def _packed(values: np.ndarray[Any, Any]) -> bytes:
-    """Keep the bytes that are used, all lowest ones first, then the next: equal high bytes then deflate to nothing."""
+    """Store only the bytes in use, all lowest bytes first, then the next: equal high bytes compress well."""
     width = max(1, -(-int(values.max(initial=0)).bit_length() // 8))
     planes = values.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :width].T
     return _section(width, np.ascontiguousarray(planes).tobytes())
 
 
 def _section(width: int, raw: bytes) -> bytes:
-    # Level 1: the higher ones take several times as long and gain next to nothing on ids.
+    # Level 1: higher levels take several times as long and save almost nothing on ids.
     stored = zlib.compress(raw, 1)
     return SECTION.pack(width, len(stored)) + stored
 
 
 class _Reader:
-    """Walks through the bytes of one file; every claim is checked before it is followed."""
+    """Reads the bytes of one file; every size is checked before it is used."""
 
     def __init__(self, path: PathLike, data: bytes) -> None:
         self.path, self.data, self.position = path, data, HEADER.size
 
     def read(self) -> TreeArrays:
         flags, n_labels, n_nodes, n_children, names_bytes = self._read_header()
-        counts = self._integers("children a node", n_nodes)
+        counts = self._integers("children per node", n_nodes)
         zigzag = self._integers("children", n_children)
         weights = names = None
         if flags & HAS_WEIGHTS:
@@ -143,7 +143,7 @@ class _Reader:
         _, version, flags, n_labels, n_nodes, n_children, names_bytes, body_bytes, body_crc, header_crc = HEADER.unpack(
             self.data[: HEADER.size]
         )
-        # The version first: a later one may have another header.
+        # The version first: a later version may have another header.
         if version != VERSION:
             self._refuse(f"has format version {version}, but this labeltrees reads version {VERSION}")
         if zlib.crc32(self.data[: HEADER.size - 4]) != header_crc:
@@ -154,7 +154,7 @@ class _Reader:
             self._refuse("is damaged: the checksum of its content differs")
         if flags & ~(HAS_NAMES | HAS_WEIGHTS):
             self._refuse(f"has unknown flags {flags:#x}")
-        if not 1 <= n_labels <= MOST_LABELS or not 1 <= n_nodes < MOST_LABELS:
+        if not 1 <= n_labels <= MAX_LABELS or not 1 <= n_nodes < MAX_LABELS:
             self._refuse(f"claims {n_labels} labels and {n_nodes} nodes")
         if not n_nodes <= n_children <= n_nodes - 1 + n_labels:
             self._refuse(f"claims {n_children} children for {n_nodes} nodes and {n_labels} labels")
@@ -164,26 +164,26 @@ class _Reader:
         return flags, n_labels, n_nodes, n_children, names_bytes
 
     def _raw(self, name: str, width: int | None, count: int) -> bytes:
-        """Inflate the next section: `count` values of `width` bytes, of 1 to 4 bytes where that is None."""
+        """Decompress the next section: `count` values of `width` bytes, or of 1 to 4 bytes if `width` is None."""
         if len(self.data) - self.position < SECTION.size:
             self._refuse(f"ends before its {name}")
         found, stored = SECTION.unpack_from(self.data, self.position)
         start = self.position + SECTION.size
         if found not in ((1, 2, 3, 4) if width is None else (width,)):
-            self._refuse(f"has {found} bytes a value for its {name}")
+            self._refuse(f"has {found} bytes per value for its {name}")
         if stored > len(self.data) - start:
             self._refuse(f"ends within its {name}")
         size = found * count
-        if size > MOST_DEFLATION * stored + 64:
+        if size > MAX_DEFLATION * stored + 64:
             self._refuse(f"claims {size} bytes of {name} in {stored}")
         inflate = zlib.decompressobj()
         try:
-            # One byte more than there should be tells a section that is too long.
+            # Read one byte more than expected, to find a section that is too long.
             raw = inflate.decompress(memoryview(self.data)[start : start + stored], size + 1)
         except zlib.error as error:
             self._refuse(f"cannot inflate its {name}: {error}")
         if len(raw) != size or not inflate.eof or inflate.unused_data:
-            self._refuse(f"should have {size} bytes of {name} and has not")
+            self._refuse(f"does not have the expected {size} bytes of {name}")
         self.position = start + stored
         return raw
 

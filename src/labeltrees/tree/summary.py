@@ -1,4 +1,4 @@
-"""What a tree looks like, in numbers."""
+"""The size and shape of a tree in numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TreeSummary:
-    """What `LabelTree.summary` returns. `mean_depth` counts placed labels alike, `expected_depth` by their weights."""
+    """Result of `LabelTree.summary`. `mean_depth` weights placed labels equally, `expected_depth` by their weights."""
 
     n_labels: int
     n_placed: int
@@ -46,7 +46,7 @@ def summarize(tree: LabelTree) -> TreeSummary:
 
 
 def expected_depth_or_nan(tree: LabelTree) -> float:
-    """Return the expected depth; NaN where all stored weight is on unplaced labels, as showing a tree must not fail."""
+    """Return the expected depth, or NaN if only unplaced labels have weight: showing a tree must not fail."""
     try:
         return tree.expected_depth()
     except InputError:

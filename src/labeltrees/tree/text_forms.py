@@ -1,4 +1,4 @@
-"""Trees as text for other programs to draw: Newick and Graphviz. No recursion: heights can be thousands."""
+"""Trees as text for drawing programs: Newick and Graphviz. No recursion, because a tree may be thousands high."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from labeltrees.tree.arrays import Names, check_names
 if TYPE_CHECKING:
     from labeltrees.tree.label_tree import LabelTree
 
-# Newick reads an underscore outside quotes as a blank.
+# Newick reads an underscore outside quotes as a space.
 _PLAIN_NEWICK = re.compile(r"[^\s()\[\]{}:;,'\"_]+")
 
 
 def tree_to_newick(tree: LabelTree, label_names: Sequence[str] | Names | None = None) -> str:
-    """Return the tree in Newick form."""
+    """Return the tree in Newick format."""
     names = _names_of(tree, label_names)
     pieces: list[str] = []
-    # A string waits to be written; an integer is a child to go into.
+    # A string is written as it is; an integer is a child to descend into.
     waiting: list[int | str] = [";", 0]
     while waiting:
         item = waiting.pop()
@@ -62,7 +62,7 @@ def tree_to_dot(
         max_children = check_integer("max_children", max_children, 1)
     names, mass, below = _names_of(tree, label_names), tree.mass(weights), tree.n_labels_below
     lines = ["digraph LabelTree {", "  node [shape=ellipse];"]
-    # Parents come before their children, so one pass in order of id draws what hangs on a drawn node.
+    # Parents come before their children, so one pass in order of id is enough.
     drawn = np.zeros(tree.n_nodes, dtype=bool)
     drawn[0] = True
     for node in range(tree.n_nodes):

@@ -1,4 +1,4 @@
-"""The top of a tree, or the way to one label, as plain records."""
+"""Views of a tree for display: its top levels, or the path to one label."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EXAMPLES = 3
 
 @dataclass(frozen=True)
 class LabelView:
-    """A label that is shown."""
+    """A label in a view."""
 
     label: int
     name: str
@@ -23,13 +23,13 @@ class LabelView:
     depth: int
 
     def record(self) -> dict[str, Any]:
-        """Return it as a plain record."""
+        """Return the view as JSON values."""
         return {"label": self.label, "name": self.name, "mass": self.mass, "depth": self.depth}
 
 
 @dataclass(frozen=True)
 class NodeView:
-    """A node that is shown, with its heaviest children, and what was left out."""
+    """A node in a view, with its heaviest children and the amount left out."""
 
     node: int
     mass: float
@@ -38,11 +38,11 @@ class NodeView:
     n_children: int
     examples: list[str]  # the heaviest labels below
     children: list[NodeView | LabelView] = field(default_factory=list)
-    n_more_labels: int = 0  # below the children that are not shown
+    n_more_labels: int = 0  # below children that are not shown
     mass_of_more: float = 0.0
 
     def record(self) -> dict[str, Any]:
-        """Return it as a plain record."""
+        """Return the view as JSON values."""
         return {
             "node": self.node,
             "mass": self.mass,
@@ -57,13 +57,13 @@ class NodeView:
 
 
 class TreeViewer:
-    """Looks at a tree: names, masses, and the labels below each node.
+    """Makes views of a tree.
 
     Parameters
     ----------
     tree : LabelTree
     label_names : sequence of str (L,), optional
-        Where the tree does not know them itself.
+        By default those of the tree.
     """
 
     def __init__(self, tree: LabelTree, label_names: Any = None) -> None:
@@ -75,7 +75,7 @@ class TreeViewer:
         self._order: Int32s = tree.leaf_order()
 
     def name(self, label: int) -> str:
-        """Return what to call a label."""
+        """Return the name to show for a label."""
         return f"label {label}" if self._names is None else str(self._names[label])
 
     def examples(self, node: int) -> list[str]:
@@ -84,33 +84,33 @@ class TreeViewer:
 
     def top(self, depth: int, width: int) -> NodeView:
         """Return the root with `depth` levels below it, each node with its `width` heaviest children."""
-        return self._look(0, 0, 0, depth, width)
+        return self._node(0, 0, 0, depth, width)
 
-    def way_to(self, label: int) -> tuple[list[NodeView], LabelView]:
-        """Return the nodes from the root to the one `label` hangs below, and the label."""
+    def path_to(self, label: int) -> tuple[list[NodeView], LabelView]:
+        """Return the nodes from the root to the parent of `label`, and the label."""
         start, nodes = 0, []
         path = self.tree.path(label).tolist()
         for depth, node in enumerate(path):
             if depth > 0:
                 children, starts, _ = self._children(path[depth - 1], start)
                 start = int(starts[np.flatnonzero(children == node)[0]])
-            nodes.append(self._look(node, start, depth, 0, 0))
+            nodes.append(self._node(node, start, depth, 0, 0))
         return nodes, self._label(label, len(path))
 
     def _label(self, label: int, depth: int) -> LabelView:
         return LabelView(label, self.name(label), float(self._weights[label]), depth)
 
-    def _look(self, node: int, start: int, depth: int, levels: int, width: int) -> NodeView:
-        """Return a node whose labels begin at `start` in the order of leaves."""
+    def _node(self, node: int, start: int, depth: int, levels: int, width: int) -> NodeView:
+        """Return the view of a node whose labels start at `start` in the leaf order."""
         children, starts, masses = self._children(node, start)
         shown: list[NodeView | LabelView] = []
-        # Heaviest first; of equals the first child.
+        # Heaviest first; of equal masses the first child.
         for place in np.argsort(-masses, kind="stable")[: width if levels > 0 else 0]:
             child = int(children[place])
             if child < 0:
                 shown.append(self._label(~child, depth + 1))
             else:
-                shown.append(self._look(child, int(starts[place]), depth + 1, levels - 1, width))
+                shown.append(self._node(child, int(starts[place]), depth + 1, levels - 1, width))
         n_labels = int(self.tree.n_labels_below[node])
         n_shown = sum(child.n_labels if isinstance(child, NodeView) else 1 for child in shown)
         return NodeView(
@@ -126,7 +126,7 @@ class TreeViewer:
         )
 
     def _children(self, node: int, start: int) -> tuple[Any, Any, Any]:
-        """Return a node's children, where the labels of each begin in the order of leaves, and their masses."""
+        """Return a node's children, the start of each child's labels in the leaf order, and the children's masses."""
         tree = self.tree
         children = tree.children[tree.child_ptr[node] : tree.child_ptr[node + 1]]
         sizes, masses = np.ones(len(children), dtype=np.int64), np.empty(len(children))

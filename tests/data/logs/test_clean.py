@@ -123,7 +123,7 @@ def test_files_of_a_folder_that_are_no_events_are_told(tmp_path, caplog):
     write(tmp_path, "hello", "readme.md")
     summary = prepare(tmp_path).summary
     assert [name.rsplit("/", 1)[-1] for name in summary.files_left_out] == ["readme.md"]
-    assert "1 files are no events and are left out: readme.md" in caplog.text
+    assert "1 files are not event files and are left out: readme.md" in caplog.text
 
 
 def test_files_with_other_columns_are_refused(tmp_path):
@@ -167,7 +167,7 @@ def test_damaged_parquet_is_refused(tmp_path, cut):
 def test_a_column_of_nulls_leaves_nothing_and_says_why(column):
     frame = pl.DataFrame({"context": ["a"], "item": ["x"], "weight": [1.0], "time": ["2020-01-01"]})
     reason = {"weight": "weight missing or not a number"}.get(column, f"no {column}")
-    with pytest.raises(InputError, match=f"no event of the 3 can be used: 3 {reason}"):
+    with pytest.raises(InputError, match=f"none of the 3 events can be used: 3 {reason}"):
         prepare(pl.concat([frame] * 3).with_columns(pl.lit(None).alias(column)))
 
 
@@ -231,7 +231,7 @@ def test_very_many_items_of_which_most_occur_once(monkeypatch):
     rng = np.random.default_rng(0)
     common = pl.DataFrame({"context": rng.integers(0, 500, 5000), "item": rng.integers(0, 20, 5000)})
     once = pl.DataFrame({"context": rng.integers(0, 500, n), "item": np.arange(1000, 1000 + n)})
-    monkeypatch.setattr(shards, "EVENTS_AT_ONCE", 60_000)
+    monkeypatch.setattr(shards, "MAX_EVENTS_PER_SHARD", 60_000)
     prepared = prepare(pl.concat([common, once]), min_item_contexts=2)
     assert prepared.train.n_labels == 20
     assert prepared.summary.items["seen"] == n + 20
@@ -241,9 +241,9 @@ def test_very_many_items_of_which_most_occur_once(monkeypatch):
 
 def test_nothing_left_says_what_took_it():
     frame = pl.DataFrame({"context": ["a", "b"], "item": ["x", "y"]})
-    with pytest.raises(InputError, match=r"no context is left: of 2 events, 2 rare item"):
+    with pytest.raises(InputError, match=r"no context remains: of 2 events, 2 rare item"):
         prepare(frame, min_item_contexts=2)
-    with pytest.raises(InputError, match=r"no context is left: of 2 events, 2 pair of low engagement"):
+    with pytest.raises(InputError, match=r"no context remains: of 2 events, 2 pair of low engagement"):
         prepare(frame, min_engagement=2)
 
 

@@ -153,7 +153,7 @@ def test_many_shards_on_disk_give_what_one_in_memory_gives(monkeypatch, tmp_path
     frame = frame_of(random_events())
     settings = {**settings, "min_engagement": 2, "min_item_contexts": 2, "temporary_folder": tmp_path}
     whole = lt.prepare_logs(frame, **settings)
-    monkeypatch.setattr(shards, "EVENTS_AT_ONCE", 100)
+    monkeypatch.setattr(shards, "MAX_EVENTS_PER_SHARD", 100)
     assert_equal(whole, lt.prepare_logs(frame, **settings))
     assert list(tmp_path.iterdir()) == []
 
@@ -311,7 +311,7 @@ def test_repeated_events_add_up_unless_they_are_to_be_dropped():
     dropped = lt.prepare_logs(frame_of(events), drop_duplicates=True, **settings).summary
     assert dropped.events_dropped["repeated event"] == 2
     assert dropped.events_used == {"labels": 2}
-    with pytest.raises(InputError, match="no context is left: of 3 events, 2 repeated event, 1 pair of low engagement"):
+    with pytest.raises(InputError, match="no context remains: of 3 events, 2 repeated event, 1 pair of low engagement"):
         lt.prepare_logs(frame_of(events[:3]), drop_duplicates=True, **settings)
 
 
@@ -336,9 +336,9 @@ def test_a_period_may_end_with_the_last_event():
         ({"features": "smells"}, "features must be one of 'words', 'history', 'column'"),
         ({"features": "history"}, "features='history' needs history_before"),
         ({"features": "column"}, "features='column' needs feature_column"),
-        ({"features": "words", "history_before": "2020-01-01"}, "history_before makes no sense with features='words'"),
-        ({"feature_column": "item", "history_before": "2020-01-01"}, "which features"),
-        ({"feature_separator": "|"}, "feature_separator makes no sense"),
+        ({"features": "words", "history_before": "2020-01-01"}, "history_before cannot be used with features='words'"),
+        ({"feature_column": "item", "history_before": "2020-01-01"}, "set features to"),
+        ({"feature_separator": "|"}, "feature_separator needs feature_column"),
         ({"since": "yesterday"}, "since must be a time such as 2011-09-01"),
         ({"since": 5}, "since must be a time such as 2011-09-01"),
         ({"since": "2020-01-02", "until": "2020-01-02"}, r"since \(.*\) must be before until"),

@@ -69,9 +69,9 @@ def test_dates_that_do_not_exist_are_not_understood(text):
 @pytest.mark.parametrize(
     ("times", "message"),
     [
-        (["1/2/2011", "3/4/2011"], r"'1/2/2011' do not tell days from months anywhere in the log: give time_format"),
-        (["13/2/2011", "3/14/2011"], r"some times of the log have the day first and some the month"),
-        (["soon", "later"], r"the form of the times is not known \(the first is 'soon'\): give time_format"),
+        (["1/2/2011", "3/4/2011"], r"'1/2/2011' could have the day or the month first: give time_format"),
+        (["13/2/2011", "3/14/2011"], r"some times in the log have the day first, others the month"),
+        (["soon", "later"], r"the format of the times is unknown \(the first is 'soon'\): give time_format"),
     ],
 )
 def test_forms_that_cannot_be_told_are_refused(times, message):
@@ -83,7 +83,7 @@ def test_a_format_may_be_given():
     assert read(["1/2/2011", "x"], "%d/%m/%Y") == [dt.datetime(2011, 2, 1), None]
     assert read(["1/2/2011 08:26"], "%m/%d/%Y %H:%M") == [dt.datetime(2011, 1, 2, 8, 26)]
     assert read(["2011-01-02 08:26 +0200"], "%Y-%m-%d %H:%M %z") == [dt.datetime(2011, 1, 2, 6, 26)]
-    with pytest.raises(InputError, match=r"no time of the log has the form '%Y-%m-%d'; the first is '1/2/2011'"):
+    with pytest.raises(InputError, match=r"no time in the log has the format '%Y-%m-%d'; the first is '1/2/2011'"):
         read(["1/2/2011"], "%Y-%m-%d")
 
 

@@ -67,12 +67,12 @@ def test_sparse_candidates_stay(names):
 @pytest.mark.parametrize(
     ("lists", "message"),
     [
-        (["ant", "cow"], "candidates must be names of labels the model knows, got 'cow'"),
-        ([["ant"], ["cow"]], r"candidates\[1\] must be names of labels the model knows, got 'cow'"),
-        (["ant", 1], "candidates must be names of labels the model knows, got 1"),
+        (["ant", "cow"], "candidates must be names of labels that the model knows, got 'cow'"),
+        ([["ant"], ["cow"]], r"candidates\[1\] must be names of labels that the model knows, got 'cow'"),
+        (["ant", 1], "candidates must be names of labels that the model knows, got 1"),
         (["ant", ["bee"]], r"candidates\[0\] must be a list of labels, got 'ant'"),
         ([["ant"], None], r"candidates\[1\] must be a list of labels, got None"),
-        ([["ant", ["bee"]]], r"candidates\[0\] must be names of labels the model knows, got \['bee'\]"),
+        ([["ant", ["bee"]]], r"candidates\[0\] must be names of labels that the model knows, got \['bee'\]"),
     ],
     ids=repr,
 )
@@ -106,7 +106,7 @@ def test_a_damaged_place_is_found_when_a_name_is_asked_for(change, value):
     names = StoredNames(text, ends, "folder")
     with pytest.raises(lt.FileFormatError, match=r"^folder: the name of label \d is damaged"):
         names.take(np.arange(4))
-    with pytest.raises(lt.FileFormatError, match=r"^folder: the places of the names are damaged"):
+    with pytest.raises(lt.FileFormatError, match=r"^folder: the bounds of the names are damaged"):
         names.array  # noqa: B018
 
 

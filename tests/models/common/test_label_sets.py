@@ -9,7 +9,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 import labeltrees as lt
 from labeltrees.models.common.label_names import LabelNames
-from labeltrees.models.common.label_sets import carry, known_labels, read_label_sets
+from labeltrees.models.common.label_sets import has_label, known_labels, read_label_sets
 
 MATRIX = np.array([[1, 0, 1], [0, 0, 0], [0, 1, 1]], dtype=np.float32)
 IDS = [[0, 2], [], [1, 2]]
@@ -108,7 +108,7 @@ def test_a_table_of_names_is_a_list_of_lists():
 @given(st.lists(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=3), max_size=4), min_size=1))
 def test_names_are_read_as_scikit_learn_does(rows):
     if not any(rows):
-        with pytest.raises(lt.InputError, match="no label at all"):
+        with pytest.raises(lt.InputError, match="no labels"):
             read_label_sets(rows)
         return
     binarizer = MultiLabelBinarizer().fit(rows)
@@ -148,11 +148,11 @@ def test_values_of_a_matrix_are_kept_as_relevance():
 @pytest.mark.parametrize(
     ("Y", "message"),
     [
-        ([0, 1, 1], "two-dimensional, got one class a point"),
-        (["a", "b"], "two-dimensional, got one class a point"),
-        (np.array([0, 1, 1]), "two-dimensional, got one class a point"),
-        (np.array(["a", "b"]), "two-dimensional, got one class a point"),
-        (np.array(["a", "b"], dtype=object), "two-dimensional, got one class a point"),
+        ([0, 1, 1], "two-dimensional, got one class per point"),
+        (["a", "b"], "two-dimensional, got one class per point"),
+        (np.array([0, 1, 1]), "two-dimensional, got one class per point"),
+        (np.array(["a", "b"]), "two-dimensional, got one class per point"),
+        (np.array(["a", "b"], dtype=object), "two-dimensional, got one class per point"),
         ("ab", "Y must be a sparse or dense matrix of points and labels, or a list of lists"),
         (5, "Y must be a sparse or dense matrix"),
         (None, "Y must be a sparse or dense matrix"),
@@ -167,8 +167,8 @@ def test_values_of_a_matrix_are_kept_as_relevance():
         ([[0], [-1]], r"Y\[1\] must be label ids in \[0, 2147483646\], got -1"),
         ([[0], [1], [2**31]], r"Y\[2\] must be label ids in"),
         ([[0], [2**80]], r"Y\[1\] must be label ids in"),
-        ([], "no label at all"),
-        ([[], []], "no label at all"),
+        ([], "no labels"),
+        ([[], []], "no labels"),
         (np.ones((2, 2, 2)), "two-dimensional"),
         (np.array([[1, -1]]), "negative value -1 at row 0, column 1"),
         (np.array([[1, np.nan]]), "NaN at row 0, column 1"),
@@ -216,5 +216,5 @@ def test_pairs_are_looked_up(n, n_labels, seed):
     rng = np.random.default_rng(seed)
     dense = rng.integers(0, 2, (n, n_labels)) * rng.random((n, n_labels))
     points, labels = rng.integers(0, n, 30), rng.integers(0, n_labels, 30)
-    np.testing.assert_array_equal(carry(sp.csr_array(dense), points, labels), dense[points, labels] > 0)
-    assert carry(sp.csr_array(dense), points[:0], labels[:0]).shape == (0,)
+    np.testing.assert_array_equal(has_label(sp.csr_array(dense), points, labels), dense[points, labels] > 0)
+    assert has_label(sp.csr_array(dense), points[:0], labels[:0]).shape == (0,)

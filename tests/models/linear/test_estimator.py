@@ -278,7 +278,7 @@ def test_x_and_y_of_other_lengths_are_refused(problem, rows):
     "Y", [sp.csr_array((120, 4)), np.zeros((120, 4)), [[]] * 120], ids=["sparse", "dense", "lists"]
 )
 def test_no_labels_are_refused(problem, Y):
-    with pytest.raises(lt.InputError, match="Y has no label at all"):
+    with pytest.raises(lt.InputError, match="Y has no labels"):
         lt.LabelTreeClassifier().fit(problem[0], Y)
 
 

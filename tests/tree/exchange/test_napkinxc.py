@@ -84,12 +84,12 @@ WRONG_ROWS = [
     ([(-1, 0, -1), (0, 5, 0)], r"row 1: node must be in \[0, 1\], got 5"),
     ([(-1, 0, -1), (7, 1, 0)], r"row 1: parent must be -1 or in \[0, 1\], got 7"),
     ([(-1, 0, -1), (-3, 1, 0)], "row 1: parent must be -1 or in"),
-    ([(-1, 0, -1), (0, 1, 0), (0, 1, 1)], "row 1: node must not come twice"),
+    ([(-1, 0, -1), (0, 1, 0), (0, 1, 1)], "row 1: node must not occur twice"),
     ([(-1, 0, -1), (-1, 1, 0)], "row 1: only one node may have parent -1"),
     ([(1, 0, -1), (0, 1, 0)], "a tree with a root"),
-    ([(-1, 0, 0), (2, 1, 1), (1, 2, 2)], "2 nodes hang in a circle"),
+    ([(-1, 0, 0), (2, 1, 1), (1, 2, 2)], "2 nodes form a cycle"),
     ([(-1, 0, -1), (0, 1, -1)], "row 1: a node must have a label or children"),
-    ([(-1, 0, -1), (0, 1, 0), (0, 2, 0)], "label 0, which already stands elsewhere"),
+    ([(-1, 0, -1), (0, 1, 0), (0, 2, 0)], "label 0, which is already elsewhere"),
     ([(-1, 0, -1), (0, 1, 10**9)], "1000000001 labels of which only 1 are placed"),
     ([(-1, 0, -1), (0, 1, 10**17)], "labels of which only 1 are placed"),
 ]
@@ -121,8 +121,8 @@ def test_a_napkinxc_file_with_wrong_rows_is_refused_by_name(rows, fault, tmp_pat
         (f"1 2\n-1 0\n0 1 {'9' * 30}\n", "line 3 is not 'parent node"),
         ("1 2\n-1 0\n0 --1 0\n", "line 3 is not 'parent node"),
         ("1 2\n\xff 0\n", "line 2 is not 'parent node"),
-        ("1 3\n-1 0\n0 1 0\n", "tells of 1 labels and 3 nodes but has 1 and 2"),
-        ("2 2\n-1 0\n0 1 0\n", "tells of 2 labels and 2 nodes but has 1 and 2"),
+        ("1 3\n-1 0\n0 1 0\n", "claims 1 labels and 3 nodes but has 1 and 2"),
+        ("2 2\n-1 0\n0 1 0\n", "claims 2 labels and 2 nodes but has 1 and 2"),
     ],
 )
 def test_a_wrong_napkinxc_file_is_refused_by_line(text, fault, tmp_path):

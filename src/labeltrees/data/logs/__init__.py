@@ -1,4 +1,4 @@
-"""From a log of who engaged with what to points and labels."""
+"""prepare_logs: from an event log to points and labels."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ class PreparedLogs(tuple[Dataset, Dataset]):
 
     @property
     def train(self) -> Dataset:
-        """The points to train on."""
+        """The training points."""
         return self[0]
 
     @property
     def test(self) -> Dataset:
-        """The points to test on."""
+        """The test points."""
         return self[1]
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write a folder that every command takes for DATA: train.txt, test.txt, names, weights and summary.json.
+        """Write a folder that every command accepts as DATA: train.txt, test.txt, names, weights and summary.json.
 
-        The folder appears whole or not at all, and replaces one that was prepared before.
+        The folder replaces an earlier one in one step; an error leaves the earlier one.
         """
         from labeltrees.data.logs.folder import save_prepared
 
@@ -79,72 +79,75 @@ def prepare_logs(
     temporary_folder: str | os.PathLike[str] | None = None,
     progress: ProgressArgument = None,
 ) -> PreparedLogs:
-    """Make points and labels from a log of who engaged with what.
+    """Make points and labels from a log of events, such as clicks or purchases.
 
-    A point is a context (a customer, a query, a product page), its labels are the items engaged with in it. The log is
-    read some events at a time and may be larger than memory; what is returned is in memory.
+    A point is a context (a customer, a query, a product page); its labels are the items of the events in that context.
+    The log is read in blocks and may be larger than memory; the result is in memory.
 
     Parameters
     ----------
     events : path, polars.LazyFrame, polars.DataFrame or pandas.DataFrame
-        A CSV, TSV or Parquet file (CSV plain, .gz, .xz or .zst), or a folder of them. CSV files are read as text, so
-        an id keeps its leading zeros.
+        A CSV, TSV or Parquet file, or a folder of them; CSV and TSV may be compressed (.gz, .xz, .zst). CSV files are
+        read as text, so an id keeps its leading zeros.
     context, item : str
         The columns of the context and the item.
     weight : str, optional
-        The column of how much an event counts; a column "weight" is taken if there is one, else each event counts 1.
-        Events without a weight above 0 are dropped.
+        The column of the event weights. By default a column "weight" if there is one, else each event counts 1. Events
+        without a weight above 0 are dropped.
     time : str, optional
-        The column of the time; a column "time" is taken if there is one.
+        The column of the time; by default a column "time" if there is one.
     item_name : str, optional
-        A column with the item's name for people. An item with several names gets the most common.
+        The column of a readable item name. An item with several names gets the most common one.
     features : {"words", "history", "column"}, optional
-        "words": tf-idf of the words of the context itself (a query, the name of a product). "history": the items its
-        events before `history_before` were on, with log(1 + engagement); labels are the items from then on. "column":
-        what stands in `feature_column`. By default the one whose option is given, else "words".
+        "words": tf-idf of the words of the context itself (a query, the name of a product). "history": the items
+        of its events before `history_before`, with log(1 + engagement); labels are the items of later events. "column":
+        the values of `feature_column`. By default chosen by the option that is given, else "words".
     feature_column : str, optional
         A column with a text (tf-idf of its words) or a list of names or ids. A context with several values gets the
-        most common.
+        most common one.
     feature_separator : str, optional
-        Cuts the texts of `feature_column` into names.
+        Splits the texts of `feature_column` into names.
     history_before : time, optional
-        Where the past ends: an ISO text, a date or a datetime.
+        The end of the history: an ISO text, a date or a datetime.
     since, until : time, optional
         Only events from `since` on and before `until` count.
     period : str or timedelta, optional
-        The length of the period, such as 36h, 90d, 12w or 1y: from `since` on, before `until`, or up to the last event.
+        The length of the period, such as 36h, 90d, 12w or 1y: it starts at `since`, or ends at `until` or at the last
+        event.
     time_format : str
-        "auto" knows ISO times with or without zone, numbers of seconds, milli-, micro- and nanoseconds since 1970, and
-        dates such as 31/12/2010 8:26 or 12/31/10 if the log tells days from months; else a format of strptime.
+        "auto" reads ISO times with or without zone, numbers of seconds, milli-, micro- or nanoseconds since 1970, and
+        dates such as 31/12/2010 8:26 or 12/31/10 if some date in the log shows which number is the day. Anything else
+        is a strptime format.
     encoding : str
-        Of CSV files.
+        Encoding of CSV files.
     separator : str, optional
-        Of CSV files; found in the first line by default.
+        Separator of CSV files; by default found from the first line.
     min_engagement : float
         Pairs of context and item whose weights sum to less are dropped.
     min_item_contexts : int
-        Items in fewer contexts are dropped, and then contexts without items.
+        Items in fewer contexts are dropped, then contexts without items.
     drop_duplicates : bool
-        Whether events equal in all columns used count once. By default they add up, as two clicks do.
+        Whether events that are equal in all used columns count once. By default they add up, like two clicks.
     point_weights : {"events", "engagement", "none"}
-        What the sample_weight of a point is: the number of clean events of its context, the sum of their weights (for
-        logs that are aggregated already), or nothing.
+        The sample_weight of a point: the number of valid events of its context, the sum of their weights (for logs that
+        are aggregated already), or none.
     test_share : float in [0, 0.99]
-        The share of contexts drawn for test, at random.
+        The share of contexts that are drawn at random for test.
     test_since : time, optional
-        Splits by time instead: events from then on make the points of test. Their history is all that was before.
+        Split by time instead: events from this time on make the test points. Their history is everything before.
     random_state : int
-    vectorizer : scikit-learn's TfidfVectorizer or the like, optional
-        For texts.
+    vectorizer : TfidfVectorizer, scikit-learn's or similar, optional
+        Makes features from texts.
     temporary_folder : path, optional
-        Where a log of more than 4 million events is put apart by context; about as large as its columns in Parquet.
+        Folder for shards of a log of more than 4 million events; needs about as much space as its columns in Parquet.
     progress : bool or callable(done, total), optional
 
     Returns
     -------
     PreparedLogs
         The pair train, test of Datasets with the same features and labels, label_names, feature_names and
-        sample_weight; `.summary` tells what was dropped and why, `.save(folder)` writes it for the command line.
+        sample_weight; `.summary` says how many events were dropped and why; `.save(folder)` writes a folder for the
+        command line.
 
     Examples
     --------
@@ -184,6 +187,6 @@ def prepare_logs(
         test_since=test_since,
         random_state=random_state,
     ).checked()
-    from labeltrees.data.logs.prepare import prepare  # imports polars, which takes a while
+    from labeltrees.data.logs.prepare import prepare  # imports polars, which takes 0.2 s
 
     return PreparedLogs(*prepare(events, settings, vectorizer, temporary_folder, progress))

@@ -1,4 +1,4 @@
-"""From events to pairs of context and item, and from these to points with labels."""
+"""Events summed to pairs of context and item, and pairs grouped to points with labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labeltrees.data.logs.reading import collect
 from labeltrees.data.logs.settings import LogSettings
 from labeltrees.data.logs.shards import Shards
 
-# Sums of the same weights in another order differ in their last digits; they must not decide.
+# Tolerance: sums of the same weights in another order differ in their last digits.
 _ROUNDING = 1 - 1e-9
 
 FATES = (
@@ -27,14 +27,14 @@ FATES = (
 
 @dataclass
 class Aggregated:
-    """What is known of a log's pairs; lists have one entry a shard.
+    """The pairs of a log; lists have one entry per shard.
 
     Attributes
     ----------
     pairs : list of frames
-        context, item, window, engagement, events, featured (its context has features), strong (engagement suffices).
+        context, item, window, engagement, events, featured (its context has features), strong (enough engagement).
     values : list of frames
-        context, window and value: the features given for a point, for features="column" only.
+        context, window and value: the features of a point, only for features="column".
     """
 
     pairs: list[pl.LazyFrame] = field(default_factory=list)
@@ -61,7 +61,7 @@ def aggregate(events: list[pl.LazyFrame], settings: LogSettings, shards: Shards)
         strong = pl.col("engagement") >= settings.min_engagement * _ROUNDING
         featured = pl.lit(True)
         if settings.features == "history":
-            # A point's history is what its context did before: HISTORY for train, and TRAIN too for test.
+            # A point's history is its context's earlier windows: HISTORY for train, HISTORY and TRAIN for test.
             first = pl.col("window").min().over("context")
             featured = first < pl.col("window")
         elif settings.features == "column":
@@ -77,7 +77,7 @@ def aggregate(events: list[pl.LazyFrame], settings: LogSettings, shards: Shards)
 
 
 def _given_values(shard: pl.LazyFrame, lists: bool) -> tuple[pl.DataFrame, int]:
-    """Return the features of every point as one text, and how many had several: the most common, then the smallest."""
+    """Return the features of every point as one text (of several the most common), and how many had several."""
     feature = pl.col("feature")
     if lists:
         feature = feature.list.drop_nulls().list.join(LIST_SEPARATOR)
@@ -97,7 +97,7 @@ def _given_values(shard: pl.LazyFrame, lists: bool) -> tuple[pl.DataFrame, int]:
 
 
 def count_items(pairs: list[pl.LazyFrame]) -> pl.DataFrame:
-    """Return every item of the label windows with the points that may carry it: item, points."""
+    """Return every item of the label windows, and the number of points that may have it: item, points."""
     carried = (pl.col("featured") & pl.col("strong")).sum()
     labels = pl.concat(pairs).filter(pl.col("window") != HISTORY)
     return collect(labels.group_by("item").agg(carried.alias("points")))
@@ -105,20 +105,20 @@ def count_items(pairs: list[pl.LazyFrame]) -> pl.DataFrame:
 
 @dataclass
 class Points:
-    """Points and what they carry; lists have one entry a shard.
+    """Points and their labels; lists have one entry per shard.
 
     Attributes
     ----------
     points : list of frames
-        context, window, events, engagement of each point that is left.
+        context, window, events, engagement of each remaining point.
     labels : list of frames
         context, window, label.
     history : list of frames
         context, window (of the point), item, engagement; empty unless features="history".
     events, pairs : counters by fate
-        What became of events and pairs: "labels", "history", or one of FATES.
+        How events and pairs were used ("labels", "history"), or one of FATES.
     contexts : counter
-        Of contexts that are "seen" in label windows, which are "without features", "empty" or "used"; and of those with
+        Contexts "seen" in label windows, each of which is "without features", "empty" or "used"; and contexts with
         "history only".
     """
 
@@ -131,14 +131,14 @@ class Points:
 
 
 def make_points(pairs: list[pl.LazyFrame], items: pl.DataFrame, settings: LogSettings, shards: Shards) -> Points:
-    """Give every pair its fate and every context that is left its labels.
+    """Decide how every pair is used, and collect the labels of the remaining contexts.
 
     Parameters
     ----------
     pairs : list of frames
-        As `aggregate` made them.
+        From `aggregate`.
     items : frame
-        item and label, for the items that are kept.
+        item and label of the items that are kept.
     settings : LogSettings
     shards : Shards
     """
@@ -163,7 +163,7 @@ def make_points(pairs: list[pl.LazyFrame], items: pl.DataFrame, settings: LogSet
 
 
 def _history(frame: pl.DataFrame, points: pl.DataFrame) -> pl.DataFrame:
-    """Return the pairs before each point's window, summed over earlier windows."""
+    """Return the history of each point: its context's pairs, summed over earlier windows."""
     earlier = frame.select("context", "item", "engagement", pl.col("window").alias("then"))
     parts = []
     for window in (TRAIN, TEST):
@@ -174,7 +174,7 @@ def _history(frame: pl.DataFrame, points: pl.DataFrame) -> pl.DataFrame:
 
 
 def _mark_history(frame: pl.DataFrame, history: pl.DataFrame) -> pl.DataFrame:
-    """Add whether a pair is history of some point: one of its context in a later window."""
+    """Add a column that says whether a pair is in the history of a point of its context."""
     last = history.group_by("context").agg(pl.col("window").max().alias("last"))
     return frame.join(last, on="context", how="left").with_columns(
         (pl.col("window") < pl.col("last")).fill_null(False).alias("as_history")

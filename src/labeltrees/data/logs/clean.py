@@ -1,4 +1,4 @@
-"""Which events can be used, and why the others cannot."""
+"""Finding the valid events of a log, and counting the others by reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labeltrees.data.logs.settings import LogSettings
 from labeltrees.data.logs.times import time_expression
 from labeltrees.errors import InputError
 
-# An event falls to the first of these that holds.
+# An event is dropped for the first of these reasons that applies.
 REASONS = (
     "line with too many fields",
     "no context",
@@ -24,23 +24,23 @@ REASONS = (
     "weight missing or not a number",
     "weight not above 0",
 )
-HISTORY, TRAIN, TEST = 0, 1, 2  # what an event is for, by its time; without a split by time all are TRAIN
+HISTORY, TRAIN, TEST = 0, 1, 2  # the use of an event, by its time; without a split by time all are TRAIN
 
 
 @dataclass(frozen=True)
 class CleanEvents:
-    """The events that can be used, and the count of those that cannot.
+    """The valid events, and the counts of the others.
 
     Attributes
     ----------
     frame : lazy frame
-        context, item, weight (float), window (HISTORY, TRAIN or TEST) and, where the log has them, name, feature and
-        (where duplicates are to be found) time.
+        context, item, weight (float), window (HISTORY, TRAIN or TEST) and, if the log has them, name, feature and (to
+        find duplicates) time.
     n_read, n_kept : int
     dropped : dict
-        The number of events by reason.
+        Number of dropped events by reason.
     first, last : datetime or None
-        The times of the events kept.
+        The range of times of the events kept.
     """
 
     frame: pl.LazyFrame
@@ -52,7 +52,7 @@ class CleanEvents:
 
 
 def clean_events(events: Events, settings: LogSettings) -> CleanEvents:
-    """Find the events that can be used: one pass over the log, one or two more where times must be understood first."""
+    """Find the valid events in one pass over the log, after one or two more passes if the time format must be found."""
     frame, columns = events.frame, events.columns
     schema = frame.collect_schema()
     has_time = "time" in columns
@@ -68,7 +68,7 @@ def clean_events(events: Events, settings: LogSettings) -> CleanEvents:
     else:
         moment = pl.lit(None, pl.Datetime("us"))
     weight = _number(pl.col("weight"), schema["weight"]) if "weight" in columns else pl.lit(1.0)
-    # First the plain columns, then what depends on them: polars works each out once.
+    # First these columns, then those that depend on them: polars computes each once.
     frame = frame.with_columns(missing_time.alias("missing_time"), moment.alias("moment"), weight.alias("weight"))
     since, until = _period(frame, settings, has_time)
     reason = _reason(schema, has_time, since, until)
@@ -87,7 +87,7 @@ def clean_events(events: Events, settings: LogSettings) -> CleanEvents:
         raise InputError(message)
     if kept["n"] == 0:
         why = ", ".join(f"{n:,} {name}" for name, n in dropped.items() if n)
-        message = f"no event of the {n_read:,} can be used: {why}"
+        message = f"none of the {n_read:,} events can be used: {why}"
         raise InputError(message)
     extra: list[str] = [name for name in ("name", "feature") if name in columns]
     if settings.drop_duplicates and has_time:
@@ -97,7 +97,7 @@ def clean_events(events: Events, settings: LogSettings) -> CleanEvents:
 
 
 def _number(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Return a column as numbers, null where there is none."""
+    """Return a column as numbers, null for anything else."""
     if dtype == pl.String:
         column = column.str.strip_chars()
     number = column.cast(pl.Float64, strict=False)
@@ -107,7 +107,7 @@ def _number(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 def _period(
     frame: pl.LazyFrame, settings: LogSettings, has_time: bool
 ) -> tuple[dt.datetime | None, dt.datetime | None]:
-    """Return the first moment of the period and the first after it; the last event ends a period without bounds."""
+    """Return the start of the period and its end (exclusive); a period without bounds ends with the last event."""
     since, until, period = settings.since, settings.until, settings.period
     if period is None or not has_time:
         return since, until

@@ -9,39 +9,38 @@ from pathlib import Path
 
 import polars as pl
 
-from labeltrees.data.files import open_any
+from labeltrees.data.files import COMPRESSED, open_any
 from labeltrees.data.logs.settings import LogSettings
 from labeltrees.errors import FileFormatError, InputError
 
-CSV_ENDINGS = (".csv", ".tsv")
-_COMPRESSED = (".gz", ".xz", ".zst")
+CSV_SUFFIXES = (".csv", ".tsv")
 _SEPARATORS = ",;\t|"
-_LONGEST_HEADER = 1 << 20
+_MAX_HEADER_BYTES = 1 << 20
 _BLOCK = 1 << 20
 EXTRA_FIELDS = "\0extra"  # a name that no header has
 
 
-def plain_ending(path: Path) -> str:
-    """Return how a file's name ends, compression aside, in lower case."""
-    return (path.with_suffix("") if path.suffix.lower() in _COMPRESSED else path).suffix.lower()
+def suffix_of_data(path: Path) -> str:
+    """Return the suffix of a file name in lower case, without that of its compression."""
+    return (path.with_suffix("") if path.suffix.lower() in COMPRESSED else path).suffix.lower()
 
 
 def scan_csv_files(files: list[Path], settings: LogSettings, scratch: Path) -> tuple[pl.LazyFrame, list[Path], pl.Expr]:
-    """Return CSV files with the same header as one frame of texts, the files as they are read, and the ragged lines.
+    """Return CSV files with the same header as one frame of texts, the files that are read, and which lines are ragged.
 
     Everything is read as text, so that an id keeps its leading zeros. A line with fewer fields than the header has
-    empty ones at its end (an event without an item, say, which is counted as such). A line with more is ragged: what
-    its fields mean cannot be known. It is found by a column more than the header has.
+    empty ones at its end, so that, for example, it counts as an event without an item. A line with more is ragged: the
+    meaning of its fields is unknown. It is found by reading one more column than the header has.
     """
-    plain = [_as_plain_utf8(path, settings.encoding, scratch, number) for number, path in enumerate(files)]
-    header, separator = _header(plain[0], files[0], settings.separator)
-    for path, original in zip(plain[1:], files[1:], strict=True):
+    read_files = [_as_plain_utf8(path, settings.encoding, scratch, number) for number, path in enumerate(files)]
+    header, separator = _header(read_files[0], files[0], settings.separator)
+    for path, original in zip(read_files[1:], files[1:], strict=True):
         other, _ = _header(path, original, separator)
         if other != header:
             message = f"{original}: other columns than {files[0].name}: {', '.join(other)}"
             raise FileFormatError(message)
     frame = pl.scan_csv(
-        plain,
+        read_files,
         has_header=True,
         separator=separator,
         schema=dict.fromkeys([*header, EXTRA_FIELDS], pl.String),
@@ -49,13 +48,13 @@ def scan_csv_files(files: list[Path], settings: LogSettings, scratch: Path) -> t
         missing_columns="insert",
         glob=False,
     )
-    return frame, plain, pl.col(EXTRA_FIELDS).is_not_null()
+    return frame, read_files, pl.col(EXTRA_FIELDS).is_not_null()
 
 
 def _as_plain_utf8(path: Path, encoding: str, scratch: Path, number: int) -> Path:
-    """Return the file itself, or a copy of it that is not compressed and in UTF-8."""
+    """Return the file itself, or a decompressed copy in UTF-8."""
     utf8 = codecs.lookup(encoding).name == "utf-8"
-    if utf8 and path.suffix.lower() not in _COMPRESSED:
+    if utf8 and path.suffix.lower() not in COMPRESSED:
         return path
     copy = scratch / f"{number:06d}-{path.name.split('.')[0]}.csv"
     with open_any(path) as stream, open(copy, "wb") as out:
@@ -75,7 +74,7 @@ def _as_plain_utf8(path: Path, encoding: str, scratch: Path, number: int) -> Pat
 
 def _header(path: Path, original: Path, separator: str | None) -> tuple[list[str], str]:
     with open(path, "rb") as stream:
-        line = stream.readline(_LONGEST_HEADER)
+        line = stream.readline(_MAX_HEADER_BYTES)
     if not line.strip():
         message = f"{original}: the first line, which must name the columns, is empty"
         raise FileFormatError(message)
@@ -88,7 +87,7 @@ def _header(path: Path, original: Path, separator: str | None) -> tuple[list[str
         message = f"{original}: a zero byte in the first line; is it text, and in which encoding?"
         raise FileFormatError(message)
     if separator is None:
-        by_name = plain_ending(original) == ".tsv"
+        by_name = suffix_of_data(original) == ".tsv"
         separator = "\t" if by_name else max(_SEPARATORS, key=lambda character: len(_fields(text, character)))
     header = _fields(text, separator)
     repeated = next((name for name in header if header.count(name) > 1), None)

@@ -1,4 +1,4 @@
-"""Events of any form as one lazy frame with the columns that are needed, under their own names."""
+"""Opening events from files or frames as one lazy frame with the needed columns, named by their role."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import polars as pl
 
 from labeltrees._validation import refuse
 from labeltrees.data.files import MissingFileError
-from labeltrees.data.logs.csv_events import CSV_ENDINGS, EXTRA_FIELDS, plain_ending, scan_csv_files
+from labeltrees.data.logs.csv_events import CSV_SUFFIXES, EXTRA_FIELDS, scan_csv_files, suffix_of_data
 from labeltrees.data.logs.reading import naming_events
 from labeltrees.data.logs.settings import LogSettings
 from labeltrees.errors import FileFormatError, InputError
 
-_ENDINGS = (*CSV_ENDINGS, ".parquet")
+_SUFFIXES = (*CSV_SUFFIXES, ".parquet")
 _logger = logging.getLogger("labeltrees")
 
 
@@ -29,12 +29,12 @@ class Events:
     Attributes
     ----------
     frame : lazy frame
-        Columns context and item (whole numbers or texts) and, where the log has them, weight, time, name, feature
-        (texts, or lists of texts) and ragged (whether the line of a CSV file had too many fields).
+        Columns context and item (integers or texts) and, if the log has them, weight, time, name, feature (texts, or
+        lists of texts) and ragged (whether the line of a CSV file had too many fields).
     columns : dict
-        What each of them is called in the log.
+        The name of each column in the log.
     files, left_out : lists of paths
-        The files read, and those of the folder that are no events.
+        The files read, and the other files in the folder.
     """
 
     frame: pl.LazyFrame
@@ -45,17 +45,17 @@ class Events:
 
 @contextmanager
 def open_events(events: Any, settings: LogSettings, scratch: Path) -> Iterator[Events]:
-    """Give the events, and turn what polars says of them into one clear error.
+    """Yield the events; errors of polars become one clear error.
 
     Parameters
     ----------
     events : path, polars frame or pandas frame
     settings : LogSettings
     scratch : path
-        A folder for what must be decompressed or turned into UTF-8 first.
+        A folder for copies of files that must be decompressed or converted to UTF-8.
     """
     files: list[Path] = []
-    plain: list[Path] = []
+    read_files: list[Path] = []
     left_out: list[Path] = []
     ragged: pl.Expr | None = None
     if isinstance(events, pl.LazyFrame):
@@ -65,36 +65,36 @@ def open_events(events: Any, settings: LogSettings, scratch: Path) -> Iterator[E
     elif isinstance(events, str | Path) or hasattr(events, "__fspath__"):
         files, left_out = _event_files(Path(events))
         with naming_events(files):
-            if plain_ending(files[0]) == ".parquet":
+            if suffix_of_data(files[0]) == ".parquet":
                 frame = pl.scan_parquet(files)
             else:
-                frame, plain, ragged = scan_csv_files(files, settings, scratch)
+                frame, read_files, ragged = scan_csv_files(files, settings, scratch)
     elif hasattr(events, "columns") and hasattr(events, "to_numpy"):
         frame = _from_pandas(events, settings)
     else:
         refuse("events", "a path, a polars frame or a pandas frame", events)
-    with naming_events(files, plain):
+    with naming_events(files, read_files):
         named, columns = _named(frame, settings, files, ragged)
         yield Events(named, columns, files, left_out)
 
 
 def _event_files(path: Path) -> tuple[list[Path], list[Path]]:
-    """Return the files of a log, and those of its folder that are none; hidden files and _SUCCESS marks aside."""
+    """Return the files of a log, and the other files in its folder, without hidden files and _SUCCESS marks."""
     if path.is_file():
-        if plain_ending(path) not in _ENDINGS:
-            message = f"{path}: must end in {', '.join(_ENDINGS)} (plain, or .gz, .xz, .zst)"
+        if suffix_of_data(path) not in _SUFFIXES:
+            message = f"{path}: must end in {', '.join(_SUFFIXES)} (plain, or .gz, .xz, .zst)"
             raise InputError(message)
         found, left_out = [path], []
     elif path.is_dir():
         inside = sorted(file for file in path.rglob("*") if file.is_file() and file.name[0] not in "._")
-        found = [file for file in inside if plain_ending(file) in _ENDINGS]
-        left_out = [file for file in inside if plain_ending(file) not in _ENDINGS]
+        found = [file for file in inside if suffix_of_data(file) in _SUFFIXES]
+        left_out = [file for file in inside if suffix_of_data(file) not in _SUFFIXES]
         if not found:
-            message = f"{path}: no events in this folder (files that end in {', '.join(_ENDINGS)})"
+            message = f"{path}: no events in this folder (files that end in {', '.join(_SUFFIXES)})"
             raise FileFormatError(message)
         if left_out:
             names = ", ".join(file.name for file in left_out[:5]) + (" ..." if len(left_out) > 5 else "")
-            _logger.warning("%s: %d files are no events and are left out: %s", path, len(left_out), names)
+            _logger.warning("%s: %d files are not event files and are left out: %s", path, len(left_out), names)
     else:
         message = f"{path}: no such file or folder"
         raise MissingFileError(message)
@@ -102,14 +102,14 @@ def _event_files(path: Path) -> tuple[list[Path], list[Path]]:
     if empty is not None:
         message = f"{empty}: the file is empty"
         raise FileFormatError(message)
-    if len({plain_ending(file) == ".parquet" for file in found}) > 1:
+    if len({suffix_of_data(file) == ".parquet" for file in found}) > 1:
         message = f"{path}: CSV and Parquet files in one folder; name the ones to read"
         raise InputError(message)
     return found, left_out
 
 
 def _from_pandas(frame: Any, settings: LogSettings) -> pl.LazyFrame:
-    """Take the columns that are needed out of a pandas frame; what pandas counts as missing becomes null."""
+    """Return the needed columns of a pandas frame; missing values become null."""
     wanted = {name for name in (*settings.given_columns().values(), "weight", "time") if name in frame.columns}
     columns = {}
     for name in sorted(wanted):
@@ -136,7 +136,7 @@ def _named(
 ) -> tuple[pl.LazyFrame, dict[str, str]]:
     schema = frame.collect_schema()
     columns = settings.given_columns()
-    for role in ("weight", "time"):  # taken where the log has them under these names
+    for role in ("weight", "time"):  # used if the log has columns of these names
         if role not in columns and role in schema:
             columns[role] = role
     missing = [f"{name!r} ({role})" for role, name in columns.items() if name not in schema]
@@ -152,7 +152,7 @@ def _named(
 
 
 def _typed(role: str, name: str, dtype: pl.DataType) -> pl.Expr:
-    """Return a column in the form of its role: ids as whole numbers or texts, features as texts or lists of them."""
+    """Return a column in the type of its role: ids are integers or texts, features are texts or lists of texts."""
     column = pl.col(name)
     if role in ("context", "item"):
         if dtype.is_nested():

@@ -1,4 +1,4 @@
-"""Features of contexts: words of a text, names in a list, or items of the past."""
+"""Features of contexts: words of a text, names in a list, or items of the history."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Matrix = sparse.csr_array[np.float32]
 
 
 def text_features(texts: list[str], n_train: int, vectorizer: Any = None) -> tuple[Matrix, list[str]]:
-    """Return the tf-idf weights of texts' words, and the words; the vectorizer learns from the first `n_train`."""
+    """Return the tf-idf weights of the words in texts, and the words; the first `n_train` texts fit the vectorizer."""
     if vectorizer is None:
         vectorizer = default_vectorizer()
     train, test = texts[:n_train], texts[n_train:]
@@ -34,7 +34,7 @@ def text_features(texts: list[str], n_train: int, vectorizer: Any = None) -> tup
 
 
 def split_names(values: pl.Series, separator: str) -> pl.LazyFrame:
-    """Return the names in each text of `values` as a long frame: point, name, value (how often it is named)."""
+    """Return the names in each text of `values` as a long frame: point, name, value (its count)."""
     frame = pl.LazyFrame({"point": np.arange(len(values), dtype=np.int64), "name": values})
     names = frame.with_columns(pl.col("name").str.split(separator)).explode("name")
     names = names.with_columns(pl.col("name").str.strip_chars()).filter(pl.col("name") != "")
@@ -42,14 +42,14 @@ def split_names(values: pl.Series, separator: str) -> pl.LazyFrame:
 
 
 def name_features(long: list[pl.LazyFrame], n_points: int, n_train: int) -> tuple[Matrix, pl.Series, int]:
-    """Return a matrix of names, the names, and how many entries of test points have names that train has not.
+    """Return a matrix of names, the names, and how many entries of test points have names not in train.
 
     Parameters
     ----------
     long : list of frames
-        point, name (a text or a whole number), value.
+        point, name (a text or an integer), value.
     n_points, n_train : int
-        The first `n_train` points are for training: their names are the columns, in order.
+        The first `n_train` points are the training points: their names, sorted, are the columns.
     """
     known = collect(pl.concat(long).filter(pl.col("point") < n_train).select(pl.col("name").unique())).sort("name")
     names = known.with_columns(pl.int_range(pl.len(), dtype=pl.Int32).alias("column"))
@@ -69,7 +69,7 @@ def name_features(long: list[pl.LazyFrame], n_points: int, n_train: int) -> tupl
 def entries_matrix(
     rows: NDArray[Any], columns: NDArray[Any], values: NDArray[np.float32], shape: tuple[int, int]
 ) -> Matrix:
-    """Return the CSR matrix of entries in any order, none twice."""
+    """Return the CSR matrix of distinct entries, given in any order."""
     matrix: Matrix = sparse.coo_array((values, (rows, columns)), shape=shape).tocsr()
     matrix.sort_indices()
     return matrix

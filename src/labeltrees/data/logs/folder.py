@@ -1,4 +1,4 @@
-"""A prepared log as a folder that every command takes for DATA."""
+"""A prepared log as a folder that every command accepts as DATA."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FILES = {
 
 
 def check_dataset_folder(folder: str | os.PathLike[str]) -> Path:
-    """Return the folder as a path; refuse one that has anything in it but a log prepared before."""
+    """Return the folder as a path; refuse a folder that holds anything but a prepared log."""
     target = Path(os.path.abspath(folder))
     if not os.path.lexists(target):
         return target
@@ -38,12 +38,12 @@ def check_dataset_folder(folder: str | os.PathLike[str]) -> Path:
             known = False
         if known and names <= _FILES:
             return target
-    message = f"{target} exists and is not a prepared log: not replaced"
+    message = f"{target} exists and is not a prepared log; choose another folder or delete it"
     raise InputError(message)
 
 
 def save_prepared(train: Dataset, test: Dataset, summary: LogSummary, folder: str | os.PathLike[str]) -> None:
-    """Write train and test in XMC form, the names of labels and features, the points' weights and the summary."""
+    """Write train and test in XMC format, the names of labels and features, the point weights and the summary."""
     target = check_dataset_folder(folder)
     with replacing_folder(target) as new:
         for name, part in zip(_PARTS, (train, test), strict=True):

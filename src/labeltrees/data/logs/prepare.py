@@ -1,4 +1,4 @@
-"""The way from a log to train and test: clean, put apart by context, aggregate, make points, split."""
+"""From a log to train and test: clean, shard by context, aggregate, make points, split."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _prepare(
     dropped = _all_dropped(cleaned, aggregated, made, settings)
     if made.contexts["used"] == 0:
         why = ", ".join(f"{n:,} {name}" for name, n in dropped.items() if n)
-        message = f"no context is left: of {cleaned.n_read:,} events, {why}"
+        message = f"no context remains: of {cleaned.n_read:,} events, {why}"
         raise InputError(message)
     report(4)
     points, n_train = order_points(pl.concat(made.points), settings)
@@ -76,7 +76,7 @@ def _prepare(
     label_names, changed = name_items(items["item"], named)
     weights = None if settings.point_weights == "none" else points[settings.point_weights].to_numpy().astype(np.float64)
 
-    # One Dataset first, so that names, of which there may be millions, are checked once.
+    # First one Dataset, then its two parts, so that the names, which may be millions, are checked once.
     whole = Dataset(X, Y, label_names=label_names, feature_names=feature_names, sample_weight=weights, texts=texts)
     used = ("history", "labels") if settings.features == "history" else ("labels",)
     train, test = whole[:n_train], whole[n_train:]
@@ -112,7 +112,7 @@ def _check_words(opened: Events, settings: LogSettings) -> None:
     if settings.features == "words" and opened.frame.collect_schema()["context"] != pl.String:
         message = (
             f"the contexts ({settings.context!r}) are numbers, which have no words: "
-            "give feature_column, or history_before to use the items of their past"
+            "give feature_column, or give history_before to use the items of their history"
         )
         raise InputError(message)
 

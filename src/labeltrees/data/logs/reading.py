@@ -1,4 +1,4 @@
-"""Running polars: some rows at a time, and with its errors turned into ours."""
+"""Running polars in blocks of rows, with its errors turned into ours."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ _BLOCK = 1 << 20
 
 
 def collect(frame: pl.LazyFrame) -> pl.DataFrame:
-    """Return the rows of `frame`, worked out some at a time."""
+    """Compute `frame` in blocks of rows and return the result."""
     return frame.collect(engine="streaming")
 
 
 @contextmanager
-def naming_events(files: Sequence[Path], plain: Sequence[Path] = ()) -> Iterator[None]:
-    """Turn what polars cannot read of a log into one error that names the file as far as that is known.
+def naming_events(files: Sequence[Path], read_files: Sequence[Path] = ()) -> Iterator[None]:
+    """Turn errors of polars into one error that names the file, as far as it is known.
 
     Parameters
     ----------
     files : paths
-    plain : paths
-        The files as they are read, decompressed, in the same order.
+    read_files : paths
+        The decompressed files that polars reads, in the same order.
     """
     try:
         yield
     except pl.exceptions.PolarsError as error:
         fault = next(iter(str(error).splitlines()), type(error).__name__)
         if "utf-8" in str(error).lower():
-            for path, read in zip(files, plain, strict=False):
+            for path, read in zip(files, read_files, strict=False):
                 if (place := invalid_utf8(read)) is not None:
                     message = f"{path}: not UTF-8 text (byte {place}); give its encoding, such as latin-1"
                     raise FileFormatError(message) from None
@@ -43,7 +43,7 @@ def naming_events(files: Sequence[Path], plain: Sequence[Path] = ()) -> Iterator
 
 
 def invalid_utf8(path: Path) -> int | None:
-    """Return the first byte of a file that is not UTF-8, None if all of it is."""
+    """Return the position of the first byte that is not UTF-8, or None."""
     start, left_over = 0, b""
     with open(path, "rb") as stream:
         while True:
@@ -53,7 +53,7 @@ def invalid_utf8(path: Path) -> int | None:
                 text.decode("utf-8")
                 left_over = b""
             except UnicodeDecodeError as error:
-                # A character may be cut by the end of the block; it has at most 4 bytes.
+                # The end of the block may cut a character, which has at most 4 bytes.
                 if not block or len(text) - error.start > 3:
                     return start + error.start
                 left_over = text[error.start :]

@@ -1,4 +1,4 @@
-"""What `prepare_logs` was asked for, checked once; the summary keeps it."""
+"""The settings of `prepare_logs`, checked once and kept in the summary."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ POINT_WEIGHTS = ("events", "engagement", "none")
 
 @dataclass(frozen=True)
 class LogSettings:
-    """The settings of `prepare_logs`, which tells what they mean."""
+    """The settings of `prepare_logs`, where each is explained."""
 
     context: str = "context"
     item: str = "item"
@@ -43,7 +43,7 @@ class LogSettings:
     random_state: int = 0
 
     def checked(self) -> LogSettings:
-        """Return these settings with moments and periods read and `features` decided, or refuse them."""
+        """Check the settings; return them with times parsed and `features` chosen."""
         from labeltrees.data.logs.times import parse_moment, parse_period  # imports polars
 
         for name in ("context", "item"):
@@ -89,19 +89,19 @@ class LogSettings:
         return {role: name for role, name in columns.items() if name is not None}
 
     def needs_time(self) -> bool:
-        """Return whether something was asked that needs the time of events."""
+        """Whether some setting needs the time of events."""
         return any(getattr(self, name) is not None for name in (*_MOMENTS, "period", "time"))
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as JSON values."""
-        return {part.name: _plain(getattr(self, part.name)) for part in fields(self)}
+        return {part.name: _json_value(getattr(self, part.name)) for part in fields(self)}
 
     def _which_features(self) -> str:
         features = self.features
         if features is None:
             both = self.feature_column is not None and self.history_before is not None
             if both:
-                message = "feature_column and history_before are both given: which features?"
+                message = "feature_column and history_before are both given: set features to 'column' or 'history'"
                 raise InputError(message)
             column = "column" if self.feature_column is not None else "words"
             features = "history" if self.history_before is not None else column
@@ -112,16 +112,16 @@ class LogSettings:
                 message = f"features={kind!r} needs {name}"
                 raise InputError(message)
             if features != kind and getattr(self, name) is not None:
-                message = f"{name} makes no sense with features={features!r}"
+                message = f"{name} cannot be used with features={features!r}"
                 raise InputError(message)
         if self.feature_separator is not None and features != "column":
-            message = "feature_separator makes no sense without feature_column"
+            message = "feature_separator needs feature_column"
             raise InputError(message)
         return features
 
     def _check_order(self) -> None:
         if self.period is not None and self.since is not None and self.until is not None:
-            message = "of since, until and period at most two can be given"
+            message = "at most two of since, until and period can be given"
             raise InputError(message)
         given = [(name, getattr(self, name)) for name in _MOMENTS if getattr(self, name) is not None]
         for (earlier, first), (later, second) in itertools.pairwise(given):
@@ -130,7 +130,7 @@ class LogSettings:
                 raise InputError(message)
 
 
-_MOMENTS = ("since", "history_before", "test_since", "until")  # in the order they must have
+_MOMENTS = ("since", "history_before", "test_since", "until")  # in the order that their values must have
 
 
 def _check_text(name: str, value: object) -> None:
@@ -138,7 +138,7 @@ def _check_text(name: str, value: object) -> None:
         refuse(name, "a text", value)
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if isinstance(value, dt.datetime):
         return value.isoformat()
     return str(value) if isinstance(value, dt.timedelta) else value

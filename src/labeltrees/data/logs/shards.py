@@ -1,4 +1,4 @@
-"""Events put apart by context, so that each part fits in memory and holds all events of its contexts."""
+"""Events sharded by context: each shard fits in memory and has all events of its contexts."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import polars as pl
 
 from labeltrees.data.logs.reading import collect
 
-# 4 million events with short texts take about 0.5 GiB while they are counted.
-EVENTS_AT_ONCE = 4_000_000
-_SEED = 7  # of the hash that puts contexts apart; nothing that is returned depends on it
+# 4 million events with short texts take about 0.5 GiB while they are summed.
+MAX_EVENTS_PER_SHARD = 4_000_000
+_SEED = 7  # of the hash that assigns contexts to shards; results do not depend on it
 
 
 class Shards:
-    """Frames by shard: in memory where there is one shard, in files of a scratch folder where there are more.
+    """Frames by shard: in memory if there is one shard, else in files of a temporary folder.
 
     Parameters
     ----------
@@ -23,11 +23,11 @@ class Shards:
     """
 
     def __init__(self, n_events: int, folder: Path) -> None:
-        self.count = max(1, -(-n_events // EVENTS_AT_ONCE))
+        self.count = max(1, -(-n_events // MAX_EVENTS_PER_SHARD))
         self._folder = folder
 
     def split(self, events: pl.LazyFrame) -> list[pl.LazyFrame]:
-        """Put events apart by the hash of their context, in one pass."""
+        """Shard events by the hash of their context, in one pass."""
         if self.count == 1:
             return [collect(events).lazy()]
         base = self._folder / "events"
@@ -39,7 +39,7 @@ class Shards:
         return [pl.scan_parquet(sorted(folder.rglob("*.parquet")), hive_partitioning=False) for folder in folders]
 
     def keep(self, name: str, number: int, frame: pl.DataFrame) -> pl.LazyFrame:
-        """Return a frame of one shard, put aside in a file where there are more."""
+        """Return a frame of one shard, written to a file if there are several shards."""
         if self.count == 1:
             return frame.lazy()
         path = self._folder / f"{name}-{number:05d}.parquet"

@@ -1,4 +1,4 @@
-"""Which points are for training and which for testing, and the order they stand in."""
+"""Splitting points into train and test, and their order."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from labeltrees.errors import InputError
 
 
 def order_points(points: pl.DataFrame, settings: LogSettings) -> tuple[pl.DataFrame, int]:
-    """Return the points in their order, those for training first, and how many these are.
+    """Return the points in order, training points first, and the number of training points.
 
-    Within each part the order is that of the contexts, so that nothing depends on the order of events or on threads.
-    By time, windows say which part a point is in; else a random share of the contexts is for testing.
+    Each part is ordered by context, so that the result does not depend on the order of events or on threads. In a split
+    by time, a point belongs to the part of its window; otherwise a random share of the contexts is for testing.
     """
     points = points.sort("context", "window")
     if settings.test_since is not None:
@@ -27,10 +27,10 @@ def order_points(points: pl.DataFrame, settings: LogSettings) -> tuple[pl.DataFr
         for_test[np.random.default_rng(settings.random_state).permutation(points.height)[:n_test]] = True
     n_train = int(len(for_test) - for_test.sum())
     if n_train == 0:
-        message = f"all {points.height:,} points that are left are for testing, none for training"
+        message = f"all {points.height:,} remaining points are for testing, none for training"
         raise InputError(message)
     if settings.test_since is not None and n_train == points.height:
-        message = f"no point is left to test on: none of the contexts left has items from {settings.test_since} on"
+        message = f"there are no test points: no remaining context has items from {settings.test_since} on"
         raise InputError(message)
     order = np.concatenate([np.flatnonzero(~for_test), np.flatnonzero(for_test)])
     return points[order].with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias("point")), n_train

@@ -1,4 +1,4 @@
-"""What became of the events of a log, step by step, so that it adds up."""
+"""How the events of a log were used or dropped, in numbers that add up."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ SUMMARY_FORMAT = "labeltrees logs summary"
 
 @dataclass(frozen=True)
 class LogSummary:
-    """What became of the events of a log: ``events_read`` = sum of ``events_dropped`` + sum of ``events_used``.
+    """How the events of a log were used: ``events_read`` = sum of ``events_dropped`` + sum of ``events_used``.
 
     Attributes
     ----------
     events_read : int
     events_dropped : dict
-        The number of events by reason, in the order the reasons are looked for; 0 for a reason that could have been.
+        Number of events by reason, in the order in which reasons are checked; 0 for a reason that did not occur.
     events_used : dict
-        The number of events used for "labels" and, where features come from the past, for "history".
+        Number of events used for "labels" and, if features come from the history, for "history".
     pairs, items, contexts : dict
-        How many there were, how many were dropped and why, how many are used. A split by time can make two points
-        of one context.
+        How many there were, how many were dropped by reason, and how many are used. A split by time can make two
+        points from one context.
     train, test : dict
-        n_points, n_labels_with_points, labels and features a point.
+        n_points, n_labels_with_points, labels and features per point.
     first_event, last_event : str or None
-        The times of the events that were clean.
+        The range of times of the valid events.
     columns : dict
         The column of the log for each role.
     notes : dict
-        Counts of what was changed without dropping an event.
+        Counts of changes that did not drop an event.
     settings : dict
     files : list of str
     files_left_out : list of str

@@ -1,4 +1,4 @@
-"""Times in logs: what form they have, and how they are read."""
+"""Times in logs: finding their format, and reading them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from labeltrees.errors import InputError
 
 _UNITS = {"h": dt.timedelta(hours=1), "d": dt.timedelta(days=1), "w": dt.timedelta(weeks=1)}
 
-# The forms that "auto" knows. A column may mix them; each of its times is read by the one form that it matches.
+# The formats that "auto" knows. A column may mix them; each time is read by the one format that it matches.
 _CLOCK = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?"
 _ZONE = r" ?(Z|UTC|[+-]\d{2}:?\d{2})"
-_FORMS = {
+_FORMATS = {
     "iso": rf"^\d{{4}}[-/]\d{{1,2}}[-/]\d{{1,2}}([T ]{_CLOCK}({_ZONE})?)?$",
     "numeric": rf"^\d{{1,2}}[-/.]\d{{1,2}}[-/.](\d{{4}}|\d{{2}})([T ]{_CLOCK}( ?[AaPp][Mm])?({_ZONE})?)?$",
     "compact": r"^(19|20)\d{6}$",
@@ -28,7 +28,7 @@ _CLOCK_PARTS = r"[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?"
 
 
 def parse_moment(name: str, value: Any) -> dt.datetime | None:
-    """Return a moment given as an ISO text, a date or a datetime, without a time zone (in UTC if it had one)."""
+    """Return the moment of an ISO text, a date or a datetime, without time zone (converted to UTC if it has one)."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -44,7 +44,7 @@ def parse_moment(name: str, value: Any) -> dt.datetime | None:
 
 
 def parse_period(value: Any) -> dt.timedelta | None:
-    """Return a length of time given as a timedelta or as hours, days, weeks or years: 36h, 90d, 12w, 1y."""
+    """Return the length of a timedelta or of a text such as 36h, 90d, 12w or 1y (hours, days, weeks, years)."""
     if value is None:
         return None
     if isinstance(value, str) and (found := re.fullmatch(r"([1-9]\d{0,5})([hdwy])", value.strip())):
@@ -58,8 +58,8 @@ def parse_period(value: Any) -> dt.timedelta | None:
 def time_expression(events: pl.LazyFrame, time_format: str) -> pl.Expr:
     """Return the expression that reads the column "time" of `events`; null where a time cannot be read.
 
-    Times have no zone: those that name one are turned to UTC. With "auto", the whole column is looked at once, because
-    the one date that tells days from months may stand at its end.
+    The result has no time zone: times with one are converted to UTC. "auto" reads the whole column once, because the
+    only date that shows whether the day or the month comes first may be at its end.
     """
     time, dtype = pl.col("time"), events.collect_schema()["time"]
     if dtype == pl.Date or isinstance(dtype, pl.Datetime):
@@ -92,23 +92,23 @@ def _strptime(events: pl.LazyFrame, time_format: str) -> pl.Expr:
     try:
         found = collect(events.select(read.count().alias("read"), first.alias("first")))
     except pl.exceptions.PolarsError as error:
-        message = f"time_format {time_format!r} is no format of times: {error}"
+        message = f"time_format {time_format!r} is not a time format: {error}"
         raise InputError(message) from None
     if found["read"].item() == 0 and found["first"].item() is not None:
-        message = f"no time of the log has the form {time_format!r}; the first is {found['first'].item()!r}"
+        message = f"no time in the log has the format {time_format!r}; the first is {found['first'].item()!r}"
         raise InputError(message)
     return read
 
 
 def _automatic(events: pl.LazyFrame) -> pl.Expr:
     text = pl.col("time").str.strip_chars()
-    is_form = {name: text.str.contains(pattern) for name, pattern in _FORMS.items()}
-    is_form["epoch"] = is_form["epoch"] & ~is_form["compact"]
-    numeric = text.filter(is_form["numeric"])
+    is_format = {name: text.str.contains(pattern) for name, pattern in _FORMATS.items()}
+    is_format["epoch"] = is_format["epoch"] & ~is_format["compact"]
+    numeric = text.filter(is_format["numeric"])
     first, second = (numeric.str.extract(_PARTS, group).cast(pl.Int32).max() for group in (1, 2))
     found = collect(
         events.select(
-            *(matches.sum().alias(name) for name, matches in is_form.items()),
+            *(matches.sum().alias(name) for name, matches in is_format.items()),
             first.alias("first"),
             second.alias("second"),
             text.filter(text != "").first().alias("example"),
@@ -121,29 +121,29 @@ def _automatic(events: pl.LazyFrame) -> pl.Expr:
         "compact": lambda: text.str.to_date("%Y%m%d", strict=False).cast(pl.Datetime("us")),
         "epoch": lambda: _from_epoch(text.cast(pl.Float64, strict=False)),
     }
-    present = [name for name in _FORMS if found[name]]
+    present = [name for name in _FORMATS if found[name]]
     if not present:
         if found["example"] is None:
             return pl.lit(None, pl.Datetime("us"))
-        message = f"the form of the times is not known (the first is {found['example']!r}): give time_format"
+        message = f"the format of the times is unknown (the first is {found['example']!r}): give time_format"
         raise InputError(message)
-    return pl.coalesce([pl.when(is_form[name]).then(readers[name]()) for name in present])
+    return pl.coalesce([pl.when(is_format[name]).then(readers[name]()) for name in present])
 
 
 def _order_of_parts(found: dict[str, Any]) -> tuple[str, str, str]:
-    """Return whether days or months come first, or refuse where the log does not tell."""
+    """Return whether the day or the month comes first; refuse if the log does not show it."""
     example, ask = found["numeric_example"], "give time_format, such as %d/%m/%Y %H:%M or %m/%d/%Y %H:%M"
     if found["first"] > 12 and found["second"] > 12:
-        message = f"some times of the log have the day first and some the month (the first is {example!r}): {ask}"
+        message = f"some times in the log have the day first, others the month (the first is {example!r}): {ask}"
         raise InputError(message)
     if found["first"] <= 12 and found["second"] <= 12:
-        message = f"times such as {example!r} do not tell days from months anywhere in the log: {ask}"
+        message = f"times such as {example!r} could have the day or the month first: {ask}"
         raise InputError(message)
     return ("day", "month", "year") if found["first"] > 12 else ("month", "day", "year")
 
 
 def _from_parts(text: pl.Expr, order: tuple[str, str, str]) -> pl.Expr:
-    """Read dates of three numbers and perhaps a clock; impossible ones (the 31st of February) become null."""
+    """Read dates of three numbers, with an optional time of day; impossible dates (31 February) become null."""
     parts = {name: text.str.extract(_PARTS, group).cast(pl.Int32) for group, name in enumerate(order, start=1)}
     year = pl.when(parts["year"] < 100).then(parts["year"] + 2000).otherwise(parts["year"])
     written = pl.concat_str(
@@ -170,7 +170,7 @@ def _from_parts(text: pl.Expr, order: tuple[str, str, str]) -> pl.Expr:
 
 
 def _from_epoch(number: pl.Expr) -> pl.Expr:
-    """Read seconds, milli-, micro- or nanoseconds since 1970, told apart by their size."""
+    """Read seconds, milli-, micro- or nanoseconds since 1970; the size of the number shows which."""
     size = number.abs()
     microseconds = pl.when(size < 1e11).then(number * 1e6).when(size < 1e14).then(number * 1e3)
     microseconds = microseconds.when(size < 1e17).then(number).when(size < 9e18).then(number / 1e3)

@@ -1,4 +1,4 @@
-"""Names of labels: read from a file only as they are asked for, and found again by a table made on first use."""
+"""Names of labels: decoded from a file only when needed, with an index by name that is made on first use."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class LabelNames:
         return {name: value for name, value in self.__dict__.items() if name != "position"}
 
     def to_arrays(self) -> tuple[Any, Any]:
-        """Return the names as `encode_names` does."""
+        """Return the names as arrays, in the form of `encode_names`."""
         return encode_names(self.array.tolist())
 
     def take(self, labels: NDArray[np.int64]) -> Names:
-        """Return the names of `labels`, of any shape; None where a label is -1."""
+        """Return the names of `labels`, of any shape; None for -1."""
         found = labels >= 0
         names = np.full(labels.shape, None, dtype=object)
         names[found] = self._of(labels[found])
@@ -61,7 +61,7 @@ class LabelNames:
         return self.array[labels]
 
     def ids(self, what: str, lists: Any) -> Any:
-        """Return the labels of names: one list of them, or a list of such lists; what is no name stays as it is."""
+        """Return the ids of label names in a list, or in a list of lists; ids and matrices are returned unchanged."""
         if sparse.issparse(lists) or not _is_list(lists):
             return lists
         if isinstance(lists, np.ndarray) and lists.dtype.kind in "iu":
@@ -79,19 +79,19 @@ class LabelNames:
             return names
         for name in names:
             if not isinstance(name, str) or name not in self.position:
-                refuse(where, "names of labels the model knows", name)
+                refuse(where, "names of labels that the model knows", name)
         return np.array([self.position[name] for name in names], dtype=np.int64)
 
 
 class StoredNames(LabelNames):
-    """The same from a file, two arrays of `encode_names`.
+    """Names from a file, as two arrays of `encode_names`.
 
-    Opening a model of ten million labels must take milliseconds, so each name is checked when it is first asked for.
+    Opening a model of ten million labels must take milliseconds, so each name is checked when it is first used.
     """
 
     def __init__(self, text: Any, ends: Any, source: str) -> None:
         if text.dtype != np.uint8 or ends.dtype != np.int64 or text.ndim != 1 or ends.ndim != 1 or len(ends) < 1:
-            message = f"{source}: the names of the labels are damaged"
+            message = f"{source}: the label names are damaged"
             raise FileFormatError(message)
         self._text, self._ends, self._source = text, ends, source
 
@@ -106,7 +106,7 @@ class StoredNames(LabelNames):
         return names
 
     def to_arrays(self) -> tuple[Any, Any]:
-        """Return the arrays as they are."""
+        """Return the two arrays."""
         return self._text, self._ends
 
     def _of(self, labels: NDArray[np.int64]) -> Names:

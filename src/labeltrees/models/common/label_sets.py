@@ -1,4 +1,4 @@
-"""The labels of points as users have them: an indicator matrix, or lists of names or ids."""
+"""Reading the labels of points in any form that `fit` accepts: a matrix, or lists of names or ids."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LabelSets(NamedTuple):
         Canonical, of relevance values above 0.
     names : array of str (L,) or None
     is_matrix : bool
-        Whether they came as a matrix, which tells L; lists tell it only by the largest id they hold.
+        Whether they came as a matrix. A matrix defines L; of lists only the largest id is known.
     """
 
     Y: Any
@@ -39,7 +39,7 @@ class LabelSets(NamedTuple):
 
 
 def read_training_labels(Y: Any, label_names: Any, n_points: int) -> LabelSets:
-    """Return the labels of `n_points` points, at least one; `label_names` are those of a Y without names, or None.
+    """Return the labels of `n_points` points; there must be a label. `label_names` are for a Y without names.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def read_training_labels(Y: Any, label_names: Any, n_points: int) -> LabelSets:
         sets = _with_names(sets, label_names)
     check_same_points(n_points, sets.Y.shape[0])
     if sets.Y.nnz == 0:
-        message = "Y has no label at all"
+        message = "Y has no labels"
         raise InputError(message)
     if sets.names is not None:
         _check_unicode(sets.names)
@@ -65,13 +65,13 @@ def _with_names(sets: LabelSets, label_names: Any) -> LabelSets:
     if sets.names is not None:
         refuse("label_names", "None where Y has names already", label_names)
     matrix = sets.Y
-    if not sets.is_matrix and matrix.shape[1] < len(label_names):  # of ids only the highest is known
+    if not sets.is_matrix and matrix.shape[1] < len(label_names):  # of lists of ids only the largest id is known
         matrix = sp.csr_array((matrix.data, matrix.indices, matrix.indptr), (matrix.shape[0], len(label_names)))
     return LabelSets(matrix, check_texts("label_names", label_names, matrix.shape[1], unique=True), sets.is_matrix)
 
 
 def _check_unicode(names: NDArray[np.object_]) -> None:
-    """Refuse names that no file could hold."""
+    """Refuse names that cannot be written to a file."""
     try:
         "".join(names.tolist()).encode("utf-8")
     except UnicodeEncodeError as error:
@@ -80,10 +80,10 @@ def _check_unicode(names: NDArray[np.object_]) -> None:
 
 
 def read_label_sets(Y: Any) -> LabelSets:
-    """Return the labels of points given in any form `fit` takes.
+    """Return the labels of points in any form that `fit` accepts.
 
-    Lists of equal length, two at least, that hold nothing but 0 and 1 are the rows of a matrix, as in scikit-learn: as
-    lists of ids they would say that every point has the same two labels.
+    Lists of the same length, at least two, that contain only 0 and 1 are the rows of a matrix, as in scikit-learn: as
+    lists of ids they would mean that every point has the same two labels.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def read_label_sets(Y: Any) -> LabelSets:
     flat = list(chain.from_iterable(lists))
     kinds = set(map(type, flat))
     if not kinds:
-        message = "Y has no label at all"
+        message = "Y has no labels"
         raise InputError(message)
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     if all(issubclass(kind, str) for kind in kinds):
@@ -122,7 +122,7 @@ def read_label_sets(Y: Any) -> LabelSets:
 
 
 def _refuse_one_dimension() -> NoReturn:
-    message = "Y must be two-dimensional, got one class a point: give each point a list, [[label] for label in Y]"
+    message = "Y must be two-dimensional, got one class per point: pass a list per point, [[label] for label in Y]"
     raise InputError(message)
 
 
@@ -168,15 +168,14 @@ def _indicator(ids: NDArray[Any], indptr: NDArray[np.int64], n_labels: int) -> A
     ones = np.ones(len(ids), dtype=np.float32)
     matrix = sp.csr_array((ones, ids, indptr), shape=(len(indptr) - 1, n_labels))
     matrix.sum_duplicates()
-    matrix.data[:] = 1.0  # a label named twice counts once
+    matrix.data[:] = 1.0  # a label that occurs twice counts once
     return check_Y(matrix).matrix
 
 
 def known_labels(Y: Any, shape: tuple[int, int], names: LabelNames | None) -> Any:
-    """Return the labels of points as CSR of `shape`, over the labels a model knows.
+    """Return the labels of points as CSR of `shape`, over the labels that a model knows.
 
-    Names and ids the model has not seen are left out: it cannot return them. A matrix must have a column for each label
-    of the model.
+    Names and ids that the model does not know are left out. A matrix must have a column for each label of the model.
     """
     sets = read_label_sets(Y)
     matrix, n_labels = sets.Y, shape[1]
@@ -193,20 +192,20 @@ def known_labels(Y: Any, shape: tuple[int, int], names: LabelNames | None) -> An
 
 
 def _with_columns(matrix: Any, columns: Any, n_columns: int) -> Any:
-    """Return the matrix with its columns moved to `columns`; those at -1 are left out."""
+    """Return the matrix with its columns moved to `columns`; columns with -1 are left out."""
     columns = np.asarray(columns, dtype=np.int64)
     old = np.flatnonzero(columns >= 0)
     move = sp.csr_array((np.ones(len(old), dtype=np.float32), (old, columns[old])), shape=(matrix.shape[1], n_columns))
     return sp.csr_array(matrix @ move)
 
 
-def carry(Y: Any, points: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell of each pair whether the point carries the label, in the CSR matrix Y.
+def has_label(Y: Any, points: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return for each pair whether the point has the label in the CSR matrix Y.
 
     Examples
     --------
     >>> import numpy as np, scipy.sparse as sp
-    >>> carry(sp.csr_array([[1, 0], [1, 1]]), np.array([0, 1]), np.array([1, 1])).tolist()
+    >>> has_label(sp.csr_array([[1, 0], [1, 1]]), np.array([0, 1]), np.array([1, 1])).tolist()
     [False, True]
     """
     n_labels = Y.shape[1]

@@ -16,7 +16,7 @@ from labeltrees.errors import InputError
 from labeltrees.models.common.calibration import Calibration, fit_calibration
 from labeltrees.models.common.early_stop import LENGTHS, EarlyStop, check_lengths, learn_early_stop
 from labeltrees.models.common.label_names import LabelNames
-from labeltrees.models.common.label_sets import carry, known_labels
+from labeltrees.models.common.label_sets import has_label, known_labels
 from labeltrees.models.common.protocol import Searches
 from labeltrees.models.common.score_matrix import scores_above, top_scores
 from labeltrees.search.request import AS_FITTED, SearchRequest
@@ -256,7 +256,7 @@ class PredictionMixin:
         Y = known_labels(Y, (X.shape[0], self.searcher_.n_labels), self._label_names)
         labels, scores = self._topk(X, max(check_integer("k", self.k, 1), 10))
         found = labels >= 0
-        return fit_calibration(scores[found], carry(Y, np.nonzero(found)[0], labels[found]))
+        return fit_calibration(scores[found], has_label(Y, np.nonzero(found)[0], labels[found]))
 
     def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
         """Return the precision at 1: the share of points whose best label is correct."""
@@ -267,5 +267,5 @@ class PredictionMixin:
         if len(best) == 0:
             message = "score needs at least one point"
             raise InputError(message)
-        hits = carry(Y, np.arange(len(best)), np.maximum(best, 0)) & (best >= 0)
+        hits = has_label(Y, np.arange(len(best)), np.maximum(best, 0)) & (best >= 0)
         return float(np.average(hits, weights=check_sample_weight(sample_weight, len(best))))

@@ -1,4 +1,4 @@
-"""The text model as a file for fastText, which will build our tree from label counts chosen for it."""
+"""Exporting the text model for fastText, with label counts chosen so that fastText builds the same tree."""
 
 from __future__ import annotations
 
@@ -20,18 +20,20 @@ if TYPE_CHECKING:
     from labeltrees.models.text.estimator import TextLabelTreeClassifier
 
 PREFIX = b"__label__"
-LARGEST_COUNT = 10**15  # fastText's Huffman tree takes this for "no node yet"
+MAX_COUNT = 10**15  # fastText's Huffman tree uses this count for "no node yet"
 
 
 def export_model(model: TextLabelTreeClassifier, path: str | os.PathLike[str]) -> None:
-    """Write `path` and the real label counts beside it."""
+    """Write `path`, and a file with the real label counts next to it."""
     store = model.searcher_.store
     order, counts, node_order = counts_for_tree(store.tree)
     names = model.classes_[order].tolist()
     labels = [str(name).encode() for name in names]
     for name in labels:
         if b"\0" in name:
-            message = f"label {name.decode()!r} has a NUL in its name: fastText's file cannot hold it"
+            message = (
+                f"label {name.decode()!r} has a NUL character in its name, which fastText's file format does not allow"
+            )
             raise InputError(message)
     dim, n_words = store.dim, store.n_words
     bounds = store.word_ends[: n_words + 1].tolist()
@@ -66,17 +68,17 @@ def export_model(model: TextLabelTreeClassifier, path: str | os.PathLike[str]) -
 
 
 def used_buckets(store: TextStore) -> NDArray[np.int64]:
-    """Return the buckets that have a row, rising."""
+    """Return the buckets that have a row, ascending."""
     present = (store.buckets & np.uint64(0xFFFFFFFF)).astype("<u4")
     return np.flatnonzero(np.unpackbits(present.view(np.uint8), bitorder="little"))
 
 
 def counts_for_tree(tree: LabelTree) -> tuple[Any, Any, Any]:
-    """Return what makes fastText build `tree`: its placed labels in file order, their counts, and its nodes by row.
+    """Return what makes fastText build `tree`: the placed labels in file order, their counts, and the nodes by row.
 
-    With L labels placed, of which the r-th from the left has depth d, and D the largest depth, the count is
-    2^(D - d) (L + 1 + r). Among nodes and labels of one depth the sums then rise from left to right, and those of a
-    lesser depth are larger: the two smallest are always the two leftmost of the deepest level that is left.
+    With L placed labels, of which the r-th from the left has depth d, and maximum depth D, the count is
+    2^(D - d) (L + 1 + r). Then the sums of nodes and labels of one depth increase from left to right, and those of a
+    smaller depth are larger: the two smallest are always the two leftmost of the deepest remaining level.
 
     Examples
     --------
@@ -89,10 +91,10 @@ def counts_for_tree(tree: LabelTree) -> tuple[Any, Any, Any]:
     n_labels = len(left_to_right)
     height = int(depth.max())
     largest = 2 ** (height - int(depth.min())) * 2 * n_labels
-    if largest >= LARGEST_COUNT:
+    if largest >= MAX_COUNT:
         message = (
             f"a tree with labels at depths {depth.min()} to {height} cannot be written for fastText: "
-            f"label counts would reach {largest:.3g}, and it takes up to {LARGEST_COUNT:.0e}"
+            f"label counts would reach {largest:.3g}, and the maximum is {MAX_COUNT:.0e}"
         )
         raise InputError(message)
     counts = (n_labels + 1 + np.arange(n_labels)) << (height - depth).astype(np.int64)
@@ -104,7 +106,7 @@ def counts_for_tree(tree: LabelTree) -> tuple[Any, Any, Any]:
 
 
 def _decisions(tree: LabelTree) -> tuple[Any, Any, Any, Any]:
-    """Return depths of labels, labels from left to right, and of nodes; only nodes with two children count as depth."""
+    """Return label depths, labels in leaf order, node depths and places; only nodes with two children add depth."""
     order = tree.leaf_order()
     label_place = np.zeros(tree.n_labels, dtype=np.int32)
     label_place[order] = np.arange(len(order))

@@ -1,4 +1,4 @@
-"""fastText's own model file, ``.bin`` of version 12, for supervised models with hierarchical softmax.
+"""fastText's model file, ``.bin`` of version 12, for supervised models with hierarchical softmax.
 
 Little-endian: magic and version; the arguments; the dictionary (words, then labels); a flag and the input matrix; a
 flag and the output matrix. The tree is not in it: fastText builds it from the labels' counts.
@@ -28,7 +28,7 @@ _BUCKETS_AT_ONCE = 2**14
 
 
 class FastTextArguments(NamedTuple):
-    """The arguments of a training that the file keeps, in its order."""
+    """The training arguments that the file has, in its order."""
 
     dim: int
     window: int = 5
@@ -45,12 +45,12 @@ class FastTextArguments(NamedTuple):
 
 
 class FastTextModel(NamedTuple):
-    """What a file holds.
+    """The contents of a file.
 
     Parameters
     ----------
     words, word_ends, counts
-        Words, then labels with their prefix, end to end; where each ends; how often it occurred.
+        The words, then the labels with their prefix, one after another; the end of each; its count.
     input : float32 (n_words + buckets, dim)
     output : float32 (n_labels, dim)
     """
@@ -69,7 +69,7 @@ def read_fasttext(path: str | os.PathLike[str]) -> FastTextModel:
     """Open a file; its matrices are mapped, not read."""
     with open_any(path) as stream:
         if os.fstat(stream.fileno()).st_size == 0:
-            refuse_file(path, "an empty file")
+            refuse_file(path, "the file is empty")
         mapped = np.frombuffer(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
     return _Reader(path, mapped).read()
 
@@ -95,12 +95,12 @@ class _Reader:
         if version not in (11, 12):
             self.fail(f"a fastText model of version {version}, not 11 or 12")
         parsed = FastTextArguments(*arguments)
-        if version == 11:  # had no n-grams of characters, whatever it says
+        if version == 11:  # version 11 has no character n-grams, whatever the field says
             parsed = parsed._replace(max_n=0)
         self.check_arguments(parsed)
         n_entries, n_words, n_labels, n_tokens, pruned = self.take(_SIZES)
         if pruned != -1:
-            self.fail("a pruned model; only plain ones can be read")
+            self.fail("a pruned model; only unpruned models can be read")
         if n_words < 0 or n_labels < 1 or n_entries != n_words + n_labels or n_tokens < 0:
             self.fail(f"a dictionary of {n_words} words, {n_labels} labels and {n_entries} entries")
         try:
@@ -130,7 +130,7 @@ class _Reader:
     def matrix(self, name: str, n_rows: int, dim: int) -> Any:
         quantised, *shape = self.take(_SHAPE)
         if quantised:
-            self.fail("a quantised model; only plain ones can be read")
+            self.fail("a quantised model; only models that are not quantised can be read")
         if shape != [n_rows, dim]:
             self.fail(f"the {name} matrix is {shape[0]} x {shape[1]}, not {n_rows} x {dim}")
         size = 4 * n_rows * dim
@@ -138,7 +138,7 @@ class _Reader:
             self.fail(f"the file ends inside the {name} matrix")
         values = self.mapped[self.at : self.at + size]
         self.at += size
-        # The dictionary before it is of any length: the floats need not lie at multiples of 4 bytes.
+        # The dictionary before it may have any length, so the floats may be unaligned.
         return np.ndarray((n_rows, dim), "<f4", buffer=values.data) if size else np.zeros((n_rows, dim), np.float32)
 
 
@@ -153,7 +153,7 @@ def fasttext_bytes(
     used_buckets: Any,
     output: Any,
 ) -> Iterator[bytes]:
-    """Give a file piece by piece.
+    """Yield the file piece by piece.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def fasttext_bytes(
         Words, then labels with their prefix.
     word_rows : float32 (n_words, dim)
     bucket_rows : float32 (n, dim)
-        Of the `used_buckets` (n,), rising; the others are zero.
+        Rows of the `used_buckets` (n,), ascending; all other rows are zero.
     output : float32 (n_labels, dim)
     """
     yield _HEAD.pack(MAGIC, VERSION, *arguments, 1e-4)

@@ -1,1 +1,1 @@
-"""Trees to and from the forms of PECOS, napkinXC and omikuji."""
+"""Reading and writing trees of PECOS, napkinXC and omikuji."""

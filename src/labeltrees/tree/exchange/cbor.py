@@ -1,4 +1,4 @@
-"""A small strict reader of CBOR (RFC 8949): just what a tree among large weights needs."""
+"""A small strict CBOR reader (RFC 8949): only what is needed to find a tree among large weights."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from labeltrees._files import refuse_file
 
 UNSIGNED, BYTES, TEXT, ARRAY, MAP, TAG = 0, 2, 3, 4, 5, 6
 
-# A run of numbers, at the speed of the regular expression engine: weights are arrays of millions of them. Sizes follow
-# from the first byte: integers up to 0x3b, floats 0xf9 to 0xfb.
+# Runs of numbers are skipped by a regular expression, for speed: weights are arrays of millions of numbers. The first
+# byte gives the size: integers up to 0x3b, floats 0xf9 to 0xfb.
 _RUN = 512
 _NUMBER = (
     rb"[\x00-\x17\x20-\x37]|[\x18\x38][\x00-\xff]|[\x19\x39\xf9][\x00-\xff]{2}"
@@ -21,13 +21,13 @@ _NUMBERS = re.compile(rb"(?>" + _NUMBER + rb"){%d}" % _RUN)
 
 
 class CborReader:
-    """Walks through the bytes of one file; a claim beyond its end is refused before it is followed."""
+    """Reads the bytes of one file; a size beyond its end is refused before it is used."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.data, self.position = path, path.read_bytes(), 0
 
     def refuse(self, fault: str) -> NoReturn:
-        """Raise the error for a fault at this place."""
+        """Raise the error for a fault at the current position."""
         refuse_file(self.path, f"{fault} at byte {self.position}")
 
     def head(self) -> tuple[int, int]:
@@ -76,7 +76,7 @@ class CborReader:
         return values
 
     def skip(self) -> None:
-        """Step over the next item, whatever it is and however deep."""
+        """Skip the next item, of any type and depth."""
         waiting = 1
         while waiting > 0:
             while waiting >= _RUN:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from labeltrees._files import PathLike, naming_file, refuse_file, write_atomically
 from labeltrees._validation import refuse
 from labeltrees.errors import InputError
-from labeltrees.tree.arrays import MOST_LABELS, Int64s, TreeArrays, as_integers, renumber
+from labeltrees.tree.arrays import MAX_LABELS, Int64s, TreeArrays, as_integers, renumber
 from labeltrees.tree.exchange.reshape import labels_to_keep, place_all, prune
 from labeltrees.tree.serialize import label_claim_fault
 
@@ -27,14 +27,14 @@ def tree_to_rows(tree: LabelTree) -> list[tuple[int, int, int]]:
     tree = place_all(tree)
     owner = np.repeat(np.arange(tree.n_nodes), np.diff(tree.child_ptr))
     is_label = tree.children < 0
-    # In napkinXC a label is a node too; those come after the inner ones.
+    # In napkinXC a label is a node too; label nodes come after the inner nodes.
     node = np.where(is_label, tree.n_nodes + np.cumsum(is_label) - 1, tree.children)
     label = np.where(is_label, ~tree.children, -1)
     return [(-1, 0, -1), *zip(owner.tolist(), node.tolist(), label.tolist(), strict=True)]
 
 
 def write_napkinxc(rows: Rows, path: PathLike) -> None:
-    """Write rows as the text file napkinXC takes for `tree_structure`."""
+    """Write rows as the text file that napkinXC accepts as `tree_structure`."""
     n_labels = sum(label >= 0 for _, _, label in rows)
     lines = [f"{n_labels} {len(rows)}\n"]
     lines += [f"{parent} {node} {'' if label < 0 else label}\n" for parent, node, label in rows]
@@ -81,7 +81,7 @@ def _parse(path: Path) -> tuple[Int64s, Int64s, Int64s]:
     columns = np.array(rows, dtype=np.int64).reshape(-1, 3).T
     n_labelled = int(np.count_nonzero(columns[2] >= 0))
     if len(rows) != n_nodes or n_labelled != n_labels:
-        refuse_file(path, f"tells of {n_labels} labels and {n_nodes} nodes but has {n_labelled} and {len(rows)}")
+        refuse_file(path, f"claims {n_labels} labels and {n_nodes} nodes but has {n_labelled} and {len(rows)}")
     return columns[0], columns[1], columns[2]
 
 
@@ -90,13 +90,13 @@ def _is_integer(part: bytes) -> bool:
 
 
 def _check(parent: Int64s, node: Int64s, label: Int64s) -> int:
-    """Return the number of labels of what hangs together like a tree."""
+    """Check that the rows form a tree, and return the number of labels."""
     n_rows = len(node)
-    if n_rows == 0 or n_rows > MOST_LABELS:
-        refuse("the tree", f"of 1 to {MOST_LABELS} nodes", n_rows)
+    if n_rows == 0 or n_rows > MAX_LABELS:
+        refuse("the tree", f"of 1 to {MAX_LABELS} nodes", n_rows)
     for name, column, low, allowed in (("parent", parent, -1, "-1 or "), ("node", node, 0, "")):
         _refuse_first(~((column >= low) & (column < n_rows)), column, f"{name} must be {allowed}in [0, {n_rows - 1}]")
-    _refuse_first(np.bincount(node, minlength=n_rows)[node] > 1, node, "node must not come twice")
+    _refuse_first(np.bincount(node, minlength=n_rows)[node] > 1, node, "node must not occur twice")
     _refuse_first((parent == -1) & (np.cumsum(parent == -1) > 1), node, "only one node may have parent -1")
     if not np.any(parent == -1):
         refuse("the tree", "a tree with a root, whose parent is -1", "none")
@@ -118,9 +118,9 @@ def _inner_nodes(parent: Int64s, node: Int64s) -> Any:
 
 
 def _assemble(parent: Int64s, node: Int64s, label: Int64s, keep: Any) -> TreeArrays:
-    """Give the inner nodes ids from the root down; a label of an inner node hangs below it as its first child."""
+    """Assign ids to the inner nodes from the root down; the label of an inner node becomes its first child."""
     is_inner = _inner_nodes(parent, node)
-    order = np.zeros(len(is_inner), dtype=np.int64)  # from napkinXC's nodes to ours, the root first
+    order = np.zeros(len(is_inner), dtype=np.int64)  # our id of each napkinXC node, the root first
     root = int(node[parent == -1][0])
     inner = np.concatenate(([root], np.setdiff1d(np.flatnonzero(is_inner), [root])))
     order[inner] = np.arange(len(inner))

@@ -1,4 +1,4 @@
-"""A strict reader of the .npz files other programs write: plain numbers only, no size believed before it is checked."""
+"""A strict reader of .npz files from other programs: numbers only, and every size is checked before it is used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from labeltrees.errors import FileFormatError
 _HEADER = re.compile(
     rb"\{'descr': '([<|][bfiuSU]\d{1,3})', 'fortran_order': (?:False|True), 'shape': \(((?:\d{1,18},? ?)*)\), \} *\n"
 )
-MOST_DEFLATION = 1032  # zlib cannot shrink more
+MAX_DEFLATION = 1032  # zlib compresses at most this many times
 
 
 def read_npz(path: Path, names: Sequence[str]) -> dict[str, Any]:
@@ -30,10 +30,10 @@ def read_npz(path: Path, names: Sequence[str]) -> dict[str, Any]:
     except FileFormatError:
         raise
     except KeyError as error:
-        refuse_file(path, f"lacks a member: {error.args[0]}")
+        refuse_file(path, f"has a missing member: {error.args[0]}")
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError) as error:
-        # The bytes are in memory: whatever zipfile says here is about them, not about the disk.
-        refuse_file(path, f"is not an npz file this reads: {error}")
+        # The bytes are in memory, so every error here is about the contents, not about the disk.
+        refuse_file(path, f"is not a supported npz file: {error}")
 
 
 def _read_member(path: Path, archive: zipfile.ZipFile, name: str, n_bytes: int) -> Any:
@@ -43,8 +43,8 @@ def _read_member(path: Path, archive: zipfile.ZipFile, name: str, n_bytes: int) 
         refuse_file(path, f"member {name}: {fault}")
 
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        fail("is compressed in a way this does not read")
-    if info.file_size > MOST_DEFLATION * info.compress_size + 64 or info.compress_size > n_bytes:
+        fail("has an unsupported compression")
+    if info.file_size > MAX_DEFLATION * info.compress_size + 64 or info.compress_size > n_bytes:
         fail(f"claims {info.file_size} bytes in {info.compress_size}")
     with archive.open(info) as member:
         raw = member.read(info.file_size + 1)
@@ -54,11 +54,11 @@ def _read_member(path: Path, archive: zipfile.ZipFile, name: str, n_bytes: int) 
     end = start + int.from_bytes(raw[8:start], "little")
     header = _HEADER.fullmatch(raw[start:end])
     if header is None or end > len(raw):
-        fail("has an npy header this does not read")
+        fail("has an unsupported npy header")
     dtype = np.dtype(header[1].decode())
     sizes = [int(size) for size in re.findall(rb"\d+", header[2])]
     count = sizes[0] if sizes else 1
     if len(sizes) > 1 or len(raw) - end != count * dtype.itemsize or dtype.itemsize == 0:
-        fail(f"has {len(raw) - end} bytes where its header tells of {sizes} values of {dtype}")
+        fail(f"has {len(raw) - end} bytes where its header claims {sizes} values of {dtype}")
     array = np.frombuffer(raw, dtype=dtype, offset=end)
     return array if sizes else array.reshape(())

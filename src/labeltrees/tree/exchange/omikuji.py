@@ -10,7 +10,7 @@ import numpy as np
 
 from labeltrees._files import PathLike, refuse_file
 from labeltrees._validation import check_integer
-from labeltrees.tree.arrays import MOST_LABELS, TreeArrays
+from labeltrees.tree.arrays import MAX_LABELS, TreeArrays
 from labeltrees.tree.exchange.cbor import ARRAY, MAP, CborReader
 from labeltrees.tree.serialize import label_claim_fault
 
@@ -32,7 +32,7 @@ def tree_to_nested(tree: LabelTree) -> dict[str, Any]:
 
 
 def read_omikuji(path: PathLike, tree: int = 0, n_labels: int | None = None) -> TreeArrays:
-    """Return the arrays of a tree in a model omikuji has saved."""
+    """Return the arrays of a tree in a model that omikuji saved."""
     path = Path(path)
     if path.is_dir():
         path = path / f"tree{check_integer('tree', tree, 0)}.cbor"
@@ -42,11 +42,11 @@ def read_omikuji(path: PathLike, tree: int = 0, n_labels: int | None = None) -> 
     entries = np.array([child for group in groups for child in group], dtype=np.int64)
     labels = ~entries[entries < 0]
     if len(labels) == 0:
-        refuse_file(path, "holds no labels")
+        refuse_file(path, "has no labels")
     largest = int(labels.max())
     if n_labels is None:
         n_labels = largest + 1
-    elif largest >= check_integer("n_labels", n_labels, 1, MOST_LABELS):
+    elif largest >= check_integer("n_labels", n_labels, 1, MAX_LABELS):
         refuse_file(path, f"has label {largest}, but there are {n_labels} labels")
     fault = label_claim_fault(n_labels, len(labels))
     if fault is not None:
@@ -57,7 +57,7 @@ def read_omikuji(path: PathLike, tree: int = 0, n_labels: int | None = None) -> 
 
 @dataclass
 class _OpenNode:
-    """A node that is being read, and how much of it is still to come."""
+    """A node that is being read, with the numbers of keys and children still to read."""
 
     node: int
     kind: str
@@ -83,19 +83,19 @@ def _read_nodes(reader: CborReader) -> list[list[int]]:
             elif key == "children" and top.kind == "Branch":
                 top.n_children = reader.expect(ARRAY, "the children of a branch")
             elif key == "labels" and top.kind == "Leaf":
-                groups[top.node] += [~label for label in reader.unsigned_list(MOST_LABELS)]
+                groups[top.node] += [~label for label in reader.unsigned_list(MAX_LABELS)]
             else:
                 reader.refuse(f"has an unknown key in a {top.kind}")
         else:
             waiting.pop()
     if reader.position != len(reader.data):
-        reader.refuse("goes on after the tree")
+        reader.refuse("has more data after the tree")
     return groups
 
 
 def _enter(reader: CborReader, groups: list[list[int]]) -> _OpenNode:
     kind = reader.text() if reader.expect(MAP, "a node") == 1 else ""
-    if kind not in ("Branch", "Leaf") or reader.expect(MAP, "what a node holds") != 2:
+    if kind not in ("Branch", "Leaf") or reader.expect(MAP, "the contents of a node") != 2:
         reader.refuse("has no Branch or Leaf of two keys where a node should be")
     groups.append([])
     return _OpenNode(len(groups) - 1, kind, n_keys=2)

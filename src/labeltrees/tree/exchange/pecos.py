@@ -1,4 +1,4 @@
-"""PECOS' cluster chain: one matrix a level, all labels at one depth."""
+"""PECOS' cluster chain: one matrix per level, all labels at the same depth."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from labeltrees._files import PathLike, naming_file, refuse_file, write_atomically
-from labeltrees.tree.arrays import MOST_LABELS, Int32s, TreeArrays
+from labeltrees.tree.arrays import MAX_LABELS, Int32s, TreeArrays
 from labeltrees.tree.exchange.npz import read_npz
 from labeltrees.tree.exchange.reshape import labels_to_keep, place_all, prune
 
@@ -31,18 +31,18 @@ def write_pecos_chain(tree: LabelTree, folder: PathLike) -> None:
         sparse.save_npz(buffer, level, compressed=False)
         write_atomically(folder / f"C{n_levels}.npz", [buffer.getvalue()])
         n_levels += 1
-    # Last: a folder without it is not taken for a chain.
+    # Written last: PECOS does not load a folder without it.
     write_atomically(folder / "config.json", [json.dumps({"len": n_levels}).encode()])
 
 
 def pecos_chain(tree: LabelTree) -> Iterator[sparse.csc_matrix]:
     """Yield the matrices from the root down, each (nodes at depth t + 1, nodes at depth t), the last over labels."""
     if tree.height == 1 and len(tree.unplaced_labels) > 0:
-        # A level of pass-through nodes for every label would double the model; below the root they do no harm.
+        # One more level would need a pass-through node for every label and double the model.
         everything = np.concatenate((tree.children, ~tree.unplaced_labels.astype(np.int32)))
         tree = tree._adopt(TreeArrays(np.array([0, len(everything)]), everything, tree.n_labels))
     tree = place_all(tree)
-    # What stands at this depth, in the order of the columns: nodes, and labels that pass through.
+    # The nodes at this depth, and the labels that pass through, in the order of the columns.
     level = np.zeros(1, dtype=np.int32)
     for depth in range(tree.height):
         owner, below = _expand(tree, level)
@@ -54,7 +54,7 @@ def pecos_chain(tree: LabelTree) -> Iterator[sparse.csc_matrix]:
 
 
 def _expand(tree: LabelTree, level: Int32s) -> tuple[Int32s, Int32s]:
-    """Return the children of everything on a level and the column each hangs below; a label is its own child."""
+    """Return the children of all entries of a level, and the column of each; a label is its own child."""
     is_node = level >= 0
     nodes = np.where(is_node, level, 0)
     start, n_children = tree.child_ptr[nodes], np.where(is_node, np.diff(tree.child_ptr)[nodes], 1)
@@ -76,8 +76,8 @@ def read_pecos_chain(folder: PathLike, unplaced_labels: ArrayLike | None = None)
             refuse_file(path, f"has {n_columns} columns where the level above has {expected} nodes")
         owners.append(np.repeat(np.arange(n_nodes, n_nodes + n_columns), np.diff(indptr)))
         n_nodes += n_columns
-        if n_nodes + n_rows > MOST_LABELS:
-            refuse_file(path, f"brings the chain to more than {MOST_LABELS} nodes")
+        if n_nodes + n_rows > MAX_LABELS:
+            refuse_file(path, f"brings the chain to more than {MAX_LABELS} nodes")
         last = level == len(matrices) - 1
         entries.append((~indices if last else indices + n_nodes).astype(np.int32))
     keep = labels_to_keep(unplaced_labels, n_labels=matrices[-1][2][0])
@@ -107,16 +107,16 @@ def _read_level(path: Path) -> tuple[Any, Any, tuple[int, int]]:
     shape, indices, indptr, data = (members[name] for name in ("shape", "indices", "indptr", "data"))
     if any(array.dtype.kind not in "iu" for array in (shape, indices, indptr)) or data.dtype.kind not in "iuf":
         refuse_file(path, "has members of the wrong type")
-    if shape.shape != (2,) or not all(1 <= size <= MOST_LABELS for size in shape.tolist()):
+    if shape.shape != (2,) or not all(1 <= size <= MAX_LABELS for size in shape.tolist()):
         refuse_file(path, "has a shape that is not two positive numbers")
     n_rows, n_columns = map(int, shape)
     if indices.shape != (n_rows,) or data.shape != (n_rows,) or indptr.shape != (n_columns + 1,):
-        refuse_file(path, f"must have one entry a row: {n_rows} rows, {indices.size} entries, {data.size} values")
+        refuse_file(path, f"must have one entry per row: {n_rows} rows, {indices.size} entries, {data.size} values")
     indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
     if indptr[0] != 0 or indptr[-1] != n_rows or np.any(np.diff(indptr) < 0):
-        refuse_file(path, f"has column starts that do not rise from 0 to {n_rows}")
+        refuse_file(path, f"has column starts that do not increase from 0 to {n_rows}")
     if not np.array_equal(np.sort(indices), np.arange(n_rows)) or not np.all(data != 0):
         refuse_file(path, "must have each row in exactly one column")
-    # Columns apart, rows rising within each: PECOS sorts them when it loads, too.
+    # Rows ascending within each column: PECOS also sorts them when it loads.
     column = np.repeat(np.arange(n_columns), np.diff(indptr))
     return indices[np.lexsort((indices, column))], indptr, (n_rows, n_columns)

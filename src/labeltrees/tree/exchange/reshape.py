@@ -1,4 +1,4 @@
-"""What the peers' forms need done to a tree: every label placed, labels left out, nodes of one child taken out."""
+"""Changing a tree for other programs: place all labels, remove labels, remove nodes with one child."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def place_all(tree: LabelTree) -> LabelTree:
-    """Hang the unplaced labels below one more node, the last child of the root; a tree without any stays as it is."""
+    """Put the unplaced labels, if there are any, below a new node, the last child of the root."""
     unplaced = tree.unplaced_labels
     if len(unplaced) == 0:
         return tree
@@ -29,7 +29,7 @@ def place_all(tree: LabelTree) -> LabelTree:
 
 
 def labels_to_keep(unplaced_labels: ArrayLike | None, n_labels: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Return which labels a tree that is read should place: all but `unplaced_labels`."""
+    """Return which labels to place in a tree that is read: all except `unplaced_labels`."""
     keep = np.ones(n_labels, dtype=bool)
     if unplaced_labels is not None:
         labels = as_integers("unplaced_labels", unplaced_labels, np.int64)
@@ -44,14 +44,14 @@ def labels_to_keep(unplaced_labels: ArrayLike | None, n_labels: int) -> np.ndarr
 def prune(
     owner: Int64s, entries: Int32s, n_nodes: int, keep: np.ndarray[Any, np.dtype[np.bool_]], *, splice: bool
 ) -> TreeArrays:
-    """Leave out labels and the nodes that then hold none; where `splice`, a node of one child gives way to it.
+    """Remove labels and the nodes left without labels; with `splice`, replace a node with one child by that child.
 
     Parameters
     ----------
     owner : array of int64 (n_entries,)
-        The node each entry is a child of, rising.
+        The parent node of each entry, ascending.
     entries : array of int32 (n_entries,)
-        Children as in `LabelTree`; every node but 0 is an entry once, of a smaller owner.
+        Children as in `LabelTree`; every node except 0 is an entry once, of a smaller owner.
     n_nodes : int
     keep : array of bool (n_labels,)
         The labels to keep; each is an entry at most once.
@@ -59,11 +59,11 @@ def prune(
     is_node = entries >= 0
     n_below = _count_below(owner, entries, n_nodes, keep)
     if n_below[0] == 0:
-        message = "no label is left in the tree"
+        message = "no label remains in the tree"
         raise InputError(message)
     kept = np.where(is_node, n_below[np.where(is_node, entries, 0)] > 0, keep[np.where(is_node, 0, ~entries)])
     owner, entries = owner[kept], entries[kept]
-    # target: what stands in a node's place; a node of one child hands on to that child.
+    # target: the replacement of each node; a node with one child is replaced by the child.
     target = np.arange(n_nodes, dtype=np.int32)
     if splice:
         n_children = np.bincount(owner, minlength=n_nodes)
@@ -74,7 +74,7 @@ def prune(
             if np.array_equal(further, target):
                 break
             target = further
-    if target[0] < 0:  # one label is left: the root keeps it
+    if target[0] < 0:  # one label remains: it stays below the root
         owner, entries = np.zeros(1, dtype=np.int64), target[:1].copy()
         target[0] = 0
     entries = np.where(entries >= 0, target[np.maximum(entries, 0)], entries)

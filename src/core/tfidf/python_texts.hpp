@@ -1,4 +1,4 @@
-// Python's strings as native code reads them.
+// Reads Python strings and bytes as UTF-8.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace labeltrees {
 
-// What is wrong with a text or with what should be texts; becomes InputError.
+// The argument `texts` or one of its texts is invalid; raised as InputError.
 struct BadText : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-// The UTF-8 of a str, which lives as long as the str; CPython keeps it, so that it is made once.
+// The UTF-8 of a str, which lives as long as the str: CPython caches it. `name` is for the error message.
 TextView utf8_of(nb::handle text, const std::string& name);
 
-// Texts and what keeps them alive while the interpreter lock is released. Bytes are decoded.
+// Texts, kept alive while the interpreter lock is released. Bytes are decoded.
 class HeldTexts {
  public:
   HeldTexts(nb::handle texts, const std::string& encoding, const std::string& errors);
@@ -30,7 +30,7 @@ class HeldTexts {
   std::vector<TextView> views_;
 };
 
-// The analyzer and the arrays of its stop words.
+// The analyzer and the Python arrays of its stop words.
 struct NativeAnalyzer {
   NativeAnalyzer(const std::string& kind, int64_t min_n, int64_t max_n, bool lowercase, const std::string& strip,
                  ConstArray<uint8_t> stop_text, ConstArray<int64_t> stop_ends, std::string encoding,

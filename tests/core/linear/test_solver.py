@@ -8,18 +8,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 import labeltrees as lt
-from labeltrees import _core
 from labeltrees.models.linear.node_tasks import DenseWeights
 from labeltrees.models.linear.settings import LinearSettings
 from labeltrees.models.linear.training import train_linear
-
-
-@pytest.fixture(params=_core.available_kernels())
-def kernels(request):
-    before = _core.active_kernels()
-    assert _core.use_kernels(request.param)
-    yield request.param
-    _core.use_kernels(before)
 
 
 def rows(rng, n_points, n_features, density=0.5):

@@ -1,4 +1,4 @@
-#include "tfidf/texts.hpp"
+#include "tfidf/python_texts.hpp"
 
 namespace labeltrees {
 
@@ -26,15 +26,16 @@ TextView utf8_of(nb::handle text, const std::string& name) {
   const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
   if (bytes == nullptr) {
     PyErr_Clear();
-    throw BadText(name + " holds half of a surrogate pair, which is no character");
+    throw BadText(name +
+                  " contains half of a surrogate pair, which is not a valid character; remove it or encode it first");
   }
   return {reinterpret_cast<const uint8_t*>(bytes), static_cast<int64_t>(size)};
 }
 
 HeldTexts::HeldTexts(nb::handle texts, const std::string& encoding, const std::string& errors) {
   if (PyUnicode_Check(texts.ptr()) || PyBytes_Check(texts.ptr()))
-    throw BadText("texts must be a sequence of strings, got a single one");
-  // A tuple of our own: the caller's list may change while the interpreter lock is released.
+    throw BadText("texts must be a sequence of strings, got a single string; pass [text]");
+  // A new tuple, because the caller's list may change while the interpreter lock is released.
   held_ = nb::steal(PySequence_Tuple(texts.ptr()));
   if (!held_.is_valid()) {
     if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
@@ -52,14 +53,14 @@ HeldTexts::HeldTexts(nb::handle texts, const std::string& encoding, const std::s
       if (!decoded.is_valid()) {
         if (!PyErr_ExceptionMatches(PyExc_UnicodeError)) throw nb::python_error();
         PyErr_Clear();
-        throw BadText(name() + " is not text in the encoding " + encoding);
+        throw BadText(name() + " cannot be decoded as " + encoding + "; check the parameter encoding");
       }
       decoded_.push_back(decoded);
       text = decoded;
     } else if (!PyUnicode_Check(text.ptr())) {
       throw BadText(name() + " must be a string, got " + type_of(text));
     }
-    // The name is only put together when it is needed: this loop is most of the time of a small call.
+    // name() is only called for errors: this loop takes most of the time of a small call.
     Py_ssize_t size = 0;
     const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
     views_.push_back(bytes ? TextView{reinterpret_cast<const uint8_t*>(bytes), size} : utf8_of(text, name()));

@@ -1,4 +1,4 @@
-"""The tables of characters against the running Python."""
+"""Lower case, word characters and accents of every character against the running Python."""
 
 import re
 import sys
@@ -10,8 +10,8 @@ import pytest
 from labeltrees import _core
 from labeltrees._names import encode_names
 
-# Code points that the tables and the running Python both know: where their Unicode versions differ, only those that
-# stand in the older one are alike for certain.
+# If the tables and the running Python have different Unicode versions, only the code points of the older one are
+# certain to agree.
 TABLES = tuple(map(int, _core.UNICODE_VERSION.split(".")))
 RUNNING = tuple(map(int, unicodedata.unidata_version.split(".")))
 
@@ -21,7 +21,7 @@ def analyzer(kind="word", n=1, lowercase=True, strip="none"):
 
 
 def characters():
-    """Return the characters that are assigned in Python and, as far as can be told, in the tables."""
+    """Return the characters that are assigned both in Python and in the tables."""
     known = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
     if TABLES == RUNNING:
         return known

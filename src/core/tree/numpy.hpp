@@ -1,0 +1,13 @@
+// Hands a tree's arrays to NumPy without copying.
+#pragma once
+
+#include "common/bindings.hpp"
+#include "tree/view.hpp"
+
+namespace labeltrees {
+
+inline nb::tuple to_numpy(TreeArrays&& tree) {
+  return nb::make_tuple(to_numpy(std::move(tree.child_ptr)), to_numpy(std::move(tree.children)));
+}
+
+}  // namespace labeltrees
