@@ -1,13 +1,16 @@
-"""Stopping early with a promise: whether it is kept on new points, and what it saves.
+"""Searches that stop early (`agreement`): whether they keep their promise on new points, and how much they save.
 
     python -m benchmarks.agreement [--sets eurlex4k ...] [--text-sets cooking ...] [--k 1 5 10] [--repeats 7]
 
-Models of the defaults (the text model with few epochs, which is enough to search it). Test points are shuffled; half of
-them, 10,000 at the most, calibrate, the others verify. A share of unchanged lists is below its promise where so few
-would come up in less than 5 % of the samples from lists that just keep it (one-sided binomial). Nodes opened (an
-oracle's are the ancestors of the labels returned), and times of a batch on one thread (processor time) and of single
-calls (median), in turns, best of repeats, all relative to exact search. With `--models FOLDER` linear models saved in
-FOLDER/<set> are taken instead of trained.
+Linear models have default settings; text models are trained for a few epochs, which is enough to search them. Test
+points are shuffled. Half of them (at most 10,000) calibrate the model, the others verify it.
+
+- below?: whether the share of unchanged lists is significantly below the promise (one-sided binomial test, 5 %).
+- nodes: nodes opened. oracle: the share of them that are ancestors of the labels returned, so that no search for these
+  labels can do without them.
+- batch us: processor time on one thread. single call us: median. Settings take turns; the best of the repeats counts.
+
+With `--models FOLDER`, linear models are loaded from FOLDER/<set> instead of trained.
 """
 
 from __future__ import annotations
@@ -23,17 +26,19 @@ import numpy as np
 from scipy.stats import binom
 
 import labeltrees as lt
+from benchmarks.measures import median_call
 from benchmarks.shared_data import load
+from benchmarks.stored_models import row_arguments
+from benchmarks.tables import print_head
 from benchmarks.text_data import load_texts
-from labeltrees.models.common.early_stop_tables import visits_of
-from labeltrees.profiling.call_times import single_call_microseconds
 
 AGREEMENTS = (0.9, 0.99, 0.999)
+CALLS = 1000
 
 
 @dataclass
 class Case:
-    """A model, points to calibrate on and points to verify on, and how right lists for the latter are."""
+    """A model, points to calibrate it, other points to verify it, and their precision at k."""
 
     name: str
     model: Any
@@ -42,14 +47,14 @@ class Case:
     precision: Callable[[Any, int], float]
 
     def settings(self) -> dict[str, dict[str, Any]]:
-        """Return the arguments of every search, exact search first."""
+        """Return the arguments of `predict_topk` for each search, exact search first."""
         exact: dict[str, Any] = {"agreement": 1.0}
         return {"exact": exact, **{f"{share:g}": {"agreement": share} for share in AGREEMENTS}}
 
 
-def halves(n: int, most: int) -> tuple[Any, Any]:
-    """Return the rows to calibrate on and those to verify on."""
-    rows = np.random.default_rng(0).permutation(n)[:most]
+def halves(n: int, n_max: int) -> tuple[Any, Any]:
+    """Return the rows for calibration and the rows for verification."""
+    rows = np.random.default_rng(0).permutation(n)[:n_max]
     return rows[: len(rows) // 2], rows[len(rows) // 2 :]
 
 
@@ -86,34 +91,30 @@ def text_case(name: str, options: argparse.Namespace) -> Case:
 
 
 def oracle_share(case: Case, k: int) -> float:
-    """Return the nodes that lead to the labels returned, relative to those that exact search opens."""
-    searches = case.model.searches()
-    queries = case.model.check_queries(case.new)
-    n_nodes = n_needed = 0
-    for number, tree in enumerate(searches.trees):
-        labels, scores = searches.tree_lists(queries, number, k)
-        trace = searches.trace(queries, number, k)
-        visits = visits_of(tree, trace, labels, scores, k, lambda at, limit: at - limit)
-        roots = int((trace.nodes == 0).sum())
-        n_nodes += len(visits.needed) + roots
-        n_needed += int(visits.needed.sum()) + roots
-    return n_needed / n_nodes
+    """Return the share of the nodes opened by exact search that are ancestors of the labels returned."""
+    profile = lt.profile(case.model, case.new, k, agreement=1.0, rows=np.arange(case.new.shape[0]), repeats=1)
+    summary = profile.summary()
+    return float(summary["oracle"]["mean"] / summary["nodes"]["mean"])
+
+
+def single_queries(points: Any) -> list[Any]:
+    """Return the arguments of a predictor's calls for points: texts, or features and values."""
+    return [(text,) for text in points] if points.dtype == object else row_arguments(points)
 
 
 def times(case: Case, k: int, repeats: int) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the microseconds a point in a batch, and the median of single calls, of every setting."""
+    """Return microseconds per point in a batch, and the median of single calls, for each setting."""
     settings = case.settings()
     batch, single = dict.fromkeys(settings, np.inf), dict.fromkeys(settings, np.inf)
-    predictors = {name: case.model.predictor(k, **how) for name, how in settings.items()}
-    queries = case.model.check_queries(case.new)
+    predictors = {name: case.model.predictor(k, **arguments) for name, arguments in settings.items()}
+    queries = single_queries(case.new[:CALLS])
     for _ in range(repeats):
-        for name, how in settings.items():
+        for name, arguments in settings.items():
             started = time.process_time()
-            case.model.predict_topk(queries, k, **how)
+            case.model.predict_topk(case.new, k, **arguments)
             batch[name] = min(batch[name], (time.process_time() - started) / case.new.shape[0] * 1e6)
         for name, predictor in predictors.items():
-            calls = single_call_microseconds(predictor, case.new, max_points=1000)
-            single[name] = min(single[name], float(np.median(calls)))
+            single[name] = min(single[name], median_call(predictor, queries))
     return batch, single
 
 
@@ -123,18 +124,17 @@ def measure(case: Case, options: argparse.Namespace) -> None:
     case.model.calibrate(case.calibrating, k=options.k)
     seconds = time.perf_counter() - started
     n = case.new.shape[0]
-    learnt = case.model.early_stop_
     print(
         f"\n## {case.name}\n\n{len(case.model.classes_):,} labels; calibrated in {seconds:.1f} s on one thread with "
-        f"{case.calibrating.shape[0]:,} points ({learnt.n_checked:,} of them checked), verified on {n:,}.\n"
+        f"{case.calibrating.shape[0]:,} points ({case.model.early_stop_.n_checked:,} of them for validation), "
+        f"verified on {n:,}.\n"
     )
-    print("| k | agreement | lists unchanged (%) | below? | nodes | oracle's | batch us | single call us | P@1 / P@5 |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    print_head("k | agreement | lists unchanged (%) | below? | nodes | oracle | batch us | single call us | P@1 / P@5")
     for k in options.k:
         batch, single = times(case, k, options.repeats)
         lists = {}
-        for name, how in case.settings().items():
-            labels, _, stats = case.model.predict_topk(case.new, k, return_stats=True, **how)
+        for name, arguments in case.settings().items():
+            labels, _, stats = case.model.predict_topk(case.new, k, return_stats=True, **arguments)
             lists[name] = labels, stats.chunks.mean()
         exact, nodes = lists["exact"]
         for name, (labels, opened) in lists.items():
@@ -159,13 +159,13 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", default=["eurlex4k", "debian-depends", "delicious", "arxiv-authors"])
     parser.add_argument("--text-sets", nargs="*", default=["cooking", "debian-depends"])
     parser.add_argument("--k", nargs="+", type=int, default=[1, 5, 10])
-    parser.add_argument("--points", type=int, default=20_000, help="test points taken at the most")
+    parser.add_argument("--points", type=int, default=20_000, help="maximum number of test points")
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--jobs", type=int, default=2, help="threads that train")
-    parser.add_argument("--models", help="folder of saved linear models, by the name of their set")
+    parser.add_argument("--jobs", type=int, default=2, help="threads for training")
+    parser.add_argument("--models", help="folder of saved linear models, one subfolder per set")
     options = parser.parse_args()
-    print("The row of exact search has nodes and microseconds a point; the others are relative to it.")
+    print("The row of exact search shows nodes and microseconds per point; the other rows are relative to it.")
     for name in options.sets:
         measure(linear_case(name, options), options)
     for name in options.text_sets:

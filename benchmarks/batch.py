@@ -1,14 +1,16 @@
-"""Many queries at once: threads, single calls, and what could be gained if searches shared what they read.
+"""Many queries at once: one and two threads, single calls, and the gain that is possible from sharing cached data.
 
     python -m benchmarks.batch [--sets eurlex4k debian-depends delicious arxiv-authors] [--points 20000] [--repeats 9]
 
-Mean microseconds a query, best of the repeats, all taking turns; the default model, top 5. Small test sets are asked
-several times over, so that a batch takes longer than to start it.
+Mean microseconds per query for the default model and its 5 best labels. The variants take turns; the best of the
+repeats counts. Small test sets are repeated, so that starting a batch does not dominate its time.
 
-- call: one call of a `Predictor` a query; one: `predict_topk` on one thread; two: on two, and the throughput of that.
-- shuffled: queries in random order. by path: in the order of the first nodes they open, so that each search finds in
-  the cache what the one before it has read. again: every query 100 times in a row, so that all it reads is in the cache
-  of its core: no way of sharing chunk visits between queries can do better.
+- call: one call of a `Predictor` per query. one: `predict_topk` on one thread. two: on two threads, and the speed-up.
+- shuffled: queries in random order.
+- by path: queries sorted by the first nodes they open, so that a search finds the chunks of the previous one in the
+  processor's cache.
+- again: every query 100 times in a row, so that everything it reads is cached. Sharing chunk visits between queries
+  cannot be faster than this.
 """
 
 from __future__ import annotations
@@ -23,12 +25,14 @@ from scipy import sparse
 
 import labeltrees as lt
 from benchmarks.shared_data import load
+from benchmarks.stored_models import float_rows, row_arguments
+from benchmarks.tables import print_head
 
 TIMES_AGAIN = 100
 
 
 def by_path(model: lt.LabelTreeClassifier, X: Any) -> Any:
-    """Return the order of points in which neighbours open the same nodes."""
+    """Return an order of the points in which neighbours open the same nodes."""
     trace = model.searcher_.trace(X, 1)
     opened = np.zeros((X.shape[0], 2), dtype=np.int64)
     for place in (1, 2):
@@ -38,16 +42,16 @@ def by_path(model: lt.LabelTreeClassifier, X: Any) -> Any:
 
 
 def time_of(work: Callable[[], object], n: int) -> float:
-    """Return the microseconds of one of the n queries that `work` answers."""
+    """Return the microseconds per query of some work that answers n queries."""
     start = time.perf_counter()
     work()
     return (time.perf_counter() - start) / n * 1e6
 
 
 def measure(model: lt.LabelTreeClassifier, X: Any, beam: int | None, repeats: int) -> dict[str, float]:
-    """Return the microseconds of each way to ask."""
+    """Return the microseconds per query of each variant."""
     n = X.shape[0]
-    rows = [(X.indices[a:b], X.data[a:b]) for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)]
+    rows = row_arguments(X)
     predictor = model.predictor(5, beam=beam)
     shuffled = X[np.random.default_rng(0).permutation(n)]
     sorted_rows = X[by_path(model, X)]
@@ -81,14 +85,12 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=20000)
     parser.add_argument("--repeats", type=int, default=9)
     options = parser.parse_args()
-    print("| data | search | call | one | two | throughput of two | shuffled | by path | again |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    print_head("data | search | call | one | two | speed-up | shuffled | by path | again")
     for name in options.sets:
         train, test = load(name)
         model = lt.LabelTreeClassifier(n_jobs=2).fit(train.X, train.Y)
         times = -(-options.points // test.n_points)
-        X = sparse.vstack([test.X] * times, format="csr")[: options.points].astype(np.float32)
-        X.indices = X.indices.astype(np.int32)
+        X = float_rows(sparse.vstack([test.X] * times, format="csr")[: options.points])
         for search, beam in (("exact", None), ("beam 10", 10)):
             best = measure(model, X, beam, options.repeats)
             cells = [f"{best[way]:.2f}" for way in ("call", "one", "two")]

@@ -1,10 +1,10 @@
-"""Budgets: how much of the exact answer a search finds within a limit of chunks or of time.
+"""Searches with a budget: how much of the exact result they find with limited chunks or time.
 
     python -m benchmarks.budgets [--sets eurlex4k debian-depends delicious arxiv-authors] [--repeats 3]
         [--cache FOLDER]
 
-The default model, top-5, one thread; the budgets take turns. The models are those that `python -m benchmarks.frontier`
-keeps in the same folder, trained here if they are not there. Pictures go to benchmarks/results/budgets-<set>.png.
+The default model, the 5 best labels, one thread; budgets take turns. Models are taken from the cache folder of `python
+-m benchmarks.frontier`, or trained if they are missing. Charts are written to benchmarks/results/budgets-<set>.png.
 """
 
 from __future__ import annotations
@@ -23,32 +23,33 @@ from benchmarks.frontier.__main__ import SETS
 from benchmarks.frontier.cache import FOLDER, SetCache
 from benchmarks.frontier.train import train_all
 from benchmarks.png import save_png
+from benchmarks.tables import print_head
 from labeltrees.report.charts import COLOURS, altair, styled
 
 RESULTS = Path(__file__).parent / "results"
 K = 5
 CHUNKS = (1, 2, 3, 5, 8, 12, 20, 40)
 MICROSECONDS = (2, 5, 10, 20, 50, 100)
-KINDS = {"max_chunks": "limit of chunks", "max_microseconds": "limit of microseconds"}
+KINDS = {"max_chunks": "limit on chunks", "max_microseconds": "limit on microseconds"}
 
 
 @dataclass
 class Budget:
-    """A limit, and what was measured under it, a turn each."""
+    """A limit on each search, and the measurements of each turn."""
 
     limits: dict[str, int]
-    microseconds: list[Any] = field(default_factory=list)  # of every query
-    found: list[float] = field(default_factory=list)  # share of the exact labels
+    microseconds: list[Any] = field(default_factory=list)  # per query
+    found: list[float] = field(default_factory=list)  # share of the exact labels that were found
     partial: list[float] = field(default_factory=list)
     precision: list[float] = field(default_factory=list)
 
     @property
     def name(self) -> str:
-        """Its limit in words."""
-        return "none (exact)" if not self.limits else " ".join(f"{name} {most}" for name, most in self.limits.items())
+        """The limit in words."""
+        return "none (exact)" if not self.limits else " ".join(f"{name} {limit}" for name, limit in self.limits.items())
 
     def take_turn(self, model: Any, X: Any, Y: Any, exact: Any) -> None:
-        """Answer all queries once."""
+        """Search for all queries once and keep the measurements."""
         labels, _, stats = model.predict_topk(X, K, beam=None, n_jobs=1, return_stats=True, **self.limits)
         self.microseconds.append(stats.microseconds)
         self.found.append(share_found(labels, exact))
@@ -56,9 +57,9 @@ class Budget:
         self.precision.append(100 * lt.metrics.precision_at_k(Y, labels, K))
 
     def row(self) -> dict[str, Any]:
-        """Return means over queries and turns, but the time of each query's quickest turn.
+        """Return means over queries and turns; for times, the mean of each query's fastest turn.
 
-        What a limit of time finds differs from turn to turn.
+        With a time limit, turns differ in what they find.
         """
         kind = next(iter(self.limits), None)
         return {
@@ -72,7 +73,7 @@ class Budget:
 
 
 def share_found(labels: Any, exact: Any) -> float:
-    """Return the mean share of each row's exact labels that are among the labels; -1 pads both."""
+    """Return the mean share of each row's exact labels that were found; -1 is padding in both."""
     there = (labels[:, None, :] == exact[:, :, None]).any(axis=2) & (exact >= 0)
     return float((there.sum(axis=1) / np.maximum((exact >= 0).sum(axis=1), 1)).mean())
 
@@ -80,13 +81,13 @@ def share_found(labels: Any, exact: Any) -> float:
 def compare(cache: SetCache, repeats: int) -> list[Budget]:
     """Measure the budgets on one set."""
     default = next(m for m in grid.models(cache.set_name, cache.facts()) if m.name == "tradeoff 1.0, fanout 128")
-    train_all(cache, [default], threads=2, most_seconds=900)
+    train_all(cache, [default], threads=2, max_seconds=900)
     model = lt.load(cache.models / default.name, in_memory=True)
     X, Y = sp.load_npz(cache.data / "Xt.npz").tocsr(), cache.test_labels()
     exact = model.predict_topk(X, K, beam=None)[0]
     budgets = [Budget({})]
-    budgets += [Budget({"max_chunks": most}) for most in CHUNKS]
-    budgets += [Budget({"max_microseconds": most}) for most in MICROSECONDS]
+    budgets += [Budget({"max_chunks": limit}) for limit in CHUNKS]
+    budgets += [Budget({"max_microseconds": limit}) for limit in MICROSECONDS]
     for _ in range(repeats):
         for budget in budgets:
             budget.take_turn(model, X, Y, exact)
@@ -98,19 +99,18 @@ def report(cache: SetCache, budgets: list[Budget]) -> None:
     facts = cache.facts()
     print(f"\n## {cache.set_name}: {facts['labels']:,} labels, {facts['queries']:,} queries\n")
     print(f"![Share of the exact top-5 against time, {cache.set_name}](budgets-{cache.set_name}.png)\n")
-    print("| limit | of the exact top-5, % | flagged partial, % | us a query | P@5 |")
-    print("| --- | --- | --- | --- | --- |")
+    print_head("limit | exact top-5 found (%) | flagged partial (%) | us per query | P@5")
     for budget in budgets:
         row = budget.row()
         print(f"| {budget.name} | {row['found']:.2f} | {row['partial']:.1f} | {row['us']:.2f} | {row['p5']:.2f} |")
 
 
 def draw(set_name: str, budgets: list[Budget]) -> None:
-    """Save the picture of one set: what is found, and how precise it is, against time."""
+    """Save the chart of one set: share of the exact labels found, and precision, against time."""
     alt = altair()
     rows = [budget.row() for budget in budgets]
-    title = f"{set_name}: exact search cut short by a limit, which stands beside each point"
-    panels = [panel(rows, "found", "of the exact top-5 found (%)"), panel(rows, "p5", "P@5 (%)")]
+    title = f"{set_name}: exact search stopped by a limit (the number at each point)"
+    panels = [panel(rows, "found", "exact top-5 found (%)"), panel(rows, "p5", "P@5 (%)")]
     chart = styled(alt.hconcat(*panels, title=title, spacing=30)).configure_legend(orient="bottom", labelFontSize=12)
     save_png(chart, RESULTS / f"budgets-{set_name}.png")
 
@@ -124,7 +124,7 @@ def panel(rows: list[dict[str, Any]], y: str, title: str) -> Any:
     base = alt.Chart(alt.Data(values=limited)).encode(
         x=alt.X(
             "us:Q",
-            title="microseconds a query",
+            title="microseconds per query",
             scale=alt.Scale(type="log", nice=False, padding=18),
             axis=alt.Axis(
                 values=[a * 10**b for b in range(-1, 4) for a in (1, 1.5, 2, 3, 5, 7)], format="~g", labelOverlap=True
@@ -151,8 +151,8 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=FOLDER)
     options = parser.parse_args()
     print(
-        "Exact best-first search cut short by a limit; top-5, one thread. Times are those of the searches alone, "
-        f"a query's quickest of {options.repeats} turns; the dotted line is the exact search."
+        "Exact best-first search stopped by a limit; top-5, one thread. Times are of the search only, each query's "
+        f"fastest of {options.repeats} turns. The dotted line is exact search without a limit."
     )
     for name in options.sets:
         cache = SetCache(options.cache, name)

@@ -1,9 +1,9 @@
-"""Building trees beside PECOS' hierarchical k-means: time and similarity within the leaves, on the shared real data.
+"""Building trees, compared with PECOS' hierarchical k-means: time, and similarity within leaves.
 
     python -m benchmarks.build_trees [--sets eurlex4k debian-depends arxiv-authors] [--repeats 3] [--jobs 2]
 
-Same embeddings (PIFA), same leaf size, same threads; runs take turns, each repeat with a seed of its own. Time is the
-best of the repeats, similarity their mean.
+Both get the same embeddings (PIFA), leaf size and number of threads, and take turns. Each repeat has another seed. Time
+is the best of the repeats, similarity their mean.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import scipy.sparse as sp
 import labeltrees as lt
 from benchmarks.peers.worker import PeerWorker
 from benchmarks.shared_data import load
+from benchmarks.tables import print_head
 from labeltrees.tree.similarity import within_node_similarity
 
 LEAF_SIZE = 100
@@ -76,9 +77,8 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    print(f"Trees to leaves of {LEAF_SIZE}, {options.jobs} threads, best of {options.repeats}")
-    print("| data | tree | seconds | times as fast as PECOS | similarity within leaves |")
-    print("| --- | --- | --- | --- | --- |")
+    print(f"Leaves of at most {LEAF_SIZE} labels, {options.jobs} threads, best of {options.repeats}")
+    print_head("data | tree | seconds | times as fast as PECOS | similarity within leaves")
     for name in options.sets:
         compare(name, options.repeats, options.jobs)
 

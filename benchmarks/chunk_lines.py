@@ -1,4 +1,4 @@
-"""How many cache lines a search touches in a store, by section, counted from the layout (docs/format.md)."""
+"""Count the cache lines that a search touches in a chunk store, by section, from the layout (docs/format.md)."""
 
 from __future__ import annotations
 
@@ -17,23 +17,21 @@ SECTIONS = ("header", "index", "slots", "pairs", "masks", "full rows")
 
 @dataclass(frozen=True)
 class Part:
-    """Where the rows of one part lie, in bytes from its start."""
+    """Where the rows of one part of a chunk are, in bytes from its start."""
 
     n_header: int
     n_padded: int
     ranks: NDArray[np.int64]
-    words: list[
-        tuple[int, int, NDArray[np.int64]]
-    ]  # of each level: start, features below a bit, groups that have a word
+    words: list[tuple[int, int, NDArray[np.int64]]]  # per level: start, log2 of features per bit, groups with a word
     slots_at: int
     slot_bytes: int
-    first: NDArray[np.int64]  # of each row's weights; 0 bytes where they lie in the slot
-    n_bytes: NDArray[np.int64]
-    form: NDArray[np.int64]  # of each row: place in SECTIONS, 0 where it is its slot
+    first: NDArray[np.int64]  # first byte of each row's weights
+    n_bytes: NDArray[np.int64]  # of each row's weights; 0 if they are in the slot
+    form: NDArray[np.int64]  # of each row: index in SECTIONS, 0 if the row is in its slot
 
     @classmethod
     def read(cls, chunks: NDArray[np.uint8], offset: int) -> tuple[Part, int]:
-        """Return a part and where the next of the node starts, 0 if it is the last."""
+        """Return a part and the offset of the node's next part, or 0 after the last one."""
         head = chunks[offset : offset + LINE].view("<u4")
         lines, n_children, n_rows, n_units = int(head[0]), int(head[1] & 0xFFFF), int(head[4]), int(head[5])
         kind, more = int(chunks[offset + 6]), int(chunks[offset + 7])
@@ -76,14 +74,14 @@ class Part:
         return made, offset + LINE * lines if more else 0
 
     def rows_of(self, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the rows of those features that have one."""
+        """Return the rows of the features that have one."""
         if len(self.ranks) == 0:
             return np.zeros(0, dtype=np.int64)
         rows = np.minimum(np.searchsorted(self.ranks, ranks), len(self.ranks) - 1)
         return np.asarray(rows[self.ranks[rows] == ranks])
 
     def n_weights(self) -> NDArray[np.int64]:
-        """Return the weights of each row that has entries."""
+        """Return the number of weights of each row that has entries."""
         in_masks = self.n_bytes // 2 - (self.n_padded // 16 if self.n_padded > 16 else 0)
         return np.select(
             [self.form == 5, self.form == 4, self.form == 3], [self.n_padded, in_masks, self.n_bytes // 3], 1
@@ -117,7 +115,7 @@ class Part:
 
 
 class ChunkLines:
-    """The parts of a store's chunks, read as they are needed."""
+    """The parts of a store's chunks, read when they are needed."""
 
     def __init__(self, store: ChunkStore) -> None:
         self.store = store
@@ -140,7 +138,7 @@ class ChunkLines:
         return self._parts[node]
 
     def count(self, X: Any, trace: SearchTrace) -> dict[str, int]:
-        """Return the lines that the searches of all rows of X touch, by section; a line counts once a visit."""
+        """Return the lines that the searches for all rows of X touch, by section; a line counts once per visit."""
         total = np.zeros(len(SECTIONS), dtype=np.int64)
         for query in range(X.shape[0]):
             features = X.indices[X.indptr[query] : X.indptr[query + 1]]

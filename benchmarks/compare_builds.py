@@ -1,120 +1,100 @@
-"""Searches of two builds of the package, side by side: what a change to the core gains.
+"""Compare the speed of two builds: reading, building trees, training and searching.
 
-    pip install --no-deps --target BEFORE .    # at the commit before, and again at the one after
-    python -m benchmarks.compare_builds BEFORE AFTER [--sets eurlex4k debian-depends arxiv-authors]
+    python -m benchmarks.compare_builds --base PYTHON [--sets bundled eurlex4k debian-depends] [--turns 9]
 
-A process for each build loads the same saved default model, in memory; they take turns. Exact top-5, one thread:
-processor time for a batch of 3,000 test points, and the median of single calls, the best of all rounds.
+PYTHON is an executable that has the other build of labeltrees installed, or a folder that contains its package
+(``pip install --no-deps --target FOLDER .`` makes one). One process per build trains the same models and then takes
+turns with the other, task by task, on one thread. A time is the best of all turns: processor time, or for single calls
+the median time of a call.
+
+- ratio: best time of the new build divided by that of the base; below 1 the new build is faster.
+- spread: the lowest and the highest ratio that a third of the turns gives by itself. A ratio is beyond noise if this
+  range does not contain 1. To see the noise of the machine alone, pass the same build as --base and --new.
+- same: whether both builds gave the same result in every turn.
 """
 
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
-import tempfile
+import contextlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from scipy import sparse
+from numpy.typing import NDArray
 
-from benchmarks.stored_models import float_rows, model_folder, trained
+from benchmarks.builds.build import BUNDLED, Build, source_of
+from benchmarks.peers.worker import PeerWorker
+from benchmarks.tables import print_head, slashed
 
-WORKER = """
-import sys, time
-sys.path.insert(0, sys.argv[1])
-import numpy as np
-from scipy import sparse
-import labeltrees as lt
-assert lt.__file__.startswith(sys.argv[1]), lt.__file__
-searcher = lt.load(sys.argv[2], in_memory=True).searcher_
-X = sparse.csr_array(sparse.load_npz(sys.argv[3]))
-X.indices = X.indices.astype(np.int32)
-rows = [slice(X.indptr[i], X.indptr[i + 1]) for i in range(X.shape[0])]
-queries = [(X.indices[row].copy(), X.data[row].copy()) for row in rows]
-predictor = searcher.predictor(5)
-np.save(sys.argv[4], searcher.topk(X, 5, n_jobs=1).scores)
-print("ready", flush=True)
-for line in sys.stdin:
-    start = time.process_time()
-    searcher.topk(X, 5, n_jobs=1)
-    batch = (time.process_time() - start) / X.shape[0] * 1e6
-    took = []
-    for features, values in queries[int(line) % 3 :: 3]:
-        start = time.perf_counter()
-        predictor(features, values)
-        took.append(time.perf_counter() - start)
-    print(batch, np.median(took) * 1e6, flush=True)
-"""
+SCRIPT = Path(__file__).parent / "builds" / "timings.py"
+N_GROUPS = 3
 
 
-class Build:
-    """A process that searches with one build."""
-
-    def __init__(self, package: str, model: Path, queries: Path, scores: Path) -> None:
-        arguments = [sys.executable, "-c", WORKER, str(Path(package).resolve()), str(model), str(queries), str(scores)]
-        self._process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        if self._read() != "ready":
-            message = f"{package} is no folder with a build of the package"
-            raise SystemExit(message)
-
-    def _read(self) -> str:
-        assert self._process.stdout is not None
-        return self._process.stdout.readline().strip()
-
-    def measure(self, turn: int) -> tuple[float, ...]:
-        """Return microseconds a query, in a batch and in single calls."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{turn}\n")
-        self._process.stdin.flush()
-        return tuple(map(float, self._read().split()))
-
-    def close(self) -> None:
-        """End the process."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
+def ratios(times: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Return the ratio of best times (2, turns), and the lowest and highest ratio of the thirds of the turns."""
+    best = times.min(axis=1)
+    groups = [times[:, first::N_GROUPS].min(axis=1) for first in range(min(N_GROUPS, times.shape[1]))]
+    spread = [group[1] / group[0] for group in groups]
+    return best[1] / best[0], min(spread), max(spread)
 
 
-def compare(name: str, packages: list[str], rounds: int, models: Path | None) -> None:
-    model, test = trained(name, models)
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        model.save(folder / "model")
-        sparse.save_npz(folder / "X.npz", float_rows(test.X)[:3000])
-        scores = [folder / f"scores{i}.npy" for i in range(len(packages))]
-        builds = [
-            Build(package, folder / "model", folder / "X.npz", to) for package, to in zip(packages, scores, strict=True)
+def compare(name: str, builds: list[Build], turns: int, only: list[str]) -> None:
+    """Print the rows of one dataset."""
+    with contextlib.ExitStack() as stack:
+        workers = [
+            stack.enter_context(PeerWorker(SCRIPT, source_of(name), python=build.python, environment=build.environment))
+            for build in builds
         ]
-        best = np.full((len(builds), 2), np.inf)
-        for turn in range(rounds):
-            for i, build in enumerate(builds):
-                best[i] = np.minimum(best[i], build.measure(turn))
-        for build in builds:
-            build.close()
-        for i, package in enumerate(packages):
-            same = np.array_equal(np.load(scores[i]), np.load(scores[0]))
-            ratios = best[i] / best[0]
+        about = [worker.ask() for worker in workers]
+        print(f"\n## {name}\n\nbase: {about[0]['package']}\nnew:  {about[1]['package']}\n")
+        print_head("task | base | new | ratio | spread | same")
+        for task in about[0]["tasks"]:
+            if only and not any(word in task for word in only):
+                continue
+            times, digests = measure(workers, task, turns)
+            base, new = times.min(axis=1)
+            ratio, lowest, highest = ratios(times)
+            same = "yes" if len(digests) == 1 else "no"
             print(
-                f"| {name} | {Path(package).name} | {best[i][0]:.2f} | {ratios[0]:.3f} | {best[i][1]:.2f} "
-                f"| {ratios[1]:.3f} | {'yes' if same else 'no'} |",
+                f"| {task} | {base:.4g} | {new:.4g} | {ratio:.3f} | {lowest:.3f} to {highest:.3f} | {same} |",
                 flush=True,
             )
+        print()
+        print_head("model | P@1 / 3 / 5: base | new")
+        for model in about[0]["precision"]:
+            cells = [slashed(build["precision"][model]) for build in about]
+            print(f"| {model} | {cells[0]} | {cells[1]} |", flush=True)
+
+
+def measure(workers: list[PeerWorker], task: str, turns: int) -> tuple[NDArray[np.float64], set[str]]:
+    """Return the times (builds, turns) of a task, and the digests of its results; who starts a turn alternates."""
+    times = np.empty((len(workers), turns))
+    digests: set[str] = set()
+    for worker in workers:
+        worker.ask(task=task)  # to warm up
+    for turn in range(turns):
+        order: Any = range(len(workers)) if turn % 2 == 0 else reversed(range(len(workers)))
+        for i in order:
+            answer = workers[i].ask(task=task)
+            times[i, turn] = answer["time"]
+            digests.add(answer["digest"])
+    return times, digests
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--base", required=True, metavar="PYTHON", help="the build to compare with")
+    parser.add_argument("--new", metavar="PYTHON", help="the build to judge; by default the one that runs this")
     parser.add_argument(
-        "packages", nargs="+", metavar="FOLDER", help="builds; the first is what the others are compared with"
+        "--sets", nargs="+", default=[BUNDLED], help='"bundled", or names of folders of the shared data'
     )
-    parser.add_argument("--sets", nargs="+", default=["eurlex4k", "debian-depends", "arxiv-authors"])
-    parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--models", help='folder in which trained models are kept, or "cache"')
+    parser.add_argument("--turns", type=int, default=9)
+    parser.add_argument("--only", nargs="+", default=[], metavar="WORD", help="only tasks whose name contains a WORD")
     options = parser.parse_args()
-    print("| data | build | batch us | of the first | single p50 us | of the first | same scores |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    print(f"One thread, best of {options.turns} turns.")
     for name in options.sets:
-        compare(name, options.packages, options.rounds, model_folder(options.models))
+        compare(name, [Build.of(options.base), Build.of(options.new)], options.turns, options.only)
 
 
 if __name__ == "__main__":

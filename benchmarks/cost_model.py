@@ -1,12 +1,11 @@
-"""How well the cost model tells the time of searches: predicted beside real, on real data.
+"""How well the cost model of `labeltrees.profile` predicts search times.
 
     python -m benchmarks.cost_model [--sets eurlex4k debian-depends delicious arxiv-authors] [--texts cooking ...]
                                     [--runs 3] [--queries 1000] [--repeats 10] [--models FOLDER]
 
-For each set a model with the default setting, exact search for 1 and for 5 labels, one thread. In every run other
-points of the test part are drawn and the costs are measured anew; half of the points fit them and the other half checks
-them. Times are of the search alone, for each query the best of the repeats. With --models a model saved as FOLDER/set
-is taken in place of training one.
+One model per set with default settings; exact search for 1 and for 5 labels on one thread. Each run draws other test
+points and measures the costs again: half of the points fit the costs, the other half validates them. Times are of the
+search only, for each query the best of the repeats. With --models, models are loaded from FOLDER/<set> if they exist.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ import numpy as np
 
 import labeltrees as lt
 from benchmarks.shared_data import load
+from benchmarks.tables import print_head
 from benchmarks.text_data import load_texts
 
 SETS = ["eurlex4k", "debian-depends", "delicious", "arxiv-authors"]
@@ -26,7 +26,7 @@ TEXTS = ["cooking", "debian-depends"]
 
 
 def saved(options: Any, name: str) -> Any:
-    """Return the model saved under a name, if there is one."""
+    """Return the saved model of a set, or None."""
     folder = None if options.models is None else Path(options.models) / name
     return lt.load(folder, in_memory=True) if folder is not None and folder.is_dir() else None
 
@@ -43,22 +43,22 @@ def text(name: str, options: Any) -> tuple[Any, Any, dict[str, Any]]:
     return model, data.texts.read_text(encoding="utf-8").splitlines(), {}
 
 
-def profiles(model: Any, X: Any, k: int, how: dict[str, Any], options: Any) -> list[lt.Profile]:
-    """Return one profile a run, each of other points."""
+def profiles(model: Any, X: Any, k: int, arguments: dict[str, Any], options: Any) -> list[lt.Profile]:
+    """Return one profile per run, each of other points."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     runs = []
     for run in range(options.runs):
         rows = np.sort(np.random.default_rng(run).permutation(n)[: options.queries])
-        runs.append(lt.profile(model, X, k, rows=rows, repeats=options.repeats, random_state=run, **how))
+        runs.append(lt.profile(model, X, k, rows=rows, repeats=options.repeats, random_state=run, **arguments))
     return runs
 
 
 def report(name: str, made: tuple[Any, Any, dict[str, Any]], options: Any) -> float:
-    """Print the rows of one set, and return the largest error."""
-    model, X, how = made
+    """Print the rows of one set; return the largest error."""
+    model, X, arguments = made
     largest = 0.0
     for k in (1, 5):
-        runs = profiles(model, X, k, how, options)
+        runs = profiles(model, X, k, arguments, options)
         summaries = [run.summary() for run in runs]
         errors = [100 * summary["error"] for summary in summaries]
         largest = max(largest, *map(abs, errors))
@@ -81,13 +81,14 @@ def head(parts: list[str]) -> None:
         "data",
         "k",
         "nodes",
-        "an oracle's",
-        "real us",
+        "oracle",
+        "measured us",
         "predicted us",
-        "error %, each run",
+        "error % of each run",
         *(f"{p} %" for p in parts),
     ]
-    print(f"\n| {' | '.join(columns)} |\n|{' --- |' * len(columns)}")
+    print()
+    print_head(" | ".join(columns))
 
 
 def main() -> None:
@@ -97,12 +98,12 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--repeats", type=int, default=10)
-    parser.add_argument("--epochs", type=int, default=5, help="of the text models")
-    parser.add_argument("--jobs", type=int, default=2, help="for training")
-    parser.add_argument("--models")
+    parser.add_argument("--epochs", type=int, default=5, help="epochs of the text models")
+    parser.add_argument("--jobs", type=int, default=2, help="threads for training")
+    parser.add_argument("--models", help="folder of saved linear models, one subfolder per set")
     options = parser.parse_args()
-    print(f"Exact search, one thread; {options.queries:,} test points a run, the best of {options.repeats} repeats.")
-    print("The error is that of the predicted mean, on the half of the points that the costs were not fitted to.")
+    print(f"Exact search, one thread; {options.queries:,} test points per run, best of {options.repeats} repeats.")
+    print("The error is that of the predicted mean, on the half of the points that did not fit the costs.")
     errors = []
     if options.sets:
         head(["prepare", "visits", "lookups", "weights", "children", "heap"])

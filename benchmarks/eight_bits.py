@@ -1,4 +1,4 @@
-"""Weights rounded to 8 bits in several ways; each function returns the values of all weights."""
+"""Ways to round weights to 8 bits; each function returns the rounded values of all weights."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def _nodes(store: ChunkStore, weights: LinearWeights) -> NDArray[np.int64]:
 
 
 def by_chunk(store: ChunkStore, weights: LinearWeights) -> Values:
-    """One scale a chunk."""
+    """One scale per chunk."""
     return _scaled(weights.values, _nodes(store, weights))
 
 
 def by_classifier(store: ChunkStore, weights: LinearWeights) -> Values:
-    """One scale a child."""
+    """One scale per classifier, which is one per child."""
     return _scaled(weights.values, _edges(weights))
 
 
 def by_row(store: ChunkStore, weights: LinearWeights) -> Values:
-    """One scale a row: a feature of a chunk."""
+    """One scale per row: per feature of a chunk."""
     row = _nodes(store, weights) * store.n_features + weights.features
     return _scaled(weights.values, np.unique(row, return_inverse=True)[1].astype(np.int64))
 
@@ -52,17 +52,17 @@ def _float(values: Values, mantissa: int) -> Values:
 
 
 def small_float(store: ChunkStore, weights: LinearWeights) -> Values:
-    """Round to a sign, 3 bits of exponent and 4 of mantissa, down from the largest weight of the model."""
+    """Round to a sign, 3 bits of exponent and 4 of mantissa; the largest weight has the largest exponent."""
     top = np.exp2(np.ceil(np.log2(np.abs(weights.values).max()))) if len(weights.values) else 1.0
     rounded = _float(weights.values, 4)
-    lowest = np.float32(top / 2**7)  # below it steps do not get finer
+    lowest = np.float32(top / 2**7)  # below it, steps no longer get finer
     step = lowest / np.float32(16)
     return np.where(np.abs(rounded) < lowest, np.rint(weights.values / step) * step, rounded).astype(np.float32)
 
 
 ROUNDINGS: dict[str, Callable[[ChunkStore, LinearWeights], Values]] = {
-    "8 bits, a scale for each chunk": by_chunk,
-    "8 bits, a scale for each classifier": by_classifier,
-    "8 bits, a scale for each row": by_row,
+    "8 bits, one scale per chunk": by_chunk,
+    "8 bits, one scale per classifier": by_classifier,
+    "8 bits, one scale per row": by_row,
     "8-bit floats (3 bits of exponent, 4 of mantissa)": small_float,
 }

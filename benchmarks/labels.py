@@ -1,22 +1,23 @@
-"""PIFA embeddings beside SciPy's product, and the cover frequencies, on the shared real data.
+"""Time of PIFA embeddings, compared with SciPy's matrix product, and of cover frequencies.
 
     python -m benchmarks.labels [--sets debian-depends arxiv-authors] [--repeats 5] [--jobs 2]
 
-SciPy's product alone leaves columns unsorted and rows of any length; "SciPy, finished" sorts and scales them too. Runs
-take turns; times are the best of the repeats. Processor seconds say more on a machine that others use too.
+SciPy's product leaves columns unsorted and rows not normalised; "SciPy, finished" also sorts and normalises them. Runs
+take turns; a time is the best of the repeats. On a busy machine processor seconds are the better guide.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import labeltrees as lt
+from benchmarks.measures import best_times
 from benchmarks.shared_data import load
+from benchmarks.tables import print_head
 
 
 def scipy_product(X: Any, Y: Any) -> Any:
@@ -44,18 +45,12 @@ def compare(name: str, repeats: int, n_jobs: int) -> None:
         "cover, greedy": lambda: lt.cover_frequencies(Y, method="greedy"),
         "cover, greedy, point weights": lambda: lt.cover_frequencies(Y, weights, method="greedy"),
     }
-    best = dict.fromkeys(work, (np.inf, np.inf))
-    for _ in range(repeats):
-        for what, run in work.items():
-            start, cpu_start = time.perf_counter(), time.process_time()
-            run()
-            seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
-            best[what] = (min(best[what][0], seconds), min(best[what][1], cpu_seconds))
+    best = best_times(list(work.values()), repeats)
     difference = abs(lt.pifa(X, Y, n_jobs=n_jobs) - scipy_finished(X, Y)).max()
-    print(f"\n{name}: {train}; {Y.nnz:,} label occurrences; largest difference to SciPy {difference:.1e}\n")
-    print("| what | seconds | processor seconds |\n| --- | --- | --- |")
-    for what, (seconds, cpu_seconds) in best.items():
-        print(f"| {what} | {seconds:.3f} | {cpu_seconds:.3f} |")
+    print(f"\n{name}: {train}; {Y.nnz:,} label occurrences; largest difference from SciPy {difference:.1e}\n")
+    print_head("computation | seconds | processor seconds")
+    for name_of_work, seconds in zip(work, best, strict=True):
+        print(f"| {name_of_work} | {seconds.wall:.3f} | {seconds.processor:.3f} |")
 
 
 if __name__ == "__main__":

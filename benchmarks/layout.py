@@ -1,15 +1,15 @@
-"""What each trick of the layout gains by itself: time and bytes of the same model, laid out in other ways.
+"""Which choices of the chunk layout pay off: time and size of one model in several layouts.
 
     python -m benchmarks.layout [--sets eurlex4k debian-depends] [--models cache]
 
 Three tables for each set, all for the default model and exact top-5 search on one thread:
 
-1. Times. A layout differs from the one in use in what its name says. Layouts take turns; a time is the best of all
-   rounds, processor time for a batch of all test points, the median of calls for single ones.
-2. Cache lines of 64 bytes that a search touches, by section, counted from the layout itself: no cache is simulated, a
-   line counts once a visit. And the bytes of each section.
-3. Weights of 8 bits in place of 16: precision, and the share of top-5 lists that stay the same. The weights are rounded
-   and packed again, so the search is the one in use.
+1. Times. Each layout differs from the one in use as its name says. Layouts take turns; a time is the best of all
+   rounds: processor time for a batch of all test points, and the median of single calls.
+2. Cache lines of 64 bytes that a search touches, by section, counted from the layout. No cache is simulated: a line
+   counts once per visit. The last row is the share of bytes of each section.
+3. Weights of 8 bits instead of 16: precision, and the share of top-5 lists that do not change. The weights are rounded
+   and packed again, so the search code is the usual one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import argparse
 import mmap
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,9 @@ from numpy.typing import NDArray
 import labeltrees as lt
 from benchmarks.chunk_lines import LINE, SECTIONS, ChunkLines
 from benchmarks.eight_bits import ROUNDINGS
-from benchmarks.stored_models import float_rows, model_folder, repack, trained, weights_of
+from benchmarks.measures import median_call, precisions
+from benchmarks.stored_models import float_rows, model_folder, repack, row_arguments, searcher_like, trained, weights_of
+from benchmarks.tables import print_head, slashed
 from labeltrees.search import Searcher
 from labeltrees.storage import ChunkStore, LinearWeights
 
@@ -67,16 +68,16 @@ def layouts(
 
 
 def small_pages(chunks: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return a copy in pages of 4 KiB, whatever the system would give by itself."""
-    room = mmap.mmap(-1, len(chunks) + LINE)
-    room.madvise(mmap.MADV_NOHUGEPAGE)
-    copy = np.frombuffer(room, dtype=np.uint8)[LINE:]  # as in a mapped file, behind a header
+    """Return a copy in pages of 4 KiB, even if the system uses huge pages."""
+    memory = mmap.mmap(-1, len(chunks) + LINE)
+    memory.madvise(mmap.MADV_NOHUGEPAGE)
+    copy = np.frombuffer(memory, dtype=np.uint8)[LINE:]  # after a header, as in a mapped file
     copy[:] = chunks
     return copy
 
 
 def rank_near_root(store: ChunkStore) -> NDArray[np.int32]:
-    """Return another order of features: by the nodes that have a row for them, the first nodes counting most."""
+    """Return an order of features by the number of nodes that have a row for them; the first nodes weigh most."""
     counts = np.zeros(store.n_features)
     lines = ChunkLines(store)
     for node in range(store.n_nodes):
@@ -87,7 +88,7 @@ def rank_near_root(store: ChunkStore) -> NDArray[np.int32]:
 
 
 def huge_pages() -> str:
-    """Return how much of the memory of this process lies in huge pages."""
+    """Return how much memory of this process is in huge pages."""
     rollup = Path("/proc/self/smaps_rollup")
     if not rollup.exists():
         return "unknown"
@@ -103,28 +104,11 @@ def time_batch(searcher: Searcher, X: Any) -> float:
 
 def time_single(searcher: Searcher, X: Any, first: int) -> float:
     """Return the median microseconds of calls for single queries."""
-    predictor = searcher.predictor(K)
-    rows = [slice(X.indptr[i], X.indptr[i + 1]) for i in np.arange(first, first + CALLS) % X.shape[0]]
-    queries = [(X.indices[row], X.data[row]) for row in rows]
-    took = np.empty(len(queries))
-    clock: Callable[[], float] = time.perf_counter
-    for i, (features, values) in enumerate(queries):
-        start = clock()
-        predictor(features, values)
-        took[i] = clock() - start
-    return float(np.median(took)) * 1e6
+    return median_call(searcher.predictor(K), row_arguments(X[np.arange(first, first + CALLS) % X.shape[0]]))
 
 
 def compare_times(name: str, stores: dict[str, ChunkStore], model: Any, X: Any, rounds: int) -> None:
-    searchers = {
-        layout: Searcher(
-            store,
-            loss=model.searcher_.loss,
-            score_power=model.searcher_.score_power,
-            normalize=model.searcher_.normalize,
-        )
-        for layout, store in stores.items()
-    }
+    searchers = {layout: searcher_like(model.searcher_, store) for layout, store in stores.items()}
     first = searchers["in use"].topk(X, K, n_jobs=1)
     batch, single = (dict.fromkeys(searchers, np.inf) for _ in range(2))
     for turn in range(rounds):
@@ -132,8 +116,7 @@ def compare_times(name: str, stores: dict[str, ChunkStore], model: Any, X: Any, 
             batch[layout] = min(batch[layout], time_batch(searcher, X))
             single[layout] = min(single[layout], time_single(searcher, X, turn * CALLS))
     print(f"\n## {name}: times\n")
-    print("| layout | batch us | in use x | single call p50 us | in use x | MB | lists equal |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    print_head("layout | batch us | relative to in use | single call p50 us | relative to in use | MB | equal lists")
     for layout, searcher in searchers.items():
         equal = np.mean(np.all(searcher.topk(X, K, n_jobs=1).labels == first.labels, axis=1))
         print(
@@ -147,9 +130,8 @@ def compare_times(name: str, stores: dict[str, ChunkStore], model: Any, X: Any, 
 def count_lines(name: str, stores: dict[str, ChunkStore], model: Any, X: Any) -> None:
     some = X[:1000]
     trace = model.searcher_.trace(some, K)
-    print(f"\n## {name}: cache lines a search, and bytes\n")
-    print(f"| layout | {' | '.join(SECTIONS)} | all |")
-    print(f"| --- |{' --- |' * (len(SECTIONS) + 1)}")
+    print(f"\n## {name}: cache lines per search, and bytes\n")
+    print_head(f"layout | {' | '.join(SECTIONS)} | all")
     for layout in ("in use", "features as given", "features shuffled", "features by rows near the root"):
         lines = ChunkLines(stores[layout]).count(some, trace)
         cells = " | ".join(f"{lines[section] / some.shape[0]:.1f}" for section in SECTIONS)
@@ -161,31 +143,23 @@ def count_lines(name: str, stores: dict[str, ChunkStore], model: Any, X: Any) ->
 
 
 def round_weights(name: str, store: ChunkStore, weights: LinearWeights, model: Any, test: lt.Dataset, X: Any) -> None:
-    searcher = model.searcher_
     Y = test.Y[: X.shape[0]]
-    print(f"\n## {name}: weights of 8 bits\n")
-    print("| weights | P@1 / 3 / 5 | against 16 bits | top-5 lists equal | same labels |")
-    print("| --- | --- | --- | --- | --- |")
+    print(f"\n## {name}: 8-bit weights\n")
+    print_head("weights | P@1 / 3 / 5 | change from 16 bits | equal top-5 lists | same labels in any order")
     first = None
     mass = np.asarray(model.tree_.mass(), dtype=np.float64)
     for kind, rounding in {"16 bits": None, **ROUNDINGS}.items():
         values = weights if rounding is None else replace(weights, values=rounding(store, weights))
-        other = Searcher(
-            repack(store, values, priority=mass),
-            loss=searcher.loss,
-            score_power=searcher.score_power,
-            normalize=searcher.normalize,
-        )
+        other = searcher_like(model.searcher_, repack(store, values, priority=mass))
         labels = other.topk(X, K, n_jobs=1).labels
-        precision = np.array([100 * lt.metrics.precision_at_k(Y, labels, k) for k in (1, 3, 5)])
+        precision = np.array(precisions(Y, labels))
         if first is None:
             first = labels, precision
-        loss = " / ".join(f"{value:+.3f}" for value in precision - first[1])
+        change = slashed(precision - first[1], "+.3f")
         equal = np.mean(np.all(labels == first[0], axis=1))
         same = np.mean(np.all(np.sort(labels, axis=1) == np.sort(first[0], axis=1), axis=1))
         print(
-            f"| {kind} | {' / '.join(f'{value:.2f}' for value in precision)} | {loss} | {100 * equal:.1f}% "
-            f"| {100 * same:.1f}% |",
+            f"| {kind} | {slashed(precision)} | {change} | {100 * equal:.1f}% | {100 * same:.1f}% |",
             flush=True,
         )
 
@@ -194,9 +168,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="+", default=["eurlex4k", "debian-depends", "delicious", "arxiv-authors"])
     parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--points", type=int, default=4000, help="test points")
+    parser.add_argument("--points", type=int, default=4000, help="maximum number of test points")
     parser.add_argument("--tables", nargs="+", default=["times", "lines", "bits"], choices=["times", "lines", "bits"])
-    parser.add_argument("--models", help='folder in which trained models are kept, or "cache"')
+    parser.add_argument("--models", help='folder for trained models, or "cache" for the benchmark cache')
     options = parser.parse_args()
     print(f"Default model, exact top-{K}, one thread, at most {options.points} test points, {options.rounds} rounds")
     for name in options.sets:

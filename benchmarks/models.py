@@ -1,11 +1,12 @@
-"""Linear models beside PECOS, omikuji and napkinXC: precision, training, batch and single answers, memory and size.
+"""Linear models, compared with PECOS, omikuji and napkinXC: precision, time, memory and size.
 
     python -m benchmarks.models [--sets eurlex4k delicious debian-depends] [--seeds 5] [--repeats 3] [--dense 0]
 
-The same matrices for everyone. Contestants take turns in every step; training uses `--jobs` threads, answers one.
-Times are the best over repeats and seeds, precision the mean over seeds, with the interval of the difference to us.
-`--dense 256` turns the features into that many by SVD and gives everyone full matrices (omikuji and napkinXC cannot
-take them).
+All contestants get the same matrices and take turns in every step. Training uses `--jobs` threads, prediction one.
+Times are the best over repeats and seeds. Precision is the mean over seeds, with a 95% interval of our precision minus
+theirs. "x ours" is a time divided by ours.
+`--dense 256` reduces the features to 256 by SVD and gives everyone dense matrices, which omikuji and napkinXC cannot
+read.
 """
 
 from __future__ import annotations
@@ -19,29 +20,30 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy import stats
 
 import labeltrees as lt
+from benchmarks.measures import precisions
 from benchmarks.peers.worker import PeerWorker
-from benchmarks.shared_data import dense, load
+from benchmarks.shared_data import dense, load, write_for_contestants
+from benchmarks.tables import print_head, slashed
 
 FOLDER = Path(__file__).parent / "contestants"
 K = 5
 SINGLE_CALLS = 500
-BATCHES = 3  # in a row each turn, the best counts: the first finds the caches full of another's model
+BATCHES = 3  # in a row per turn, the best counts: during the first, the caches hold another contestant's model
 
 
 @dataclass
 class Contestant:
-    """One way to train and answer, and what was measured of it."""
+    """One way to train and to predict, and its measurements."""
 
     name: str
     script: str
     train: dict[str, Any]
     answer: dict[str, Any]
-    trained_as: str = ""  # the model of another contestant, answering differently
-    precision: list[tuple[float, ...]] = field(default_factory=list)  # a seed each
+    trained_as: str = ""  # the contestant whose model it searches, if it trains none
+    precision: list[list[float]] = field(default_factory=list)  # per seed
     training: list[dict[str, float]] = field(default_factory=list)
     batch: float = np.inf
     p50: float = np.inf
@@ -49,7 +51,7 @@ class Contestant:
 
 
 def contestants() -> list[Contestant]:
-    """Return everyone. Ours come first: the default, and the same tree shaped by similarity alone."""
+    """Return all contestants, ours first."""
     return [
         Contestant("ours", "ours.py", {}, {}),
         Contestant("ours, exact", "ours.py", {}, {"beam": None}, trained_as="ours"),
@@ -80,12 +82,10 @@ def compare(name: str, options: argparse.Namespace) -> None:
     wanted = [c for c in contestants() if not any(word in c.name for word in without)]
     with tempfile.TemporaryDirectory() as temporary, contextlib.ExitStack() as stack:
         folder = Path(temporary)
-        for part, matrix in (("X", train.X), ("Y", train.Y), ("Xt", test.X)):
-            sp.save_npz(folder / f"{part}.npz", sp.csr_matrix(matrix), compressed=False)
-        lt.write_xmc(train, folder / "train.txt")
+        write_for_contestants(train, test, folder)
         workers: dict[str, PeerWorker] = {}
         for contestant in wanted:
-            # A process for every trained model, so that peak memory is its own.
+            # One process per trained model, so that its peak memory can be measured.
             if not contestant.trained_as:
                 python = sys.executable if contestant.script == "ours.py" else None
                 worker = PeerWorker(FOLDER / contestant.script, folder, folder, *form, python=python)
@@ -118,22 +118,21 @@ def measure(contestant: Contestant, workers: dict[str, PeerWorker], folder: Path
     contestant.p99 = min(contestant.p99, single["p99"])
     if len(contestant.precision) == seed:
         labels = np.load(out)
-        contestant.precision.append(tuple(100 * lt.metrics.precision_at_k(test.Y, labels, k) for k in (1, 3, 5)))
+        contestant.precision.append(precisions(test.Y, labels))
 
 
 def report(name: str, train: lt.Dataset, test: lt.Dataset, wanted: list[Contestant]) -> None:
     ours = wanted[0]
     print(f"\n## {name}: {train.n_points:,} points, {train.n_features:,} features, {train.n_labels:,} labels\n")
-    print("| model | P@1 / 3 / 5 | ours minus it, 95% interval | batch us | ours x | single p50 / p99 us | ours x |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    print_head("model | P@1 / 3 / 5 | ours minus theirs | batch us | x ours | single p50 / p99 us | x ours")
     for c in wanted:
-        precision = " / ".join(f"{value:.2f}" for value in np.mean(c.precision, axis=0))
+        precision = slashed(np.mean(c.precision, axis=0))
         print(
             f"| {c.name} | {precision} | {difference(ours, c)} | {c.batch:.1f} | {c.batch / ours.batch:.1f} "
             f"| {c.p50:.1f} / {c.p99:.1f} | {c.p50 / ours.p50:.1f} / {c.p99 / ours.p99:.1f} |"
         )
-    print("\n| model | training s | ours x | peak MiB | saved MB |")
-    print("| --- | --- | --- | --- | --- |")
+    print()
+    print_head("model | training s | x ours | peak MiB | saved MB")
     fastest = min(run["seconds"] for run in ours.training)
     for c in wanted:
         if c.training:
@@ -144,12 +143,12 @@ def report(name: str, train: lt.Dataset, test: lt.Dataset, wanted: list[Contesta
 
 
 def difference(ours: Contestant, other: Contestant) -> str:
-    """Return the 95% intervals of the mean difference over seeds, P@1 / 3 / 5."""
+    """Return the 95% intervals of the mean difference over seeds, for P@1, P@3 and P@5."""
     if other is ours:
         return ""
     differences = np.array(ours.precision) - np.array(other.precision)
     if len(differences) < 2:
-        return " / ".join(f"{value:+.2f}" for value in differences[0])
+        return slashed(differences[0], "+.2f")
     half = stats.t.ppf(0.975, len(differences) - 1) * stats.sem(differences, axis=0)
     return " / ".join(f"{m:+.2f} ± {h:.2f}" for m, h in zip(differences.mean(axis=0), half, strict=True))
 
@@ -162,10 +161,10 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--dense", type=int, default=0)
     parser.add_argument(
-        "--without", nargs="*", default=[], help="leave out contestants whose name has one of these words"
+        "--without", nargs="*", default=[], help="leave out contestants whose name contains one of these"
     )
     options = parser.parse_args()
-    print(f"{options.seeds} seeds, best of {options.repeats} repeats; {options.jobs} threads train, one answers")
+    print(f"{options.seeds} seeds, best of {options.repeats} repeats; {options.jobs} threads train, one predicts")
     for name in options.sets:
         compare(name, options)
 

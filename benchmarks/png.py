@@ -1,4 +1,4 @@
-"""Charts as PNG files of a third of the size: what draws them compresses in haste."""
+"""Charts as PNG files, compressed to a third of the size that the drawing library writes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from labeltrees.report.charts import save
 
 
 def save_png(chart: Any, path: Path) -> None:
-    """Write a chart to a file, its pixels compressed once more."""
+    """Write a chart to a file, with its pixels compressed again."""
     path.parent.mkdir(exist_ok=True)
     save(chart, path)
     path.write_bytes(packed(path.read_bytes()))
 
 
 def packed(image: bytes) -> bytes:
-    """Return a PNG with the same pixels and header, in one data block compressed as well as zlib can."""
+    """Return a PNG with the same pixels and header, in one data block at the highest compression level."""
     header, data, start = b"", b"", 8
     while start < len(image):
         length = struct.unpack(">I", image[start : start + 4])[0]

@@ -1,9 +1,9 @@
-"""Time read_xmc against scikit-learn's reader on EURLex-4K, plain and compressed.
+"""Time of read_xmc, compared with scikit-learn's reader, on EURLex-4K as plain and as compressed file.
 
     python -m benchmarks.read_xmc [--repeats 3]
 
-The readers take turns, and the best time of each counts. Both must give the same matrices. Both run on one thread, so
-the processor time, which other programs on the machine disturb less, is told too.
+The readers take turns and must return the same matrices; the best time of each counts. Both run on one thread. On a
+busy machine processor seconds are the better guide.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ import argparse
 import lzma
 import platform
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,9 @@ import sklearn
 from sklearn.datasets import load_svmlight_file
 
 import labeltrees as lt
+from benchmarks.measures import best_times
 from benchmarks.shared_data import data_folder
+from benchmarks.tables import print_head
 
 
 def main() -> None:
@@ -35,7 +35,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder, "train.txt")
         plain.write_bytes(content)
-        # scikit-learn knows no header, so its plain file has none and its compressed one starts behind it.
+        # scikit-learn cannot read the header line, so it gets a plain file without one, and a stream that is past it.
         headless = Path(folder, "headless.txt")
         headless.write_bytes(content[content.index(b"\n") + 1 :])
         rows = []
@@ -45,17 +45,18 @@ def main() -> None:
         ):
             check_equal(ours(), theirs())
             our_best, their_best = best_times([ours, theirs], repeats)
-            rows.append((name, "labeltrees", our_best, their_best / our_best))
-            rows.append((name, "scikit-learn", their_best, their_best / their_best))
+            rows += [(name, "labeltrees", our_best, their_best), (name, "scikit-learn", their_best, their_best)]
     megabytes = len(content) / 1e6
     print(f"EURLex-4K train, {megabytes:.1f} MB of text; best of {repeats}, one thread.")
     print(f"{processor()}; Python {platform.python_version()}, NumPy {np.__version__}, SciPy {scipy.__version__},")
     print(f"scikit-learn {sklearn.__version__}, labeltrees {lt.__version__}\n")
-    print("| file | reader | seconds | MB/s of text | times as fast | processor seconds | times as fast |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
-    for file, reader, (wall, cpu), (wall_ratio, cpu_ratio) in rows:
-        speed = megabytes / wall
-        print(f"| {file} | {reader} | {wall:.3f} | {speed:.0f} | {wall_ratio:.1f} | {cpu:.3f} | {cpu_ratio:.1f} |")
+    print_head("file | reader | seconds | MB/s of text | times as fast | processor seconds | times as fast")
+    for file, reader, own, theirs in rows:
+        ratios = [f"{slow / fast:.1f}" for slow, fast in zip(theirs, own, strict=True)]
+        print(
+            f"| {file} | {reader} | {own.wall:.3f} | {megabytes / own.wall:.0f} | {ratios[0]} | {own.processor:.3f} "
+            f"| {ratios[1]} |"
+        )
 
 
 def read_with_sklearn(file: Any) -> Any:
@@ -66,17 +67,6 @@ def read_xz_with_sklearn(path: Path) -> Any:
     with lzma.open(path) as stream:
         stream.readline()
         return read_with_sklearn(stream)
-
-
-def best_times(functions: list[Callable[[], Any]], repeats: int) -> list[Any]:
-    """Return the least wall-clock and the least processor time of each function."""
-    times = np.empty((len(functions), repeats, 2))
-    for repeat in range(repeats):
-        for i, function in enumerate(functions):
-            start = np.array([time.perf_counter(), time.thread_time()])
-            function()
-            times[i, repeat] = np.array([time.perf_counter(), time.thread_time()]) - start
-    return list(times.min(axis=1))
 
 
 def check_equal(dataset: lt.Dataset, theirs: Any) -> None:

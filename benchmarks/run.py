@@ -1,6 +1,8 @@
-"""Run the benchmarks and keep what they print in benchmarks/results/, one page each with the machine and the command.
+"""Run benchmarks and write their output to benchmarks/results/, one page each with the machine and the command.
 
-`python -m benchmarks.run [NAME ...] [--options "--seeds 1"]`: all by default, as `make bench` does.
+    python -m benchmarks.run [NAME ...] [--options "--seeds 1"]
+
+Without names it runs all benchmarks, as `make bench` does.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = Path(__file__).resolve().parent / "results"
 
-# name of the page: the command that makes it
+# name of the page: the arguments of Python that make it
 BENCHMARKS = {
     "exchange": ["-m", "pytest", "-q", "-m", "peers", "benchmarks/peers"],
     "read_xmc": ["-m", "benchmarks.read_xmc"],
@@ -50,7 +52,7 @@ BENCHMARKS = {
 
 
 def machine() -> str:
-    """Return one line on the processor, the memory and the software."""
+    """Return one line about processor, memory and software."""
     facts = Path("/proc/cpuinfo").read_text().splitlines()
     model = next((line.split(":", 1)[1].strip() for line in facts if "model name" in line), platform.processor())
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
@@ -59,7 +61,7 @@ def machine() -> str:
 
 
 def run(name: str, arguments: list[str]) -> bool:
-    """Run one benchmark, show what it prints and keep it; False if it failed."""
+    """Run one benchmark, show its output and write it to its page; return False if it failed."""
     print(f"== {name}", flush=True)
     lines = []
     process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True)
@@ -79,13 +81,13 @@ def run(name: str, arguments: list[str]) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
-    parser.add_argument("--options", default="", help="for the benchmark itself, as one string: '--seeds 1'")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}")
+    parser.add_argument("--options", default="", help="options for the benchmark, as one string: '--seeds 1'")
     options = parser.parse_args()
     names = options.names or list(BENCHMARKS)
     unknown = set(names) - set(BENCHMARKS)
     if unknown:
-        parser.error(f"no benchmark {', '.join(sorted(unknown))}")
+        parser.error(f"unknown benchmark: {', '.join(sorted(unknown))}; choose from {', '.join(BENCHMARKS)}")
     failed = [name for name in names if not run(name, BENCHMARKS[name] + options.options.split())]
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")

@@ -1,60 +1,67 @@
-"""The real datasets that the benchmarks run on.
+"""The real datasets that the benchmarks use.
 
-They lie in the folder that the environment variable LABELTREES_DATA names, or in ../shared/data beside the repository,
-one folder each: `train.txt.xz` and `test.txt.xz` in the XMC format, or `train.jsonl.xz` and `test.jsonl.xz`.
+Each is a subfolder of the folder that the environment variable LABELTREES_DATA names, by default ../shared/data (beside
+the repository). It holds `train.txt.xz` and `test.txt.xz` in the XMC format, or `train.jsonl.xz` and `test.jsonl.xz`.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import lzma
 import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import sklearn
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import normalize
 
 import labeltrees as lt
-from labeltrees.data.files import write_any
-from labeltrees.data.text_dataset import default_vectorizer
-from labeltrees.data.text_files import read_text_pair
+from benchmarks.builds import inputs
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / "build" / "benchmark-cache"
+VECTORIZER = lt.TfidfVectorizer(sublinear_tf=True, min_df=2, dtype=np.float32)  # for sets of texts
 
 
 def data_folder(name: str) -> Path:
-    """Return the folder of the dataset `name`, or stop with a message that says where it was looked for."""
+    """Return the folder of the dataset `name`; stop with a message if there is none."""
     folder = Path(os.environ.get("LABELTREES_DATA") or ROOT.parent / "shared" / "data") / name
     if not folder.is_dir():
-        message = f"no dataset {name!r}: {folder} is no folder; set LABELTREES_DATA to the folder of the datasets"
+        message = f"dataset {name!r} not found: {folder} is not a folder; set LABELTREES_DATA to the datasets' folder"
         raise SystemExit(message)
     return folder
 
 
 def load(name: str) -> tuple[lt.Dataset, lt.Dataset]:
-    """Return train and test of the dataset `name`.
+    """Return the training and the test set of the dataset `name`.
 
-    Feature sets have rows of length 1. Text sets have tf-idf features and names, but not their texts: they are kept
-    from one run to the next, because making features of 500,000 texts takes minutes.
+    Sets in the XMC format get rows of length 1. Sets of texts get tf-idf features and names, but no texts; they are
+    cached between runs, because making features from 500,000 texts takes minutes.
     """
     folder = data_folder(name)
     if (folder / "train.txt.xz").exists():
         train, test = (lt.read_xmc(folder / f"{part}.txt.xz") for part in ("train", "test"))
         return lt.Dataset(normalize(train.X), train.Y), lt.Dataset(normalize(test.X), test.Y)
     paths = folder / "train.jsonl.xz", folder / "test.jsonl.xz"
-    source = [*(path.stat().st_size for path in paths), repr(default_vectorizer()), sklearn.__version__]
+    source = [*(path.stat().st_size for path in paths), repr(VECTORIZER), lt.__version__]
     cached = CACHE / f"{name}-{hashlib.sha256(repr(source).encode()).hexdigest()[:16]}.npz"
     if not cached.exists():
-        _save(cached, *read_text_pair(*paths))
+        _save(cached, *inputs.load(folder, VECTORIZER))
     return _load(cached)
 
 
+def read_records(path: Path) -> tuple[list[str], list[list[str]]]:
+    """Return the texts and the label names of a file .jsonl.xz."""
+    with lzma.open(path, "rt", encoding="utf-8") as file:
+        records = [json.loads(line) for line in file]
+    return [record["text"] for record in records], [record["labels"] for record in records]
+
+
 def share_of(train: lt.Dataset, test: lt.Dataset, share: float) -> tuple[lt.Dataset, lt.Dataset]:
-    """Return a random share of the points, with the labels that occur in train."""
+    """Return a random share of the points, with only the labels that occur in the training set."""
     kept = [np.sort(np.random.default_rng(1).permutation(d.n_points)[: int(d.n_points * share)]) for d in (train, test)]
     X, Y = train.X[kept[0]], train.Y[kept[0]]
     seen = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
@@ -63,10 +70,17 @@ def share_of(train: lt.Dataset, test: lt.Dataset, share: float) -> tuple[lt.Data
 
 
 def dense(train: lt.Dataset, test: lt.Dataset, n_features: int) -> tuple[lt.Dataset, lt.Dataset]:
-    """Return the same points with features that are hardly ever zero, as sentence embeddings are: by SVD."""
+    """Return the same points with dense features, like sentence embeddings, made by SVD."""
     svd = TruncatedSVD(n_features, random_state=0)
     X, Xt = (normalize(part).astype(np.float32) for part in (svd.fit_transform(train.X), svd.transform(test.X)))
     return lt.Dataset(sparse.csr_array(X), train.Y), lt.Dataset(sparse.csr_array(Xt), test.Y)
+
+
+def write_for_contestants(train: lt.Dataset, test: lt.Dataset, folder: Path) -> None:
+    """Write the files that the scripts in contestants/ read: X, Y and Xt (test) as matrices, and train.txt."""
+    for part, matrix in (("X", train.X), ("Y", train.Y), ("Xt", test.X)):
+        sparse.save_npz(folder / f"{part}.npz", sparse.csr_matrix(matrix), compressed=False)
+    lt.write_xmc(train, folder / "train.txt")
 
 
 def _save(path: Path, train: lt.Dataset, test: lt.Dataset) -> None:
@@ -78,8 +92,10 @@ def _save(path: Path, train: lt.Dataset, test: lt.Dataset) -> None:
     for kind in ("label_names", "feature_names"):
         arrays[kind] = np.frombuffer("\0".join(getattr(train, kind)).encode(), dtype=np.uint8)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with write_any(path) as stream:
+    unfinished = path.with_suffix(".unfinished")
+    with open(unfinished, "wb") as stream:
         np.savez(stream, **arrays)
+    unfinished.replace(path)
 
 
 def _load(path: Path) -> tuple[lt.Dataset, lt.Dataset]:

@@ -1,14 +1,14 @@
-"""What a tighter bound saves an exact search: per node the most that any label below it can score.
+"""How much exact search gains from an upper bound, per node, on the scores of the labels below it.
 
     python -m benchmarks.tighter_bound [--sets debian-depends arxiv-authors] [--models cache]
 
-A margin is at most bias + norm of the weights, for a query of length 1, and at most bias + norm of the positive weights
-if it has no negative value. From the leaves up that gives every node a bound, the log of the best score below it. A
-search with it, the best first, opens those of the nodes it opens without whose score + bound is no lower than the k-th
-label's score: so its visits are counted from traces.
+For a query of length 1, a margin is at most bias + norm of the weights; if the query has no negative value, it is at
+most bias + norm of the positive weights. From the leaves up, that gives each node a bound: the log of the best score
+possible below it. Of the nodes that a best-first search opens without bounds, it opens with bounds only those whose
+score + bound reaches the score of the k-th label. So the first table counts visits from traces.
 
-A second table is of the search as it is: for the logistic loss models have ceilings (`logistic_ceilings`, the bound of
-the positive weights), and a node whose turn comes is passed over if it cannot reach the list. Both take turns.
+The second table times the search itself. Models with logistic loss store ceilings (`logistic_ceilings`, the bound from
+the positive weights), and the search skips a node that cannot reach the list. Searches with and without take turns.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.stored_models import float_rows, model_folder, trained, weights_of
+from benchmarks.stored_models import float_rows, model_folder, searcher_like, trained, weights_of
+from benchmarks.tables import print_head
 from labeltrees.profiling.oracle import ancestors_of
-from labeltrees.search import Searcher
 from labeltrees.storage import ChunkStore, LinearWeights, logistic_ceilings
 
 KS = (1, 5, 10)
 
 
 def log_scores(margins: NDArray[np.float64], loss: str, power: float) -> NDArray[np.float64]:
-    """Return the log of the probability that a margin stands for."""
+    """Return the log of the score of a margin."""
     if loss == "logistic":
         return -np.logaddexp(0.0, -margins)
     return -(np.maximum(0.0, 1.0 - margins) ** power)
 
 
 def largest_margins(weights: LinearWeights, positive: bool) -> NDArray[np.float64]:
-    """Return what each classifier's margin is at most for a unit-length query, one without negative values or any."""
+    """Return the largest margin of each classifier for a query of length 1; `positive`: one without negative values."""
     values = weights.values.astype(np.float64)
     squares = np.where(values > 0, values, 0.0) ** 2 if positive else values**2
     sums = np.concatenate([[0.0], np.cumsum(squares)])
     norms = np.sqrt(np.maximum(sums[weights.indptr[1:]] - sums[weights.indptr[:-1]], 0.0))
-    return weights.bias + norms + 1e-5  # what single precision may add
+    return weights.bias + norms + 1e-5  # tolerance for rounding in single precision
 
 
 def node_bounds(store: ChunkStore, scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return each node's bound, from the largest log score of every classifier."""
     bounds = np.zeros(store.n_nodes)
-    for node in range(store.n_nodes - 1, -1, -1):  # children have larger numbers
+    for node in range(store.n_nodes - 1, -1, -1):  # children have larger ids
         edges = slice(store.child_ptr[node], store.child_ptr[node + 1])
         children = store.children[edges]
         below = np.where(children >= 0, bounds[np.maximum(children, 0)], 0.0)
@@ -62,19 +62,13 @@ def report(name: str, options: argparse.Namespace, **settings: Any) -> None:
     X = float_rows(test.X)[: options.points]
     nonnegative = X.nnz == 0 or X.data.min() >= 0
     store = replace(model.searcher_.stores[0], ceilings=None)
-    searcher = Searcher(
-        store,
-        loss=model.searcher_.loss,
-        score_power=model.searcher_.score_power,
-        normalize=model.searcher_.normalize,
-    )
+    searcher = searcher_like(model.searcher_, store)
     weights = weights_of(store)
     bounds = {
         kind: node_bounds(store, log_scores(largest_margins(weights, positive), searcher.loss, searcher.score_power))
         for kind, positive in (("norm", False), ("positive", True))
     }
     below = {kind: 100 * np.mean(bound < -1e-6) for kind, bound in bounds.items()}
-    what = describe(settings)
     shares = f"{below['norm']:.2f}% / {below['positive']:.2f}%"
     medians = " / ".join(f"{np.exp(np.median(bound)):.3f}" for bound in bounds.values())
     for k in KS:
@@ -85,25 +79,23 @@ def report(name: str, options: argparse.Namespace, **settings: Any) -> None:
         visits = [len(query)] + [
             int(np.sum(trace.scores + bound[trace.nodes] >= last[query])) for bound in bounds.values()
         ]
-        a_query = [count / X.shape[0] for count in visits]
+        per_query = [count / X.shape[0] for count in visits]
         gain = 100 * (1 - visits[2] / visits[0]) if nonnegative else 100 * (1 - visits[1] / visits[0])
         print(
-            f"| {name} | {what} | {store.n_nodes} | {shares} | {medians} | {k} | {a_query[0]:.2f} | {a_query[1]:.2f} "
-            f"| {a_query[2]:.2f} | {gain:.1f}% | {len(ancestors_of(model.tree_, found.labels)) / X.shape[0]:.2f} |",
+            f"| {name} | {describe(settings)} | {store.n_nodes} | {shares} | {medians} | {k} | {per_query[0]:.2f} "
+            f"| {per_query[1]:.2f} | {per_query[2]:.2f} | {gain:.1f}% "
+            f"| {len(ancestors_of(model.tree_, found.labels)) / X.shape[0]:.2f} |",
             flush=True,
         )
 
 
 def time_ceilings(name: str, options: argparse.Namespace, **settings: Any) -> None:
-    """Print what the ceilings of a logistic model spare, in chunks and in time."""
+    """Print how many chunks and how much time the ceilings of a logistic model save."""
     model, test = trained(name, model_folder(options.models), **settings)
     X = float_rows(test.X)[: options.points]
     store = replace(model.searcher_.stores[0], ceilings=None)
     ceilings = logistic_ceilings(model.tree_, weights_of(store))
-    searchers = [
-        Searcher(one, loss="logistic", normalize=model.searcher_.normalize)
-        for one in (store, replace(store, ceilings=ceilings))
-    ]
+    searchers = [searcher_like(model.searcher_, variant) for variant in (store, replace(store, ceilings=ceilings))]
     for k in KS:
         found = [searcher.topk(X, k, stats=True) for searcher in searchers]
         best = [np.inf, np.inf]
@@ -123,13 +115,13 @@ def time_ceilings(name: str, options: argparse.Namespace, **settings: Any) -> No
 
 
 def describe(settings: dict[str, Any]) -> str:
-    return ", ".join(f"{key} {value}" for key, value in settings.items()) or "the default"
+    return ", ".join(f"{key} {value}" for key, value in settings.items()) or "default"
 
 
 def variants(name: str, only: list[str]) -> list[dict[str, Any]]:
-    """Return the settings of the models that are looked at."""
+    """Return the settings of the models to measure."""
     every: list[dict[str, Any]] = [{}, {"loss": "logistic"}]
-    if name == "debian-depends":  # narrow trees: fewer children to be the best of
+    if name == "debian-depends":  # narrow trees too: with fewer children per node, bounds are tighter
         every += [{"fanout": fanout, **loss} for loss in ({}, {"loss": "logistic"}) for fanout in (16, 2)]
     return [one for one in every if not only or [f"{key}={value}" for key, value in one.items()] == only]
 
@@ -137,20 +129,18 @@ def variants(name: str, only: list[str]) -> list[dict[str, Any]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="+", default=["eurlex4k", "debian-depends", "arxiv-authors"])
-    parser.add_argument("--points", type=int, default=5000, help="test points")
+    parser.add_argument("--points", type=int, default=5000, help="maximum number of test points")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--models", help='folder in which trained models are kept, or "cache"')
-    parser.add_argument("--only", nargs="*", default=[], help="settings, as fanout=16 or loss=logistic; all by default")
+    parser.add_argument("--models", help='folder for trained models, or "cache" for the benchmark cache')
+    parser.add_argument("--only", nargs="*", default=[], help="settings, for example loss=logistic")
     options = parser.parse_args()
-    print(f"Exact search, {options.points} test points. Bounds: by the norm of all weights / of the positive ones.\n")
-    print("| data | model | nodes | bounds below 1 | median bound | k | chunks | norm | positive | fewer | oracle |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    print(f"Exact search, {options.points} test points. Bounds by the norm of all / of the positive weights.\n")
+    print_head("data | model | nodes | bounds below 1 | median bound | k | chunks | all | positive | saved | oracle")
     for name in options.sets:
         for settings in variants(name, options.only):
             report(name, options, **settings)
-    print(f"\nCeilings in use, one thread, batch, best of {options.rounds} rounds.\n")
-    print("| data | model | k | chunks without | with | us without | with | less | same lists and scores |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    print(f"\nThe search with and without ceilings: one thread, batch, best of {options.rounds} rounds.\n")
+    print_head("data | model | k | chunks without | with | us without | with | time saved | same lists and scores")
     for name in options.sets:
         for settings in variants(name, options.only):
             if "loss" in settings:

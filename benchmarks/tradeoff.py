@@ -1,9 +1,10 @@
-"""What the knob buys: precision, expected depth and wall-clock time over tradeoffs, on real data.
+"""Precision, expected depth and search time of the linear model for several tradeoffs.
 
     python -m benchmarks.tradeoff [--set debian-depends] [--seeds 3] [--repeats 5] [--jobs 2]
 
-Two tables: the paper's setting (binary, leaves of 100, exact search), and the default setting of the classifier with
-its exact top-1 and top-5 times on one thread. Models take turns in every repeat; times are the best, the rest means.
+Two tables: the paper's settings (binary trees, leaves of 100 labels), and the default settings. Searches are exact and
+use one thread. Models take turns; times are wall-clock times, the best of the repeats; the other figures are means over
+seeds.
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ from typing import Any
 import numpy as np
 
 import labeltrees as lt
+from benchmarks.measures import precisions
 from benchmarks.shared_data import load
+from benchmarks.tables import print_head, slashed
 
 PAPER = {"fanout": 2, "leaf_size": 100}
 GRID = [2 * t / (1 + t) for t in (0, 0.5, 1, 2, 6, 10, 30, 100, 300, 1000, 1e5)]
 
 
 def sweep(train: lt.Dataset, test: lt.Dataset, settings: dict[str, Any], grid: list[float], options: Any) -> None:
-    """Print one row a tradeoff, its differences to tradeoff 0 beside it."""
+    """Print one row per tradeoff, with its change from tradeoff 0."""
     precision = np.zeros((len(grid), 3))
     depth = np.zeros((len(grid), 2))
     seconds = np.full((len(grid), 2), np.inf)
@@ -34,7 +37,7 @@ def sweep(train: lt.Dataset, test: lt.Dataset, settings: dict[str, Any], grid: l
         ]
         for row, model in enumerate(models):
             labels, _, stats = model.predict_topk(test.X, 5, beam=None, return_stats=True)
-            precision[row] += [100 * lt.metrics.precision_at_k(test.Y, labels, k) / options.seeds for k in (1, 3, 5)]
+            precision[row] += np.divide(precisions(test.Y, labels), options.seeds)
             depth[row] += [lt.metrics.expected_depth_at_k(model.tree_, labels, k) / options.seeds for k in (1, 5)]
             chunks[row] += stats.chunks.mean() / options.seeds
         for _ in range(options.repeats):
@@ -43,14 +46,13 @@ def sweep(train: lt.Dataset, test: lt.Dataset, settings: dict[str, Any], grid: l
                     start = time.perf_counter()
                     model.predict_topk(test.X, k, beam=None, n_jobs=1)
                     seconds[row, column] = min(seconds[row, column], time.perf_counter() - start)
-    print("| tradeoff | P@1 / 3 / 5 | depth@1 | change | depth@5 | chunks | top-1 us | change | top-5 us | change |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    print_head("tradeoff | P@1 / 3 / 5 | depth@1 | change | depth@5 | chunks | top-1 us | change | top-5 us | change")
     us = seconds / test.n_points * 1e6
     for row, t in enumerate(grid):
         now, then = (depth[row, 0], *us[row]), (depth[0, 0], *us[0])
         changes = [f"{a / b - 1:+.0%}" for a, b in zip(now, then, strict=True)]
         print(
-            f"| {t:.4g} | {' / '.join(f'{p:.2f}' for p in precision[row])} | {depth[row, 0]:.2f} | {changes[0]} "
+            f"| {t:.4g} | {slashed(precision[row])} | {depth[row, 0]:.2f} | {changes[0]} "
             f"| {depth[row, 1]:.2f} | {chunks[row]:.1f} "
             f"| {us[row, 0]:.1f} | {changes[1]} | {us[row, 1]:.1f} | {changes[2]} |",
             flush=True,
@@ -66,9 +68,9 @@ def main() -> None:
     options = parser.parse_args()
     train, test = load(options.set)
     print(f"{options.set}, {options.seeds} seeds, best of {options.repeats} repeats, exact search on one thread")
-    print("\nThe paper's setting: binary trees, leaves of 100\n")
+    print("\nThe paper's settings: binary trees, leaves of 100 labels\n")
     sweep(train, test, PAPER, GRID, options)
-    print("\nThe classifier's default setting\n")
+    print("\nDefault settings\n")
     sweep(train, test, {}, [0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0], options)
 
 

@@ -1,11 +1,11 @@
-"""Training alone: time, processor time and memory beside PECOS and omikuji, with the precision that it gave.
+"""Training, compared with PECOS and omikuji: time, processor time, memory, and the precision reached.
 
     python -m benchmarks.train_speed [--sets eurlex4k delicious debian-depends] [--part 1.0] [--dense 0] [--repeats 3]
 
-Everyone builds one tree and trains in it with the same number of threads, each in a fresh process, taking turns. The
-first table is the whole way from matrices to a saved model; the second tells where our time goes and what the memory
-estimate said. `--part` takes that share of the points; `--dense 256` turns the features into that many by SVD and gives
-everyone full matrices (omikuji cannot take them).
+Every contestant builds one tree and trains in it with the same number of threads, in a fresh process; they take turns.
+The first table measures everything from matrices to a saved model. The second shows where our time goes, and the memory
+estimate. `--part` uses this share of the points; `--dense 256` reduces the features to 256 by SVD and gives everyone
+dense matrices, which omikuji cannot read.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import time
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
 
 import labeltrees as lt
+from benchmarks.measures import precisions
 from benchmarks.peers.worker import PeerWorker
-from benchmarks.shared_data import dense, load, share_of
-from labeltrees.models.linear.settings import LinearSettings
-from labeltrees.models.linear.training import estimate_memory, train_linear
+from benchmarks.shared_data import dense, load, share_of, write_for_contestants
+from benchmarks.tables import print_head, slashed
+from labeltrees.models.linear.training import LinearSettings, estimate_memory, train_linear
 
 FOLDER = Path(__file__).parent / "contestants"
 MIB = 2**20
@@ -37,14 +37,12 @@ CONTESTANTS = {
 
 
 def compare(train: lt.Dataset, test: lt.Dataset, options: argparse.Namespace) -> None:
-    """Print the table of everyone."""
+    """Print the table of all contestants."""
     runs: dict[str, list[dict[str, float]]] = {}
     precision: dict[str, list[list[float]]] = {}
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        for part, matrix in (("X", train.X), ("Y", train.Y), ("Xt", test.X)):
-            sp.save_npz(folder / f"{part}.npz", sp.csr_matrix(matrix), compressed=False)
-        lt.write_xmc(train, folder / "train.txt")
+        write_for_contestants(train, test, folder)
         for repeat in range(options.repeats):
             for name, (script, settings, answer) in CONTESTANTS.items():
                 if any(word in name for word in options.without) or (options.dense > 0 and name == "omikuji"):
@@ -57,23 +55,20 @@ def compare(train: lt.Dataset, test: lt.Dataset, options: argparse.Namespace) ->
                     worker.ask(do="batch", name=name, k=5, settings=answer, out=str(out), repeats=1)
                 labels = np.load(out)
                 runs.setdefault(name, []).append(run)
-                precision.setdefault(name, []).append(
-                    [100 * lt.metrics.precision_at_k(test.Y, labels, k) for k in (1, 3, 5)]
-                )
-    print("| model | s | processor s | ours x (s / processor) | peak MiB | P@1 / 3 / 5 |")
-    print("| --- | --- | --- | --- | --- | --- |")
+                precision.setdefault(name, []).append(precisions(test.Y, labels))
+    print_head("model | s | processor s | x ours (s / processor) | peak MiB | P@1 / 3 / 5")
     best = {name: [min(run[key] for run in of) for key in ("seconds", "cpu", "peak_mib")] for name, of in runs.items()}
     for name, (seconds, cpu, peak) in best.items():
         ratio = f"{seconds / best['ours'][0]:.1f} / {cpu / best['ours'][1]:.1f}"
-        mean = " / ".join(f"{value:.2f}" for value in np.mean(precision[name], axis=0))
+        mean = slashed(np.mean(precision[name], axis=0))
         print(f"| {name} | {seconds:.2f} | {cpu:.2f} | {ratio} | {peak:.0f} | {mean} |", flush=True)
 
 
-def take_apart(train: lt.Dataset, options: argparse.Namespace) -> None:
-    """Print where our own time goes, by fanout and threads."""
+def print_steps(train: lt.Dataset, options: argparse.Namespace) -> None:
+    """Print the time of our own steps, by fanout and threads."""
     X = train.X.toarray() if options.dense > 0 else train.X
-    print("\n| fanout | threads | tree s | training s | processor s | weights | memory estimate: fixed + work MiB |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    print()
+    print_head("fanout | threads | tree s | training s | processor s | weights | estimated MiB: fixed + working")
     for fanout in (128, 16):
         for threads in sorted({1, options.jobs}):
             start = time.perf_counter()
@@ -98,9 +93,9 @@ def main() -> None:
     parser.add_argument("--dense", type=int, default=0)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--without", nargs="*", default=[], help="leave out contestants whose name has one of these")
+    parser.add_argument("--without", nargs="*", default=[], help="leave out names that contain one of these")
     options = parser.parse_args()
-    print(f"{options.jobs} threads, best of {options.repeats}, a seed each; precision is their mean")
+    print(f"{options.jobs} threads, best of {options.repeats} repeats with one seed each; mean precision")
     for name in options.sets:
         train, test = load(name)
         if options.part < 1:
@@ -114,7 +109,7 @@ def main() -> None:
             f"{train.n_labels:,} labels\n"
         )
         compare(train, test, options)
-        take_apart(train, options)
+        print_steps(train, options)
 
 
 if __name__ == "__main__":

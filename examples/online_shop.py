@@ -1,11 +1,11 @@
-"""An online shop's log: from what customers bought in past invoices to the items of their next one.
+"""An online shop's log: predict the items of a customer's next invoice from the items of earlier invoices.
 
     python examples/online_shop.py EVENTS [--seeds 3] [--jobs 2] [--split time|random] [--setting paper|binary|default]
 
 EVENTS is the "Online Retail" log (UCI), a CSV file, plain or .xz, with the columns InvoiceNo, StockCode, Description,
-Quantity, InvoiceDate and CustomerID. A point is an invoice of a customer who had bought before; its features are the
-items of all earlier invoices of that customer, its labels the items of this one. The tradeoff is then swept over the
-paper's grid for logs, and the paper's claim is tested: less depth at the same precision.
+Quantity, InvoiceDate and CustomerID. A point is an invoice of a customer who has bought before. Its features are the
+items of all earlier invoices of that customer, its labels the items of this invoice. Models are trained for the paper's
+grid of tradeoffs for logs, to test the paper's claim: less depth at the same precision.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ import labeltrees as lt
 
 GRID = [2 * t / (1 + t) for t in (0, 0.25, 0.5, 0.75, 1, 2, 10, 30, 1000, 1e5)]
 SETTINGS: dict[str, tuple[str, dict[str, int]]] = {
-    "paper": ("The paper's setting: binary trees, leaves of 100 labels", {"fanout": 2, "leaf_size": 100}),
+    "paper": ("The paper's settings: binary trees, leaves of 100 labels", {"fanout": 2, "leaf_size": 100}),
     "binary": ("Binary trees down to single labels", {"fanout": 2, "leaf_size": 1}),
-    "default": ("The classifier's default setting: trees 128 wide, down to single labels", {}),
+    "default": ("Default settings: fanout 128, down to single labels", {}),
 }
 
 
 def read_invoices(path: str) -> pl.DataFrame:
-    """Return the lines of all invoices with what the customer had bought before, on the first line of each invoice.
+    """Return the lines of all invoices; the first line of each has the items that the customer bought before.
 
-    Nothing is dropped here but lines whose stock code is no article's number (POST, BANK CHARGES, ...). Lines without a
-    customer, and cancellations, which have negative quantities, are left to prepare_logs, which counts them.
+    Only lines whose stock code is not an article number (POST, BANK CHARGES, ...) are dropped here. Lines without a
+    customer and cancellations (negative quantities) are dropped and counted by `prepare_logs`.
     """
     with lzma.open(path) if path.endswith(".xz") else open(path, "rb") as file:
         lines = pl.read_csv(file.read(), infer_schema=False)
     no_article = ~lines["StockCode"].str.contains(r"^\d{5}")
     codes = lines.filter(no_article)["StockCode"].value_counts(sort=True)["StockCode"].head(4)
-    print(f"{len(lines):,} lines, of which {no_article.sum():,} have no article ({', '.join(codes)}, ...)\n")
+    print(f"{len(lines):,} lines, of which {no_article.sum():,} are not about an article ({', '.join(codes)}, ...)\n")
     lines = lines.filter(~no_article).with_columns(
         pl.col("InvoiceDate").str.to_datetime(),
-        # A context is an invoice; without a customer there is no past, and prepare_logs counts it as no context.
+        # A context is an invoice. Without a customer there is no past: prepare_logs counts the line as "no context".
         context=pl.when(pl.col("CustomerID") != "").then(pl.concat_str("CustomerID", "InvoiceNo", separator="/")),
         bought=pl.col("Quantity").cast(pl.Int64) > 0,
     )
@@ -69,7 +69,7 @@ def measure(train: lt.Dataset, test: lt.Dataset, tradeoff: float, seed: int, job
 
 
 def sweep(train: lt.Dataset, test: lt.Dataset, options: argparse.Namespace, **settings: Any) -> np.ndarray:
-    """Return the figures of every tradeoff and seed: (number of tradeoffs, seeds, 3)."""
+    """Return the figures of each tradeoff and seed, an array (tradeoffs, seeds, 3)."""
     seeds = range(options.seeds)
     return np.array(
         [[measure(train, test, t, seed, options.jobs, **settings) for seed in seeds] for t in options.tradeoffs]
@@ -77,34 +77,34 @@ def sweep(train: lt.Dataset, test: lt.Dataset, options: argparse.Namespace, **se
 
 
 def report(tradeoffs: list[float], figures: np.ndarray, n_test: int) -> None:
-    """Print the mean and the spread (standard deviation over seeds) of every tradeoff, and what the claim comes to."""
+    """Print mean and standard deviation over seeds for each tradeoff, and the result for the claim."""
     mean, spread = figures.mean(axis=1), figures.std(axis=1, ddof=1 if figures.shape[1] > 1 else 0)
     print("| tradeoff | P@1 | P@3 | expected depth@1 | change |")
     print("| --- | --- | --- | --- | --- |")
     for row, tradeoff in enumerate(tradeoffs):
         cells = [f"{mean[row, i]:.2f} ± {spread[row, i]:.2f}" for i in range(3)]
         print(f"| {tradeoff:.4g} | {' | '.join(cells)} | {mean[row, 2] / mean[0, 2] - 1:+.0%} |")
-    # The same precision: that of tradeoff 0, or not below it by more than what the choice of test points alone moves.
+    # "The same precision" is that of tradeoff 0, or at most one standard error of the test set below it.
     share = mean[0, 0] / 100
     error = 100 * np.sqrt(share * (1 - share) / n_test)
-    same = {"at least the P@1": mean[0, 0], f"P@1 within {error:.2f} (a standard error) of that": mean[0, 0] - error}
-    for what, least in same.items():
-        best = int(np.argmin(np.where(mean[:, 0] >= least, mean[:, 2], np.inf)))
+    same = {"at least the P@1": mean[0, 0], f"P@1 within {error:.2f} (one standard error) of that": mean[0, 0] - error}
+    for condition, lowest in same.items():
+        best = int(np.argmin(np.where(mean[:, 0] >= lowest, mean[:, 2], np.inf)))
         change = mean[best, 2] / mean[0, 2] - 1
         first, found = (f"tradeoff {tradeoffs[row]:.4g}" for row in (0, best))
-        print(f"\nLeast depth@1 with {what} of {first}: {change:+.1%}, at {found}.")
+        print(f"\nLowest depth@1 with {condition} of {first}: {change:+.1%}, at {found}.")
 
 
 def main() -> None:
-    """Prepare the log and sweep the tradeoff."""
+    """Prepare the log, and train and measure models for each tradeoff."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("events", metavar="EVENTS")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument(
-        "--split", choices=["time", "random"], default="time", help="test on the last weeks, or on 5 %%"
+        "--split", choices=["time", "random"], default="time", help="test on the last weeks, or on a random 5 %%"
     )
-    parser.add_argument("--tradeoffs", type=float, nargs="+", default=GRID, help="the first is what others are held to")
+    parser.add_argument("--tradeoffs", type=float, nargs="+", default=GRID, help="the first is the baseline")
     parser.add_argument("--setting", choices=list(SETTINGS), nargs="+", default=list(SETTINGS))
     options = parser.parse_args()
     prepared = lt.prepare_logs(
@@ -115,12 +115,12 @@ def main() -> None:
         item_name="Description",
         feature_column="past",
         min_item_contexts=5,
-        point_weights="none",  # every invoice is a context of its own, so all are as frequent
+        point_weights="none",  # each invoice is its own context, so all have the same weight
         test_since="2011-11-15" if options.split == "time" else None,
     )
-    print("| events | |\n| --- | --- |")
-    for what, count in prepared.summary.rows():
-        print(f"| {what} | {count:,} |")
+    print("| events | count |\n| --- | --- |")
+    for events, count in prepared.summary.rows():
+        print(f"| {events} | {count:,} |")
     train, test = prepared
     print(f"\ntrain: {train!r}\ntest: {test!r}")
     for title, settings in (SETTINGS[name] for name in options.setting):

@@ -1,8 +1,8 @@
-"""Lets pages link to any file of the repository, as they do where the repository is looked at.
+"""mkdocs hook: pages can link to any file of the repository, so that the links also work outside the site.
 
-mkdocs knows the files below ``docs/`` only. With this hook the pages of ``benchmarks/`` become pages of the site, links
-between the two are put right, and a link to any other file becomes that file's path. A line ``--8<-- "FILE"`` is
-replaced by that file's text, its links put right too. A link to nothing stays as it is, and mkdocs complains of it.
+mkdocs knows only the files below ``docs/``. This hook adds the pages of ``benchmarks/`` to the site and adapts the
+links between the two. A link to any other file becomes the path of that file. A line ``--8<-- "FILE"`` is replaced by
+the text of that file, with adapted links. A link to a missing file is not changed, so that mkdocs reports it.
 """
 
 from __future__ import annotations
@@ -34,30 +34,30 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Put the links of a page right."""
+    """Adapt the links of a page and insert included files."""
     site = {file.src_uri for file in files}
     at = page.file.src_uri
     source = at if at.startswith("benchmarks/") else DOCS + at
-    own = put_right(markdown, source, at, site)
-    return _INCLUDE.sub(lambda found: put_right(included(found["path"]), found["path"], at, site), own)
+    own = adapt_links(markdown, source, at, site)
+    return _INCLUDE.sub(lambda found: adapt_links(included(found["path"]), found["path"], at, site), own)
 
 
 def included(path: str) -> str:
-    """Return the text of a file, its headings a level lower so that they stand below the page's own."""
+    """Return the text of a file, with its headings one level lower for the page that includes it."""
     text = (ROOT / path).read_text(encoding="utf-8")
     return re.sub(r"^(?=#+ )", "#", text, flags=re.MULTILINE)
 
 
-def put_right(markdown: str, source: str, at: str, site: set[str]) -> str:
-    """Return text of the file `source` with links as they must be on the page `at`; code stays as it is."""
+def adapt_links(markdown: str, source: str, at: str, site: set[str]) -> str:
+    """Return text of the file `source` with the links that the page `at` needs; code is not changed."""
     parts, last = [], 0
     for fence in _FENCE.finditer(markdown):
-        parts += [_links(markdown[last : fence.start()], source, at, site), fence.group()]
+        parts += [_adapt(markdown[last : fence.start()], source, at, site), fence.group()]
         last = fence.end()
-    return "".join([*parts, _links(markdown[last:], source, at, site)])
+    return "".join([*parts, _adapt(markdown[last:], source, at, site)])
 
 
-def _links(markdown: str, source: str, at: str, site: set[str]) -> str:
+def _adapt(markdown: str, source: str, at: str, site: set[str]) -> str:
     def replace(found: re.Match[str]) -> str:
         target, _, anchor = found["target"].partition("#")
         if not target or ":" in target or target.startswith("/"):

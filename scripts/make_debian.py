@@ -1,9 +1,9 @@
-"""Make the bundled dataset, packages and what they depend on, from Debian's own package index.
+"""Make the bundled dataset, packages and their dependencies, from Debian's package index.
 
     apt-get update -o Acquire::Languages=en
     python scripts/make_debian.py
 
-takes the index files from apt's lists folder. Or name them:
+The index files are taken from apt's lists folder. To use other files:
 
     python scripts/make_debian.py --packages Packages.xz --translation Translation-en.xz --release InRelease
 
@@ -36,7 +36,7 @@ SEED = 0
 
 
 class Point(NamedTuple):
-    """A package: its name and description in one line, and the packages it depends on."""
+    """A package: its name and description on one line, and the packages it depends on."""
 
     text: str
     labels: list[str]
@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def find_index(lists: Path | None) -> tuple[Path, Path, Path]:
-    """Return the Packages, Translation-en and InRelease files that `apt-get update` left, of main for amd64."""
+    """Return the Packages, Translation-en and InRelease files of main for amd64, from the last `apt-get update`."""
     command = ["apt-get", "indextargets", "-o", "Acquire::Languages=en"]
     if lists:
         command += ["-o", f"Dir::State::lists={lists}"]
@@ -80,7 +80,7 @@ def find_index(lists: Path | None) -> tuple[Path, Path, Path]:
     packages = [t for t in main_targets if t["Created-By"] == "Packages" and t["Architecture"] == "amd64"]
     translations = [t for t in main_targets if t["Created-By"] == "Translations" and t["Language"] == "en"]
     if not packages or not translations:
-        sys.exit("no index of main for amd64 found: run 'apt-get update -o Acquire::Languages=en' first")
+        sys.exit("no package index of main for amd64 found: run 'apt-get update -o Acquire::Languages=en' first")
     filename = packages[0]["Filename"]
     release = Path(filename.partition("_main_binary-amd64_")[0] + "_InRelease")
     return Path(filename), Path(translations[0]["Filename"]), release
@@ -104,14 +104,14 @@ def read_points(packages: Path, translation: Path) -> list[Point]:
 
 
 def read_index(path: Path) -> Iterator[dict[str, str]]:
-    """Yield the entries of an index file as dictionaries; the lines of a value stay apart."""
-    if path.suffix in (".lz4", ".bz2"):  # apt's own forms that Python cannot read
+    """Yield the entries of an index file as dictionaries; values keep their line breaks."""
+    if path.suffix in (".lz4", ".bz2"):  # formats that apt uses and `open_any` cannot read
         content = subprocess.run([APT_HELPER, "cat-file", str(path)], check=True, capture_output=True).stdout
     else:
         with open_any(path) as stream:
             content = stream.read()
     for stanza in content.decode().split("\n\n"):
-        # A line that starts with a blank carries on the value before it.
+        # A line that starts with a space continues the value before it.
         fields = re.split(r"\n(?=\S)", stanza.strip("\n"))
         if fields != [""]:
             yield {name: value.strip() for name, _, value in (field.partition(":") for field in fields)}
@@ -127,15 +127,15 @@ def depends_on(entry: dict[str, str]) -> list[str]:
 
 
 def one_line(description: str) -> str:
-    """Return synopsis and long text on one line; a line with a lone '.' stands for an empty one."""
+    """Return synopsis and long text on one line; a line with only '.' means an empty line."""
     return " ".join(word for line in description.split("\n") if line.strip() != "." for word in line.split())
 
 
 def choose(points: list[Point]) -> list[Point]:
-    """Return about N_POINTS points that have about N_LABELS labels together, in the order of the index.
+    """Return about N_POINTS points with about N_LABELS labels in total, in the order of the index.
 
-    In random order, points are taken until the labels are full, then only those that bring no new label. So every point
-    keeps all its labels, and points and labels stand in about the ratio they have in the whole index.
+    Points are taken in random order; once there are N_LABELS labels, only points without a new label. So every point
+    keeps all its labels, and the ratio of points to labels is about that of the whole index.
     """
     chosen: list[int] = []
     labels: set[str] = set()
@@ -149,7 +149,7 @@ def choose(points: list[Point]) -> list[Point]:
 
 
 def split(points: list[Point]) -> tuple[list[Point], list[Point]]:
-    """Return train and test; labels that never occur in train are removed from test, and points left without any."""
+    """Return train and test; test loses labels that never occur in train, and points without a label."""
     order = np.random.default_rng(SEED).permutation(len(points)).tolist()
     in_test = set(order[: round(TEST_SHARE * len(points))])
     train = [point for i, point in enumerate(points) if i not in in_test]
@@ -159,7 +159,7 @@ def split(points: list[Point]) -> tuple[list[Point], list[Point]]:
 
 
 def write_points(points: list[Point], path: Path) -> None:
-    """Write one JSON object a line."""
+    """Write one JSON object per line."""
     lines = "".join(json.dumps(point._asdict(), ensure_ascii=False) + "\n" for point in points)
     path.write_bytes(lzma.compress(lines.encode(), preset=9 | lzma.PRESET_EXTREME))
 
@@ -169,31 +169,32 @@ def describe(train: list[Point], test: list[Point], n_packages: int, release: Pa
     fields = dict(re.findall(r"^(Version|Codename|Date): (.*)$", release.read_text(), re.MULTILINE))
     frequencies = np.array(list(Counter(label for point in train for label in point.labels).values()))
     words = np.mean([len(point.text.split()) for point in train])
-    return f"""# Debian packages and what they depend on
+    return f"""# Debian packages and their dependencies
 
-From the name and the description of a package, tell the packages it depends on. `labeltrees.datasets.load_debian()`
-reads it.
+The task: predict the dependencies of a package from its name and description. `labeltrees.datasets.load_debian()` loads
+the data.
 
 | figure | value |
 | --- | --- |
 | points in train / test | {len(train):,} / {len(test):,} |
 | labels, all of which occur in train | {len(frequencies):,} |
-| words a text | {words:.1f} |
-| labels a point | {frequencies.sum() / len(train):.2f} |
+| words per text | {words:.1f} |
+| labels per point | {frequencies.sum() / len(train):.2f} |
 | labels that occur once in train | {100 * np.mean(frequencies == 1):.1f}% |
 | points in train with the most frequent label | {100 * frequencies.max() / len(train):.1f}% |
 
-- **Form:** one `{{"text": "...", "labels": ["name", ...]}}` a line, UTF-8, in the order of the index.
-- **Text:** the package's name with '-' as blanks, then its English description, synopsis and long text, on one line.
+- **Format:** one `{{"text": "...", "labels": ["name", ...]}}` per line, UTF-8, in the order of the index.
+- **Text:** the package's name with spaces instead of '-', then its English description (synopsis and long text), on one
+  line.
 - **Labels:** the names in Pre-Depends and Depends, first alternative only, versions and architectures removed.
 - **Source:** Debian {fields["Version"]} ({fields["Codename"]}), main, amd64: the files `Packages` and `Translation-en`
   of the index of {fields["Date"]}.
-- **Licence:** what depends on what is a fact of the index; every description is under the free licence of its package.
-- **Sample:** of the {n_packages:,} packages that depend on something, in random order (seed {SEED}), those met before
-  there were {N_LABELS:,} labels, then those that bring no new label, up to {N_POINTS:,}.
+- **Licence:** dependencies are facts of the index; each description is under the free licence of its package.
+- **Sample:** of the {n_packages:,} packages that depend on something, in random order (seed {SEED}), taken until
+  there were {N_LABELS:,} labels, then only packages without a new label, up to {N_POINTS:,}.
 - **Split:** random (seed {SEED}), {100 * TEST_SHARE:.0f}% test. Labels that never occur in train were removed from
-  test, and with them the points left without any. Packages of one source often share most of their description, across
-  the split too.
+  test, and so were points without a label. Packages of one source often share most of their description, also across
+  the split.
 - **Made by:** `apt-get update -o Acquire::Languages=en`, then `python scripts/make_debian.py`.
 """
 

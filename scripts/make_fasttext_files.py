@@ -1,6 +1,6 @@
-"""Makes tests/models/text/data: small models by stock fastText, and what it says of some texts.
+"""Make tests/models/text/data: small models trained by fastText, and its predictions for some texts.
 
-Run it by an interpreter that has fasttext 0.9.3 (`python benchmarks/peers/environment.py` makes one and prints it).
+Run it with a Python that has fasttext 0.9.3; `python benchmarks/peers/environment.py` makes one and prints its path.
 """
 
 import base64
@@ -38,7 +38,7 @@ QUERIES = [
 
 
 def training_lines() -> bytes:
-    """Return lines with everything odd that the form allows, drawn with a fixed seed."""
+    """Return lines with all oddities that the format allows, drawn with a fixed seed."""
     rng = random.Random(7)
     lines = []
     for _ in range(60):
@@ -46,7 +46,7 @@ def training_lines() -> bytes:
         words = rng.choices(WORDS, k=rng.randint(1, 7)) + [f"about{labels[0]}"] * 2
         tokens = [f"__label__{label}" for label in labels] + words
         if rng.random() < 0.2:
-            rng.shuffle(tokens)  # labels may stand anywhere
+            rng.shuffle(tokens)  # labels may be anywhere in a line
         lines.append(rng.choice([" ", "  ", "\t"]).join(tokens).encode())
     lines[10] += b" </s> rest __label__apple"
     lines[11] += b" </s>"
@@ -57,11 +57,11 @@ def training_lines() -> bytes:
     lines[31] += b"\0nul\0inside"
     lines[32] += b" \r"
     lines[40] = b"__label__date __label__date twice " + b"many " * 200
-    return b"\n".join(lines)  # the last line has no end
+    return b"\n".join(lines)  # the last line has no newline
 
 
 def main() -> None:
-    """Train the models and write down their answers."""
+    """Train the models and write their predictions."""
     TARGET.mkdir(parents=True, exist_ok=True)
     train = TARGET / "train.txt"
     train.write_bytes(training_lines())
@@ -70,8 +70,8 @@ def main() -> None:
     one.write_text("__label__only some words here\n" * 3)
     for name, options in {**MODELS, "one_label": {"wordNgrams": 1}}.items():
         source = one if name == "one_label" else train
-        # Each thread fills a tenth of the input matrix: with fewer than 10, or a size that 10 does not divide, fastText
-        # 0.9.3 trains what the memory happened to hold.
+        # Each of 10 threads initialises a tenth of the input matrix. With fewer threads, or a size that is not a
+        # multiple of 10, fastText 0.9.3 trains uninitialised memory.
         model = fasttext.train_supervised(
             str(source), loss="hs", dim=10, epoch=20, lr=0.5, thread=10, seed=3, verbose=0, **options
         )

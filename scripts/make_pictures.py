@@ -1,8 +1,8 @@
 """Draw the pictures of docs/concepts.md from the bundled data.
 
-python scripts/make_pictures.py [FOLDER]
+    python scripts/make_pictures.py [FOLDER]
 
-All trees and scores in them are real: twelve labels of the bundled set, or all of it. The same data give the same
+All trees and scores are real: from twelve labels of the bundled set, or from all of it. The same data give the same
 files.
 """
 
@@ -28,21 +28,21 @@ FAMILIES = {
 COLOUR_OF = {name: colour for colour, names in FAMILIES.items() for name in names}
 TRADEOFFS = {
     0.0: "similar labels together",
-    1.0: "similar, frequent ones higher",
+    1.0: "similarity and frequency",
     2.0: "frequent labels near the root",
 }
 ROW, STEP, GREY = 26, 34, "#999999"
 
 
 class Drawing:
-    """An SVG on a light ground, so that it reads in both colour schemes."""
+    """An SVG with a light background, readable in light and dark colour schemes."""
 
     def __init__(self, width: float, height: float, title: str) -> None:
         self.width, self.height, self.title = width, height, title
         self.parts: list[str] = []
 
     def text(self, x: float, y: float, text: str, *, colour: str = "#222", size: int = 13, **more: Any) -> None:
-        """Write a text that starts, or with ``anchor="middle"`` lies, at a place."""
+        """Write a text that starts at (x, y), or with ``anchor="middle"`` is centred there."""
         style = f'fill="{colour}" font-size="{size}" text-anchor="{more.get("anchor", "start")}"'
         if more.get("bold"):
             style += ' font-weight="bold"'
@@ -55,7 +55,7 @@ class Drawing:
         )
 
     def line(self, points: Iterable[tuple[float, float]], colour: str = GREY, dash: str = "none") -> None:
-        """Draw a line through places."""
+        """Draw a line through points."""
         places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         self.parts.append(
             f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="1.5" stroke-dasharray="{dash}"/>'
@@ -77,7 +77,7 @@ class Drawing:
 
 
 def tree_places(tree: lt.LabelTree, left: float, top: float) -> tuple[dict[int, Any], dict[int, Any]]:
-    """Return where nodes and labels stand: the root left, every label in a row of its own, x by depth."""
+    """Return the positions of nodes and labels: the root at the left, one row per label, x by depth."""
     order = tree.leaf_order()
     labels = {int(label): (left + STEP * tree.label_depth[label], top + ROW * row) for row, label in enumerate(order)}
     nodes: dict[int, Any] = {}
@@ -91,7 +91,7 @@ def tree_places(tree: lt.LabelTree, left: float, top: float) -> tuple[dict[int, 
 def draw_tree(
     drawing: Drawing, tree: lt.LabelTree, names: Any, shares: Any, left: float, top: float
 ) -> tuple[dict[int, Any], dict[int, Any]]:
-    """Draw a tree; the area of a label's circle is its frequency."""
+    """Draw a tree; the area of a label's circle shows its frequency."""
     nodes, labels = tree_places(tree, left, top)
     for node, (x, y) in nodes.items():
         for child in tree.children[tree.child_ptr[node] : tree.child_ptr[node + 1]].tolist():
@@ -107,7 +107,7 @@ def draw_tree(
 
 
 def small_part(data: lt.Dataset) -> lt.Dataset:
-    """Return the points that carry one of the twelve labels, and these labels only."""
+    """Return the points with one of the twelve labels, and only these labels."""
     assert data.label_names is not None
     columns = [data.label_names.tolist().index(name) for name in COLOUR_OF]
     Y = data.Y[:, columns]
@@ -130,12 +130,14 @@ def draw_tradeoff(small: lt.Dataset, path: Path) -> None:
 
 
 def draw_contraction(small: lt.Dataset, path: Path) -> None:
-    """Draw a binary tree, and the same contracted."""
+    """Draw a binary tree, and the same tree contracted."""
     shares = lt.label_frequencies(small.Y)
-    drawing = Drawing(700, 410, "A binary tree, and the same tree with at most four children a node")
+    drawing = Drawing(700, 410, "A binary tree, and the same tree with at most four children per node")
     binary = lt.build_tree(small.X, small.Y, tradeoff=1.0, fanout=2)
     wide = lt.contract(binary, 4)
-    for number, (tree, what) in enumerate([(binary, "fanout 2: as split"), (wide, "fanout 4: contracted")]):
+    for number, (tree, what) in enumerate(
+        [(binary, "fanout 2: the binary tree"), (wide, "fanout 4: after contraction")]
+    ):
         left = 30 + 380 * number
         drawing.text(left, 32, what, size=15, bold=True)
         drawing.text(left, 54, f"{tree.n_nodes} nodes, expected depth {tree.expected_depth(shares):.2f}", colour="#555")
@@ -144,16 +146,16 @@ def draw_contraction(small: lt.Dataset, path: Path) -> None:
 
 
 def draw_search(small: lt.Dataset, test: lt.Dataset, path: Path) -> None:
-    """Draw what a search for two labels opens, for the first test point that makes a good example."""
+    """Draw the nodes that a search for two labels opens, for the first test point that is a good example."""
     tree = lt.build_tree(small.X, small.Y, tradeoff=1.0, fanout=3)
     model = lt.LabelTreeClassifier(tree=tree, beam=None).fit(small.X, small.Y)
-    row = next(i for i in range(test.n_points) if is_telling(model, test, i))
+    row = next(i for i in range(test.n_points) if is_good_example(model, test, i))
     query = test.X[[row]]
     visits = {node: number + 1 for number, node in enumerate(model.searcher_.trace(query, 2).nodes.tolist())}
     found, _ = model.predict_topk(query, 2)
     scores = node_scores(model, query)
 
-    drawing = Drawing(740, 430, "The chunks a search opens, and the scores it sees")
+    drawing = Drawing(740, 430, "The chunks that a search opens, and the scores")
     drawing.text(30, 32, "The two best labels of one point", size=15, bold=True)
     words = test.texts[row]
     drawing.text(30, 54, f"“{words[:95]}{'…' if len(words) > 95 else ''}”", colour="#555")
@@ -175,15 +177,15 @@ def draw_search(small: lt.Dataset, test: lt.Dataset, path: Path) -> None:
         colour = COLOUR_OF[small.label_names[label]] if seen else GREY
         drawing.circle(x, y, 5, colour)
         best = label in found[0]
-        score = f": {scores[~label]:.2g}" + (", returned" if best else "") if seen else ": not looked at"
+        score = f": {scores[~label]:.2g}" + (", returned" if best else "") if seen else ": not scored"
         drawing.text(x + 10, y + 4, small.label_names[label] + score, colour=colour, bold=best)
     for number, line in enumerate(
         [
-            "numbers in yellow: chunks, in the order",
-            "they were opened",
-            "other numbers: scores, the product of",
-            "what the classifiers on a path say",
-            f"stops: the best open node is below {min(scores[~int(label)] for label in found[0]):.2g},",
+            "yellow: opened chunks, numbered in",
+            "the order of the search",
+            "other numbers: scores (the product of",
+            "the classifiers' outputs on the path)",
+            f"stops when every open node is below {min(scores[~int(label)] for label in found[0]):.2g},",
             "the score of the second label",
         ]
     ):
@@ -191,8 +193,8 @@ def draw_search(small: lt.Dataset, test: lt.Dataset, path: Path) -> None:
     drawing.save(path)
 
 
-def is_telling(model: Any, test: lt.Dataset, row: int) -> bool:
-    """Whether a point makes a good example: a short text, a search that is neither one step nor all, and right."""
+def is_good_example(model: Any, test: lt.Dataset, row: int) -> bool:
+    """Return whether a point is a good example: a short text, a search of three nodes, and a correct result."""
     if len(test.texts[row]) > 170 or len(model.searcher_.trace(test.X[[row]], 2).nodes) != 3:
         return False
     found, scores = model.predict_topk(test.X[[row]], 2)
@@ -200,7 +202,7 @@ def is_telling(model: Any, test: lt.Dataset, row: int) -> bool:
 
 
 def node_scores(model: Any, query: Any) -> dict[int, float]:
-    """Return the score of every node and, as ~label, of every label: all of them, which a search avoids."""
+    """Return the scores of all nodes, and of all labels as ~label; a search computes only some of them."""
     dense = query.toarray()[0]
     dense = dense / np.linalg.norm(dense)
     scores = {0: 1.0}
@@ -212,9 +214,9 @@ def node_scores(model: Any, query: Any) -> dict[int, float]:
 
 
 def draw_depths(train: lt.Dataset, path: Path) -> None:
-    """Draw which share of the points finds its most frequent label at which depth, in trees over all labels."""
+    """Draw the distribution of the depth of each point's most frequent label, in trees over all labels."""
     cover = lt.cover_frequencies(train.Y)
-    drawing = Drawing(1020, 310, "Where the most frequent label of each point stands, at three tradeoffs")
+    drawing = Drawing(1020, 310, "The depth of each point's most frequent label, at three tradeoffs")
     for number, tradeoff in enumerate(TRADEOFFS):
         tree = lt.build_tree(train.X, train.Y, tradeoff=tradeoff, fanout=2)
         placed = tree.label_depth >= 0

@@ -1,11 +1,11 @@
-r"""Write src/core/tfidf/unicode_tables.hpp: what Python's str and re know of every code point, as compact tables.
+r"""Write src/core/tfidf/unicode_tables.hpp: properties of all code points as Python's str and re see them.
 
     python scripts/make_unicode_tables.py [--check]
 
-Nothing is taken from the Unicode files: every property is asked of the running interpreter (what `\w` and `\s` match,
-what `str.lower` returns, how a capital sigma behaves beside a character, the NFKD form), so that the native vectorizer
-splits texts exactly as scikit-learn does on it. Made once with Python 3.11 and kept in the repository; `--check` only
-compares.
+The tables come from the running Python, not from Unicode's files: the matches of `\w` and `\s`, the result of
+`str.lower`, the lower case of a capital sigma next to a character, and the NFKD form. So the native vectorizer splits
+texts exactly as scikit-learn does. The file was made with Python 3.11 and is part of the repository; `--check` only
+compares it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ WORD, SPACE, CASED, IGNORABLE = 1, 2, 4, 8
 
 
 def flags(character: str) -> int:
-    r"""Return what the character is: matched by \w, by \s, and how str.lower sees it beside a capital sigma."""
+    r"""Return the flags of a character: matched by \w, by \s, and its effect on str.lower of a capital sigma."""
     found = 0
     if re.match(r"\w", character):
         found |= WORD
     if re.match(r"\s", character):
         found |= SPACE
-    # A sigma is final after a cased character, those that case ignores left aside.
+    # A capital sigma becomes a final sigma after a cased character; case-ignorable characters between are skipped.
     if (character + SIGMA).lower().endswith(FINAL):
         found |= CASED
     elif ("a" + character + SIGMA).lower().endswith(FINAL):
@@ -52,7 +52,7 @@ def stripped(character: str) -> list[int]:
 
 
 class Pages:
-    """A table of one value a code point in two levels: equal pages are kept once."""
+    """A table with one value per code point, in two levels: equal pages are stored once."""
 
     def __init__(self, values: Sequence[int]) -> None:
         self.index: list[int] = []
@@ -91,7 +91,7 @@ def make() -> str:
     sequences: dict[tuple[int, ...], int] = {}
     for code in range(LAST):
         character = chr(code)
-        if 0xD800 <= code < 0xE000:  # half a character: never in a text that is UTF-8
+        if 0xD800 <= code < 0xE000:  # surrogates: never in UTF-8 text
             lowered, found, plain = [code], 0, [code]
         else:
             lowered, found, plain = lower(character), flags(character), stripped(character)
@@ -110,7 +110,7 @@ def make() -> str:
     deltas = [delta for delta, _ in records]
     classes, strips = Pages(kinds), Pages(strip_ids)
     if len(records) > 256 or max(classes.index) > 65535 or max(strip_ids) > 65535:
-        message = "a table has outgrown its type"
+        message = "a table has values that do not fit its type"
         raise SystemExit(message)
     parts = [
         "// Made by scripts/make_unicode_tables.py: do not edit.",
@@ -145,10 +145,10 @@ def make() -> str:
 def main() -> None:
     """Write the header, or compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="say whether the file is what this Python would make")
+    parser.add_argument("--check", action="store_true", help="only check that the file is what this Python would write")
     text = make()
     if parser.parse_args().check:
-        sys.exit(None if TARGET.read_text() == text else f"{TARGET.name} differs from what this Python knows")
+        sys.exit(None if TARGET.read_text() == text else f"{TARGET.name} differs from the tables of this Python")
     TARGET.write_text(text)
     print(f"{TARGET}: {len(text):,} bytes, Unicode {unicodedata.unidata_version}")
 

@@ -1,4 +1,4 @@
-"""Hypothesis strategies and plain twins that several test files share."""
+"""Hypothesis strategies and simple reference functions that several test files share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from labeltrees import LabelTree
 
 @st.composite
 def label_trees(draw, max_labels=24, *, unplaced=True, unary=True, weights=False):
-    """Random valid trees: nodes and labels mixed, unequal depths, ids scattered, some labels unplaced."""
+    """Draw a random valid tree: mixed nodes and labels, unequal depths, shuffled ids, some labels not in the tree."""
     n_labels = draw(st.integers(1, max_labels))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_placed = draw(st.integers(1, n_labels)) if unplaced else n_labels
@@ -22,7 +22,7 @@ def label_trees(draw, max_labels=24, *, unplaced=True, unary=True, weights=False
 
 
 def random_label_tree(rng, n_labels, n_placed=None, *, shape="bushy", unary=True):
-    """Merge random groups of labels and nodes until one root is left; number nodes by a random order that fits."""
+    """Merge random groups of labels and nodes until one root is left, then number the nodes in a random valid order."""
     heads = [~int(label) for label in rng.permutation(n_labels)[: n_placed or n_labels]]
     groups = []
     if shape == "flat":
@@ -42,7 +42,7 @@ def random_label_tree(rng, n_labels, n_placed=None, *, shape="bushy", unary=True
 
 
 def _number(rng, groups, n_labels):
-    """Give the nodes ids in a random order in which parents come before their children."""
+    """Number the nodes in a random order in which parents come before their children."""
     new_id, order, ready = {}, [], [len(groups) - 1]
     while ready:
         node = ready.pop(int(rng.integers(len(ready))))
@@ -55,12 +55,12 @@ def _number(rng, groups, n_labels):
 
 
 def children_of(tree, node):
-    """The children of a node as a list of ints."""
+    """Return the children of a node as a list of ints."""
     return tree.children[tree.child_ptr[node] : tree.child_ptr[node + 1]].tolist()
 
 
 def labels_below(tree):
-    """The set of labels below each node, by plain recursion's twin: from the last node up."""
+    """Return the set of labels below each node, computed from the last node up."""
     below = [set() for _ in range(tree.n_nodes)]
     for node in reversed(range(tree.n_nodes)):
         for child in children_of(tree, node):
@@ -69,7 +69,7 @@ def labels_below(tree):
 
 
 def clusters(tree):
-    """The label sets of nodes with more than one child: what stays whatever the order and the pass-through nodes."""
+    """Return the label sets of nodes with more than one child; they do not depend on order or single-child nodes."""
     below = labels_below(tree)
     return {frozenset(below[node]) for node in range(tree.n_nodes) if len(children_of(tree, node)) > 1}
 

@@ -13,7 +13,7 @@ model = None
 
 def train(request):
     global model
-    with tempfile.TemporaryFile("w+") as progress:  # where fastText tells its speed
+    with tempfile.TemporaryFile("w+") as progress:  # fastText prints its speed there
         kept = os.dup(2)
         os.dup2(progress.fileno(), 2)
         try:
@@ -48,7 +48,7 @@ def names(labels):
 
 def batch(request, texts):
     class Lazy:
-        """The labels as fastText gives them; taking off the prefix is not timed. It has no threads for answers."""
+        """The labels as fastText returns them; removing the prefix is not timed. fastText predicts on one thread."""
 
         def __call__(self):
             self.labels = model.predict(texts, 5)[0]

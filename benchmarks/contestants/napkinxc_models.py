@@ -1,4 +1,4 @@
-"""napkinXC's PLT: settings are tree_type and, for prediction, load_as. It answers through batches only."""
+"""napkinXC's PLT: settings are tree_type and, for prediction, load_as. It predicts batches only."""
 
 import os
 import shutil
@@ -33,7 +33,7 @@ def open_model(request):
 
 
 def opened(name, settings):
-    """Return the model with its weights in memory as the settings say, by default as hash tables."""
+    """Return the model with its weights in the form that the settings ask for, by default hash tables."""
     load_as = settings.get("load_as", "map")
     if (name, load_as) not in models:
         models[name, load_as] = PLT(os.path.join(sys.argv[2], name), load_as=load_as)

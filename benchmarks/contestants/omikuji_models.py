@@ -1,4 +1,4 @@
-"""omikuji: one tree; the only setting is beam_size. It trains from a file and answers one point a call."""
+"""omikuji: one tree; the only setting is beam_size. It trains from a file and predicts one point per call."""
 
 import os
 import sys
@@ -22,7 +22,7 @@ def train(request):
 def open_model(request):
     folder = os.path.join(sys.argv[2], request["name"])
     model = omikuji.Model.load(folder)
-    model.init_prediction_thread_pool(1)  # as everyone; calls are quicker too than with a pool of all cores
+    model.init_prediction_thread_pool(1)  # one thread, like everyone; single calls are also faster
     models[request["name"]] = model
     return folder_bytes(folder)
 

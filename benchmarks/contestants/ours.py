@@ -1,4 +1,4 @@
-"""labeltrees: settings are the parameters of LabelTreeClassifier; "calibrate" may name a file of points for it."""
+"""labeltrees: settings are the parameters of LabelTreeClassifier; "calibrate" names a file of points for it."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""labeltrees: LabelTreeClassifier fitted on texts, which it turns into features itself."""
+"""labeltrees: LabelTreeClassifier fitted on texts, with its own vectorizer."""
 
 from text_protocol import read, serve
 

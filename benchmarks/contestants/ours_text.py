@@ -1,4 +1,4 @@
-"""labeltrees: TextLabelTreeClassifier on Huffman's tree, or at the tradeoff of the request."""
+"""labeltrees: TextLabelTreeClassifier on a Huffman tree, or at the tradeoff of the request."""
 
 from text_protocol import SETTINGS, read, serve
 
@@ -8,9 +8,9 @@ model = names = predictor = None
 
 
 def train(request):
-    how = {"tree": "huffman"} if request.get("tradeoff") is None else {"tradeoff": request["tradeoff"]}
+    tree = {"tree": "huffman"} if request.get("tradeoff") is None else {"tradeoff": request["tradeoff"]}
     trained = lt.TextLabelTreeClassifier(
-        epochs=request["epochs"], n_jobs=request["threads"], random_state=request["seed"], **how, **SETTINGS
+        epochs=request["epochs"], n_jobs=request["threads"], random_state=request["seed"], **tree, **SETTINGS
     )
     trained.fit_file(request["file"])
     if "calibrate" in request:

@@ -40,7 +40,7 @@ def batch(request):
     threads = request.get("threads", 1)
 
     class Lazy:
-        """The matrix of scores; turning it into lists is not timed."""
+        """The matrix of scores; converting it to lists of labels is not timed."""
 
         def __call__(self):
             self.scores = model.predict(Xt, beam_size=beam, only_topk=k, threads=threads)

@@ -1,10 +1,10 @@
-"""What every contestant does: loads the same matrices, answers one JSON request a line. Runs in any environment.
+"""The main loop of every contestant: load the matrices, then answer one JSON request per line. Runs in any environment.
 
 Requests: {"do": "train", "name", ...} -> seconds, cpu, peak_mib, bytes;
-{"do": "load", "name", ...} -> bytes: opens what a training under that name has saved, now or in an earlier run;
-{"do": "batch", "name", "k", "out", ...} -> seconds (best of "repeats", or of more if these take less than the seconds
-"at_least"; on "threads" or one), labels saved to out;
-{"do": "single", "name", "k", "n", ...} -> p50, p99 in microseconds over the first n points, one call each.
+{"do": "load", "name", ...} -> bytes: opens the model that was saved under that name, in this or an earlier run;
+{"do": "batch", "name", "k", "out", ...} -> seconds (best of "repeats", repeated further until "at_least" seconds have
+passed; on "threads" threads, by default one); labels are saved to "out";
+{"do": "single", "name", "k", "n", ...} -> p50, p99 in microseconds over the first n points, with one call per point.
 """
 
 import json
@@ -15,13 +15,14 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
-MOST_REPEATS = 20
+MAX_REPEATS = 20
 
 
 def load(folder):
-    """Return X, Y, test X of the data folder as CSR float32 matrices.
+    """Return X, Y and the test X of the data folder as CSR float32 matrices.
 
-    X are arrays if the third argument is "dense"; X and Y None if it is "answers": nothing will be trained.
+    If the third argument of the script is "dense", X and the test X are arrays. If it is "answers", X and Y are None:
+    nothing will be trained.
     """
 
     def read(part):
@@ -39,7 +40,7 @@ def folder_bytes(folder):
 
 
 def peak_mib():
-    """Return the most memory this process has had; getrusage's figure would start with that of the parent."""
+    """Return the peak memory of this process; getrusage would include that of the parent before the fork."""
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
 
@@ -50,9 +51,9 @@ def percentiles(seconds):
 
 
 def best_of(repeats, run, at_least=0.0):
-    """Return the least seconds of so many runs, and what the last returned; of more if they take less than at_least."""
+    """Return the shortest time of some runs and the last result; short runs repeat until `at_least` seconds."""
     times = []
-    while len(times) < repeats or (sum(times) < at_least and len(times) < MOST_REPEATS):
+    while len(times) < repeats or (sum(times) < at_least and len(times) < MAX_REPEATS):
         start = time.perf_counter()
         found = run()
         times.append(time.perf_counter() - start)
@@ -72,8 +73,8 @@ def call_times(ask, queries):
 def serve(train, load, batch, single):
     """Answer requests until the input ends.
 
-    train(request) saves a model; load(request) opens it and returns its bytes on disk; batch(request) -> function that
-    returns labels (n, k); single(request) -> function of a row number that answers that one query.
+    train(request) saves a model; load(request) opens it and returns its bytes on disk; batch(request) returns a
+    function that returns labels (n, k); single(request) returns a function of a row number that predicts that row.
     """
     for line in sys.stdin:
         request = json.loads(line)

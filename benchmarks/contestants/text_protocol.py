@@ -1,13 +1,13 @@
-"""What every text contestant does: trains on a file, answers texts. Runs in any environment.
+"""The main loop of every text contestant: train on a file, predict for texts. Runs in any environment.
 
-Requests: {"do": "train", "file", "seed", "threads", "epochs", "save"} -> seconds, words_per_second (a thread, of the
-training itself), peak_mib; {"do": "load", "save"} -> nothing: opens what a training has saved;
-{"do": "answer", "texts", "n", "repeats", "out"} -> microseconds a call (best of the repeats, mean over the first n
-texts), labels of all texts saved to out, one JSON list a line;
-{"do": "batch", "texts", "threads", "repeats", "at_least", "out"} -> seconds (best of the repeats, of more if they take
-less than the seconds at_least) of one call with all texts;
-{"do": "single", "texts", "n"} -> p50, p99 in microseconds over the first n texts, one call each. The last two take
-"settings" of the search, where the contestant has some.
+Requests: {"do": "train", "file", "seed", "threads", "epochs", "save"} -> seconds, words_per_second (training loop,
+per thread), peak_mib; {"do": "load", "save"} -> nothing: opens a saved model;
+{"do": "answer", "texts", "n", "repeats", "out"} -> microseconds per call (best of the repeats, mean over the first n
+texts); labels of all texts are saved to "out", one JSON list per line;
+{"do": "batch", "texts", "threads", "repeats", "at_least", "out"} -> seconds of one call with all texts (best of the
+repeats, repeated further until "at_least" seconds have passed);
+{"do": "single", "texts", "n"} -> p50, p99 in microseconds over the first n texts, with one call per text. The last two
+take "settings" of the search, if the contestant has any.
 """
 
 import json
@@ -22,9 +22,9 @@ SETTINGS = {"lr": 0.5, "dim": 128}
 def serve(train, load, answer, batch, single=None):
     """Answer requests until the input ends.
 
-    train(request) -> words a second and thread; load(request) opens a saved model; answer(text) -> label names, best
-    first; batch(request, texts) -> function that returns the label names of all; single(request) -> function of a text,
-    by default `answer`.
+    train(request) returns words per second and thread; load(request) opens a saved model; answer(text) returns label
+    names, best first; batch(request, texts) returns a function that returns the label names of all texts;
+    single(request) returns a function of a text, by default `answer`.
     """
     for line in sys.stdin:
         request = json.loads(line)
@@ -54,13 +54,13 @@ def serve(train, load, answer, batch, single=None):
 
 
 def read(path):
-    """Return the texts of a file, one a line."""
+    """Return the lines of a file."""
     with open(path, encoding="utf-8") as file:
         return [line.rstrip("\n") for line in file]
 
 
 def write(path, found):
-    """Write the label names of each text, one JSON list a line."""
+    """Write the label names of each text, one JSON list per line."""
     with open(path, "w", encoding="utf-8") as file:
         for names in found:
             file.write(json.dumps(list(names)) + "\n")

@@ -1,1 +1,1 @@
-"""Precision against microseconds for everyone, over their settings: `python -m benchmarks.frontier`."""
+"""Precision against time for all contestants and settings: `python -m benchmarks.frontier`."""

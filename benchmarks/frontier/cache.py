@@ -1,7 +1,7 @@
-"""What is kept between the steps: for each set its data, its trained models and what was measured of them.
+"""The files that the steps share: for each set its data, its trained models and their measurements.
 
-- FOLDER/<set>/data/: X, Y to train on; Xt, Yt, the test points that everyone answers; calibrate, other test points
-- FOLDER/<set>/models/: <model> as its library saves it, and <model>.json, how it was trained
+- FOLDER/<set>/data/: X and Y for training; Xt and Yt, the queries; calibrate, other test points for calibration
+- FOLDER/<set>/models/: <model> as its library saves it, and <model>.json with settings and training time
 - FOLDER/<set>/measured.json
 """
 
@@ -22,12 +22,12 @@ from benchmarks.shared_data import ROOT, data_folder, load
 from benchmarks.text_data import load_texts
 
 FOLDER = ROOT / "build" / "frontier"
-MOST_QUERIES = 5000
-CALIBRATION_STEP = 4  # every fourth test point is for calibration, and nobody is measured on it
+MAX_QUERIES = 5000
+CALIBRATION_STEP = 4  # every fourth test point is for calibration and is no query
 
 
 def has_texts(set_name: str) -> bool:
-    """Whether a set's points are texts."""
+    """Return whether the points of a set are texts."""
     return (data_folder(set_name) / "train.jsonl.xz").exists()
 
 
@@ -42,14 +42,14 @@ class SetCache:
     # Data.
 
     def make_data(self) -> None:
-        """Write the data, unless they are there."""
+        """Write the data, unless they exist."""
         if (self.data / "facts.json").exists():
             return
         train, test = load(self.set_name)
         self.data.mkdir(parents=True, exist_ok=True)
         self.models.mkdir(exist_ok=True)
         for_calibration = np.arange(0, test.n_points, CALIBRATION_STEP)
-        queries = spread(np.setdiff1d(np.arange(test.n_points), for_calibration), MOST_QUERIES)
+        queries = spread(np.setdiff1d(np.arange(test.n_points), for_calibration), MAX_QUERIES)
         parts = {
             "X": train.X,
             "Y": train.Y,
@@ -64,7 +64,7 @@ class SetCache:
             texts = load_texts(self.set_name)
             lines = texts.texts.read_text(encoding="utf-8").splitlines()
             if len(lines) != test.n_points:
-                message = f"{self.set_name}: {len(lines)} texts for {test.n_points} test points"
+                message = f"{self.set_name} has {len(lines)} test texts but {test.n_points} test points"
                 raise ValueError(message)
             for part, rows in (("texts", queries), ("calibrate", for_calibration)):
                 (self.data / f"{part}.txt").write_text("".join(lines[row] + "\n" for row in rows), encoding="utf-8")
@@ -89,39 +89,39 @@ class SetCache:
         return sp.load_npz(self.data / "Yt.npz").tocsr()
 
     def test_names(self) -> list[set[str]]:
-        """Return the names of the labels of the queries, of a set with texts."""
+        """Return the label names of the queries, for a set of texts."""
         return [set(names) for names in json.loads((self.data / "labels.json").read_text())]
 
     # Models.
 
     def trained(self, model: Model) -> dict[str, Any] | None:
-        """Return how a model was trained; None if it was not, or with other settings or by another version of ours."""
+        """Return the training record of a model; None if settings or version differ, or if it is not trained."""
         path = self.models / f"{model.name}.json"
         record = json.loads(path.read_text()) if path.exists() else None
         return record if record is not None and record["of"] == _identity(model) else None
 
     def write_trained(self, model: Model, result: dict[str, Any]) -> None:
-        """Keep how a model was trained."""
+        """Write the training record of a model."""
         (self.models / f"{model.name}.json").write_text(json.dumps({"of": _identity(model), **result}))
 
     # Measurements.
 
     def write_measured(self, measured: dict[str, Any]) -> None:
-        """Keep what was measured."""
+        """Write the measurements."""
         (self.folder / "measured.json").write_text(json.dumps(measured, indent=1))
 
     def measured(self) -> dict[str, Any]:
-        """Return what was measured, or stop."""
+        """Return the measurements; stop with a message if there are none."""
         path = self.folder / "measured.json"
         if not path.exists():
-            message = f"nothing measured for {self.set_name}: run the steps train and measure first"
+            message = f"no measurements of {self.set_name}: run --steps train,measure first"
             raise SystemExit(message)
         return json.loads(path.read_text())  # type: ignore[no-any-return]
 
 
-def spread(rows: Any, most: int) -> Any:
-    """Return at most so many of the rows, evenly spread."""
-    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(int)]
+def spread(rows: Any, n_max: int) -> Any:
+    """Return at most `n_max` of the rows, evenly spread."""
+    return rows if len(rows) <= n_max else rows[np.linspace(0, len(rows) - 1, n_max).astype(int)]
 
 
 def _identity(model: Model) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def _identity(model: Model) -> dict[str, Any]:
 
 @functools.cache
 def _library() -> str:
-    """Return a fingerprint of the installed library, so that no model of an older one is measured."""
+    """Return a fingerprint of the installed library, so that models of other versions are not measured."""
     digest = hashlib.sha256()
     for path in sorted(Path(lt.__file__).parent.rglob("*")):
         if path.suffix in (".py", ".so"):

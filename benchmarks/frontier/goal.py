@@ -1,8 +1,8 @@
-"""The goal: near a peer's best precision ours is many times as fast, and at equal time more precise.
+"""The goal: near a peer's best precision ours is many times as fast, and at equal time it is more precise.
 
-A point is a record: "contestant", "model", "search", "ours", "texts" (takes texts, not features), precision in percent
-("p1", "p3", "p5") and microseconds a query ("batch", "batch2", "single", "p99"); None where it was not measured. A
-peer is compared with those of our points that take what it takes.
+A point is a record: "contestant", "model", "search", "ours", "texts" (reads texts, not features), precision in percent
+("p1", "p3", "p5") and microseconds per query ("batch", "batch2", "single", "p99"), or None if not measured. A peer that
+reads texts is compared with our models that read texts, other peers with our models that read features.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ from labeltrees.tuning.frontier import frontier
 
 Point = dict[str, Any]
 
-FACTORS = {"batch": 8.0, "single": 20.0}  # times as fast as a peer
-WITHIN = 1.0  # of a peer's best precision
-NOISE = 0.1  # what precision may be lower, in the second reading of the goal
+FACTORS = {"batch": 8.0, "single": 20.0}  # required ratio of a peer's time to ours
+WITHIN = 1.0  # the goal of speed is for points this close to the peer's best precision
+NOISE = 0.1  # precision that ours may lack in the second, tolerant reading of the goal
 
 
 @dataclass(frozen=True)
 class Race:
-    """One of a peer's points, and ours that are at least as precise, or at most as slow."""
+    """A peer's point, our fastest points that are as precise, and our most precise point that is as fast."""
 
     peer: Point
     x: str
     y: str
-    near_best: bool  # whether it counts for the goal of speed
+    near_best: bool  # whether the point counts for the goal of speed
     fastest: Point | None  # ours, at least as precise
-    fastest_noise: Point | None  # ours, at least as precise but for `NOISE`
+    fastest_noise: Point | None  # ours, at most `NOISE` less precise
     most_precise: Point | None  # ours, in no more time
 
     @property
     def ratio(self) -> float:
-        """How many times as fast ours is at the same precision; 0 if none is as precise."""
+        """How many times as fast ours is at the same precision; 0 if no point of ours is as precise."""
         return self._ratio(self.fastest)
 
     @property
     def ratio_noise(self) -> float:
-        """The same, precision being lower by the noise at the most."""
+        """The same if ours may be `NOISE` less precise."""
         return self._ratio(self.fastest_noise)
 
     @property
     def gain(self) -> float | None:
-        """How much more precise ours is in the same time; None if none is as fast."""
+        """How much more precise ours is in the same time; None if no point of ours is as fast."""
         return None if self.most_precise is None else self.most_precise[self.y] - self.peer[self.y]
 
     def _ratio(self, ours: Point | None) -> float:
@@ -69,12 +69,12 @@ class Verdict:
 
     @property
     def slow(self) -> list[Race]:
-        """The races near the peer's best that ours does not win by the factor."""
+        """The races near the peer's best where ours is not faster by the factor."""
         return [race for race in self.near if race.ratio < self.factor]
 
     @property
     def slow_noise(self) -> list[Race]:
-        """The same, precision being lower by the noise at the most."""
+        """The same if ours may be `NOISE` less precise."""
         return [race for race in self.near if race.ratio_noise < self.factor]
 
     @property
@@ -89,7 +89,7 @@ class Verdict:
 
 
 def check(points: Sequence[Point], x: str, y: str, factor: float) -> list[Verdict]:
-    """Return a verdict for every peer that was measured."""
+    """Return a verdict for each peer that was measured."""
     known = [point for point in points if point[x] is not None and point[y] is not None]
     peers = dict.fromkeys(point["contestant"] for point in known if not point["ours"])
     return [
@@ -122,12 +122,12 @@ def fastest_from(points: Sequence[Point], x: str, y: str, level: float) -> Point
     return min((point for point in points if point[y] >= level), key=lambda point: point[x], default=None)
 
 
-def most_precise_within(points: Sequence[Point], x: str, y: str, most: float) -> Point | None:
-    """Return the most precise point that takes at most so long; the faster one of equals."""
-    fast = [point for point in points if point[x] <= most]
+def most_precise_within(points: Sequence[Point], x: str, y: str, time: float) -> Point | None:
+    """Return the most precise point that takes at most `time`; of equally precise points the fastest."""
+    fast = [point for point in points if point[x] <= time]
     return max(fast, key=lambda point: (point[y], -point[x]), default=None)
 
 
 def on_frontier(points: Sequence[Point], x: str, y: str) -> list[Point]:
-    """Return the points that no other beats in time and precision at once, by rising time."""
+    """Return the points that no other point beats in both time and precision, by rising time."""
     return frontier(points, x, y)

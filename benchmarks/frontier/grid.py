@@ -1,4 +1,4 @@
-"""Who takes part: every model that is trained, and every way it is searched."""
+"""The contestants: all models, and all searches of each model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FANOUTS = (128, "auto")
 TEXT_TRADEOFFS = (0.6667, 1.0, 1.333)
 EPOCHS = {"arxiv-authors": 10}  # 25 elsewhere
 AGREEMENTS = (0.999, 0.99, 0.9, 0.7)
-MOST_DENSE_BYTES = 1e9  # of napkinXC's weights as full vectors, which are faster for some models
+MAX_DENSE_BYTES = 1e9  # of napkinXC's weights as dense vectors, which are faster for some models
 BEAMS = (1, 2, 5, 10, 20)
 
 
@@ -25,15 +25,15 @@ class Search:
 
 @dataclass(frozen=True)
 class Model:
-    """A model trained once; a line of the picture goes through its searches."""
+    """A model that is trained once; in the charts, a line joins its searches."""
 
     contestant: str
     name: str
     script: str
     train: dict[str, Any]
     searches: tuple[Search, ...]
-    texts: bool = False  # takes texts, not features
-    two_threads: bool = True  # whether its batches can use them
+    texts: bool = False  # reads texts, not features
+    two_threads: bool = True  # whether its batches can use two threads
 
     @property
     def ours(self) -> bool:
@@ -42,9 +42,9 @@ class Model:
 
 
 def models(set_name: str, facts: dict[str, Any]) -> list[Model]:
-    """Return all models for a set of these sizes: ours first."""
+    """Return all models for a set, ours first."""
     dense_bytes = 4 * facts["labels"] * facts["features"]
-    made = [*_ours(), *_pecos(), _omikuji(), *_napkinxc(dense_bytes < MOST_DENSE_BYTES)]
+    made = [*_ours(), *_pecos(), _omikuji(), *_napkinxc(dense_bytes < MAX_DENSE_BYTES)]
     if facts["texts"]:
         made += _from_texts(EPOCHS.get(set_name, 25))
     return made
@@ -53,7 +53,7 @@ def models(set_name: str, facts: dict[str, Any]) -> list[Model]:
 def _ours() -> list[Model]:
     exact = Search("exact", {"beam": None})
     beams = [Search(f"beam {beam}", {"beam": beam}) for beam in (10, 5, 3, 2)]
-    chunks = [Search(f"max_chunks {most}", {"beam": None, "max_chunks": most}) for most in (2, 3, 5, 8)]
+    chunks = [Search(f"max_chunks {limit}", {"beam": None, "max_chunks": limit}) for limit in (2, 3, 5, 8)]
     made = [
         Model(
             OURS,

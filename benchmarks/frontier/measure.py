@@ -1,4 +1,4 @@
-"""The second step: all models opened, and everyone taking turns."""
+"""The second step: open all models and measure their searches in turns."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import Any
 
 import numpy as np
 
-import labeltrees as lt
 from benchmarks.frontier.cache import SetCache
 from benchmarks.frontier.goal import Point
 from benchmarks.frontier.grid import Model, Search
-from benchmarks.frontier.train import saved, start, tell
+from benchmarks.frontier.train import log, saved, start
+from benchmarks.measures import precisions
 from benchmarks.peers.worker import PeerWorker
 from benchmarks.text_models import precision
 
 K = 5
 SINGLE_CALLS = 1000
-BATCHES = 1  # a turn, and more of short ones until they took this many seconds together: the best counts
-AT_LEAST = 0.05
+BATCHES = 1  # per turn; the best counts
+AT_LEAST = 0.05  # seconds: short batches are repeated until this time has passed
 TIMES = ("batch", "batch2", "single", "p99")
 
 
 def measure_all(cache: SetCache, wanted: list[Model], repeats: int) -> None:
-    """Measure every search of every trained model, and keep the points."""
+    """Measure every search of every trained model and write the points to the cache."""
     started = time.perf_counter()
     left_out = {}
     with contextlib.ExitStack() as stack:
@@ -41,11 +41,11 @@ def measure_all(cache: SetCache, wanted: list[Model], repeats: int) -> None:
             worker = stack.enter_context(start(cache, model, "answers"))
             worker.ask(do="load", **saved(cache, model))
             entries += [Entry(cache, model, search, worker, folder) for search in model.searches]
-        tell(f"{cache.set_name}: {len(entries)} points, models opened in {time.perf_counter() - started:.0f} s")
+        log(f"{cache.set_name}: {len(entries)} points, models opened in {time.perf_counter() - started:.0f} s")
         for repeat in range(repeats):
             for entry in entries:
                 entry.take_turn()
-            tell(f"{cache.set_name}: {repeat + 1} of {repeats} repeats, {time.perf_counter() - started:.0f} s")
+            log(f"{cache.set_name}: {repeat + 1} of {repeats} repeats, {time.perf_counter() - started:.0f} s")
     cache.write_measured(
         {
             "facts": {**cache.facts(), "single_calls": single_calls(cache), "repeats": repeats},
@@ -63,12 +63,12 @@ def why_not(trained: dict[str, Any] | None) -> str:
 
 
 def single_calls(cache: SetCache) -> int:
-    """Return the number of queries that are asked one a call."""
+    """Return the number of queries for single calls."""
     return min(SINGLE_CALLS, int(cache.facts()["queries"]))
 
 
 class Entry:
-    """One search of one model, and the best that was measured of it."""
+    """One search of one model, and its best measurements."""
 
     def __init__(self, cache: SetCache, model: Model, search: Search, worker: PeerWorker, folder: Path) -> None:
         self._cache, self._model, self._worker, self._out = cache, model, worker, folder / "labels.npy"
@@ -85,7 +85,7 @@ class Entry:
         }
 
     def take_turn(self) -> None:
-        """Answer all queries in a batch, on one thread and on two, and some one a call."""
+        """Measure a batch of all queries on one and on two threads, and single calls for some queries."""
         n = self._cache.facts()["queries"]
         batch = self._worker.ask(do="batch", repeats=BATCHES, at_least=AT_LEAST, threads=1, **self._request)
         self._keep("batch", batch["seconds"] / n * 1e6)
@@ -108,4 +108,4 @@ class Entry:
             named = [[name for name in names if name is not None] for names in answers]
             return precision(named, self._cache.test_names())
         truth, labels = self._cache.test_labels(), np.load(self._out)
-        return [100 * lt.metrics.precision_at_k(truth, labels, k) for k in (1, 3, 5)]
+        return precisions(truth, labels)

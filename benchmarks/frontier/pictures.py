@@ -1,4 +1,4 @@
-"""The pictures: precision against microseconds, one colour a contestant."""
+"""The charts: precision against microseconds, one colour per contestant."""
 
 from __future__ import annotations
 
@@ -17,44 +17,45 @@ CONTESTANTS = [OURS, OURS_TEXT, "PECOS", "omikuji", "napkinXC", "fastText"]
 COLOUR_OF = dict(zip(CONTESTANTS, (COLOURS[0], COLOURS[4], *COLOURS[1:4], COLOURS[5]), strict=True))
 SHAPE_OF = dict(zip(CONTESTANTS, ("circle", "triangle-up", "square", "diamond", "cross", "triangle-down"), strict=True))
 WIDTH, HEIGHT = 430, 330
-FAR, BELOW = 12.0, 3.0  # precision: a contestant's best is shown if it is this near the best, and so much below it
+# A contestant is shown if its best precision is at most FAR below the best of all; the axis starts BELOW under it.
+FAR, BELOW = 12.0, 3.0
 
 
 def draw(set_name: str, points: list[Point]) -> None:
-    """Save a picture for each precision."""
+    """Save one chart for P@1 and one for P@5."""
     for y in ("p1", "p5"):
         save_png(picture(set_name, points, y), RESULTS / f"frontier-{set_name}-{y}.png")
 
 
 def picture(set_name: str, points: list[Point], y: str) -> Any:
-    """Return the chart: a panel for batches and one for single calls."""
+    """Return a chart with one panel for batches and one for single calls."""
     alt = altair()
     low = lowest(points, y)
     shown = [point for point in points if point[y] >= low]
     notes = [
-        "Up and to the left is better. Peers are joined along their beams, ours along their own frontier; ringed: the "
-        "frontier of all."
+        "Up and to the left is better. Lines join the beams of each peer's model, and the frontier of ours. Rings mark "
+        "the frontier of all contestants."
     ]
     if len(shown) < len(points):
         gone = len(points) - len(shown)
-        notes.append(f"{gone} points below {low:.0f} % are not shown" + far_below(points, shown, y) + ".")
+        notes.append(f"{gone} points below {low:.0f} % are not shown{far_below(points, shown, y)}.")
     title = {"text": f"{set_name}: P@{y[1:]} against time for the five best labels", "subtitle": notes}
     chart = alt.hconcat(*(panel(shown, x, y) for x in PANELS), title=title, spacing=30)
     return styled(chart).configure_legend(orient="bottom", labelFontSize=12, symbolSize=90, title=None)
 
 
 def lowest(points: list[Point], y: str) -> float:
-    """Return the precision from which points are shown: somewhat below the best of all contestants that come near."""
+    """Return the lowest precision that is shown."""
     bests = [max(p[y] for p in points if p["contestant"] == name) for name in {p["contestant"] for p in points}]
     return max(min(p[y] for p in points), min(best for best in bests if best >= max(bests) - FAR) - BELOW)
 
 
 def far_below(points: list[Point], shown: list[Point], y: str) -> str:
-    """Return which contestants have no point in the picture, with their best."""
+    """Return the contestants without a point in the chart, with their best point."""
     there = {point["contestant"] for point in shown}
     gone = [name for name in CONTESTANTS if name not in there and any(p["contestant"] == name for p in points)]
     bests = [max((p for p in points if p["contestant"] == name), key=lambda p: p[y]) for name in gone]
-    return "".join(f", {p['contestant']} ({p[y]:.1f} % at {p['single']:.0f} us a call) among them" for p in bests)
+    return "".join(f", including all of {p['contestant']} ({p[y]:.1f} %, {p['single']:.0f} us per call)" for p in bests)
 
 
 def panel(points: list[Point], x: str, y: str) -> Any:
@@ -68,7 +69,7 @@ def panel(points: list[Point], x: str, y: str) -> Any:
     shape = alt.Shape("contestant:N", scale=shapes, legend=legend)
     horizontal = alt.X(
         "x:Q",
-        title=f"microseconds a query ({PANELS[x]})",
+        title=f"microseconds per query ({PANELS[x]})",
         scale=alt.Scale(type="log", nice=False, padding=14),
         axis=alt.Axis(values=[a * 10**b for b in range(-1, 5) for a in (1, 2, 5)], format="~g", labelOverlap=True),
     )
@@ -80,7 +81,7 @@ def panel(points: list[Point], x: str, y: str) -> Any:
 
     peers = [point for point in points if not point["ours"]]
     joined = peers + [
-        {**point, "model": name}  # one line, whatever the models
+        {**point, "model": name}  # one line for all models
         for name in (OURS, OURS_TEXT)
         for point in on_frontier([p for p in points if p["contestant"] == name], x, y)
     ]
@@ -95,7 +96,7 @@ def panel(points: list[Point], x: str, y: str) -> Any:
         base(best).mark_point(size=130, color="black", strokeWidth=1, opacity=1),
         *(
             base(ends)
-            .mark_text(align="right", dx=-7, dy=9 * (1 - place), fontSize=10)  # one below the other where they meet
+            .mark_text(align="right", dx=-7, dy=9 * (1 - place), fontSize=10)  # stacked, to avoid overlap
             .encode(text="text:N", color=alt.Color("contestant:N", scale=colours, legend=None))
             for place, ends in enumerate(_line_starts(peers, x))
         ),
@@ -108,9 +109,9 @@ def _texts(point: Point) -> dict[str, Any]:
 
 
 def _line_starts(peers: list[Point], x: str) -> list[list[Point]]:
-    """Return the leftmost point of every line of contestants that have several, all first lines, all second ones, ...
+    """Return the leftmost points, where the names of lines are written, for contestants with more than one line.
 
-    There its name is written.
+    The first list has the first line of each contestant, the second list the second line, and so on.
     """
     lines: dict[str, dict[str, list[Point]]] = {}
     for point in peers:

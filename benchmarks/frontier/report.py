@@ -1,10 +1,11 @@
-"""The third step: what was measured as tables, and whether the goal is met."""
+"""The third step: print the measurements as tables, and whether the goal is met."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from benchmarks.frontier.goal import FACTORS, NOISE, WITHIN, Point, Race, Verdict, check, on_frontier
+from benchmarks.tables import print_head
 
 TITLES = {
     "batch": "batch",
@@ -14,23 +15,23 @@ TITLES = {
 }
 PRECISIONS = {"p1": "P@1", "p5": "P@5"}
 MARKS = [(x, y) for x in ("batch", "single") for y in PRECISIONS]
-# The goal names batches and single calls; two threads and the slowest calls are shown beside by the same measure.
+# The goal is about batches and single calls; two threads and the slowest calls are reported with the same factors.
 RACES = {"batch": FACTORS["batch"], "batch2": FACTORS["batch"], "single": FACTORS["single"], "p99": FACTORS["single"]}
 
 
 def summary(measured: dict[str, dict[str, Any]]) -> None:
-    """Print what is compared, and how the goal stands on all sets."""
+    """Print what is compared, and how far the goal is met on all sets."""
     print(
-        "Everyone answers the same queries with the five best labels: batches of all queries on one thread, and where "
-        "they can on two; single calls of Python, one a query, on one thread. Ours and PECOS, omikuji and napkinXC "
-        "take features, 'ours, from texts' and fastText take texts. Precision is that of one training each (seed 0), "
-        "so differences of a few tenths are chance.\n\n"
+        "All contestants return the five best labels for the same queries: in batches of all queries on one thread "
+        "and, if supported, on two; and in single Python calls, one per query, on one thread. Ours, PECOS, omikuji and "
+        "napkinXC read features; 'ours, from texts' and fastText read texts. Each model is trained once (seed 0), so "
+        "differences in precision of a few tenths are noise.\n\n"
         f"The goal: at every precision within {WITHIN:g} of a peer's best, ours is at least {FACTORS['batch']:g} times "
-        f"as fast in batches and {FACTORS['single']:g} times in single calls (median); at equal time, more precise. A "
-        f"peer's points that meet it, of all that count (in brackets: if ours may be {NOISE:g} less precise):\n"
+        f"as fast in batches and {FACTORS['single']:g} times in single calls (median); at equal time it is more "
+        "precise. The table counts a peer's points where the goal is met (in brackets: if ours may be "
+        f"{NOISE:g} less precise):\n"
     )
-    print("| data | time | precision | fast enough | more precise at equal time |")
-    print("| --- | --- | --- | --- | --- |")
+    print_head("data | time | precision | fast enough | more precise at equal time")
     for set_name, of_set in measured.items():
         for x, factor in FACTORS.items():
             for y in PRECISIONS:
@@ -46,13 +47,13 @@ def summary(measured: dict[str, dict[str, Any]]) -> None:
 
 
 def report(set_name: str, measured: dict[str, Any]) -> None:
-    """Print the part of the page that tells of one set."""
+    """Print the section of one set."""
     facts, points = measured["facts"], measured["points"]
     print(
         f"\n## {set_name}: {facts['points']:,} points, {facts['features']:,} features, {facts['labels']:,} labels\n\n"
-        f"{facts['queries']:,} queries of {facts['nonzeros']:.0f} nonzeros on the average, {facts['single_calls']:,} "
-        f"of them one a call; {len(points)} points, best of {facts['repeats']} turns. For agreement, ours learnt from "
-        f"{facts['calibration']:,} other test points without their labels.\n"
+        f"{facts['queries']:,} queries with {facts['nonzeros']:.0f} nonzeros on average, {facts['single_calls']:,} of "
+        f"them in single calls; {len(points)} points, best of {facts['repeats']} turns. For `agreement`, our models "
+        f"were calibrated with {facts['calibration']:,} other test points without their labels.\n"
     )
     for y, title in PRECISIONS.items():
         print(f"![{title} against microseconds, {set_name}](frontier-{set_name}-{y}.png)\n")
@@ -66,18 +67,16 @@ def report(set_name: str, measured: dict[str, Any]) -> None:
 
 
 def print_goal(verdicts: list[Verdict]) -> None:
-    """Print how the goal stands against every peer."""
+    """Print how far the goal is met against each peer."""
     print(
-        f"### The goal\n\nSpeed: a peer's points within {WITHIN:g} of its best precision, and the fastest of ours at "
-        f"least as precise; in brackets the same if ours may be {NOISE:g} less precise. Equal time: all of the peer's "
-        "points, and the most precise of ours that takes no longer.\n"
+        f"### The goal\n\nSpeed compares each of a peer's points within {WITHIN:g} of its best precision with our "
+        f"fastest point that is at least as precise (in brackets: if ours may be {NOISE:g} less precise). Equal time "
+        "compares each of the peer's points with our most precise point that takes no longer.\n"
     )
-    print(
-        "| peer | time | precision | goal | points | times as fast: least / median | points that meet it | verdict |",
-        end="",
+    print_head(
+        "peer | time | precision | goal | points | times as fast: lowest / median | goal met | verdict "
+        "| equal time: ours more precise | smallest gain"
     )
-    print(" equal time: ours more precise | smallest gain |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for v in verdicts:
         least, least_noise = (min(getattr(race, name) for race in v.near) for name in ("ratio", "ratio_noise"))
         met, met_noise = len(v.near) - len(v.slow), len(v.near) - len(v.slow_noise)
@@ -94,21 +93,22 @@ def print_goal(verdicts: list[Verdict]) -> None:
 
 
 def times(ratio: float) -> str:
-    """Return a ratio or that there was none."""
+    """Return a ratio as text; 0 means that no point of ours is as precise."""
     return "none as precise" if ratio == 0 else f"{ratio:.1f}" if ratio < 100 else f"{ratio:.0f}"
 
 
 def print_misses(verdicts: list[Verdict]) -> None:
-    """Print every point of a peer that the goal is missed at."""
+    """Print the peers' points where the goal is missed."""
     slow = [race for verdict in verdicts for race in verdict.slow]
     late = [race for verdict in verdicts for race in verdict.not_more_precise]
     if not slow and not late:
-        print("No point misses it.\n")
+        print("The goal is met at all points.\n")
         return
     if slow:
         print("Points of peers where ours is not fast enough:\n")
-        print("| peer | time | precision | its | us | fastest of ours as precise | us | times | less 0.1 | times |")
-        print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+        print_head(
+            "peer | time | precision | value | us | our fastest as precise | us | ratio | 0.1 less precise | ratio"
+        )
         for race in slow:
             print(
                 f"{_raced(race)} | {_named(race.fastest)} | {_time(race, race.fastest)} | {times(race.ratio)} "
@@ -117,8 +117,7 @@ def print_misses(verdicts: list[Verdict]) -> None:
         print()
     if late:
         print("Points of peers where ours is not more precise in the same time:\n")
-        print("| peer | time | precision | its | us | most precise of ours in that time | difference |")
-        print("| --- | --- | --- | --- | --- | --- | --- |")
+        print_head("peer | time | precision | its value | us | our most precise in that time | difference")
         for race in late:
             gain = "" if race.gain is None else f"{race.gain:+.2f}"
             print(f"{_raced(race)} | {_named(race.most_precise)} | {gain} |")
@@ -140,7 +139,7 @@ def _time(race: Race, point: Point | None) -> str:
 
 
 def print_frontier(points: list[Point]) -> None:
-    """Print how many points of whom are on the frontier of all."""
+    """Print how many points of each contestant are on the frontier of all."""
     print("Points on the frontier of all contestants (features and texts together):", end=" ")
     parts = []
     for x, y in MARKS:
@@ -151,12 +150,11 @@ def print_frontier(points: list[Point]) -> None:
 
 
 def print_points(points: list[Point]) -> None:
-    """Print all points, with the frontiers they are on."""
+    """Print all points, and which frontiers they are on."""
     marks = [{id(point) for point in on_frontier(points, x, y)} for x, y in MARKS]
     names = " / ".join(f"{x} {PRECISIONS[y]}" for x, y in MARKS)
     print(f"<details><summary>All points</summary>\n\nOn the frontier of all contestants: {names}.\n")
-    print("| model | search | P@1 / 3 / 5 | batch us | 2 threads | single p50 | p99 | frontier |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    print_head("model | search | P@1 / 3 / 5 | batch us | 2 threads | single p50 | p99 | frontier")
     for p in points:
         name = f"{p['contestant']}: {p['model']}" if p["ours"] else p["model"]
         two = "" if p["batch2"] is None else f"{p['batch2']:.2f}"

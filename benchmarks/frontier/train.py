@@ -1,4 +1,4 @@
-"""The first step: every model trained once and kept."""
+"""The first step: train every model once and save it."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from benchmarks.text_data import load_texts
 SCRIPTS = Path(__file__).resolve().parent.parent / "contestants"
 
 
-def train_all(cache: SetCache, wanted: list[Model], threads: int, most_seconds: float) -> None:
-    """Train what the cache does not have."""
+def train_all(cache: SetCache, wanted: list[Model], threads: int, max_seconds: float) -> None:
+    """Train the models that are not in the cache."""
     for model in wanted:
         if cache.trained(model) is None:
-            tell(f"{cache.set_name}: training {model.name}")
-            result = _train(cache, model, threads, most_seconds)
+            log(f"{cache.set_name}: training {model.name}")
+            result = _train(cache, model, threads, max_seconds)
             cache.write_trained(model, result)
-            tell(f"  {result}")
+            log(f"  {result}")
 
 
 def start(cache: SetCache, model: Model, *form: str) -> PeerWorker:
-    """Return the process that trains and answers for a model."""
+    """Start the process that trains a model and predicts with it."""
     arguments = [] if model.texts else [cache.data, cache.models, *form]
     return PeerWorker(SCRIPTS / model.script, *arguments, python=sys.executable if model.ours else None)
 
 
 def saved(cache: SetCache, model: Model) -> dict[str, Any]:
-    """Return what names a model in requests: its folder, or the file or folder itself for models of texts."""
+    """Return the part of a request that identifies a model: its path for models of texts, else its name."""
     return {"save": str(cache.models / model.name)} if model.texts else {"name": model.name}
 
 
-def tell(line: str) -> None:
-    """Print progress, apart from the report."""
+def log(line: str) -> None:
+    """Print progress to standard error; the report goes to standard output."""
     print(line, file=sys.stderr, flush=True)
 
 
-def _train(cache: SetCache, model: Model, threads: int, most_seconds: float) -> dict[str, Any]:
+def _train(cache: SetCache, model: Model, threads: int, max_seconds: float) -> dict[str, Any]:
     request = {"do": "train", "seed": 0, "threads": threads, **saved(cache, model)}
     if model.texts:
         request |= {"file": str(load_texts(cache.set_name).train), **model.train}
@@ -50,13 +50,13 @@ def _train(cache: SetCache, model: Model, threads: int, most_seconds: float) -> 
     if model.ours:
         request["calibrate"] = str(cache.data / ("calibrate.txt" if model.texts else "calibrate.npz"))
     with start(cache, model) as worker:
-        timer = threading.Timer(most_seconds, worker.stop)
+        timer = threading.Timer(max_seconds, worker.stop)
         timer.start()
         try:
             return worker.ask(**request)
         except RuntimeError:
             if timer.is_alive():
                 raise
-            return {"too_long": most_seconds, "threads": threads}
+            return {"too_long": max_seconds, "threads": threads}
         finally:
             timer.cancel()

@@ -1,9 +1,9 @@
-"""Rows of 8-bit weights beside half precision, alone: the rows that real searches add, in the shapes they have.
+"""Time to add rows of 8-bit weights, compared with half precision, for the rows that real searches add.
 
     python -m benchmarks.microbenchmarks.eight_bit_rows [--sets eurlex4k debian-depends] [--models cache]
 
-Needs g++ and a processor with AVX-512. Numbers are random, shapes and order are those of exact top-5 searches of test
-points by the default model. Looking features up is not part of it: so a search gains less than this.
+Needs g++ and a processor with AVX-512. Weights are random; shapes and order of the rows are those of exact top-5
+searches with the default model. Feature lookup is not included, so a search gains less than this.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ import numpy as np
 
 from benchmarks.chunk_lines import ChunkLines
 from benchmarks.stored_models import float_rows, model_folder, trained
+from benchmarks.tables import print_head
 
 SOURCE = Path(__file__).with_suffix(".cpp")
 
 
 def shapes(model: Any, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """Return what the program reads: rows of the chunks that searches open, and the rows that each visit adds."""
+    """Return the input of the C++ program: rows of the chunks that searches open, and the rows that each visit adds."""
     store = model.searcher_.stores[0]
     trace = model.searcher_.trace(X, 5)
     lines = ChunkLines(store)
@@ -51,13 +52,12 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=["eurlex4k", "debian-depends", "arxiv-authors"])
     parser.add_argument("--points", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--models", help='folder in which trained models are kept, or "cache"')
+    parser.add_argument("--models", help='folder for trained models, or "cache" for the benchmark cache')
     options = parser.parse_args()
-    print("| data | MB of rows: 16 bits | 8 bits | ns a visit: 16 bits | 8 bits | of 16 bits |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    print_head("data | MB of rows: 16 bits | 8 bits | ns per visit: 16 bits | 8 bits | ratio")
     with tempfile.TemporaryDirectory() as temporary:
         program, data = Path(temporary) / "program", Path(temporary) / "shapes"
-        # GCC 12 takes the undefined vectors inside its own AVX-512 intrinsics for mistakes: no warnings.
+        # No warnings: GCC 12 reports uninitialised vectors inside its own AVX-512 intrinsics.
         command = ["g++", "-std=c++20", "-O3", "-march=native", "-w", "-o", str(program), str(SOURCE)]
         subprocess.run(command, check=True)
         for name in options.sets:
@@ -68,7 +68,7 @@ def main() -> None:
             ).stdout
             sixteen, eight, slow, fast, difference = map(float, answer.split())
             if difference > 1e-2:
-                message = f"the two do not agree: {difference}"
+                message = f"results of 8 and 16 bits differ by {difference}"
                 raise SystemExit(message)
             print(
                 f"| {name} | {sixteen / 1e6:.2f} | {eight / 1e6:.2f} | {slow:.0f} | {fast:.0f} | {fast / slow:.2f} |",

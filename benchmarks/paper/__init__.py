@@ -1,1 +1,1 @@
-"""The paper's experiments on data that can be had, claim by claim."""
+"""The paper's claims about Parabel, checked on real data."""

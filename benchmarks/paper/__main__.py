@@ -1,11 +1,11 @@
-"""The paper's experiments with Parabel on real data, claim by claim.
+"""The paper's claims about Parabel, checked on real data.
 
     python -m benchmarks.paper [--sets eurlex4k debian-depends delicious] [--seeds 3] [--jobs 2]
 
-Parabel's setting (binary trees, leaves of 100, plain beam of 10) over the paper's grid of tradeoffs: P@k and expected
-depth@k of its four curves, each claim with what the data say, and where a small tradeoff finds more labels (head: 100
-training points and more, tail: fewer than 10). Its claims about fastText are in `benchmarks.text_models`, those about
-logs in `examples/online_shop.py`.
+Parabel's settings (binary trees, leaves of 100 labels, beam of 10) over the paper's grid of tradeoffs: P@k and expected
+depth@k of its four curves; the result for each claim; and for which labels a small tradeoff raises recall (head: at
+least 100 training points, tail: fewer than 10). `benchmarks.text_models` checks the claims about fastText,
+`examples/online_shop.py` those about logs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     data = {name: load(name) for name in options.sets}
-    print(f"Means of {options.seeds} seeds; ± is half of a 95% interval over them.\n")
+    print(f"Means of {options.seeds} seeds; ± is half of the 95% interval over seeds.\n")
     print_datasets(data)
     for name, (train, test) in data.items():
         print(f"\n## {name}\n", flush=True)

@@ -1,4 +1,4 @@
-"""What the curves say of each of the paper's claims."""
+"""The result for each of the paper's claims."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 from scipy import stats
 
 import labeltrees as lt
+from benchmarks.tables import print_head
 from labeltrees.tuning.settings import PAPER_GRIDS
 
 GRID = np.array(PAPER_GRIDS["parabel"])
@@ -21,7 +22,7 @@ def spread(differences: np.ndarray) -> str:
 
 
 def least_depth(values: np.ndarray, precision: int, depth: int) -> str:
-    """Say how far the depth falls where the mean precision is not below that of tradeoff 0."""
+    """Return the largest fall of the depth at which the mean precision is not below that of tradeoff 0."""
     means = values.mean(axis=0)
     allowed = np.flatnonzero(means[:, precision] >= means[0, precision])
     best = allowed[np.argmin(means[allowed, depth])]
@@ -31,10 +32,10 @@ def least_depth(values: np.ndarray, precision: int, depth: int) -> str:
 
 
 def print_claims(curves: dict[str, np.ndarray]) -> None:
-    """Print a line for each claim about the curves."""
+    """Print one line per claim about the curves."""
     marginal = curves["marginal"]
-    print(f"- Depth@1 at P@1 no lower (the paper: -28% on Wiki-500K): {least_depth(marginal, P1, DEPTH1)}.")
-    print(f"- Depth@3 at P@3 no lower: {least_depth(marginal, P3, DEPTH3)}.")
+    print(f"- Lowest depth@1 without loss of P@1 (the paper: -28% on Wiki-500K): {least_depth(marginal, P1, DEPTH1)}.")
+    print(f"- Lowest depth@3 without loss of P@3: {least_depth(marginal, P3, DEPTH3)}.")
     small = np.flatnonzero((GRID > 0) & (GRID <= 1))
     best = small[np.argmax(marginal.mean(axis=0)[small, P1])]
     gains = " / ".join(spread(marginal[:, best, p] - marginal[:, 0, p]) for p in (P1, P3, P5))
@@ -60,13 +61,14 @@ def _at_same_depth(curves: dict[str, np.ndarray]) -> str:
 
 
 def print_groups(train: lt.Dataset, test: lt.Dataset, tradeoff: float, n_jobs: int) -> None:
-    """Print where a tradeoff finds more labels than tradeoff 0: recall at 5 of head, torso and tail."""
+    """Print recall at 5 of head, torso and tail labels, at tradeoff 0 and at another one."""
     recall = {}
     for t in (0.0, tradeoff):
         model = lt.LabelTreeClassifier.parabel(tradeoff=t, n_jobs=n_jobs).fit(train.X, train.Y)
         labels, _ = model.predict_topk(test.X, 5)
         recall[t] = lt.metrics.by_frequency(test.Y, labels, 5, Y_train=train.Y)
-    print(f"\n| recall@5 of | labels | tradeoff 0 | tradeoff {tradeoff:.4g} |\n| --- | --- | --- | --- |")
+    print()
+    print_head(f"recall@5 of | labels | tradeoff 0 | tradeoff {tradeoff:.4g}")
     for before, after in zip(*recall.values(), strict=True):
         cells = [
             f"{100 * g.recall.value:.2f} ({100 * g.recall.low:.2f} to {100 * g.recall.high:.2f})"

@@ -1,4 +1,4 @@
-"""The paper's four curves: marginal or greedy cover, by way of weighted similarity or straight."""
+"""The paper's four curves: marginal or greedy cover, weighted or direct path."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 import labeltrees as lt
+from benchmarks.tables import print_head
 from labeltrees.tuning.settings import PAPER_GRIDS
 
 CURVES = {
@@ -19,7 +20,7 @@ FIGURES = ("p1", "p3", "p5", "depth1", "depth3")
 
 
 def measure(train: lt.Dataset, test: lt.Dataset, seeds: Iterable[int], n_jobs: int) -> dict[str, np.ndarray]:
-    """Return for every curve its figures (seeds, tradeoffs, 5), precision in percent."""
+    """Return the figures of each curve, an array (seeds, tradeoffs, 5), with precision in percent."""
     runs: dict[str, list[list[list[float]]]] = {name: [] for name in CURVES}
     for seed in seeds:
         result = lt.sweep(
@@ -42,9 +43,8 @@ def measure(train: lt.Dataset, test: lt.Dataset, seeds: Iterable[int], n_jobs: i
 
 
 def print_curves(curves: dict[str, np.ndarray]) -> None:
-    """Print means over seeds, a row a tradeoff."""
-    print("| tradeoff | " + " | ".join(f"{name}: P@1 / 3, depth@1" for name in curves) + " |")
-    print("| --- |" + " --- |" * len(curves))
+    """Print means over seeds, one row per tradeoff."""
+    print_head(" | ".join(["tradeoff", *(f"{name}: P@1 / 3, depth@1" for name in curves)]))
     for row, tradeoff in enumerate(PAPER_GRIDS["parabel"]):
         cells = []
         for values in curves.values():

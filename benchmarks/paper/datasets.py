@@ -1,10 +1,11 @@
-"""The paper's own datasets (its Tables 1 and 2), and the same figures of ours."""
+"""The paper's datasets (its Tables 1 and 2), and the same figures for ours."""
 
 from __future__ import annotations
 
 import labeltrees as lt
+from benchmarks.tables import print_head
 
-# name: training points, features, labels, test points, labels a point
+# name: training points, features, labels, test points, labels per point
 PAPER = {
     "AmazonCat-13K": ("1.2M", "204K", "13K", "307K", 5.04),
     "Wiki-500K": ("1.8M", "2.4M", "501K", "784K", 4.77),
@@ -18,9 +19,8 @@ PAPER = {
 
 
 def print_datasets(ours: dict[str, tuple[lt.Dataset, lt.Dataset]]) -> None:
-    """Print both tables as one."""
-    print("| dataset | N | d | L | N test | labels a point |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    """Print the paper's datasets and ours in one table."""
+    print_head("dataset | N | d | L | N test | labels per point")
     for name, facts in PAPER.items():
         print(f"| the paper's {name} | " + " | ".join(str(fact) for fact in facts) + " |")
     for name, (train, test) in ours.items():

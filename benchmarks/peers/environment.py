@@ -1,7 +1,7 @@
-"""A virtual environment of their own for the peers: made once in build/peers-venv, then reused.
+"""A virtual environment for the peers: made once in build/peers-venv, then reused.
 
-`python benchmarks/peers/environment.py` makes it and prints its interpreter. The environment variable
-LABELTREES_PEERS_PYTHON names another interpreter that has the peers.
+`python benchmarks/peers/environment.py` makes it and prints the path of its Python. The environment variable
+LABELTREES_PEERS_PYTHON names another Python that has the peers installed.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "peers-venv"
 
-# libpecos goes without its dependencies: with them it pulls several GB that XR-Linear does not need. cbor2 is no peer:
-# it reads omikuji's files apart from our own reader, as a witness.
+# libpecos is installed without its dependencies, which are several GB that XR-Linear does not need. cbor2 is not a
+# peer: it reads omikuji's files, to check our own reader.
 STEPS = (
     ["omikuji==0.5.2", "napkinxc==0.7.2", "fasttext==0.9.3"],
     ["--no-deps", "libpecos==1.2.8"],
@@ -25,7 +25,7 @@ STEPS = (
 
 
 def peers_python() -> str:
-    """Return the interpreter that has the peers, making its environment if there is none."""
+    """Return the Python that has the peers; make its environment if there is none."""
     named = os.environ.get("LABELTREES_PEERS_PYTHON")
     if named:
         return named
@@ -41,9 +41,9 @@ def peers_python() -> str:
 
 
 def run_in_peers(script: Path, *arguments: object) -> str:
-    """Run a script by the peers' interpreter and return what it prints; its errors come up here with their text."""
+    """Run a script with the peers' Python and return its output; if it fails, raise an error with its message."""
     command = [peers_python(), str(script), *map(str, arguments)]
-    # Two threads: the peers would take every core.
+    # Two threads: by default the peers use all cores.
     environment = {**os.environ, "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
     result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600)
     if result.returncode != 0:

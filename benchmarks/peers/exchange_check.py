@@ -1,6 +1,6 @@
-"""Has the real peers load our trees, train on them and predict, and reads the peers' own trees.
+"""Check that the peers load our trees, train on them and predict, and that we read the peers' trees.
 
-`python -m benchmarks.peers.exchange_check` runs all checks and prints a line for each.
+`python -m benchmarks.peers.exchange_check` runs all checks and prints one line for each.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import labeltrees as lt
 from benchmarks.peers.environment import run_in_peers
 
 INSIDE = Path(__file__).with_name("inside.py")
-N_LABELS = 21  # the last one never occurs and is unplaced
+N_LABELS = 21  # the last one never occurs and is not in the tree
 
 
 def example_tree() -> lt.LabelTree:
-    """Return a tree of unequal depths: labels at the root and at every level below."""
+    """Return a tree with labels at every level."""
     groups = [[~0, 1, 2, ~1], [~2, 3, 4], [~3, 5], [~4, ~5, ~6], [~7, 6, ~8], [~9, ~10, ~11, ~12], [7, 8]]
     groups += [[~13, ~14, ~15], [~16, ~17, 9], [~18, ~19]]
     child_ptr = np.cumsum([0, *map(len, groups)])
@@ -29,7 +29,7 @@ def example_tree() -> lt.LabelTree:
 
 
 def example_data(n_points: int = 800, seed: int = 0) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
-    """Return points whose features tell their one to three labels, rare labels included, with some noise."""
+    """Return points with one to three labels each, features that predict the labels, and some noise."""
     rng = np.random.default_rng(seed)
     share = 1.0 / np.arange(1, N_LABELS)
     Y = np.zeros((n_points, N_LABELS), dtype=np.float32)
@@ -44,7 +44,7 @@ def example_data(n_points: int = 800, seed: int = 0) -> tuple[sparse.csr_matrix,
 
 
 def prepare(folder: Path) -> lt.LabelTree:
-    """Write the data and our tree in the peers' forms."""
+    """Write the data and our tree in the peers' formats."""
     X, Y = example_data()
     sparse.save_npz(folder / "X.npz", X)
     sparse.save_npz(folder / "Y.npz", Y)
@@ -78,15 +78,18 @@ def clusters(tree: lt.LabelTree) -> list[list[int]]:
 
 
 def check_predictions(top: list[list[int]], name: str) -> float:
-    """Check lists of labels, best first, on the training points: far better than guessing, no label out of reach."""
+    """Check predictions for the training points: far better than guessing, and every label is predicted."""
     _, Y = example_data()
     truth = Y.toarray() > 0
     precision = float(np.mean([truth[point, labels[0]] for point, labels in enumerate(top)]))
     guessing = float(truth.mean(axis=0).max())
-    expect(precision > 0.9 > guessing, f"{name}: precision {precision:.2f}, always the most frequent {guessing:.2f}")
+    expect(
+        precision > 0.9 > guessing,
+        f"{name}: precision {precision:.2f}, by guessing {guessing:.2f}",
+    )
     reached = {label for point, labels in enumerate(top) for label in labels[: int(truth[point].sum())]}
     missing = set(range(N_LABELS - 1)) - reached
-    expect(not missing, f"{name}: labels {sorted(missing)} are predicted for no point")
+    expect(not missing, f"{name}: labels {sorted(missing)} are never predicted")
     return precision
 
 
@@ -94,19 +97,19 @@ def check_pecos(folder: Path) -> str:
     tree = prepare(folder)
     result = ask("pecos", folder)
     placed = lt.LabelTree.from_pecos_chain(folder / "chain")
-    expect(result["ours"] == clusters(placed), "PECOS sees other clusters in our chain")
-    expect(result["model"] == result["ours"], "PECOS trained on another tree than ours")
+    expect(result["ours"] == clusters(placed), "PECOS reads other clusters from our chain")
+    expect(result["model"] == result["ours"], "PECOS did not train on our tree")
     for level in range(int(str(result["n_levels"]))):
         ours, theirs = (sparse.load_npz(folder / name / f"C{level}.npz") for name in ("chain", "chain_again"))
-        expect((ours != theirs).nnz == 0 and ours.dtype == theirs.dtype, f"PECOS saves level {level} otherwise")
+        expect((ours != theirs).nnz == 0 and ours.dtype == theirs.dtype, f"PECOS saved a different level {level}")
     again = lt.LabelTree.from_pecos_chain(folder / "chain_again", unplaced_labels=tree.unplaced_labels)
-    expect(clusters(again) == clusters(tree), "our tree did not come back")
-    expect(np.array_equal(again.label_depth, tree.label_depth), "our labels came back at other depths")
+    expect(clusters(again) == clusters(tree), "our tree changed on the way back")
+    expect(np.array_equal(again.label_depth, tree.label_depth), "the depths of labels changed on the way back")
     scores = sparse.load_npz(folder / "pecos_scores.npz").tocsr()
     top = [scores[point].indices[np.argsort(-scores[point].data)].tolist() for point in range(scores.shape[0])]
     precision = check_predictions(top, "PECOS on our tree")
     own = lt.LabelTree.from_pecos_chain(folder / "pecos_own")
-    expect(clusters(own) == result["own"], "PECOS' own tree was read otherwise")
+    expect(clusters(own) == result["own"], "PECOS' own tree was read wrongly")
     return f"PECOS trained on our tree, P@1 {precision:.3f}; its own tree: {own!r}"
 
 
@@ -115,15 +118,15 @@ def check_napkinxc(folder: Path) -> str:
     result = ask("napkinxc", folder)
     rows = [list(row) for row in tree.to_napkinxc()]
     for name in ("list", "file"):
-        expect(sorted(result[name]["rows"]) == sorted(rows), f"napkinXC changed our tree given as a {name}")
+        expect(sorted(result[name]["rows"]) == sorted(rows), f"napkinXC changed our tree, passed as a {name}")
         again = lt.LabelTree.from_napkinxc([tuple(row) for row in result[name]["rows"]], tree.unplaced_labels)
-        expect(clusters(again) == clusters(tree), "our tree did not come back")
+        expect(clusters(again) == clusters(tree), "our tree changed on the way back")
         precision = check_predictions(result[name]["top"], "napkinXC on our tree")
     words = []
     for name in ("kmeans", "huffman"):
         own = lt.LabelTree.from_napkinxc([tuple(row) for row in result[name]["rows"]])
         expect(own == lt.LabelTree.from_napkinxc(folder / f"napkinxc_{name}" / "tree.txt"), "list and file differ")
-        expect(sorted(own.leaf_order()) == list(range(own.n_labels)), "napkinXC's own tree lacks labels")
+        expect(sorted(own.leaf_order()) == list(range(own.n_labels)), "labels are missing in napkinXC's own tree")
         words.append(f"{name} {own!r}")
     return f"napkinXC trained on our tree, P@1 {precision:.3f}; its own trees: {', '.join(words)}"
 
@@ -134,8 +137,8 @@ def check_omikuji(folder: Path) -> str:
     for name, nested in result.items():
         for i in range(2):
             own = lt.LabelTree.from_omikuji(folder / name, tree=i, n_labels=N_LABELS)
-            expect(own.to_omikuji() == nested[i], f"{name} tree {i} was read otherwise than by cbor2")
-            expect(own.unplaced_labels.tolist() == [N_LABELS - 1], f"{name} tree {i} lacks labels")
+            expect(own.to_omikuji() == nested[i], f"{name} tree {i} was not read as cbor2 reads it")
+            expect(own.unplaced_labels.tolist() == [N_LABELS - 1], f"labels are missing in {name}, tree {i}")
     return f"omikuji's trees were read, the last one: {own!r}"
 
 

@@ -1,4 +1,4 @@
-"""fastText's command line, built once from its source package into build/fasttext (pip installs only the library).
+"""fastText's command line, built once from its source package in build/fasttext; pip installs only the library.
 
 The environment variable LABELTREES_FASTTEXT names another binary.
 """
@@ -15,7 +15,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "build" / "fasttext"
 
 
 def fasttext_command() -> str:
-    """Return the path of the binary, building it if there is none."""
+    """Return the path of the binary; build it if there is none."""
     named = os.environ.get("LABELTREES_FASTTEXT")
     if named:
         return named
@@ -27,6 +27,6 @@ def fasttext_command() -> str:
         with tarfile.open(FOLDER / "fasttext-0.9.3.tar.gz") as package:
             package.extractall(FOLDER, filter="data")
         sources = sorted((FOLDER / "fasttext-0.9.3" / "src").glob("*.cc"))
-        options = ["-O3", "-march=native", "-funroll-loops", "-std=c++17", "-pthread"]  # its own Makefile's
+        options = ["-O3", "-march=native", "-funroll-loops", "-std=c++17", "-pthread"]  # as in fastText's Makefile
         subprocess.run([os.environ.get("CXX", "c++"), *options, *map(str, sources), "-o", str(binary)], check=True)
     return str(binary)

@@ -1,4 +1,4 @@
-"""Run inside the peers' environment: trains a fastText model, or answers texts with a model file.
+"""Run in the peers' environment: train a fastText model, or predict with a model file.
 
 Arguments: "train" FILE MODEL ARGUMENTS.json, or "answer" MODEL TEXTS.json OUT.json.
 """

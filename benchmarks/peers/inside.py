@@ -1,7 +1,7 @@
-"""What runs under the peers' interpreter, without labeltrees: each command reads and writes files in one folder.
+"""Run in the peers' environment, without labeltrees: read our tree, train, predict, and write the results.
 
-Commands: pecos, napkinxc, omikuji. The folder holds X.npz, Y.npz and our tree in the peers' forms (exchange_check.py);
-what the peers make of it is written beside, with what they themselves say is in it as JSON, for comparison.
+Commands: pecos, napkinxc, omikuji. The folder has X.npz, Y.npz and our tree in the peers' formats (exchange_check.py).
+The peers' models are written to the same folder, with a JSON file of their contents as the peer itself reads them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def load(folder):
 
 
 def clusters_of(chain):
-    """Return the labels below every node of a PECOS chain that has more than one child, by multiplying its matrices."""
+    """Return the labels below each node of a PECOS chain that has more than one child, from products of matrices."""
     chain = [matrix.tocsc() for matrix in chain]
     below, found = sp.identity(chain[-1].shape[0], format="csc"), set()
     for matrix in reversed(chain):

@@ -1,7 +1,8 @@
-"""Makes the small examples in tests/data_files/peers by the real peers, with what the peers say is in them.
+"""Make the small examples in tests/data_files/peers with the peers, and their contents as the peers read them.
 
-`python benchmarks/peers/make_examples.py`. omikuji takes its random numbers from the system, so its tree differs from
-run to run; expected.json is made from the same run.
+    python benchmarks/peers/make_examples.py
+
+omikuji's random numbers have no seed, so its tree differs between runs; expected.json comes from the same run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Run inside the peers' environment: builds trees with PECOS' hierarchical k-means on request.
+"""Run in the peers' environment: build trees with PECOS' hierarchical k-means on request.
 
 Argument: an .npz of label embeddings. Request: {"seed", "leaf_size", "threads", "folder"}; the tree is saved in folder.
 """

@@ -1,4 +1,4 @@
-"""The real peers load, train on and give back trees: `python -m pytest -m peers benchmarks/peers`."""
+"""The peers load our trees, train on them and save them again: `python -m pytest -m peers benchmarks/peers`."""
 
 import pytest
 
@@ -7,5 +7,5 @@ from benchmarks.peers.exchange_check import CHECKS
 
 @pytest.mark.peers
 @pytest.mark.parametrize("peer", CHECKS)
-def test_trees_go_to_the_peer_and_come_back(peer, tmp_path):
+def test_a_peer_trains_on_our_tree_and_returns_it_unchanged(peer, tmp_path):
     CHECKS[peer](tmp_path)

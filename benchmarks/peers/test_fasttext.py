@@ -1,4 +1,4 @@
-"""fastText 0.9.3 itself loads our files, and we its: `python -m pytest -m peers benchmarks/peers`."""
+"""fastText 0.9.3 loads our files and we load its files: `python -m pytest -m peers benchmarks/peers`."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.peers
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory):
-    """Write the bundled set as a training file; return it and the test texts."""
+    """Write the bundled set as a training file; return the file and the test texts."""
     folder = tmp_path_factory.mktemp("texts")
     train, test = lt.datasets.load_debian()
     lines = []
@@ -33,7 +33,7 @@ def fasttext_answers(model, texts, folder):
 
 
 def check_agreement(model, answers, texts):
-    """Every score within 1e-5; lists the same but for labels of equal score."""
+    """Check that scores differ by at most 1e-5 and lists are equal, except for ties."""
     labels, scores = model.predict_topk(texts, 5)
     same = 0
     for (theirs, probabilities), names, ours in zip(answers, labels, scores, strict=True):
@@ -53,7 +53,7 @@ def check_agreement(model, answers, texts):
         {"tree": "random"},
     ],
 )
-def test_fasttext_answers_as_we_do_with_our_file(texts, tmp_path, options):
+def test_fasttext_predicts_the_same_from_our_file(texts, tmp_path, options):
     file, queries = texts
     model = lt.TextLabelTreeClassifier(dim=24, epochs=3, buckets=50_000, n_jobs=2, **options).fit_file(file)
     model.export_fasttext(tmp_path / "model.bin")
@@ -61,7 +61,7 @@ def test_fasttext_answers_as_we_do_with_our_file(texts, tmp_path, options):
 
 
 @pytest.mark.parametrize("arguments", [{"wordNgrams": 2, "bucket": 50_000}, {"wordNgrams": 1, "minn": 3, "maxn": 4}])
-def test_we_answer_as_fasttext_does_with_its_file(texts, tmp_path, arguments):
+def test_we_predict_the_same_from_fasttexts_file(texts, tmp_path, arguments):
     file, queries = texts
     given = {"dim": 20, "epoch": 2, "lr": 0.5, "minCount": 2, "thread": 10, "bucket": 20_000, **arguments}
     (tmp_path / "arguments.json").write_text(json.dumps(given))

@@ -1,8 +1,9 @@
-"""Time and memory of building trees over 100K, 1M and 10M synthetic labels.
+"""Time and memory to build trees over 100K, 1M and 10M synthetic labels.
 
     python -m benchmarks.scale.build_trees [--labels 100000 1000000 10000000] [--repeats 1] [--jobs 2]
 
-Each size runs in a process of its own, so that its peak memory (input included) is its own.
+Each size runs in its own process, so that its peak memory can be measured (input included). "ns per split" is the
+processor time divided by the number of labels and by the mean number of splits above a label.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 
 import labeltrees as lt
 from benchmarks.scale.synthetic import N_NONZEROS, synthetic_labels
+from benchmarks.tables import print_head
 
 
 def measure(n_labels: int, tradeoff: float, leaf_size: int, n_jobs: int, repeats: int) -> dict[str, float]:
@@ -56,8 +58,7 @@ def main() -> None:
         labels, tradeoff = options.one
         print(json.dumps(measure(int(labels), tradeoff, options.leaf_size, options.jobs, options.repeats)))
         return
-    print("| labels | tradeoff | seconds | processor s | splits a label | ns a label and split | ratio | peak GiB |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    print_head("labels | tradeoff | seconds | processor s | splits per label | ns per split | ratio | peak GiB")
     for tradeoff in options.tradeoffs:
         smallest = None
         for n_labels in options.labels:

@@ -1,11 +1,11 @@
-"""A synthetic log of any size, and the time and memory of preparing it.
+"""A synthetic log of any size, and the time and memory of `prepare_logs` for it.
 
     python -m benchmarks.scale.logs [--events 100000000] [--contexts 4000000] [--items 1000000] [--folder FOLDER]
     python -m benchmarks.scale.logs --write FOLDER --events 1000000000      # only write the log
 
 The log has power-law items and contexts, seasons and drift (`synthetic_events`). It is written as Parquet files of 5
-million events, each made from its own seed, so that a billion events take no more memory than 5 million. Preparing runs
-in a process of its own, so that its peak memory is its own; features are the items of each context's past.
+million events, each made from its own seed, so that a billion events need no more memory than 5 million. `prepare_logs`
+runs in its own process, so that its peak memory can be measured. Features are the past items of each context.
 """
 
 from __future__ import annotations
@@ -18,19 +18,21 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 import labeltrees as lt
+from benchmarks.tables import print_head
 
 PART = 5_000_000
 DAYS = 365
 START = np.datetime64("2020-01-01", "ms")
-CUT = "2020-10-01"  # the past ends; labels come from the last quarter
+CUT = "2020-10-01"  # events before are history (features); labels come from the last quarter
 ITEMS_PER_TOPIC = 500
-DIRTY = 0.005  # share of events without context, without item, and with a weight below 0, each
+DIRTY = 0.005  # share of events without context; also of those without item, and with a weight below 0
 
 
 def power_law(rng: np.random.Generator, n: int, size: int, exponent: float) -> NDArray[np.int64]:
@@ -43,17 +45,17 @@ def power_law(rng: np.random.Generator, n: int, size: int, exponent: float) -> N
 def synthetic_events(
     n_events: int, first_day: float, days: float, seed: tuple[int, ...], options: argparse.Namespace
 ) -> pl.DataFrame:
-    """Make events of a stretch of time: context, item, weight, time.
+    """Make the events of a period: context, item, weight, time.
 
-    Contexts are drawn by a power law; each likes three topics. Topics have seasons: at the height of a topic's, nearly
-    all events of those who like it are on it; half a year later hardly any. Items of a topic follow a power law whose
-    head drifts: every week the ranks move on by one item, so that last year's best seller is not this year's.
+    Contexts follow a power law; each likes three topics. Topics have seasons: at the peak of a topic's season, nearly
+    all events of contexts that like it are about it; half a year later hardly any. Items of a topic follow a power law
+    that drifts: every week the ranks shift by one item, so that last year's best seller is not this year's.
     """
     rng = np.random.default_rng(seed)
     n_topics = max(1, options.items // ITEMS_PER_TOPIC)
     context = power_law(rng, options.contexts, n_events, 0.7)
     day = first_day + np.sort(rng.random(n_events)) * days
-    # Fewer events at weekends: a third of those of the last two days of a week go to a day two before.
+    # Fewer events at weekends: a third of those of the last two days of a week move two days back.
     weekend = (day % 7 >= 5) & (rng.random(n_events) < 1 / 3)
     day = np.where(weekend & (day >= first_day + 2), day - 2, day)
     liked = (context * 2654435761 + rng.integers(0, 3, n_events) * 40503) % n_topics
@@ -83,7 +85,7 @@ def synthetic_events(
 
 
 def write_log(folder: Path, options: argparse.Namespace) -> int:
-    """Write the log to a folder, part by part, and return its size in bytes."""
+    """Write the log to a folder in parts; return its size in bytes."""
     n_parts = -(-options.events // PART)
     total = 0
     for part in range(n_parts):
@@ -96,8 +98,8 @@ def write_log(folder: Path, options: argparse.Namespace) -> int:
     return total
 
 
-def measure(folder: str, temporary: str) -> dict[str, object]:
-    """Prepare the log in a folder and return the figures."""
+def measure(folder: str, temporary: str) -> dict[str, Any]:
+    """Prepare the log in a folder; return time, memory and summary."""
     start, cpu = time.perf_counter(), time.process_time()
     prepared = lt.prepare_logs(
         folder, history_before=CUT, min_engagement=2, min_item_contexts=2, temporary_folder=temporary
@@ -111,6 +113,19 @@ def measure(folder: str, temporary: str) -> dict[str, object]:
         "save_seconds": time.perf_counter() - start,
         "peak_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
         "summary": prepared.summary.to_json(),
+        "shapes": {part: shape_of(dataset) for part, dataset in zip(("train", "test"), prepared, strict=True)},
+    }
+
+
+def shape_of(dataset: lt.Dataset) -> dict[str, float]:
+    """Return the size of a dataset."""
+    n_points = dataset.n_points
+    return {
+        "points": n_points,
+        "features": dataset.n_features,
+        "labels": dataset.n_labels,
+        "labels_per_point": dataset.Y.nnz / max(n_points, 1),
+        "features_per_point": dataset.X.nnz / max(n_points, 1),
     }
 
 
@@ -120,7 +135,7 @@ def main() -> None:
     parser.add_argument("--contexts", type=int, default=4_000_000)
     parser.add_argument("--items", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--folder", help="where the log and all that is temporary goes; removed afterwards")
+    parser.add_argument("--folder", help="folder for the log and temporary files, which are removed afterwards")
     parser.add_argument("--write", metavar="FOLDER", type=Path, help="only write the log, to this folder")
     parser.add_argument("--one", nargs=2, metavar=("LOG", "TEMPORARY"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -144,26 +159,27 @@ def main() -> None:
     report(row)
 
 
-def report(row: dict[str, object]) -> None:
+def report(row: dict[str, Any]) -> None:
+    """Print time, memory and sizes."""
     summary = row["summary"]
-    print("| what | |\n| --- | --- |")
+    print_head("measurement | value")
     print(f"| prepare, seconds | {row['seconds']:.0f} |")
     print(f"| processor seconds | {row['processor']:.0f} |")
-    print(f"| events a second | {summary['events_read'] / row['seconds']:,.0f} |")
+    print(f"| events per second | {summary['events_read'] / row['seconds']:,.0f} |")
     print(f"| writing the dataset, seconds | {row['save_seconds']:.0f} |")
     print(f"| peak memory, GiB | {row['peak_gib']:.2f} |")
-    for part in ("train", "test"):
-        shape = summary[part]
+    for part, shape in row["shapes"].items():
         print(
-            f"| {part} | {shape['n_points']:,} points, {shape['n_features']:,} features, {shape['n_labels']:,} labels; "
-            f"{shape['labels_a_point']:.1f} labels and {shape['features_a_point']:.1f} features a point |"
+            f"| {part} | {shape['points']:,} points, {shape['features']:,} features, {shape['labels']:,} labels; "
+            f"{shape['labels_per_point']:.1f} labels and {shape['features_per_point']:.1f} features per point |"
         )
-    print("\n| events | |\n| --- | --- |")
-    for what, count in summary["events_dropped"].items():
-        print(f"| {what} | {count:,} |")
-    for what, count in summary["events_used"].items():
-        print(f"| used for {what} | {count:,} |")
-    print(f"| all | {summary['events_read']:,} |")
+    print()
+    print_head("events | count")
+    for reason, count in summary["events_dropped"].items():
+        print(f"| {reason} | {count:,} |")
+    for purpose, count in summary["events_used"].items():
+        print(f"| used for {purpose} | {count:,} |")
+    print(f"| total | {summary['events_read']:,} |")
 
 
 if __name__ == "__main__":

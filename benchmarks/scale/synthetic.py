@@ -1,4 +1,4 @@
-"""Synthetic labels for scale tests: power-law frequencies, sparse embeddings with clusters inside clusters."""
+"""Synthetic labels for scale tests: power-law frequencies, sparse embeddings with nested clusters."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ N_FEATURES = 1_000_000
 N_NONZEROS = 16
 LABELS_PER_TOPIC = 200
 TOPICS_PER_FIELD = 200
-CHUNK = 1_000_000  # labels made at once, to bound the memory
+CHUNK = 1_000_000  # labels made at once, to limit memory
 
 
 class SyntheticLabels(NamedTuple):
-    """Embeddings (L, N_FEATURES) with N_NONZEROS a row, unit length, and frequencies (L,) that sum to 1."""
+    """Embeddings (L, N_FEATURES) of length 1 with N_NONZEROS per row, and frequencies (L,) that sum to 1."""
 
     embeddings: sp.csr_array
     frequencies: NDArray[np.float64]
 
 
 def synthetic_labels(n_labels: int, seed: int = 0) -> SyntheticLabels:
-    """Make labels of topics, topics of fields: 8 features of the topic, 5 of its field and 3 of anything a label."""
+    """Make labels in topics, and topics in fields: a label has 8 features of its topic, 5 of its field, 3 others."""
     rng = np.random.default_rng(seed)
     n_topics = max(1, n_labels // LABELS_PER_TOPIC)
     n_fields = max(1, n_topics // TOPICS_PER_FIELD)
@@ -49,7 +49,7 @@ def synthetic_labels(n_labels: int, seed: int = 0) -> SyntheticLabels:
 def _distinct_features(
     topic: NDArray[np.int64], topic_features: NDArray[np.int32], field: NDArray[np.int32], rng: np.random.Generator
 ) -> NDArray[np.int32]:
-    """Draw N_NONZEROS different features a row, sorted; rows with a repetition are drawn again."""
+    """Draw N_NONZEROS different features per row, sorted; rows with a repeated feature are drawn again."""
     features = np.empty((len(topic), N_NONZEROS), dtype=np.int32)
     todo = np.arange(len(topic))
     while len(todo) > 0:

@@ -1,4 +1,4 @@
-"""The Python of the guide runs as it stands there, every page on its own."""
+"""The Python blocks of the README and the guide run, each page by itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import pytest
 
 import labeltrees as lt
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TEXTS = ["how to keep bread fresh", "fry an egg in a pan", "bread in a pan", "boil an egg"] * 5
 LABELS = [["bread"], ["egg", "pan"], ["bread", "pan"], ["egg"]] * 5
@@ -43,11 +44,11 @@ def a_model() -> dict[str, Any]:
     return {}
 
 
-# What a page takes for granted.
+# The names and files that a page assumes to exist.
 GIVEN: dict[str, Callable[[], dict[str, Any]]] = {
-    "text-model.md": texts_and_a_file,
-    "logs.md": a_log,
-    "examples/short-texts.md": a_model,
+    "docs/text-model.md": texts_and_a_file,
+    "docs/logs.md": a_log,
+    "docs/examples/short-texts.md": a_model,
 }
 
 
@@ -57,23 +58,26 @@ def bundled() -> Any:
 
 
 def pages_with_python() -> list[str]:
-    pages = (path for path in DOCS.rglob("*.md") if "decisions" not in path.parts)
-    return sorted(page.relative_to(DOCS).as_posix() for page in pages if BLOCK.search(page.read_text(encoding="utf-8")))
+    pages = [ROOT / "README.md", *(path for path in DOCS.rglob("*.md") if "decisions" not in path.parts)]
+    return sorted(page.relative_to(ROOT).as_posix() for page in pages if BLOCK.search(page.read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize("page", pages_with_python())
-def test_the_python_of_a_page_runs(page: str, bundled: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_python_blocks_of_a_page_run(
+    page: str, bundled: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(lt.datasets, "load_debian", lambda: bundled)  # read once for all pages
     names = GIVEN[page]() if page in GIVEN else {}
-    text = (DOCS / page).read_text(encoding="utf-8")
+    text = (ROOT / page).read_text(encoding="utf-8")
     for found in BLOCK.finditer(text):
         line = text.count("\n", 0, found.start(1))
-        exec(compile("\n" * line + found[1], page, "exec"), names)  # lines of an error are those of the page
+        exec(compile("\n" * line + found[1], page, "exec"), names)  # an error shows the line number of the page
 
 
-def test_the_guide_has_pages_with_python() -> None:
-    assert {"index.md", "concepts.md", "choosing.md", "texts.md", "serving.md"} <= set(pages_with_python())
+def test_the_main_pages_have_python_blocks() -> None:
+    guide = {f"docs/{page}.md" for page in ("index", "concepts", "choosing", "texts", "serving")}
+    assert {"README.md"} | guide <= set(pages_with_python())
 
 
 def test_every_public_name_has_a_place_in_the_reference() -> None:

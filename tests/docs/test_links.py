@@ -1,10 +1,19 @@
-"""Links of the pages lead to the same files on the site as in the repository."""
+"""Links lead to the same files on the site as in the repository, and files that pages name exist."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
-from scripts.docs_links import put_right
+from scripts.docs_links import adapt_links
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s#:]+)(?:#[^)\s]*)?\)")
+NAMED_FILE = re.compile(r"`((?:src|tests|docs|scripts|benchmarks|examples)/[\w./-]+)`")
 
 SITE = {"format.md", "decisions/0002-two-starts.md", "benchmarks/README.md", "benchmarks/results/labels.md"}
 
@@ -25,5 +34,12 @@ SITE = {"format.md", "decisions/0002-two-starts.md", "benchmarks/README.md", "be
         ("docs/index.md", "index.md", "```\n[a](../README.md)\n```\n", "```\n[a](../README.md)\n```\n"),
     ],
 )
-def test_a_link_is_put_right(source: str, at: str, link: str, expected: str) -> None:
-    assert put_right(link, source, at, SITE) == expected
+def test_links_are_adapted_to_the_site(source: str, at: str, link: str, expected: str) -> None:
+    assert adapt_links(link, source, at, SITE) == expected
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_and_named_files_exist(page: Path) -> None:
+    text = CODE.sub("", page.read_text(encoding="utf-8"))
+    targets = [page.parent / link for link in LINK.findall(text)] + [ROOT / name for name in NAMED_FILE.findall(text)]
+    assert [str(target) for target in targets if not target.exists()] == []

@@ -1,4 +1,4 @@
-"""The worked case of an online shop, on a small log of its form."""
+"""The online shop example, on a small log in the same format."""
 
 import lzma
 import sys
@@ -60,7 +60,7 @@ def test_the_example_runs(log, split, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", arguments)
     online_shop.main()
     printed = capsys.readouterr().out
-    assert "of which 1 have no article (POST, ...)" in printed
+    assert "of which 1 are not about an article (POST, ...)" in printed
     assert "| - no context | 1 |" in printed
     assert "| - weight not above 0 | 160 |" in printed
-    assert "Least depth@1 with at least the P@1 of tradeoff 0" in printed
+    assert "Lowest depth@1 with at least the P@1 of tradeoff 0" in printed

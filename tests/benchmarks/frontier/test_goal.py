@@ -1,4 +1,4 @@
-"""The goal check of benchmarks/frontier, on points made by hand."""
+"""The check of the goal in benchmarks/frontier, on points made by hand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def point(contestant: str, us: float | None, p1: float, *, texts: bool = False) 
     return {"contestant": contestant, "ours": contestant == "ours", "texts": texts, "batch": us, "p1": p1}
 
 
-def test_a_peer_point_is_raced_by_the_fastest_of_ours_that_is_as_precise() -> None:
+def test_a_peers_point_is_compared_with_our_fastest_that_is_as_precise() -> None:
     ours = [point("ours", 1, 79.0), point("ours", 2, 80.0), point("ours", 4, 81.0)]
     (verdict,) = check([*ours, point("peer", 40, 80.0)], "batch", "p1", 8)
     (race,) = verdict.races
@@ -26,7 +26,7 @@ def test_a_peer_point_is_raced_by_the_fastest_of_ours_that_is_as_precise() -> No
 
 
 @pytest.mark.parametrize(("p1", "ratio", "ratio_noise"), [(80.0, 10, 10), (79.95, 5, 10), (79.5, 5, 5)])
-def test_a_precision_lower_by_the_noise_counts_in_the_second_reading_only(
+def test_a_precision_lower_by_the_noise_counts_only_in_the_tolerant_reading(
     p1: float, ratio: float, ratio_noise: float
 ) -> None:
     points = [point("ours", 4, p1), point("ours", 8, 80.0), point("peer", 40, 80.0)]
@@ -42,7 +42,7 @@ def test_only_points_within_one_of_the_peers_best_count_for_speed() -> None:
     assert verdict.median_ratio == 11
 
 
-def test_none_of_ours_as_precise_is_a_miss() -> None:
+def test_the_goal_is_missed_if_no_point_of_ours_is_as_precise() -> None:
     (verdict,) = check([point("ours", 1, 70.0), point("peer", 1000, 80.0)], "batch", "p1", 8)
     assert verdict.races[0].fastest is None
     assert verdict.slow == verdict.slow_noise == verdict.races
@@ -56,13 +56,13 @@ def test_at_equal_time_ours_must_be_more_precise() -> None:
     assert [race.peer["batch"] for race in verdict.not_more_precise] == [20, 5]
 
 
-def test_a_peer_that_takes_texts_races_ours_that_take_texts() -> None:
+def test_a_peer_that_reads_texts_is_compared_with_ours_that_read_texts() -> None:
     points = [point("ours", 1, 90.0), point("ours", 10, 85.0, texts=True), point("peer", 100, 80.0, texts=True)]
     (race,) = check(points, "batch", "p1", 8)[0].races
     assert race.ratio == 10
 
 
-def test_what_was_not_measured_is_left_out() -> None:
+def test_points_without_a_measurement_are_left_out() -> None:
     points = [point("ours", 1, 90.0), point("peer", None, 80.0), point("other", 3, 80.0)]
     assert [verdict.contestant for verdict in check(points, "batch", "p1", 8)] == ["other"]
 
