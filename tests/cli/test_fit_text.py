@@ -285,7 +285,7 @@ def test_labels_that_the_model_does_not_know_count_as_missed(run, text_model, tm
     (tmp_path / "new.jsonl").write_text(as_jsonl(["word0"], [["pepper"]]))
     result = run("evaluate", text_model, tmp_path / "new.jsonl", "--json")
     assert json.loads(result.stdout)["precision"]["1"] == 0
-    assert "1 labels are not the model's, such as 'pepper'" in result.stderr
+    assert "the model does not know 1 label, such as 'pepper'" in result.stderr
 
 
 # Looking.

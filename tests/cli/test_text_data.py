@@ -197,7 +197,7 @@ def test_labels_the_model_does_not_know_count_as_not_found(run, folders, tmp_pat
     more = write(tmp_path / "more.jsonl", [{**record, "tags": [*record["tags"], "unknown"]} for record in OTHERS])
     first = json.loads(run("evaluate", tmp_path / "model", known, *FIELDS, "--json").stdout)
     result = run("evaluate", tmp_path / "model", more, *FIELDS, "--json")
-    assert "1 labels are not the model's, such as 'unknown'" in result.stderr
+    assert "the model does not know 1 label, such as 'unknown'" in result.stderr
     second = json.loads(result.stdout)
     assert second["precision"]["1"] == first["precision"]["1"]
     assert second["ndcg"]["5"] < first["ndcg"]["5"]
@@ -251,7 +251,7 @@ def test_a_model_of_features_refuses_texts(run, model_folder, tmp_path, command)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--test-share", 0.5), "has a test part of its own; --test-share is for one file"),
+        (("--test-share", 0.5), "already has a test part; --test-share is for a single file"),
         (("--label-names", "labels.txt"), "leave out --label-names and --feature-names"),
         (("--label-separator", '"'), "--label-separator must be"),
         (("--analyzer", "char", "--ngram-range", 3, 2), "--ngram-range must be a pair"),
