@@ -5,39 +5,12 @@
 #include <numeric>
 
 #include "chunk/format.hpp"
+#include "chunk/part_writer.hpp"
 #include "chunk/rows.hpp"
 
 namespace labeltrees {
 
 namespace {
-
-// One part of a chunk under way, appended to a buffer.
-class PartWriter {
- public:
-  PartWriter(std::vector<uint8_t>& buffer, ChunkHeader header, const int32_t* children, const float* bias)
-      : buffer_(buffer), start_(buffer.size()), at_(sections_of(header)) {
-    header.lines = static_cast<uint32_t>(round_up(at_.end, kLine) / kLine);
-    buffer.resize(start_ + static_cast<size_t>(header.lines) * kLine);
-    std::memcpy(at(0), &header, sizeof header);
-    std::memcpy(at(kLine), children, 4 * static_cast<size_t>(header.n_children));
-    std::memcpy(at(kLine + 4 * header.n_children), bias, 4 * static_cast<size_t>(header.n_children));
-  }
-
-  uint64_t* index() { return reinterpret_cast<uint64_t*>(at(at_.index)); }
-  template <class T>
-  T* slots() {
-    return reinterpret_cast<T*>(at(at_.slots));
-  }
-  uint8_t* entries() { return at(at_.entries); }
-  uint8_t* dense() { return at(at_.dense); }
-
- private:
-  uint8_t* at(int64_t offset) { return buffer_.data() + start_ + offset; }
-
-  std::vector<uint8_t>& buffer_;
-  size_t start_;
-  ChunkSections at_;
-};
 
 class PartPacker {
  public:
@@ -77,7 +50,9 @@ class PartPacker {
   // Rows of a single weight have no entries, nor have full ones. Masks for each 16 children are taken where they are
   // no longer than a list of children: they are quicker to add.
   bool is_full(int64_t row) const { return rows_.count(row) >= options_.dense_fill * n_padded_; }
-  bool is_masked(int64_t row) const { return 8 * rows_.count(row) >= n_padded_ || rows_.count(row) > kMostPairs; }
+  bool is_masked(int64_t row) const {
+    return 8 * rows_.count(row) >= n_padded_ || rows_.count(row) > static_cast<int>(kMostPairs);
+  }
   int64_t mask_units(int64_t row) const { return rows_.count(row) == 1 ? 0 : rows_.count(row); }
   int64_t pair_units(int64_t row) const {
     if (rows_.count(row) == 1 || is_full(row)) return 0;

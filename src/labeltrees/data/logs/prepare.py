@@ -148,7 +148,7 @@ def _features(
     vectorizer: Any,
     named: list[pl.LazyFrame] | None,
 ) -> tuple[Matrix, list[str], list[str] | None, dict[str, int]]:
-    """Return X of all points, the features' names, the texts they come from, and what is to be noted."""
+    """Return X of all points, the feature names, the texts that features come from, and notes for the summary."""
     key, n_points = ["context", "window"], points.height
     texts: list[str] | None = None
     n_unknown = 0

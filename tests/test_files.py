@@ -1,0 +1,59 @@
+"""Files and folders are replaced in one step, and only regular files are opened."""
+
+import os
+
+import pytest
+
+from labeltrees._files import is_being_replaced, open_regular, replacing_file, replacing_folder, write_atomically
+from labeltrees.errors import FileFormatError
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "file.txt"
+    write_atomically(path, [b"o", b"ld"])
+    with pytest.raises(ZeroDivisionError), replacing_file(path) as file:
+        file.write(b"half" * (1 // 0))
+    assert path.read_bytes() == b"old"
+    write_atomically(path, [b"new"])
+    assert path.read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["file.txt"]
+
+
+def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path):
+    target = tmp_path / "folder"
+    for content in (b"old", b"new"):
+        with replacing_folder(target) as new:
+            (new / "file").write_bytes(content)
+        assert (target / "file").read_bytes() == content
+    with pytest.raises(FileExistsError), replacing_folder(target) as new:
+        new.mkdir()
+    assert (target / "file").read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["folder"]
+
+
+def test_a_file_is_opened_in_its_folder_whatever_the_path_leads_to(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "file").write_bytes(b"old")
+    handle = os.open(tmp_path / "folder", os.O_RDONLY | os.O_DIRECTORY)
+    (tmp_path / "folder").rename(tmp_path / "aside")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "file").write_bytes(b"new")
+    with open_regular(tmp_path / "folder" / "file", handle) as file:
+        assert file.read() == b"old"
+    with open_regular(tmp_path / "folder" / "file") as file:
+        assert file.read() == b"new"
+    os.close(handle)
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_only_regular_files_are_opened(tmp_path, make):
+    make(tmp_path / "x")
+    with pytest.raises(FileFormatError, match="x: not a regular file"):
+        open_regular(tmp_path / "x")
+
+
+def test_a_folder_set_aside_shows_that_it_is_being_replaced(tmp_path):
+    assert not is_being_replaced(tmp_path / "model")
+    (tmp_path / ".model.old-12").mkdir()
+    assert is_being_replaced(tmp_path / "model")
+    assert not is_being_replaced(tmp_path / "nowhere" / "model")
