@@ -27,7 +27,7 @@ def test_the_model_is_calibrated_in_place(run, copied, data_folder):
     assert model.calibration_ is None
     test = load_data(str(data_folder), part="test")
     alone = lt.load(copied).calibrate(test.X, k=(1, 5))
-    assert alone.early_stop_.losses.tobytes() == model.early_stop_.losses.tobytes()
+    assert alone.early_stop_.discounts.tobytes() == model.early_stop_.discounts.tobytes()
 
 
 def test_another_folder_probabilities_and_a_table(run, model_folder, data_folder, tmp_path):
@@ -56,14 +56,14 @@ def test_searches_with_agreement(run, copied, data_folder, tmp_path):
     allowed = tmp_path / "allowed.txt"
     allowed.write_text("name-1\n")
     refused = run("predict", copied, data_folder, "--agreement", 0.6, "--candidates", allowed)
-    assert "candidates cannot be combined with agreement" in refused.stderr
+    assert "--candidates cannot be combined with --agreement" in refused.stderr
     assert "k must be at most 5" in run("predict", copied, data_folder, "-k", 6, "--agreement", 0.6).stderr
 
 
 def test_what_cannot_be_done_is_refused(run, copied, data_folder, tmp_path):
     refused = run("predict", copied, data_folder, "--agreement", 0.9)
     assert refused.exit_code == 2
-    assert "call calibrate(X) on points the model has not seen" in refused.stderr
+    assert "run labeltrees calibrate MODEL DATA on points that the model has not seen" in refused.stderr
     assert "not a list of whole numbers" in run("calibrate", copied, data_folder, "--k", "1;5").stderr
     assert "k must be" in run("calibrate", copied, data_folder, "--k", "0").stderr
     occupied = tmp_path / "notes"

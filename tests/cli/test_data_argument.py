@@ -38,7 +38,7 @@ def test_points_come_in_blocks(data_folder, data):
         assert (sp.vstack(list(points.blocks)) != whole.X).nnz == 0
 
 
-def test_ids_may_be_told_to_count_from_1(tmp_path):
+def test_ids_may_start_at_1(tmp_path):
     path = tmp_path / "one.txt"
     path.write_text("1 3 3\n1 2:1\n")
     assert load_data(str(path)).X.indices.tolist() == [2]

@@ -42,7 +42,7 @@ def test_the_table(run, model_folder, data_folder, truth):
     assert rows["@1"] == ["@1", "@3", "@5"]
     expected = [f"{100 * lt.metrics.precision_at_k(test.Y, result.labels, k):.2f}" for k in (1, 3, 5)]
     assert rows["P"] == ["P", "(%)", *expected]
-    for name in ("nDCG", "PSP", "expected", "chunks", "classifiers", "microseconds", "99th", "size"):
+    for name in ("nDCG", "PSP", "expected", "nodes", "classifiers", "us", "size"):
         assert name in rows
 
 
@@ -76,9 +76,9 @@ def test_two_training_points_are_too_few_for_propensities(run, tmp_path):
     ("text", "names", "message"),
     [
         ("1 30 41\n0 0:1\n", None, "41 labels, but the model was trained on 40"),
-        ("1 29 40\n0 0:1\n", None, "points of 29 features, but the model was trained on 30"),
+        ("1 29 40\n0 0:1\n", None, "has 29 features per point, but the model was trained on 30"),
         ("0 30 40\n", None, "no points to measure the model on"),
-        ("1 30 40\n0 0:1\n", "other-", "label 0 is called 'other-0' here and 'name-0' in the model"),
+        ("1 30 40\n0 0:1\n", "other-", "label 0 is named 'other-0' here, but 'name-0' in the model"),
     ],
 )
 def test_data_of_another_kind_is_refused(run, model_folder, tmp_path, text, names, message):

@@ -99,7 +99,7 @@ def test_a_tree_of_other_names_is_refused(run, data_folder, tree_file, tmp_path)
     names.write_text("".join(f"{'other' if label == 3 else 'name'}-{label}\n" for label in range(40)))
     result = run("-q", "fit", data_folder, "-o", tmp_path / "model", "--tree", tree_file, "--label-names", names)
     assert result.exit_code == 2
-    assert result.stderr.endswith("label 3 is called 'name-3' in the tree and 'other-3' in the data\n")
+    assert result.stderr.endswith("label 3 is named 'name-3' in the tree, but 'other-3' in the data\n")
 
 
 def test_a_tree_of_other_labels_is_refused(run, data_folder, tmp_path):
@@ -113,13 +113,13 @@ def test_a_tree_of_other_labels_is_refused(run, data_folder, tmp_path):
     ("options", "message"),
     [
         (("--tradeoff", "3"), "tradeoff must be a number in [0, 2], got 3.0"),
-        (("--n-trees", "0"), "n_trees must be an integer"),
+        (("--n-trees", "0"), "--n-trees must be an integer"),
         (("--beam", "0"), "beam must be an integer"),
-        (("--jobs", "0"), "n_jobs must be a non-zero integer or None, got 0"),
-        (("--preset", "one-vs-all", "--leaf-size", "3"), "--leaf-size makes no sense with --preset one-vs-all"),
-        (("--tree", "TREE", "--tradeoff", "1"), "--tradeoff makes no sense with --tree"),
-        (("--tree", "TREE", "--preset", "one-vs-all"), "--preset one-vs-all makes no sense with --tree"),
-        (("-o", "missing/model"), "missing/model: no such folder"),
+        (("--jobs", "0"), "--jobs must be a non-zero integer, got 0"),
+        (("--preset", "one-vs-all", "--leaf-size", "3"), "--leaf-size cannot be combined with --preset one-vs-all"),
+        (("--tree", "TREE", "--tradeoff", "1"), "--tradeoff cannot be combined with --tree"),
+        (("--tree", "TREE", "--preset", "one-vs-all"), "--preset one-vs-all cannot be combined with --tree"),
+        (("-o", "missing/model"), "missing/model: its folder does not exist"),
         (("-o", "DATA"), "exists and is not a saved model"),
     ],
 )
@@ -146,7 +146,7 @@ def test_a_model_is_replaced(run, data_folder, tmp_path):
 
 def test_the_summary(run, data_folder, tmp_path):
     result = run("fit", data_folder, "-o", tmp_path / "model", "--n-trees", 2)
-    assert f"40 labels of 200 points -> {tmp_path / 'model'}" in result.stdout
+    assert f"40 labels, 200 points -> {tmp_path / 'model'}" in result.stdout
     for expected in ("time", "weights", "size on disk", "trees", "expected depth"):
         assert expected in result.stdout
     assert "Training the classifiers" in result.stderr

@@ -15,7 +15,7 @@ def test_parameters_tree_and_sizes(run, model_folder):
     words = [line.split() for line in output.splitlines()]
     assert ["fanout", "4"] in words
     assert ["beam", "10"] in words
-    assert ["placed", "in", "the", "tree", "39"] in words
+    assert ["labels", "in", "the", "tree", "39"] in words
     assert any(line and line[0] == "tree0.chunks.npy" for line in words)
 
 
@@ -88,7 +88,7 @@ def test_every_tree_of_several(run, data_folder, tmp_path):
 def test_an_unknown_label_is_refused_with_near_names(run, model_folder):
     result = run("inspect", model_folder, "--label", "nmae-17")
     assert result.exit_code == 2
-    assert "no label 'nmae-17'; near are 'name-17'" in result.stderr
+    assert "no label 'nmae-17'; did you mean 'name-17'" in result.stderr
 
 
 def test_a_label_outside_the_tree_is_refused(run, model_folder):

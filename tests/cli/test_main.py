@@ -61,7 +61,7 @@ def test_debug_shows_the_traceback_and_keeps_the_exit_code(run):
     result = run("--debug", "imbalance", "missing")
     assert result.exit_code == 2
     assert "Traceback" in result.stderr
-    assert result.stderr.endswith("Error: missing: no such file or folder (the bundled set is called 'debian')\n")
+    assert result.stderr.endswith("Error: missing: no such file or folder (the bundled data is called debian)\n")
 
 
 def test_ctrl_c_exits_with_130(run, monkeypatch):

@@ -94,7 +94,7 @@ def test_labels_without_names_are_ids(run, nameless_model, data_folder, tmp_path
     [
         (True, "name-3\nnobody\n", "allowed.txt: the model has no label 'nobody'"),
         (False, "3\n40\n", "allowed.txt: the model has no label '40'"),
-        (True, "\n", "allowed.txt: no label in it"),
+        (True, "\n", "allowed.txt: contains no labels"),
     ],
 )
 def test_other_candidates_are_refused(run, model_folder, nameless_model, data_folder, tmp_path, named, text, message):
@@ -123,8 +123,8 @@ def test_the_output_file_is_whole_or_not_there(run, model_folder, data_folder, t
     ("arguments", "exit_code", "message"),
     [
         (("MODEL", "missing.txt"), 2, "missing.txt: no such file or folder"),
-        (("MODEL", "other.txt"), 2, "other.txt: points of 5 features, but the model was trained on 30"),
-        (("MODEL", "DATA", "-o", "missing/out.tsv"), 2, "missing/out.tsv: no such folder"),
+        (("MODEL", "other.txt"), 2, "other.txt: has 5 features per point, but the model was trained on 30"),
+        (("MODEL", "DATA", "-o", "missing/out.tsv"), 2, "missing/out.tsv: its folder does not exist"),
         (("EMPTY", "DATA"), 3, "manifest.json: No such file or directory"),
     ],
 )

@@ -49,12 +49,19 @@ def test_the_table(run, both, no_counters):
     n = 200 if data.is_dir() else 50
     assert lines[0].startswith(f"{model} on {n} of {n} points of {data}: top 2, ")
     first = {line.split("  ")[0].strip(): line for line in lines if line}
-    for name in ("features", "nodes visited", "of an oracle", "microseconds", "predicted", "classifiers scored"):
+    for name in (
+        "features",
+        "nodes visited",
+        "nodes of an oracle",
+        "microseconds",
+        "predicted microseconds",
+        "classifiers evaluated",
+    ):
         assert name in first
     parts = ("prepare", "visits", "heap", *(("lookups", "weights", "children") if data.is_dir() else ("rows",)))
     for part in parts:
         assert first[part].rstrip().endswith(" ns")
-    assert "counters not available here (Permission denied)" in "\n".join(lines)
+    assert "instructions and cache misses are not available: Permission denied" in "\n".join(lines)
 
 
 def test_counters_are_shown_where_there_are_some(run, model_folder, data_folder, monkeypatch):
@@ -118,7 +125,7 @@ def test_one_query_is_shown_with_its_nodes(run, both):
     assert json.loads(line)["query"] == 33
 
 
-def test_the_trees_of_an_ensemble_are_told_apart(run, data_folder, tmp_path):
+def test_the_trees_of_an_ensemble_are_numbered(run, data_folder, tmp_path):
     run("-q", "fit", data_folder, "-o", tmp_path / "model", "--n-trees", 2, "--fanout", 4)
     shown = run("-q", "profile", tmp_path / "model", data_folder, "--queries", 20)
     assert "other trees" in shown.stdout
@@ -129,9 +136,9 @@ def test_the_trees_of_an_ensemble_are_told_apart(run, data_folder, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--query", 200), "no point 200, there are 200"),
-        (("--output", "all.csv"), "--output makes no sense with --format table"),
-        (("--format", "csv", "--output", "no/such/folder/all.csv"), "no such folder"),
+        (("--query", 200), "has no point 200; its 200 points are numbered from 0"),
+        (("--output", "all.csv"), "--output cannot be combined with --format table"),
+        (("--format", "csv", "--output", "no/such/folder/all.csv"), "its folder does not exist"),
     ],
 )
 def test_what_cannot_be_is_refused(run, model_folder, data_folder, options, message):
@@ -143,7 +150,7 @@ def test_what_cannot_be_is_refused(run, model_folder, data_folder, options, mess
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("1 29 40\n0 0:1\n", "points of 29 features, but the model was trained on 30"), ("0 30 40\n", "no points")],
+    [("1 29 40\n0 0:1\n", "has 29 features per point, but the model was trained on 30"), ("0 30 40\n", "no points")],
 )
 def test_data_of_another_kind_is_refused(run, model_folder, tmp_path, text, message):
     (tmp_path / "test.txt").write_text(text)
@@ -155,4 +162,4 @@ def test_data_of_another_kind_is_refused(run, model_folder, tmp_path, text, mess
 def test_a_text_model_has_no_beam(run, text_model, text_data):
     result = run("-q", "profile", text_model, text_data, "--beam", 3)
     assert result.exit_code == 2
-    assert "its search has none" in result.stderr
+    assert "its search is always exact" in result.stderr

@@ -43,9 +43,9 @@ def test_it_compares_predicts_and_saves(run, tmp_path):
     result = run("quickstart", "--folder", folder)
     assert result.exit_code == 0
     assert sorted(path.name for path in folder.iterdir()) == ["debian.model", "report.html", "result.json"]
-    for expected in ("Tried 6 settings", "(chosen)", "P@5 (%)", "expected depth@1", "top-5 us", "report is in"):
+    for expected in ("Tried 6 settings", "(chosen)", "P@5 (%)", "expected depth", "top-5 us", "report is in"):
         assert expected in result.stdout
-    answers = [line for line in result.stdout.splitlines() if line.startswith("  depends on")]
+    answers = [line for line in result.stdout.splitlines() if line.startswith("  would depend on")]
     assert len(answers) == 3
     assert "libperl" in answers[1].split(",")[0] + answers[1].split(",")[1]
     model = lt.load(folder / "debian.model")

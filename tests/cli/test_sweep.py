@@ -69,7 +69,7 @@ def test_a_sweep_goes_on_from_its_folder(run, data_folder, tmp_path, monkeypatch
         (("--tradeoffs", "a,b"), "is not a list of numbers"),
         (("--tradeoffs", "3"), "tradeoffs must be a number in"),
         (("--fanouts", "1"), "fanouts must be"),
-        (("-o", "missing/result.json"), "no such folder"),
+        (("-o", "missing/result.json"), "its folder does not exist"),
     ],
 )
 def test_bad_options_exit_with_2(run, data_folder, arguments, message):
@@ -102,10 +102,10 @@ def test_choose_as_json(run, data_folder, tmp_path):
 def test_choose_needs_a_limit_that_can_be_kept(run, data_folder, tmp_path):
     result = run("choose", data_folder, "-o", tmp_path / "m", *QUICK)
     assert result.exit_code == 2
-    assert "give max_precision_loss" in result.stderr
+    assert "no limit given: set --max-precision-loss" in result.stderr
     result = run("choose", data_folder, "-o", tmp_path / "m", "--max-latency-us", "0.001", *QUICK)
     assert result.exit_code == 1
-    assert "the fastest seen" in result.stderr
+    assert "no setting meets --max-latency-us 0.001: the fastest, tradeoff-" in result.stderr
     assert not (tmp_path / "m").exists()
 
 
@@ -122,7 +122,7 @@ def test_report_refuses_what_is_no_result(run, tmp_path):
     (tmp_path / "odd.json").write_text("{}")
     result = run("report", tmp_path / "odd.json", "-o", tmp_path / "page.html")
     assert result.exit_code == 3
-    assert "odd.json: not the result of a sweep" in result.stderr
+    assert "odd.json: not a sweep result" in result.stderr
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

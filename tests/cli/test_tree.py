@@ -42,8 +42,8 @@ def test_build_saves_the_tree_the_library_builds(run, data_folder, tmp_path):
 
 def test_build_prints_a_summary(run, data_folder, tmp_path):
     result = run("tree", "build", data_folder, "-o", tmp_path / "out.json")
-    assert "40 labels of 200 points" in result.stdout
-    assert "placed in the tree" in result.stdout
+    assert "40 labels, 200 points" in result.stdout
+    assert "labels in the tree" in result.stdout
     assert LabelTree.load(tmp_path / "out.json").n_labels == 40
 
 
@@ -58,14 +58,14 @@ def test_build_as_json(run, data_folder, tmp_path):
 def test_a_missing_folder_is_refused_before_the_work(run, data_folder, tmp_path):
     result = run("tree", "build", data_folder, "-o", tmp_path / "no" / "out.tree")
     assert result.exit_code == 2
-    assert result.stderr.endswith("out.tree: no such folder\n")
+    assert result.stderr.endswith("out.tree: its folder does not exist\n")
     assert "Reading" not in result.stderr
 
 
 def test_a_bad_parameter_is_refused_by_name(run, data_folder, tmp_path):
     result = run("-q", "tree", "build", data_folder, "-o", tmp_path / "out.tree", "--tradeoff", 3)
     assert result.exit_code == 2
-    assert result.stderr == "Error: tradeoff must be a number in [0, 2], got 3.0\n"
+    assert result.stderr == "Error: --tradeoff must be a number in [0, 2], got 3.0\n"
     assert not (tmp_path / "out.tree").exists()
 
 
@@ -141,7 +141,7 @@ def test_the_examples_of_a_node_are_its_heaviest_labels(run, tree_file):
 def test_an_unknown_label_is_refused_with_near_names(run, tree_file):
     result = run("tree", "show", tree_file, "--label", "nmae-17")
     assert result.exit_code == 2
-    assert "no label 'nmae-17'; near are 'name-17'" in result.stderr
+    assert "no label 'nmae-17'; did you mean 'name-17'" in result.stderr
 
 
 def test_a_label_outside_the_tree_is_refused(run, tree_file):
@@ -154,7 +154,7 @@ def test_show_names_labels_without_names_by_id(run, tmp_path):
     huffman_tree([0.5, 0.3, 0.2]).save(tmp_path / "plain.tree")
     assert "label 0  mass 0.5000, depth 1" in run("tree", "show", tmp_path / "plain.tree").stdout
     result = run("tree", "show", tmp_path / "plain.tree", "--label", "three")
-    assert "the tree has no label names; give an id from 0 to 2" in result.stderr
+    assert "the labels have no names; use an id from 0 to 2" in result.stderr
 
 
 def test_names_cannot_steer_the_terminal(run, tmp_path):

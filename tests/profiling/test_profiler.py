@@ -39,7 +39,7 @@ KINDS = ["linear", "trees", "dense", "logistic", "words", "text"]
 
 @pytest.mark.parametrize("k", [1, 4])
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_told_is_what_the_searches_do(models, kind, k):
+def test_a_profile_is_of_the_searches_that_the_model_does(models, kind, k):
     model, X = models[kind]
     profile = lt.profile(model, X, k, repeats=1)
     labels, _, stats = model.predict_topk(X, k, return_stats=True)

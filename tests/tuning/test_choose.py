@@ -69,7 +69,7 @@ def test_the_explanation_says_what_was_tried_and_chosen(data):
     choice = lt.choose(data, max_precision_loss=0.1, **QUICK)
     record = choice.record
     for part in (
-        "Tried 3 settings on 640 training points, and measured on 160 points held out at random.",
+        "Tried 3 settings on 640 training points, each measured on 160 points held out at random.",
         f"Chosen: tradeoff {record['tradeoff']:g}, fanout 2, with P@1 {100 * record['p1']:.2f} %",
         "at most 10.00 percentage points below the highest",
         "trained on all 800 points",

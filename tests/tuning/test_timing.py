@@ -1,4 +1,4 @@
-"""Interleaved timing, with a clock that only goes when it is told to."""
+"""Interleaved timing, with a clock that advances only on demand."""
 
 import itertools
 

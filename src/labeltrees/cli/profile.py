@@ -16,13 +16,12 @@ from labeltrees.cli.data_argument import TextOptions, open_points
 from labeltrees.cli.options import data_argument, index_base_option, jobs_option, model_argument
 from labeltrees.cli.output import check_parent_folder, plural, print_json, step
 from labeltrees.cli.profile_view import print_profile, print_query
-from labeltrees.cli.saved_models import check_n_features, load_model, text_reader
+from labeltrees.cli.saved_models import check_n_features, load_model
 from labeltrees.cli.search_options import SearchOptions, search_options
 from labeltrees.cli.text_options import text_options
 from labeltrees.data.files import write_any
 from labeltrees.errors import InputError
 from labeltrees.models.common.protocol import Model
-from labeltrees.models.text.searcher import Texts
 from labeltrees.profiling import Profile
 from labeltrees.profiling.profiler import MAX_POINTS, profile_searches
 
@@ -111,15 +110,17 @@ def profile_model(
 
 def _read(data: str, index_base: Any, texts: TextOptions, model: Model, n_jobs: int) -> Any:
     """Return the points of DATA in the form that the model's searcher takes."""
-    with open_points(data, index_base=index_base, texts=texts, read_texts=text_reader(model, n_jobs)) as points:
+    read_texts = list if model.takes_texts else None
+    with open_points(data, index_base=index_base, texts=texts, read_texts=read_texts) as points:
         if points.n_features is not None:
             check_n_features(data, points.n_features, model)
         blocks = list(points.blocks)
-    if sum(block.shape[0] for block in blocks) == 0:
+    n_points = sum(len(block) if points.n_features is None else block.shape[0] for block in blocks)
+    if n_points == 0:
         message = f"{data}: has no points to search"
         raise InputError(message)
-    if isinstance(blocks[0], Texts):
-        return Texts([text for block in blocks for text in block.items])
+    if points.n_features is None:
+        return model.check_queries([text for block in blocks for text in block], n_jobs)
     return sparse.vstack(blocks, format="csr")
 
 

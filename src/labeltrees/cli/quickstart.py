@@ -79,7 +79,7 @@ def quickstart(show_progress: bool, folder: str, n_jobs: int) -> None:
     out.print(choice.explanation + "\n", soft_wrap=True)
     with step("Comparing with tradeoff 0", show_progress):
         table = compare(choice, train, test, n_jobs)
-    out.print(f"Compared with tradeoff 0, on {test.n_points:,} packages that were not used so far:\n")
+    out.print(f"Compared with tradeoff 0, on {test.n_points:,} packages not used so far (us: microseconds per call):\n")
     out.print(table)
     for description in _DESCRIPTIONS:
         show_answer(out, choice.model, description)

@@ -1,4 +1,4 @@
-"""DATA that is texts: read with their labels, or streamed without them."""
+"""DATA with texts: read with their labels, or streamed without them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from labeltrees.cli.data_files import BUNDLED, find_file
+from labeltrees.cli.output import plural
 from labeltrees.data import Dataset
 from labeltrees.data.text_dataset import default_vectorizer, no_features, text_dataset
 from labeltrees.data.text_files import TextTable, read_blocks, read_table, split_rows, warn_about_gaps
@@ -21,17 +22,17 @@ _logger = logging.getLogger("labeltrees")
 
 @dataclass(frozen=True)
 class TextOptions:
-    """What the options of a command say of DATA: fields and form of texts, and how one file is split.
+    """The options of a command for DATA: fields and format of texts, and how one file is split.
 
     Parameters
     ----------
     fields : TextFields
     format : str
-        "auto", or the form of texts that DATA has.
+        "auto", or the format of the texts in DATA.
     test_share : float or None
-        The share of one file that is its test part; None: every part is the whole file.
+        The share of one file that is its test part; None: the file is not split.
     seed : int
-        Of that split.
+        Seed of the split.
     """
 
     fields: TextFields = field(default_factory=TextFields)
@@ -45,7 +46,7 @@ NO_OPTIONS = TextOptions()
 
 @dataclass(frozen=True)
 class TextFile:
-    """A file of texts: where it lies, which fields are read, and its form."""
+    """A file of texts: its path, the fields to read, and its format."""
 
     path: Path
     fields: TextFields
@@ -54,10 +55,10 @@ class TextFile:
 
 @contextmanager
 def open_text_file(data: str, part: str, texts: TextOptions) -> Iterator[TextFile | None]:
-    """Give the file of texts that DATA means, None if it is no texts."""
+    """Open the file of texts that DATA names; None if DATA has no texts."""
     path = find_file(data, part)
     if path is None:
-        from labeltrees.datasets import debian_folder  # reading the set is all that module is for
+        from labeltrees.datasets import debian_folder  # only when needed
 
         with debian_folder() as folder:
             yield TextFile(folder / f"debian-{part}.jsonl.xz", TextFields(), "jsonl")
@@ -67,7 +68,7 @@ def open_text_file(data: str, part: str, texts: TextOptions) -> Iterator[TextFil
 
 
 def load_texts(data: str, part: str, texts: TextOptions = NO_OPTIONS) -> TextTable | None:
-    """Return the texts that DATA names, with their labels; None if it is no texts."""
+    """Return the texts of DATA with their labels; None if DATA has no texts."""
     with open_text_file(data, part, texts) as file:
         if file is None:
             return None
@@ -78,7 +79,7 @@ def load_texts(data: str, part: str, texts: TextOptions = NO_OPTIONS) -> TextTab
 
 
 def text_blocks(data: str, file: TextFile, part: str, texts: TextOptions) -> Iterator[list[str]]:
-    """Give the texts of a file some at a time, without labels; only a file that is split is read whole."""
+    """Yield the texts of a file in blocks, without labels; only a file that is split is read whole."""
     fields = file.fields.without_labels()
     if texts.test_share is not None:
         whole = read_table(file.path, fields, file.format)
@@ -95,19 +96,19 @@ def text_blocks(data: str, file: TextFile, part: str, texts: TextOptions) -> Ite
 def rows_of_part(data: str, n: int, part: str, texts: TextOptions) -> Any:
     """Return the rows of a part of one file that is split."""
     if data == BUNDLED or Path(data).is_dir():
-        message = f"{data}: has a test part of its own; --test-share is for one file"
+        message = f"{data}: already has a test part; --test-share is for a single file"
         raise InputError(message)
     assert texts.test_share is not None
     train, test = split_rows(n, texts.test_share, texts.seed)
     if len(train) == 0 or len(test) == 0:
         missing = "test" if len(test) == 0 else "train"
-        message = f"{data}: --test-share {texts.test_share:g} leaves no {missing} part of {n:,} points"
+        message = f"{data}: --test-share {texts.test_share:g} leaves no {missing} part of {plural(n, 'point')}"
         raise InputError(message)
     return train if part == "train" else test
 
 
 def table_dataset(data: str, table: TextTable, part: str, texts: TextOptions, features: bool) -> Dataset:
-    """Return texts as a Dataset: features by the default vectorizer, fitted on the train part, whose labels count."""
+    """Return texts as a Dataset with the labels of the train part, and features by a vectorizer fitted on it."""
     is_other_part = part != "train" and (texts.test_share is not None or data == BUNDLED or Path(data).is_dir())
     train = load_texts(data, "train", texts) if is_other_part else table
     assert train is not None
@@ -122,7 +123,7 @@ def table_dataset(data: str, table: TextTable, part: str, texts: TextOptions, fe
 
 
 def dataset_like(data: str, table: TextTable, train: Dataset) -> Dataset:
-    """Return texts as a Dataset with the features and labels of the Dataset of texts that is trained on."""
+    """Return texts as a Dataset with the features and labels of the training data."""
     assert train.label_names is not None
     names = train.label_names.tolist()
     labels = _known_labels(data, table, set(names))
@@ -132,21 +133,21 @@ def dataset_like(data: str, table: TextTable, train: Dataset) -> Dataset:
 def model_dataset(
     data: str, table: TextTable, label_names: Any, features: Callable[[list[str]], Any] | None
 ) -> Dataset:
-    """Return texts as a Dataset with a model's labels and the features that `features` makes of them.
+    """Return texts as a Dataset with the labels of a model, and the features that `features` returns for them.
 
-    Labels that the model does not know come after its own: not to find them counts as an error.
+    Labels that the model does not know are added after its own labels, so that they count as missed.
     """
     if features is None:
         message = f"{data}: contains texts, but the model was trained on features and cannot read texts"
         raise InputError(message)
     if label_names is None:
-        message = f"{data}: labels by name, but the model's labels have no names"
+        message = f"{data}: has labels with names, but the labels of the model have no names"
         raise InputError(message)
     names = label_names.tolist()
     unknown = sorted(set(table.label_names()) - set(names))
     if unknown:
-        text = "%s: %s labels are not the model's, such as %r; it cannot find them"
-        _logger.warning(text, data, f"{len(unknown):,}", unknown[0])
+        text = "%s: the model does not know %s, such as %r"
+        _logger.warning(text, data, plural(len(unknown), "label"), unknown[0])
     names += unknown
     X = features(table.texts)
     return text_dataset(table.texts, table.labels, label_names=names, X=X, sample_weight=table.weights)
@@ -156,5 +157,5 @@ def _known_labels(data: str, table: TextTable, known: set[str]) -> list[list[str
     labels = [[name for name in names if name in known] for names in table.labels]
     n_unknown = sum(map(len, table.labels)) - sum(map(len, labels))
     if n_unknown:
-        _logger.warning("%s: %s labels that the training part does not have left out", data, f"{n_unknown:,}")
+        _logger.warning("%s: left out %s that the training part does not have", data, plural(n_unknown, "label"))
     return labels

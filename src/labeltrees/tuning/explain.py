@@ -36,7 +36,7 @@ def explain(verdict: Verdict, rounds: list[Round], n_validation: int, n_all: int
         validation += f" ({_count(n_validation, 'point')})"
     return " ".join(
         [
-            f"{_tried(rounds)}, and measured on {validation}.",
+            f"{_tried(rounds)}, each measured on {validation}.",
             f"The highest {metric} was {_percent(verdict.metric(verdict.best))} "
             f"({_describe(verdict, verdict.best)}; {verdict.time(verdict.best):.1f} us per call for "
             f"{_count(limits.k, 'label')}).",

@@ -147,7 +147,7 @@ def test_a_tree_from_a_file(run, folder, tmp_path):
 
 def test_the_summary(run, folder, tmp_path):
     result = run("fit-text", folder, "-o", tmp_path / "model", *QUICK)
-    assert f"5 labels of 200 points -> {tmp_path / 'model'}" in result.stdout
+    assert f"5 labels, 200 points -> {tmp_path / 'model'}" in result.stdout
     for expected in ("time", "words", "loss", "weights", "size on disk", "expected depth"):
         assert expected in result.stdout
     assert "Training vectors" in result.stderr
@@ -170,10 +170,10 @@ def test_the_summary_as_json(run, folder, tmp_path):
         (("--tradeoff", 3), "tradeoff must be a number in [0, 2], got 3.0"),
         (("--dim", 0), "dim must be an integer"),
         (("--lr", -1), "lr must be a number"),
-        (("--jobs", 0), "n_jobs must be a non-zero integer or None, got 0"),
-        (("--tree", "huffman", "--tradeoff", 1), "--tradeoff makes no sense with --tree"),
+        (("--jobs", 0), "--jobs must be a non-zero integer, got 0"),
+        (("--tree", "huffman", "--tradeoff", 1), "--tradeoff cannot be combined with --tree"),
         (("--tree", "elm"), "'elm' is neither one of huffman, fano, semantic_huffman, random nor a file"),
-        (("-o", "missing/model"), "missing/model: no such folder"),
+        (("-o", "missing/model"), "missing/model: its folder does not exist"),
         (("-o", "DATA"), "exists and is not a saved model"),
     ],
 )
@@ -189,7 +189,7 @@ def test_what_cannot_be_is_refused_before_the_data_is_read(run, folder, tmp_path
 @pytest.mark.parametrize(
     ("name", "content", "options", "exit_code", "message"),
     [
-        ("x.txt", "1 3 2\n0 0:1\n", (), 2, "x.txt: no texts; a file of features is for labeltrees fit"),
+        ("x.txt", "1 3 2\n0 0:1\n", (), 2, "x.txt: not a file of texts; train on features with labeltrees fit"),
         ("x.ft", "no label here\n", (), 3, "x.ft: no line has a label"),
         ("x.ft", "__label__a one\n", ("--word-ngrams", 1), 2, "no word occurs 2 times"),
         ("x.ft", "__label__a one one\n", ("--weight", "w"), 3, "fastText's format has no field for weights"),
@@ -247,10 +247,10 @@ def test_candidates(run, text_model, folder, tmp_path):
 def test_beams_and_features_are_refused(run, text_model, folder, data_folder, command):
     result = run("-q", command, text_model, folder, "--beam", "none")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "--beam makes no sense with a TextLabelTreeClassifier: its search has none" in result.stderr
+    assert "--beam cannot be combined with a TextLabelTreeClassifier: its search is always exact" in result.stderr
     result = run("-q", command, text_model, data_folder)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "points of 30 features, but a TextLabelTreeClassifier takes texts" in result.stderr
+    assert "has 30 features per point, but a TextLabelTreeClassifier needs texts" in result.stderr
 
 
 def test_evaluate_is_what_the_metrics_say(run, text_model, folder):
@@ -276,7 +276,7 @@ def test_evaluate_is_what_the_metrics_say(run, text_model, folder):
 
 def test_the_table_of_evaluate(run, text_model, folder):
     output = run("evaluate", text_model, folder).stdout
-    for expected in ("P (%)", "PSP (%)", "expected depth", "searches for 5 labels, exact", "nodes evaluated a point"):
+    for expected in ("P (%)", "PSP (%)", "expected depth", "search for 5 labels", "nodes evaluated per point"):
         assert expected in output
     assert "chunks" not in output
 
@@ -285,7 +285,7 @@ def test_labels_that_the_model_does_not_know_count_as_missed(run, text_model, tm
     (tmp_path / "new.jsonl").write_text(as_jsonl(["word0"], [["pepper"]]))
     result = run("evaluate", text_model, tmp_path / "new.jsonl", "--json")
     assert json.loads(result.stdout)["precision"]["1"] == 0
-    assert "1 labels are not the model's, such as 'pepper'" in result.stderr
+    assert "the model does not know 1 label, such as 'pepper'" in result.stderr
 
 
 # Looking.
@@ -294,7 +294,7 @@ def test_labels_that_the_model_does_not_know_count_as_missed(run, text_model, tm
 def test_inspect(run, text_model):
     output = run("inspect", text_model, "--verify").stdout
     words = lt.load(text_model).searcher_.store.n_words
-    assert f"5 labels and {words} words, trained on 200 points, with label names; it takes texts" in output
+    assert f"5 labels and {words} words, trained on 200 points, with label names; takes texts" in output
     assert ["dim", "8"] in [line.split() for line in output.splitlines()]
     record = json.loads(run("inspect", text_model, "--json").stdout)
     assert record["files"] == {path.name: path.stat().st_size for path in text_model.iterdir()}
@@ -319,8 +319,8 @@ def test_the_way_to_a_label(run, text_model):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--label", "tee"), "no label 'tee'; near are 'tea'"),
-        (("--label", "tea", "--features", 3), "--features makes no sense with a TextLabelTreeClassifier"),
+        (("--label", "tee"), "no label 'tee'; did you mean 'tea'"),
+        (("--label", "tea", "--features", 3), "--features cannot be combined with a TextLabelTreeClassifier"),
     ],
 )
 def test_what_inspect_cannot_show(run, text_model, options, message):
@@ -349,10 +349,10 @@ def test_to_fasttext_and_back(run, text_model, folder, tmp_path):
 def test_what_fasttext_cannot_hold(run, model_folder, text_model, tmp_path):
     result = run("export-fasttext", model_folder, tmp_path / "model.bin")
     assert result.exit_code == 2
-    assert "a LabelTreeClassifier; fastText knows only models of labeltrees fit-text" in result.stderr
+    assert "a LabelTreeClassifier; only models of labeltrees fit-text can be exported to fastText" in result.stderr
     result = run("export-fasttext", text_model, tmp_path / "missing" / "model.bin")
     assert result.exit_code == 2
-    assert "no such folder" in result.stderr
+    assert "its folder does not exist" in result.stderr
     assert not list(tmp_path.iterdir())
 
 

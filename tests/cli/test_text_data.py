@@ -91,8 +91,8 @@ def test_every_command_takes_texts_of_every_form(run, folders, tmp_path, form):
     assert sorted(lt.LabelTree.load(tree).label_names) == names
     again = run("fit", folder, "-o", tmp_path / "again", "--tree", tree, *FIELDS)
     assert again.exit_code == 0, again.stderr
-    told = json.loads(run("imbalance", folder, *FIELDS, "--json").stdout)
-    assert (told["n_labels"], told["n_points"]) == (5, 200)
+    record = json.loads(run("imbalance", folder, *FIELDS, "--json").stdout)
+    assert (record["n_labels"], record["n_points"]) == (5, 200)
     assert run("tree", "compare", folder / f"train{form}", *FIELDS, "--json").exit_code == 0
     inspected = json.loads(run("inspect", model, "--json").stdout)
     assert inspected["takes_texts"]
@@ -197,7 +197,7 @@ def test_labels_the_model_does_not_know_count_as_not_found(run, folders, tmp_pat
     more = write(tmp_path / "more.jsonl", [{**record, "tags": [*record["tags"], "unknown"]} for record in OTHERS])
     first = json.loads(run("evaluate", tmp_path / "model", known, *FIELDS, "--json").stdout)
     result = run("evaluate", tmp_path / "model", more, *FIELDS, "--json")
-    assert "1 labels are not the model's, such as 'unknown'" in result.stderr
+    assert "the model does not know 1 label, such as 'unknown'" in result.stderr
     second = json.loads(result.stdout)
     assert second["precision"]["1"] == first["precision"]["1"]
     assert second["ndcg"]["5"] < first["ndcg"]["5"]
@@ -245,18 +245,18 @@ def test_a_model_of_features_refuses_texts(run, model_folder, tmp_path, command)
     path.write_text('{"text": "a", "labels": ["b"]}\n')
     result = run("-q", command, model_folder, path)
     assert result.exit_code == 2
-    assert "texts, but the model was trained on features and has no vectorizer" in result.stderr
+    assert "contains texts, but the model was trained on features and cannot read texts" in result.stderr
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--test-share", 0.5), "has a test part of its own; --test-share is for one file"),
-        (("--label-names", "labels.txt"), "--label-names and --feature-names are no use"),
-        (("--label-separator", '"'), "label_separator must be"),
-        (("--analyzer", "char", "--ngram-range", 3, 2), "ngram_range must be a pair"),
+        (("--test-share", 0.5), "already has a test part; --test-share is for a single file"),
+        (("--label-names", "labels.txt"), "leave out --label-names and --feature-names"),
+        (("--label-separator", '"'), "--label-separator must be"),
+        (("--analyzer", "char", "--ngram-range", 3, 2), "--ngram-range must be a pair"),
         (("--min-df", "some"), "neither a number of texts nor a share"),
-        (("--hashing", 10, "--min-df", 5), "min_df must be 1 with hashing"),
+        (("--hashing", 10, "--min-df", 5), "--min-df must be 1 with hashing"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(run, folders, tmp_path, monkeypatch, options, message):
