@@ -19,7 +19,8 @@ from sklearn.preprocessing import normalize
 
 import labeltrees as lt
 from labeltrees.data.files import write_any
-from labeltrees.data.text_records import default_vectorizer, read_jsonl_pair
+from labeltrees.data.text_dataset import default_vectorizer
+from labeltrees.data.text_files import read_text_pair
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / "build" / "benchmark-cache"
@@ -48,7 +49,7 @@ def load(name: str) -> tuple[lt.Dataset, lt.Dataset]:
     source = [*(path.stat().st_size for path in paths), repr(default_vectorizer()), sklearn.__version__]
     cached = CACHE / f"{name}-{hashlib.sha256(repr(source).encode()).hexdigest()[:16]}.npz"
     if not cached.exists():
-        _save(cached, *read_jsonl_pair(*paths))
+        _save(cached, *read_text_pair(*paths))
     return _load(cached)
 
 

@@ -19,7 +19,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer as Theirs
 
 import labeltrees as lt
 from benchmarks.shared_data import data_folder
-from labeltrees.data.text_records import read_jsonl
+from labeltrees.data.text_files import read_table
 
 WORDS = {"sublinear_tf": True, "min_df": 2, "dtype": np.float32}
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -34,10 +34,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5)
     repeats = parser.parse_args().repeats
-    questions, tags = read_jsonl(data_folder("cooking") / "train.jsonl.xz")
-    new = read_jsonl(data_folder("cooking") / "test.jsonl.xz")[0][:200]
+    cooking = read_table(data_folder("cooking") / "train.jsonl.xz")
+    questions, tags = cooking.texts, cooking.labels
+    new = read_table(data_folder("cooking") / "test.jsonl.xz").texts[:200]
     single_texts(questions, new, repeats)
-    corpus(read_jsonl(data_folder("debian-depends") / "train.jsonl.xz")[0], repeats)
+    corpus(read_table(data_folder("debian-depends") / "train.jsonl.xz").texts, repeats)
     string_to_labels(questions, tags, new, repeats)
 
 

@@ -14,9 +14,8 @@ import time
 import numpy as np
 
 import labeltrees as lt
-from labeltrees.data.text_fields import TextFields
+from labeltrees.data.text_dataset import label_matrix
 from labeltrees.data.text_files import TextTable, read_table
-from labeltrees.data.text_records import label_matrix
 
 WORDS = {"sublinear_tf": True, "min_df": 2, "dtype": np.float32}
 VECTORIZERS = {
@@ -34,11 +33,11 @@ def main() -> None:
     parser.add_argument("test", nargs="?")
     parser.add_argument("--jobs", type=int, default=-1)
     arguments = parser.parse_args()
-    train = read_table(arguments.train, TextFields())
+    train = read_table(arguments.train)
     if arguments.test is None:
         train, test = train.split(0.1, seed=0)
     else:
-        test = read_table(arguments.test, TextFields())
+        test = read_table(arguments.test)
     print(f"{len(train.texts):,} texts to train on, {len(test.texts):,} to test, {len(train.label_names()):,} labels\n")
 
     print("| terms | features | P@1 / 3 / 5 (%) | MB of weights | us from string to 5 labels |")

@@ -72,3 +72,21 @@ def clusters(tree):
     """The label sets of nodes with more than one child: what stays whatever the order and the pass-through nodes."""
     below = labels_below(tree)
     return {frozenset(below[node]) for node in range(tree.n_nodes) if len(children_of(tree, node)) > 1}
+
+
+@st.composite
+def binary_trees(draw):
+    """Random binary trees, some nodes with one child, some labels unplaced."""
+    n_labels = draw(st.integers(1, 20))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    heads = [~int(label) for label in rng.permutation(n_labels)[: draw(st.integers(1, n_labels))]]
+    groups = []
+    while len(heads) > 1 or heads[0] < 0:
+        width = 1 if len(heads) == 1 or rng.random() < 0.15 else 2
+        chosen = rng.permutation(len(heads))[:width]
+        groups.append([heads[i] for i in chosen])
+        heads = [len(groups) - 1] + [head for i, head in enumerate(heads) if i not in chosen]
+    last = len(groups) - 1
+    children = [[child if child < 0 else last - child for child in group] for group in reversed(groups)]
+    child_ptr = np.cumsum([0, *map(len, children)])
+    return LabelTree(child_ptr, [child for group in children for child in group], n_labels)

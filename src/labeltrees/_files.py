@@ -1,4 +1,4 @@
-"""Writing files whole or not at all, and naming the file in what is wrong with it."""
+"""Files that are written whole or not at all, files opened safely, and errors that name the file."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import errno
 import os
 import secrets
 import shutil
+import stat
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, NoReturn
 
 from labeltrees import _core
 from labeltrees.errors import FileFormatError, InputError
@@ -18,14 +19,16 @@ from labeltrees.errors import FileFormatError, InputError
 PathLike = str | os.PathLike[str]
 
 
-def write_atomically(path: PathLike, chunks: Iterable[bytes]) -> None:
-    """Write `chunks` to a temporary sibling and rename it, so that a crash leaves the old file or the new one."""
-    path = Path(path)
+@contextmanager
+def replacing_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a temporary sibling to write to, which replaces `path` in one step when the `with` block ends well.
+
+    A crash or an error leaves the old file.
+    """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as file:
-            for chunk in chunks:
-                file.write(chunk)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
@@ -34,12 +37,18 @@ def write_atomically(path: PathLike, chunks: Iterable[bytes]) -> None:
         raise
 
 
+def write_atomically(path: PathLike, chunks: Iterable[bytes]) -> None:
+    """Write `chunks` as the file `path`. A crash leaves the old file or the new one."""
+    with replacing_file(Path(path)) as file:
+        file.writelines(chunks)
+
+
 @contextmanager
 def replacing_folder(target: Path) -> Iterator[Path]:
-    """Give a new folder to write files to, and put it in the place of `target`, old or not there, in one step.
+    """Give a new folder to write files to, and put it in place of `target` in one step when the `with` block ends well.
 
-    A crash leaves the old folder or the new one, never a half; so does an error raised inside. Files are to be flushed
-    to disk by whoever writes them. Processes that have files of the old folder open keep them.
+    A crash or an error leaves the old folder. The caller must flush the files to disk. Processes that have files of the
+    old folder open can still read them.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     new = target.parent / f".{target.name}.new-{uuid.uuid4().hex[:12]}"
@@ -49,8 +58,23 @@ def replacing_folder(target: Path) -> Iterator[Path]:
         _flush_folder(new)
         _put_in_place(new, target)
     finally:
-        shutil.rmtree(new, ignore_errors=True)  # what a failure left, or the folder that was replaced
+        shutil.rmtree(new, ignore_errors=True)  # left by a failure, or the folder that was replaced
     _flush_folder(target.parent)
+
+
+def is_being_replaced(target: Path) -> bool:
+    """Whether another process may be putting a new folder in place of `target`, which does not exist right now.
+
+    This happens only on file systems that cannot exchange two paths in one step.
+    """
+    try:
+        return any(name.startswith(_aside_prefix(target)) for name in os.listdir(target.absolute().parent))
+    except OSError:
+        return False
+
+
+def _aside_prefix(target: Path) -> str:
+    return f".{target.name}.old-"
 
 
 def _flush_folder(folder: Path) -> None:
@@ -70,11 +94,30 @@ def _put_in_place(new: Path, target: Path) -> None:
         return
     if code not in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
         raise OSError(code, os.strerror(code), os.fspath(target))
-    # Where two paths cannot be swapped there is a moment between two renames; a crash in it leaves the old one aside.
-    aside = target.parent / f".{target.name}.old-{uuid.uuid4().hex[:12]}"
+    # This file system cannot exchange two paths: `target` does not exist between the two renames. A crash there leaves
+    # the old folder under its other name.
+    aside = target.parent / f"{_aside_prefix(target)}{uuid.uuid4().hex[:12]}"
     os.rename(target, aside)
     os.rename(new, target)
     shutil.rmtree(aside, ignore_errors=True)
+
+
+def open_regular(path: Path, folder: int | None = None) -> IO[bytes]:
+    """Open a file to read its bytes; refuse anything but a regular file.
+
+    Parameters
+    ----------
+    path : Path
+    folder : int, optional
+        Descriptor of the file's folder, to open the file in that folder whatever its path leads to by now.
+    """
+    # Without O_NONBLOCK, opening a pipe would wait forever for a writer.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags) if folder is None else os.open(path.name, flags, dir_fd=folder)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        refuse_file(path, "not a regular file")
+    return open(descriptor, "rb")
 
 
 def refuse_file(path: PathLike, fault: str) -> NoReturn:
@@ -85,7 +128,7 @@ def refuse_file(path: PathLike, fault: str) -> NoReturn:
 
 @contextmanager
 def naming_file(path: PathLike) -> Iterator[None]:
-    """Turn what is refused of a file's content into an error that names the file."""
+    """Turn an `InputError` about a file's content into an error that names the file."""
     try:
         yield
     except InputError as error:

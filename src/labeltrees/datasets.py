@@ -8,17 +8,17 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from labeltrees.data.dataset import Dataset
-from labeltrees.data.text_records import read_jsonl_pair
+from labeltrees.data.text_files import read_text_pair
 
 __all__ = ["load_debian"]
 
 
 def load_debian() -> tuple[Dataset, Dataset]:
-    """Load packages of Debian and what they depend on: 13,500 points to train on, 10,000 labels.
+    """Load Debian packages and their dependencies: 13,500 training points, 10,000 labels.
 
-    A point is a package's name and description, its labels are the packages it depends on. Features are tf-idf weights
-    of the words that occur in at least two texts of train. How the data was made, and its licence, stands in
-    ``data/bundled/README.md``.
+    A point is a package's name and description; its labels are the packages it depends on. Features are tf-idf weights
+    of the words that occur in at least two texts of train. ``data/bundled/README.md`` describes how the data was made,
+    and its licence.
 
     Returns
     -------
@@ -33,11 +33,11 @@ def load_debian() -> tuple[Dataset, Dataset]:
     (13500, True)
     """
     with debian_folder() as folder:
-        return read_jsonl_pair(folder / "debian-train.jsonl.xz", folder / "debian-test.jsonl.xz")
+        return read_text_pair(folder / "debian-train.jsonl.xz", folder / "debian-test.jsonl.xz")
 
 
 @contextmanager
 def debian_folder() -> Iterator[Path]:
-    """Give the folder with the files debian-train.jsonl.xz and debian-test.jsonl.xz."""
+    """Yield the folder with the files debian-train.jsonl.xz and debian-test.jsonl.xz."""
     with as_file(files("labeltrees") / "data" / "bundled") as folder:
         yield folder

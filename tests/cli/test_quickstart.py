@@ -7,7 +7,7 @@ import pytest
 
 import labeltrees as lt
 from labeltrees.cli import quickstart as quickstart_command
-from labeltrees.data.text_records import default_vectorizer, text_dataset
+from labeltrees.data.text_dataset import default_vectorizer, text_dataset
 from tests.tuning.conftest import count_as_time
 
 WORDS = ("music", "perl", "python", "qt", "xml", "web")

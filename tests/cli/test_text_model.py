@@ -192,7 +192,7 @@ def test_what_cannot_be_is_refused_before_the_data_is_read(run, folder, tmp_path
         ("x.txt", "1 3 2\n0 0:1\n", (), 2, "x.txt: no texts; a file of features is for labeltrees fit"),
         ("x.ft", "no label here\n", (), 3, "x.ft: no line has a label"),
         ("x.ft", "__label__a one\n", ("--word-ngrams", 1), 2, "no word occurs 2 times"),
-        ("x.ft", "__label__a one one\n", ("--weight", "w"), 3, "fastText's form has no field for weights"),
+        ("x.ft", "__label__a one one\n", ("--weight", "w"), 3, "fastText's format has no field for weights"),
         ("x.jsonl", '{"text": "one one"}\n', (), 3, "x.jsonl, line 1"),
         ("x.jsonl", '{"text": "one", "labels": ["a"]}\n', ("--word-ngrams", 1), 2, "no word occurs 2 times"),
     ],
@@ -224,7 +224,7 @@ def test_predict_streams_blocks(run, text_model, tmp_path, monkeypatch):
         return search(self, texts, *arguments, **options)
 
     expected = lt.load(text_model).predict_topk(TEST[0], k=1)[0][:, 0].tolist()
-    monkeypatch.setattr("labeltrees.data.text_files.open_texts.__defaults__", (15,))
+    monkeypatch.setattr("labeltrees.data.text_files.read_blocks.__defaults__", (15,))
     monkeypatch.setattr(TextSearcher, "topk", topk)
     (tmp_path / "new.ft").write_text("".join(text + "\n" for text in TEST[0]))
     answers = run("predict", text_model, tmp_path / "new.ft", "-k", 1).stdout.splitlines()

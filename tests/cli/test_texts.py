@@ -163,7 +163,7 @@ def test_a_file_in_xmc_form_is_split_too(run, data_folder, tmp_path):
 
 
 def test_both_parts_of_texts_share_features_and_labels(folders):
-    from labeltrees.data.text_fields import TextFields
+    from labeltrees.data.text_formats import TextFields
 
     options = TextOptions(TextFields(("title", "body"), "tags"))
     train, test = (load_data(str(folders[".jsonl"]), part=part, texts=options) for part in ("train", "test"))
@@ -207,7 +207,7 @@ def test_labels_the_model_does_not_know_count_as_not_found(run, folders, tmp_pat
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", b"", "a.csv: empty, without even a header"),
+        ("a.csv", b"", "a.csv: the file is empty; it must have a header"),
         ("a.csv", b"text,labels\nred,x\nred\n", "a.csv, line 3: 1 fields, but the header has 2"),
         ("a.csv", b"title,labels\nred,x\n", "a.csv, line 1: no column 'text'"),
         ("a.csv", b"text,labels\n\xff\xfe,x\n", "a.csv, line 2: not UTF-8 text"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from labeltrees.data.text_records import read_jsonl
+from labeltrees.data.text_files import read_table
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "make_debian.py"
 PACKAGES = """Package: cat-tools
@@ -76,7 +76,8 @@ def test_the_same_index_gives_the_same_files(tmp_path):
         contents.append({file.name: file.read_bytes() for file in (tmp_path / name).iterdir()})
     assert contents[0] == contents[1]
     assert set(contents[0]) == {"README.md", "debian-train.jsonl.xz", "debian-test.jsonl.xz"}
-    texts, labels = read_jsonl(tmp_path / "one" / "debian-train.jsonl.xz")
+    table = read_table(tmp_path / "one" / "debian-train.jsonl.xz")
+    texts, labels = table.texts, table.labels
     assert len(texts) == 54
     assert all(labels == [f"q{int(text.split()[-1]) % 5}"] for text, labels in zip(texts, labels, strict=True))
     assert b"Debian 99.1 (cat)" in contents[0]["README.md"]

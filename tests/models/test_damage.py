@@ -162,8 +162,8 @@ def test_hostile_manifests_are_refused(copied, change, message):
 
 AGREEMENT_FAULT = "bounds for agreement are damaged"
 HOSTILE_ARRAYS = {
-    "label weights": ("tree0.label_weights", np.ones(11), "not one number a label"),
-    "weights of another type": ("tree0.label_weights", np.ones(12, np.float32), "not one number a label"),
+    "label weights": ("tree0.label_weights", np.ones(11), "does not have one number per label"),
+    "weights of another type": ("tree0.label_weights", np.ones(12, np.float32), "does not have one number per label"),
     "too few names": ("label_names.ends", np.arange(5), "4 label names for 12 labels"),
     "names of another type": ("label_names", np.ones(3), "label names are damaged"),
     "ends of another type": ("label_names.ends", np.arange(13, dtype=np.int32), "label names are damaged"),
@@ -217,12 +217,12 @@ def test_verify_finds_a_name_twice(copied, rich):
     text, ends = encode_names(["same"] * 12)
     rewrite(copied, lambda body: None, {"label_names": text, "label_names.ends": ends})
     lt.load(copied)
-    with pytest.raises(lt.FileFormatError, match="a label name stands twice"):
+    with pytest.raises(lt.FileFormatError, match="a label name occurs twice"):
         lt.load(copied, verify=True)
 
 
-def test_what_is_no_model_is_refused(tmp_path):
+def test_a_folder_without_a_model_is_refused(tmp_path):
     with pytest.raises(lt.FileFormatError, match=r"manifest\.json"):
         lt.load(tmp_path)
-    with pytest.raises(lt.FileFormatError, match=r"manifest\.json"):
+    with pytest.raises(lt.FileFormatError, match="nowhere: no such folder"):
         lt.load(tmp_path / "nowhere")

@@ -12,8 +12,8 @@ from labeltrees.models.text.searcher import Texts
 from labeltrees.profiling.meter import Workload
 from labeltrees.profiling.text_meter import TextMeter
 from labeltrees.search import SearchRequest
-from tests.models.text.test_fasttext import binary_trees
 from tests.models.text.test_searcher import WORDS, random_searcher
+from tests.strategies import binary_trees
 
 TEXTS = Texts([" ".join(WORDS[:3]), " ".join(WORDS[4:9]), WORDS[-1], "unknown", ""])
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from labeltrees.cli.point_weights import is_weights_file
-from labeltrees.data.files import open_any
-from labeltrees.data.text_fields import COMPRESSED, TEXT_ENDINGS
+from labeltrees.data.files import COMPRESSED, open_any
+from labeltrees.data.text_formats import TEXT_SUFFIXES
 from labeltrees.errors import FileFormatError, InputError
 
 BUNDLED = "debian"
 _KINDS = {"train": "training", "test": "test"}
-_FOLDER_ENDINGS = (".txt", *TEXT_ENDINGS)
+_FOLDER_ENDINGS = (".txt", *TEXT_SUFFIXES)
 
 
 def find_file(data: str, part: str) -> Path | None:

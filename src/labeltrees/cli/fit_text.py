@@ -23,7 +23,7 @@ from labeltrees.cli.output import step
 from labeltrees.cli.saved_models import check_output
 from labeltrees.cli.text_data import TextFile, load_texts, open_text_file
 from labeltrees.cli.text_options import text_options
-from labeltrees.data.text_fields import COMPRESSED
+from labeltrees.data.files import COMPRESSED
 from labeltrees.errors import InputError
 from labeltrees.models.common.settings import ClassifierSettings
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
@@ -101,7 +101,7 @@ def fit_text(
 
 def _is_streamed(file: TextFile, texts: TextOptions) -> bool:
     is_whole = file.path.suffix.lower() not in COMPRESSED and texts.test_share is None
-    return file.form == "fasttext" and is_whole and file.fields.weight is None  # the reader rejects weights
+    return file.format == "fasttext" and is_whole and file.fields.weight is None  # the reader rejects weights
 
 
 def _fit_table(model: TextLabelTreeClassifier, data: str, texts: TextOptions, show_progress: bool) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from typing import Any
 
 import click
 
-from labeltrees.cli.options import Command, json_option
+from labeltrees.cli.options import Decorator, json_option
 from labeltrees.cli.output import check_parent_folder, console, make_table, plural, print_json, step
 from labeltrees.data.logs import PreparedLogs, prepare_logs
 from labeltrees.data.logs.folder import check_dataset_folder
@@ -29,7 +28,7 @@ def logs() -> None:
     """Turn logs of events into training data."""
 
 
-def _option(flag: str, name: str, **settings: Any) -> Callable[[Command], Command]:
+def _option(flag: str, name: str, **settings: Any) -> Decorator:
     default = _DEFAULTS[name]
     return click.option(flag, name, default=default, show_default=default is not None, **settings)
 

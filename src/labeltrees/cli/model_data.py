@@ -8,8 +8,9 @@ import numpy as np
 
 from labeltrees.cli.data_argument import BUNDLED, TextOptions, load_data, load_texts, refuse_name_files
 from labeltrees.cli.saved_models import check_n_features, text_reader
-from labeltrees.cli.text_data import model_dataset, no_features
+from labeltrees.cli.text_data import model_dataset
 from labeltrees.data import Dataset
+from labeltrees.data.text_dataset import no_features
 from labeltrees.errors import InputError
 from labeltrees.models.common.protocol import Model
 

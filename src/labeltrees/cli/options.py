@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Never, TypeVar
+from typing import Any, Never
 
 import click
 from click.core import ParameterSource
@@ -13,8 +13,7 @@ from labeltrees._settings import settings_of
 from labeltrees.errors import InputError
 from labeltrees.tree.settings import TreeSettings
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-Decorator = Callable[[Command], Command]
+Decorator = Callable[[Any], Any]  # of a command
 
 data_argument = click.argument("data", metavar="DATA")
 model_argument = click.argument("model_folder", metavar="MODEL", type=click.Path(exists=True, file_okay=False))
@@ -48,7 +47,7 @@ seed_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
 
 
-class NumberOrWord(click.ParamType):
+class NumberOrWord(click.ParamType[Any]):
     """A number, or one of a few words; the word none stands for None.
 
     Examples
@@ -76,9 +75,7 @@ class NumberOrWord(click.ParamType):
             self.fail(f"{value!r} is neither {number} nor {' nor '.join(map(repr, self._words))}.", param, ctx)
 
 
-def setting_options(
-    cls: Any, *, skip: Collection[str] = (), defaults: Mapping[str, Any] | None = None
-) -> Decorator[Command]:
+def setting_options(cls: Any, *, skip: Collection[str] = (), defaults: Mapping[str, Any] | None = None) -> Decorator:
     """Return a decorator that adds one option per setting of a settings class.
 
     The name, type, choices, default and help text of each option come from the field of the setting.
@@ -100,10 +97,10 @@ def setting_options(
     return add_options(options)
 
 
-def add_options(options: list[Decorator[Any]]) -> Decorator[Command]:
+def add_options(options: list[Decorator]) -> Decorator:
     """Return a decorator that adds options, which the help shows in this order."""
 
-    def decorate(command: Command) -> Command:
+    def decorate(command: Any) -> Any:
         for add in reversed(options):
             command = add(command)
         return command
@@ -111,7 +108,7 @@ def add_options(options: list[Decorator[Any]]) -> Decorator[Command]:
     return decorate
 
 
-def _setting_option(item: dataclasses.Field[Any], default: Any) -> Decorator[Command]:
+def _setting_option(item: dataclasses.Field[Any], default: Any) -> Decorator:
     flag = "--" + item.name.replace("_", "-")
     if isinstance(default, bool):
         flag += f"/--no-{item.name.replace('_', '-')}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from labeltrees._settings import settings_of
-from labeltrees.cli.options import Command, given_options, refuse_option, setting_options
+from labeltrees.cli.options import given_options, refuse_option, setting_options
 from labeltrees.models.common.protocol import Model
 from labeltrees.search.request import SearchRequest
 
@@ -30,7 +30,7 @@ class SearchOptions:
         return model.complete_request(SearchRequest(k, **self.given, candidates=candidates))
 
 
-def search_options(command: Command) -> Command:
+def search_options(command: Any) -> Any:
     """Add the options for how labels are searched; the command gets them as one SearchOptions named `search`."""
 
     @functools.wraps(command)
@@ -38,4 +38,4 @@ def search_options(command: Command) -> Command:
         given = given_options({name: parameters.pop(name) for name in _NAMES})
         return command(*arguments, search=SearchOptions(given), **parameters)
 
-    return setting_options(SearchRequest, skip=_SKIPPED)(packed)  # type: ignore[return-value]
+    return setting_options(SearchRequest, skip=_SKIPPED)(packed)

@@ -9,14 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from scipy import sparse
-
 from labeltrees.cli.data_files import BUNDLED, find_file
 from labeltrees.data import Dataset
-from labeltrees.data.text_fields import TextFields, form_of
-from labeltrees.data.text_files import TextTable, open_texts, read_table, say_odd, split_rows, without_labels
-from labeltrees.data.text_records import default_vectorizer, label_matrix
+from labeltrees.data.text_dataset import default_vectorizer, no_features, text_dataset
+from labeltrees.data.text_files import TextTable, read_blocks, read_table, split_rows, warn_about_gaps
+from labeltrees.data.text_formats import TextFields, format_of
 from labeltrees.errors import InputError
 
 _logger = logging.getLogger("labeltrees")
@@ -29,7 +26,7 @@ class TextOptions:
     Parameters
     ----------
     fields : TextFields
-    form : str
+    format : str
         "auto", or the form of texts that DATA has.
     test_share : float or None
         The share of one file that is its test part; None: every part is the whole file.
@@ -38,7 +35,7 @@ class TextOptions:
     """
 
     fields: TextFields = field(default_factory=TextFields)
-    form: str = "auto"
+    format: str = "auto"
     test_share: float | None = None
     seed: int = 0
 
@@ -52,7 +49,7 @@ class TextFile:
 
     path: Path
     fields: TextFields
-    form: str
+    format: str
 
 
 @contextmanager
@@ -65,8 +62,8 @@ def open_text_file(data: str, part: str, texts: TextOptions) -> Iterator[TextFil
         with debian_folder() as folder:
             yield TextFile(folder / f"debian-{part}.jsonl.xz", TextFields(), "jsonl")
         return
-    form = form_of(path, texts.form)
-    yield None if form is None else TextFile(path, texts.fields, form)
+    format = format_of(path, texts.format)
+    yield None if format is None else TextFile(path, texts.fields, format)
 
 
 def load_texts(data: str, part: str, texts: TextOptions = NO_OPTIONS) -> TextTable | None:
@@ -74,7 +71,7 @@ def load_texts(data: str, part: str, texts: TextOptions = NO_OPTIONS) -> TextTab
     with open_text_file(data, part, texts) as file:
         if file is None:
             return None
-        table = read_table(file.path, file.fields, file.form)
+        table = read_table(file.path, file.fields, file.format)
     if texts.test_share is None:
         return table
     return table.take(rows_of_part(data, len(table.texts), part, texts).tolist())
@@ -82,17 +79,17 @@ def load_texts(data: str, part: str, texts: TextOptions = NO_OPTIONS) -> TextTab
 
 def text_blocks(data: str, file: TextFile, part: str, texts: TextOptions) -> Iterator[list[str]]:
     """Give the texts of a file some at a time, without labels; only a file that is split is read whole."""
-    fields = without_labels(file.fields)
+    fields = file.fields.without_labels()
     if texts.test_share is not None:
-        whole = read_table(file.path, fields, file.form)
+        whole = read_table(file.path, fields, file.format)
         yield whole.take(rows_of_part(data, len(whole.texts), part, texts).tolist()).texts
         return
     n_texts = n_empty = 0
-    for block in open_texts(file.path, fields, file.form):
+    for block in read_blocks(file.path, fields, file.format):
         n_texts += len(block.texts)
         n_empty += sum(not text.strip() for text in block.texts)
         yield block.texts
-    say_odd(file.path, n_texts, n_empty)
+    warn_about_gaps(file.path, n_texts, n_empty)
 
 
 def rows_of_part(data: str, n: int, part: str, texts: TextOptions) -> Any:
@@ -116,40 +113,20 @@ def table_dataset(data: str, table: TextTable, part: str, texts: TextOptions, fe
     assert train is not None
     names = train.label_names()
     labels = table.labels if train is table else _known_labels(data, table, set(names))
-    X = no_features(table.texts)
-    vectorizer = feature_names = None
+    X = vectorizer = None
     if features:
         vectorizer = default_vectorizer().fit(train.texts)
-        X, feature_names = vectorizer.transform(table.texts), vectorizer.get_feature_names_out()
-    return Dataset(
-        X,
-        label_matrix(labels, names),
-        label_names=names,
-        feature_names=feature_names,
-        sample_weight=table.weights,
-        texts=table.texts,
-        vectorizer=vectorizer,
-    )
+    else:
+        X = no_features(table.texts)
+    return text_dataset(table.texts, labels, vectorizer, names, X=X, sample_weight=table.weights)
 
 
 def dataset_like(data: str, table: TextTable, train: Dataset) -> Dataset:
     """Return texts as a Dataset with the features and labels of the Dataset of texts that is trained on."""
     assert train.label_names is not None
     names = train.label_names.tolist()
-    return Dataset(
-        train.vectorizer.transform(table.texts),
-        label_matrix(_known_labels(data, table, set(names)), names),
-        label_names=names,
-        feature_names=train.feature_names,
-        sample_weight=table.weights,
-        texts=table.texts,
-        vectorizer=train.vectorizer,
-    )
-
-
-def no_features(texts: list[str]) -> Any:
-    """Return the matrix (n, 0) of texts that stay texts."""
-    return sparse.csr_array((len(texts), 0), dtype=np.float32)
+    labels = _known_labels(data, table, set(names))
+    return text_dataset(table.texts, labels, train.vectorizer, names, sample_weight=table.weights)
 
 
 def model_dataset(
@@ -171,8 +148,8 @@ def model_dataset(
         text = "%s: %s labels are not the model's, such as %r; it cannot find them"
         _logger.warning(text, data, f"{len(unknown):,}", unknown[0])
     names += unknown
-    Y = label_matrix(table.labels, names)
-    return Dataset(features(table.texts), Y, label_names=names, sample_weight=table.weights, texts=table.texts)
+    X = features(table.texts)
+    return text_dataset(table.texts, table.labels, label_names=names, X=X, sample_weight=table.weights)
 
 
 def _known_labels(data: str, table: TextTable, known: set[str]) -> list[list[str]]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from labeltrees.cli.options import Command, add_options
+from labeltrees.cli.options import add_options
 from labeltrees.cli.text_data import TextOptions
-from labeltrees.data.text_fields import FORMS, TextFields
+from labeltrees.data.text_formats import FORMATS, TextFields
 
 _OPTIONS = [
     click.option(
@@ -35,7 +35,7 @@ _OPTIONS = [
     ),
     click.option(
         "--data-format",
-        type=click.Choice(["auto", *FORMS]),
+        type=click.Choice(["auto", *FORMATS]),
         default="auto",
         show_default=True,
         help="Format of texts; auto: by the name of the file. Any other file must be in XMC format.",
@@ -56,7 +56,7 @@ _split_seed_option = click.option(
 )
 
 
-def text_options(command: Command) -> Command:
+def text_options(command: Any) -> Any:
     """Add the options for DATA with texts; the command gets them as one TextOptions named `texts`.
 
     If the command has a seed, it is also the seed of the split.
@@ -72,4 +72,4 @@ def text_options(command: Command) -> Command:
         texts = TextOptions(fields, given.pop("data_format"), given.pop("test_share"), seed)
         return command(*arguments, texts=texts, **given)
 
-    return add_options([*_OPTIONS, *([] if has_seed else [_split_seed_option])])(packed)  # type: ignore[return-value]
+    return add_options([*_OPTIONS, *([] if has_seed else [_split_seed_option])])(packed)

@@ -10,7 +10,7 @@ import click
 
 from labeltrees.cli.data_argument import load_data
 from labeltrees.cli.options import (
-    Command,
+    Decorator,
     NumberOrWord,
     add_options,
     feature_names_option,
@@ -56,7 +56,7 @@ def _tradeoffs(context: click.Context, parameter: click.Parameter, value: str | 
     return _list_of(float)(context, parameter, value) or []
 
 
-def fanouts_option(default: str) -> Callable[[Command], Command]:
+def fanouts_option(default: str) -> Decorator:
     """Return the option --fanouts; `default` describes what is tried without it."""
     return click.option(
         "--fanouts",

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from labeltrees.cli.options import Command, add_options, given_options
-from labeltrees.data.text_records import default_vectorizer
+from labeltrees.cli.options import add_options, given_options
+from labeltrees.data.text_dataset import default_vectorizer
 
 _DEFAULTS = default_vectorizer().get_params()
 
@@ -71,7 +71,7 @@ _OPTIONS = [
 _NAMES = ("analyzer", "ngram_range", "min_df", "max_df", "max_features", "stop_words", "strip_accents", "hashing")
 
 
-def vectorizer_options(command: Command) -> Command:
+def vectorizer_options(command: Any) -> Any:
     """Add the options; the command gets a vectorizer, or None if no option is given, as `vectorizer`."""
 
     @functools.wraps(command)
@@ -82,4 +82,4 @@ def vectorizer_options(command: Command) -> Command:
         vectorizer = default_vectorizer().set_params(**changed) if changed else None
         return command(*arguments, vectorizer=vectorizer, **given)
 
-    return add_options(_OPTIONS)(packed)  # type: ignore[return-value]
+    return add_options(_OPTIONS)(packed)

@@ -1,11 +1,10 @@
-"""Opening files, plain or compressed, for reading; writing them whole or not at all."""
+"""Reading and writing files that may be compressed (.gz, .xz, .zst)."""
 
 from __future__ import annotations
 
 import gzip
 import lzma
 import os
-import secrets
 import sys
 import zlib
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, cast
 
+from labeltrees._files import replacing_file
 from labeltrees._validation import refuse
 from labeltrees.errors import FileFormatError
 
@@ -22,6 +22,7 @@ else:
     from backports import zstd
 
 FilePath = str | os.PathLike[str]
+COMPRESSED = (".gz", ".xz", ".zst")
 
 
 class MissingFileError(FileFormatError, FileNotFoundError):
@@ -58,37 +59,26 @@ def open_any(path: FilePath) -> Iterator[IO[bytes]]:
 def write_any(path: FilePath) -> Iterator[IO[bytes]]:
     """Open a file to write its bytes, compressed if its name ends with .gz, .xz or .zst.
 
-    The bytes go to a temporary sibling that takes the file's place when the `with` block ends well; if it ends with an
-    error, what was there before stays.
+    The file is replaced in one step when the `with` block ends well; an error leaves the old file.
     """
     _check_path(path)
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         refuse("path", "a file", os.fspath(path))
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as raw:
-            with _compressed(raw, target) as stream:
-                yield stream
-            raw.flush()
-            os.fsync(raw.fileno())
-        os.replace(temporary, target)
-    except FileNotFoundError as error:
-        if error.filename != os.fspath(temporary):
-            raise
+    if not target.parent.is_dir():
         message = f"{path}: no such folder"
-        raise MissingFileError(message) from None
-    finally:
-        temporary.unlink(missing_ok=True)
+        raise MissingFileError(message)
+    with replacing_file(target) as raw, _compressed(raw, target) as stream:
+        yield stream
 
 
 def check_readable(path: FilePath) -> str:
-    """Return the path of a plain file that native code will read, refusing what is none or compressed."""
+    """Return the path of a file that native code can read; reject missing or compressed files."""
     _check_path(path)
     with open_any(path):
         pass
-    if Path(path).suffix.lower() in (".gz", ".xz", ".zst"):
-        message = f"{path}: compressed; it is read several times over, so it must be plain"
+    if Path(path).suffix.lower() in COMPRESSED:
+        message = f"{path}: compressed; decompress it first, because training reads the file several times"
         raise FileFormatError(message)
     return os.fspath(path)
 
@@ -119,4 +109,4 @@ def _compressed(raw: IO[bytes], path: FilePath) -> AbstractContextManager[IO[byt
         case ".zst":
             return cast(IO[bytes], zstd.ZstdFile(raw, "wb"))
         case _:
-            return nullcontext(raw)  # stays open, as under the compressed ones, so that it can still be synced
+            return nullcontext(raw)  # `replacing_file` flushes and closes it

@@ -1,25 +1,25 @@
-"""read_texts: from a file of texts with labels to a Dataset."""
+"""Reading files of texts: whole as a `TextTable` or a `Dataset`, or block by block."""
 
 from __future__ import annotations
 
 import itertools
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from labeltrees._files import refuse_file
 from labeltrees._validation import check_number, check_seed, refuse
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.files import FilePath, open_any
-from labeltrees.data.text_fields import FORMS, TextBlock, TextFields, form_of
-from labeltrees.data.text_lines import LINE_READERS
-from labeltrees.data.text_parquet import ParquetTexts
-from labeltrees.data.text_records import text_dataset
-from labeltrees.errors import FileFormatError
+from labeltrees.data.text_dataset import default_vectorizer, text_dataset
+from labeltrees.data.text_formats import FORMATS, TextBlock, TextFields, format_of
+from labeltrees.data.text_line_readers import LINE_READERS
+from labeltrees.data.text_parquet_reader import ParquetReader
 
-TEXTS_AT_ONCE = 8192
+BLOCK_SIZE = 8192
 
 _logger = logging.getLogger("labeltrees")
 
@@ -53,73 +53,67 @@ class TextTable:
         )
 
     def split(self, test_share: float, seed: int) -> tuple[TextTable, TextTable]:
-        """Return a train and a test part at random, as `split_rows` chooses them."""
+        """Return a random train part and test part, as `split_rows` chooses them."""
         train, test = split_rows(len(self.texts), test_share, seed)
         return self.take(train.tolist()), self.take(test.tolist())
 
 
 def split_rows(n: int, test_share: float, seed: int) -> tuple[Any, Any]:
-    """Return the rows of a train and a test part at random, each rising; the same for the same seed."""
+    """Return the rows of a random train part and test part, each ascending; the same for the same seed."""
     check_number("test_share", test_share, 0, 1, low_open=True)
     order = np.random.default_rng(check_seed(seed)).permutation(n)
     n_test = round(test_share * n)
     return np.sort(order[n_test:]), np.sort(order[:n_test])
 
 
-def open_texts(path: FilePath, fields: TextFields, form: str, block_size: int = TEXTS_AT_ONCE) -> Iterator[TextBlock]:
-    """Give the records of a file of texts some at a time: it is never in memory whole."""
-    if form == "parquet":
-        yield from ParquetTexts(path, fields, block_size).blocks()
+def read_blocks(path: FilePath, fields: TextFields, format: str, block_size: int = BLOCK_SIZE) -> Iterator[TextBlock]:
+    """Yield the records of a file of texts in blocks; the file is never in memory as a whole."""
+    if format == "parquet":
+        yield from ParquetReader(path, fields, block_size).blocks()
         return
     with open_any(path) as stream:
-        yield from LINE_READERS[form](path, stream, fields, block_size).blocks()
+        yield from LINE_READERS[format](path, stream, fields, block_size).blocks()
 
 
-def check_form(path: FilePath, form: str = "auto") -> str:
-    """Return the form of a file of texts, or refuse it."""
-    found = form_of(path, form)
+def read_table(path: FilePath, fields: TextFields | None = None, format: str = "auto") -> TextTable:
+    """Read all records of a file of texts, and warn about empty texts and missing labels.
+
+    Parameters
+    ----------
+    path : path
+    fields : TextFields, optional
+        By default the fields "text" and "labels".
+    format : {"auto", "jsonl", "csv", "tsv", "parquet", "fasttext"}
+    """
+    fields = TextFields() if fields is None else fields
+    found = format_of(path, format)
     if found is None:
-        message = f"{path}: no file of texts by its name; say its format, one of {', '.join(FORMS)}"
-        raise FileFormatError(message)
-    return found
-
-
-def read_table(path: FilePath, fields: TextFields, form: str = "auto") -> TextTable:
-    """Read all records of a file of texts, and log what is odd about them."""
-    found = check_form(path, form)
-    texts: list[str] = []
-    labels: list[list[str]] = []
-    weights: list[float] = []
-    n_blank_labels = 0
-    for block in open_texts(path, fields, found):
-        texts += block.texts
-        labels += block.labels
-        weights += block.weights
-        n_blank_labels += block.n_blank_labels
+        refuse_file(path, f"the format is not clear from the name; give it, one of {', '.join(FORMATS)}")
+    whole = TextBlock()
+    for block in read_blocks(path, fields, found):
+        whole.extend(block)
+    texts, labels = whole.texts, whole.labels
     if not texts:
-        message = f"{path}: no texts in it"
-        raise FileFormatError(message)
+        refuse_file(path, "the file has no texts")
     if fields.labels is None:
         labels = [[] for _ in texts]
     elif fields.labels_required and not any(labels):
-        message = f"{path}: none of the {len(texts):,} texts has a label"
-        raise FileFormatError(message)
+        refuse_file(path, f"none of the {len(texts):,} texts has a label")
     n_empty = sum(not text.strip() for text in texts)
-    n_without = 0 if fields.labels is None else sum(not names for names in labels)
-    say_odd(path, len(texts), n_empty, n_without, n_blank_labels)
-    return TextTable(texts, labels, weights if fields.weight is not None else None)
+    n_without_labels = 0 if fields.labels is None else sum(not names for names in labels)
+    warn_about_gaps(path, len(texts), n_empty, n_without_labels, whole.n_blank_labels)
+    return TextTable(texts, labels, whole.weights if fields.weight is not None else None)
 
 
-def say_odd(path: FilePath, n_texts: int, n_empty: int, n_without_labels: int = 0, n_blank_labels: int = 0) -> None:
-    """Log what was found odd, but kept, and what was left out."""
-    if n_empty:
-        _logger.warning("%s: %s of %s texts are empty; they are kept", path, f"{n_empty:,}", f"{n_texts:,}")
-    if n_without_labels:
-        _logger.warning(
-            "%s: %s of %s texts have no label; they are kept", path, f"{n_without_labels:,}", f"{n_texts:,}"
-        )
+def warn_about_gaps(
+    path: FilePath, n_texts: int, n_empty: int, n_without_labels: int = 0, n_blank_labels: int = 0
+) -> None:
+    """Log how many texts are empty or without labels, and how many labels had an empty name."""
+    for count, gap in ((n_empty, "are empty"), (n_without_labels, "have no label")):
+        if count:
+            _logger.warning("%s: %s of %s texts %s; they are kept", path, f"{count:,}", f"{n_texts:,}", gap)
     if n_blank_labels:
-        _logger.warning("%s: %s labels with an empty name left out", path, f"{n_blank_labels:,}")
+        _logger.warning("%s: %s labels with an empty name are left out", path, f"{n_blank_labels:,}")
 
 
 def read_texts(
@@ -137,25 +131,26 @@ def read_texts(
     Parameters
     ----------
     path : path
-        A file in one of these forms; the first four plain or compressed (.gz, .xz, .zst):
+        A file in one of these formats, of which all but Parquet may be compressed (.gz, .xz, .zst):
 
-        - jsonl: an object a line, labels a list of strings;
-        - csv, tsv: with a header; labels a string;
-        - fasttext: words, those that start with ``__label__`` are labels;
-        - parquet: labels lists of strings, or strings.
+        - jsonl: one JSON object per line; labels are a list of strings;
+        - csv, tsv: with a header; labels are a string;
+        - fasttext: one text per line; words that start with ``__label__`` are labels;
+        - parquet: labels are lists of strings, or strings.
     text : str or sequence of str
-        The field of the text; the texts of several fields are joined by a blank.
+        The field of the text. The texts of several fields are joined by a space.
     labels : str
         The field of the labels.
     format : {"auto", "jsonl", "csv", "tsv", "parquet", "fasttext"}
-        "auto" goes by the name of the file, and for .txt by its first line.
+        "auto" chooses by the file name, and for .txt by the first line.
     label_separator : str
-        Between labels where they are a string. A label that holds it is in quotes, as in CSV; a list in JSON is
-        understood too.
+        Separates the labels in a string. A label that contains the separator must be quoted, as in CSV. A string that
+        is a JSON list is understood too.
     weight : str, optional
-        The field of the points' weights.
-    vectorizer : TfidfVectorizer or the like, optional
-        What makes features from texts, used as it is if it has been fitted; by default words in at least two texts.
+        The field of the point weights.
+    vectorizer : TfidfVectorizer or similar, optional
+        Makes features from texts. Fitted on them unless it is fitted already. By default tf-idf of the words that occur
+        in at least two texts.
 
     Returns
     -------
@@ -175,20 +170,26 @@ def read_texts(
     if not isinstance(labels, str):
         refuse("labels", "the name of a field", labels)
     table = read_table(path, TextFields.of(text, labels, weight, label_separator), format)
-    dataset = text_dataset(table.texts, table.labels, vectorizer)
-    if table.weights is None:
-        return dataset
-    return Dataset(
-        dataset.X,
-        dataset.Y,
-        label_names=dataset.label_names,
-        feature_names=dataset.feature_names,
-        sample_weight=table.weights,
-        texts=dataset.texts,
-        vectorizer=dataset.vectorizer,
-    )
+    return text_dataset(table.texts, table.labels, vectorizer, sample_weight=table.weights)
 
 
-def without_labels(fields: TextFields) -> TextFields:
-    """Return the fields for texts whose labels do not matter."""
-    return replace(fields, labels=None, weight=None)
+def read_text_pair(train_path: FilePath, test_path: FilePath, vectorizer: Any = None) -> tuple[Dataset, Dataset]:
+    """Read two files of texts as two Datasets with the same features and labels.
+
+    Features are fitted on the first. Labels are the names that occur in either, sorted.
+
+    Parameters
+    ----------
+    train_path, test_path : path
+        With the fields "text" and "labels".
+    vectorizer : TfidfVectorizer, scikit-learn's or similar, optional
+
+    Returns
+    -------
+    train, test : Dataset
+    """
+    tables = read_table(train_path), read_table(test_path)
+    names = sorted({name for table in tables for name in table.label_names()})
+    vectorizer = default_vectorizer() if vectorizer is None else vectorizer
+    train, test = (text_dataset(table.texts, table.labels, vectorizer, names) for table in tables)
+    return train, test

@@ -1,8 +1,7 @@
-"""TfidfVectorizer: texts to sparse features, scikit-learn's in native code."""
+"""TfidfVectorizer: from texts to sparse features, as scikit-learn does it, in native code."""
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 from typing import Any
 
@@ -15,33 +14,29 @@ from sklearn.exceptions import NotFittedError
 from labeltrees import _core
 from labeltrees._names import encode_names
 from labeltrees._validation import check_n_jobs, refuse
-from labeltrees.data.tfidf_parameters import (
-    TOKEN_PATTERN,
-    check_tfidf_parameters,
-    effective_stop_words,
-    given_terms,
-)
+from labeltrees.data.tfidf_fit import learn_state, state_without_idf
+from labeltrees.data.tfidf_parameters import TOKEN_PATTERN, check_tfidf_parameters, effective_stop_words
 from labeltrees.data.tfidf_state import TfidfSettings, TfidfState
 from labeltrees.errors import InputError
 
-_TEXTS_OF_ONE_THREAD = 256
+_MAX_TEXTS_FOR_ONE_THREAD = 256
 
 
 class NoVocabularyError(InputError, AttributeError):
-    """The vectorizer has no terms to tell; an AttributeError, so that hasattr tells whether it has."""
+    """The vectorizer does not know its terms or has no idf; an AttributeError, so that hasattr works."""
 
 
 class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
     r"""Texts as rows of tf-idf weights of their terms: scikit-learn's TfidfVectorizer in native code.
 
-    Terms, their order and the weights are scikit-learn's. Left out are functions of one's own (`preprocessor`,
-    `tokenizer`, a callable `analyzer` or `strip_accents`) and other token patterns than the default; added are
-    `hashing` and `n_jobs`. What is a word character and what its lower case is follows Python's own Unicode tables.
+    Terms, their order and the weights are the same as in scikit-learn. Functions as parameters (`preprocessor`,
+    `tokenizer`, a callable `analyzer` or `strip_accents`) and other token patterns are not supported; `hashing` and
+    `n_jobs` are new. Word characters and lower case follow Python's Unicode tables.
 
     Parameters
     ----------
     input : {"content", "file", "filename"}
-        Whether texts are strings (or bytes), files to read, or their names.
+        Whether texts are strings (or bytes), open files, or file names.
     encoding, decode_error : str
         How bytes become strings.
     strip_accents : {"unicode", "ascii"}, optional
@@ -53,27 +48,27 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
     token_pattern : str
         Only the default, words of at least two characters.
     ngram_range : (int, int)
-        The least and the most words (or characters) of a term.
+        Minimum and maximum number of words (or characters) per term.
     max_df, min_df : float in [0, 1] or int
-        Leave terms out that more (or fewer) texts have: a share of the texts, or a number of them.
+        Terms in more (or fewer) texts are left out: a share of the texts, or a number of texts.
     max_features : int, optional
-        Keep only so many terms, the most frequent.
+        Keep only this many terms, the most frequent.
     vocabulary : mapping or iterable, optional
         The terms to use.
     binary : bool
-        Count each term once a text.
+        Count each term once per text.
     dtype : float32 or float64
     norm : {"l1", "l2"}, optional
-        What every row is scaled to.
+        The norm that is 1 in every row.
     use_idf, smooth_idf : bool
-        Whether rare terms weigh more, and whether they are counted as if one more text had every term.
+        Whether rare terms have a higher weight, and whether terms are counted as if one more text had all of them.
     sublinear_tf : bool
         Use 1 + log(count) instead of counts.
     hashing : int, optional
-        A number of features to hash terms to instead of learning a vocabulary: feature XXH64(term as UTF-8) mod
-        `hashing`. Nothing but the idf is then learnt; terms that meet in one feature are counted together.
+        Number of features to hash terms to instead of learning a vocabulary: feature XXH64(term as UTF-8) mod
+        `hashing`. Only the idf is learnt then. Terms with the same hash are counted together.
     n_jobs : int, optional
-        Threads, as in scikit-learn. Results do not depend on it.
+        Number of threads, as in scikit-learn. Results do not depend on it.
 
     Attributes
     ----------
@@ -145,111 +140,21 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, raw_documents: Any, y: Any = None) -> TfidfVectorizer:
         """Learn the vocabulary and the idf of texts."""
-        self._fit(self._texts(raw_documents))
+        self.set_state(learn_state(self, self._texts(raw_documents)))
         return self
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
         """Learn the vocabulary and the idf of texts and return their rows (n, n_features)."""
         texts = self._texts(raw_documents, twice=True)
-        self._fit(texts)
+        self.set_state(learn_state(self, texts))
         return self.rows(texts, check_n_jobs(self.n_jobs))
 
-    def _fit(self, texts: Any) -> None:
-        parameters = self.get_params(deep=False)
-        check_tfidf_parameters(parameters)
-        settings = TfidfSettings.of(parameters)
-        stop_words = encode_names(effective_stop_words(self.stop_words, self.analyzer))
-        self._warn_of_stop_words(settings)
-        if self.hashing is None and self.vocabulary is None:
-            state, counts, n_texts = self._learn(settings, stop_words, texts)
-        else:
-            terms = None if self.hashing is not None else encode_names(self._given_terms())
-            n_features = len(terms[1]) - 1 if terms is not None else int(self.hashing or 0)
-            state, counts, n_texts = TfidfState(settings, n_features, terms, stop_words, None), None, 0
-            if self.use_idf:
-                counts, n_texts = state.native.count_texts(texts, check_n_jobs(self.n_jobs), None)
-        if self.use_idf:
-            state = state.with_idf(self._inverse_frequencies(counts, n_texts))
-        self.set_state(state)
-
-    def _learn(self, settings: TfidfSettings, stop_words: Any, texts: Any) -> tuple[TfidfState, Any, int]:
-        fewest_is_share, most_is_share = (
-            not isinstance(limit, int | np.integer) for limit in (self.min_df, self.max_df)
-        )
-        text, ends, counts, occurrences, n_met, n_texts = _core.learn_terms(
-            settings.make_analyzer(stop_words),
-            texts,
-            float(self.min_df),
-            float(self.max_df),
-            fewest_is_share,
-            most_is_share,
-            check_n_jobs(self.n_jobs),
-            None,
-        )
-        fewest = self.min_df * n_texts if fewest_is_share else self.min_df
-        most = self.max_df * n_texts if most_is_share else self.max_df
-        if n_met == 0:
-            message = "empty vocabulary; perhaps the documents only contain stop words"
-            raise InputError(message)
-        if most < fewest:
-            message = "max_df corresponds to < documents than min_df"
-            raise InputError(message)
-        if len(counts) == 0:
-            message = "After pruning, no terms remain. Try a lower min_df or a higher max_df."
-            raise InputError(message)
-        if self.max_features is not None and len(counts) > self.max_features:
-            totals = (counts if self.binary else occurrences).astype(settings.dtype)
-            # Which of equally frequent terms stay is left to NumPy's sort, as scikit-learn leaves it.
-            kept = np.sort((-totals).argsort()[: self.max_features])
-            text, ends, counts = *_take(text, ends, kept), counts[kept]
-        return TfidfState(settings, len(counts), (text, ends), stop_words, None), counts, n_texts
-
-    def _inverse_frequencies(self, counts: Any, n_texts: int) -> Any:
-        texts = counts.astype(self.dtype)
-        texts += float(self.smooth_idf)
-        missing = int(np.count_nonzero(texts == 0))
-        if missing:
-            message = f"{missing} features occur in no text: smooth_idf=False has no idf for them"
-            raise InputError(message)
-        idf = np.full_like(texts, n_texts + int(self.smooth_idf))
-        idf /= texts
-        np.log(idf, out=idf)
-        idf += 1.0
-        return idf
-
-    def _given_terms(self) -> list[str]:
-        terms = given_terms(self.vocabulary)
-        if self.lowercase and any(character.isupper() for term in terms for character in term):
-            warnings.warn(
-                "Upper case characters found in vocabulary while 'lowercase' is True. "
-                "These entries will not be matched with any documents",
-                UserWarning,
-                stacklevel=4,
-            )
-        return terms
-
-    def _warn_of_stop_words(self, settings: TfidfSettings) -> None:
-        if isinstance(self.stop_words, str) or self.stop_words is None or self.analyzer != "word":
-            return
-        words = set(self.stop_words)
-        analyzer = TfidfSettings.of({**self.get_params(deep=False), "ngram_range": (1, 1)}).make_analyzer(
-            encode_names([])
-        )
-        odd = {token for word in words for token in analyzer.terms(word)} - words
-        if odd:
-            warnings.warn(
-                "Your stop_words may be inconsistent with your preprocessing. Tokenizing the stop words generated "
-                f"tokens {sorted(odd)!r} not in stop_words.",
-                UserWarning,
-                stacklevel=4,
-            )
-
-    # Using what was learnt.
+    # Using the fitted vectorizer.
 
     def transform(self, raw_documents: Any) -> Any:
-        """Return the rows (n, n_features) of texts, CSR with rising indices."""
+        """Return the rows (n, n_features) of texts, CSR with sorted indices."""
         texts = self._texts(raw_documents)
-        few = isinstance(texts, list) and len(texts) <= _TEXTS_OF_ONE_THREAD
+        few = isinstance(texts, list) and len(texts) <= _MAX_TEXTS_FOR_ONE_THREAD
         return self.rows(texts, 1 if few else check_n_jobs(self.n_jobs))
 
     def rows(self, texts: Any, n_threads: int) -> Any:
@@ -262,7 +167,7 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
             matrix: Any = kind((values, indices, indptr), shape=(n, state.n_features))
             matrix.has_sorted_indices = matrix.has_canonical_format = True
             return matrix
-        # SciPy's checks take 12 us, more than the text itself: a row is made like one that has passed them.
+        # SciPy's checks take 12 us, more than the text itself, so a row is made without them.
         row: Any = kind.__new__(kind)
         row.__dict__.update(self._row_like(kind))
         row.data, row.indices, row.indptr = values, indices, indptr
@@ -291,7 +196,7 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
         return np.array(self._names, dtype=object)
 
     def build_preprocessor(self) -> Any:
-        """Return the function that lowers a text and strips its accents."""
+        """Return the function that converts a text to lower case and strips its accents."""
         return self._make_analyzer().preprocess
 
     def build_analyzer(self) -> Any:
@@ -315,7 +220,7 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
         """The inverse document frequencies (n_features,)."""
         idf = self.get_state().idf
         if idf is None:
-            message = "there is no idf_ with use_idf=False"
+            message = "with use_idf=False there is no idf_"
             raise NoVocabularyError(message)
         return idf
 
@@ -329,15 +234,12 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
         state: TfidfState | None = self.__dict__.get("_state")
         if state is None:
             if self.vocabulary is None:
-                message = "idf_ can be set where the vocabulary is given, or after fit"
+                message = "idf_ can be set only after fit, or if the vocabulary is given"
                 raise InputError(message)
-            settings = TfidfSettings.of(parameters)
-            words = encode_names(effective_stop_words(self.stop_words, self.analyzer))
-            terms = encode_names(self._given_terms())
-            state = TfidfState(settings, len(terms[1]) - 1, terms, words, None)
+            state = state_without_idf(self, TfidfSettings.of(parameters))
         idf = np.array(value, dtype=state.settings.dtype)
         if idf.shape != (state.n_features,) or not np.isfinite(idf).all():
-            refuse("idf_", f"{state.n_features} finite numbers, one a feature", value)
+            refuse("idf_", f"{state.n_features} finite numbers, one per feature", value)
         self.set_state(state.with_idf(idf))
 
     @cached_property
@@ -360,7 +262,7 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
         self.fixed_vocabulary_ = self.vocabulary is not None
 
     def get_state(self) -> TfidfState:
-        """Return what was learnt."""
+        """Return the learnt state."""
         state: TfidfState | None = self.__dict__.get("_state")
         if state is None:
             message = "The TF-IDF vectorizer is not fitted"
@@ -388,7 +290,7 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         tags.requires_fit = True
-        tags._skip_test = True  # as scikit-learn's own: its checks pass matrices
+        tags._skip_test = True  # as in scikit-learn, whose checks pass matrices
         return tags
 
 
@@ -397,12 +299,3 @@ def _read(document: Any, kind: str) -> Any:
         return document.read()
     with open(document, "rb") as stream:
         return stream.read()
-
-
-def _take(text: Any, ends: Any, kept: Any) -> tuple[Any, Any]:
-    """Return the terms `kept`, rising, as `encode_names` would give them."""
-    lengths = np.diff(ends)[kept]
-    new_ends = np.zeros(len(kept) + 1, np.int64)
-    np.cumsum(lengths, out=new_ends[1:])
-    places = np.repeat(ends[kept] - new_ends[:-1], lengths) + np.arange(new_ends[-1])
-    return text[places], new_ends

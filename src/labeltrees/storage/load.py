@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import mmap
 import os
-import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labeltrees import _core
+from labeltrees._files import is_being_replaced, open_regular, refuse_file
 from labeltrees.errors import FileFormatError
 from labeltrees.storage.format import MANIFEST_BYTES, MANIFEST_FILE, ArrayEntry, Manifest, checksum_text
+
+MAX_ATTEMPTS = 100
+_PAUSE_SECONDS = 0.002
 
 
 @dataclass(frozen=True)
@@ -29,8 +35,9 @@ class LoadedModel:
 def load_arrays(folder: str | os.PathLike[str], *, in_memory: bool = False, verify: bool = False) -> LoadedModel:
     """Open what `save_arrays` saved.
 
-    The manifest and the sizes and headers of all files are checked. What the arrays hold is not: chunks are checked as
-    searches come to them.
+    The manifest and the sizes and headers of all files are checked, but not the contents of the arrays: chunks are
+    checked when a search first reads them. If another process replaces the model meanwhile, loading starts over, so
+    that all arrays belong to the same model.
 
     Parameters
     ----------
@@ -48,56 +55,116 @@ def load_arrays(folder: str | os.PathLike[str], *, in_memory: bool = False, veri
     Raises
     ------
     FileFormatError
-        If anything is missing, too long, too short or otherwise not as it was saved.
+        If a file is missing, has the wrong length or is damaged in another way.
     """
     path = Path(folder)
-    manifest = Manifest.from_json(_read_manifest(path / MANIFEST_FILE), os.fspath(path / MANIFEST_FILE))
+    fault = None
+    for _ in range(MAX_ATTEMPTS):
+        try:
+            with _OpenFolder(path) as opened:
+                try:
+                    loaded = _read_model(opened, in_memory, verify)
+                except FileFormatError:
+                    if opened.is_current():
+                        raise
+                else:
+                    if opened.is_current():
+                        return loaded
+        except _FolderMissingError as error:
+            if not is_being_replaced(path):
+                raise
+            fault = error
+            time.sleep(_PAUSE_SECONDS)
+    message = f"{path}: replaced by another process during each of {MAX_ATTEMPTS} attempts to load it; load it again"
+    raise FileFormatError(message) from fault
+
+
+class _FolderMissingError(FileFormatError):
+    """The folder does not exist, or a save is just putting it in place."""
+
+
+class _OpenFolder:
+    """A folder whose files are opened through one handle, so that they stay those of one version.
+
+    `save` puts a new folder in place of the old one and then deletes the old files; it never changes a file. Systems
+    whose files cannot be opened through a handle rely on `is_current` alone.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.handle: int | None = None
+        try:
+            if os.open in os.supports_dir_fd:
+                self.handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            self._version = _identity(os.stat(path if self.handle is None else self.handle))
+        except FileNotFoundError:
+            message = f"{path}: no such folder"
+            raise _FolderMissingError(message) from None
+        except OSError as error:
+            refuse_file(path, error.strerror or "cannot be opened")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.handle is not None:
+            os.close(self.handle)
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[IO[bytes]]:
+        """Open a file of the folder; errors name the file."""
+        try:
+            with open_regular(self.path / name, self.handle) as opened:
+                yield opened
+        except OSError as error:
+            refuse_file(self.path / name, error.strerror or "cannot be read")
+
+    def is_current(self) -> bool:
+        """Whether the path still leads to this folder, and nothing in it was added, renamed or deleted."""
+        try:
+            return _identity(os.stat(self.path)) == self._version
+        except OSError:
+            return False
+
+
+def _identity(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_dev, status.st_ino, status.st_mtime_ns
+
+
+def _read_model(folder: _OpenFolder, in_memory: bool, verify: bool) -> LoadedModel:
+    source = os.fspath(folder.path / MANIFEST_FILE)
+    manifest = Manifest.from_json(_read_manifest(folder), source)
     arrays = {}
     for name, entry in manifest.arrays.items():
-        file = path / f"{name}.npy"
-        mapped = _map_file(file, entry)
+        mapped = _map_file(folder, f"{name}.npy", entry)
         if verify and checksum_text(_core.xxh64(mapped)) != entry.checksum:
-            _fail(file, "its checksum is wrong: the file was altered")
+            refuse_file(folder.path / f"{name}.npy", "its checksum is wrong: the file was altered")
         data = mapped[len(entry.header()) :]
         if in_memory:
             data = _core.copy_to_huge_pages(data)
             data.flags.writeable = False
         arrays[name] = data.view(entry.dtype).reshape(entry.shape)
-    return LoadedModel(os.fspath(path), manifest, arrays)
+    return LoadedModel(os.fspath(folder.path), manifest, arrays)
 
 
-def _fail(file: Path, fault: str) -> NoReturn:
-    message = f"{file}: {fault}"
-    raise FileFormatError(message)
-
-
-def _read_manifest(file: Path) -> str:
-    try:
-        with open(file, "rb") as opened:
-            text = opened.read(MANIFEST_BYTES + 1)
-    except OSError as error:
-        _fail(file, error.strerror or "cannot be read")
+def _read_manifest(folder: _OpenFolder) -> str:
+    file = folder.path / MANIFEST_FILE
+    with folder.open(MANIFEST_FILE) as opened:
+        text = opened.read(MANIFEST_BYTES + 1)
     if len(text) > MANIFEST_BYTES:
-        _fail(file, "too long for a manifest")
+        refuse_file(file, "too long for a manifest")
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError:
-        _fail(file, "not UTF-8")
+        refuse_file(file, "not UTF-8")
 
 
-def _map_file(file: Path, entry: ArrayEntry) -> NDArray[np.uint8]:
-    header = entry.header()
-    try:
-        # A pipe in place of the file would block the opening for ever.
-        with open(file, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as opened:
-            status = os.fstat(opened.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                _fail(file, "not a regular file")
-            if status.st_size != len(header) + entry.nbytes:
-                _fail(file, f"{status.st_size} bytes long, {len(header) + entry.nbytes} expected")
-            if opened.read(len(header)) != header:
-                _fail(file, "its header does not agree with the manifest")
-            mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
-    except OSError as error:
-        _fail(file, error.strerror or "cannot be read")
-    return np.frombuffer(mapped, np.uint8)
+def _map_file(folder: _OpenFolder, name: str, entry: ArrayEntry) -> NDArray[np.uint8]:
+    file, header = folder.path / name, entry.header()
+    with folder.open(name) as opened:
+        size = os.fstat(opened.fileno()).st_size
+        if size != len(header) + entry.nbytes:
+            refuse_file(file, f"{size} bytes long, {len(header) + entry.nbytes} expected")
+        if opened.read(len(header)) != header:
+            refuse_file(file, "its header does not agree with the manifest")
+        return np.frombuffer(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)

@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeltrees import _core
-from labeltrees._files import replacing_folder
+from labeltrees._files import open_regular, replacing_folder
 from labeltrees._validation import refuse
 from labeltrees.errors import InputError
 from labeltrees.storage.format import (
     ARRAY_NAME,
     DTYPES,
     FORMAT_NAME,
+    MANIFEST_BYTES,
     MANIFEST_FILE,
     ArrayEntry,
     Manifest,
@@ -71,7 +72,8 @@ def check_target(target: Path) -> None:
         if not names:
             return
         try:
-            manifest = json.loads((target / MANIFEST_FILE).read_bytes())
+            with open_regular(target / MANIFEST_FILE) as file:
+                manifest = json.loads(file.read(MANIFEST_BYTES))
             if manifest["format"] == FORMAT_NAME and all(n == MANIFEST_FILE or n.endswith(".npy") for n in names):
                 return
         except (OSError, ValueError, KeyError, TypeError):

@@ -82,7 +82,7 @@ def test_a_saved_model_with_other_counts_is_refused(saved, tmp_path, counts):
     if counts is not None:
         arrays["label_counts"] = counts
     save_arrays(tmp_path / "other", loaded.manifest.kind, loaded.manifest.parameters, arrays)
-    with pytest.raises(FileFormatError, match="label_counts is not one count a label"):
+    with pytest.raises(FileFormatError, match="label_counts does not have one count per label"):
         lt.load(tmp_path / "other")
 
 

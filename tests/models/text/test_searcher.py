@@ -10,7 +10,7 @@ from labeltrees.models.text.searcher import Texts, TextSearcher
 from labeltrees.models.text.settings import TextSettings
 from labeltrees.models.text.training import count_words, train_vectors
 from labeltrees.search import NodeValues, SearchRequest
-from tests.models.text.test_fasttext import binary_trees
+from tests.strategies import binary_trees
 
 WORDS = [f"w{i}" for i in range(12)]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labeltrees.data.logs.reading import collect
-from labeltrees.data.text_records import default_vectorizer
+from labeltrees.data.text_dataset import default_vectorizer
 from labeltrees.errors import InputError
 
 LIST_SEPARATOR = "\x1f"  # between the names of a list kept as one text

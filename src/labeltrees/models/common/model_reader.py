@@ -1,4 +1,4 @@
-"""What opening any saved model has to check: keys, label names and counts, calibration."""
+"""Reading the part of a saved model that all families share, with checks of everything that comes from the files."""
 
 from __future__ import annotations
 
@@ -6,24 +6,22 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from labeltrees._settings import check_values, checks_of
+from labeltrees._validation import check_integer
 from labeltrees.errors import FileFormatError
 from labeltrees.models.common.calibration import Calibration
 from labeltrees.models.common.early_stop import EarlyStop
 from labeltrees.models.common.label_names import LabelNames, StoredNames
+from labeltrees.models.common.model_writer import EARLY_STOP, GIVEN_TREE
 from labeltrees.storage import LoadedModel
+from labeltrees.tree.arrays import TreeArrays
+from labeltrees.tree.label_tree import LabelTree
 
-EARLY_STOP = "agreement"  # the key in the parameters, and what the names of the arrays start with
-
-
-def early_stop_to_files(learnt: EarlyStop | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what is saved of when searches may stop: parameters and arrays, none where nothing has been learnt."""
-    if learnt is None:
-        return {}, {}
-    return {EARLY_STOP: {"n_checked": learnt.n_checked}}, learnt.arrays(f"{EARLY_STOP}.")
+_SHARED_KEYS = {"settings", "n_labels", "n_points", "stats"}
 
 
-class Opener:
-    """An opened folder, read piece by piece; what is wrong is a `FileFormatError` that names the folder."""
+class ModelReader:
+    """Reads an opened folder piece by piece. A fault is a `FileFormatError` that names the folder."""
 
     def __init__(self, loaded: LoadedModel) -> None:
         self.source = loaded.folder
@@ -38,18 +36,57 @@ class Opener:
     def check_keys(self, what: str, mapping: Any, keys: set[str]) -> None:
         """Refuse an object that has other keys."""
         if not isinstance(mapping, dict) or set(mapping) != keys:
-            odd = set(mapping) ^ keys if isinstance(mapping, dict) else {repr(mapping)}
-            self.fail(f"{what} must have the keys {sorted(keys)}; missing or unknown: {sorted(odd)}"[:600])
+            different = set(mapping) ^ keys if isinstance(mapping, dict) else {repr(mapping)}
+            self.fail(f"{what} must have the keys {sorted(keys)}; missing or unknown: {sorted(different)}"[:600])
+
+    def check_parameters(self, keys: set[str], optional: frozenset[str] = frozenset()) -> None:
+        """Check the keys of the manifest's parameters, a family's own `keys` among them."""
+        present = (optional | {EARLY_STOP}) & self.parameters.keys()
+        self.check_keys("parameters", self.parameters, _SHARED_KEYS | keys | present)
+        if not isinstance(self.parameters["stats"], dict):
+            self.fail("stats must be an object")
+
+    def check_counts(self, names: tuple[str, ...], largest: int) -> None:
+        """Refuse counts that are not integers from 1 to `largest`."""
+        for name in names:
+            check_integer(name, self.parameters[name], 1, largest)
+
+    def read_settings(self, cls: Any, not_saved: set[str]) -> dict[str, Any]:
+        """Return the parameters of the estimator `cls`, checked by its settings."""
+        settings: dict[str, Any] = self.parameters["settings"]
+        checks = checks_of(cls)
+        self.check_keys("settings", settings, checks.keys() - not_saved)
+        check_values({**settings, "tree": None} if settings["tree"] == GIVEN_TREE else settings, checks)
+        return settings
+
+    def set_shared(self, model: Any) -> None:
+        """Set the attributes of a fitted model that all families have; `searcher_` and the trees must be there."""
+        if model.tree == GIVEN_TREE:
+            model.tree = model.tree_
+        model.n_points_ = self.parameters["n_points"]
+        model.stats_ = self.parameters["stats"]
+        model.label_counts_ = self.label_counts()
+        model._label_names = self.label_names()
+        model.calibration_ = self.calibration()
+        model.early_stop_ = self.early_stop()
+
+    def tree(self, child_ptr: Any, children: Any, prefix: str = "") -> LabelTree:
+        """Return a tree, with the label weights among the arrays; it is checked when it is first used."""
+        name, n_labels = f"{prefix}label_weights", self.parameters["n_labels"]
+        weights = self.arrays.get(name)
+        if weights is not None and (weights.shape != (n_labels,) or weights.dtype != np.float64):
+            self.fail(f"{name} does not have one number per label")
+        return LabelTree._adopt(TreeArrays(child_ptr, children, n_labels, None, weights), check=False)
 
     def label_counts(self) -> Any:
-        """Return how many training points each label has."""
+        """Return the number of training points of each label."""
         counts = self.arrays.get("label_counts")
         if counts is None or counts.shape != (self.parameters["n_labels"],) or counts.dtype != np.int64:
-            self.fail("label_counts is not one count a label")
+            self.fail("label_counts does not have one count per label")
         return counts
 
     def label_names(self) -> LabelNames | None:
-        """Return the names, where labels have them."""
+        """Return the names of the labels, if they have names."""
         if "label_names" not in self.arrays:
             return None
         names = StoredNames(*self.name_arrays("label"), self.source)
@@ -65,7 +102,7 @@ class Opener:
         return text, ends
 
     def calibration(self) -> Calibration | None:
-        """Return the calibration, where there is one."""
+        """Return the calibration, if there is one."""
         if "calibration.scores" not in self.arrays:
             return None
         scores, probabilities = self.arrays["calibration.scores"], self.arrays.get("calibration.probabilities")
@@ -74,24 +111,19 @@ class Opener:
         return calibration
 
     def early_stop(self) -> EarlyStop | None:
-        """Return when searches may stop, where that has been learnt."""
+        """Return what was early_stop about stopping searches early, if anything."""
         if EARLY_STOP not in self.parameters:
             return None
         self.check_keys(EARLY_STOP, self.parameters[EARLY_STOP], {"n_checked"})
         try:
-            learnt = EarlyStop.from_arrays(self.arrays, f"{EARLY_STOP}.", self.parameters[EARLY_STOP]["n_checked"])
+            early_stop = EarlyStop.from_arrays(self.arrays, f"{EARLY_STOP}.", self.parameters[EARLY_STOP]["n_checked"])
         except KeyError as missing:
             self.fail(f"the array {missing} of the bounds for agreement is missing")
-        if not learnt.is_sound() or learnt.k[-1] > self.parameters["n_labels"]:
+        if not early_stop.is_sound() or early_stop.k[-1] > self.parameters["n_labels"]:
             self.fail("the bounds for agreement are damaged")
-        return learnt
-
-    def check_label_weights(self, name: str, weights: Any, n_labels: int) -> None:
-        """Refuse weights that are there and are not one number a label."""
-        if weights is not None and (weights.shape != (n_labels,) or weights.dtype != np.float64):
-            self.fail(f"{name} is not one number a label")
+        return early_stop
 
     def check_names_differ(self, names: Any) -> None:
         """Refuse label names of which two are the same."""
         if len(set(names.tolist())) < len(names):
-            self.fail("a label name stands twice")
+            self.fail("a label name occurs twice")

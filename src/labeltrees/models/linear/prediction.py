@@ -32,6 +32,7 @@ class LinearPredictionMixin(PredictionMixin):
     searcher_: Searcher
     trees_: list[LabelTree]
     vectorizer_: Any
+    stats_: dict[str, Any]
     search: str
     beam: int | None
 
@@ -49,6 +50,10 @@ class LinearPredictionMixin(PredictionMixin):
         check_is_fitted(self, "searcher_")
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
         return check_points(self, text_features(self, X, n_jobs), fitting=False, n_jobs=n_jobs)
+
+    def sizes(self) -> dict[str, int | None]:
+        """Return the numbers of features and of weights."""
+        return {"n_features": self.searcher_.n_features, "n_weights": self.stats_.get("n_weights")}
 
     def searches(self) -> LinearSearches:
         """Return the searches that early stopping and profiling need."""

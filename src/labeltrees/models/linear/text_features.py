@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from labeltrees._validation import check_n_jobs, refuse
-from labeltrees.data.text_records import default_vectorizer
+from labeltrees.data.text_dataset import default_vectorizer
 from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.errors import InputError
 

@@ -197,11 +197,11 @@ class TextLabelTreeClassifier(
         self._label_names = names
         self.label_counts_ = np.asarray(counts, dtype=np.int64)
         self.tree_ = tree
-        self.n_points_ = corpus.n_lines
+        self.n_points_: int | None = corpus.n_lines  # None: unknown, as in models from fastText
         self.searcher_ = TextSearcher(store)
         self.calibration_ = None
         self.early_stop_ = None
-        self.stats_ = {
+        self.stats_: dict[str, Any] = {
             "tree_seconds": built - started,
             "seconds": time.perf_counter() - started,
             "n_words": store.n_words,

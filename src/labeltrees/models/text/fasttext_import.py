@@ -1,4 +1,4 @@
-"""A model of fastText's as ours."""
+"""Importing a model that fastText has saved."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ROWS_AT_ONCE = 2**16
 
 
 def import_model(path: str | os.PathLike[str]) -> TextLabelTreeClassifier:
-    """Open a ``.bin``; see `TextLabelTreeClassifier.from_fasttext`."""
+    """Open a ``.bin`` file; see `TextLabelTreeClassifier.from_fasttext`."""
     from labeltrees.models.text.estimator import TextLabelTreeClassifier
 
     file = read_fasttext(path)
@@ -49,15 +49,20 @@ def import_model(path: str | os.PathLike[str]) -> TextLabelTreeClassifier:
     tokens = decode_names(file.words[ends[0] :], ends - ends[0], os.fspath(path))
     names = np.array([token.removeprefix(PREFIX) for token in tokens], dtype=object)
     if len(set(names.tolist())) < len(names):
-        refuse_file(path, "a label stands twice")
+        refuse_file(path, "a label occurs twice")
     model._label_names = LabelNames(names)
     model.label_counts_ = file.counts[file.n_words :].copy()
     model.tree_ = store.tree
-    model.n_points_ = 1  # not told
+    model.n_points_ = None  # the file does not say
     model.searcher_ = TextSearcher(store)
     model.calibration_ = None
     model.early_stop_ = None
-    model.stats_ = {"n_words": store.n_words, "n_tokens": store.n_tokens, "bytes": store.nbytes}
+    model.stats_ = {
+        "imported_from": "fasttext",
+        "n_words": store.n_words,
+        "n_tokens": store.n_tokens,
+        "bytes": store.nbytes,
+    }
     return model
 
 
@@ -79,7 +84,7 @@ def _tree_and_output(file: FastTextModel, path: str | os.PathLike[str]) -> tuple
 
 def _make_store(file: FastTextModel, tree: LabelTree, output: Any) -> TextStore:
     arguments, n_words = file.arguments, file.n_words
-    used = np.zeros(arguments.buckets, dtype=bool)  # rows of zeros need no memory: they count, and add nothing
+    used = np.zeros(arguments.buckets, dtype=bool)  # rows of zeros are not stored: they add nothing
     for first in range(0, arguments.buckets, _ROWS_AT_ONCE):
         block = file.input[n_words + first : n_words + min(first + _ROWS_AT_ONCE, arguments.buckets)]
         used[first : first + len(block)] = (block != 0).any(axis=1)
@@ -89,7 +94,7 @@ def _make_store(file: FastTextModel, tree: LabelTree, output: Any) -> TextStore:
     for first in range(0, len(places), _ROWS_AT_ONCE):
         block = places[first : first + _ROWS_AT_ONCE]
         rows[n_words + first : n_words + first + len(block), : arguments.dim] = file.input[n_words + block]
-    # Labels with another prefix than ours are told by the dictionary only.
+    # Labels with another prefix cannot be recognised by their prefix: they are added to the words.
     ends = file.word_ends
     text = file.words.tobytes()
     others = [

@@ -42,6 +42,16 @@ class TextPredictionMixin(PredictionMixin):
         check_is_fitted(self, "searcher_")
         return X if isinstance(X, Texts) else Texts(X)
 
+    def sizes(self) -> dict[str, int | None]:
+        """Return the numbers of words, of n-grams and of weights."""
+        store = self.searcher_.store
+        n_rows, n_nodes = len(store.input), len(store.output)
+        return {
+            "n_words": store.n_words,
+            "n_ngrams": n_rows - store.n_words,
+            "n_weights": (n_rows + n_nodes) * store.dim,
+        }
+
     def searches(self) -> TextSearches:
         """Return the searches that early stopping and profiling need."""
         return TextSearches(self.searcher_, self.n_jobs)

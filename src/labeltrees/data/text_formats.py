@@ -1,21 +1,20 @@
-"""What is read of a file of texts: which fields, in which form, and how a string of labels is split."""
+"""Formats of text files, the fields read from their records, and labels that come as one string."""
 
 from __future__ import annotations
 
 import csv
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from labeltrees._validation import check_choice, refuse
-from labeltrees.data.files import FilePath, open_any
+from labeltrees.data.files import COMPRESSED, FilePath, open_any
 from labeltrees.errors import InputError
 
-COMPRESSED = (".gz", ".xz", ".zst")
-FORMS = ("jsonl", "csv", "tsv", "parquet", "fasttext")
+FORMATS = ("jsonl", "csv", "tsv", "parquet", "fasttext")
 LABEL_PREFIX = "__label__"
-_FORM_OF_ENDING = {
+_FORMAT_OF_SUFFIX = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".csv": "csv",
@@ -24,25 +23,25 @@ _FORM_OF_ENDING = {
     ".ft": "fasttext",
     ".fasttext": "fasttext",
 }
-TEXT_ENDINGS = tuple(_FORM_OF_ENDING)
+TEXT_SUFFIXES = tuple(_FORMAT_OF_SUFFIX)
 
 
 @dataclass(frozen=True)
 class TextFields:
-    """Which fields of a record are read.
+    """The fields that are read from a record.
 
     Parameters
     ----------
     text : tuple of str
-        Fields whose strings, joined by a blank, are the text.
+        Fields whose strings, joined by a space, are the text.
     labels : str or None
-        The field of the labels; None: they are not read.
+        The field of the labels; None to read no labels.
     weight : str or None
         The field of the point's weight.
     label_separator : str
-        Between the labels of a field that is a string.
+        Separates the labels in a field that is a string.
     labels_required : bool
-        Whether the field of the labels must be there.
+        Whether records must have the field of the labels.
     """
 
     text: tuple[str, ...] = ("text",)
@@ -53,18 +52,22 @@ class TextFields:
 
     def __post_init__(self) -> None:
         if not self.text or not all(isinstance(name, str) and name for name in self.text):
-            refuse("text", "the name of a field, or several", self.text)
+            refuse("text", "the name of a field, or several names", self.text)
         for name in ("labels", "weight"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, str) or not value):
                 refuse(name, "the name of a field", value)
         if not isinstance(self.label_separator, str) or not self.label_separator or self.label_separator in '"\n\r':
-            refuse("label_separator", "a string, and no quote or end of line", self.label_separator)
+            refuse("label_separator", "a string other than a quote or an end of line", self.label_separator)
 
     @classmethod
     def of(cls, text: str | Sequence[str], labels: str | None, weight: str | None, label_separator: str) -> TextFields:
-        """Take fields as a user names them."""
+        """Return the fields that a user has named; `text` may be one name."""
         return cls((text,) if isinstance(text, str) else tuple(text), labels, weight, label_separator)
+
+    def without_labels(self) -> TextFields:
+        """Return the fields for reading texts alone."""
+        return replace(self, labels=None, weight=None)
 
     @property
     def names(self) -> list[str]:
@@ -75,35 +78,42 @@ class TextFields:
 
 @dataclass
 class TextBlock:
-    """Some records of a file: their texts and, where they were asked for, names of labels and weights."""
+    """Some records of a file: their texts and, if they are read, label names and weights."""
 
     texts: list[str] = field(default_factory=list)
     labels: list[list[str]] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
-    n_blank_labels: int = 0  # names that were empty and left out
+    n_blank_labels: int = 0  # empty names, left out
+
+    def extend(self, other: TextBlock) -> None:
+        """Append the records of another block."""
+        self.texts += other.texts
+        self.labels += other.labels
+        self.weights += other.weights
+        self.n_blank_labels += other.n_blank_labels
 
 
-def form_of(path: FilePath, form: str = "auto") -> str | None:
-    """Return the form of a file of texts by its name (or, for .txt, its first line); None if it is none of them."""
-    if form != "auto":
-        return check_choice("format", form, FORMS)
-    ending = ending_of(Path(path))
-    if ending == ".txt":
+def format_of(path: FilePath, format: str = "auto") -> str | None:
+    """Return the format of a file of texts by its name (for .txt by its first line), or None if it has no texts."""
+    if format != "auto":
+        return check_choice("format", format, FORMATS)
+    suffix = suffix_of(Path(path))
+    if suffix == ".txt":
         with open_any(path) as stream:
             return "fasttext" if stream.read(len(LABEL_PREFIX)) == LABEL_PREFIX.encode() else None
-    return _FORM_OF_ENDING.get(ending)
+    return _FORMAT_OF_SUFFIX.get(suffix)
 
 
-def ending_of(path: Path) -> str:
-    """Return how a file's name ends, compression aside."""
+def suffix_of(path: Path) -> str:
+    """Return the suffix of a file name, without that of its compression."""
     return (path.with_suffix("") if path.suffix in COMPRESSED else path).suffix
 
 
 def split_labels(text: str, separator: str) -> tuple[list[str], int]:
-    r"""Return the labels in a string, and how many were blank and left out.
+    r"""Return the labels in a string, and how many blank ones were left out.
 
-    A list in JSON is one. Otherwise labels stand between separators, without the blanks around them; one that holds a
-    separator is in quotes, quotes in it are doubled, as in CSV.
+    The string is a JSON list, or labels between separators. Spaces around a label are removed. A label that contains
+    the separator is quoted, with the quotes in it doubled, as in CSV.
 
     Examples
     --------
@@ -118,8 +128,7 @@ def split_labels(text: str, separator: str) -> tuple[list[str], int]:
         except (ValueError, RecursionError):
             names = None
         if isinstance(names, list) and all(isinstance(name, str) for name in names):
-            kept = [name for name in names if name.strip()]
-            return kept, len(names) - len(kept)
+            return drop_blank(names)
     if not text.strip():
         return [], 0
     if '"' in text and len(separator) == 1:
@@ -130,6 +139,16 @@ def split_labels(text: str, separator: str) -> tuple[list[str], int]:
             raise InputError(message) from None
     else:
         pieces = text.split(separator)
-    names = [piece.strip() for piece in pieces]
-    kept = [name for name in names if name]
+    return drop_blank([piece.strip() for piece in pieces])
+
+
+def drop_blank(names: Sequence[str | None]) -> tuple[list[str], int]:
+    """Return the names that are not blank, and how many are.
+
+    Examples
+    --------
+    >>> drop_blank(["rice", " ", None])
+    (['rice'], 2)
+    """
+    kept = [name for name in names if name is not None and name.strip()]
     return kept, len(names) - len(kept)

@@ -1,4 +1,4 @@
-"""Texts in files of lines: JSON, CSV and TSV, fastText. A fault is told with its line."""
+"""Readers of texts in lines: JSON lines, CSV, TSV and fastText. Errors name the line."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from typing import IO, Any, NoReturn
 
 from labeltrees.data.files import FilePath
-from labeltrees.data.text_fields import LABEL_PREFIX, TextBlock, TextFields, split_labels
+from labeltrees.data.text_formats import LABEL_PREFIX, TextBlock, TextFields, drop_blank, split_labels
 from labeltrees.errors import FileFormatError, InputError
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_LONGEST_FIELD = 2**31 - 1
+_MAX_FIELD_BYTES = 2**31 - 1
 
 
 class LineReader(ABC):
@@ -27,12 +27,12 @@ class LineReader(ABC):
         self.block = TextBlock()
 
     def fail(self, fault: str, line: int | None = None) -> NoReturn:
-        """Raise the error for a fault in a line, the one read last if not told."""
+        """Raise the error for a fault in a line, by default the last one read."""
         message = f"{self.path}, line {self.line if line is None else line}: {fault}"
         raise FileFormatError(message)
 
     def blocks(self) -> Iterator[TextBlock]:
-        """Give the records in blocks."""
+        """Yield the records in blocks."""
         for _ in self.add_records():
             if len(self.block.texts) >= self.block_size:
                 yield self.block
@@ -42,10 +42,10 @@ class LineReader(ABC):
 
     @abstractmethod
     def add_records(self) -> Iterator[None]:
-        """Add one record after the other to the block."""
+        """Add one record per step to the block."""
 
     def lines(self) -> Iterator[str]:
-        """Give the lines as strings, with their ends."""
+        """Yield the lines as strings, with their line ends."""
         for raw in self.stream:
             self.line += 1
             if self.line == 1:
@@ -72,7 +72,7 @@ class LineReader(ABC):
         except (TypeError, ValueError):
             value = math.nan
         if not 0 <= value < math.inf:
-            self.fail(f"{self.fields.weight!r} is not a number of at least 0")
+            self.fail(f"{self.fields.weight!r} is not a number >= 0")
         return value
 
     def split(self, text: str) -> list[str]:
@@ -85,11 +85,11 @@ class LineReader(ABC):
         return labels
 
 
-class JsonLines(LineReader):
-    """A JSON object a line; lines of blanks are skipped."""
+class JsonLinesReader(LineReader):
+    """One JSON object per line; blank lines are skipped."""
 
     def add_records(self) -> Iterator[None]:
-        """Add one record after the other to the block."""
+        """Add one record per step to the block."""
         for raw in self.stream:
             self.line += 1
             if self.line == 1:
@@ -98,7 +98,7 @@ class JsonLines(LineReader):
                 continue
             try:
                 record = json.loads(raw)
-            except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or nested without end
+            except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or nested too deeply
                 self.fail(f"not a line of JSON ({error})")
             self.add_record(record)
             yield
@@ -121,19 +121,18 @@ class JsonLines(LineReader):
         if fields.labels is not None:
             if not isinstance(labels, list) or not all(isinstance(name, str) for name in labels):
                 self.fail(f"{fields.labels!r} is not a list of strings")
-            kept = [name for name in labels if name.strip()]
-            self.block.n_blank_labels += len(labels) - len(kept)
-            labels = kept
+            labels, n_blank = drop_blank(labels)
+            self.block.n_blank_labels += n_blank
         self.add(texts, labels, None if fields.weight is None else record[fields.weight])
 
 
-class FastTextLines(LineReader):
-    """fastText's form: words, of which those with the prefix __label__ are labels. An empty line is an empty text."""
+class FastTextReader(LineReader):
+    """fastText's format: words, of which those with the prefix __label__ are labels. An empty line is an empty text."""
 
     def add_records(self) -> Iterator[None]:
-        """Add one record after the other to the block."""
+        """Add one record per step to the block."""
         if self.fields.weight is not None:
-            self.fail("fastText's form has no field for weights", 1)
+            self.fail("fastText's format has no field for weights", 1)
         for line in self.lines():
             words, labels = [], []
             for word in line.split():
@@ -147,18 +146,18 @@ class FastTextLines(LineReader):
             yield
 
 
-class TableLines(LineReader):
-    """CSV, or TSV: a header with the names of the fields, quotes around fields that need them."""
+class CsvReader(LineReader):
+    """CSV: a header with the names of the fields, then one record per row; quotes as in CSV."""
 
     separator = ","
 
     def add_records(self) -> Iterator[None]:
-        """Add one record after the other to the block."""
-        csv.field_size_limit(max(_LONGEST_FIELD, csv.field_size_limit()))  # texts may be longer than 128 kB
+        """Add one record per step to the block."""
+        csv.field_size_limit(max(_MAX_FIELD_BYTES, csv.field_size_limit()))  # texts may be longer than 128 kB
         rows = csv.reader(self.lines(), delimiter=self.separator, strict=True)
-        first = 1  # the line that the row begins with
+        first = 1  # the line where the row starts
         header: list[str] | None = None
-        places: dict[str, int] = {}
+        columns: dict[str, int] = {}
         while True:
             try:
                 row = next(rows, None)
@@ -167,47 +166,47 @@ class TableLines(LineReader):
             if row is None:
                 break
             if header is None:
-                header, places = row, self.places(row)
+                header, columns = row, self.columns(row)
             elif row:
                 if len(row) != len(header):
                     self.fail(f"{len(row)} fields, but the header has {len(header)}", first)
-                self.add_row(row, places)
+                self.add_row(row, columns)
                 yield
             first = self.line + 1
         if header is None:
-            message = f"{self.path}: empty, without even a header"
+            message = f"{self.path}: the file is empty; it must have a header"
             raise FileFormatError(message)
 
-    def places(self, header: list[str]) -> dict[str, int]:
-        """Return where the fields stand."""
-        places = {}
+    def columns(self, header: list[str]) -> dict[str, int]:
+        """Return the column of each field."""
+        columns = {}
         for name in self.fields.names:
             if name not in header:
                 if name == self.fields.labels and not self.fields.labels_required:
                     continue
                 self.fail(f"no column {name!r}; the columns are {', '.join(map(repr, header))[:300]}")
             if header.count(name) > 1:
-                self.fail(f"the column {name!r} stands twice")
-            places[name] = header.index(name)
-        return places
+                self.fail(f"the column {name!r} occurs twice")
+            columns[name] = header.index(name)
+        return columns
 
-    def add_row(self, row: list[str], places: dict[str, int]) -> None:
+    def add_row(self, row: list[str], columns: dict[str, int]) -> None:
         """Add one row."""
         fields = self.fields
-        labels = self.split(row[places[fields.labels]]) if fields.labels in places else None
-        weight = None if fields.weight is None else row[places[fields.weight]]
-        self.add([row[places[name]] for name in fields.text], labels, weight)
+        labels = self.split(row[columns[fields.labels]]) if fields.labels in columns else None
+        weight = None if fields.weight is None else row[columns[fields.weight]]
+        self.add([row[columns[name]] for name in fields.text], labels, weight)
 
 
-class TabLines(TableLines):
+class TsvReader(CsvReader):
     """TSV."""
 
     separator = "\t"
 
 
 LINE_READERS: dict[str, type[LineReader]] = {
-    "jsonl": JsonLines,
-    "fasttext": FastTextLines,
-    "csv": TableLines,
-    "tsv": TabLines,
+    "jsonl": JsonLinesReader,
+    "fasttext": FastTextReader,
+    "csv": CsvReader,
+    "tsv": TsvReader,
 }

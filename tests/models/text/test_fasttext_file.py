@@ -1,0 +1,89 @@
+"""Files of fastText: read as they are, and refused if they are damaged."""
+
+import numpy as np
+import pytest
+
+import labeltrees as lt
+from labeltrees.models.text.fasttext_file import read_fasttext
+from labeltrees.models.text.settings import TextSettings
+from labeltrees.models.text.training import count_words
+from tests.models.text.fasttext_models import DATA, EXPECTED, MODELS, QUERIES
+
+TRAINED = [name for name in MODELS if name != "one_label"]
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_the_vocabulary_of_a_file_is_fasttexts(name):
+    options = EXPECTED["models"][name]["options"]
+    settings = TextSettings(
+        min_count=options["minCount"],
+        word_ngrams=options["wordNgrams"],
+        min_n=options.get("minn", 0),
+        max_n=options.get("maxn", 0),
+        buckets=options.get("bucket", 0),
+    )
+    corpus = count_words(None, str(DATA / "train.txt"), settings)
+    theirs = read_fasttext(DATA / f"{name}.bin")
+    assert corpus.text.tobytes() == theirs.words.tobytes()
+    assert corpus.ends.tolist() == theirs.word_ends.tolist()
+    assert corpus.counts.tolist() == theirs.counts.tolist()
+    assert (corpus.n_words, corpus.n_tokens) == (theirs.n_words, theirs.n_tokens)
+
+
+@pytest.mark.parametrize("name", ["bigrams", "subwords"])
+def test_damaged_files_are_refused_or_answer(tmp_path, name):
+    original = (DATA / f"{name}.bin").read_bytes()
+    rng = np.random.default_rng(0)
+    file = tmp_path / "damaged.bin"
+    places = [*range(0, 100), *rng.integers(len(original), size=150).tolist()]
+    outcomes = {"refused": 0, "answered": 0}
+    for place in places:
+        altered = bytearray(original)
+        altered[place] = int(rng.choice([altered[place] ^ (1 << rng.integers(8)), 0, 127, 128, 255]))
+        file.write_bytes(altered)
+        try:
+            model = lt.TextLabelTreeClassifier.from_fasttext(file)
+            _, scores = model.predict_topk(QUERIES, 5)
+            assert ((scores >= 0) & (scores <= 1)).all()
+            outcomes["answered"] += 1
+        except lt.FileFormatError as error:
+            outcomes["refused"] += "damaged.bin" in str(error)
+    assert sum(outcomes.values()) == len(places)
+    assert min(outcomes.values()) > 20
+
+
+def test_cut_files_are_refused(tmp_path):
+    original = (DATA / "bigrams.bin").read_bytes()
+    file = tmp_path / "cut.bin"
+    for length in [*range(0, 400, 7), len(original) // 2, len(original) - 1]:
+        file.write_bytes(original[:length])
+        with pytest.raises(lt.FileFormatError, match=r"cut\.bin"):
+            lt.TextLabelTreeClassifier.from_fasttext(file)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (0, 1, "not a fastText model"),
+        (4, 13, "version 13"),
+        (8, -1, "dim is -1"),
+        (8, 2**30, "dim is 1073741824"),
+        (32, 3, "hierarchical softmax"),
+        (36, 1, "supervised"),
+        (40, 0, "no buckets"),
+        (40, 2**31 - 1, "input matrix"),
+        (64, 2**31 - 1, "dictionary"),
+        (68, 2**31 - 1, "dictionary"),
+    ],
+)
+def test_hostile_sizes_are_refused_by_name(tmp_path, place, value, message):
+    altered = bytearray((DATA / "bigrams.bin").read_bytes())
+    altered[place : place + 4] = value.to_bytes(4, "little", signed=True)
+    (tmp_path / "x.bin").write_bytes(altered)
+    with pytest.raises(lt.FileFormatError, match=message):
+        lt.TextLabelTreeClassifier.from_fasttext(tmp_path / "x.bin")
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(lt.FileFormatError, match="no such file"):
+        lt.TextLabelTreeClassifier.from_fasttext(tmp_path / "none.bin")
