@@ -110,7 +110,7 @@ def test_an_empty_batch_has_an_empty_answer(problem, model, named):
         assert labels.shape == scores.shape == (0, 3)
         assert named.predict_topk(empty, 3)[0].shape == (0, 3)
         assert model.predict(empty).shape == model.predict_scores(empty).shape == (0, 12)
-    with pytest.raises(lt.InputError, match="a point at least"):
+    with pytest.raises(lt.InputError, match="at least one point"):
         model.score(X[:0], Y[:0])
 
 
