@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import labeltrees as lt
-from labeltrees.models.common import prediction
 from labeltrees.search import SearchRequest
 from tests.models.twin import best, make_problem, same
 
@@ -155,13 +154,12 @@ def test_predictions_above_a_threshold_are_all_there_are(model, problem, scores,
 @pytest.mark.parametrize("beam", [None, 3])
 @pytest.mark.parametrize("threshold", [1e-6, 0.01, 0.3, 1.0])
 def test_many_labels_above_a_threshold_are_found_a_few_at_a_time(monkeypatch, threshold, beam):
-
     X, Y = make_problem(4, n=200, n_labels=90)
     model = lt.LabelTreeClassifier(fanout=4, beam=beam, threshold=threshold, score_power=1).fit(X, Y)
     everything = model.predict_scores(X, 90).toarray()
     plain = model.predict(X)
     np.testing.assert_array_equal(plain.toarray(), everything >= np.float32(threshold))
-    monkeypatch.setattr(prediction, "_CELLS_AT_ONCE", 100)
+    monkeypatch.setattr("labeltrees.models.common.score_matrix._BLOCK_SIZE", 100)
     np.testing.assert_array_equal(model.predict(X).toarray(), plain.toarray())
     if threshold == 1e-6 and beam is None:
         assert plain.sum(axis=1).max() > 64  # more than the first two rounds ask for
