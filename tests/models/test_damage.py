@@ -145,7 +145,7 @@ def setting(**values):
         (lambda body: body["arrays"].pop("feature_names.ends"), "feature names"),
         (lambda body: body["arrays"].pop("calibration.probabilities"), "calibration"),
         (lambda body: body["arrays"].pop("tree1.children"), "tree1.children is missing"),
-        (lambda body: body["arrays"].pop("agreement.losses"), "an array of the bounds for agreement is missing"),
+        (lambda body: body["arrays"].pop("agreement.losses"), "of the bounds for agreement is missing"),
         (put(agreement={"n_checked": -1}), "bounds for agreement are damaged"),
         (put(agreement={"n_checked": True}), "bounds for agreement are damaged"),
         (put(agreement={"n_checked": 1}), "bounds for agreement are damaged"),
