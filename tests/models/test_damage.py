@@ -145,10 +145,7 @@ def setting(**values):
         (lambda body: body["arrays"].pop("feature_names.ends"), "feature names"),
         (lambda body: body["arrays"].pop("calibration.probabilities"), "calibration"),
         (lambda body: body["arrays"].pop("tree1.children"), "tree1.children is missing"),
-        (
-            lambda body: body["arrays"].pop("agreement.losses"),
-            "of the bounds for agreement is missing",
-        ),
+        (lambda body: body["arrays"].pop("agreement.losses"), "of the bounds for agreement is missing"),
         (put(agreement={"n_checked": -1}), "bounds for agreement are damaged"),
         (put(agreement={"n_checked": True}), "bounds for agreement are damaged"),
         (put(agreement={"n_checked": 1}), "bounds for agreement are damaged"),
@@ -212,7 +209,7 @@ def test_verify_finds_what_a_search_may_never_meet(copied, rich):
     children[-1] = children[-2]
     rewrite(copied, lambda body: None, {"tree0.children": children})
     lt.load(copied)
-    with pytest.raises(lt.FileFormatError, match=r"tree 0: .* is already elsewhere"):
+    with pytest.raises(lt.FileFormatError, match=r"tree 0: .* already stands elsewhere"):
         lt.load(copied, verify=True)
 
 

@@ -12,8 +12,9 @@ void HsReplay::evaluate(std::string_view text, bool sum, const int32_t* nodes, i
   engine_.features_.read(text, true, scratch_.features);
   if (!sum || scratch_.features.n == 0) return;
   const float* hidden = engine_.hidden_of(scratch_);
+  const TextKernels& kernels = active_kernels().text;
   evaluated_.resize(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; ++i) evaluated_[i] = engine_.second_share(nodes[i], hidden);
+  for (int64_t i = 0; i < n; ++i) evaluated_[i] = engine_.second_share(kernels, nodes[i], hidden);
 }
 
 // As HsEngine::run, without a filter and without budgets.
@@ -48,7 +49,7 @@ void HsReplay::descend(HsScratch::Open at, const SearchRequest& request, const f
     if (n == 2) {
       visits.push_back(at);
       ++counts.nodes;
-      const float second = engine_.second_share(at.node, hidden);
+      const float second = engine_.second_share(active_kernels().text, at.node, hidden);
       score[0] *= (1.0f - second) + HsEngine::kFloor;
       score[1] *= second + HsEngine::kFloor;
     }

@@ -108,19 +108,11 @@ const float* HsEngine::hidden_of(HsScratch& scratch) const {
   return hidden;
 }
 
-float HsEngine::second_share(int32_t node, const float* hidden) const {
-  const int32_t* children = tree_.children + tree_.child_ptr[node];
-  for (int i = 0; i < 2; ++i)
-    if (children[i] >= 0) prefetch_row(output_ + children[i] * stride_, stride_);
-  float margin;
-  active_kernels().text.dot_rows(output_, stride_, &node, 1, hidden, &margin);
-  return 1.0f / (1.0f + std::exp(-margin));
-}
-
 // Follows the better child for as long as no other open node is better: most nodes then never enter the heap.
 void HsEngine::descend(HsScratch::Open at, const SearchRequest& request, const float* hidden,
                        SearchClock::time_point deadline, HsScratch& scratch, SearchStats& stats) const {
-  const LabelFilter& filter = scratch.filters.of_tree(0);
+  const TextKernels& kernels = active_kernels().text;
+  const LabelFilter filter = scratch.filters.of_tree(0);
   const int64_t k = request.k;
   for (;;) {
     if ((request.max_chunks && stats.chunks >= request.max_chunks) ||
@@ -132,7 +124,7 @@ void HsEngine::descend(HsScratch::Open at, const SearchRequest& request, const f
     const int64_t n = tree_.child_ptr[at.node + 1] - tree_.child_ptr[at.node];
     double score[2] = {at.score, at.score};
     if (n == 2) {
-      const float second = second_share(at.node, hidden);
+      const float second = second_share(kernels, at.node, hidden);
       score[0] *= (1.0f - second) + kFloor;
       score[1] *= second + kFloor;
       ++stats.chunks;

@@ -3,6 +3,7 @@
 // exp(-discount), and the search ends when no priority reaches the k-th label found. Scores are returned undiscounted.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -71,8 +72,17 @@ class HsEngine {
                HsScratch& scratch, SearchStats& stats) const;
   // The mean of the vectors of the features read, in scratch.hidden.
   const float* hidden_of(HsScratch& scratch) const;
-  // The probability of the second of a node's two children.
-  float second_share(int32_t node, const float* hidden) const;
+  // The probability of the second of a node's two children. Inline, with the kernels passed in, because a search calls
+  // it for every node.
+  float second_share(const TextKernels& kernels, int32_t node, const float* hidden) const {
+    const int32_t* children = tree_.children + tree_.child_ptr[node];
+    for (int i = 0; i < 2; ++i)
+      if (children[i] >= 0)
+        for (int64_t j = 0; j < stride_; j += 16) __builtin_prefetch(output_ + children[i] * stride_ + j);
+    float margin;
+    kernels.dot_rows(output_, stride_, &node, 1, hidden, &margin);
+    return 1.0f / (1.0f + std::exp(-margin));
+  }
   bool can_win(double priority, int64_t k, const HsScratch& scratch) const {
     return static_cast<int64_t>(scratch.found.size()) < k || priority * slack_ >= scratch.found.front().score;
   }
