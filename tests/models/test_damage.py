@@ -209,7 +209,7 @@ def test_verify_finds_what_a_search_may_never_meet(copied, rich):
     children[-1] = children[-2]
     rewrite(copied, lambda body: None, {"tree0.children": children})
     lt.load(copied)
-    with pytest.raises(lt.FileFormatError, match=r"tree 0: .* already stands elsewhere"):
+    with pytest.raises(lt.FileFormatError, match=r"tree 0: .* already elsewhere"):
         lt.load(copied, verify=True)
 
 
