@@ -259,9 +259,15 @@ def test_what_is_no_plain_file_is_refused(tmp_path):
 def test_training_stops_at_once_when_interrupted(problem):
     model = lt.TextLabelTreeClassifier(epochs=2**31 - 1, n_jobs=2, dim=16)
     timer = threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(*problem)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background may ignore it
+    signal.alarm(60)  # ends the tests if training goes on
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(*problem)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGINT, before)
     timer.join()
     assert not hasattr(model, "searcher_")
 
