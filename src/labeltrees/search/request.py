@@ -55,7 +55,7 @@ class SearchRequest:
     discounts : NodeValues, optional
         How much the score of each node is lowered before it is compared; set by a model from `agreement`.
     n_searched : int, optional
-        Labels to search for, if more than k: discounts are learnt for lists of certain lengths.
+        Labels to search for, if more than k: discounts are learned for lists of certain lengths.
 
     Examples
     --------

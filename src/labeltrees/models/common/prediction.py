@@ -100,7 +100,7 @@ class PredictionMixin:
             k best labels. A `TextLabelTreeClassifier` always searches exactly and does not have these options.
         agreement : float, optional
             Instead of `search` and `beam`: stop early, so that at least this share of the lists is the same as with
-            exact search. This holds for points from the distribution that `calibrate` learnt from. 1 is exact search.
+            exact search. This holds for points from the distribution that `calibrate` learned from. 1 is exact search.
         max_chunks, max_microseconds : int, optional
             Budgets per point, in nodes opened and in time. Searches that they stop are marked as partial in the stats.
         candidates : labels, or one list of labels per point, or sparse matrix (n, L), optional
@@ -145,7 +145,7 @@ class PredictionMixin:
         """Return a predictor for serving: one query in, the k best label ids and scores out, with little overhead.
 
         It takes a string if the model was fitted on texts. The parameters are those of `predict_topk`. With
-        `agreement`, a call can ask for fewer than `k` labels, or for up to the next length that `calibrate` learnt.
+        `agreement`, a call can ask for fewer than `k` labels, or for up to the next length that `calibrate` learned.
         """
         check_is_fitted(self, "searcher_")
         return self._make_predictor(self.complete_request(settings_from(SearchRequest, locals())))
