@@ -69,6 +69,9 @@ class TextLabelTreeClassifier(
         Minimum and maximum length of character n-grams; max_n 0 for none.
     buckets : int
         Number of buckets that n-grams are hashed into. Memory is used only for buckets that occur.
+    shuffle : bool
+        Read the texts in a new random order in every epoch, so that the model does not depend on their order. False
+        reads them in order, as fastText does: texts that are sorted by topic or label then give a much worse model.
     embeddings : sparse or dense matrix (L, d), optional
         Of the labels, for building the tree; by default PIFA over the texts' words and n-grams with tf-idf weights.
     k, threshold : int, float, optional
