@@ -142,7 +142,10 @@ class TextLabelTreeClassifier(
         return pifa(CheckedX(X), CheckedY(labels.Y), n_jobs=self.n_jobs)
 
     def fit_file(self, path: str | os.PathLike[str]) -> TextLabelTreeClassifier:
-        """Build the tree and train it on a file in fastText's form, read again in every epoch and never held.
+        """Build the tree and train it on a file in fastText's form, which is read again in every epoch.
+
+        At most 16 MiB of the file per thread are in memory. A larger file is shuffled in two steps: blocks of at most
+        64 KiB are read in random order, and the lines of all blocks in memory are shuffled.
 
         A line is a text; its words that start with ``__label__`` are its labels, named without that prefix. Labels are
         numbered as fastText does, the most frequent first. The file must be plain text, not compressed.
