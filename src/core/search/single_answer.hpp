@@ -80,8 +80,9 @@ class SingleAnswer {
   static T* data_of(const nb::object& array) {
     Py_buffer view;
     if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_WRITABLE) != 0) throw nb::python_error();
+    T* data = static_cast<T*>(view.buf);
     PyBuffer_Release(&view);
-    return static_cast<T*>(view.buf);
+    return data;
   }
 
   // The number of labels to return, at most the number of labels.
