@@ -79,6 +79,23 @@ def make_table(columns: Sequence[str] | None, rows: Sequence[Sequence[str]], lef
     return table
 
 
+def print_table(out: Console, table: Table) -> None:
+    """Print a table without cutting its cells: on a narrow terminal its lines are longer than the terminal's."""
+    needed = out.measure(table, options=out.options.update(width=10_000, max_width=10_000)).maximum
+    out.print(table, width=max(needed, out.width), crop=False, soft_wrap=needed > out.width)
+
+
+def with_margin(value: float, low: float, high: float, digits: int = 2) -> str:
+    """Return a share in percent with the half-width of its interval.
+
+    Examples
+    --------
+    >>> with_margin(0.7012, 0.69, 0.71)
+    '70.12 ± 1.00'
+    """
+    return f"{number(100 * value, digits)} ± {number(50 * (high - low), digits)}"
+
+
 def check_parent_folder(path: str | None) -> None:
     """Raise `InputError` if the folder for an output does not exist: before the work, not after it."""
     if path is not None and not Path(path).absolute().parent.is_dir():
