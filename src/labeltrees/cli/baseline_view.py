@@ -14,15 +14,20 @@ from labeltrees.tuning.result import SweepResult
 
 
 def print_baselines_of(out: Console, result: SweepResult) -> None:
-    """Print the baselines of a sweep: one line each, with precision and nDCG."""
+    """Print a model of a sweep, the chosen or else the most precise one, and the baselines: one line each."""
     if not result.baselines:
         return
-    columns = [f"p{k}" for k in result.ks] + [f"ndcg{max(result.ks)}"]
+    largest, first = max(result.ks), f"p{result.ks[0]}"
+    weighted = f"weighted_p{largest}"
+    columns = [*(f"p{k}" for k in result.ks), weighted if weighted in result.table[0] else f"ndcg{largest}"]
     n_all = result.facts["data"]["n_validation_points"]
     n_measured = result.facts["measured"].get("baseline_points", n_all)
     points = "the same points" if n_measured == n_all else f"{n_measured:,} of the {n_all:,} validation points"
-    out.print(f"\nBaselines on {points} (%, ± half of the 95 % interval):")
-    rows = [(record["baseline"], *(cell(record, column) for column in columns)) for record in result.baselines]
+    best = result.chosen or max(result.table, key=lambda record: record[first])["setting"]
+    model = {**result.record(best), "intervals": result.details["settings"][best]["intervals"]}
+    rows = [("chosen model" if result.chosen else "most precise model", *(cell(model, column) for column in columns))]
+    rows += [(record["baseline"], *(cell(record, column) for column in columns)) for record in result.baselines]
+    out.print(f"\nBaselines, measured on {points} (%, ± half of the 95 % interval):")
     print_table(out, make_table(("", *map(metric_title, columns)), rows))
 
 

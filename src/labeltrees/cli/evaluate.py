@@ -154,7 +154,7 @@ def _print(record: dict[str, Any]) -> None:
     out.print(f"{record['model']} on {plural(record['n_points'], 'point')} of {record['data']}\n")
     rows = _metric_rows(record, "")
     if record["weighted"] is not None:
-        rows += _metric_rows(record["weighted"], "weighted ")
+        rows += _metric_rows(record["weighted"], "weighted ")[:-1]  # coverage counts labels, whatever the weights
     rows += [
         (name, *(number(factor * record[key][k]) for k in _KS))
         for name, key, factor in (("PSP (%)", "psp", 100), ("expected depth", "expected_depth", 1))

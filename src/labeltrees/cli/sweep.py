@@ -136,6 +136,6 @@ def result_table(result: SweepResult) -> Any:
         chosen = " chosen" if record["setting"] == result.chosen else ""
         row.append(("*" if record["setting"] in best else "") + chosen)
         rows.append(row)
-    columns = ["tradeoff", "fanout", *(["cover, path"] if variants else []), *(f"P@{k} (%)" for k in ks)]
+    columns = ["tradeoff", "fanout", *(["cover, path"] if variants else []), *(f"P@{k} %" for k in ks)]
     columns += [f"depth@{ks[0]}", "nodes", f"top-{largest} us", "p99 us", "train s", "MB", ""]
     return make_table(columns, rows, left=(0, len(columns) - 1))

@@ -19,7 +19,6 @@ from labeltrees.tuning.result import SweepResult
 from labeltrees.tuning.sweep_folder import to_json
 
 _TITLE = "Operating points"
-_CURVES = ("p", "recall", "ndcg", "weighted_p")  # metrics with charts of their own
 
 
 def write_report(result: SweepResult, path: str | os.PathLike[str]) -> None:
@@ -67,7 +66,9 @@ def _summary(result: SweepResult) -> str:
 
 def _page_data(result: SweepResult) -> dict[str, Any]:
     measured = [name for name in result.table[0] if any(row[name] is not None for row in result.table)]
-    metrics = [name for name in measured if name.rstrip("0123456789") in _CURVES]
+    largest = max(result.ks)
+    wanted = [f"{name}{k}" for name in ("p", "ndcg") for k in result.ks] + [f"recall{largest}", f"weighted_p{largest}"]
+    metrics = [name for name in wanted if name in measured]
     return {
         "table": [{**record, "series": series_name(record, result.table)} for record in result.table],
         "columns": [_column(name) for name in result.table[0] if name != "setting"],

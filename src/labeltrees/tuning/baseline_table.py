@@ -9,7 +9,7 @@ import numpy as np
 from labeltrees._matrices import Int64s
 from labeltrees.baselines.baseline import Baseline
 from labeltrees.baselines.feature_labels import CoOccurrence
-from labeltrees.baselines.label_shares import Popularity, recent_popularity
+from labeltrees.baselines.label_shares import Popularity, recent_popularity_of
 from labeltrees.baselines.nearest_points import Neighbours
 from labeltrees.baselines.training_points import training_points
 from labeltrees.data.dataset import Dataset
@@ -64,7 +64,8 @@ def measure_baselines(
     measured_on = validation if len(rows) == validation.n_points else validation.take(rows)
     records, hits = [], {}
     for baseline in _make(train):
-        labels, _ = baseline.rank(measured_on.points, max(ks))
+        queries = measured_on.points if baseline.n_features_in_ > 0 else no_features(measured_on.points)
+        labels, _ = baseline.rank(queries, max(ks))
         metrics, intervals = measure_labels(measured_on.Y, labels, ks, measured_on.sample_weight)
         records.append({"baseline": baseline.name, **metrics, "intervals": intervals})
         found = find_hits(measured_on.Y, labels, max(ks))
@@ -73,9 +74,8 @@ def measure_baselines(
 
 
 def _make(train: TuningData) -> list[Baseline]:
-    dataset = _as_dataset(train)
     try:
-        points = training_points(dataset)
+        points = training_points(_as_dataset(train))
     except InputError:
         if not train.is_text:
             raise
@@ -83,7 +83,7 @@ def _make(train: TuningData) -> list[Baseline]:
         points = training_points(Dataset(no_features(train.points), train.Y, sample_weight=train.sample_weight))
     baselines: list[Baseline] = [Popularity(points, points.weights, "popularity")]
     if train.times is not None:
-        baselines.append(recent_popularity(dataset, train.times))
+        baselines.append(recent_popularity_of(points, train.times))
     if points.X.shape[1] > 0:
         baselines += [CoOccurrence(points, _LABELS_PER_FEATURE), Neighbours(points, _N_NEIGHBOURS)]
     return baselines

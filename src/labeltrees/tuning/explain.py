@@ -7,6 +7,7 @@ from typing import NamedTuple
 from labeltrees.tuning.limits import SAME_TIME, Verdict
 from labeltrees.tuning.paired_bound import CONFIDENCE
 from labeltrees.tuning.quality import metric_title
+from labeltrees.tuning.settings import describe_setting
 
 
 class Round(NamedTuple):
@@ -88,9 +89,7 @@ def _tried(rounds: list[Round]) -> str:
 
 
 def _describe(verdict: Verdict, name: str) -> str:
-    record = verdict.result.record(name)
-    fanout = "" if record["fanout"] is None else f", fanout {record['fanout']}"
-    return f"tradeoff {record['tradeoff']:.4g}{fanout}"
+    return describe_setting(verdict.result.record(name))
 
 
 def _count(number: int, noun: str) -> str:

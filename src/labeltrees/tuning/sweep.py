@@ -19,7 +19,7 @@ from labeltrees.tuning.fingerprint import data_fingerprint, estimator_fingerprin
 from labeltrees.tuning.holding_out import SHARE, split_data
 from labeltrees.tuning.quality import measure_quality, propensities_or_none
 from labeltrees.tuning.result import SweepResult
-from labeltrees.tuning.settings import TRADEOFFS, Setting, make_settings
+from labeltrees.tuning.settings import TRADEOFFS, Setting, describe_setting, make_settings
 from labeltrees.tuning.shared_inputs import SharedInputs
 from labeltrees.tuning.sweep_folder import SweepFolder
 from labeltrees.tuning.timing import measure_times
@@ -110,8 +110,9 @@ def sweep(
         with watch("Sweep", len({setting.trained_as() for setting in settings}) + repeats, progress) as advance:
             result = job.run(settings, repeats, timed_points, advance)
     metric = f"p{ks[0]}"
-    best = max(result.table, key=lambda record: record[metric])["setting"]
-    result.comparison = compare_with_baselines(result, best, metric, f"The most precise setting ({best})")
+    best = max(result.table, key=lambda record: record[metric])
+    what = f"The most precise setting ({describe_setting(best)})"
+    result.comparison = compare_with_baselines(result, best["setting"], metric, what)
     return result
 
 
