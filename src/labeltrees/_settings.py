@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, field, fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -41,9 +42,13 @@ def setting(default: Any, check: Check, help: str, *, choices: tuple[str, ...] =
     return field(default=default, metadata={"check": check, "help": help, "choices": choices, "metavar": metavar})
 
 
-def choice(default: str, choices: tuple[str, ...], help: str) -> Any:
-    """Return a field for one of a few names."""
-    return setting(default, lambda name, value: check_choice(name, value, choices), help, choices=choices)
+def choice(default: str | None, choices: tuple[str, ...], help: str) -> Any:
+    """Return a field for one of a few names; None is allowed if it is the default."""
+
+    def check(name: str, value: Any) -> None:
+        check_choice(name, value, choices)
+
+    return setting(default, optional(check) if default is None else check, help, choices=choices)
 
 
 def with_default(cls: Any, name: str, default: Any) -> Any:
@@ -56,14 +61,16 @@ def settings_of(cls: Any) -> Iterator[Field[Any]]:
     return (item for item in fields(cls) if "check" in item.metadata)
 
 
-def checks_of(cls: Any) -> dict[str, Check]:
-    """Return the check of every setting, by name."""
+@cache  # searches check a request per call
+def checks_of(cls: type) -> Mapping[str, Check]:
+    """Return the check of every setting of a settings class, by name."""
     return {item.name: item.metadata["check"] for item in settings_of(cls)}
 
 
 def check_settings(settings: Any) -> None:
     """Raise `InputError` for the first setting with a value that is not allowed."""
-    check_values({item.name: getattr(settings, item.name) for item in settings_of(settings)}, checks_of(settings))
+    for name, check in checks_of(type(settings)).items():
+        check(name, getattr(settings, name))
 
 
 def check_values(values: Mapping[str, Any], checks: Mapping[str, Check]) -> None:
@@ -75,6 +82,11 @@ def check_values(values: Mapping[str, Any], checks: Mapping[str, Check]) -> None
 def take_settings(cls: type[Settings], source: Any) -> Settings:
     """Return settings of class `cls` with the values that `source` has under the same names."""
     return cls(**{item.name: getattr(source, item.name) for item in fields(cls)})
+
+
+def settings_from(cls: type[Settings], arguments: Mapping[str, Any]) -> Settings:
+    """Return settings of class `cls` with the arguments of a function, its ``locals()``, that have the same names."""
+    return cls(**{item.name: arguments[item.name] for item in fields(cls) if item.name in arguments})
 
 
 # Checks to build settings from.

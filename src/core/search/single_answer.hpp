@@ -57,18 +57,14 @@ class SingleAnswer {
   nb::handle engine() const { return engine_; }
 
   // Calls search(request, labels, scores), which returns how many labels it found, and returns the first k of them.
-  // Discounts were learnt for lists of one length: with them, every call searches for that many labels.
+  // Discounts were learned for lists of one length: with them, every call searches for that many labels.
   template <class Search>
   nb::tuple operator()(nb::handle k_given, Search&& search) const {
     const int64_t k = returned(k_given);
     SearchRequest request = request_;
     if (!request.discounts) request.k = k;
     nb::object labels = empty_(request.k, int64_), scores = empty_(request.k, float32_);
-    int64_t found;
-    {
-      ArrayBuffer own_labels(labels, "labels"), own_scores(scores, "scores");
-      found = std::min<int64_t>(search(request, own_labels.data<int64_t>(), own_scores.data<float>()), k);
-    }
+    const int64_t found = std::min<int64_t>(search(request, data_of<int64_t>(labels), data_of<float>(scores)), k);
     if (found < request.k) {
       nb::slice filled(nb::int_(0), nb::int_(found), nb::none());
       labels = labels[filled];
@@ -78,6 +74,17 @@ class SingleAnswer {
   }
 
  private:
+  // The data of an array made by numpy.empty, valid as long as the array. Nobody else has the array yet, so its buffer
+  // need not be held. It is requested without a format: NumPy would build that string again for every call.
+  template <class T>
+  static T* data_of(const nb::object& array) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_WRITABLE) != 0) throw nb::python_error();
+    T* data = static_cast<T*>(view.buf);
+    PyBuffer_Release(&view);
+    return data;
+  }
+
   // The number of labels to return, at most the number of labels.
   int64_t returned(nb::handle k_given) const {
     int64_t k = k_;

@@ -9,30 +9,16 @@ namespace labeltrees {
 
 namespace {
 
-bool is_worse(const HsScratch::Open& a, const HsScratch::Open& b) { return a.priority < b.priority; }
-
 // Ties go to the smaller label.
-bool is_better(const HsScratch::Found& a, const HsScratch::Found& b) {
+constexpr auto is_better = [](const HsScratch::Found& a, const HsScratch::Found& b) {
   return a.score != b.score ? a.score > b.score : a.label < b.label;
-}
+};
 
 void prefetch_row(const float* row, int64_t stride) {
   for (int64_t i = 0; i < stride; i += 16) __builtin_prefetch(row + i);
 }
 
 }  // namespace
-
-void HsScratch::push(const Open& node) {
-  open.push_back(node);
-  std::push_heap(open.begin(), open.end(), is_worse);
-}
-
-HsScratch::Open HsScratch::pop() {
-  std::pop_heap(open.begin(), open.end(), is_worse);
-  const Open best = open.back();
-  open.pop_back();
-  return best;
-}
 
 HsEngine::HsEngine(const FeatureMap& features, const float* input, const float* output, int64_t dim, int64_t stride,
                    const TreeView& tree, int64_t height)
@@ -90,11 +76,8 @@ int64_t HsEngine::run(std::string_view text, const SearchRequest& request, HsScr
     descend(scratch.pop(), request, hidden, deadline, scratch, stats);
   stats.classifiers = stats.chunks;  // a node has one unit
   std::sort_heap(scratch.found.begin(), scratch.found.end(), is_better);
-  for (size_t i = 0; i < scratch.found.size(); ++i) {
-    labels[i] = scratch.found[i].label;
-    scores[i] = static_cast<float>(std::min(scratch.found[i].score, 1.0));
-  }
-  return static_cast<int64_t>(scratch.found.size());
+  auto score_of = [](const HsScratch::Found& found) { return static_cast<float>(std::min(found.score, 1.0)); };
+  return write_found(request, scratch.found, score_of, labels, scores);
 }
 
 const float* HsEngine::hidden_of(HsScratch& scratch) const {

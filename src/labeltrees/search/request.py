@@ -6,23 +6,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from labeltrees import _core
-from labeltrees._settings import anything, check_settings, flag, integer, number, optional, setting
-from labeltrees._validation import check_choice, refuse
+from labeltrees._settings import anything, check_settings, choice, flag, integer, number, optional, setting
+from labeltrees._validation import refuse
 from labeltrees.errors import InputError
 from labeltrees.search.node_values import NodeValues
 from labeltrees.search.queries import label_lists
 
 MODES = ("best_first", "beam")
 AS_FITTED: Any = "as fitted"  # the beam that the model was fitted with
-
-
-def _mode(name: str, value: Any) -> None:
-    check_choice(name, value, MODES)
+_LIMIT = optional(integer(1, 2**62))
 
 
 def _beam(name: str, value: Any) -> None:
     if value != AS_FITTED:
-        optional(integer(1, 2**62))(name, value)
+        _LIMIT(name, value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +56,7 @@ class SearchRequest:
     discounts : NodeValues, optional
         How much the score of each node is lowered before it is compared; set by a model from `agreement`.
     n_searched : int, optional
-        Labels to search for, if more than k: discounts are learnt for lists of certain lengths.
+        Labels to search for, if more than k: discounts are learned for lists of certain lengths.
 
     Examples
     --------
@@ -71,7 +68,7 @@ class SearchRequest:
     """
 
     k: int = setting(5, integer(1), "Labels to return per query.")
-    search: str | None = setting(None, optional(_mode), "Order in which nodes are searched.", choices=MODES)
+    search: str | None = choice(None, MODES, "Order in which nodes are searched.")
     beam: int | None = setting(AS_FITTED, _beam, "Most nodes to open per depth; none: exact search.", metavar="N|none")
     prune: bool = setting(True, flag, "Skip nodes below the k-th label found.")
     agreement: float | None = setting(
@@ -79,8 +76,8 @@ class SearchRequest:
         optional(number(0, 1, low_open=True)),
         "Stop early, so that at least this share of the lists is the same as with exact search.",
     )
-    max_chunks: int | None = setting(None, optional(integer(1, 2**62)), "Most nodes to open per query.")
-    max_microseconds: int | None = setting(None, optional(integer(1, 2**62)), "Most microseconds per query.")
+    max_chunks: int | None = setting(None, _LIMIT, "Most nodes to open per query.")
+    max_microseconds: int | None = setting(None, _LIMIT, "Most microseconds per query.")
     candidates: Any = setting(None, anything, "Labels that may be returned.")
     exclude: Any = setting(None, anything, "Labels that must not be returned.")
     discounts: NodeValues | None = None
