@@ -2,9 +2,9 @@
 
 Exact search goes on while a node could hold a better label. Most nodes do not, so a search can discount them: a node is
 compared by its priority, its score lowered by its discount, and the search ends when no priority reaches the k-th label
-found. Discounts are learned for classes of nodes (by depth and by number of labels below, in powers of two), in settings
-from cautious to bold. The number of lists that each setting changes is counted on other points; `agreement` chooses the
-boldest setting that changes few enough.
+found. Discounts are learned for classes of nodes (by depth and by number of labels below, in powers of two), in
+settings from cautious to bold. The number of lists that each setting changes is counted on other points; `agreement`
+chooses the boldest setting that changes few enough.
 """
 
 from __future__ import annotations
