@@ -1,6 +1,6 @@
 """Label trees for extreme multi-label classification: one setting moves between accurate and fast."""
 
-from labeltrees import datasets, metrics
+from labeltrees import baselines, datasets, metrics
 from labeltrees.data import Dataset, PreparedLogs, TfidfVectorizer, prepare_logs, read_texts, read_xmc, write_xmc
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError, MissingExtraError
 from labeltrees.labels.embedding import pifa
@@ -46,6 +46,7 @@ __all__ = [
     "TextLabelTreeClassifier",
     "TfidfVectorizer",
     "TreeSummary",
+    "baselines",
     "build_tree",
     "build_tree_from",
     "choose",
