@@ -43,7 +43,7 @@ def read_contexts(path: Path) -> Iterator[tuple[list[Any], list[Any]]]:
             try:
                 record = json.loads(line)
             except (ValueError, RecursionError):
-                message = f"{path}, line {number}: not JSON; a line must be a list of items, such as [\"bread\", \"milk\"]"
+                message = f'{path}, line {number}: not JSON; a line must be a list of items, such as ["bread", "milk"]'
                 raise FileFormatError(message) from None
             is_whole = isinstance(record, dict) and isinstance(record.get(ITEMS), list | dict | str)
             contexts.append(record[ITEMS] if is_whole else record)
