@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from labeltrees.cli.point_weights import is_weights_file
-from labeltrees.data.files import COMPRESSED, open_any
+from labeltrees.data.files import COMPRESSED, read_lines
+from labeltrees.data.point_weights import is_weights_file
 from labeltrees.data.text_formats import TEXT_SUFFIXES
 from labeltrees.errors import FileFormatError, InputError
 
 BUNDLED = "debian"
+__all__ = ["BUNDLED", "find_file", "names_in", "read_lines"]
+
 _KINDS = {"train": "training", "test": "test"}
 _FOLDER_ENDINGS = (".txt", *TEXT_SUFFIXES)
 
@@ -25,18 +27,6 @@ def find_file(data: str, part: str) -> Path | None:
         message = f"{data}: no such file or folder (the bundled data is called {BUNDLED})"
         raise InputError(message)
     return path
-
-
-def read_lines(path: str | Path) -> list[str]:
-    """Return the lines of a text file, plain or compressed."""
-    with open_any(path) as stream:
-        try:
-            text = stream.read().decode("utf-8")
-        except UnicodeDecodeError as error:
-            message = f"{path}: not UTF-8 text (byte {error.start})"
-            raise FileFormatError(message) from None
-    # Not splitlines(), which also splits at characters that may occur in a name.
-    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
 
 
 def names_in(folder: Path, name: str) -> str | None:

@@ -10,9 +10,7 @@ from labeltrees.data.encoders.text import TextEncoder
 from labeltrees.data.encoders.union import UnionEncoder
 from labeltrees.errors import FileFormatError
 
-KINDS: dict[str, type[Encoder]] = {
-    cls.KIND: cls for cls in (TextEncoder, ItemEncoder, ColumnEncoder, UnionEncoder)
-}
+KINDS: dict[str, type[Encoder]] = {cls.KIND: cls for cls in (TextEncoder, ItemEncoder, ColumnEncoder, UnionEncoder)}
 
 
 def encoder_to_files(encoder: Encoder, prefix: str = "encoder.") -> tuple[dict[str, Any], Arrays]:

@@ -119,7 +119,9 @@ def mark_pairs(pairs: list[pl.LazyFrame], settings: LogSettings) -> tuple[list[p
     weak = ~pl.col("strong")
     found = collect(
         labels.filter(pl.col("window") != HISTORY).select(
-            pl.col("events").sum().alias("all"), pl.col("events").filter(weak).sum().alias("weak"), weak.sum().alias("n")
+            pl.col("events").sum().alias("all"),
+            pl.col("events").filter(weak).sum().alias("weak"),
+            weak.sum().alias("n"),
         )
     ).row(0, named=True)
     if 2 * found["weak"] <= found["all"]:

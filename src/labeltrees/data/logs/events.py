@@ -29,8 +29,8 @@ class Events:
     Attributes
     ----------
     frame : lazy frame
-        Columns context and item (integers or texts) and, if the log has them, weight, time, name, session, feature (texts,
-        or lists of texts) and ragged (whether the line of a CSV file had too many fields).
+        Columns context and item (integers or texts) and, if the log has them, weight, time, name, session, feature
+        (texts, or lists of texts) and ragged (whether the line of a CSV file had too many fields).
     columns : dict
         The name of each column in the log.
     files, left_out : lists of paths

@@ -25,7 +25,6 @@ from labeltrees.data.logs.item_names import name_items
 from labeltrees.data.logs.reading import collect
 from labeltrees.data.logs.settings import LogSettings
 from labeltrees.data.tfidf import TfidfVectorizer
-from labeltrees.errors import InputError
 
 _KEY = ["context", "window"]
 

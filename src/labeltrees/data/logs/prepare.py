@@ -76,9 +76,7 @@ def _prepare(opened: Events, settings: LogSettings, vectorizer: Any, scratch: Pa
     stages.start("making features")
     named = [shard.select("item", "name") for shard in events] if "name" in opened.columns else None
     label_names, changed = name_items(items["item"], named)
-    features = make_features(
-        points, n_train, aggregated, made, label_names, items["item"], settings, vectorizer, named
-    )
+    features = make_features(points, n_train, aggregated, made, label_names, items["item"], settings, vectorizer, named)
     stages.start("splitting")
     train, test = _datasets(features, label_names, points, n_train, settings)
     notes = features.notes | changed

@@ -8,7 +8,7 @@ import itertools
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from labeltrees._settings import anything, check_settings, choice, flag, integer, number, optional, setting
+from labeltrees._settings import anything, check_settings, flag, integer, number, optional, setting
 from labeltrees._validation import check_choice, check_seed, refuse
 from labeltrees.errors import InputError
 
@@ -18,7 +18,7 @@ PRESETS = ("paper",)
 LOW_ENGAGEMENT = 2.0  # the reading of the paper's "low engagement": engaged with once
 
 # The paper aggregates one year, removes pairs of low engagement and tests on a random 5 % of the contexts.
-_PAPER = {"min_engagement": LOW_ENGAGEMENT, "point_weights": None, "test_share": 0.05, "period": "365d"}
+_PAPER: dict[str, Any] = {"min_engagement": LOW_ENGAGEMENT, "point_weights": None, "test_share": 0.05, "period": "365d"}
 
 
 def _text(name: str, value: Any) -> None:
@@ -54,14 +54,6 @@ def _one_of(choices: tuple[str, ...], help: str) -> Any:
     return setting(None, optional(lambda name, value: check_choice(name, value, choices)), help, choices=choices)
 
 
-def _moment(help: str) -> Any:
-    return setting(None, anything, help, metavar="TIME")
-
-
-def _length(help: str) -> Any:
-    return setting(None, anything, help, metavar="LENGTH")
-
-
 def _column(help: str) -> Any:
     return setting(None, optional(_text), help, metavar="COLUMN")
 
@@ -83,16 +75,27 @@ class LogSettings:
     )
     feature_column: str | None = _column("Column with features: a text, or a list of names or ids.")
     feature_separator: str | None = setting(None, optional(_text), "Separates the names in the feature column.")
-    history_before: Any = _moment("Items before this time are features, items from then on are labels.")
+    history_before: Any = setting(
+        None, anything, "Items before this time are features, items from then on are labels.", metavar="TIME"
+    )
     hide: float = setting(
         0.5, _hidden, "Items of a basket that are labels: a share below 1, or a number.", metavar="SHARE|N"
     )
     session: str | None = _column("Column that splits the events of a context into sessions.")
-    session_gap: Any = _length("Start a new session of a context after a pause such as 30m or 2d.")
-    half_life: Any = _length("Halve the weight of an event for every such period of age: 30d, 12w.")
-    since: Any = _moment("Leave out events before this time.")
-    until: Any = _moment("Leave out events from this time on.")
-    period: Any = _length("Use only a period such as 36h, 90d, 12w or 1y; without --since or --until, the last one.")
+    session_gap: Any = setting(
+        None, anything, "Start a new session of a context after a pause such as 30m or 2d.", metavar="LENGTH"
+    )
+    half_life: Any = setting(
+        None, anything, "Halve the weight of an event for every such period of age: 30d, 12w.", metavar="LENGTH"
+    )
+    since: Any = setting(None, anything, "Leave out events before this time.", metavar="TIME")
+    until: Any = setting(None, anything, "Leave out events from this time on.", metavar="TIME")
+    period: Any = setting(
+        None,
+        anything,
+        "Use only a period such as 36h, 90d, 12w or 1y; without --since or --until, the last one.",
+        metavar="LENGTH",
+    )
     time_format: str = setting("auto", _text, "auto, or a strptime format such as %d/%m/%Y %H:%M.")
     encoding: str = setting("utf-8", _encoding, "Encoding of CSV files.")
     separator: str | None = setting(
@@ -110,7 +113,9 @@ class LogSettings:
         POINT_WEIGHTS, "Weight of a point, scaled to mean 1: by its events or engagement. [default: none, all the same]"
     )
     test_share: float = setting(0.05, number(0, 0.99), "Share of contexts for the test part, drawn at random.")
-    test_since: Any = _moment("Use the events from this time on as the test part instead (recommended).")
+    test_since: Any = setting(
+        None, anything, "Use the events from this time on as the test part instead (recommended).", metavar="TIME"
+    )
     random_state: int = setting(0, lambda _name, value: check_seed(value), "Random seed.")
 
     def checked(self) -> LogSettings:

@@ -38,8 +38,8 @@ def work_folder(
     temporary_folder : path, optional
         Where to make a folder with a new name.
     resume_folder : path, optional
-        Use this folder instead if `events` is a path. It stays after an error or an interruption if shards are finished,
-        and is used again if the fingerprint of input and settings is the same.
+        Use this folder instead if `events` is a path. It stays after an error or an interruption if the shards are
+        written, and is used again if the fingerprint of input and settings is the same.
     """
     if resume_folder is None or not (isinstance(events, str) or hasattr(events, "__fspath__")):
         with tempfile.TemporaryDirectory(prefix="labeltrees-logs-", dir=temporary_folder) as folder:
