@@ -1,6 +1,6 @@
 """Label trees for extreme multi-label classification: one setting moves between accurate and fast."""
 
-from labeltrees import datasets, metrics
+from labeltrees import baselines, datasets, metrics
 from labeltrees.data import (
     ColumnEncoder,
     Dataset,
@@ -63,7 +63,11 @@ __all__ = [
     "TextLabelTreeClassifier",
     "TfidfVectorizer",
     "TreeSummary",
+<<<<<<< HEAD
     "UnionEncoder",
+=======
+    "baselines",
+>>>>>>> measures
     "build_tree",
     "build_tree_from",
     "choose",

@@ -16,6 +16,8 @@ FILES = {
     "train.weights.txt",
     "test.txt",
     "test.weights.txt",
+    "train.times.txt",
+    "test.times.txt",
     "encoder.bin",
     "labels.txt",
     "features.txt",
@@ -75,7 +77,7 @@ def test_the_folder_holds_what_the_function_returns(prepared, log):
     for part, dataset in zip(("train", "test"), expected, strict=True):
         read = load_data(str(prepared), part=part)
         assert (read.X != dataset.X).nnz == (read.Y != dataset.Y).nnz == 0
-        for name in ("label_names", "feature_names", "sample_weight"):
+        for name in ("label_names", "feature_names", "sample_weight", "times"):
             np.testing.assert_array_equal(getattr(read, name), getattr(dataset, name))
     assert json.loads((prepared / "summary.json").read_text()) == expected.summary.to_json()
     assert expected.train.label_names[0] == "No. 0, new"

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from labeltrees.errors import InputError
-from labeltrees.metrics import label_propensities, precision_at_k, propensities_of_counts, psndcg_at_k, psp_at_k
+from labeltrees.metrics import (
+    inverse_propensity,
+    label_propensities,
+    precision_at_k,
+    propensities_of_counts,
+    psndcg_at_k,
+    psp_at_k,
+)
 
 Y_TRAIN = np.array([[1, 0, 0]] * 8 + [[0, 1, 1]])
 Y_TRUE = np.array([[1, 1, 0], [0, 0, 1], [0, 0, 0]])
@@ -89,3 +96,8 @@ def test_no_true_labels_at_all_score_zero():
 def test_bad_input_is_refused_by_name(metric, extra, message):
     with pytest.raises(InputError, match=message):
         metric(Y_TRUE, RETURNED, 2, **extra)
+
+
+def test_the_inverse_propensity_is_the_gain_of_a_hit():
+    np.testing.assert_allclose(inverse_propensity(Y_TRAIN), [FREQUENT, RARE, RARE])
+    np.testing.assert_allclose(inverse_propensity(Y_TRAIN, A=0.6, B=2.6), 1 / label_propensities(Y_TRAIN, 0.6, 2.6))

@@ -19,7 +19,7 @@ from labeltrees.cli.text_data import (
     text_blocks,
 )
 from labeltrees.data import Dataset, read_xmc
-from labeltrees.data.logs.folder import check_version, folder_encoder
+from labeltrees.data.logs.folder import check_version, folder_encoder, folder_times
 from labeltrees.data.xmc_blocks import IndexBase, open_xmc_blocks
 from labeltrees.errors import FileFormatError, InputError
 
@@ -70,11 +70,11 @@ def load_data(
         label_names = label_names or names_in(Path(data), "labels.txt")
         feature_names = feature_names or names_in(Path(data), "features.txt")
         check_version(Path(data))
-        encoder = folder_encoder(Path(data))
-    else:
-        encoder = None
     dataset = read_xmc(path, index_base)
-    parts: dict[str, Any] = {} if encoder is None else {"encoder": encoder}
+    parts: dict[str, Any] = {}
+    if Path(data).is_dir():
+        parts["encoder"] = folder_encoder(Path(data))
+        parts["times"] = folder_times(Path(data), part, dataset.n_points)
     if label_names is not None:
         parts["label_names"] = _read_names(label_names, dataset.n_labels, "label")
     if feature_names is not None:

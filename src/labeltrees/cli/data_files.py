@@ -41,7 +41,7 @@ def _in_folder(folder: Path, pattern: str) -> list[Path]:
 
 def _part_file(folder: Path, part: str) -> Path:
     found = [path for ending in _FOLDER_ENDINGS for path in _in_folder(folder, f"{part}*{ending}")]
-    found = [path for path in found if not is_weights_file(path)]
+    found = [path for path in found if not is_weights_file(path) and not path.name.endswith(".times.txt")]
     if not found:
         endings = ", ".join(_FOLDER_ENDINGS[1:])
         message = f"{folder}: no file {part}*.txt (or {endings}; plain, .gz, .xz or .zst) in this folder"

@@ -2,15 +2,26 @@
 
 from labeltrees.metrics.by_frequency import FrequencyGroup, Proportion, by_frequency
 from labeltrees.metrics.depth import expected_depth_at_k
-from labeltrees.metrics.propensity import label_propensities, propensities_of_counts, psndcg_at_k, psp_at_k
-from labeltrees.metrics.ranking import coverage_at_k, macro_f1_at_k, ndcg_at_k, precision_at_k, recall_at_k
+from labeltrees.metrics.intervals import Estimate, estimate_at_k
+from labeltrees.metrics.propensity import (
+    inverse_propensity,
+    label_propensities,
+    propensities_of_counts,
+    psndcg_at_k,
+    psp_at_k,
+)
+from labeltrees.metrics.ranking import coverage_at_k, f1_at_k, macro_f1_at_k, ndcg_at_k, precision_at_k, recall_at_k
 
 __all__ = [
+    "Estimate",
     "FrequencyGroup",
     "Proportion",
     "by_frequency",
     "coverage_at_k",
+    "estimate_at_k",
     "expected_depth_at_k",
+    "f1_at_k",
+    "inverse_propensity",
     "label_propensities",
     "macro_f1_at_k",
     "ndcg_at_k",

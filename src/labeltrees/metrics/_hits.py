@@ -26,6 +26,10 @@ class Hits(NamedTuple):
         """The number of ranks that are compared."""
         return int(self.returned.shape[1])
 
+    def points_of_true(self) -> Int64s:
+        """Return the point of each true label, in the order of ``true.indices``."""
+        return np.repeat(np.arange(self.true.n_points, dtype=np.int64), self.true.labels_per_point())
+
 
 def find_hits(Y_true: Any, labels: Any, k: Any) -> Hits:
     """Check the arguments of a metric and return which of the first k returned labels are true."""

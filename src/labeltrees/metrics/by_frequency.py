@@ -7,23 +7,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
-from labeltrees._matrices import Float64s, Int64s, check_Y
-from labeltrees._validation import check_integer, check_number
+from labeltrees._matrices import Float64s, Int64s, check_sample_weight, check_Y
+from labeltrees._validation import check_integer
 from labeltrees.errors import InputError
 from labeltrees.metrics._hits import Hits, find_hits
+from labeltrees.metrics.intervals import quantile_of, wilson_interval
 
 
 @dataclass(frozen=True)
 class Proportion:
-    """A share with a confidence interval; NaN if the total is 0."""
+    """A share with a confidence interval; NaN if the total is 0.
+
+    `count` and `total` are sums of point weights if weights were given.
+    """
 
     value: float
     low: float
     high: float
-    count: int
-    total: int
+    count: float
+    total: float
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ def by_frequency(
     tail_below: int = 10,
     head_from: int = 100,
     confidence: float = 0.95,
+    sample_weight: Any = None,
 ) -> list[FrequencyGroup]:
     """Return precision and recall of the first k returned labels for head, torso and tail labels.
 
@@ -81,6 +85,8 @@ def by_frequency(
         head, and every other label to the torso.
     confidence : float in (0, 1)
         Confidence level of the intervals.
+    sample_weight : array of shape (n,), optional
+        Weights of the points. The training frequencies are not weighted.
 
     Returns
     -------
@@ -96,47 +102,52 @@ def by_frequency(
     """
     tail_below = check_integer("tail_below", tail_below, 1)
     head_from = check_integer("head_from", head_from, tail_below)
-    z = float(ndtri(0.5 + check_number("confidence", confidence, 0, 0.999999, low_open=True) / 2))
+    z = quantile_of(confidence)
     hits = find_hits(Y_true, labels, k)
     train = check_Y(Y_train, "Y_train").indicator
     if train.n_labels != hits.true.n_labels:
         message = f"Y_train must have the {hits.true.n_labels} labels of Y_true, got {train.n_labels}"
         raise InputError(message)
+    weights = check_sample_weight(sample_weight, hits.true.n_points)
     counts = np.bincount(train.indices, minlength=train.n_labels)
     group_of = np.where(counts >= head_from, 0, np.where(counts >= tail_below, 1, 2))
-    return [_group(name, group_of == number, hits, z) for number, name in enumerate(("head", "torso", "tail"))]
+    return [_group(name, group_of == number, hits, weights, z) for number, name in enumerate(("head", "torso", "tail"))]
 
 
-def _group(name: str, members: Any, hits: Hits, z: float) -> FrequencyGroup:
+def _group(name: str, members: Any, hits: Hits, weights: Float64s | None, z: float) -> FrequencyGroup:
     returned = (hits.returned >= 0) & members[hits.returned]
     found = np.count_nonzero(returned & hits.hit, axis=1)
     n_returned = np.count_nonzero(returned, axis=1)
-    points = np.repeat(np.arange(hits.true.n_points), hits.true.labels_per_point())
-    n_true = np.bincount(points[members[hits.true.indices]], minlength=hits.true.n_points)
+    n_true = np.bincount(hits.points_of_true()[members[hits.true.indices]], minlength=hits.true.n_points)
     return FrequencyGroup(
-        name, int(np.count_nonzero(members)), _proportion(found, n_returned, z), _proportion(found, n_true, z)
+        name,
+        int(np.count_nonzero(members)),
+        _proportion(found, n_returned, weights, z),
+        _proportion(found, n_true, weights, z),
     )
 
 
-def _proportion(count: Int64s, total: Int64s, z: float) -> Proportion:
-    """Return sum(count) / sum(total) over points, with its interval.
+def _proportion(count: Int64s, total: Int64s, weights: Float64s | None, z: float) -> Proportion:
+    """Return sum(w count) / sum(w total) over points of weight w, with its interval.
 
-    With independent trials the variance would be p (1 - p) / n. Trials of the same point are correlated, and the
-    variance of a ratio of sums over points is sum (count - p total)^2 / n^2. If that is larger, n is lowered until both
-    agree.
+    With independent trials the variance would be p (1 - p) / n with n = (sum w total)^2 / sum w^2 total, which is the
+    number of trials if the weights are equal. Trials of the same point are correlated, and the variance of a ratio of
+    sums over points is sum (w (count - p total))^2 / (sum w total)^2. If that is larger, n is lowered until both agree.
     """
-    n, hits = int(total.sum()), int(count.sum())
+    n: float
+    hits: float
+    if weights is None:
+        n, hits = int(total.sum()), int(count.sum())
+        scaled = np.ones(len(total))
+    else:
+        n, hits = float(weights @ total), float(weights @ count)
+        scaled = weights / weights.max()  # squares of the weights cannot overflow
     if n == 0:
         return Proportion(math.nan, math.nan, math.nan, 0, 0)
     p = hits / n
-    deviations: Float64s = count - p * total
-    inflation = float(np.sum(deviations**2)) / (n * p * (1 - p)) if 0 < hits < n else 1.0
-    low, high = _wilson(p, n / max(inflation, 1.0), z)
+    independent = float(scaled @ total) ** 2 / float(scaled**2 @ total)
+    deviations: Float64s = scaled * (count - p * total)
+    expected = p * (1 - p) * float(scaled**2 @ total)
+    inflation = float(deviations @ deviations) / expected if expected > 0 else 1.0
+    low, high = wilson_interval(p, independent / max(inflation, 1.0), z)
     return Proportion(p, low, high, hits, n)
-
-
-def _wilson(p: float, n: float, z: float) -> tuple[float, float]:
-    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    # At p = 0 and p = 1 the formula gives 0 and 1 up to rounding.
-    return (0.0 if p == 0 else centre - half), (1.0 if p == 1 else centre + half)

@@ -8,10 +8,11 @@ import numpy as np
 
 from labeltrees.errors import InputError
 from labeltrees.metrics._hits import check_returned
+from labeltrees.metrics._weights import check_weights, mean_over_points
 from labeltrees.tree.label_tree import LabelTree
 
 
-def expected_depth_at_k(tree: LabelTree, labels: Any, k: int) -> float:
+def expected_depth_at_k(tree: LabelTree, labels: Any, k: int, *, sample_weight: Any = None) -> float:
     """Return the mean over points of the depth of the deepest of the first k returned labels.
 
     Parameters
@@ -20,6 +21,8 @@ def expected_depth_at_k(tree: LabelTree, labels: Any, k: int) -> float:
     labels : array of int (n, at least k)
         Label ids, best first, padded with -1. Points with no returned label are left out.
     k : int
+    sample_weight : array of shape (n,), optional
+        Weights of the points.
 
     Examples
     --------
@@ -37,8 +40,12 @@ def expected_depth_at_k(tree: LabelTree, labels: Any, k: int) -> float:
         row, column = np.argwhere(unplaced)[0]
         message = f"labels must be in the tree, got {returned[row, column]} in row {row}, which the tree does not have"
         raise InputError(message)
+    weights = check_weights(sample_weight, len(returned))
     answered = (returned >= 0).any(axis=1)
+    if weights is not None:
+        answered &= weights > 0
     if not answered.any():
-        message = "labels must have at least one label, got only -1"
+        which = "" if weights is None else " for a point of positive weight"
+        message = f"labels must have at least one label{which}, got only -1"
         raise InputError(message)
-    return float(depth.max(axis=1)[answered].mean())
+    return mean_over_points(depth.max(axis=1)[answered], None if weights is None else weights[answered])

@@ -12,6 +12,7 @@ from labeltrees._validation import check_integer, check_number, refuse
 from labeltrees.errors import InputError
 from labeltrees.labels.frequency import ranks_within_points
 from labeltrees.metrics._hits import Hits, discounts, find_hits
+from labeltrees.metrics._weights import check_weights, mean_over_points
 from labeltrees.metrics.ranking import ideal_gain
 
 MIN_POINTS = 3  # with fewer points log N is below 1 and the formula exceeds 1
@@ -73,6 +74,29 @@ def propensities_of_counts(counts: Any, n_points: int, A: float = 0.55, B: float
     return np.asarray(1 / (1 + c * (counts + B) ** -A))
 
 
+def inverse_propensity(Y: Any, A: float = 0.55, B: float = 1.5) -> Float64s:
+    """Return 1 / propensity of every label: the gain of a hit in `psp_at_k`, larger for rare labels.
+
+    Parameters
+    ----------
+    Y : sparse or dense matrix of shape (N, L)
+        The training labels, N >= 3.
+    A, B : float
+        As in `label_propensities`.
+
+    Returns
+    -------
+    array of shape (L,), float64
+        At least 1.
+
+    Examples
+    --------
+    >>> inverse_propensity([[1, 0], [1, 1], [1, 0], [1, 0]]).round(3)
+    array([1.25 , 1.386])
+    """
+    return np.asarray(1 / label_propensities(Y, A, B))
+
+
 def psp_at_k(
     Y_true: Any,
     labels: Any,
@@ -82,6 +106,7 @@ def psp_at_k(
     propensities: Any = None,
     A: float = 0.55,
     B: float = 1.5,
+    sample_weight: Any = None,
 ) -> float:
     """Return the propensity-scored precision: each hit counts 1 / propensity, divided by the best possible total.
 
@@ -95,6 +120,8 @@ def psp_at_k(
     propensities : array of shape (L,), optional
     A, B : float
         As in `label_propensities`.
+    sample_weight : array of shape (n,), optional
+        Weights of the points.
 
     Examples
     --------
@@ -104,8 +131,8 @@ def psp_at_k(
     """
     hits = find_hits(Y_true, labels, k)
     gain = _inverse_propensities(hits.true.n_labels, Y_train, propensities, A, B)
-    reached = np.where(hits.hit, gain[hits.returned], 0).sum()
-    return _share(reached, _best_gains(hits, gain).sum())
+    reached = np.where(hits.hit, gain[hits.returned], 0).sum(axis=1)
+    return _share(reached, _best_gains(hits, gain).sum(axis=1), sample_weight)
 
 
 def psndcg_at_k(
@@ -117,6 +144,7 @@ def psndcg_at_k(
     propensities: Any = None,
     A: float = 0.55,
     B: float = 1.5,
+    sample_weight: Any = None,
 ) -> float:
     """Return the propensity-scored nDCG: like `psp_at_k`, but hits at higher ranks count more.
 
@@ -130,6 +158,8 @@ def psndcg_at_k(
     propensities : array of shape (L,), optional
     A, B : float
         As in `label_propensities`.
+    sample_weight : array of shape (n,), optional
+        Weights of the points.
 
     Examples
     --------
@@ -142,7 +172,7 @@ def psndcg_at_k(
     discount = discounts(hits.k)
     norm = ideal_gain(hits.true.labels_per_point(), hits.k)
     reached = np.where(hits.hit, gain[hits.returned], 0) @ discount / norm
-    return _share(reached.sum(), (_best_gains(hits, gain) @ discount / norm).sum())
+    return _share(reached, _best_gains(hits, gain) @ discount / norm, sample_weight)
 
 
 def _inverse_propensities(n_labels: int, Y_train: Any, propensities: Any, A: float, B: float) -> Float64s:
@@ -177,5 +207,8 @@ def _best_gains(hits: Hits, gain: Float64s) -> Float64s:
     return best
 
 
-def _share(reached: Any, best: Any) -> float:
-    return float(reached / best) if best > 0 else 0.0
+def _share(reached: Float64s, best: Float64s, sample_weight: Any) -> float:
+    """Return the sum of `reached` over points divided by the sum of `best`."""
+    weights = check_weights(sample_weight, len(best))
+    mean_best = mean_over_points(best, weights)
+    return mean_over_points(reached, weights) / mean_best if mean_best > 0 else 0.0

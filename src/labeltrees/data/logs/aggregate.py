@@ -36,7 +36,8 @@ class Aggregated:
     ----------
     pairs : list of frames
         context, item, window, engagement, recent (by its age at the last event), events; group and order if contexts
-        are sessions; valued (its context has a value) if features come from a column.
+        are sessions; latest (the time of the last event) if the log has times; valued (its context has a value) if
+        features come from a column.
     values : list of frames
         context, window and value: the features of a point, only for features="column".
     """
@@ -86,7 +87,9 @@ def _aggregate_shard(
         record["n_repeated"] = before - distinct.height
         shard = distinct.lazy()
     key = ["context", "item", "window", *(("group", "order") if settings.has_sessions else ())]
-    pairs = collect(shard.group_by(key).agg(total.alias("recent"), pl.len().alias("events")))
+    has_time = "moment" in shard.collect_schema()
+    latest = [pl.col("moment").max().alias("latest")] if has_time else []
+    pairs = collect(shard.group_by(key).agg(total.alias("recent"), pl.len().alias("events"), *latest))
     pairs = pairs.with_columns((pl.col("recent") * recency.label_factor(settings)).alias("engagement"))
     if settings.features == "column":
         record["frames"] = ["pairs", "values"]
@@ -177,7 +180,7 @@ class Points:
     Attributes
     ----------
     points : list of frames
-        context, group, window, events, engagement of each remaining point.
+        context, group, window, events, engagement and latest of each remaining point.
     labels : list of frames
         context, window, label, engagement.
     history : list of frames
@@ -220,6 +223,7 @@ def make_points(
     key = ["context", "window"]
     for number, shard in enumerate(pairs):
         frame = collect(shard.join(items.lazy(), on="item", how="left"))
+        latest = [name for name in frame.columns if name == "latest"]
         if settings.features == "basket":  # without its rare items a basket may have one item left
             known = (pl.col("strong") & pl.col("label").is_not_null()).sum().over(key) > 1
             frame = frame.with_columns(pl.col("featured") & known)
@@ -231,8 +235,9 @@ def make_points(
             pl.col("engagement").sort().sum(),
             pl.col("carried").any(),
             pl.col("featured").any(),
+            *(pl.col(name).max() for name in latest),
         )
-        points = sums.filter("carried").select(*key, "group", "order", "events", "engagement")
+        points = sums.filter("carried").select(*key, "group", "order", "events", "engagement", *latest)
         result.points.append(points.with_columns(pl.lit(number, pl.UInt32).alias("shard")))
         result.labels.append(shards.keep("labels", number, frame.filter("carried").select(*key, "label", "engagement")))
         if settings.features == "history":

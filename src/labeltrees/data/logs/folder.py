@@ -7,6 +7,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from labeltrees._files import refuse_file, replacing_folder, write_atomically
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import Encoder
@@ -19,7 +22,7 @@ from labeltrees.errors import InputError
 SUMMARY_FILE = "summary.json"
 _PARTS = ("train", "test")
 _FILES = {
-    *(f"{part}{ending}" for part in _PARTS for ending in (".txt", ".weights.txt")),
+    *(f"{part}{ending}" for part in _PARTS for ending in (".txt", ".weights.txt", ".times.txt")),
     "labels.txt",
     "features.txt",
     ENCODER_FILE,
@@ -51,6 +54,8 @@ def save_prepared(
             if part.sample_weight is not None:
                 weights = (f"{weight:.17g}" for weight in part.sample_weight.tolist())
                 write_atomically(new / f"{name}.weights.txt", [_lines(weights)])
+            if part.times is not None:
+                write_atomically(new / f"{name}.times.txt", [_lines(np.datetime_as_string(part.times, "us"))])
         write_atomically(new / "labels.txt", [_lines(_names(train.label_names))])
         if train.feature_names is not None:
             write_atomically(new / "features.txt", [_lines(_names(train.feature_names))])
@@ -79,7 +84,9 @@ def load_prepared(folder: str | os.PathLike[str]) -> tuple[Dataset, Dataset, Enc
     parts = []
     for name in _PARTS:
         read = read_xmc(path / f"{name}.txt", 0)
-        parts.append(Dataset(read.X, read.Y, label_names, feature_names, read.sample_weight, encoder=encoder))
+        times = folder_times(path, name, read.n_points)
+        weights = read.sample_weight
+        parts.append(Dataset(read.X, read.Y, label_names, feature_names, weights, encoder=encoder, times=times))
     return parts[0], parts[1], encoder, summary
 
 
@@ -87,6 +94,20 @@ def folder_encoder(folder: Path) -> Encoder | None:
     """Return the encoder of a folder with train.txt and test.txt, None if it has none."""
     path = folder / ENCODER_FILE
     return read_encoder(path) if path.exists() else None
+
+
+def folder_times(folder: Path, part: str, n_points: int) -> NDArray[np.datetime64] | None:
+    """Return the time of each point of a part of a prepared log, None if the folder has no times."""
+    path = folder / f"{part}.times.txt"
+    if not path.exists():
+        return None
+    lines = read_lines(path)
+    if len(lines) != n_points:
+        refuse_file(path, f"{len(lines)} times for {n_points} points; it must have one line per point")
+    try:
+        return np.array(lines, dtype="datetime64[us]")
+    except ValueError as error:
+        refuse_file(path, f"not a time ({error})")
 
 
 def check_version(folder: Path) -> None:

@@ -158,6 +158,7 @@ def _datasets(
         sample_weight=np.concatenate(given) if given else None,
         texts=features.texts,
         encoder=features.encoder,
+        times=points["latest"].to_numpy() if "latest" in points.columns else None,
     )
     return whole[:n_train], whole[n_train:]
 
