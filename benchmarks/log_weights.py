@@ -1,4 +1,4 @@
-"""Do weights of contexts pay? Precision with each kind of point weight, on the online shop and on a synthetic query log.
+"""Do weights of contexts pay? Precision for each kind of point weight, on the online shop and a synthetic query log.
 
     python -m benchmarks.log_weights [--seeds 3] [--events 400000]
 

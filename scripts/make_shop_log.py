@@ -26,7 +26,7 @@ STAPLES = (
 MEALS = {
     "pasta": "spaghetti, penne, passata, tinned tomatoes, basil, parmesan, garlic, pesto, lasagne sheets, minced beef, "
     "mozzarella, red wine, pine nuts, fresh ravioli",
-    "curry": "basmati rice, coconut milk, curry paste, chickpeas, naan bread, mango chutney, garam masala, red lentils, "
+    "curry": "basmati rice, coconut milk, curry paste, chickpeas, naan bread, mango chutney, garam masala, lentils, "
     "ginger, fresh coriander, ghee, turmeric, paneer, poppadoms",
     "tacos": "tortillas, black beans, taco seasoning, sour cream, salsa, avocados, limes, jalapenos, grated cheddar, "
     "sweetcorn, nachos, refried beans, hot sauce, kidney beans",

@@ -63,11 +63,8 @@ __all__ = [
     "TextLabelTreeClassifier",
     "TfidfVectorizer",
     "TreeSummary",
-<<<<<<< HEAD
     "UnionEncoder",
-=======
     "baselines",
->>>>>>> measures
     "build_tree",
     "build_tree_from",
     "choose",
