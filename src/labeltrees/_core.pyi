@@ -168,17 +168,13 @@ class SearchRequest:
     def __init__(
         self,
         *,
-        k: int,
         search: str,
-        beam: int,
-        prune: bool,
-        max_chunks: int,
-        max_microseconds: int,
         discounts: Float32s | None,
         candidate_ptr: Int64s | None,
         candidates: Int32s | None,
         exclude_ptr: Int64s | None,
         exclude: Int32s | None,
+        **numbers: float,  # each_option in core/search/request.hpp
     ) -> None: ...
     @property
     def k(self) -> int: ...

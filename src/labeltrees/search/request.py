@@ -6,18 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from labeltrees import _core
-from labeltrees._settings import anything, check_settings, flag, integer, number, optional, setting
-from labeltrees._validation import check_choice, refuse
+from labeltrees._settings import anything, check_settings, choice, flag, integer, number, optional, setting
+from labeltrees._validation import refuse
 from labeltrees.errors import InputError
 from labeltrees.search.node_values import NodeValues
 from labeltrees.search.queries import label_lists
 
 MODES = ("best_first", "beam")
 AS_FITTED: Any = "as fitted"  # the beam that the model was fitted with
-
-
-def _mode(name: str, value: Any) -> None:
-    check_choice(name, value, MODES)
 
 
 def _beam(name: str, value: Any) -> None:
@@ -71,7 +67,7 @@ class SearchRequest:
     """
 
     k: int = setting(5, integer(1), "Labels to return per query.")
-    search: str | None = setting(None, optional(_mode), "Order in which nodes are searched.", choices=MODES)
+    search: str | None = choice(None, MODES, "Order in which nodes are searched.")
     beam: int | None = setting(AS_FITTED, _beam, "Most nodes to open per depth; none: exact search.", metavar="N|none")
     prune: bool = setting(True, flag, "Skip nodes below the k-th label found.")
     agreement: float | None = setting(

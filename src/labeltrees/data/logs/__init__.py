@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from labeltrees._progress import ProgressArgument
+from labeltrees._settings import settings_from
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import Encoder
 from labeltrees.data.logs.settings import LogSettings
@@ -219,35 +220,7 @@ def prepare_logs(
     >>> train.X.sum(axis=1).round(2).tolist(), train.Y.sum(axis=1).tolist()
     ([0.69, 1.39, 0.69], [1.0, 2.0, 1.0])
     """
-    settings = LogSettings(
-        context=context,
-        item=item,
-        weight=weight,
-        time=time,
-        item_name=item_name,
-        preset=preset,
-        features=features,
-        feature_column=feature_column,
-        feature_separator=feature_separator,
-        history_before=history_before,
-        hide=hide,
-        session=session,
-        session_gap=session_gap,
-        half_life=half_life,
-        since=since,
-        until=until,
-        period=period,
-        time_format=time_format,
-        encoding=encoding,
-        separator=separator,
-        min_engagement=min_engagement,
-        min_item_contexts=min_item_contexts,
-        drop_duplicates=drop_duplicates,
-        point_weights=point_weights,
-        test_share=test_share,
-        test_since=test_since,
-        random_state=random_state,
-    ).checked()
+    settings = settings_from(LogSettings, locals()).checked()
     from labeltrees.data.logs.prepare import prepare  # imports polars, which takes 0.2 s
 
     resume = None if resume_folder is None else Path(resume_folder)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from labeltrees._settings import anything, check_settings, flag, integer, number, optional, setting
-from labeltrees._validation import check_choice, check_seed, refuse
+from labeltrees._validation import check_seed, refuse
 from labeltrees.errors import InputError
 
 FEATURES = ("words", "history", "column", "basket")
@@ -50,10 +50,6 @@ def _hidden(name: str, value: Any) -> None:
         refuse(name, "a share below 1, or a whole number of items", value)
 
 
-def _one_of(choices: tuple[str, ...], help: str) -> Any:
-    return setting(None, optional(lambda name, value: check_choice(name, value, choices)), help, choices=choices)
-
-
 def _column(help: str) -> Any:
     return setting(None, optional(_text), help, metavar="COLUMN")
 
@@ -67,8 +63,9 @@ class LogSettings:
     weight: str | None = _column("Column with the weight of an event. [default: weight, if it exists]")
     time: str | None = _column("Column with the time. [default: time, if it exists]")
     item_name: str | None = _column("Column with a readable name of the item.")
-    preset: str | None = _one_of(PRESETS, "Settings of the paper, for options that are not given.")
-    features: str | None = _one_of(
+    preset: str | None = choice(None, PRESETS, "Settings of the paper, for options that are not given.")
+    features: str | None = choice(
+        None,
         FEATURES,
         "Words of the context, items before a time, a column, or the other items of the basket. "
         "[default: by the other options, else words]",
@@ -109,8 +106,10 @@ class LogSettings:
     )
     min_item_contexts: int = setting(1, integer(1), "Drop items that occur in fewer contexts.")
     drop_duplicates: bool = setting(False, flag, "Count events that are equal in all used columns only once.")
-    point_weights: str | None = _one_of(
-        POINT_WEIGHTS, "Weight of a point, scaled to mean 1: by its events or engagement. [default: none, all the same]"
+    point_weights: str | None = choice(
+        None,
+        POINT_WEIGHTS,
+        "Weight of a point, scaled to mean 1: by its events or engagement. [default: none, all the same]",
     )
     test_share: float = setting(0.05, number(0, 0.99), "Share of contexts for the test part, drawn at random.")
     test_since: Any = setting(
