@@ -8,7 +8,7 @@ import itertools
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from labeltrees._settings import anything, check_settings, flag, integer, number, optional, setting
+from labeltrees._settings import anything, check_settings, choice, flag, integer, number, optional, setting
 from labeltrees._validation import check_seed, refuse
 from labeltrees.errors import InputError
 
@@ -101,7 +101,7 @@ class LogSettings:
     min_engagement: float | str = setting(
         "auto",
         _number_or_auto,
-        "Drop pairs of context and item with a smaller total weight; auto: below 2, if most of the pairs remain.",
+        "Drop pairs of context and item with a smaller total weight; auto: below 2, if at least half of the events remain.",
         metavar="W|auto",
     )
     min_item_contexts: int = setting(1, integer(1), "Drop items that occur in fewer contexts.")
