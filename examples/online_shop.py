@@ -1,12 +1,12 @@
-"""An online shop, from the raw log to a recommender that answers: what will this customer buy next?
+"""An online shop: from the raw log to a recommender that says what a customer will buy next.
 
     python examples/online_shop.py EVENTS [--split time|random] [--jobs 2]
     python examples/online_shop.py EVENTS --setting paper binary default [--seeds 3]     # the paper's claim
 
 EVENTS is the "Online Retail" log (UCI), a CSV file, plain or .xz, with the columns InvoiceNo, StockCode, Description,
 Quantity, InvoiceDate and CustomerID. A point is an invoice of a customer who has bought before. Its features are the
-items of all earlier invoices of that customer, its labels the items of this invoice. The first form compares models with
-simple recommenders; the second trains models for the paper's grid of tradeoffs.
+items of all earlier invoices of that customer, its labels the items of this invoice. The first form compares models
+with simple recommenders; the second trains models for the paper's grid of tradeoffs.
 """
 
 from __future__ import annotations

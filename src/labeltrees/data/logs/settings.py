@@ -101,7 +101,7 @@ class LogSettings:
     min_engagement: float | str = setting(
         "auto",
         _number_or_auto,
-        "Drop pairs of context and item with a smaller total weight; auto: below 2, if at least half of the events remain.",
+        "Drop pairs of context and item with a smaller total weight; auto: 2, if at least half of the events remain.",
         metavar="W|auto",
     )
     min_item_contexts: int = setting(1, integer(1), "Drop items that occur in fewer contexts.")
