@@ -13,7 +13,7 @@ from labeltrees.cli.output import console, make_table, plural, print_json, size
 from labeltrees.cli.saved_models import disk_bytes, load_model
 from labeltrees.cli.tree import summary_rows
 from labeltrees.models.common.protocol import Model
-from labeltrees.models.linear.text_features import feature_names_of
+from labeltrees.models.linear.contexts import feature_names_of
 
 _EPILOG = """\b
 Examples:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def write_encoder(encoder: Encoder, path: str | os.PathLike[str]) -> None:
 def read_encoder(path: str | os.PathLike[str]) -> Encoder:
     """Read an encoder that `write_encoder` wrote; a damaged file is a `FileFormatError`."""
     try:
-        with open_regular(path) as file:
+        with open_regular(Path(path)) as file:
             content = file.read()
     except OSError as error:
         refuse_file(path, error.strerror or "cannot be read")
@@ -66,7 +67,7 @@ def _read_arrays(path: str | os.PathLike[str], listed: Any, body: bytes, start: 
         end = start + math.prod(shape) * np.dtype(dtype).itemsize
         if end > len(body):
             refuse_file(path, "shorter than its arrays")
-        arrays[name] = np.frombuffer(body, dtype, shape[0], start)
+        arrays[name] = np.frombuffer(body, dtype, shape[0], start).copy()  # aligned
         start = end
     if start != len(body):
         refuse_file(path, "longer than its arrays")

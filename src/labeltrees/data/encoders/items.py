@@ -55,6 +55,9 @@ class ItemEncoder(Encoder):
     TAKES: ClassVar[str] = "a list of items, a list of (item, count) pairs, or a dict from items to counts"
     SETTINGS: ClassVar[tuple[str, ...]] = ("weighting", "norm")
 
+    _names: Pair
+    _ids: Pair | None
+
     def __init__(self, names: Any, ids: Any = None, *, weighting: str = "log", norm: str = "none") -> None:
         self._set(_encode_different("names", names), None, weighting, norm)
         if ids is not None:
@@ -74,7 +77,7 @@ class ItemEncoder(Encoder):
         return len(self._names[1]) - 1
 
     @cached_property
-    def feature_names(self) -> NDArray[np.object_]:  # type: ignore[override]
+    def feature_names(self) -> NDArray[np.object_]:
         """The names of the items (n_features,)."""
         return np.array(decode_names(*self._names, self._source), dtype=object)
 
@@ -157,7 +160,7 @@ class ColumnEncoder(ItemEncoder):
     ) -> None:
         self._set(_encode_different("names", names), None, weighting, norm, separator=separator)
 
-    def _set(  # type: ignore[override]
+    def _set(
         self, names: Pair, ids: Pair | None, weighting: Any, norm: Any, source: str = "encoder", separator: Any = None
     ) -> None:
         super()._set(names, None, weighting, norm, source)
