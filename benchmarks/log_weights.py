@@ -1,6 +1,6 @@
 """Do weights of contexts pay? Precision for each kind of point weight, on the online shop and a synthetic query log.
 
-    python -m benchmarks.log_weights [--seeds 3] [--events 400000]
+    python -m benchmarks.log_weights [--seeds 3] [--events 200000] [--only shop|queries]
 
 Two results per kind: every test point counts the same, and test points count by their events (traffic). The interval is
 for the difference to equal weights: 95 %, by resampling test points 1,000 times.
@@ -106,12 +106,15 @@ def interval(differences: NDArray[np.float64], weights: NDArray[np.float64] | No
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--events", type=int, default=400_000, help="of the synthetic log")
+    parser.add_argument("--events", type=int, default=200_000, help="of the synthetic log")
+    parser.add_argument("--only", choices=["shop", "queries"])
     options = parser.parse_args()
-    events, settings = online_shop()
-    measure("Online shop, history features", events, settings, options.seeds)
-    log = query_log(options.events)
-    measure("Synthetic query log, words", log, {"min_item_contexts": 2}, options.seeds)
+    if options.only != "queries":
+        events, settings = online_shop()
+        measure("Online shop, history features", events, settings, options.seeds)
+    if options.only != "shop":
+        log = query_log(options.events)
+        measure("Synthetic query log, words", log, {"min_item_contexts": 2}, options.seeds)
 
 
 if __name__ == "__main__":
