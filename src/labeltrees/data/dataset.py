@@ -39,6 +39,8 @@ class Dataset:
     encoder : Encoder, optional
         What made X: a TextEncoder, ItemEncoder, ColumnEncoder or UnionEncoder. A model that is fitted on the Dataset
         keeps it and then accepts what the encoder takes.
+    times : (n_points,) datetime64 or numbers, optional
+        When each point happened, such as its last event.
 
     Attributes
     ----------
@@ -65,6 +67,7 @@ class Dataset:
     texts: NDArray[np.object_] | None
     vectorizer: Any
     encoder: Encoder | None
+    times: NDArray[Any] | None
 
     # Without this, having a length and items would make Python try dataset[0], dataset[1], ...
     __iter__ = None
@@ -79,6 +82,7 @@ class Dataset:
         texts: Any = None,
         vectorizer: Any = None,
         encoder: Encoder | None = None,
+        times: Any = None,
     ) -> None:
         X = sparse_features(X)
         Y = check_Y(Y, allow_empty=True).matrix
@@ -97,13 +101,15 @@ class Dataset:
             texts=None if texts is None else check_texts("texts", texts, n_points),
             vectorizer=vectorizer,
             encoder=encoder,
+            times=None if times is None else _check_times(times, n_points),
         )
 
     @classmethod
     def _from_checked(cls, X: sparse.csr_array[np.float32], Y: sparse.csr_array[np.float32], **others: Any) -> Self:
         """Make a Dataset from matrices that have the form that `__init__` would give them."""
         dataset = cls.__new__(cls)
-        absent = dict.fromkeys(("label_names", "feature_names", "sample_weight", "texts", "vectorizer", "encoder"))
+        names = ("label_names", "feature_names", "sample_weight", "texts", "vectorizer", "encoder", "times")
+        absent = dict.fromkeys(names)
         dataset._store(**(absent | others), X=freeze(X), Y=freeze(Y))
         return dataset
 
@@ -174,6 +180,7 @@ class Dataset:
             texts=texts,
             vectorizer=self.vectorizer,
             encoder=self.encoder,
+            times=None if self.times is None else _check_times(self.times[rows], len(rows)),
         )
 
     def __repr__(self) -> str:
@@ -182,11 +189,20 @@ class Dataset:
             f"{self.n_points:,} points, {self.n_features:,} features, {self.n_labels:,} labels",
             f"a point has {self.X.nnz / n:.3g} features and {self.Y.nnz / n:.3g} labels",
         ]
-        optional = ("label_names", "feature_names", "sample_weight", "texts", "encoder")
+        optional = ("label_names", "feature_names", "sample_weight", "texts", "encoder", "times")
         present = [name for name in optional if getattr(self, name) is not None]
         if present:
             parts.append("with " + ", ".join(present))
         return f"{type(self).__name__}({'; '.join(parts)})"
+
+
+def _check_times(times: Any, n_points: int) -> NDArray[Any]:
+    """Return the times of points as a read-only array of datetime64 or numbers."""
+    moments = np.array(times)
+    if moments.shape != (n_points,) or moments.dtype.kind not in "iufM":
+        refuse("times", f"{n_points} numbers or dates (datetime64), one per point", f"{moments.dtype} {moments.shape}")
+    moments.flags.writeable = False
+    return moments
 
 
 def as_dataset(train: Any, name: str = "train") -> Dataset:
