@@ -2,11 +2,14 @@
 
     python -m benchmarks.text_order [--sets cooking debian-depends] [--parts speed order epochs]
 
-All parts use one thread, Huffman's tree, lr 0.5, dim 128, min_count 2 and word_ngrams 2. `speed` trains with and
-without shuffling in turns and reports the ratio of their processor time, from memory, from a file, and from a file that
-is read in blocks (the file repeated until it exceeds the buffer). `order` gives P@1 for lines in the order of the file,
-sorted by their first label, and shuffled once. `epochs` holds out a tenth of the lines, keeps the vectors that are best
-on them while training runs, and compares their P@1 on the test texts with that of the final vectors.
+All parts use one thread, Huffman's tree, lr 0.5, dim 128, min_count 2 and word_ngrams 2.
+
+- `speed` trains in turns in the order of the file, in order on lines that were shuffled once, and shuffled every epoch:
+  from memory, from a file, and from a file that is read in blocks (repeated until it exceeds the buffer). It compares
+  their processor time.
+- `order` gives P@1 for lines in the order of the file, sorted by their first label, and shuffled once.
+- `epochs` holds out a tenth of the lines, keeps the vectors that are best on them while training runs, and compares
+  their P@1 on the test texts with that of the final vectors.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,40 +44,50 @@ def p1(best: Any, truth: list[set[Any]]) -> float:
 
 
 def speed(name: str, options: argparse.Namespace) -> None:
-    """Print the ratio of processor time, with shuffling to without."""
-    data = load_texts(name)
-    with tempfile.TemporaryDirectory() as temporary:
-        large = Path(temporary) / "large.txt"
-        content = data.train.read_bytes()
-        large.write_bytes(content * (BUFFER // len(content) + 1))
-        texts, Y = from_lines(content)
-        kinds: dict[str, tuple[Any, str, Any]] = {
-            "memory": (texts, "", Y),
-            "file": (None, str(data.train), None),
-            "file in blocks": (None, str(large), None),
-        }
-        print_head("source | MB | words/s in order | words/s shuffled | time, shuffled / in order")
-        for kind, (memory, path, labels) in kinds.items():
-            n_bytes = Path(path).stat().st_size if path else len(content)
-            settings = TextSettings(epochs=max(1, round(options.epochs * len(content) / n_bytes)))
-            corpus = count_words(memory, path, settings)
-            counts = corpus.counts[corpus.n_words :] if labels is None else labels.sum(axis=0)
-            tree = lt.huffman_tree(counts / counts.sum())
-            seconds: dict[bool, list[float]] = {True: [], False: []}
+    """Print words per second and the ratios of processor time, with shuffling to without."""
+    content = load_texts(name).train.read_bytes()
+    times = BUFFER // len(content) + 1  # repeated to exceed the buffer, so that the file is read in blocks
+    print_head(
+        "source | MB | words/s in order | in order, lines shuffled once | shuffled every epoch "
+        "| time of shuffling every epoch / in order | / lines shuffled once"
+    )
+    for kind, repeated in {"memory": 1, "file": 1, "file in blocks": times}.items():
+        if kind == "file in blocks" and times == 1:
+            continue
+        lines = (content * repeated).splitlines(keepends=True)
+        mixed = [lines[row] for row in np.random.default_rng(0).permutation(len(lines))]
+        with tempfile.TemporaryDirectory() as temporary:
+            train = {
+                way: trainer(b"".join(of), kind == "memory", Path(temporary) / f"{way}.txt", shuffle, options, repeated)
+                for way, of, shuffle in (("order", lines, False), ("mixed", mixed, False), ("shuffled", lines, True))
+            }
+            rates: dict[str, list[float]] = {way: [] for way in train}
             for repeat in range(options.repeats):
-                for shuffle in (True, False) if repeat % 2 else (False, True):
-                    settings.shuffle = shuffle
-                    started = time.process_time()
-                    train_vectors(corpus, settings, tree, labels)
-                    seconds[shuffle].append(time.process_time() - started)
-            words = corpus.n_tokens * settings.epochs
-            in_order, shuffled = words / min(seconds[False]), words / min(seconds[True])
-            ratios = np.array(seconds[True]) / np.array(seconds[False])
-            print(
-                f"| {kind} | {n_bytes / 1e6:.1f} | {in_order:,.0f} | {shuffled:,.0f} "
-                f"| {np.median(ratios):.3f} ({ratios.min():.3f} to {ratios.max():.3f}) |",
-                flush=True,
-            )
+                for way in list(train) if repeat % 2 else list(train)[::-1]:
+                    rates[way].append(train[way]())
+        best = " | ".join(f"{max(of):,.0f}" for of in rates.values())
+        ratios = [np.array(rates[way]) / rates["shuffled"] for way in ("order", "mixed")]
+        cells = " | ".join(f"{np.median(of):.3f} ({of.min():.3f} to {of.max():.3f})" for of in ratios)
+        print(f"| {kind} | {len(content) * repeated / 1e6:.1f} | {best} | {cells} |", flush=True)
+
+
+def trainer(
+    content: bytes, in_memory: bool, path: Path, shuffle: bool, options: argparse.Namespace, repeated: int
+) -> Callable[[], float]:
+    """Return a function that trains once and returns words per second of processor time."""
+    path.write_bytes(content)
+    texts, Y = from_lines(content) if in_memory else (None, None)
+    settings = TextSettings(epochs=max(1, round(options.epochs / repeated)), shuffle=shuffle)
+    corpus = count_words(texts, str(path), settings)
+    counts = corpus.counts[corpus.n_words :] if Y is None else Y.sum(axis=0)
+    tree = lt.huffman_tree(counts / counts.sum())
+
+    def train() -> float:
+        started = time.process_time()
+        train_vectors(corpus, settings, tree, Y)
+        return float(corpus.n_tokens * settings.epochs / (time.process_time() - started))
+
+    return train
 
 
 def from_lines(content: bytes) -> tuple[tuple[str, ...], Any]:

@@ -9,7 +9,8 @@ that was interrupted continues. Then all runs there are summarised as JSON lines
 
 - one record per run and split: dataset, tree, tradeoff, seed, split, epochs, p1, p3, p5 (percent), depth1, depth3;
 - one record with "kind": "comparison" per dataset and tradeoff: the difference from Huffman's tree on the test split,
-  with 95 % intervals of a paired bootstrap over test points and seeds, and whether validation selected the tradeoff.
+  with 95 % intervals of a paired bootstrap over test points and seeds, and whether validation selected the tradeoff;
+- one record with "kind": "not_run" per dataset for the runs of the default options that are missing.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ RUNS = CACHE / "text_claim"
 RESULTS = Path(__file__).parents[1] / "results" / "paper" / "text.jsonl"
 HUFFMAN = "huffman"
 TRADEOFFS = [round(2 * t / (1 + t), 4) for t in (0.25, 0.75, 1, 2, 4)]
-EPOCHS = 200
+SETS, SEEDS, EPOCHS = ["cooking", "debian-depends"], [0, 1, 2], 200
 VALIDATION_SHARE = 0.1
 MEASURES = ("p1", "p3", "p5", "depth1", "depth3")
 REPLICATES = 2000
@@ -95,6 +96,11 @@ def summarise() -> list[dict[str, Any]]:
                         {"dataset": name, **_named(tree), "seed": seed, "split": split, "epochs": EPOCHS, **mean}
                     )
         records += compare(name, trees)
+    for name in SETS:
+        wanted = [(str(tree), seed) for seed in SEEDS for tree in (HUFFMAN, *TRADEOFFS)]
+        missing = [f"{tree}, seed {seed}" for tree, seed in wanted if seed not in runs.get(name, {}).get(tree, {})]
+        if missing:
+            records.append({"kind": "not_run", "dataset": name, "epochs": EPOCHS, "runs": missing})
     return records
 
 
@@ -103,11 +109,11 @@ def compare(name: str, trees: dict[str, dict[int, Any]]) -> list[dict[str, Any]]
     huffman = trees.get(HUFFMAN, {})
     pairs = {tree: sorted(seeds.keys() & huffman.keys()) for tree, seeds in trees.items() if tree != HUFFMAN}
     pairs = {tree: seeds for tree, seeds in pairs.items() if seeds}
-    most = max(map(len, pairs.values()), default=0)
+    common = (
+        set.intersection(*map(set, pairs.values())) if pairs else set()
+    )  # means over other seeds cannot be compared
     validation = {
-        tree: np.mean([trees[tree][seed]["validation"][:, 0].mean() for seed in seeds])
-        for tree, seeds in pairs.items()
-        if len(seeds) == most  # a mean over fewer seeds cannot be compared
+        tree: np.mean([trees[tree][seed]["validation"][:, 0].mean() for seed in common]) for tree in pairs if common
     }
     selected = max(validation, key=lambda tree: validation[tree], default=None)
     records = []
@@ -154,8 +160,8 @@ def _named(tree: str) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sets", nargs="*", default=["cooking", "debian-depends"])
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--sets", nargs="*", default=SETS)
+    parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
     parser.add_argument("--tradeoffs", nargs="*", type=float, default=TRADEOFFS)
     options = parser.parse_args()
     for name in options.sets:

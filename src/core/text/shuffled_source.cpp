@@ -17,7 +17,7 @@ class ShuffledMemoryReader final : public TextReader {
   bool next(TextLine& line) override {
     const int64_t number = places_.next([&](int64_t place) { texts_.prefetch(place); });
     if (number < 0) return false;
-    __builtin_prefetch(texts_[places_.ahead()].data());
+    prefetch_text(texts_[places_.ahead()].data());
     line = {texts_[number], true, number};
     return true;
   }
@@ -38,7 +38,7 @@ class ShuffledLineReader final : public TextReader {
     if (rest_ < 0) {
       const int64_t place = places_.next([&](int64_t later) { __builtin_prefetch(&lines_->starts[later]); });
       if (place < 0) return false;
-      __builtin_prefetch(lines_->text.data() + lines_->starts[places_.ahead()]);
+      prefetch_text(lines_->text.data() + lines_->starts[places_.ahead()]);
       rest_ = lines_->starts[place];
     }
     start_ = rest_;
@@ -66,7 +66,7 @@ class ShuffledBlockReader final : public TextReader {
       while (at_ == lines_.starts.size())  // no line starts in a group that is inside a long line
         if (!groups_->take([&](const ShuffleGroups::Group& group) { fill(group); })) return false;
       rest_ = lines_.starts[at_++];
-      if (at_ < lines_.starts.size()) __builtin_prefetch(lines_.text.data() + lines_.starts[at_]);
+      if (at_ < lines_.starts.size()) prefetch_text(lines_.text.data() + lines_.starts[at_]);
     }
     start_ = rest_;
     rest_ = -1;
