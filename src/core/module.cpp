@@ -8,6 +8,7 @@ NB_MODULE(_core, module) {
   bind_simd(module);
   bind_xmc(module);
   bind_tfidf(module);
+  bind_encode(module);
   bind_labels(module);
   bind_tree(module);
   bind_tree_building(module);

@@ -1,7 +1,20 @@
 """Label trees for extreme multi-label classification: one setting moves between accurate and fast."""
 
 from labeltrees import baselines, datasets, metrics
-from labeltrees.data import Dataset, PreparedLogs, TfidfVectorizer, prepare_logs, read_texts, read_xmc, write_xmc
+from labeltrees.data import (
+    ColumnEncoder,
+    Dataset,
+    Encoder,
+    ItemEncoder,
+    PreparedLogs,
+    TextEncoder,
+    TfidfVectorizer,
+    UnionEncoder,
+    prepare_logs,
+    read_texts,
+    read_xmc,
+    write_xmc,
+)
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError, MissingExtraError
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
@@ -30,10 +43,13 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Choice",
+    "ColumnEncoder",
     "Dataset",
+    "Encoder",
     "FileFormatError",
     "Imbalance",
     "InputError",
+    "ItemEncoder",
     "LabelTree",
     "LabelTreeClassifier",
     "LabelTreeClassifierCV",
@@ -43,9 +59,11 @@ __all__ = [
     "Profile",
     "SearchCost",
     "SweepResult",
+    "TextEncoder",
     "TextLabelTreeClassifier",
     "TfidfVectorizer",
     "TreeSummary",
+    "UnionEncoder",
     "baselines",
     "build_tree",
     "build_tree_from",

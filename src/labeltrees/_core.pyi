@@ -1,6 +1,7 @@
 """Types of the native module."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -174,6 +175,8 @@ class SearchRequest:
         candidates: Int32s | None,
         exclude_ptr: Int64s | None,
         exclude: Int32s | None,
+        candidate_set: LabelSet | None,
+        exclude_set: LabelSet | None,
         **numbers: float,  # each_option in core/search/request.hpp
     ) -> None: ...
     @property
@@ -201,6 +204,7 @@ class SearchEngine:
         ceilings: Float32s | None = None,
     ) -> None: ...
     def check_all(self) -> None: ...
+    def label_set(self, labels: object, names: Names | None) -> LabelSet: ...
     def search(self, rows: QueryRows, request: SearchRequest, n_threads: int, stats: bool) -> NativeResults: ...
     def trace(self, tree: int, rows: QueryRows, request: SearchRequest) -> tuple[Int64s, Int32s, Float32s]: ...
     def count(
@@ -213,11 +217,60 @@ class SearchEngine:
 
 class Predictor:
     def __init__(
-        self, engine: SearchEngine, request: SearchRequest, k: int, vectorizer: TextVectorizer | None
+        self,
+        engine: SearchEngine,
+        request: SearchRequest,
+        k: int,
+        encoder: Encoder | None,
+        names: Names | None,
+        with_names: bool,
+        label_of_feature: Int32s | None,
     ) -> None: ...
     def __call__(
-        self, indices: object, values: object | None = None, k: int | None = None
-    ) -> tuple[Int64s, Float32s]: ...
+        self,
+        indices: object,
+        values: object | None = None,
+        k: int | None = None,
+        exclude: object | None = None,
+        candidates: object | None = None,
+    ) -> tuple[Any, Float32s]: ...
+    @property
+    def n_unknown(self) -> int: ...
+
+class LabelSet:
+    def __len__(self) -> int: ...
+    def belongs_to(self, engine: object) -> bool: ...
+    @property
+    def n_unknown(self) -> int: ...
+
+# encode
+class Names:
+    def __init__(self, text: UInt8s, ends: Int64s, source: str) -> None: ...
+    def __len__(self) -> int: ...
+    def find_all(self, others: Names) -> Int32s: ...
+
+class Encoder:
+    @property
+    def n_features(self) -> int: ...
+    def transform(self, contexts: list[Any] | tuple[Any, ...]) -> tuple[Float32s, Int32s, Int64s, Int64s]: ...
+
+class ItemEncoder(Encoder):
+    def __init__(
+        self,
+        names: Names,
+        ids: Names | None,
+        weighting: str,
+        norm: str,
+        separator: str | None,
+        is_column: bool,
+        takes: str,
+    ) -> None: ...
+
+class TextEncoder(Encoder):
+    def __init__(self, vectorizer: TextVectorizer, takes: str) -> None: ...
+
+class UnionEncoder(Encoder):
+    def __init__(self, keys: list[str], parts: list[Encoder], weights: list[float], takes: str) -> None: ...
 
 # common
 def xxh64(bytes: UInt8s) -> int: ...
@@ -417,6 +470,7 @@ class TextEngine:
         height: int,
     ) -> None: ...
     def features(self, text: str | bytes) -> tuple[Int32s, int]: ...
+    def label_set(self, labels: object, names: Names | None) -> LabelSet: ...
     def search(
         self, texts: tuple[str | bytes, ...], request: SearchRequest, n_threads: int, stats: bool
     ) -> NativeResults: ...
@@ -429,5 +483,9 @@ class TextEngine:
     ) -> None: ...
 
 class TextPredictor:
-    def __init__(self, engine: TextEngine, request: SearchRequest, k: int) -> None: ...
-    def __call__(self, text: str | bytes, k: int | None = None) -> tuple[Int64s, Float32s]: ...
+    def __init__(
+        self, engine: TextEngine, request: SearchRequest, k: int, names: Names | None, with_names: bool
+    ) -> None: ...
+    def __call__(
+        self, text: str | bytes, k: int | None = None, exclude: object | None = None, candidates: object | None = None
+    ) -> tuple[Any, Float32s]: ...

@@ -6,11 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from labeltrees.data.dataset import Dataset
+from labeltrees.data.files import open_any
 from labeltrees.data.text_files import read_text_pair
 
-__all__ = ["load_debian"]
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["load_debian", "load_shop_log"]
 
 
 def load_debian() -> tuple[Dataset, Dataset]:
@@ -41,3 +46,34 @@ def debian_folder() -> Iterator[Path]:
     """Yield the folder with the files debian-train.jsonl.xz and debian-test.jsonl.xz."""
     with as_file(files("labeltrees") / "data" / "bundled") as folder:
         yield folder
+
+
+def load_shop_log() -> polars.DataFrame:
+    """Load a small log of a food shop: baskets with their items, quantities and times. It is synthetic.
+
+    `scripts/make_shop_log.py` makes it: 500 customers with favourite meals, 9,000 baskets, 188 products, half a year.
+
+    Returns
+    -------
+    polars.DataFrame
+        With the columns basket, customer, item, quantity and time.
+
+    Examples
+    --------
+    >>> import labeltrees as lt
+    >>> log = lt.datasets.load_shop_log()
+    >>> train, test = lt.prepare_logs(log, context="basket", weight="quantity", features="basket")
+    >>> train.n_labels
+    188
+    """
+    import polars
+
+    with shop_log_file() as path, open_any(path) as stream:
+        return polars.read_csv(stream.read())
+
+
+@contextmanager
+def shop_log_file() -> Iterator[Path]:
+    """Yield the path of the shop log, a compressed CSV file."""
+    with as_file(files("labeltrees") / "data" / "bundled" / "shop-log.csv.xz") as path:
+        yield path

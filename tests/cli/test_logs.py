@@ -2,23 +2,30 @@
 
 import json
 import os
+import re
 
 import numpy as np
 import pytest
 
 import labeltrees as lt
 from labeltrees.cli.data_argument import load_data
-from labeltrees.cli.point_weights import read_weights
+from labeltrees.data.logs import aggregate, shards
+from labeltrees.data.point_weights import weights_beside
 
 FILES = {
     "train.txt",
     "train.weights.txt",
     "test.txt",
     "test.weights.txt",
+    "train.times.txt",
+    "test.times.txt",
+    "encoder.bin",
     "labels.txt",
     "features.txt",
     "summary.json",
 }
+
+MODELS = ("one.model", "two.model")
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +49,7 @@ def log(tmp_path_factory):
 
 OPTIONS = (
     "--context customer --item article --weight quantity --time date --item-name name "
-    "--history-before 2020-05-01 --min-engagement 2 --min-item-contexts 2 --test-share 0.1"
+    "--history-before 2020-05-01 --min-engagement 2 --min-item-contexts 2 --test-share 0.1 --point-weights sqrt_events"
 ).split()
 
 
@@ -65,12 +72,13 @@ def test_the_folder_holds_what_the_function_returns(prepared, log):
         min_engagement=2,
         min_item_contexts=2,
         test_share=0.1,
+        point_weights="sqrt_events",
     )
     assert {path.name for path in prepared.iterdir()} == FILES
     for part, dataset in zip(("train", "test"), expected, strict=True):
         read = load_data(str(prepared), part=part)
         assert (read.X != dataset.X).nnz == (read.Y != dataset.Y).nnz == 0
-        for name in ("label_names", "feature_names", "sample_weight"):
+        for name in ("label_names", "feature_names", "sample_weight", "times"):
             np.testing.assert_array_equal(getattr(read, name), getattr(dataset, name))
     assert json.loads((prepared / "summary.json").read_text()) == expected.summary.to_json()
     assert expected.train.label_names[0] == "No. 0, new"
@@ -136,6 +144,79 @@ def test_a_failure_while_writing_leaves_the_old_folder(monkeypatch, prepared, lo
     assert [path.name for path in prepared.parent.iterdir()] == ["sales"]
 
 
+def test_the_python_call_and_the_command_line_give_the_same_model(run, prepared, tmp_path):
+    assert run("fit", prepared, "-o", tmp_path / "one.model", "--fanout", "4").exit_code == 0
+    model = lt.LabelTreeClassifier(fanout=4)
+    train = lt.PreparedLogs.load(prepared).train
+    assert train.sample_weight is not None
+    model.fit(train).save(tmp_path / "two.model")
+    one, two = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in MODELS)
+    for files in (one, two):  # the only difference is the time that training took
+        files["manifest.json"], n_times = re.subn(rb'seconds": [0-9.e-]+', b'seconds": 0', files["manifest.json"])
+        assert n_times == 2
+    assert one == two
+
+
+def test_the_folder_can_be_read_again(prepared):
+    loaded = lt.PreparedLogs.load(prepared)
+    for part, dataset in zip(("train", "test"), loaded, strict=True):
+        read = load_data(str(prepared), part=part)
+        assert (read.X != dataset.X).nnz == (read.Y != dataset.Y).nnz == 0
+        np.testing.assert_array_equal(read.sample_weight, dataset.sample_weight)
+        assert repr(read.encoder) == repr(dataset.encoder) == repr(loaded.encoder)
+    assert json.loads((prepared / "summary.json").read_text()) == loaded.summary.to_json()
+
+
+@pytest.mark.parametrize(("version", "which"), [(None, "an older"), (3, "a newer")])
+def test_a_folder_of_another_version_is_refused(run, prepared, version, which):
+    record = json.loads((prepared / "summary.json").read_text())
+    record.pop("version")
+    (prepared / "summary.json").write_text(json.dumps(record if version is None else record | {"version": version}))
+    result = run("imbalance", prepared)
+    assert result.exit_code == 2
+    assert f"prepared by {which} version of labeltrees" in result.stderr
+    assert "run labeltrees logs prepare again" in result.stderr
+    with pytest.raises(lt.InputError, match=which):
+        lt.PreparedLogs.load(prepared)
+
+
+def test_a_folder_without_a_prepared_log_is_refused(tmp_path):
+    with pytest.raises(lt.FileFormatError, match="no prepared log"):
+        lt.PreparedLogs.load(tmp_path)
+
+
+def test_an_interrupted_run_continues(run, log, prepared, tmp_path, monkeypatch):
+    expected = {path.name: path.read_bytes() for path in prepared.iterdir()}
+    monkeypatch.setattr(shards, "MAX_EVENTS_PER_SHARD", 500)
+    again = tmp_path / "again"
+    aggregate_shard = aggregate._aggregate_shard
+    numbers = []
+
+    def fail_at_third(shard, number, *others):
+        numbers.append(number)
+        if len(numbers) == 3:
+            raise KeyboardInterrupt
+        return aggregate_shard(shard, number, *others)
+
+    monkeypatch.setattr(aggregate, "_aggregate_shard", fail_at_third)
+    run("logs", "prepare", log, "-o", again, *OPTIONS)
+    assert (tmp_path / ".again.preparing").is_dir()
+    assert run("logs", "prepare", log, "-o", again, *OPTIONS).exit_code == 0
+    assert numbers[:4] == [0, 1, 2, 2]  # finished shards are not done again
+    assert {path.name: path.read_bytes() for path in again.iterdir()} == expected
+    assert not (tmp_path / ".again.preparing").exists()
+
+
+def test_other_settings_do_not_continue_an_interrupted_run(run, log, tmp_path, monkeypatch):
+    monkeypatch.setattr(shards, "MAX_EVENTS_PER_SHARD", 500)
+    work = tmp_path / ".sales.preparing"
+    work.mkdir()
+    (work / "pairs-00000.json").write_text("damaged")
+    (work / "fingerprint.json").write_text('{"format": 1, "sha256": "of other settings"}')
+    assert run("logs", "prepare", log, "-o", tmp_path / "sales", *OPTIONS).exit_code == 0
+    assert not work.exists()
+
+
 def test_errors_are_one_line(run, tmp_path):
     (tmp_path / "log.csv").write_text("who,what\na,b\n")
     result = run("logs", "prepare", tmp_path / "log.csv", "-o", tmp_path / "out")
@@ -154,7 +235,12 @@ def test_weights_beside_a_file_of_points_are_its_weights(tmp_path):
     folder = small(tmp_path, "1.5\n2e3\n")
     for data in (folder, folder / "train.txt"):
         assert load_data(str(data)).sample_weight.tolist() == [1.5, 2000]
-    assert read_weights(folder / "other.txt", 2) is None
+        assert lt.read_xmc(folder / "train.txt").sample_weight.tolist() == [1.5, 2000]
+    assert lt.read_xmc(folder / "train.txt", weights=None).sample_weight is None
+    assert weights_beside(folder / "other.txt") is None
+    given = (folder / "train.weights.txt").rename(folder / "given")
+    assert lt.read_xmc(folder / "train.txt").sample_weight is None
+    assert lt.read_xmc(folder / "train.txt", weights=given).sample_weight.tolist() == [1.5, 2000]
 
 
 @pytest.mark.parametrize(

@@ -88,3 +88,18 @@ def test_on_a_terminal_it_asks_for_descriptions_until_an_empty_line(monkeypatch,
 def test_without_a_terminal_nothing_is_asked(run, tmp_path, monkeypatch, without_plots):
     monkeypatch.setattr(builtins, "input", lambda _: pytest.fail("asked"))
     assert "Describe a package" not in run("quickstart", "--folder", tmp_path).stdout
+
+
+def test_from_a_log_it_compares_answers_and_saves(run, tmp_path):
+    result = run("quickstart", "--logs", "--folder", tmp_path)
+    assert result.exit_code == 0, result.output
+    for expected in ("It is synthetic", "best sellers", "bought together", "label tree", "P@5 (%)"):
+        assert expected in result.stdout
+    answers = [line for line in result.stdout.splitlines() if line.startswith("  goes with")]
+    assert len(answers) == 4
+    assert "passata" in answers[0]  # spaghetti and garlic
+    assert "garlic" not in answers[0]  # which is in the basket already
+    line = next(line for line in result.stdout.splitlines() if "labeltrees evaluate" in line)
+    assert run(*line.split()[1:]).exit_code == 0
+    answer = lt.load(tmp_path / "shop.model").predictor(k=3, names=True)
+    assert "baby wipes" in answer(["nappies", "never sold"])[0]

@@ -64,3 +64,22 @@ def test_the_example_runs(log, split, monkeypatch, capsys):
     assert "| - no context | 1 |" in printed
     assert "| - weight not above 0 | 160 |" in printed
     assert "Lowest depth@1 with at least the P@1 of tradeoff 0" in printed
+
+
+@pytest.mark.parametrize("split", ["time", "random"])
+def test_the_comparison_ends_with_answers(log, split, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["online_shop.py", str(log), "--split", split])
+    monkeypatch.setattr(online_shop, "CS", (0.1, 1.0))
+    online_shop.main()
+    printed = capsys.readouterr().out
+    assert "test events before a training event of the same context: 0" in printed
+    for method in (
+        "best sellers",
+        "best sellers of the last 30 days",
+        "item to item",
+        "label tree, default",
+        "(chosen)",
+    ):
+        assert method in printed
+    assert printed.count("  next: Thing") == 3
+    assert "From ten items to five names: median" in printed

@@ -99,6 +99,7 @@ void bind_common(nb::module_& module);
 void bind_simd(nb::module_& module);
 void bind_xmc(nb::module_& module);
 void bind_tfidf(nb::module_& module);
+void bind_encode(nb::module_& module);
 void bind_labels(nb::module_& module);
 void bind_tree(nb::module_& module);
 void bind_tree_building(nb::module_& module);

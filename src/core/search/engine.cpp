@@ -30,6 +30,12 @@ void SearchEngine::require_links(const SearchRequest& request) const {
     for (const auto& tree : trees_) tree->links.require();
 }
 
+std::unique_ptr<LabelSet> SearchEngine::make_set(const int32_t* ids, int64_t n) const {
+  for (const auto& tree : trees_) tree->links.require();
+  return std::make_unique<LabelSet>(this, ids, n, n_labels_, trees_.size(),
+                                    [&](size_t tree) -> const TreeLinks& { return trees_[tree]->links; });
+}
+
 void SearchEngine::start(SearchScratch& scratch) const {
   scratch.queries.resize(trees_.size());
   scratch.memos.resize(trees_.size());

@@ -52,6 +52,9 @@ class SearchEngine {
                      int64_t* labels, float* scores);
   int64_t search_one_dense(const float* row, const SearchRequest& request, int64_t* labels, float* scores);
 
+  // A set of labels for many searches.
+  std::unique_ptr<LabelSet> make_set(const int32_t* ids, int64_t n) const;
+
   // Prepares one query for a tree.
   void set_query(SearchQuery& prepared, size_t tree, const QueryRows& rows, int64_t query) const;
 

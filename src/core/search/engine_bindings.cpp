@@ -95,14 +95,18 @@ void bind_search(nb::module_& module) {
              native.engine.check_all();
            })
       .def("search", &search, nb::arg("rows"), nb::arg("request"), nb::arg("n_threads"), nb::arg("stats"))
+      .def("label_set", &label_set<NativeEngine>, nb::arg("labels"), nb::arg("names").none())
       .def("trace", &trace, nb::arg("tree"), nb::arg("rows"), nb::arg("request"));
   bind_search_counts(engine);
 
   nb::class_<NativePredictor>(module, "Predictor")
-      .def(nb::init<nb::object, nb::object, int64_t, nb::object>(), nb::arg("engine"), nb::arg("request"), nb::arg("k"),
-           nb::arg("vectorizer").none())
+      .def(nb::init<nb::object, nb::object, int64_t, nb::object, nb::object, bool, nb::object>(), nb::arg("engine"),
+           nb::arg("request"), nb::arg("k"), nb::arg("encoder").none(), nb::arg("names").none(), nb::arg("with_names"),
+           nb::arg("label_of_feature").none())
       .def("__call__", &NativePredictor::operator(), nb::arg("indices"), nb::arg("values").none() = nb::none(),
-           nb::arg("k").none() = nb::none());
+           nb::arg("k").none() = nb::none(), nb::arg("exclude").none() = nb::none(),
+           nb::arg("candidates").none() = nb::none())
+      .def_prop_ro("n_unknown", &NativePredictor::n_unknown);
 }
 
 }  // namespace labeltrees

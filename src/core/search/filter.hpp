@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "search/label_set.hpp"
 #include "search/links.hpp"
 #include "search/request.hpp"
 
@@ -12,14 +13,15 @@ namespace labeltrees {
 // Bitmaps, null for no restriction.
 struct LabelFilter {
   const uint64_t* labels = nullptr;    // allowed labels
-  const uint64_t* nodes = nullptr;     // their ancestors; set with `labels`
-  const uint64_t* excluded = nullptr;  // labels not to return
+  const uint64_t* nodes = nullptr;     // nodes that lead to an allowed label
+  const uint64_t* excluded = nullptr;  // labels not to return: a list, and a prepared set
+  const uint64_t* excluded_set = nullptr;
 
-  static bool has(const uint64_t* bits, int32_t id) { return bits[id >> 6] >> (id & 63) & 1; }
   bool allows_label(int32_t label) const {
-    return (!labels || has(labels, label)) && (!excluded || !has(excluded, label));
+    return (!labels || has_bit(labels, label)) && (!excluded || !has_bit(excluded, label)) &&
+           (!excluded_set || !has_bit(excluded_set, label));
   }
-  bool allows_node(int32_t node) const { return !nodes || has(nodes, node); }
+  bool allows_node(int32_t node) const { return !nodes || has_bit(nodes, node); }
 };
 
 // A bitmap that is cleared by removing what was inserted, so that a query with few labels costs little, however many
@@ -71,6 +73,19 @@ class QueryFilters {
     if (exclude.given() && (exclude.per_query() || !filters_[0].excluded)) {
       mark(exclude, query, n_labels, excluded_);
       for (LabelFilter& filter : filters_) filter.excluded = excluded_.words();
+    }
+    if (request.exclude_set) {
+      const LabelSet& set = *request.exclude_set;
+      for (size_t tree = 0; tree < filters_.size(); ++tree) {
+        filters_[tree].excluded_set = set.labels.data();
+        if (!set.outside.empty() && !candidates.given()) filters_[tree].nodes = set.outside[tree].data();
+      }
+    }
+    if (request.candidate_set) {
+      for (size_t tree = 0; tree < filters_.size(); ++tree) {
+        filters_[tree].labels = request.candidate_set->labels.data();
+        filters_[tree].nodes = request.candidate_set->inside[tree].data();
+      }
     }
   }
   const LabelFilter& of_tree(size_t tree) const { return filters_[tree]; }

@@ -57,41 +57,72 @@ class QueryValues {
 
 }  // namespace
 
-NativePredictor::NativePredictor(nb::object engine, nb::object request, int64_t k, nb::object vectorizer)
-    : answer_(engine, std::move(request), k, nb::cast<NativeEngine&>(engine).engine.n_labels()),
-      engine_(nb::cast<NativeEngine&>(engine).engine),
-      vectorizer_object_(vectorizer) {
-  if (!vectorizer.is_none()) vectorizer_ = &nb::cast<const NativeVectorizer&>(vectorizer).vectorizer;
+NativePredictor::NativePredictor(nb::object engine, nb::object request, int64_t k, nb::object encoder, nb::object names,
+                                 bool with_names, nb::object label_of_feature)
+    : engine_(nb::cast<NativeEngine&>(engine).engine),
+      answer_(engine, &engine_, std::move(request), k, engine_.n_labels(), std::move(names), with_names),
+      encoder_object_(encoder),
+      label_array_(label_of_feature) {
+  if (!encoder.is_none()) encoder_ = &nb::cast<const ContextEncoder&>(encoder);
+  if (!label_of_feature.is_none()) label_of_feature_ = nb::cast<ConstArray<int32_t>>(label_of_feature, false).data();
 }
 
-nb::tuple NativePredictor::operator()(nb::handle first, nb::handle second, nb::handle k) const {
-  if (PyUnicode_Check(first.ptr())) {
-    if (vectorizer_ == nullptr) throw BadQuery("the model has no vectorizer: it takes features, not texts");
-    if (second.is_none()) return predict_text(first, k);
-    if (!k.is_none()) throw BadQuery("a text has no values");
-    return predict_text(first, second);
+// Whether the first argument is what an encoder takes, or looks like it: features are arrays or CSR rows.
+bool NativePredictor::is_context(nb::handle first) const {
+  PyObject* object = first.ptr();
+  if (PyUnicode_Check(object)) return true;
+  if (PyList_Check(object) || PyTuple_Check(object) || PyDict_Check(object) || PyAnySet_Check(object)) return true;
+  return !PyObject_CheckBuffer(object) && !nb::hasattr(first, "indptr");
+}
+
+nb::tuple NativePredictor::operator()(nb::handle first, nb::handle second, nb::handle k, nb::handle exclude,
+                                      nb::handle candidates) const {
+  CallOptions options{k, exclude, candidates};
+  const bool has_values = !second.is_none() && !PyLong_Check(second.ptr());
+  if (!has_values && is_context(first)) {
+    if (!second.is_none()) {
+      if (!k.is_none()) throw BadQuery("k is given twice");
+      options.k = second;
+    }
+    return predict_context(first, options);
   }
-  if (!second.is_none()) return predict_sparse(first, second, k);
-  if (!nb::hasattr(first, "indptr")) return predict_dense(first, k);
+  if (!second.is_none()) return predict_sparse(first, second, options);
+  if (!nb::hasattr(first, "indptr")) return predict_dense(first, options);
   if (nb::len(nb::object(first.attr("indptr"))) != 2) throw BadQuery("a sparse query must be one CSR row");
   nb::object indices = first.attr("indices"), values = first.attr("data");
-  return predict_sparse(indices, values, k);
+  return predict_sparse(indices, values, options);
 }
 
-// From the string to the labels without Python in between.
-nb::tuple NativePredictor::predict_text(nb::handle text, nb::handle k) const {
-  return answer_(k, [&](const SearchRequest& request, int64_t* labels, float* scores) {
-    TextView view = utf8_of(text, "the text");
+void NativePredictor::refuse(nb::handle first) const {
+  const std::string features =
+      "(indices, values), one CSR row, or an array of " + std::to_string(engine_.n_features()) + " values";
+  if (encoder_) throw BadQuery("a query must be " + encoder_->takes() + ", or features, got " + shown(first));
+  throw BadQuery("the model has no vectorizer or other encoder, so a query must be features: " + features + "; got " +
+                 shown(first) + ". Fit on texts, or on a Dataset with an encoder, to ask with texts or items");
+}
+
+// From the string or the list of items to the labels without Python in between.
+nb::tuple NativePredictor::predict_context(nb::handle context, const CallOptions& options) const {
+  if (!encoder_) refuse(context);
+  ScratchPool<EncodeScratch>::Borrowed scratch(scratches_);
+  SeenLabels seen{answer_.names(), label_of_feature_, {}};
+  scratch->start(encoder_->n_parts());
+  scratch->seen = label_of_feature_ ? &seen : nullptr;
+  const PartPlace place;
+  encoder_->read(context, place, *scratch);
+  scratch->seen = nullptr;
+  return answer_(options, &seen.labels, [&](const SearchRequest& request, int64_t* labels, float* scores) {
     nb::gil_scoped_release release;
-    TextVectorizer::Scratches::Borrowed scratch(vectorizer_->scratches());
-    vectorizer_->one_row(view, *scratch);
-    auto n = static_cast<int64_t>(scratch->row.size());
-    check_finite(scratch->weights.data(), n);  // a damaged idf
-    return engine_.search_one(scratch->row.data(), scratch->weights.data(), n, request, labels, scores);
+    encoder_->finish(place, *scratch);
+    if (scratch->n_unknown) n_unknown_.fetch_add(scratch->n_unknown, std::memory_order_relaxed);
+    auto n = static_cast<int64_t>(scratch->features.size());
+    check_finite(scratch->values.data(), n);  // a damaged idf, or counts that add up to infinity
+    return engine_.search_one(scratch->features.data(), scratch->values.data(), n, request, labels, scores);
   });
 }
 
-nb::tuple NativePredictor::predict_sparse(nb::handle indices_object, nb::handle values_object, nb::handle k) const {
+nb::tuple NativePredictor::predict_sparse(nb::handle indices_object, nb::handle values_object,
+                                          const CallOptions& options) const {
   QueryValues values(values_object);
   ArrayBuffer array(indices_object, "indices");
   std::vector<int32_t> copy;
@@ -101,17 +132,17 @@ nb::tuple NativePredictor::predict_sparse(nb::handle indices_object, nb::handle 
   uint32_t bad = 0;
   for (int64_t i = 0; i < n; ++i) bad |= static_cast<uint32_t>(indices[i]) >= engine_.n_features();
   if (bad) throw BadQuery("indices must be in [0, " + std::to_string(engine_.n_features()) + ")");
-  return answer_(k, [&](const SearchRequest& request, int64_t* labels, float* scores) {
+  return answer_(options, nullptr, [&](const SearchRequest& request, int64_t* labels, float* scores) {
     nb::gil_scoped_release release;
     return engine_.search_one(indices, values.data(), n, request, labels, scores);
   });
 }
 
-nb::tuple NativePredictor::predict_dense(nb::handle row, nb::handle k) const {
+nb::tuple NativePredictor::predict_dense(nb::handle row, const CallOptions& options) const {
   QueryValues values(row);
   if (values.size() != engine_.n_features())
     throw BadQuery("a dense query must have " + std::to_string(engine_.n_features()) + " values");
-  return answer_(k, [&](const SearchRequest& request, int64_t* labels, float* scores) {
+  return answer_(options, nullptr, [&](const SearchRequest& request, int64_t* labels, float* scores) {
     nb::gil_scoped_release release;
     return engine_.search_one_dense(values.data(), request, labels, scores);
   });

@@ -19,6 +19,8 @@ struct LabelLists {
   int64_t size(int64_t query) const { return indptr ? indptr[query + 1] - indptr[query] : n; }
 };
 
+struct LabelSet;  // search/label_set.hpp
+
 // The text search has no beam and ignores mode, beam and prune.
 struct SearchRequest {
   int64_t k = 5;  // labels to find
@@ -33,6 +35,9 @@ struct SearchRequest {
   const float* discounts = nullptr;
   LabelLists candidates;  // the labels allowed
   LabelLists exclude;     // labels not to return
+  // The same, prepared. With both a set and a list, labels in either are excluded; there is only one of candidates.
+  const LabelSet* candidate_set = nullptr;
+  const LabelSet* exclude_set = nullptr;
 };
 
 // Calls fn(name, member) for each option that is a number; the name is that in Python.

@@ -7,6 +7,8 @@
 
 #include <optional>
 
+#include "search/label_arguments.hpp"
+
 namespace labeltrees {
 
 namespace {
@@ -31,9 +33,16 @@ LabelLists label_lists(const Optional<int64_t>& indptr, const Optional<int32_t>&
   return {keep(indptr, arrays), n ? data : &empty, n};  // an empty list is a list, so its pointer must not be null
 }
 
+const LabelSet* keep_set(const nb::object& set, std::vector<nb::object>& kept) {
+  if (set.is_none()) return nullptr;
+  kept.push_back(set);
+  return nb::cast<const NativeLabelSet&>(set).set.get();
+}
+
 void make_request(NativeRequest* self, const std::string& search, Optional<float> discounts,
                   Optional<int64_t> candidate_ptr, Optional<int32_t> candidates, Optional<int64_t> exclude_ptr,
-                  Optional<int32_t> exclude, const nb::kwargs& numbers) {
+                  Optional<int32_t> exclude, nb::object candidate_set, nb::object exclude_set,
+                  const nb::kwargs& numbers) {
   new (self) NativeRequest();
   SearchRequest& request = self->request;
   each_option([&](const char* name, auto member) {
@@ -43,6 +52,8 @@ void make_request(NativeRequest* self, const std::string& search, Optional<float
   request.discounts = keep(discounts, self->arrays);
   request.candidates = label_lists(candidate_ptr, candidates, self->arrays);
   request.exclude = label_lists(exclude_ptr, exclude, self->arrays);
+  request.candidate_set = keep_set(candidate_set, self->arrays);
+  request.exclude_set = keep_set(exclude_set, self->arrays);
 }
 
 void make_rows(NativeRows* self, int64_t n, Optional<int64_t> indptr, Optional<int32_t> features,
@@ -55,10 +66,17 @@ void make_rows(NativeRows* self, int64_t n, Optional<int64_t> indptr, Optional<i
 }  // namespace
 
 void bind_search_request(nb::module_& module) {
+  nb::class_<NativeLabelSet>(module, "LabelSet",
+                             "Labels prepared for many searches, to allow or to exclude; made by `label_set`.")
+      .def("__len__", [](const NativeLabelSet& self) { return self.set->n; })
+      .def("belongs_to", [](const NativeLabelSet& self, nb::handle engine) { return self.engine.is(engine); })
+      .def_ro("n_unknown", &NativeLabelSet::n_unknown);
+
   nb::class_<NativeRequest>(module, "SearchRequest")
       .def("__init__", &make_request, nb::kw_only(), nb::arg("search"), nb::arg("discounts").noconvert().none(),
            nb::arg("candidate_ptr").noconvert().none(), nb::arg("candidates").noconvert().none(),
-           nb::arg("exclude_ptr").noconvert().none(), nb::arg("exclude").noconvert().none(), nb::arg("numbers"))
+           nb::arg("exclude_ptr").noconvert().none(), nb::arg("exclude").noconvert().none(),
+           nb::arg("candidate_set").none(), nb::arg("exclude_set").none(), nb::arg("numbers"))
       .def_prop_ro("k", [](const NativeRequest& self) { return self.request.k; });
 
   nb::class_<NativeRows>(module, "QueryRows")

@@ -1,11 +1,15 @@
-// What the predictors of both model families share: the number of labels of a call, and the arrays it returns.
+// What the predictors of both model families share: the number of labels of a call, the labels that it allows, and what
+// it returns.
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "common/bindings.hpp"
 #include "search/bad_query.hpp"
+#include "search/label_arguments.hpp"
 #include "search/request_bindings.hpp"
 
 namespace labeltrees {
@@ -38,42 +42,51 @@ class ArrayBuffer {
   Py_buffer view_;
 };
 
+// The options of one call. None: as the predictor was made.
+struct CallOptions {
+  nb::handle k, exclude, candidates;
+};
+
+// The labels that have the names of the items in a history.
+using SeenList = std::vector<int32_t>;
+
 // Runs the searches of a predictor, one per call.
 class SingleAnswer {
  public:
-  // k: the number of labels that a call returns by default.
-  SingleAnswer(nb::object engine, nb::object request, int64_t k, int64_t n_labels)
-      : engine_(std::move(engine)),
-        request_object_(std::move(request)),
-        request_(nb::cast<const NativeRequest&>(request_object_).request),
-        k_(k),
-        n_labels_(std::max<int64_t>(n_labels, 1)) {
-    nb::module_ numpy = nb::module_::import_("numpy");
-    empty_ = numpy.attr("empty");
-    int64_ = numpy.attr("dtype")("int64");
-    float32_ = numpy.attr("dtype")("float32");
-  }
+  // owner: the native engine, which label sets must belong to. k: the number of labels that a call returns by default.
+  // names: NativeNames of the labels, or None. with_names: return names instead of ids.
+  SingleAnswer(nb::object engine, const void* owner, nb::object request, int64_t k, int64_t n_labels, nb::object names,
+               bool with_names);
 
-  nb::handle engine() const { return engine_; }
+  const NameTable* names() const { return names_; }
 
   // Calls search(request, labels, scores), which returns how many labels it found, and returns the first k of them.
-  // Discounts were learned for lists of one length: with them, every call searches for that many labels.
+  // Discounts were learned for lists of one length: with them, every call searches for that many labels. `seen` holds
+  // labels that are excluded too.
   template <class Search>
-  nb::tuple operator()(nb::handle k_given, Search&& search) const {
-    const int64_t k = returned(k_given);
-    SearchRequest request = request_;
-    if (!request.discounts) request.k = k;
-    nb::object labels = empty_(request.k, int64_), scores = empty_(request.k, float32_);
-    const int64_t found = std::min<int64_t>(search(request, data_of<int64_t>(labels), data_of<float>(scores)), k);
-    if (found < request.k) {
-      nb::slice filled(nb::int_(0), nb::int_(found), nb::none());
-      labels = labels[filled];
-      scores = scores[filled];
-    }
-    return nb::make_tuple(labels, scores);
+  nb::tuple operator()(const CallOptions& options, const SeenList* seen, Search&& search) const {
+    Call call(*this, options, seen);
+    nb::object labels = empty_(call.request.k, int64_), scores = empty_(call.request.k, float32_);
+    auto* ids = data_of<int64_t>(labels);
+    auto* values = data_of<float>(scores);
+    const int64_t found = std::min(call.drop_excluded(ids, values, search(call.request, ids, values)), call.k);
+    if (with_names_) return nb::make_tuple(name_list(ids, found), first(scores, found, call.request.k));
+    return nb::make_tuple(first(labels, found, call.request.k), first(scores, found, call.request.k));
   }
 
  private:
+  // One call: its request, and what the request points into.
+  struct Call {
+    Call(const SingleAnswer& self, const CallOptions& options, const SeenList* seen);
+    // Where the excluded labels were searched for too: removes them, and returns how many labels remain.
+    int64_t drop_excluded(int64_t* labels, float* scores, int64_t found) const;
+
+    SearchRequest request;
+    int64_t k;
+    LabelArgument exclude, candidates;
+    bool drop_later = false;
+  };
+
   // The data of an array made by numpy.empty, valid as long as the array. Nobody else has the array yet, so its buffer
   // need not be held. It is requested without a format: NumPy would build that string again for every call.
   template <class T>
@@ -84,27 +97,20 @@ class SingleAnswer {
     PyBuffer_Release(&view);
     return data;
   }
-
   // The number of labels to return, at most the number of labels.
-  int64_t returned(nb::handle k_given) const {
-    int64_t k = k_;
-    if (!k_given.is_none()) {
-      k = PyLong_Check(k_given.ptr()) ? PyLong_AsLongLong(k_given.ptr()) : -1;
-      if (k < 1) {
-        PyErr_Clear();
-        throw BadQuery("k must be an integer of at least 1");
-      }
-    }
-    k = std::min(k, n_labels_);
-    if (request_.discounts && k > request_.k)
-      throw BadQuery("k must be at most " + std::to_string(request_.k) +
-                     ", the number of labels that this predictor searches for");
-    return k;
+  int64_t returned(nb::handle k_given) const;
+  nb::list name_list(const int64_t* labels, int64_t n) const;
+  static nb::object first(const nb::object& array, int64_t n, int64_t size) {
+    if (n == size) return array;
+    return nb::object(array[nb::slice(nb::int_(0), nb::int_(n), nb::none())]);
   }
 
-  nb::object engine_, request_object_;  // keep alive what the searches use
+  nb::object engine_, request_object_, names_object_;  // keep alive what the searches use
+  const void* owner_;
   SearchRequest request_;
   int64_t k_, n_labels_;
+  const NameTable* names_ = nullptr;
+  bool with_names_;
   nb::object empty_, int64_, float32_;  // numpy.empty and two dtypes: faster than making an array with nanobind
 };
 

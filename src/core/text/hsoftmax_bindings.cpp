@@ -36,23 +36,24 @@ struct NativeTextEngine {
 
 class NativeTextPredictor {
  public:
-  NativeTextPredictor(nb::object engine, nb::object request, int64_t k)
-      : answer_(engine, std::move(request), k, nb::cast<NativeTextEngine&>(engine).engine.n_labels()),
-        engine_(nb::cast<NativeTextEngine&>(engine).engine) {}
+  NativeTextPredictor(nb::object engine, nb::object request, int64_t k, nb::object names, bool with_names)
+      : engine_(nb::cast<NativeTextEngine&>(engine).engine),
+        answer_(engine, &engine_, std::move(request), k, engine_.n_labels(), std::move(names), with_names) {}
 
   // k None: the k of the predictor.
-  nb::tuple operator()(nb::handle text, nb::handle k) const {
+  nb::tuple operator()(nb::handle text, nb::handle k, nb::handle exclude, nb::handle candidates) const {
     nb::object encoded;
     const std::string_view view = text_of(text, "text", -1, encoded);
-    return answer_(k, [&](const SearchRequest& request, int64_t* labels, float* scores) {
-      nb::gil_scoped_release release;
-      return engine_.search_one(view, request, labels, scores);
-    });
+    return answer_({k, exclude, candidates}, nullptr,
+                   [&](const SearchRequest& request, int64_t* labels, float* scores) {
+                     nb::gil_scoped_release release;
+                     return engine_.search_one(view, request, labels, scores);
+                   });
   }
 
  private:
-  SingleAnswer answer_;
   HsEngine& engine_;
+  SingleAnswer answer_;
 };
 
 nb::tuple features(NativeTextEngine& native, nb::handle text) {
@@ -145,14 +146,17 @@ void bind_hsoftmax(nb::module_& module) {
            nb::arg("height"))
       .def("features", &features, nb::arg("text"))
       .def("search", &search, nb::arg("texts"), nb::arg("request"), nb::arg("n_threads"), nb::arg("stats"))
+      .def("label_set", &label_set<NativeTextEngine>, nb::arg("labels"), nb::arg("names").none())
       .def("trace", &trace, nb::arg("texts"), nb::arg("request"))
       .def("count", &count, nb::arg("texts"), nb::arg("request"))
       .def("time_parts", &time_parts, nb::arg("texts"), nb::arg("sum"), nb::arg("ends").noconvert(),
            nb::arg("nodes").noconvert(), nb::arg("microseconds").noconvert());
 
   nb::class_<NativeTextPredictor>(module, "TextPredictor")
-      .def(nb::init<nb::object, nb::object, int64_t>(), nb::arg("engine"), nb::arg("request"), nb::arg("k"))
-      .def("__call__", &NativeTextPredictor::operator(), nb::arg("text"), nb::arg("k").none() = nb::none());
+      .def(nb::init<nb::object, nb::object, int64_t, nb::object, bool>(), nb::arg("engine"), nb::arg("request"),
+           nb::arg("k"), nb::arg("names").none(), nb::arg("with_names"))
+      .def("__call__", &NativeTextPredictor::operator(), nb::arg("text"), nb::arg("k").none() = nb::none(),
+           nb::arg("exclude").none() = nb::none(), nb::arg("candidates").none() = nb::none());
 }
 
 }  // namespace labeltrees

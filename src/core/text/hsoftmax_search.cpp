@@ -52,6 +52,11 @@ int64_t HsEngine::search_one(std::string_view text, const SearchRequest& request
   return run(text, request, *scratch, labels, scores, stats);
 }
 
+std::unique_ptr<LabelSet> HsEngine::make_set(const int32_t* ids, int64_t n) {
+  links_.require();
+  return std::make_unique<LabelSet>(this, ids, n, n_labels(), 1, [&](size_t) -> const TreeLinks& { return links_; });
+}
+
 void HsEngine::trace(std::string_view text, const SearchRequest& request, std::vector<HsScratch::Open>& opened) const {
   HsScratch scratch;
   std::vector<int64_t> labels(static_cast<size_t>(request.k));

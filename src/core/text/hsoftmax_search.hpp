@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -68,6 +69,8 @@ class HsEngine {
               const SearchResults& results);
   // One text: writes at most k labels and scores, and returns how many. A text without features has no labels.
   int64_t search_one(std::string_view text, const SearchRequest& request, int64_t* labels, float* scores);
+  // A set of labels for many searches.
+  std::unique_ptr<LabelSet> make_set(const int32_t* ids, int64_t n);
   // Adds the nodes that the search of one text evaluates to `opened`, in order.
   void trace(std::string_view text, const SearchRequest& request, std::vector<HsScratch::Open>& opened) const;
 

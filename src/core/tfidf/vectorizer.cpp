@@ -65,7 +65,10 @@ void TextVectorizer::find_features(const TextView& text, VectorizerScratch& scra
       }
       for (int i = 0; i < n; ++i) {
         int32_t feature = index->find(terms[i].at, terms[i].size, hashes[i]);
-        if (feature >= 0) features.push_back(feature);
+        if (feature >= 0)
+          features.push_back(feature);
+        else
+          ++scratch.n_unknown;
       }
     });
   }

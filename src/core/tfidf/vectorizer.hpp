@@ -41,6 +41,7 @@ struct VectorizerOptions {
 struct VectorizerScratch {
   AnalyzerScratch analyzer;
   std::vector<int32_t> features, spare;
+  int64_t n_unknown = 0;  // terms not in the vocabulary, added up until a caller resets it
   std::vector<int32_t> row;
   std::vector<float> weights;
 };

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from labeltrees.cli.data_files import BUNDLED, find_file, names_in, read_lines
-from labeltrees.cli.point_weights import read_weights
 from labeltrees.cli.text_data import (
     NO_OPTIONS,
+    NO_TEXTS,
     TextOptions,
     load_texts,
     open_text_file,
@@ -20,6 +20,7 @@ from labeltrees.cli.text_data import (
     text_blocks,
 )
 from labeltrees.data import Dataset, read_xmc
+from labeltrees.data.logs.folder import check_version, folder_encoder, folder_times
 from labeltrees.data.xmc_blocks import IndexBase, open_xmc_blocks
 from labeltrees.errors import FileFormatError, InputError
 
@@ -46,7 +47,8 @@ def load_data(
         The word "debian" for the bundled data, a file, or a folder with files train* and test*, and optionally
         labels.txt and features.txt (the name of label or feature i in line i), each plain or compressed. Files hold
         texts (JSON lines, CSV, TSV, Parquet, fastText) or are in XMC format. Point weights for train.txt in XMC format
-        are read from train.weights.txt, one per line, if it exists.
+        are read from train.weights.txt, one per line, if it exists. A folder that `logs prepare` wrote also has the
+        encoder of its features.
     label_names, feature_names : str, optional
         A file with the name of label or feature i in line i, for data in XMC format.
     part : {"train", "test"}
@@ -68,15 +70,18 @@ def load_data(
     if Path(data).is_dir():
         label_names = label_names or names_in(Path(data), "labels.txt")
         feature_names = feature_names or names_in(Path(data), "features.txt")
+        check_version(Path(data))
     dataset = read_xmc(path, index_base)
-    weights = read_weights(path, dataset.n_points)
-    parts: dict[str, Any] = {} if weights is None else {"sample_weight": weights}
+    parts: dict[str, Any] = {}
+    if Path(data).is_dir():
+        parts["encoder"] = folder_encoder(Path(data))
+        parts["times"] = folder_times(Path(data), part, dataset.n_points)
     if label_names is not None:
         parts["label_names"] = _read_names(label_names, dataset.n_labels, "label")
     if feature_names is not None:
         parts["feature_names"] = _read_names(feature_names, dataset.n_features, "feature")
     if parts:
-        dataset = Dataset(dataset.X, dataset.Y, **parts)
+        dataset = Dataset(dataset.X, dataset.Y, sample_weight=dataset.sample_weight, **parts)
     return dataset if texts.test_share is None else dataset[rows_of_part(data, dataset.n_points, part, texts)]
 
 
@@ -110,8 +115,7 @@ def open_points(
         file = None if is_bundled_matrix else stack.enter_context(open_text_file(data, part, texts))
         if file is not None:
             if read_texts is None:
-                message = f"{data}: contains texts, but the model was trained on features and cannot read texts"
-                raise InputError(message)
+                raise InputError(NO_TEXTS.format(data=data))
             yield Points(None, None, map(read_texts, text_blocks(data, file, part, texts)))
             return
         path = find_file(data, part)

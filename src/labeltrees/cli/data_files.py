@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from labeltrees.cli.point_weights import is_weights_file
-from labeltrees.data.files import COMPRESSED, open_any
+from labeltrees.data.files import COMPRESSED, read_lines
+from labeltrees.data.point_weights import is_weights_file
 from labeltrees.data.text_formats import TEXT_SUFFIXES
 from labeltrees.errors import FileFormatError, InputError
 
 BUNDLED = "debian"
+__all__ = ["BUNDLED", "find_file", "names_in", "read_lines"]
+
 _KINDS = {"train": "training", "test": "test"}
 _FOLDER_ENDINGS = (".txt", *TEXT_SUFFIXES)
 
@@ -27,18 +29,6 @@ def find_file(data: str, part: str) -> Path | None:
     return path
 
 
-def read_lines(path: str | Path) -> list[str]:
-    """Return the lines of a text file, plain or compressed."""
-    with open_any(path) as stream:
-        try:
-            text = stream.read().decode("utf-8")
-        except UnicodeDecodeError as error:
-            message = f"{path}: not UTF-8 text (byte {error.start})"
-            raise FileFormatError(message) from None
-    # Not splitlines(), which also splits at characters that may occur in a name.
-    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
-
-
 def names_in(folder: Path, name: str) -> str | None:
     """Return the path of a file with names in a folder, None if it does not exist."""
     found = _in_folder(folder, name)
@@ -51,7 +41,7 @@ def _in_folder(folder: Path, pattern: str) -> list[Path]:
 
 def _part_file(folder: Path, part: str) -> Path:
     found = [path for ending in _FOLDER_ENDINGS for path in _in_folder(folder, f"{part}*{ending}")]
-    found = [path for path in found if not is_weights_file(path)]
+    found = [path for path in found if not is_weights_file(path) and not path.name.endswith(".times.txt")]
     if not found:
         endings = ", ".join(_FOLDER_ENDINGS[1:])
         message = f"{folder}: no file {part}*.txt (or {endings}; plain, .gz, .xz or .zst) in this folder"

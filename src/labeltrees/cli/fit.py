@@ -103,13 +103,11 @@ def fit(
             dataset = table_dataset(data, table, "train", texts, features=False)
         else:
             dataset = load_data(data, label_names, feature_names=feature_names, index_base=index_base, texts=texts)
-    model.fit(
-        dataset.X if table is None else table.texts,
-        dataset.Y,
-        sample_weight=dataset.sample_weight,
-        label_names=_label_names(dataset, tree, tree_file),
-        feature_names=dataset.feature_names,
-    )
+    names = _label_names(dataset, tree, tree_file)
+    if table is None:
+        model.fit(dataset, label_names=names)
+    else:
+        model.fit(table.texts, dataset.Y, sample_weight=dataset.sample_weight, label_names=names)
     model.set_params(n_jobs=None, verbose=0)  # how the training was run is not part of the model
     model.save(output)
     report_fit(model, output, as_json)

@@ -11,7 +11,7 @@ from labeltrees._files import naming_file
 from labeltrees.cli.output import plural, printable
 from labeltrees.cli.tree_view import find_label
 from labeltrees.models.common.protocol import Model
-from labeltrees.models.linear.text_features import feature_names_of
+from labeltrees.models.linear.contexts import feature_names_of
 from labeltrees.storage.chunks import ChunkStore
 from labeltrees.storage.unpack import unpack_node
 from labeltrees.tree.arrays import TreeArrays

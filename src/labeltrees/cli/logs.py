@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
-from labeltrees.cli.options import json_option, setting_options
+from labeltrees.cli.options import json_option, seed_option, setting_options
 from labeltrees.cli.output import check_parent_folder, console, make_table, plural, print_json, step
 from labeltrees.data.logs import PreparedLogs, prepare_logs
 from labeltrees.data.logs.folder import check_dataset_folder
@@ -17,6 +18,7 @@ Examples:
   labeltrees logs prepare clicks.parquet -o clicks --context query --item product --min-engagement 3
   labeltrees logs prepare sales/ -o sales --context customer --item article --weight quantity \\
       --time date --history-before 2011-09-01 --min-item-contexts 2
+  labeltrees logs prepare baskets.csv -o baskets --context basket --item article --features basket
   labeltrees fit clicks -o clicks.model
 """
 
@@ -30,23 +32,27 @@ def logs() -> None:
 @click.argument("events", metavar="EVENTS", type=click.Path(exists=True))
 @click.option("-o", "--output", metavar="DATASET", type=click.Path(), required=True, help="Folder to save the data in.")
 @setting_options(LogSettings, skip=("random_state",))
-@click.option("--seed", "random_state", type=int, default=0, show_default=True, help="Random seed of the test part.")
+@seed_option
 @click.option(
     "--temporary-folder",
     type=click.Path(exists=True, file_okay=False),
-    help="Where a log of more than 4 million events is sharded by context.",
+    help="Where a log of more than 4 million events is sharded by context. [default: beside DATASET]",
 )
 @json_option
 @click.pass_obj
-def prepare(show_progress: bool, /, events: str, output: str, as_json: bool, **settings: Any) -> None:
+def prepare(
+    show_progress: bool, /, events: str, output: str, temporary_folder: str | None, as_json: bool, **settings: Any
+) -> None:
     """Turn the log EVENTS into the folder DATASET, which every command takes as DATA.
 
     EVENTS is a CSV, TSV or Parquet file, or a folder of such files, with one event per line: a context, an item, and
-    optionally a weight and a time. It is read in blocks and may be larger than memory.
+    optionally a weight and a time. It is read in blocks and may be larger than memory. If the command is interrupted,
+    the same command continues with the shards that are finished.
     """
     check_parent_folder(output)
-    check_dataset_folder(output)  # before the work, not after it
-    prepared = prepare_logs(events, progress=show_progress, **settings)
+    target = check_dataset_folder(output)  # before the work, not after it
+    resume = Path(temporary_folder or target.parent) / f".{target.name}.preparing"
+    prepared = prepare_logs(events, progress=show_progress, resume_folder=resume, **settings)
     with step("Writing", show_progress):
         prepared.save(output)
     if as_json:
@@ -64,11 +70,10 @@ def _print(prepared: PreparedLogs, output: str) -> None:
     for title, counts in (("pairs", summary.pairs), ("contexts", summary.contexts), ("items", summary.items)):
         out.print()
         out.print(make_table(("", title), [(what, f"{count:,}") for what, count in counts.items()]))
-    if summary.notes:
-        out.print()
-        out.print(
-            make_table(("not dropped, but worth knowing", ""), [(what, f"{n:,}") for what, n in summary.notes.items()])
-        )
+    for title, notes in (("not dropped, but worth knowing", summary.notes), ("leakage", summary.leakage)):
+        if notes:
+            out.print()
+            out.print(make_table((title, ""), [(what, f"{n:,}") for what, n in notes.items()]))
     out.print()
     shapes = [
         (

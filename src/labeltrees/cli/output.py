@@ -7,6 +7,7 @@ import io
 import json
 import logging
 import math
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -138,3 +139,18 @@ def plural(count: int, noun: str) -> str:
 def number(value: float, digits: int = 2) -> str:
     """Return a number for a table; a dash for NaN."""
     return "-" if math.isnan(value) else f"{value:,.{digits}f}"
+
+
+def typed_lines(out: Console, request: str) -> Iterator[str]:
+    """Yield the lines that the user types until an empty one; none if input or output is not a terminal."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return
+    out.print(f"\n{request} (an empty line ends):")
+    while True:
+        try:
+            text = input("> ").strip()
+        except EOFError:
+            return
+        if not text:
+            return
+        yield text

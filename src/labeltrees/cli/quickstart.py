@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,8 @@ from rich.console import Console
 
 from labeltrees.cli.data_argument import BUNDLED
 from labeltrees.cli.options import jobs_option
-from labeltrees.cli.output import console, make_table, number, printable, step
+from labeltrees.cli.output import console, make_table, number, printable, step, typed_lines
+from labeltrees.cli.quickstart_logs import quickstart_logs
 from labeltrees.cli.tuning_options import hide_memory_log
 from labeltrees.data import Dataset
 from labeltrees.datasets import load_debian
@@ -33,8 +33,9 @@ _DESCRIPTIONS = (
     "command line program written in Python that downloads web pages",
 )
 _EPILOG = """\b
-Example:
+Examples:
   labeltrees quickstart
+  labeltrees quickstart --logs
 """
 
 
@@ -46,18 +47,23 @@ Example:
     show_default=True,
     help="Folder to save the model and the report in.",
 )
+@click.option("--logs", "from_log", is_flag=True, help="Start from a small log of a shop instead of texts.")
 @jobs_option
 @click.pass_obj
-def quickstart(show_progress: bool, folder: str, n_jobs: int) -> None:
+def quickstart(show_progress: bool, folder: str, from_log: bool, n_jobs: int) -> None:
     """Choose a tradeoff for the bundled data, train a model and try it, in about a minute.
 
     The data are descriptions of Debian packages; the labels are the packages that each one depends on. On a terminal
-    you can type your own descriptions at the end.
+    you can type your own descriptions at the end. With --logs the data are the baskets of a (synthetic) food shop, and
+    the model proposes what else to buy.
     """
     hide_memory_log()
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     out = console()
+    if from_log:
+        quickstart_logs(out, target, n_jobs, show_progress)
+        return
     with step("Reading data", show_progress):
         train, test = load_debian()
     out.print(
@@ -142,14 +148,5 @@ def save_report(choice: Choice, target: Path) -> str:
 
 def ask(out: Console, model: LabelTreeClassifier) -> None:
     """On a terminal, let the user type descriptions until an empty line."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return
-    out.print("\nType the description of a package (an empty line ends):")
-    while True:
-        try:
-            text = input("> ").strip()
-        except EOFError:
-            return
-        if not text:
-            return
+    for text in typed_lines(out, "Type the description of a package"):
         show_answer(out, model, text)

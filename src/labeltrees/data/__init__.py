@@ -1,15 +1,21 @@
 """Reading, checking and writing data."""
 
 from labeltrees.data.dataset import Dataset, as_dataset
+from labeltrees.data.encoders import ColumnEncoder, Encoder, ItemEncoder, TextEncoder, UnionEncoder
 from labeltrees.data.logs import PreparedLogs, prepare_logs
 from labeltrees.data.text_files import read_texts
 from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.data.xmc import read_xmc, write_xmc
 
 __all__ = [
+    "ColumnEncoder",
     "Dataset",
+    "Encoder",
+    "ItemEncoder",
     "PreparedLogs",
+    "TextEncoder",
     "TfidfVectorizer",
+    "UnionEncoder",
     "as_dataset",
     "prepare_logs",
     "read_texts",

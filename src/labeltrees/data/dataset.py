@@ -11,6 +11,7 @@ from scipy import sparse
 from labeltrees._matrices import check_sample_weight, check_Y, freeze, sparse_features
 from labeltrees._validation import refuse
 from labeltrees.data.checks import check_texts
+from labeltrees.data.encoders.base import Encoder
 from labeltrees.errors import InputError
 
 
@@ -35,6 +36,11 @@ class Dataset:
         The texts that X was made from.
     vectorizer : TfidfVectorizer, optional
         The fitted vectorizer that made X from texts. `choose` passes it to its model, which then accepts texts.
+    encoder : Encoder, optional
+        What made X: a TextEncoder, ItemEncoder, ColumnEncoder or UnionEncoder. A model that is fitted on the Dataset
+        keeps it and then accepts what the encoder takes.
+    times : (n_points,) datetime64 or numbers, optional
+        When each point happened, such as its last event.
 
     Attributes
     ----------
@@ -60,6 +66,8 @@ class Dataset:
     sample_weight: NDArray[np.float64] | None
     texts: NDArray[np.object_] | None
     vectorizer: Any
+    encoder: Encoder | None
+    times: NDArray[Any] | None
 
     # Without this, having a length and items would make Python try dataset[0], dataset[1], ...
     __iter__ = None
@@ -73,6 +81,8 @@ class Dataset:
         sample_weight: Any = None,
         texts: Any = None,
         vectorizer: Any = None,
+        encoder: Encoder | None = None,
+        times: Any = None,
     ) -> None:
         X = sparse_features(X)
         Y = check_Y(Y, allow_empty=True).matrix
@@ -80,6 +90,8 @@ class Dataset:
         if n_points != n_rows_of_Y:
             message = f"X has {n_points} rows and Y has {n_rows_of_Y}; both must have one row per point"
             raise InputError(message)
+        if encoder is not None and encoder.n_features != n_features:
+            refuse("encoder", f"one with {n_features} features, the columns of X", f"one with {encoder.n_features}")
         self._store(
             X=X,
             Y=Y,
@@ -88,13 +100,16 @@ class Dataset:
             sample_weight=check_sample_weight(sample_weight, n_points),
             texts=None if texts is None else check_texts("texts", texts, n_points),
             vectorizer=vectorizer,
+            encoder=encoder,
+            times=None if times is None else _check_times(times, n_points),
         )
 
     @classmethod
     def _from_checked(cls, X: sparse.csr_array[np.float32], Y: sparse.csr_array[np.float32], **others: Any) -> Self:
         """Make a Dataset from matrices that have the form that `__init__` would give them."""
         dataset = cls.__new__(cls)
-        absent = dict.fromkeys(("label_names", "feature_names", "sample_weight", "texts", "vectorizer"))
+        names = ("label_names", "feature_names", "sample_weight", "texts", "vectorizer", "encoder", "times")
+        absent = dict.fromkeys(names)
         dataset._store(**(absent | others), X=freeze(X), Y=freeze(Y))
         return dataset
 
@@ -164,6 +179,8 @@ class Dataset:
             sample_weight=None if weights is None else check_sample_weight(weights[rows], len(rows)),
             texts=texts,
             vectorizer=self.vectorizer,
+            encoder=self.encoder,
+            times=None if self.times is None else _check_times(self.times[rows], len(rows)),
         )
 
     def __repr__(self) -> str:
@@ -172,11 +189,20 @@ class Dataset:
             f"{self.n_points:,} points, {self.n_features:,} features, {self.n_labels:,} labels",
             f"a point has {self.X.nnz / n:.3g} features and {self.Y.nnz / n:.3g} labels",
         ]
-        optional = ("label_names", "feature_names", "sample_weight", "texts")
+        optional = ("label_names", "feature_names", "sample_weight", "texts", "encoder", "times")
         present = [name for name in optional if getattr(self, name) is not None]
         if present:
             parts.append("with " + ", ".join(present))
         return f"{type(self).__name__}({'; '.join(parts)})"
+
+
+def _check_times(times: Any, n_points: int) -> NDArray[Any]:
+    """Return the times of points as a read-only array of datetime64 or numbers."""
+    moments = np.array(times)
+    if moments.shape != (n_points,) or moments.dtype.kind not in "iufM":
+        refuse("times", f"{n_points} numbers or dates (datetime64), one per point", f"{moments.dtype} {moments.shape}")
+    moments.flags.writeable = False
+    return moments
 
 
 def as_dataset(train: Any, name: str = "train") -> Dataset:

@@ -55,6 +55,18 @@ def open_any(path: FilePath) -> Iterator[IO[bytes]]:
         raise FileFormatError(message) from None
 
 
+def read_lines(path: FilePath) -> list[str]:
+    """Return the lines of a text file, plain or compressed."""
+    with open_any(path) as stream:
+        try:
+            text = stream.read().decode("utf-8")
+        except UnicodeDecodeError as error:
+            message = f"{path}: not UTF-8 text (byte {error.start})"
+            raise FileFormatError(message) from None
+    # Not splitlines(), which also splits at characters that may occur in a name.
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
+
+
 @contextmanager
 def write_any(path: FilePath) -> Iterator[IO[bytes]]:
     """Open a file to write its bytes, compressed if its name ends with .gz, .xz or .zst.

@@ -6,6 +6,7 @@ import itertools
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from labeltrees import _core
 from labeltrees._validation import refuse
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.files import FilePath, open_any, write_any
+from labeltrees.data.point_weights import read_weights, weights_beside
 from labeltrees.errors import FileFormatError, InputError
 
 _BLOCK_BYTES = 1 << 20
@@ -23,7 +25,9 @@ _BLOCK_ENTRIES = 1 << 18
 _logger = logging.getLogger("labeltrees")
 
 
-def read_xmc(path: FilePath, index_base: Literal["auto", 0, 1] = "auto") -> Dataset:
+def read_xmc(
+    path: FilePath, index_base: Literal["auto", 0, 1] = "auto", *, weights: FilePath | None = "auto"
+) -> Dataset:
     r"""Read a file in the XMC repository's format.
 
     The first line is ``N D L``: the number of points, features and labels. Then each point has a line
@@ -37,6 +41,9 @@ def read_xmc(path: FilePath, index_base: Literal["auto", 0, 1] = "auto") -> Data
     index_base : "auto", 0 or 1
         The first feature and label id in the file. "auto" is 1 if some feature id equals D or some label id equals L,
         else 0; for 1, the logger "labeltrees" gets a warning. In the Dataset ids start at 0.
+    weights : "auto", path or None
+        The file with the weight of point i in line i. "auto": for train.txt the file train.weights.txt in the same
+        folder, if it exists, as every command does. None ignores it.
 
     Returns
     -------
@@ -69,7 +76,14 @@ def read_xmc(path: FilePath, index_base: Literal["auto", 0, 1] = "auto") -> Data
         parser.finish()
     if index_base == "auto" and parser.one_based:
         warn_one_based(path, parser.top_line)
-    return parsed_points(parser)
+    return _with_weights(parsed_points(parser), path, weights)
+
+
+def _with_weights(dataset: Dataset, path: FilePath, weights: FilePath | None) -> Dataset:
+    file = weights_beside(Path(path)) if weights == "auto" else weights
+    if file is None:
+        return dataset
+    return Dataset._from_checked(dataset.X, dataset.Y, sample_weight=read_weights(file, dataset.n_points))
 
 
 @contextmanager
@@ -102,8 +116,8 @@ def write_xmc(dataset: Dataset, path: FilePath) -> None:
     """Write a Dataset in the XMC repository's format, with ids from 0.
 
     Values are written as the shortest text that reads back as the same float32. An error leaves the old
-    file, if there is one. The format cannot hold names, weights and texts, which are left out, or relevance values
-    other than 1, which are refused.
+    file, if there is one. The format cannot hold names, weights, texts and encoders, which are left out, or relevance
+    values other than 1, which are refused.
 
     Parameters
     ----------

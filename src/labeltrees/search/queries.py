@@ -24,6 +24,9 @@ class LabelLists(NamedTuple):
     labels: Int32s | None
 
 
+NO_LISTS = LabelLists(None, None)
+
+
 def _is_sparse(X: Any) -> bool:
     return bool(sparse.issparse(X))
 
@@ -88,7 +91,7 @@ def label_lists(name: str, lists: Any, n: int, n_labels: int) -> LabelLists:
     sequences of label ids.
     """
     if lists is None:
-        return LabelLists(None, None)
+        return NO_LISTS
     allowed = f"label ids, {n} lists of label ids, or a sparse matrix of shape ({n}, {n_labels})"
     if _is_sparse(lists):
         if lists.shape != (n, n_labels):

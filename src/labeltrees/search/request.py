@@ -10,9 +10,10 @@ from labeltrees._settings import anything, check_settings, choice, flag, integer
 from labeltrees._validation import refuse
 from labeltrees.errors import InputError
 from labeltrees.search.node_values import NodeValues
-from labeltrees.search.queries import label_lists
+from labeltrees.search.queries import NO_LISTS, LabelLists, label_lists
 
 MODES = ("best_first", "beam")
+_LONG_LIST = 8  # a list with more than one label in 8 is long, as LabelSet::kExcludedShare in native code
 AS_FITTED: Any = "as fitted"  # the beam that the model was fitted with
 _LIMIT = optional(integer(1, 2**62))
 
@@ -49,7 +50,7 @@ class SearchRequest:
         The most nodes to open per query. A search that is stopped by it returns the best labels found so far.
     max_microseconds : int, optional
         The most time per query. The node that is being evaluated at that time is finished.
-    candidates : label ids, or one list of label ids per query, or sparse matrix (n, L), optional
+    candidates : label ids, a label set, one list of label ids per query, or sparse matrix (n, L), optional
         The labels allowed; only their ancestors are searched.
     exclude : like candidates, optional
         Labels not to return.
@@ -90,12 +91,10 @@ class SearchRequest:
         given = {
             "search": self.search not in (None, "best_first"),
             "beam": self.beam not in (None, AS_FITTED),
-            "candidates": self.candidates is not None,
-            "exclude": self.exclude is not None,
         }
         for name, is_given in given.items():
             if is_given:
-                message = f"{name} cannot be combined with agreement, which is about exact search among all labels"
+                message = f"{name} cannot be combined with agreement, which is about exact search"
                 raise InputError(message)
 
     @classmethod
@@ -107,7 +106,18 @@ class SearchRequest:
         """Return how many labels a search looks for, of `n_labels` that there are."""
         return min(max(self.k, self.n_searched or 0), max(n_labels, 1))
 
-    def native(self, n_queries: int, n_labels: int, discounts: _core.Float32s | None) -> _core.SearchRequest:
+    @property
+    def is_restricted(self) -> bool:
+        """Whether only some of the labels may be returned."""
+        return self.candidates is not None or self.exclude is not None
+
+    def native(
+        self,
+        n_queries: int,
+        n_labels: int,
+        discounts: _core.Float32s | None,
+        engine: _core.SearchEngine | _core.TextEngine,
+    ) -> _core.SearchRequest:
         """Return the request for native code, where 0 means no limit.
 
         Parameters
@@ -115,11 +125,13 @@ class SearchRequest:
         n_queries, n_labels : int
         discounts : float32 (n_nodes,) or None
             Those of the request in the form that the model's native search takes.
+        engine : native engine
+            The engine that label sets must belong to.
         """
         if discounts is not None and self.search == "beam":
             refuse("discounts", "None with search='beam'", "some")
-        candidates = label_lists("candidates", self.candidates, n_queries, n_labels)
-        exclude = label_lists("exclude", self.exclude, n_queries, n_labels)
+        candidates, candidate_set = _label_argument("candidates", self.candidates, n_queries, n_labels, engine)
+        exclude, exclude_set = _label_argument("exclude", self.exclude, n_queries, n_labels, engine)
         return _core.SearchRequest(
             k=self.n_found(n_labels),
             search=self.search or "best_first",
@@ -132,4 +144,25 @@ class SearchRequest:
             candidates=candidates.labels,
             exclude_ptr=exclude.indptr,
             exclude=exclude.labels,
+            candidate_set=candidate_set,
+            exclude_set=exclude_set,
         )
+
+
+def _label_argument(
+    name: str, given: Any, n_queries: int, n_labels: int, engine: Any
+) -> tuple[LabelLists, _core.LabelSet | None]:
+    """Return labels as lists or as a prepared set.
+
+    A long list for all queries becomes a set: it skips nodes without allowed labels, as a set given by the caller does.
+    """
+    if isinstance(given, _core.LabelSet):
+        if not given.belongs_to(engine):
+            message = f"{name} is a label set of another model; make it with label_set of this one"
+            raise InputError(message)
+        return NO_LISTS, given
+    lists = label_lists(name, given, n_queries, n_labels)
+    if name == "exclude" and lists.labels is not None and lists.indptr is None:
+        if len(lists.labels) * _LONG_LIST >= n_labels:
+            return NO_LISTS, engine.label_set(lists.labels, None)
+    return lists, None

@@ -143,23 +143,45 @@ class Searcher:
         return SearchTrace(*self._engine.trace(tree, rows, self._native(SearchRequest.of(request), rows.n)))
 
     def predictor(
-        self, request: SearchRequest | int = 5, *, vectorizer: _core.TextVectorizer | None = None
+        self,
+        request: SearchRequest | int = 5,
+        *,
+        encoder: _core.Encoder | None = None,
+        names: _core.Names | None = None,
+        with_names: bool = False,
+        label_of_feature: _core.Int32s | None = None,
     ) -> Predictor:
         """Return a `Predictor`: the same search for one query per call.
 
-        With discounts it always searches for the same number of labels, and a call can ask for fewer of them. With a
-        `vectorizer` it also takes texts.
+        With discounts it always searches for the same number of labels, and a call can ask for fewer of them.
+
+        Parameters
+        ----------
+        request : SearchRequest or int
+        encoder : native encoder, optional
+            With it the predictor also takes contexts.
+        names : native names of the labels, optional
+            With them a call can give labels by name.
+        with_names : bool
+            Return names instead of ids; needs `names`.
+        label_of_feature : int32 (n_features,), optional
+            The label of the same item as each feature, or -1: excludes the items of the context. Needs `names`.
         """
-        if vectorizer is not None and vectorizer.n_features != self.n_features:
-            refuse("vectorizer", f"one with {self.n_features} features", f"one with {vectorizer.n_features}")
+        if encoder is not None and encoder.n_features != self.n_features:
+            refuse("encoder", f"one with {self.n_features} features", f"one with {encoder.n_features}")
         request = SearchRequest.of(request)
-        return Predictor(self._engine, self._native(request, 1), request.k, vectorizer)
+        native = self._native(request, 1)
+        return Predictor(self._engine, native, request.k, encoder, names, with_names, label_of_feature)
+
+    def label_set(self, labels: Any, names: _core.Names | None = None) -> _core.LabelSet:
+        """Return labels prepared for many searches; unknown names are counted in its `n_unknown`."""
+        return self._engine.label_set(labels, names)
 
     def _native(self, request: SearchRequest, n_queries: int) -> _core.SearchRequest:
         if request.discounts is not None:
             request.discounts.check_length(self.n_nodes)
         discounts = None if request.discounts is None else request.discounts.values
-        return request.native(n_queries, self.n_labels, discounts)
+        return request.native(n_queries, self.n_labels, discounts, self._engine)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_engine"}

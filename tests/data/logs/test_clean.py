@@ -18,7 +18,7 @@ def write(tmp_path, text, name="log.csv"):
 
 def prepare(events, **settings):
     """Prepare with all contexts as features of their own, so that small logs have features."""
-    settings.setdefault("feature_column", "context")
+    settings = {"feature_column": "context", "min_engagement": 0} | settings
     return lt.prepare_logs(events, feature_separator="\t", test_share=0, **settings)
 
 

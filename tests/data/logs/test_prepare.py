@@ -63,7 +63,9 @@ def check_against_twin(events, **settings):
     }
     parts = [sorted(context for context, window in points if window == part) for part in (1, 2)]
     expect_error = not parts[0] or (times["test_since"] is not None and not parts[1])
-    features = {} if times["cut"] is not None else {"vectorizer": OneWord()}
+    features = {"point_weights": "events"}
+    if times["cut"] is None:
+        features["vectorizer"] = OneWord()
     if expect_error:
         with pytest.raises(InputError):
             lt.prepare_logs(frame_of(events), test_share=0, **least, **given_times, **features)
@@ -81,7 +83,8 @@ def check_against_twin(events, **settings):
         for context in contexts:
             labels, history, n_events = points[context, window]
             assert found[context][0] == labels
-            assert found[context][2] == n_events
+            mean = np.mean([points[other, window][2] for other in contexts])
+            assert found[context][2] == pytest.approx(n_events / mean)
             if times["cut"] is not None:
                 expected = {item: np.log1p(amount) for item, amount in history.items() if item in known}
                 assert found[context][1] == pytest.approx(expected, rel=1e-5)
@@ -237,11 +240,58 @@ def test_without_weights_each_event_counts_1():
     assert prepared.train.texts.tolist() == ["a b"]
 
 
-@pytest.mark.parametrize(("kind", "expected"), [("events", [2, 1]), ("engagement", [7, 1]), ("none", None)])
-def test_point_weights_are_the_frequencies_of_contexts(kind, expected):
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("events", [2, 1]),
+        ("engagement", [7, 1]),
+        ("sqrt_events", [2**0.5, 1]),
+        ("sqrt_engagement", [7**0.5, 1]),
+        ("none", None),
+        (None, None),
+    ],
+)
+def test_point_weights_are_the_frequencies_of_contexts_scaled_to_mean_1(kind, expected):
     frame = pl.DataFrame({"context": ["a", "b", "a"], "item": ["x", "x", "y"], "weight": [3, 1, 4]})
-    train = lt.prepare_logs(frame, point_weights=kind, test_share=0, vectorizer=OneWord()).train
-    np.testing.assert_array_equal(train.sample_weight, expected)
+    settings = {"test_share": 0, "vectorizer": OneWord(), "min_engagement": 0}
+    weights = lt.prepare_logs(frame, point_weights=kind, **settings).train.sample_weight
+    if expected is None:
+        assert weights is None
+    else:
+        np.testing.assert_allclose(weights, np.array(expected) / np.mean(expected))
+
+
+def test_all_contexts_count_the_same_by_default():
+    assert lt.prepare_logs(frame_of(random_events()), vectorizer=OneWord()).train.sample_weight is None
+
+
+def test_pairs_of_low_engagement_are_removed_by_default():
+    frame = pl.DataFrame({"context": ["a", "a", "a", "b", "b"], "item": ["x", "x", "y", "x", "x"]})
+    summary = lt.prepare_logs(frame, test_share=0, vectorizer=OneWord()).summary
+    assert summary.events_dropped["pair of low engagement"] == 1
+    assert summary.settings["min_engagement"] == 2
+
+
+def test_pairs_of_low_engagement_stay_if_most_events_are_in_such_pairs():
+    frame = pl.DataFrame({"context": ["a", "a", "a", "a", "b"], "item": ["x", "x", "y", "z", "x"]})
+    summary = lt.prepare_logs(frame, test_share=0, vectorizer=OneWord()).summary
+    assert summary.events_used == {"labels": 5}
+    assert summary.notes["pairs of low engagement kept (most events are in such pairs)"] == 3
+    assert summary.settings["min_engagement"] == 0
+
+
+def test_the_preset_of_the_paper_sets_all_that_the_paper_says():
+    frame = frame_of([("a", "x", 1, 0), ("a", "x", 2, 400), ("a", "y", 1, 401), ("b", "x", 2, 402)])
+    settings = {"test_share": 0, "vectorizer": OneWord()}
+    summary = lt.prepare_logs(frame, preset="paper", **settings).summary
+    assert summary.events_dropped["outside the period"] == 1
+    assert summary.events_dropped["pair of low engagement"] == 1
+    assert summary.settings["min_engagement"] == 2
+    assert summary.settings["point_weights"] is None
+    without_times = lt.prepare_logs(frame.drop("time"), preset="paper", **settings)
+    assert without_times.summary.events_used == {"labels": 3}
+    own = lt.prepare_logs(frame, preset="paper", min_engagement=1, **settings).summary
+    assert own.events_dropped["pair of low engagement"] == 0
 
 
 def test_a_random_share_of_contexts_is_for_test():
@@ -259,7 +309,7 @@ def test_a_test_of_no_contexts_may_be_asked_for():
 
 def test_words_of_the_context_are_features():
     frame = pl.DataFrame({"context": ["red wine", "red shoes", "white wine", "zebra"], "item": ["a", "b", "a", "c"]})
-    prepared = lt.prepare_logs(frame, test_share=0)
+    prepared = lt.prepare_logs(frame, test_share=0, min_engagement=0)
     assert prepared.train.feature_names.tolist() == ["red", "wine"]
     assert prepared.summary.notes == {"points without a known feature": 1}
     assert prepared.train.texts.tolist() == ["red shoes", "red wine", "white wine", "zebra"]
@@ -292,7 +342,7 @@ def test_a_list_of_one_name_is_no_text():
 
 def test_the_most_common_value_is_taken_where_a_context_has_several():
     frame = pl.DataFrame({"context": [1, 1, 1, 2], "item": ["x"] * 4, "what": ["b b", "c c", "c c", "b b"]})
-    prepared = lt.prepare_logs(frame, feature_column="what", test_share=0, vectorizer=OneWord())
+    prepared = lt.prepare_logs(frame, feature_column="what", test_share=0, vectorizer=OneWord(), min_engagement=0)
     assert prepared.train.texts.tolist() == ["c c", "b b"]
     assert prepared.summary.notes["points with several feature values (the most common is taken)"] == 1
 
@@ -362,8 +412,23 @@ def test_settings_that_make_no_sense_are_refused(settings, message):
 
 def test_what_needs_times_says_so():
     frame = pl.DataFrame({"context": ["a"], "item": ["x"]})
-    with pytest.raises(InputError, match="need the time of events"):
+    with pytest.raises(InputError, match="since needs the time of events, but the log has no column 'time'"):
         lt.prepare_logs(frame, since="2020-01-01")
+    with pytest.raises(InputError, match="since, session_gap need the time of events"):
+        lt.prepare_logs(frame, since="2020-01-01", session_gap="1d")
+
+
+@pytest.mark.parametrize("contexts", [["c1", "c2", "c3"], ["anna", "bert", "carl"], ["x-1", "x-2", "x-3"]])
+def test_contexts_that_look_like_ids_are_refused_with_what_to_do(contexts):
+    frame = pl.DataFrame({"context": contexts, "item": ["a", "b", "a"]})
+    with pytest.raises(InputError, match=r"look like ids .* use features='history'.*'basket'.*'column'"):
+        lt.prepare_logs(frame, test_share=0)
+
+
+def test_texts_without_common_words_say_what_to_do():
+    frame = pl.DataFrame({"context": ["red wine", "blue hat"], "item": ["a", "b"]})
+    with pytest.raises(InputError, match=r"no word occurs in two of the 2 texts.*min_df=1"):
+        lt.prepare_logs(frame, test_share=0)
 
 
 def test_something_that_is_no_log_is_refused():
@@ -376,7 +441,8 @@ def test_progress_is_reported():
     lt.prepare_logs(
         frame_of(random_events()), vectorizer=OneWord(), progress=lambda done, total: seen.append((done, total))
     )
-    assert seen == [(step, 6) for step in range(1, 7)]
+    assert seen == sorted(seen)
+    assert {(100 * stage, 600) for stage in range(7)} <= set(seen)
 
 
 def test_polars_is_not_imported_before_it_is_needed():

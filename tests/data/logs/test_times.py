@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labeltrees import InputError
-from labeltrees.data.logs.times import parse_moment, parse_period, time_expression
+from labeltrees.data.logs.times import parse_length, parse_moment, time_expression
 
 
 def read(times, time_format="auto"):
@@ -111,5 +111,5 @@ def test_moments_of_options():
     assert parse_moment("since", dt.date(2011, 9, 4)) == dt.datetime(2011, 9, 4)
     assert parse_moment("since", EXPECTED) == EXPECTED
     assert parse_moment("since", None) is None
-    assert parse_period("36h") == dt.timedelta(hours=36)
-    assert parse_period("2y") == dt.timedelta(days=730)
+    assert parse_length("period", "36h") == dt.timedelta(hours=36)
+    assert parse_length("period", "2y") == dt.timedelta(days=730)

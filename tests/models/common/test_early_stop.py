@@ -263,8 +263,6 @@ def test_budgets_may_be_combined(model, text_model, unseen, texts):
         ({"agreement": "all"}, r"agreement must be a number in \(0, 1\]"),
         ({"beam": 10}, "beam cannot be combined with agreement"),
         ({"search": "beam"}, "search cannot be combined with agreement"),
-        ({"candidates": [1, 2]}, "candidates cannot be combined with agreement"),
-        ({"exclude": [1]}, "exclude cannot be combined with agreement"),
     ],
 )
 def test_what_cannot_be_promised_is_refused(model, unseen, arguments, message):

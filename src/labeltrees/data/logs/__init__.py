@@ -1,13 +1,15 @@
-"""prepare_logs: from an event log to points and labels."""
+"""prepare_logs: from an event log to points, labels and the encoder of their features."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 from labeltrees._progress import ProgressArgument
 from labeltrees._settings import settings_from
 from labeltrees.data.dataset import Dataset
+from labeltrees.data.encoders import Encoder
 from labeltrees.data.logs.settings import LogSettings
 from labeltrees.data.logs.summary import LogSummary
 
@@ -15,20 +17,25 @@ __all__ = ["PreparedLogs", "prepare_logs"]
 
 
 class PreparedLogs(tuple[Dataset, Dataset]):
-    """The pair (train, test), with the summary of how it was made.
+    """The pair (train, test), with the encoder of their features and the summary of how they were made.
 
     Attributes
     ----------
     train, test : Dataset
+        Both have the encoder as `encoder`, so that a model fitted on `train` keeps it.
+    encoder : Encoder or None
+        Turns a new context (a query, a list of items, a value of the feature column) into features. None if a
+        vectorizer of another library made the features.
     summary : LogSummary
     """
 
+    encoder: Encoder | None
     summary: LogSummary
 
-    def __new__(cls, train: Dataset, test: Dataset, summary: LogSummary) -> PreparedLogs:
+    def __new__(cls, train: Dataset, test: Dataset, encoder: Encoder | None, summary: LogSummary) -> PreparedLogs:
         """Make the pair."""
         prepared = super().__new__(cls, (train, test))
-        prepared.summary = summary
+        prepared.encoder, prepared.summary = encoder, summary
         return prepared
 
     @property
@@ -42,13 +49,23 @@ class PreparedLogs(tuple[Dataset, Dataset]):
         return self[1]
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write a folder that every command accepts as DATA: train.txt, test.txt, names, weights and summary.json.
+        """Write a folder that every command accepts as DATA: points, names, weights, encoder and summary.json.
 
         The folder replaces an earlier one in one step; an error leaves the earlier one.
         """
         from labeltrees.data.logs.folder import save_prepared
 
-        save_prepared(self.train, self.test, self.summary, folder)
+        save_prepared(self.train, self.test, self.encoder, self.summary, folder)
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> PreparedLogs:
+        """Read a folder that `save` or ``labeltrees logs prepare`` wrote. The texts of points are not saved."""
+        from labeltrees.data.logs.folder import load_prepared
+
+        return cls(*load_prepared(folder))
+
+    def __reduce__(self) -> Any:
+        return PreparedLogs, (self.train, self.test, self.encoder, self.summary)
 
 
 def prepare_logs(
@@ -59,31 +76,40 @@ def prepare_logs(
     weight: str | None = None,
     time: str | None = None,
     item_name: str | None = None,
+    preset: str | None = None,
     features: str | None = None,
     feature_column: str | None = None,
     feature_separator: str | None = None,
     history_before: Any = None,
+    hide: float = 0.5,
+    session: str | None = None,
+    session_gap: Any = None,
+    half_life: Any = None,
     since: Any = None,
     until: Any = None,
     period: Any = None,
     time_format: str = "auto",
     encoding: str = "utf-8",
     separator: str | None = None,
-    min_engagement: float = 0.0,
+    min_engagement: float | str = "auto",
     min_item_contexts: int = 1,
     drop_duplicates: bool = False,
-    point_weights: str = "events",
+    point_weights: str | None = None,
     test_share: float = 0.05,
     test_since: Any = None,
     random_state: int = 0,
     vectorizer: Any = None,
     temporary_folder: str | os.PathLike[str] | None = None,
+    resume_folder: str | os.PathLike[str] | None = None,
     progress: ProgressArgument = None,
 ) -> PreparedLogs:
     """Make points and labels from a log of events, such as clicks or purchases.
 
-    A point is a context (a customer, a query, a product page); its labels are the items of the events in that context.
-    The log is read in blocks and may be larger than memory; the result is in memory.
+    A point is a context (a customer, a query, a product page, a basket); its labels are the items of the events in that
+    context. The log is read in blocks and may be larger than memory; the result is in memory.
+
+    The defaults follow the paper: pairs of low engagement are removed, a random 5 % of the contexts is for testing, and
+    all contexts count the same.
 
     Parameters
     ----------
@@ -99,10 +125,15 @@ def prepare_logs(
         The column of the time; by default a column "time" if there is one.
     item_name : str, optional
         The column of a readable item name. An item with several names gets the most common one.
-    features : {"words", "history", "column"}, optional
+    preset : {"paper"}, optional
+        Sets what the paper says, for parameters that are not given: the last year of the log (if it has times),
+        ``min_engagement=2``, ``test_share=0.05`` and equal weights of contexts.
+    features : {"words", "history", "column", "basket"}, optional
         "words": tf-idf of the words of the context itself (a query, the name of a product). "history": the items
-        of its events before `history_before`, with log(1 + engagement); labels are the items of later events. "column":
-        the values of `feature_column`. By default chosen by the option that is given, else "words".
+        of its events before `history_before`, with log(1 + engagement); labels are the items of later events. With
+        sessions, the history of a session are all earlier sessions of the same context. "column": the values of
+        `feature_column`. "basket": some items of each context (or session) are hidden and become labels, the others
+        are features; needs no times. By default chosen by the option that is given, else "words".
     feature_column : str, optional
         A column with a text (tf-idf of its words) or a list of names or ids. A context with several values gets the
         most common one.
@@ -110,6 +141,17 @@ def prepare_logs(
         Splits the texts of `feature_column` into names.
     history_before : time, optional
         The end of the history: an ISO text, a date or a datetime.
+    hide : float
+        For "basket": the share of a basket's items that is hidden (below 1), or the number of hidden items. At least
+        one item is hidden and one stays visible. Baskets of one item are dropped.
+    session : str, optional
+        A column that splits the events of a context into sessions, such as an invoice number. Each session is a point.
+    session_gap : str or timedelta, optional
+        Splits the events of a context where nothing happens for longer than this, such as 30m or 2d.
+    half_life : str or timedelta, optional
+        The weight of an event is halved for every such period of its age, such as 30d. The age of an event in a history
+        is taken at the end of the history, that of others at the end of their period. Changes the engagement, and so
+        the features of "history", `min_engagement` and weights by engagement.
     since, until : time, optional
         Only events from `since` on and before `until` count.
     period : str or timedelta, optional
@@ -123,32 +165,39 @@ def prepare_logs(
         Encoding of CSV files.
     separator : str, optional
         Separator of CSV files; by default found from the first line.
-    min_engagement : float
-        Pairs of context and item whose weights sum to less are dropped.
+    min_engagement : float or "auto"
+        Pairs of context and item whose weights sum to less are dropped. "auto" drops pairs below 2, that is, of a
+        single event of weight 1, unless more than half of the events are in such pairs; then it drops none. The
+        summary says which threshold was used.
     min_item_contexts : int
         Items in fewer contexts are dropped, then contexts without items.
     drop_duplicates : bool
         Whether events that are equal in all used columns count once. By default they add up, like two clicks.
-    point_weights : {"events", "engagement", "none"}
+    point_weights : {"events", "engagement", "sqrt_events", "sqrt_engagement"}, optional
         The sample_weight of a point: the number of valid events of its context, the sum of their weights (for logs that
-        are aggregated already), or none.
+        are aggregated already), or the square root of either. Scaled to mean 1 in each part. By default all contexts
+        count the same.
     test_share : float in [0, 0.99]
-        The share of contexts that are drawn at random for test.
+        The share of contexts that are drawn at random for test, with all their sessions.
     test_since : time, optional
-        Split by time instead: events from this time on make the test points. Their history is everything before.
+        Split by time instead, the recommended evaluation: events from this time on make the test points. Their history
+        is everything before. A session belongs to the part of its first event.
     random_state : int
     vectorizer : TfidfVectorizer, scikit-learn's or similar, optional
         Makes features from texts.
     temporary_folder : path, optional
         Folder for shards of a log of more than 4 million events; needs about as much space as its columns in Parquet.
+    resume_folder : path, optional
+        Use this folder for shards instead. It stays if the work is interrupted, and a second call with the same files
+        and settings continues with its finished shards. It is removed at the end.
     progress : bool or callable(done, total), optional
 
     Returns
     -------
     PreparedLogs
-        The pair train, test of Datasets with the same features and labels, label_names, feature_names and
-        sample_weight; `.summary` says how many events were dropped and why; `.save(folder)` writes a folder for the
-        command line.
+        The pair train, test of Datasets with the same features and labels. `.encoder` turns new contexts into
+        features; `.summary` says how many events were dropped and why; `.save(folder)` writes a folder for the command
+        line, and `PreparedLogs.load(folder)` reads it.
 
     Examples
     --------
@@ -159,12 +208,20 @@ def prepare_logs(
     ... })
     >>> prepared = lt.prepare_logs(log, test_share=0.25)
     >>> train, test = prepared
-    >>> train.n_points, test.n_points, train.label_names.tolist(), train.sample_weight.tolist()
-    (3, 1, ['bottle', 'glass', 'laces'], [1.0, 3.0, 1.0])
+    >>> train.n_points, test.n_points, train.label_names.tolist()
+    (3, 1, ['bottle', 'glass', 'laces'])
     >>> prepared.summary.events_dropped["no context"], prepared.summary.events_used
     (1, {'labels': 6})
+
+    Baskets need no times. Half of the items of each basket are hidden:
+
+    >>> baskets = polars.DataFrame({"context": [1, 1, 2, 2, 2, 2, 3, 3], "item": list("abacdeab")})
+    >>> train, test = lt.prepare_logs(baskets, features="basket", test_share=0)
+    >>> train.X.sum(axis=1).round(2).tolist(), train.Y.sum(axis=1).tolist()
+    ([0.69, 1.39, 0.69], [1.0, 2.0, 1.0])
     """
     settings = settings_from(LogSettings, locals()).checked()
     from labeltrees.data.logs.prepare import prepare  # imports polars, which takes 0.2 s
 
-    return PreparedLogs(*prepare(events, settings, vectorizer, temporary_folder, progress))
+    resume = None if resume_folder is None else Path(resume_folder)
+    return PreparedLogs(*prepare(events, settings, vectorizer, temporary_folder, progress, resume))

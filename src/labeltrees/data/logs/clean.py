@@ -18,6 +18,7 @@ REASONS = (
     "line with too many fields",
     "no context",
     "no item",
+    "no session",
     "no time",
     "time not understood",
     "outside the period",
@@ -34,13 +35,15 @@ class CleanEvents:
     Attributes
     ----------
     frame : lazy frame
-        context, item, weight (float), window (HISTORY, TRAIN or TEST) and, if the log has them, name, feature and (to
-        find duplicates) time.
+        context, item, weight (float), window (HISTORY, TRAIN or TEST) and, if the log has them, name, feature, session
+        and moment (the time).
     n_read, n_kept : int
     dropped : dict
         Number of dropped events by reason.
     first, last : datetime or None
         The range of times of the events kept.
+    whole_weights : bool
+        Whether all weights are whole numbers, so that their sums do not depend on the order.
     """
 
     frame: pl.LazyFrame
@@ -49,6 +52,7 @@ class CleanEvents:
     dropped: dict[str, int]
     first: dt.datetime | None
     last: dt.datetime | None
+    whole_weights: bool = True
 
 
 def clean_events(events: Events, settings: LogSettings) -> CleanEvents:
@@ -56,8 +60,13 @@ def clean_events(events: Events, settings: LogSettings) -> CleanEvents:
     frame, columns = events.frame, events.columns
     schema = frame.collect_schema()
     has_time = "time" in columns
-    if settings.needs_time() and not has_time:
-        message = "since, until, period, history_before and test_since need the time of events: give the time column"
+    needing = settings.needing_time()
+    if needing and not has_time:
+        verb = "needs" if len(needing) == 1 else "need"
+        message = (
+            f"{', '.join(needing)} {verb} the time of events, but the log has no column 'time': "
+            "name the column with time, or, for baskets without times, use features='basket'"
+        )
         raise InputError(message)
     missing_time = pl.lit(False)
     if has_time:
@@ -74,9 +83,10 @@ def clean_events(events: Events, settings: LogSettings) -> CleanEvents:
     reason = _reason(schema, has_time, since, until)
     frame = frame.with_columns(reason.alias("reason"))
     moments = (pl.col("moment").min().alias("first"), pl.col("moment").max().alias("last"))
-    counts = collect(frame.group_by("reason").agg(pl.len().alias("n"), *moments))
+    whole = (pl.col("weight") == pl.col("weight").round()).all().alias("whole")
+    counts = collect(frame.group_by("reason").agg(pl.len().alias("n"), whole, *moments))
     by_reason = {row["reason"]: row for row in counts.iter_rows(named=True)}
-    kept = by_reason.pop(0, {"n": 0, "first": None, "last": None})
+    kept = by_reason.pop(0, {"n": 0, "first": None, "last": None, "whole": True})
     n_read = sum(counts["n"])
     used = _reasons_that_can_occur(schema, has_time, since, until)
     dropped = {
@@ -89,11 +99,12 @@ def clean_events(events: Events, settings: LogSettings) -> CleanEvents:
         why = ", ".join(f"{n:,} {name}" for name, n in dropped.items() if n)
         message = f"none of the {n_read:,} events can be used: {why}"
         raise InputError(message)
-    extra: list[str] = [name for name in ("name", "feature") if name in columns]
-    if settings.drop_duplicates and has_time:
+    extra: list[str] = [name for name in ("name", "feature", "session") if name in columns]
+    if has_time:
         extra.append("moment")
-    kept_frame = frame.filter(pl.col("reason") == 0).select("context", "item", "weight", _window(settings), *extra)
-    return CleanEvents(kept_frame, n_read, kept["n"], dropped, kept["first"], kept["last"])
+    window = window_of("moment", settings)
+    kept_frame = frame.filter(pl.col("reason") == 0).select("context", "item", "weight", window, *extra)
+    return CleanEvents(kept_frame, n_read, kept["n"], dropped, kept["first"], kept["last"], kept["whole"])
 
 
 def _number(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
@@ -137,6 +148,7 @@ def _reason(schema: pl.Schema, has_time: bool, since: dt.datetime | None, until:
         "line with too many fields": pl.col("ragged") if "ragged" in schema else pl.lit(False),
         "no context": _is_empty("context", schema["context"]),
         "no item": _is_empty("item", schema["item"]),
+        "no session": _is_empty("session", schema["session"]) if "session" in schema else pl.lit(False),
         "no time": pl.col("missing_time"),
         "time not understood": moment.is_null() if has_time else pl.lit(False),
         "outside the period": outside,
@@ -155,6 +167,8 @@ def _reasons_that_can_occur(
     used = {"no context", "no item"}
     if "ragged" in schema:
         used.add("line with too many fields")
+    if "session" in schema:
+        used.add("no session")
     if has_time:
         used |= {"no time", "time not understood"}
     if since is not None or until is not None:
@@ -164,11 +178,11 @@ def _reasons_that_can_occur(
     return used
 
 
-def _window(settings: LogSettings) -> pl.Expr:
-    window = pl.lit(TRAIN, pl.UInt8)
+def window_of(column: str, settings: LogSettings) -> pl.Expr:
+    """Return the window (HISTORY, TRAIN or TEST) of the moments in a column."""
+    window, moment = pl.lit(TRAIN, pl.UInt8), pl.col(column)
     if settings.test_since is not None:
-        window = pl.when(pl.col("moment") >= settings.test_since).then(pl.lit(TEST, pl.UInt8)).otherwise(window)
+        window = pl.when(moment >= settings.test_since).then(pl.lit(TEST, pl.UInt8)).otherwise(window)
     if settings.history_before is not None:
-        before = pl.col("moment") < settings.history_before
-        window = pl.when(before).then(pl.lit(HISTORY, pl.UInt8)).otherwise(window)
+        window = pl.when(moment < settings.history_before).then(pl.lit(HISTORY, pl.UInt8)).otherwise(window)
     return window.alias("window")

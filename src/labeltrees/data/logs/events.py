@@ -29,8 +29,8 @@ class Events:
     Attributes
     ----------
     frame : lazy frame
-        Columns context and item (integers or texts) and, if the log has them, weight, time, name, feature (texts, or
-        lists of texts) and ragged (whether the line of a CSV file had too many fields).
+        Columns context and item (integers or texts) and, if the log has them, weight, time, name, session, feature
+        (texts, or lists of texts) and ragged (whether the line of a CSV file had too many fields).
     columns : dict
         The name of each column in the log.
     files, left_out : lists of paths
@@ -154,7 +154,7 @@ def _named(
 def _typed(role: str, name: str, dtype: pl.DataType) -> pl.Expr:
     """Return a column in the type of its role: ids are integers or texts, features are texts or lists of texts."""
     column = pl.col(name)
-    if role in ("context", "item"):
+    if role in ("context", "item", "session"):
         if dtype.is_nested():
             message = f"the column {name!r} ({role}) must hold texts or numbers, not {dtype}"
             raise InputError(message)

@@ -13,24 +13,57 @@ from labeltrees.data.logs.reading import collect
 from labeltrees.data.text_dataset import default_vectorizer
 from labeltrees.errors import InputError
 
+_SHARE_OF_IDS = 0.9
 LIST_SEPARATOR = "\x1f"  # between the names of a list kept as one text
 
 Matrix = sparse.csr_array[np.float32]
 
 
-def text_features(texts: list[str], n_train: int, vectorizer: Any = None) -> tuple[Matrix, list[str]]:
-    """Return the tf-idf weights of the words in texts, and the words; the first `n_train` texts fit the vectorizer."""
+def text_features(texts: list[str], n_train: int, vectorizer: Any = None) -> tuple[Matrix, list[str] | None, Any]:
+    """Return the tf-idf weights of the words in texts, the words, and the fitted vectorizer.
+
+    The first `n_train` texts fit the vectorizer, unless it is fitted already.
+    """
     if vectorizer is None:
         vectorizer = default_vectorizer()
     train, test = texts[:n_train], texts[n_train:]
     try:
         X = vectorizer.transform(train) if hasattr(vectorizer, "vocabulary_") else vectorizer.fit_transform(train)
     except ValueError as error:  # no word occurs often enough
-        message = f"no features can be made from the texts of {n_train:,} contexts: {error}"
-        raise InputError(message) from None
+        raise InputError(_no_words(texts)) from error
     parts = [X, vectorizer.transform(test)] if test else [X]
     stacked = sparse.csr_array(sparse.vstack([sparse.csr_array(part) for part in parts], format="csr"))
-    return stacked.astype(np.float32), [str(name) for name in vectorizer.get_feature_names_out()]
+    if stacked.shape[1] == 0 or stacked.nnz == 0:
+        raise InputError(_no_words(texts))
+    hashed = getattr(vectorizer, "hashing", None) is not None
+    names = None if hashed else [str(name) for name in vectorizer.get_feature_names_out()]
+    return stacked.astype(np.float32), names, vectorizer
+
+
+def check_words(texts: pl.Series) -> None:
+    """Refuse contexts that look like ids: nearly all are one word with a digit in it."""
+    text = texts.str.strip_chars()
+    is_id = ~text.str.contains(r"\s") & text.str.contains(r"\d")
+    if len(texts) > 0 and is_id.sum() >= _SHARE_OF_IDS * len(texts):
+        raise InputError(_looks_like_ids(text.filter(is_id)[0]))
+
+
+def _no_words(texts: list[str]) -> str:
+    one_word = sum(len(text.split()) < 2 for text in texts)
+    if one_word >= _SHARE_OF_IDS * len(texts):
+        return _looks_like_ids(texts[0])
+    return (
+        f"no word occurs in two of the {len(texts):,} texts, so there are no features: "
+        "use features='history', 'basket' or 'column', or give a vectorizer with min_df=1"
+    )
+
+
+def _looks_like_ids(example: str) -> str:
+    return (
+        f"the contexts look like ids (such as {example!r}), which have no words in common: use features='history' "
+        "with history_before (items before a time), features='basket' (the other items of the same context), "
+        "or features='column' with feature_column"
+    )
 
 
 def split_names(values: pl.Series, separator: str) -> pl.LazyFrame:

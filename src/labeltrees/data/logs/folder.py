@@ -7,18 +7,25 @@ import os
 from pathlib import Path
 from typing import Any
 
-from labeltrees._files import replacing_folder, write_atomically
+import numpy as np
+from numpy.typing import NDArray
+
+from labeltrees._files import refuse_file, replacing_folder, write_atomically
 from labeltrees.data.dataset import Dataset
-from labeltrees.data.logs.summary import SUMMARY_FORMAT, LogSummary
-from labeltrees.data.xmc import write_xmc
+from labeltrees.data.encoders import Encoder
+from labeltrees.data.encoders.encoder_file import ENCODER_FILE, read_encoder, write_encoder
+from labeltrees.data.files import MissingFileError, read_lines
+from labeltrees.data.logs.summary import FOLDER_VERSION, SUMMARY_FORMAT, LogSummary
+from labeltrees.data.xmc import read_xmc, write_xmc
 from labeltrees.errors import InputError
 
 SUMMARY_FILE = "summary.json"
 _PARTS = ("train", "test")
 _FILES = {
-    *(f"{part}{ending}" for part in _PARTS for ending in (".txt", ".weights.txt")),
+    *(f"{part}{ending}" for part in _PARTS for ending in (".txt", ".weights.txt", ".times.txt")),
     "labels.txt",
     "features.txt",
+    ENCODER_FILE,
     SUMMARY_FILE,
 }
 
@@ -30,32 +37,100 @@ def check_dataset_folder(folder: str | os.PathLike[str]) -> Path:
         return target
     if target.is_dir():
         names = {entry.name for entry in os.scandir(target)}
-        if not names:
-            return target
-        try:
-            known = json.loads((target / SUMMARY_FILE).read_bytes())["format"] == SUMMARY_FORMAT
-        except (OSError, ValueError, KeyError, TypeError):
-            known = False
-        if known and names <= _FILES:
+        if not names or (names <= _FILES and _read_summary(target) is not None):
             return target
     message = f"{target} exists and is not a prepared log; choose another folder or delete it"
     raise InputError(message)
 
 
-def save_prepared(train: Dataset, test: Dataset, summary: LogSummary, folder: str | os.PathLike[str]) -> None:
-    """Write train and test in XMC format, the names of labels and features, the point weights and the summary."""
+def save_prepared(
+    train: Dataset, test: Dataset, encoder: Encoder | None, summary: LogSummary, folder: str | os.PathLike[str]
+) -> None:
+    """Write train and test in XMC format, the names of labels and features, weights, encoder and summary."""
     target = check_dataset_folder(folder)
     with replacing_folder(target) as new:
         for name, part in zip(_PARTS, (train, test), strict=True):
             write_xmc(part, new / f"{name}.txt")
             if part.sample_weight is not None:
-                write_atomically(
-                    new / f"{name}.weights.txt", [_lines(f"{w:.17g}" for w in part.sample_weight.tolist())]
-                )
+                weights = (f"{weight:.17g}" for weight in part.sample_weight.tolist())
+                write_atomically(new / f"{name}.weights.txt", [_lines(weights)])
+            if part.times is not None:
+                write_atomically(new / f"{name}.times.txt", [_lines(np.datetime_as_string(part.times, "us"))])
         write_atomically(new / "labels.txt", [_lines(_names(train.label_names))])
-        write_atomically(new / "features.txt", [_lines(_names(train.feature_names))])
+        if train.feature_names is not None:
+            write_atomically(new / "features.txt", [_lines(_names(train.feature_names))])
+        if encoder is not None:
+            write_encoder(encoder, new / ENCODER_FILE)
         text = json.dumps(summary.to_json(), indent=2, ensure_ascii=False)
         write_atomically(new / SUMMARY_FILE, [text.encode(), b"\n"])
+
+
+def load_prepared(folder: str | os.PathLike[str]) -> tuple[Dataset, Dataset, Encoder | None, LogSummary]:
+    """Read what `save_prepared` wrote."""
+    path = Path(folder)
+    check_version(path)
+    record = _read_summary(path)
+    if record is None:
+        message = f"{path}: no prepared log: a folder written by PreparedLogs.save or labeltrees logs prepare"
+        raise MissingFileError(message)
+    try:
+        summary = LogSummary.from_json(record)
+    except KeyError as missing:
+        refuse_file(path / SUMMARY_FILE, f"{missing} is missing; run labeltrees logs prepare again")
+    encoder = folder_encoder(path)
+    label_names = read_lines(path / "labels.txt")
+    has_names = (path / "features.txt").exists()
+    feature_names = read_lines(path / "features.txt") if has_names else None
+    parts = []
+    for name in _PARTS:
+        read = read_xmc(path / f"{name}.txt", 0)
+        times = folder_times(path, name, read.n_points)
+        weights = read.sample_weight
+        parts.append(Dataset(read.X, read.Y, label_names, feature_names, weights, encoder=encoder, times=times))
+    return parts[0], parts[1], encoder, summary
+
+
+def folder_encoder(folder: Path) -> Encoder | None:
+    """Return the encoder of a folder with train.txt and test.txt, None if it has none."""
+    path = folder / ENCODER_FILE
+    return read_encoder(path) if path.exists() else None
+
+
+def folder_times(folder: Path, part: str, n_points: int) -> NDArray[np.datetime64] | None:
+    """Return the time of each point of a part of a prepared log, None if the folder has no times."""
+    path = folder / f"{part}.times.txt"
+    if not path.exists():
+        return None
+    lines = read_lines(path)
+    if len(lines) != n_points:
+        refuse_file(path, f"{len(lines)} times for {n_points} points; it must have one line per point")
+    try:
+        return np.array(lines, dtype="datetime64[us]")
+    except ValueError as error:
+        refuse_file(path, f"not a time ({error})")
+
+
+def check_version(folder: Path) -> None:
+    """Refuse a folder that another version of labeltrees has prepared."""
+    record = _read_summary(folder)
+    version = FOLDER_VERSION if record is None else record.get("version", 1)
+    if version != FOLDER_VERSION:
+        age = "newer" if isinstance(version, int) and version > FOLDER_VERSION else "older"
+        message = (
+            f"{folder}: prepared by {'a' if age == 'newer' else 'an'} {age} version of labeltrees (folder version "
+            f"{version}, this one reads {FOLDER_VERSION}); run labeltrees logs prepare again"
+        )
+        raise InputError(message)
+
+
+def _read_summary(folder: Path) -> dict[str, Any] | None:
+    """Return the summary of a prepared log, None if the folder has none."""
+    try:
+        record = json.loads((folder / SUMMARY_FILE).read_bytes())
+    except (OSError, ValueError):
+        return None
+    is_summary = isinstance(record, dict) and record.get("format") == SUMMARY_FORMAT
+    return record if is_summary else None
 
 
 def _names(names: Any) -> list[str]:

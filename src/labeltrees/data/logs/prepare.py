@@ -2,86 +2,90 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from labeltrees._progress import ProgressArgument, watch
+from labeltrees._progress import ProgressArgument
 from labeltrees.data.dataset import Dataset
-from labeltrees.data.logs.aggregate import FATES, Aggregated, Points, aggregate, count_items, make_points
+from labeltrees.data.encoders import Encoder
+from labeltrees.data.logs.aggregate import FATES, Aggregated, Points, aggregate, count_items, make_points, mark_pairs
 from labeltrees.data.logs.clean import CleanEvents, clean_events
 from labeltrees.data.logs.events import Events, open_events
-from labeltrees.data.logs.features import (
-    LIST_SEPARATOR,
-    Matrix,
-    entries_matrix,
-    name_features,
-    split_names,
-    text_features,
-)
 from labeltrees.data.logs.item_names import name_items
-from labeltrees.data.logs.reading import collect
+from labeltrees.data.logs.leakage import count_leaks
+from labeltrees.data.logs.point_features import PointFeatures, make_features
+from labeltrees.data.logs.recency import Recency
+from labeltrees.data.logs.sessions import split_sessions
 from labeltrees.data.logs.settings import LogSettings
 from labeltrees.data.logs.shards import Shards
 from labeltrees.data.logs.split import order_points
+from labeltrees.data.logs.stages import Stages, watch_stages
 from labeltrees.data.logs.summary import LogSummary, moment_text
+from labeltrees.data.logs.weights import point_weights
+from labeltrees.data.logs.work_folder import work_folder
 from labeltrees.errors import InputError
 
-_STEPS = 6
+Prepared = tuple[Dataset, Dataset, Encoder | None, LogSummary]
 
 
 def prepare(
-    events: Any, settings: LogSettings, vectorizer: Any, temporary_folder: Any, progress: ProgressArgument
-) -> tuple[Dataset, Dataset, LogSummary]:
-    """Return train, test and the summary for checked settings."""
+    events: Any,
+    settings: LogSettings,
+    vectorizer: Any = None,
+    temporary_folder: Any = None,
+    progress: ProgressArgument = None,
+    resume_folder: Path | None = None,
+) -> Prepared:
+    """Return train, test, encoder and summary for checked settings."""
     with (
-        tempfile.TemporaryDirectory(prefix="labeltrees-logs-", dir=temporary_folder) as scratch,
-        watch("Preparing the log", _STEPS, progress) as report,
-        open_events(events, settings, Path(scratch)) as opened,
+        work_folder(events, settings, temporary_folder, resume_folder) as scratch,
+        watch_stages(progress) as stages,
+        open_events(events, settings, scratch) as opened,
     ):
-        return _prepare(opened, settings, vectorizer, Path(scratch), report or (lambda _done: None))
+        return _prepare(opened, settings, vectorizer, scratch, stages)
 
 
-def _prepare(
-    opened: Events, settings: LogSettings, vectorizer: Any, scratch: Path, report: Callable[[int], object]
-) -> tuple[Dataset, Dataset, LogSummary]:
+def _prepare(opened: Events, settings: LogSettings, vectorizer: Any, scratch: Path, stages: Stages) -> Prepared:
     _check_words(opened, settings)
+    stages.start("reading events")
     cleaned = clean_events(opened, settings)
-    report(1)
+    stages.start("sharding by context")
     shards = Shards(cleaned.n_kept, scratch)
     events = shards.split(cleaned.frame)
-    report(2)
-    aggregated = aggregate(events, settings, shards)
-    report(3)
-    counted = count_items(aggregated.pairs)
+    if settings.has_sessions:
+        events = _sessions(events, settings, shards, stages.report)
+    stages.start("summing pairs")
+    recency = Recency(settings.half_life, cleaned.last)
+    aggregated = aggregate(events, settings, shards, recency, cleaned.whole_weights, stages.report)
+    stages.start("making points")
+    pairs, min_engagement, n_weak = mark_pairs(aggregated.pairs, settings)
+    settings = replace(settings, min_engagement=min_engagement)
+    counted = count_items(pairs)
     items = counted.filter(pl.col("points") >= settings.min_item_contexts).sort("item")
     items = items.select("item", pl.int_range(pl.len(), dtype=pl.Int32).alias("label"))
-    made = make_points(aggregated.pairs, items, settings, shards)
+    made = make_points(pairs, items, settings, shards, recency, stages.report)
     dropped = _all_dropped(cleaned, aggregated, made, settings)
     if made.contexts["used"] == 0:
-        why = ", ".join(f"{n:,} {name}" for name, n in dropped.items() if n)
-        message = f"no context remains: of {cleaned.n_read:,} events, {why}"
-        raise InputError(message)
-    report(4)
+        _refuse_empty(cleaned, dropped, settings)
     points, n_train = order_points(pl.concat(made.points), settings)
+    stages.start("making features")
     named = [shard.select("item", "name") for shard in events] if "name" in opened.columns else None
-    X, feature_names, texts, notes = _features(points, n_train, aggregated, made, settings, vectorizer, named)
-    report(5)
-    Y = _labels(points, made, items.height)
     label_names, changed = name_items(items["item"], named)
-    weights = None if settings.point_weights == "none" else points[settings.point_weights].to_numpy().astype(np.float64)
-
-    # First one Dataset, then its two parts, so that the names, which may be millions, are checked once.
-    whole = Dataset(X, Y, label_names=label_names, feature_names=feature_names, sample_weight=weights, texts=texts)
-    used = ("history", "labels") if settings.features == "history" else ("labels",)
-    train, test = whole[:n_train], whole[n_train:]
+    features = make_features(points, n_train, aggregated, made, label_names, items["item"], settings, vectorizer, named)
+    stages.start("splitting")
+    train, test = _datasets(features, label_names, points, n_train, settings)
+    notes = features.notes | changed
     if aggregated.n_several_values:
         notes["points with several feature values (the most common is taken)"] = aggregated.n_several_values
+    if n_weak:
+        notes["pairs of low engagement kept (most events are in such pairs)"] = n_weak
+    leaks = count_leaks(events, points, n_train) if "time" in opened.columns and test.n_points else {}
+    used = ("history", "labels") if settings.features == "history" else ("labels",)
     summary = LogSummary(
         events_read=cleaned.n_read,
         events_dropped=dropped,
@@ -99,22 +103,64 @@ def _prepare(
         first_event=moment_text(cleaned.first),
         last_event=moment_text(cleaned.last),
         columns=opened.columns,
-        notes=notes | changed,
+        notes=notes,
+        leakage=leaks,
         settings=settings.to_json(),
         files=[str(path) for path in opened.files],
         files_left_out=[str(path) for path in opened.left_out],
     )
-    report(_STEPS)
-    return train, test, summary
+    stages.finish()
+    return train, test, features.encoder, summary
 
 
 def _check_words(opened: Events, settings: LogSettings) -> None:
     if settings.features == "words" and opened.frame.collect_schema()["context"] != pl.String:
         message = (
-            f"the contexts ({settings.context!r}) are numbers, which have no words: "
-            "give feature_column, or give history_before to use the items of their history"
+            f"the contexts ({settings.context!r}) are numbers, which have no words: use features='history' with "
+            "history_before, features='basket' (the other items of the same context), or give feature_column"
         )
         raise InputError(message)
+
+
+def _sessions(
+    events: list[pl.LazyFrame], settings: LogSettings, shards: Shards, report: Callable[[float], object]
+) -> list[pl.LazyFrame]:
+    split = []
+    for number, shard in enumerate(events):
+        if not shards.is_kept("sessions", number):
+            shards.keep("sessions", number, split_sessions(shard, settings))
+        split.append(shards.frame("sessions", number))
+        report((number + 1) / len(events))
+    return split
+
+
+def _refuse_empty(cleaned: CleanEvents, dropped: dict[str, int], settings: LogSettings) -> None:
+    why = ", ".join(f"{n:,} {name}" for name, n in dropped.items() if n)
+    message = f"no context remains: of {cleaned.n_read:,} events, {why}"
+    if settings.features == "basket":
+        message += "; a basket needs at least two items: is the context column the basket?"
+    elif dropped.get("pair of low engagement"):
+        message += f"; lower min_engagement, which is {settings.min_engagement:g}"
+    raise InputError(message)
+
+
+def _datasets(
+    features: PointFeatures, label_names: list[str], points: pl.DataFrame, n_train: int, settings: LogSettings
+) -> tuple[Dataset, Dataset]:
+    # First one Dataset, then its two parts, so that the names, which may be millions, are checked once.
+    parts = [point_weights(part, settings.point_weights) for part in (points[:n_train], points[n_train:])]
+    given = [part for part in parts if part is not None]
+    whole = Dataset(
+        features.X,
+        features.Y,
+        label_names=label_names,
+        feature_names=features.feature_names,
+        sample_weight=np.concatenate(given) if given else None,
+        texts=features.texts,
+        encoder=features.encoder,
+        times=points["latest"].to_numpy() if "latest" in points.columns else None,
+    )
+    return whole[:n_train], whole[n_train:]
 
 
 def _all_dropped(cleaned: CleanEvents, aggregated: Aggregated, made: Points, settings: LogSettings) -> dict[str, int]:
@@ -137,62 +183,6 @@ def _contexts(made: Points, settings: LogSettings) -> dict[str, int]:
     if settings.features == "history":
         counts["with history only (not among those seen)"] = made.contexts["history only"]
     return counts
-
-
-def _features(
-    points: pl.DataFrame,
-    n_train: int,
-    aggregated: Aggregated,
-    made: Points,
-    settings: LogSettings,
-    vectorizer: Any,
-    named: list[pl.LazyFrame] | None,
-) -> tuple[Matrix, list[str], list[str] | None, dict[str, int]]:
-    """Return X of all points, the feature names, the texts that features come from, and notes for the summary."""
-    key, n_points = ["context", "window"], points.height
-    texts: list[str] | None = None
-    n_unknown = 0
-    if settings.features == "history":
-        value = pl.col("engagement").log1p().cast(pl.Float32)
-        long = [
-            shard.join(_of_shard(points, number), on=key, how="inner").select("point", name="item", value=value)
-            for number, shard in enumerate(made.history)
-        ]
-        X, known, n_unknown = name_features(long, n_points, n_train)
-        names = name_items(known, named)[0]
-    elif settings.features == "column":
-        values = points.join(collect(pl.concat(aggregated.values)), on=key, how="left", maintain_order="left")["value"]
-        separator = LIST_SEPARATOR if aggregated.lists else settings.feature_separator
-        if separator is not None:
-            X, known, n_unknown = name_features([split_names(values, separator)], n_points, n_train)
-            names = name_items(known, None)[0]
-        else:
-            texts = values.to_list()
-            X, names = text_features(texts, n_train, vectorizer)
-    else:
-        texts = points["context"].to_list()
-        X, names = text_features(texts, n_train, vectorizer)
-    without = int((np.diff(X.indptr) == 0).sum())
-    notes = {
-        "features of test points that train has not (left out)": n_unknown,
-        "points without a known feature": without,
-    }
-    return X, names, texts, {what: count for what, count in notes.items() if count}
-
-
-def _of_shard(points: pl.DataFrame, number: int) -> pl.LazyFrame:
-    return points.lazy().filter(pl.col("shard") == number).select("context", "window", "point")
-
-
-def _labels(points: pl.DataFrame, made: Points, n_labels: int) -> Matrix:
-    rows: list[NDArray[Any]] = []
-    columns: list[NDArray[Any]] = []
-    for number, shard in enumerate(made.labels):
-        found = collect(shard.join(_of_shard(points, number), on=["context", "window"], how="inner"))
-        rows.append(found["point"].to_numpy())
-        columns.append(found["label"].to_numpy())
-    row, column = np.concatenate(rows), np.concatenate(columns)
-    return entries_matrix(row, column, np.ones(len(row), dtype=np.float32), (points.height, n_labels))
 
 
 def _shape(dataset: Dataset) -> dict[str, Any]:

@@ -14,17 +14,19 @@ def order_points(points: pl.DataFrame, settings: LogSettings) -> tuple[pl.DataFr
     """Return the points in order, training points first, and the number of training points.
 
     Each part is ordered by context, so that the result does not depend on the order of events or on threads. In a split
-    by time, a point belongs to the part of its window; otherwise a random share of the contexts is for testing.
+    by time, a point belongs to the part of its window; otherwise a random share of the contexts, with all their
+    sessions, is for testing.
     """
     points = points.sort("context", "window")
     if settings.test_since is not None:
         for_test = points["window"].to_numpy() != TRAIN
     else:
-        n_test = round(settings.test_share * points.height)
-        if settings.test_share > 0 and points.height > 1:
+        contexts = points["group"].unique().sort()
+        n_test = round(settings.test_share * len(contexts))
+        if settings.test_share > 0 and len(contexts) > 1:
             n_test = max(n_test, 1)
-        for_test = np.zeros(points.height, dtype=np.bool_)
-        for_test[np.random.default_rng(settings.random_state).permutation(points.height)[:n_test]] = True
+        drawn = np.random.default_rng(settings.random_state).permutation(len(contexts))[:n_test]
+        for_test = points["group"].is_in(contexts[np.sort(drawn)].implode()).to_numpy()
     n_train = int(len(for_test) - for_test.sum())
     if n_train == 0:
         message = f"all {points.height:,} remaining points are for testing, none for training"

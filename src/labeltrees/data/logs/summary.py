@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 SUMMARY_FORMAT = "labeltrees logs summary"
+FOLDER_VERSION = 2  # of a folder of a prepared log; version 1 had no encoder, and weights that were not scaled
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,11 @@ class LogSummary:
         The column of the log for each role.
     notes : dict
         Counts of changes that did not drop an event.
+    leakage : dict
+        How many test events are older than training events, if the log has times: of the same context (0 unless a
+        session crosses the split), and at all (0 in a split by time).
     settings : dict
+        As used: `min_engagement` is the threshold that "auto" found.
     files : list of str
     files_left_out : list of str
     """
@@ -48,13 +53,19 @@ class LogSummary:
     last_event: str | None
     columns: dict[str, str]
     notes: dict[str, int]
+    leakage: dict[str, int]
     settings: dict[str, Any]
     files: list[str]
     files_left_out: list[str]
 
     def to_json(self) -> dict[str, Any]:
         """Return the summary as JSON values."""
-        return {"format": SUMMARY_FORMAT, **asdict(self)}
+        return {"format": SUMMARY_FORMAT, "version": FOLDER_VERSION, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> LogSummary:
+        """Make a summary from what `to_json` returned."""
+        return cls(**{item.name: record[item.name] for item in fields(cls)})
 
     def rows(self) -> list[tuple[str, int]]:
         """Return the steps as a table: what, and how many events."""

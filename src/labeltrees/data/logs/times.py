@@ -12,7 +12,14 @@ from labeltrees._validation import refuse
 from labeltrees.data.logs.reading import collect
 from labeltrees.errors import InputError
 
-_UNITS = {"h": dt.timedelta(hours=1), "d": dt.timedelta(days=1), "w": dt.timedelta(weeks=1)}
+_UNITS = {
+    "s": dt.timedelta(seconds=1),
+    "m": dt.timedelta(minutes=1),
+    "h": dt.timedelta(hours=1),
+    "d": dt.timedelta(days=1),
+    "w": dt.timedelta(weeks=1),
+    "y": dt.timedelta(days=365),
+}
 
 # The formats that "auto" knows. A column may mix them; each time is read by the one format that it matches.
 _CLOCK = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?"
@@ -43,15 +50,14 @@ def parse_moment(name: str, value: Any) -> dt.datetime | None:
     return value if value.tzinfo is None else value.astimezone(dt.UTC).replace(tzinfo=None)
 
 
-def parse_period(value: Any) -> dt.timedelta | None:
-    """Return the length of a timedelta or of a text such as 36h, 90d, 12w or 1y (hours, days, weeks, years)."""
+def parse_length(name: str, value: Any) -> dt.timedelta | None:
+    """Return the length of a timedelta or of a text such as 30m, 36h, 90d, 12w or 1y (minutes, hours, ... years)."""
     if value is None:
         return None
-    if isinstance(value, str) and (found := re.fullmatch(r"([1-9]\d{0,5})([hdwy])", value.strip())):
-        number, unit = int(found[1]), found[2]
-        value = dt.timedelta(days=365 * number) if unit == "y" else number * _UNITS[unit]
+    if isinstance(value, str) and (found := re.fullmatch(r"([1-9]\d{0,5})([smhdwy])", value.strip())):
+        value = int(found[1]) * _UNITS[found[2]]
     if not isinstance(value, dt.timedelta) or value <= dt.timedelta(0):
-        refuse("period", "a length of time such as 36h, 90d, 12w or 1y", value)
+        refuse(name, "a length of time such as 30m, 36h, 90d, 12w or 1y", value)
     return value
 
 

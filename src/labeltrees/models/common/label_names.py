@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from labeltrees import _core
 from labeltrees._validation import refuse
 from labeltrees.errors import FileFormatError
 from labeltrees.storage import decode_names, encode_names
@@ -31,6 +32,7 @@ class LabelNames:
     """
 
     array: Names
+    _source: str = "label names"
 
     def __init__(self, names: Names) -> None:
         self.array = names
@@ -43,8 +45,13 @@ class LabelNames:
         """The label of each name."""
         return {name: label for label, name in enumerate(self.array.tolist())}
 
+    @cached_property
+    def native(self) -> _core.Names:
+        """The names for native code."""
+        return _core.Names(*self.to_arrays(), self._source)
+
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "position"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("position", "native")}
 
     def to_arrays(self) -> tuple[Any, Any]:
         """Return the names as arrays, in the form of `encode_names`."""
@@ -63,7 +70,7 @@ class LabelNames:
     def ids(self, what: str, lists: Any) -> Any:
         """Return the ids of label names in a list, or in a list of lists; ids and matrices are returned unchanged."""
         if sparse.issparse(lists) or not _is_list(lists):
-            return lists
+            return lists  # a label set, too
         if isinstance(lists, np.ndarray) and lists.dtype.kind in "iu":
             return lists
         entries = list(lists)

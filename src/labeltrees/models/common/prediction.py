@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from labeltrees import _core
 from labeltrees._matrices import check_sample_weight
 from labeltrees._settings import settings_from
 from labeltrees._validation import check_integer, check_number, refuse
@@ -54,8 +55,14 @@ class PredictionMixin:
         """Return the request with the options that were given when the model was made."""
         return request
 
-    def _make_predictor(self, request: SearchRequest) -> Any:
-        return self.searcher_.predictor(request)
+    def _make_predictor(self, request: SearchRequest, names: bool, exclude_seen: bool) -> Any:
+        if exclude_seen:
+            message = f"exclude_seen needs a model whose encoder reads items; this {self.KIND} reads texts"
+            raise InputError(message)
+        return self.searcher_.predictor(request, names=self._native_names(), with_names=names)
+
+    def _native_names(self) -> _core.Names | None:
+        return None if self._label_names is None else self._label_names.native
 
     def _check_probabilities(self) -> None:
         """Raise `NotCalibratedError` if the model has no probabilities."""
@@ -93,7 +100,7 @@ class PredictionMixin:
         Parameters
         ----------
         X : n points
-            A sparse or dense matrix (n, d), or n texts for a model that takes texts.
+            A sparse or dense matrix (n, d), or n contexts of the model's encoder: texts, or lists of items.
         k : int
         search, beam, prune
             How to search, if not as the model was fitted: `search` "best_first" or "beam"; `beam` None for exactly the
@@ -103,8 +110,9 @@ class PredictionMixin:
             exact search. This holds for points from the distribution that `calibrate` learned from. 1 is exact search.
         max_chunks, max_microseconds : int, optional
             Budgets per point, in nodes opened and in time. Searches that they stop are marked as partial in the stats.
-        candidates : labels, or one list of labels per point, or sparse matrix (n, L), optional
-            The labels allowed, by name or by id; only their ancestors are searched.
+        candidates : labels, a set of `label_set`, one list of labels per point, or sparse matrix (n, L), optional
+            The labels allowed, by name or by id; only their ancestors are searched. With `candidates` or `exclude`,
+            a search with `agreement` is exact.
         exclude : like candidates, optional
             Labels not to return.
         n_jobs : int, optional
@@ -141,14 +149,45 @@ class PredictionMixin:
         agreement: float | None = None,
         max_chunks: int | None = None,
         max_microseconds: int | None = None,
+        names: bool = False,
+        exclude_seen: bool = False,
     ) -> Any:
-        """Return a predictor for serving: one query in, the k best label ids and scores out, with little overhead.
+        """Return a predictor for serving: one query in, the k best labels and their scores out, with little overhead.
 
-        It takes a string if the model was fitted on texts. The parameters are those of `predict_topk`. With
-        `agreement`, a call can ask for fewer than `k` labels, or for up to the next length that `calibrate` learned.
+        It takes what the model's encoder takes: a string, or a list of items. Every call also takes ``exclude=`` and
+        ``candidates=``: labels, or a set of `label_set`.
+
+        Parameters
+        ----------
+        k, search, beam, prune, agreement, max_chunks, max_microseconds
+            As in `predict_topk`. With `agreement`, a call can ask for fewer than `k` labels, or for up to the next
+            length that `calibrate` learned; a call with `candidates`, or with more excluded labels than there is room
+            for, is exact.
+        names : bool
+            Return names (a list of str) instead of ids.
+        exclude_seen : bool
+            Leave out the items of the given history: the labels that have their names.
         """
         check_is_fitted(self, "searcher_")
-        return self._make_predictor(self.complete_request(settings_from(SearchRequest, locals())))
+        if (names or exclude_seen) and self._label_names is None:
+            option = "names" if names else "exclude_seen"
+            message = f"{option}=True needs label names, and this model has none: fit it with label_names"
+            raise InputError(message)
+        request = settings_from(SearchRequest, locals())
+        return self._make_predictor(self.complete_request(request), names, exclude_seen)
+
+    def label_set(self, labels: Any) -> _core.LabelSet:
+        """Return labels prepared for many searches, as `candidates` or `exclude` of this model and its predictors.
+
+        Parameters
+        ----------
+        labels : names or ids
+            A list, tuple, set or array. Names that the model does not know are left out and counted in `n_unknown` of
+            the set; `len` of the set is the number of different labels.
+        """
+        check_is_fitted(self, "searcher_")
+        found: _core.LabelSet = self.searcher_.label_set(labels, self._native_names())
+        return found
 
     def complete_request(self, request: SearchRequest) -> SearchRequest:
         """Return the request as `searcher_` takes it: with the fitted defaults, and discounts for `agreement`."""
@@ -158,7 +197,7 @@ class PredictionMixin:
         if request.agreement is None:
             return self._fill_fitted(request)
         exact = replace(request, search="best_first", beam=None)
-        if request.agreement == 1:
+        if request.agreement == 1 or request.is_restricted:  # what was learnt holds for searches among all labels
             return exact
         early_stop = getattr(self, "early_stop_", None)
         if early_stop is None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeltrees.data.dataset import Dataset
+from labeltrees.data.encoders import Encoder
 from labeltrees.search.node_values import NodeValues
 from labeltrees.search.request import SearchRequest
 from labeltrees.search.result import SearchTrace
@@ -62,6 +63,10 @@ class Model(Protocol):
         """Whether the fitted model takes texts as input."""
 
     @property
+    def encoder_(self) -> Encoder | None:
+        """What turns contexts into features; None if the model has none, or reads texts itself."""
+
+    @property
     def tree_(self) -> LabelTree:
         """The tree, or the first of several."""
 
@@ -98,6 +103,9 @@ class Model(Protocol):
 
     def predictor(self, k: int = 5) -> Callable[..., Any]:
         """Return a predictor for single queries."""
+
+    def label_set(self, labels: Any) -> Any:
+        """Return labels prepared for many searches."""
 
     @property
     def predict_topk(self) -> Callable[..., Any]:

@@ -26,12 +26,16 @@ from labeltrees._settings import (
 )
 from labeltrees._validation import Fanout, refuse
 from labeltrees.data.checks import check_texts
+from labeltrees.data.dataset import Dataset
+from labeltrees.data.encoders import Encoder, TextEncoder
 from labeltrees.data.tfidf import TfidfVectorizer
+from labeltrees.models.common.dataset_arguments import arguments_of
 from labeltrees.models.common.error_costs import check_finite, check_relevance, label_costs, point_costs
 from labeltrees.models.common.given_tree import given_tree
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.label_sets import read_training_labels
 from labeltrees.models.common.settings import ClassifierSettings, seed_of
+from labeltrees.models.linear.contexts import encode, fit_vectorizer, set_encoder
 from labeltrees.models.linear.files import save_classifier
 from labeltrees.models.linear.matcher import confused_points
 from labeltrees.models.linear.node_tasks import Weights
@@ -39,7 +43,6 @@ from labeltrees.models.linear.packing import pack
 from labeltrees.models.linear.points import check_points, unit_rows
 from labeltrees.models.linear.prediction import LinearPredictionMixin
 from labeltrees.models.linear.settings import LinearSettings, SolverSettings
-from labeltrees.models.linear.text_features import fit_vectorizer
 from labeltrees.models.linear.training import train_linear
 from labeltrees.search import Searcher
 from labeltrees.search.request import MODES
@@ -135,6 +138,9 @@ class LabelTreeClassifier(
     feature_names_in_ : array of str (d,), if features have names
     vectorizer_ : TfidfVectorizer or None
         Fitted, if the model was fitted on texts; it is saved with the model.
+    encoder_ : Encoder or None
+        What turns texts or lists of items into features, if the model was fitted on texts or on a Dataset with an
+        encoder; it is saved with the model.
     stats_ : dict
         Seconds, weights and bytes of the training.
 
@@ -184,13 +190,21 @@ class LabelTreeClassifier(
     # Training.
 
     def fit(
-        self, X: Any, Y: Any, sample_weight: Any = None, *, label_names: Any = None, feature_names: Any = None
+        self,
+        X: Any,
+        Y: Any = None,
+        sample_weight: Any = None,
+        *,
+        label_names: Any = None,
+        feature_names: Any = None,
+        encoder: Encoder | None = None,
     ) -> LabelTreeClassifier:
         """Build the tree and train its classifiers.
 
         Parameters
         ----------
-        X : sparse or dense matrix (N, d), or N texts
+        X : sparse or dense matrix (N, d), N texts, or a Dataset
+            A Dataset has the other arguments too: ``fit(train)``. The model keeps its encoder.
         Y : sparse or dense matrix (N, L), or list of lists of label names or ids
             Values of a matrix are relevances: the weight of a point as a positive of that label. Points without labels
             are negatives at the root.
@@ -199,11 +213,21 @@ class LabelTreeClassifier(
             Names of the columns (or ids) of Y, for a Y without names.
         feature_names : d str, optional
             Names of the columns of X, stored in `feature_names_in_`.
+        encoder : Encoder, optional
+            What made X, or makes it from the contexts given as X; the model keeps it and then takes such contexts.
         """
         check_settings(self)
         started = time.perf_counter()
+        if isinstance(X, Dataset) or Y is None:
+            X, Y, sample_weight, label_names, feature_names, encoder = arguments_of(
+                X, Y, sample_weight, label_names, feature_names, encoder
+            )
+        if encoder is not None:
+            X = encode(encoder, X, self.n_jobs)
         vectorizer, X = fit_vectorizer(self.vectorizer, X, self.n_jobs)
         X = check_points(self, X, fitting=True)
+        if encoder is not None and encoder.n_features != X.shape[1]:
+            refuse("encoder", f"one with {X.shape[1]} features, the columns of X", f"one with {encoder.n_features}")
         if feature_names is not None:
             self.feature_names_in_ = check_texts("feature_names", feature_names, X.shape[1])
         labels = read_training_labels(Y, label_names, X.shape[0])
@@ -221,7 +245,7 @@ class LabelTreeClassifier(
             trained = self._train(checked_X, checked_Y, tree, settings, weights, seed)
             n_weights += len(trained.values)
             stores.append(self._pack(tree, trained, checked_X))
-        self.vectorizer_ = vectorizer
+        set_encoder(self, encoder if vectorizer is None else TextEncoder(vectorizer))
         self._label_names = names
         self.label_counts_ = np.bincount(labels.Y.indices, minlength=checked_Y.n_labels)
         self.n_points_ = checked_X.n_points

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from labeltrees._settings import check_values, checks_of
+from labeltrees.data.encoders import encoder_from_files, encoder_to_files
 from labeltrees.data.tfidf_files import tfidf_from_files, tfidf_to_files, verify_tfidf
 from labeltrees.errors import InputError
 from labeltrees.models.common.error_costs import label_costs
@@ -46,6 +47,9 @@ def save_classifier(model: LabelTreeClassifier, folder: str | os.PathLike[str]) 
             arrays[f"tree{number}.label_weights"] = tree.label_weights
     if hasattr(model, "feature_names_in_"):
         arrays["feature_names"], arrays["feature_names.ends"] = encode_names(model.feature_names_in_.tolist())
+    if getattr(model, "_encoder", None) is not None:
+        parameters["encoder"], encoder_arrays = encoder_to_files(model._encoder, "encoder.")
+        arrays |= encoder_arrays
     if getattr(model, "vectorizer_", None) is not None:
         vectorizer_settings, vectorizer_arrays = tfidf_to_files(model.vectorizer_, "vectorizer.")
         parameters["vectorizer"] = {"settings": vectorizer_settings, "given": given_vectorizer}
@@ -77,6 +81,7 @@ class _LinearReader(ModelReader):
         if "feature_names" in self.arrays:
             model.feature_names_in_ = self.feature_names()
         self.set_vectorizer(model)
+        self.set_encoder(model)
         if verify:
             self.verify(model)
         return model
@@ -85,7 +90,7 @@ class _LinearReader(ModelReader):
         from labeltrees.models.linear.estimator import LabelTreeClassifier
 
         parameters = self.parameters
-        self.check_parameters(_KEYS, optional=frozenset({"vectorizer"}))
+        self.check_parameters(_KEYS, optional=frozenset({"vectorizer", "encoder"}))
         settings = self.read_settings(LabelTreeClassifier, not_saved={"embeddings", "vectorizer"})
         scoring = parameters["scoring"]
         self.check_keys("scoring", scoring, {"loss", "score_power", "normalize"})
@@ -129,10 +134,23 @@ class _LinearReader(ModelReader):
         if entry["given"] is True:
             model.vectorizer = clone(model.vectorizer_)
 
+    def set_encoder(self, model: LabelTreeClassifier) -> None:
+        model._encoder = None
+        if "encoder" not in self.parameters:
+            return
+        if model.vectorizer_ is not None:
+            self.fail("a model must not have both an encoder and a vectorizer")
+        encoder = encoder_from_files(self.parameters["encoder"], self.arrays, "encoder.", self.source)
+        if encoder.n_features != self.parameters["n_features"]:
+            self.fail(f"an encoder of {encoder.n_features} features for a model of {self.parameters['n_features']}")
+        model._encoder = encoder
+
     def verify(self, model: LabelTreeClassifier) -> None:
         model.searcher_.check()
         if model.vectorizer_ is not None:
             verify_tfidf(model.vectorizer_)
+        if getattr(model, "_encoder", None) is not None:
+            model._encoder.verify()
         for number, tree in enumerate(model.trees_):
             try:
                 tree.label_parent  # noqa: B018  checks the tree

@@ -9,11 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from labeltrees._losses import LOSSES
 from labeltrees.data.dataset import Dataset
+from labeltrees.data.encoders import Encoder
 from labeltrees.errors import InputError
 from labeltrees.models.common.prediction import PredictionMixin
+from labeltrees.models.linear.contexts import encode_queries, encoder_of, labels_of_features
 from labeltrees.models.linear.points import check_points
 from labeltrees.models.linear.searches import LinearSearches
-from labeltrees.models.linear.text_features import text_features
 from labeltrees.search import Predictor, Searcher, SearchRequest
 from labeltrees.search.request import AS_FITTED
 from labeltrees.tree.label_tree import LabelTree
@@ -24,7 +25,7 @@ class NotCalibratedError(InputError, AttributeError):
 
 
 class LinearPredictionMixin(PredictionMixin):
-    """Prediction for an estimator that has a `Searcher` and, if it was fitted on texts, a vectorizer."""
+    """Prediction for an estimator that has a `Searcher`, and perhaps an encoder or a vectorizer for texts."""
 
     KIND: ClassVar[str] = "LabelTreeClassifier"
     READS_TEXTS: ClassVar[bool] = False
@@ -41,15 +42,20 @@ class LinearPredictionMixin(PredictionMixin):
         """Whether the model was fitted on texts, so that it takes texts as input."""
         return getattr(self, "vectorizer_", None) is not None
 
+    @property
+    def encoder_(self) -> Encoder | None:
+        """What turns texts or lists of items into features; None if the model was fitted on a matrix without one."""
+        return encoder_of(self)
+
     def queries(self, dataset: Dataset) -> Any:
         """Return the features of a dataset, which this model reads."""
         return dataset.X
 
     def check_queries(self, X: Any, n_jobs: int | None = None) -> Any:
-        """Return points in the form that `searcher_` takes; texts become features."""
+        """Return points in the form that `searcher_` takes; contexts become features."""
         check_is_fitted(self, "searcher_")
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
-        return check_points(self, text_features(self, X, n_jobs), fitting=False, n_jobs=n_jobs)
+        return check_points(self, encode_queries(self, X, n_jobs), fitting=False, n_jobs=n_jobs)
 
     def sizes(self) -> dict[str, int | None]:
         """Return the numbers of features and of weights."""
@@ -66,9 +72,15 @@ class LinearPredictionMixin(PredictionMixin):
             beam=self.beam if request.beam == AS_FITTED else request.beam,
         )
 
-    def _make_predictor(self, request: SearchRequest) -> Predictor:
-        native = self.vectorizer_.get_state().native if self.takes_texts else None
-        return self.searcher_.predictor(request, vectorizer=native)
+    def _make_predictor(self, request: SearchRequest, names: bool, exclude_seen: bool) -> Predictor:
+        encoder = self.encoder_
+        return self.searcher_.predictor(
+            request,
+            encoder=None if encoder is None else encoder.native,
+            names=self._native_names(),
+            with_names=names,
+            label_of_feature=labels_of_features(self) if exclude_seen else None,
+        )
 
     def _check_probabilities(self) -> None:
         check_is_fitted(self, "searcher_")

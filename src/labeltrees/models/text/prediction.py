@@ -29,6 +29,10 @@ class TextPredictionMixin(PredictionMixin):
         return True
 
     @property
+    def encoder_(self) -> None:
+        """No encoder: the model reads texts itself."""
+
+    @property
     def trees_(self) -> list[LabelTree]:
         """The tree, as a list."""
         return [self.tree_]

@@ -40,8 +40,10 @@ class Texts:
 class TextPredictor(_core.TextPredictor):
     """Predicts one text per call with little overhead; made by `TextLabelTreeClassifier.predictor`.
 
-    ``predictor(text, k=None)`` returns two arrays, label ids (int64) and scores (float32), best first. Several threads
-    can call it at the same time: the interpreter lock is released during the search.
+    ``predictor(text, k=None, exclude=None, candidates=None)`` returns label ids (an array of int64), or their names (a
+    list of str) if it was made with ``names=True``, and scores (an array of float32), best first. `exclude` and
+    `candidates` are names, ids, or a set that `label_set` of the model prepared. Several threads can call it at the
+    same time: the interpreter lock is released during the search.
     """
 
 
@@ -109,19 +111,25 @@ class TextSearcher:
         native = self._native(SearchRequest.of(request), len(texts.items))
         return SearchTrace(*self._engine.trace(texts.items, native))
 
-    def predictor(self, request: SearchRequest | int = 5) -> TextPredictor:
-        """Return a `TextPredictor`: the same search for one text per call.
+    def predictor(
+        self, request: SearchRequest | int = 5, *, names: _core.Names | None = None, with_names: bool = False
+    ) -> TextPredictor:
+        """Return a `TextPredictor`: the same search for one text per call, as `Searcher.predictor` does.
 
         With discounts it always searches for the same number of labels, and a call can ask for fewer of them.
         """
         request = SearchRequest.of(request)
-        return TextPredictor(self._engine, self._native(request, 1), request.k)
+        return TextPredictor(self._engine, self._native(request, 1), request.k, names, with_names)
+
+    def label_set(self, labels: Any, names: _core.Names | None = None) -> _core.LabelSet:
+        """Return labels prepared for many searches; unknown names are counted in its `n_unknown`."""
+        return self._engine.label_set(labels, names)
 
     def _native(self, request: SearchRequest, n_queries: int) -> _core.SearchRequest:
         if request.discounts is not None:
             request.discounts.check_length(self.store.tree.n_nodes)
         discounts = None if request.discounts is None else request.discounts.factors
-        return request.native(n_queries, self.n_labels, discounts)
+        return request.native(n_queries, self.n_labels, discounts, self._engine)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"store": self.store}

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from labeltrees._files import naming_file, refuse_file
 from labeltrees._matrices import check_sample_weight
-from labeltrees.data.files import open_any
+from labeltrees.data.files import COMPRESSED, FilePath, open_any
 
-_COMPRESSED = (".gz", ".xz", ".zst")
 _ENDING = ".weights.txt"
 
 
@@ -20,15 +19,17 @@ def is_weights_file(path: Path) -> bool:
     return _plain_name(path).endswith(_ENDING)
 
 
-def read_weights(points: Path, n_points: int) -> NDArray[np.float64] | None:
-    """Return the weights in the file next to a file of points, None if there is no such file."""
+def weights_beside(points: Path) -> Path | None:
+    """Return the file with the weights of a file of points, None if there is no such file."""
     name = _plain_name(points)
     if not name.endswith(".txt"):
         return None
     base = points.with_name(name.removesuffix(".txt") + _ENDING)
-    path = next((path for ending in ("", *_COMPRESSED) if (path := Path(f"{base}{ending}")).is_file()), None)
-    if path is None:
-        return None
+    return next((path for ending in ("", *COMPRESSED) if (path := Path(f"{base}{ending}")).is_file()), None)
+
+
+def read_weights(path: FilePath, n_points: int) -> NDArray[np.float64]:
+    """Return the weights in a file, one per line, plain or compressed."""
     with open_any(path) as stream:
         lines = stream.read().split()
     if len(lines) != n_points:
@@ -36,10 +37,12 @@ def read_weights(points: Path, n_points: int) -> NDArray[np.float64] | None:
     try:
         weights = np.array(lines, dtype=np.bytes_).astype(np.float64) if lines else np.zeros(0)
     except ValueError as error:
-        refuse_file(path, f"not a number ({error})")
+        refuse_file(path, f"not a number ({error}); each line must be a finite number of at least 0")
     with naming_file(path):
-        return check_sample_weight(weights, n_points, "weights")
+        checked = check_sample_weight(weights, n_points, "weights")
+    assert checked is not None
+    return checked
 
 
 def _plain_name(path: Path) -> str:
-    return path.stem if path.suffix in _COMPRESSED else path.name
+    return path.stem if path.suffix in COMPRESSED else path.name

@@ -1,0 +1,50 @@
+"""The arguments of `fit` from a Dataset."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from labeltrees.data.dataset import Dataset
+from labeltrees.data.encoders import Encoder, TextEncoder
+from labeltrees.data.tfidf import TfidfVectorizer
+from labeltrees.errors import InputError
+
+
+class FitArguments(NamedTuple):
+    """What `fit` needs of a Dataset."""
+
+    X: Any
+    Y: Any
+    sample_weight: Any
+    label_names: Any
+    feature_names: Any
+    encoder: Encoder | None
+
+
+def arguments_of(
+    train: Any, Y: Any, sample_weight: Any, label_names: Any, feature_names: Any, encoder: Encoder | None
+) -> FitArguments:
+    """Return the arguments of `fit` from a Dataset; an argument that is given comes before that of the Dataset.
+
+    Features whose names the encoder has are not named a second time.
+    """
+    if not isinstance(train, Dataset):
+        message = "requires y to be passed, but the target y is None: pass Y, or one Dataset with the labels in it"
+        raise InputError(message)
+    if Y is not None:
+        message = "Y must be left out if X is a Dataset, which has its own labels"
+        raise InputError(message)
+    if encoder is None:
+        encoder = train.encoder
+        if encoder is None and isinstance(train.vectorizer, TfidfVectorizer):
+            encoder = TextEncoder(train.vectorizer)
+    if feature_names is None and (encoder is None or encoder.feature_names is None):
+        feature_names = train.feature_names
+    return FitArguments(
+        train.X,
+        train.Y,
+        train.sample_weight if sample_weight is None else sample_weight,
+        train.label_names if label_names is None else label_names,
+        feature_names,
+        encoder,
+    )

@@ -1,0 +1,130 @@
+"""Contexts instead of a matrix: the model keeps the encoder that turns texts or lists of items into features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from labeltrees._validation import refuse
+from labeltrees.data.encoders import Encoder, ItemEncoder, TextEncoder, UnionEncoder
+from labeltrees.data.text_dataset import default_vectorizer
+from labeltrees.data.tfidf import TfidfVectorizer
+from labeltrees.errors import InputError
+
+_NO_ENCODER = (
+    "the model was fitted on a matrix and has no vectorizer or other encoder: pass features as they were made for training; or fit on "
+    "texts, or on a Dataset with an encoder (prepare_logs makes one), to predict from {what}"
+)
+
+
+def as_texts(X: Any) -> Sequence[str] | None:
+    """Return `X` as a sequence of str if it is one (a list, a tuple, an array or a column of a table), else None."""
+    if isinstance(X, str):
+        refuse("X", "a sequence of texts, or a matrix", X)
+    if hasattr(X, "to_list") and getattr(X, "ndim", 1) == 1:
+        X = X.to_list()
+    if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "OU":
+        X = X.tolist()
+    if isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], str):
+        return X
+    return None
+
+
+def fit_vectorizer(vectorizer: TfidfVectorizer | None, X: Any, n_jobs: int | None) -> tuple[Any, Any]:
+    """Return a vectorizer fitted on `X` and the features, or None and `X` if X is not texts."""
+    texts = as_texts(X)
+    if texts is None:
+        if vectorizer is not None:
+            refuse("X", "texts if a vectorizer is given", type(X).__name__)
+        return None, X
+    fitted = default_vectorizer() if vectorizer is None else clone(vectorizer)
+    own_jobs = fitted.n_jobs
+    fitted.n_jobs = n_jobs if own_jobs is None else own_jobs
+    features = fitted.fit_transform(texts)
+    fitted.n_jobs = own_jobs
+    return fitted, features
+
+
+def set_encoder(model: Any, encoder: Encoder | None) -> None:
+    """Make `encoder` part of a model; a text encoder is kept as the model's vectorizer."""
+    model.vectorizer_ = encoder.vectorizer if isinstance(encoder, TextEncoder) else None
+    model._encoder = None if isinstance(encoder, TextEncoder) else encoder
+
+
+def encoder_of(model: Any) -> Encoder | None:
+    """Return the encoder of a model, or None."""
+    other: Encoder | None = getattr(model, "_encoder", None)
+    vectorizer = getattr(model, "vectorizer_", None)
+    return TextEncoder(vectorizer) if other is None and vectorizer is not None else other
+
+
+def encode_queries(model: Any, X: Any, n_jobs: int | None) -> Any:
+    """Return the features of `X` if it is contexts of the model's encoder, else `X` itself."""
+    return encode(encoder_of(model), X, n_jobs)
+
+
+def encode(encoder: Encoder | None, X: Any, n_jobs: int | None) -> Any:
+    """Return the features of `X` if it is contexts of the encoder, else `X` itself."""
+    if sp.issparse(X):  # before all else: a matrix in DOK form is a dict
+        return X
+    if encoder is None:
+        what = _kind_of_contexts(X)
+        if what is not None:
+            raise InputError(_NO_ENCODER.format(what=what))
+        return X
+    if isinstance(encoder, TextEncoder):
+        if _kind_of_contexts(X) == "items":
+            refuse("X", "a sequence of texts (str), or a matrix: the model was fitted on texts", X)
+        return X if not _is_empty(X) and as_texts(X) is None else encoder.transform(X, n_jobs)
+    # A list is contexts, even of lists of numbers, which are ids. A matrix, a numeric array or a table is features.
+    is_array = isinstance(X, np.ndarray) and X.dtype.kind in "OU"
+    is_column = hasattr(X, "to_list") and getattr(X, "ndim", 1) == 1
+    if isinstance(X, list | tuple | str | dict | set | frozenset) or is_array or is_column:
+        return encoder.transform(X, n_jobs)
+    return X
+
+
+def _is_empty(X: Any) -> bool:
+    return isinstance(X, list | tuple) and len(X) == 0
+
+
+def _kind_of_contexts(X: Any) -> str | None:
+    """Return what `X` is, if it is texts or lists of items, for a message; else None."""
+    if isinstance(X, str | dict):
+        return "texts" if isinstance(X, str) else "items"
+    if as_texts(X) is not None:
+        return "texts"
+    if isinstance(X, list | tuple) and len(X) > 0:
+        first = X[0]
+        has_items = isinstance(first, list | tuple | set | frozenset) and any(isinstance(item, str) for item in first)
+        if has_items or isinstance(first, dict):
+            return "items"
+    return None
+
+
+def feature_names_of(model: Any) -> Any:
+    """Return the names of a model's features (d,), or None if they have none."""
+    encoder = encoder_of(model)
+    if encoder is not None and encoder.feature_names is not None:
+        return encoder.feature_names
+    return getattr(model, "feature_names_in_", None)
+
+
+def labels_of_features(model: Any) -> Any:
+    """Return the label with the name of each feature that is an item, or -1, as int32 (d,)."""
+    encoder = encoder_of(model)
+    parts: dict[int, Encoder | None] = {0: encoder}
+    if isinstance(encoder, UnionEncoder):
+        parts = {encoder.offsets[name]: part for name, part in encoder.parts.items()}
+    items = {at: part for at, part in parts.items() if type(part) is ItemEncoder}  # a column is not a history
+    if not items:
+        message = "exclude_seen needs a model whose encoder reads items: fit it on a Dataset with an ItemEncoder"
+        raise InputError(message)
+    labels = np.full(model.searcher_.n_features, -1, np.int32)
+    for at, part in items.items():
+        labels[at : at + part.n_features] = model._label_names.native.find_all(part.names_table)
+    return labels
