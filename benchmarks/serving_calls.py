@@ -3,8 +3,8 @@
     python -m benchmarks.serving_calls [DATA ...] [--calls 20000] [--labels 1000000]
 
 DATA is a log folder under the shared data (default: online-retail). A model is fitted on each customer's items (every
-second item of a customer is history, the others are labels), and asked with ten items of a customer. Times are of single
-calls from Python, one after another. `--labels` is the number of labels of a synthetic tree for sets of a million.
+second item of a customer is history, the others are labels), and asked with ten items of a customer. Times are of
+single calls from Python, one after another. `--labels` is the number of labels of a synthetic tree for sets of a million.
 """
 
 from __future__ import annotations

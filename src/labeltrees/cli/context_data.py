@@ -31,8 +31,8 @@ def context_file(data: str, part: str, texts: TextOptions, model: Model) -> Path
 def read_contexts(path: Path) -> Iterator[tuple[list[Any], list[Any]]]:
     """Yield blocks of contexts and of their labels (None where a line has none).
 
-    A line is a context (a list of items, a list of [item, count] pairs, or an object from items to counts), or an object
-    with a context under "items" and optionally a list of names under "labels".
+    A line is a context (a list of items, a list of [item, count] pairs, or an object from items to counts), or an
+    object with a context under "items" and optionally a list of names under "labels".
     """
     contexts: list[Any] = []
     labels: list[Any] = []

@@ -43,8 +43,8 @@ class TextOptions:
 
 NO_OPTIONS = TextOptions()
 NO_TEXTS = (
-    "{data}: contains texts, but the model was trained on features and cannot read texts: train a model on texts, or on "
-    "a folder of `labeltrees logs prepare`, whose encoder the model keeps"
+    "{data}: contains texts, but the model was trained on features and cannot read texts: train a model on texts, or "
+    "on a folder of `labeltrees logs prepare`, whose encoder the model keeps"
 )
 
 

@@ -45,7 +45,6 @@ def test_contexts_are_the_features_of_the_encoder(model, encoder):
     for found, expected in zip(model.predict_topk(QUERIES, 3), model.predict_topk(X, 3), strict=True):
         np.testing.assert_array_equal(found, expected)
     assert model.predict_topk([], 3)[0].shape == (0, 3)
-    assert model.feature_names_in_ is None if hasattr(model, "feature_names_in_") else True
 
 
 def test_single_calls_equal_the_batch(model):
@@ -253,3 +252,17 @@ def test_threads_and_forked_processes_may_ask(model):
     finally:
         stop.set()
         thread.join()
+
+
+def test_a_text_model_takes_a_dataset_with_texts():
+    texts, Y = ["red wine", "white wine"] * 5, np.tile(np.eye(2), (5, 1))
+    train = lt.Dataset(np.ones((10, 1)), Y, label_names=["a", "b"], texts=texts)
+    model = lt.TextLabelTreeClassifier(dim=8, epochs=2, min_count=1, buckets=100)
+    found = model.fit(train).predict_topk(["red"], 2)
+    same = model.fit(texts, Y, label_names=["a", "b"]).predict_topk(["red"], 2)
+    assert found[0].tolist() == same[0].tolist()
+    assert found[1].tolist() == same[1].tolist()
+    with pytest.raises(lt.InputError, match="the Dataset has no texts"):
+        model.fit(lt.Dataset(np.ones((10, 1)), Y))
+    with pytest.raises(lt.InputError, match="the target y is None"):
+        model.fit(texts)

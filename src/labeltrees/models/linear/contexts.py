@@ -16,8 +16,8 @@ from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.errors import InputError
 
 _NO_ENCODER = (
-    "the model was fitted on a matrix and has no vectorizer or other encoder: pass features as they were made for training; or fit on "
-    "texts, or on a Dataset with an encoder (prepare_logs makes one), to predict from {what}"
+    "the model was fitted on a matrix and has no vectorizer or other encoder: pass features as they were made for "
+    "training; or fit on texts, or on a Dataset with an encoder (prepare_logs makes one), to predict from {what}"
 )
 
 

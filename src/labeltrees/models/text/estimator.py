@@ -16,9 +16,12 @@ from labeltrees._files import refuse_file
 from labeltrees._matrices import CheckedX, CheckedY
 from labeltrees._settings import setting, take_settings
 from labeltrees._validation import check_n_jobs
+from labeltrees.data.dataset import Dataset
 from labeltrees.data.files import check_readable
+from labeltrees.errors import InputError
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import label_frequencies
+from labeltrees.models.common.dataset_arguments import arguments_of
 from labeltrees.models.common.error_costs import point_costs
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.label_sets import read_training_labels
@@ -108,13 +111,16 @@ class TextLabelTreeClassifier(
 
     # Training.
 
-    def fit(self, texts: Any, Y: Any, sample_weight: Any = None, *, label_names: Any = None) -> TextLabelTreeClassifier:
+    def fit(
+        self, texts: Any, Y: Any = None, sample_weight: Any = None, *, label_names: Any = None
+    ) -> TextLabelTreeClassifier:
         """Build the tree and train it.
 
         Parameters
         ----------
-        texts : N str
-            A newline counts as a space; words that start with ``__label__`` are ignored.
+        texts : N str, or a Dataset with texts
+            A newline counts as a space; words that start with ``__label__`` are ignored. A Dataset has the other
+            arguments too: ``fit(train)``.
         Y : sparse or dense matrix (N, L), or list of lists of label names or ids
             A value above 0 is a label, whatever its size. Texts without a label only count for the vocabulary.
         sample_weight : array (N,), optional
@@ -124,6 +130,12 @@ class TextLabelTreeClassifier(
             Names of the columns (or ids) of Y, for a Y without names.
         """
         settings = self._check()
+        if isinstance(texts, Dataset) or Y is None:
+            if isinstance(texts, Dataset) and texts.texts is None:
+                message = "the Dataset has no texts, and a TextLabelTreeClassifier reads texts"
+                raise InputError(message)
+            given = arguments_of(texts, Y, sample_weight, label_names, None, None)
+            texts, Y, sample_weight, label_names = texts.texts, given.Y, given.sample_weight, given.label_names
         items = Texts(texts).items
         labels = read_training_labels(Y, label_names, len(items))
         weights = point_costs(sample_weight, len(items))
