@@ -437,8 +437,14 @@ class TextCorpus:
         epochs: int,
         seed: int,
         n_threads: int,
+        shuffle: bool,
         progress: Progress,
     ) -> None: ...
+    def shuffled_lines(
+        self, epochs: int, seed: int, n_threads: int, buffer_bytes: int | None = None
+    ) -> list[bytes]: ...
+
+def shuffle_blocks(file_size: int, n_threads: int) -> tuple[int, int, int]: ...
 
 # hsoftmax
 class TextEngine:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, field, fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -60,14 +61,16 @@ def settings_of(cls: Any) -> Iterator[Field[Any]]:
     return (item for item in fields(cls) if "check" in item.metadata)
 
 
-def checks_of(cls: Any) -> dict[str, Check]:
-    """Return the check of every setting, by name."""
+@cache  # searches check a request per call
+def checks_of(cls: type) -> Mapping[str, Check]:
+    """Return the check of every setting of a settings class, by name."""
     return {item.name: item.metadata["check"] for item in settings_of(cls)}
 
 
 def check_settings(settings: Any) -> None:
     """Raise `InputError` for the first setting with a value that is not allowed."""
-    check_values({item.name: getattr(settings, item.name) for item in settings_of(settings)}, checks_of(settings))
+    for name, check in checks_of(type(settings)).items():
+        check(name, getattr(settings, name))
 
 
 def check_values(values: Mapping[str, Any], checks: Mapping[str, Check]) -> None:

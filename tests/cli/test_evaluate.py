@@ -24,9 +24,15 @@ def test_json_is_what_the_metrics_say(run, model_folder, data_folder, truth):
     for k in (1, 3, 5):
         at = str(k)
         assert record["precision"][at] == lt.metrics.precision_at_k(test.Y, result.labels, k)
+        assert record["recall"][at] == lt.metrics.recall_at_k(test.Y, result.labels, k)
+        assert record["f1"][at] == lt.metrics.f1_at_k(test.Y, result.labels, k)
+        assert record["coverage"][at] == lt.metrics.coverage_at_k(test.Y, result.labels, k)
+        low, high = record["intervals"]["recall"][at]
+        assert low < record["recall"][at] < high
         assert record["ndcg"][at] == lt.metrics.ndcg_at_k(test.Y, result.labels, k)
         assert record["psp"][at] == lt.metrics.psp_at_k(test.Y, result.labels, k, Y_train=train.Y)
         assert record["expected_depth"][at] == lt.metrics.expected_depth_at_k(model.tree_, result.labels, k)
+    assert record["weighted"] is None
     assert record["chunks"] == result.stats.chunks.mean()
     assert record["classifiers"] == result.stats.classifiers.mean()
     assert record["single_calls"] == record["n_points"] == 200
@@ -41,9 +47,27 @@ def test_the_table(run, model_folder, data_folder, truth):
     rows = {line.split()[0]: line.split() for line in lines if line}
     assert rows["@1"] == ["@1", "@3", "@5"]
     expected = [f"{100 * lt.metrics.precision_at_k(test.Y, result.labels, k):.2f}" for k in (1, 3, 5)]
-    assert rows["P"] == ["P", "(%)", *expected]
-    for name in ("nDCG", "PSP", "expected", "nodes", "classifiers", "us", "size"):
+    assert rows["P"][2::3] == expected
+    margins = [lt.metrics.estimate_at_k(test.Y, result.labels, k)["precision"] for k in (1, 3, 5)]
+    assert rows["P"][4::3] == [f"{50 * (found.high - found.low):.1f}" for found in margins]
+    assert "weighted" not in rows
+    for name in ("recall", "F1", "coverage", "nDCG", "PSP", "expected", "nodes", "classifiers", "us", "size"):
         assert name in rows
+
+
+def test_weighted_results_are_shown_beside_the_unweighted_ones(run, model_folder, truth, tmp_path):
+    _, test, result = truth
+    weights = np.random.default_rng(0).integers(1, 50, test.n_points)
+    lt.write_xmc(test, tmp_path / "test.txt")
+    (tmp_path / "test.weights.txt").write_text("".join(f"{weight}\n" for weight in weights))
+    record = json.loads(run("evaluate", model_folder, tmp_path / "test.txt", "--json").stdout)
+    for k in (1, 3, 5):
+        assert record["precision"][str(k)] == lt.metrics.precision_at_k(test.Y, result.labels, k)
+        expected = lt.metrics.recall_at_k(test.Y, result.labels, k, sample_weight=weights)
+        assert record["weighted"]["recall"][str(k)] == pytest.approx(expected)
+    lines = run("evaluate", model_folder, tmp_path / "test.txt").stdout.splitlines()
+    assert any(line.startswith("weighted P (%)") for line in lines)
+    assert any("each point counts with its weight" in line for line in lines)
 
 
 def test_another_beam_and_other_propensities(run, model_folder, data_folder, truth):

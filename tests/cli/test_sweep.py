@@ -6,6 +6,7 @@ import json
 import pytest
 
 import labeltrees as lt
+from labeltrees.cli import output
 from labeltrees.tuning import sweep as sweep_module
 from tests.tuning.conftest import count_as_time
 
@@ -34,7 +35,10 @@ def test_a_sweep_prints_saves_and_writes_its_table(run, data_folder, tmp_path):
     assert loaded.details["examples"][0]["labels"][0].startswith("name-")
     with open(table, newline="") as file:
         assert [row["setting"] for row in csv.DictReader(file)] == [record["setting"] for record in loaded.table]
-    assert "P@5 (%)" in result.stdout
+    assert "P@5 %" in result.stdout
+    assert "neighbours" in result.stdout
+    assert loaded.comparison in result.stdout
+    assert "held out" not in result.stdout
     assert f"labeltrees report {saved}" in result.stdout
     assert "Sweep: done" in result.stderr
     assert "MiB of work" not in result.stderr
@@ -43,7 +47,9 @@ def test_a_sweep_prints_saves_and_writes_its_table(run, data_folder, tmp_path):
 def test_options_reach_the_models(run, data_folder, tmp_path):
     train, test = (lt.read_xmc(data_folder / name) for name in ("train.txt.xz", "test.txt"))
     options = ("--C", "0.5", "--leaf-size", "3", "--cover", "greedy", "--path", "direct", "--seed", "4")
-    found = json.loads(run("sweep", data_folder, "--tradeoffs", "1.5", "--repeats", "1", *options, "--json").stdout)
+    found = json.loads(run("sweep", data_folder, "--tradeoffs", "1.5", "--repeats", "1", *options, "--json").stdout)[
+        "table"
+    ]
     model = lt.LabelTreeClassifier(
         tradeoff=1.5, C=0.5, leaf_size=3, cover="greedy", path="direct", random_state=4, fanout=128
     ).fit(train.X, train.Y)
@@ -53,7 +59,27 @@ def test_options_reach_the_models(run, data_folder, tmp_path):
 
 def test_the_papers_grid_has_a_name(run, data_folder):
     found = json.loads(run("sweep", data_folder, "--tradeoffs", "logs", "--repeats", "1", "--json").stdout)
-    assert len(found) == 10
+    assert len(found["table"]) == 10
+    assert found["held_out"] is False
+
+
+def test_one_file_is_split_as_choose_splits_it_and_the_output_says_so(run, data_folder, tmp_path):
+    path, saved = data_folder / "train.txt.xz", tmp_path / "result.json"
+    shown = run("sweep", path, "--tradeoffs", "1", "--repeats", "1", "--seed", "3", "-o", saved).stdout
+    assert f"Measured on 40 points of {path}, held out from training at random (seed 3)." in shown
+    estimator = lt.LabelTreeClassifier(random_state=3)
+    expected = lt.sweep(lt.read_xmc(path), tradeoffs=[1], estimator=estimator, repeats=1, random_state=3)
+    loaded = lt.SweepResult.load(saved)
+    assert loaded.table[0]["p1"] == expected.table[0]["p1"]
+    assert loaded.baselines == expected.baselines
+    assert loaded.facts["measured"]["held_out"] is True
+
+
+def test_a_narrow_terminal_cuts_no_number(run, data_folder, monkeypatch):
+    monkeypatch.setattr(output, "_WIDTH_WITHOUT_TERMINAL", 80)
+    shown = run("sweep", data_folder, "--tradeoffs", "1", "--repeats", "1").stdout
+    assert "\N{HORIZONTAL ELLIPSIS}" not in shown
+    assert "train s" in shown
 
 
 def test_a_sweep_goes_on_from_its_folder(run, data_folder, tmp_path, monkeypatch):

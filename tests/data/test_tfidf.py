@@ -306,7 +306,7 @@ def test_copies_are_as_the_original():
     assert not hasattr(unfitted, "idf_")
 
 
-def test_a_fitted_vectorizer_keeps_what_it_learnt_whatever_is_set():
+def test_a_fitted_vectorizer_keeps_what_it_learned_whatever_is_set():
     ours = lt.TfidfVectorizer().fit(CORPUS)
     before = ours.transform(CORPUS)
     ours.set_params(norm=None, lowercase=False)

@@ -1,7 +1,9 @@
 """The charts: what data they hold, and that they draw."""
 
+import copy
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -26,6 +28,27 @@ def test_the_curves_hold_every_setting_the_frontier_and_the_choice(result):
         best = {record["setting"] for record in result.frontier(x, "p1")}
         assert {row["setting"] for row in rows if row["frontier"]} == best
         assert [row["setting"] for row in rows if row["note"]] == [result.chosen]
+
+
+@pytest.mark.parametrize(("value", "is_drawn"), [(-0.5, False), (0.5, True), (1.5, True)])
+def test_the_best_baseline_is_a_line_unless_it_is_far_below(result, value, is_drawn):
+    values = [record["p1"] for record in result.table]
+    low, high = min(values), max(values)
+    reached = low + (value if is_drawn else -2) * (high - low)
+    others = copy.copy(result)
+    others.baselines = [{"baseline": "popularity", "p1": reached - 1}, {"baseline": "neighbours", "p1": reached}]
+    spec = others.figure("precision_time").to_dict()
+    rules = [layer for layer in spec["layer"] if layer["mark"]["type"] == "rule"]
+    assert len(rules) == is_drawn
+    assert spec["title"]["subtitle"].startswith(f"best baseline: neighbours, {100 * reached:.2f} %")
+    assert ("below this chart" in spec["title"]["subtitle"]) is not is_drawn
+    if is_drawn:
+        assert rules[0]["data"]["values"][0]["y"] == pytest.approx(100 * reached)
+
+
+def test_a_result_of_version_1_has_charts_without_baselines():
+    path = Path(__file__).parent.parent / "tuning" / "result_version_1.json"
+    assert "subtitle" not in lt.SweepResult.load(path).figure("precision_depth").to_dict()["title"]
 
 
 def test_the_levels_are_those_of_the_chosen_curve(result):

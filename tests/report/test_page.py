@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 
+from labeltrees.report.baseline_rows import baseline_rows
 from tests.report.conftest import NAME
 
 
@@ -24,6 +25,15 @@ def test_names_cannot_leave_the_data(page):
     start = text.index('type="application/json">') + len('type="application/json">')
     data = json.loads(text[start : text.index("</script>", start)])
     assert NAME in json.dumps(data, ensure_ascii=False)
+
+
+def test_baselines_and_the_model_are_in_one_table(result):
+    table = baseline_rows(result)
+    assert [row[0] for row in table["rows"]] == ["chosen model", "popularity", "co-occurrence", "neighbours"]
+    assert table["columns"][1] == "P@1 (%)"
+    assert table["rows"][0][1].startswith(f"{100 * result.record(result.chosen)['p1']:.2f} (")
+    assert result.comparison in table["note"]
+    assert result.comparison in result.explanation
 
 
 def find_browser():
@@ -126,3 +136,8 @@ def test_a_row_and_a_metric_can_be_picked(view, result):
     view.locator("#metric").select_option("ndcg5")
     view.wait_for_function("document.querySelector('#chart-depth').textContent.includes('nDCG@5')")
     assert marked_point(view, "depth")
+
+
+def test_the_baselines_are_shown(view, result):
+    assert view.locator("#baselines tr").count() == 2 + len(result.baselines)
+    assert "The best baseline is" in view.locator("#baselines-note").inner_text()

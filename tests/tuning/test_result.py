@@ -4,6 +4,7 @@ import copy
 import csv
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +42,26 @@ def test_it_is_found_again_as_it_was_saved(result, tmp_path):
     assert repr(loaded) == repr(result)
 
 
+def test_baselines_are_found_again_as_they_were_saved(result, tmp_path):
+    result.save(tmp_path / "result.json")
+    loaded = lt.SweepResult.load(tmp_path / "result.json")
+    assert (loaded.baselines, loaded.comparison) == (result.baselines, result.comparison)
+    setting = result.table[0]["setting"]
+    assert loaded.interval(setting, "p1") == result.interval(setting, "p1")
+
+
+def test_a_file_of_version_1_has_no_baselines_but_can_be_read_and_saved(tmp_path):
+    path = Path(__file__).with_name("result_version_1.json")
+    loaded = lt.SweepResult.load(path)
+    assert json.loads(path.read_text())["version"] == 1
+    assert [record["tradeoff"] for record in loaded.table] == [0, 1]
+    assert (loaded.baselines, loaded.comparison) == ([], None)
+    assert loaded.interval(loaded.table[0]["setting"], "p1") is None
+    assert len(loaded.frontier(x="depth", y="p1")) > 0
+    loaded.save(tmp_path / "result.json")
+    assert json.loads((tmp_path / "result.json").read_text()) == json.loads(path.read_text())
+
+
 def test_repr_says_what_was_swept(result):
     assert repr(result).startswith("SweepResult(24 settings: tradeoff 0 to 2, fanout 2, 8; p1 0.")
 
@@ -55,7 +76,16 @@ def broken(record, change):
     ("change", "fault"),
     [
         (lambda r: r.update(format="something"), "not a sweep result"),
-        (lambda r: r.update(version=2), "format version 2"),
+        (lambda r: r.update(version=3), "format version 3; this labeltrees reads versions 1 to 2"),
+        (lambda r: r.update(version="1"), "format version '1'"),
+        (lambda r: r.pop("baselines"), "keys missing or unknown: \\['baselines'\\]"),
+        (lambda r: r.update(baselines={}), "baselines is not a list"),
+        (lambda r: r["baselines"][0].pop("p1"), "baseline 0: columns missing or unknown"),
+        (lambda r: r["baselines"][1].update(p1="much"), "baseline 1: damaged"),
+        (lambda r: r["baselines"][1].update(baseline="luck"), "baseline 1: damaged"),
+        (lambda r: r["baselines"][1]["intervals"].update(p1=3), "baseline 1: intervals are damaged"),
+        (lambda r: r.update(comparison=3), "comparison is not a string"),
+        (lambda r: r["table"][0].update(weighted_p1=0.5), "record 0: columns missing or unknown"),
         (lambda r: r.update(more=1), "keys missing or unknown: \\['more'\\]"),
         (lambda r: r.update(table=[]), "the table is empty"),
         (lambda r: r["table"][1].pop("p1"), "record 1: columns missing or unknown: \\['p1'\\]"),

@@ -148,7 +148,10 @@ def test_a_damaged_record_names_its_file(train, validation, tmp_path):
         ({"validation": lt.Dataset(np.eye(2), np.eye(2))}, "validation must be data with the 24 labels"),
         ({"validation": lt.Dataset(np.eye(24), np.eye(24))}, "validation must be data with the 40 features"),
         ({"validation": lt.Dataset(np.zeros((2, 40)), np.zeros((2, 24)))}, "validation must have points with labels"),
-        ({"validation": 3}, "validation must be a Dataset"),
+        ({"validation": "test"}, "validation must be a Dataset"),
+        ({"validation": None}, "validation must be a share of train, a Dataset or a pair"),
+        ({"validation": 3}, "validation must be a number in"),
+        ({"validation": 0.001}, "validation=0.001 holds out 0 of 300 points: choose another share"),
     ],
 )
 def test_bad_arguments_are_refused(train, validation, arguments, message):

@@ -14,7 +14,7 @@ namespace {
 size_t space_at(std::string_view text) {
   auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : 0; };
   const uint8_t first = byte(0);
-  if (first == ' ' || (first >= 9 && first <= 13) || (first >= 0x1C && first <= 0x1F)) return 1;
+  if (first == ' ' || (first >= 9 && first <= 13)) return 1;
   if (first == 0xC2 && (byte(1) == 0x85 || byte(1) == 0xA0)) return 2;
   if (first == 0xE1 && byte(1) == 0x9A && byte(2) == 0x80) return 3;                     // U+1680
   if (first == 0xE2 && byte(1) == 0x80 && byte(2) >= 0x80 && byte(2) <= 0x8A) return 3;  // U+2000 to U+200A
@@ -168,8 +168,8 @@ void ItemEncoder::finish(const PartPlace& place, EncodeScratch& scratch) const {
     const int32_t feature = counts[i].first;
     double count = 0;
     for (; i < counts.size() && counts[i].first == feature; ++i) count += counts[i].second;
-    if (count == 0) continue;
-    const auto value = static_cast<float>(weight_of(count, options_.weighting));
+    const auto value = static_cast<float>(count == 0 ? 0.0 : weight_of(count, options_.weighting));
+    if (value == 0) continue;
     scratch.features.push_back(place.offset + feature);
     scratch.values.push_back(value);
     norm += options_.norm == RowNorm::l2 ? static_cast<double>(value) * value : value;

@@ -61,20 +61,16 @@ class SingleAnswer {
   const NameTable* names() const { return names_; }
 
   // Calls search(request, labels, scores), which returns how many labels it found, and returns the first k of them.
-  // Discounts were learnt for lists of one length: with them, every call searches for that many labels. `seen` holds
+  // Discounts were learned for lists of one length: with them, every call searches for that many labels. `seen` holds
   // labels that are excluded too.
   template <class Search>
   nb::tuple operator()(const CallOptions& options, const SeenList* seen, Search&& search) const {
     Call call(*this, options, seen);
     nb::object labels = empty_(call.request.k, int64_), scores = empty_(call.request.k, float32_);
-    int64_t found;
-    {
-      ArrayBuffer own_labels(labels, "labels"), own_scores(scores, "scores");
-      auto* ids = own_labels.data<int64_t>();
-      found = search(call.request, ids, own_scores.data<float>());
-      found = std::min(call.drop_excluded(ids, own_scores.data<float>(), found), call.k);
-      if (with_names_) return nb::make_tuple(name_list(ids, found), first(scores, found, call.request.k));
-    }
+    auto* ids = data_of<int64_t>(labels);
+    auto* values = data_of<float>(scores);
+    const int64_t found = std::min(call.drop_excluded(ids, values, search(call.request, ids, values)), call.k);
+    if (with_names_) return nb::make_tuple(name_list(ids, found), first(scores, found, call.request.k));
     return nb::make_tuple(first(labels, found, call.request.k), first(scores, found, call.request.k));
   }
 
@@ -91,6 +87,16 @@ class SingleAnswer {
     bool drop_later = false;
   };
 
+  // The data of an array made by numpy.empty, valid as long as the array. Nobody else has the array yet, so its buffer
+  // need not be held. It is requested without a format: NumPy would build that string again for every call.
+  template <class T>
+  static T* data_of(const nb::object& array) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_WRITABLE) != 0) throw nb::python_error();
+    T* data = static_cast<T*>(view.buf);
+    PyBuffer_Release(&view);
+    return data;
+  }
   // The number of labels to return, at most the number of labels.
   int64_t returned(nb::handle k_given) const;
   nb::list name_list(const int64_t* labels, int64_t n) const;

@@ -226,20 +226,24 @@ static inline __attribute__((always_inline)) float at_least_lowest(float score) 
   return score >= lowest ? score : lowest;
 }
 
-// -max(0, 1 - margin)^power
-static void hinge_scores(const float* margins, int64_t n, float base, float power, float* scores) {
-  if (power == 3.0f || power == 2.0f) {
-    for (int64_t i = 0; i < n; ++i) {
-      float loss = 1.0f - margins[i];
-      loss = loss < 0.0f ? 0.0f : loss;
-      loss = loss * loss * (power == 3.0f ? loss : 1.0f);
-      scores[i] = at_least_lowest(base - loss);
-    }
-    return;
-  }
+// Not inlined: with its calls of powf, hinge_scores would save registers and keep `base` on the stack.
+static __attribute__((noinline)) void hinge_scores_of_any_power(const float* margins, int64_t n, float base,
+                                                                float power, float* scores) {
   for (int64_t i = 0; i < n; ++i) {
     float loss = 1.0f - margins[i];
     scores[i] = at_least_lowest(base - powf(loss < 0.0f ? 0.0f : loss, power));
+  }
+}
+
+// -max(0, 1 - margin)^power
+static void hinge_scores(const float* margins, int64_t n, float base, float power, float* scores) {
+  if (power != 3.0f && power != 2.0f) return hinge_scores_of_any_power(margins, n, base, power, scores);
+  n &= ~int64_t{15};  // n is a multiple of 16; this tells the compiler that no loop for a rest is needed
+  for (int64_t i = 0; i < n; ++i) {
+    float loss = 1.0f - margins[i];
+    loss = loss < 0.0f ? 0.0f : loss;
+    loss = loss * loss * (power == 3.0f ? loss : 1.0f);
+    scores[i] = at_least_lowest(base - loss);
   }
 }
 

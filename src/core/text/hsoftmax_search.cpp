@@ -9,30 +9,16 @@ namespace labeltrees {
 
 namespace {
 
-bool is_worse(const HsScratch::Open& a, const HsScratch::Open& b) { return a.priority < b.priority; }
-
 // Ties go to the smaller label.
-bool is_better(const HsScratch::Found& a, const HsScratch::Found& b) {
+constexpr auto is_better = [](const HsScratch::Found& a, const HsScratch::Found& b) {
   return a.score != b.score ? a.score > b.score : a.label < b.label;
-}
+};
 
 void prefetch_row(const float* row, int64_t stride) {
   for (int64_t i = 0; i < stride; i += 16) __builtin_prefetch(row + i);
 }
 
 }  // namespace
-
-void HsScratch::push(const Open& node) {
-  open.push_back(node);
-  std::push_heap(open.begin(), open.end(), is_worse);
-}
-
-HsScratch::Open HsScratch::pop() {
-  std::pop_heap(open.begin(), open.end(), is_worse);
-  const Open best = open.back();
-  open.pop_back();
-  return best;
-}
 
 HsEngine::HsEngine(const FeatureMap& features, const float* input, const float* output, int64_t dim, int64_t stride,
                    const TreeView& tree, int64_t height)

@@ -3,6 +3,7 @@
 // exp(-discount), and the search ends when no priority reaches the k-th label found. Scores are returned undiscounted.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -39,9 +40,18 @@ struct HsScratch {
   QueryFilters filters;
   std::vector<Open>* trace = nullptr;  // if not null: receives the nodes whose unit is evaluated, in order
 
-  // The nodes of `open`.
-  void push(const Open& node);
-  Open pop();
+  // The nodes of `open`. Inline, because a search calls them for most nodes.
+  static constexpr auto is_worse = [](const Open& a, const Open& b) { return a.priority < b.priority; };
+  void push(const Open& node) {
+    open.push_back(node);
+    std::push_heap(open.begin(), open.end(), is_worse);
+  }
+  Open pop() {
+    std::pop_heap(open.begin(), open.end(), is_worse);
+    const Open best = open.back();
+    open.pop_back();
+    return best;
+  }
 };
 
 class HsEngine {

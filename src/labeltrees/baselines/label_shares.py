@@ -83,7 +83,12 @@ def recent_popularity(train: Any, times: Any = None, *, period: Any = None) -> P
     [[1]]
     """
     points = training_points(train)
-    recent = _recent(points.times if times is None else times, period, points.X.shape[0])
+    return recent_popularity_of(points, points.times if times is None else times, period)
+
+
+def recent_popularity_of(points: TrainingPoints, times: Any, period: Any = None) -> Popularity:
+    """Return `recent_popularity` of training points that exist already."""
+    recent = _recent(times, period, points.X.shape[0])
     weights = np.where(recent, points.weights, 0.0)
     if not weights.any():
         message = "every point of the last period has weight 0: use a longer period"

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
+from labeltrees.cli.baseline_view import print_baselines_of
 from labeltrees.cli.options import data_argument, json_option, output_option
-from labeltrees.cli.output import check_parent_folder, console, print_json
+from labeltrees.cli.output import check_parent_folder, console, print_json, print_table
 from labeltrees.cli.saved_models import check_output
 from labeltrees.cli.sweep import result_table
 from labeltrees.cli.tuning_options import (
@@ -68,8 +69,8 @@ def choose(
 
     --max-precision-loss chooses the fastest model whose metric is, with 95 % confidence, within that loss of the best.
     --max-latency-us chooses the most precise model within that latency. With both, the fastest model that meets both is
-    chosen. Part of DATA is held out to compare models; the chosen one is then trained on all of DATA. A model trained
-    on texts also predicts from texts.
+    chosen. Part of DATA is held out to compare models; the chosen one is then trained on all of DATA. Simple baselines
+    are measured on the same points (at most 5,000 of them). A model trained on texts also predicts from texts.
     """
     hide_memory_log()
     check_output(output)
@@ -89,11 +90,13 @@ def choose(
                 "record": choice.record,
                 "explanation": choice.explanation,
                 "table": choice.result.table,
+                "baselines": choice.result.baselines,
             }
         )
         return
     out = console()
-    out.print(result_table(choice.result))
+    print_table(out, result_table(choice.result))
+    print_baselines_of(out, choice.result)
     out.print(f"\n{choice.explanation}", soft_wrap=True)
     out.print(f"\nThe model is in {output}. To evaluate it: labeltrees evaluate {output} TEST-DATA")
     if result_file is not None:

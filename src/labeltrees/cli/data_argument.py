@@ -11,6 +11,7 @@ from typing import Any
 from labeltrees.cli.data_files import BUNDLED, find_file, names_in, read_lines
 from labeltrees.cli.text_data import (
     NO_OPTIONS,
+    NO_TEXTS,
     TextOptions,
     load_texts,
     open_text_file,
@@ -114,8 +115,7 @@ def open_points(
         file = None if is_bundled_matrix else stack.enter_context(open_text_file(data, part, texts))
         if file is not None:
             if read_texts is None:
-                message = f"{data}: contains texts, but the model was trained on features and cannot read texts"
-                raise InputError(message)
+                raise InputError(NO_TEXTS.format(data=data))
             yield Points(None, None, map(read_texts, text_blocks(data, file, part, texts)))
             return
         path = find_file(data, part)

@@ -17,12 +17,12 @@ from labeltrees.cli.options import (
     label_names_option,
     model_argument,
 )
-from labeltrees.cli.output import console, make_table, number, plural, print_json, size, step
+from labeltrees.cli.output import console, make_table, number, plural, print_json, print_table, size, step, with_margin
 from labeltrees.cli.saved_models import disk_bytes, load_model
 from labeltrees.cli.search_options import SearchOptions, search_options
 from labeltrees.cli.text_options import text_options
 from labeltrees.data import Dataset
-from labeltrees.metrics import expected_depth_at_k, ndcg_at_k, precision_at_k, propensities_of_counts, psp_at_k
+from labeltrees.metrics import estimate_at_k, expected_depth_at_k, propensities_of_counts, psp_at_k
 from labeltrees.metrics.propensity import MIN_POINTS
 from labeltrees.models.common.protocol import Model
 from labeltrees.profiling.call_times import single_call_microseconds
@@ -31,6 +31,11 @@ from labeltrees.search.request import SearchRequest
 
 _KS = (1, 3, 5)
 _MAX_CALLS = 2000
+_METRICS = {"precision": "P", "recall": "recall", "f1": "F1", "ndcg": "nDCG", "coverage": "coverage"}
+_WEIGHT_NOTES = {
+    False: "Every point counts the same.",
+    True: "Weighted: each point counts with its weight.",
+}
 _WORK = {
     "chunks": "nodes opened per point",
     "classifiers": "classifiers evaluated per point",
@@ -79,9 +84,11 @@ def evaluate(
     such file named test*, or the word debian for the test part of the bundled data. With --test-share it is the part of
     one file that was not used for training.
 
-    The tables show precision (P), nDCG and propensity-scored precision (PSP) in percent, the expected depth of the
-    returned labels, the nodes opened and the classifiers evaluated per point, and the latency of single calls for up to
-    2,000 points.
+    The tables show precision (P), recall, F1, nDCG, coverage (the share of the true labels that were found at least
+    once) and propensity-scored precision (PSP) in percent, with half of the 95 % confidence interval (±). If the points
+    have weights, such as their traffic, weighted values are shown beside the unweighted ones. Then follow the expected
+    depth of the returned labels, the nodes opened and the classifiers evaluated per point, and the latency of single
+    calls for up to 2,000 points.
     """
     model = load_model(model_folder)
     request = search.make_request(model, max(_KS))
@@ -111,8 +118,8 @@ def measure(
     labels, stats = result.labels, cast(SearchStats, result.stats)
     record: dict[str, Any] = {
         "n_points": dataset.n_points,
-        "precision": {k: precision_at_k(Y, labels, k) for k in _KS},
-        "ndcg": {k: ndcg_at_k(Y, labels, k) for k in _KS},
+        **_estimates(Y, labels, None),
+        "weighted": None if dataset.sample_weight is None else _estimates(Y, labels, dataset.sample_weight),
         "psp": dict.fromkeys(_KS, float("nan")),
         "expected_depth": {
             k: float(np.mean([expected_depth_at_k(tree, labels, k) for tree in model.trees_])) for k in _KS
@@ -134,19 +141,26 @@ def measure(
     }
 
 
+def _estimates(Y: Any, labels: Any, sample_weight: Any) -> dict[str, Any]:
+    """Return the values of each metric at each k, and the bounds of their 95 % intervals."""
+    measured = {k: estimate_at_k(Y, labels, k, sample_weight=sample_weight) for k in _KS}
+    values = {name: {k: measured[k][name].value for k in _KS} for name in _METRICS}
+    intervals = {name: {k: [measured[k][name].low, measured[k][name].high] for k in _KS} for name in _METRICS}
+    return {**values, "intervals": intervals}
+
+
 def _print(record: dict[str, Any]) -> None:
     out = console()
     out.print(f"{record['model']} on {plural(record['n_points'], 'point')} of {record['data']}\n")
-    rows = [
-        (name, *(number(factor * record[key][k], digits) for k in _KS))
-        for name, key, factor, digits in (
-            ("P (%)", "precision", 100, 2),
-            ("nDCG (%)", "ndcg", 100, 2),
-            ("PSP (%)", "psp", 100, 2),
-            ("expected depth", "expected_depth", 1, 2),
-        )
+    rows = _metric_rows(record, "")
+    if record["weighted"] is not None:
+        rows += _metric_rows(record["weighted"], "weighted ")[:-1]  # coverage counts labels, whatever the weights
+    rows += [
+        (name, *(number(factor * record[key][k]) for k in _KS))
+        for name, key, factor in (("PSP (%)", "psp", 100), ("expected depth", "expected_depth", 1))
     ]
-    out.print(make_table(("", *(f"@{k}" for k in _KS)), rows))
+    print_table(out, make_table(("", *(f"@{k}" for k in _KS)), rows))
+    out.print("\n± is half of the 95 % confidence interval. " + _WEIGHT_NOTES[record["weighted"] is not None])
     times = record["microseconds"]
     search = "exact" if record["beam"] is None else f"beam {record['beam']}"
     if record["agreement"] is not None:
@@ -160,3 +174,10 @@ def _print(record: dict[str, Any]) -> None:
     ]
     out.print()
     out.print(make_table(None, work))
+
+
+def _metric_rows(record: dict[str, Any], prefix: str) -> list[tuple[str, ...]]:
+    return [
+        (f"{prefix}{title} (%)", *(with_margin(record[name][k], *record["intervals"][name][k]) for k in _KS))
+        for name, title in _METRICS.items()
+    ]

@@ -68,6 +68,7 @@ def _describe(model: Model, folder: str) -> dict[str, Any]:
         "has_label_names": model.label_names_ is not None,
         "has_feature_names": feature_names_of(model) is not None,
         "takes_texts": model.takes_texts,
+        "takes": None if model.encoder_ is None else model.encoder_.TAKES,
         "files": disk_bytes(folder),
     }
 
@@ -81,6 +82,7 @@ def _print(model: Model, record: dict[str, Any]) -> None:
     trained = "" if record["n_points"] is None else f", trained on {plural(record['n_points'], 'point')}"
     named = f", with {' and '.join(names)} names" if names else ""
     named += "; takes texts" if record["takes_texts"] else ""
+    named += f"; takes {record['takes']}" if record["takes"] and not record["takes_texts"] else ""
     out.print(f"{record['model']}: {model.KIND} with {counts}{trained}{named}")
     trees = model.trees_
     for number, tree in enumerate(trees):

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 import labeltrees
+from labeltrees.cli.baselines import baselines
 from labeltrees.cli.calibrate import calibrate
 from labeltrees.cli.choose import choose
 from labeltrees.cli.completion import completion
@@ -98,6 +99,7 @@ _COMMANDS = (
     quickstart,
     tree,
     imbalance,
+    baselines,
     fit,
     fit_text,
     predict,

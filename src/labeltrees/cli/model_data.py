@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from labeltrees.cli.context_data import context_dataset, context_file
 from labeltrees.cli.data_argument import BUNDLED, TextOptions, load_data, load_texts, refuse_name_files
 from labeltrees.cli.saved_models import check_n_features, text_reader
 from labeltrees.cli.text_data import model_dataset
@@ -19,6 +20,10 @@ def read_unseen(
     data: str, label_names: str | None, index_base: Any, texts: TextOptions, model: Model, n_jobs: int
 ) -> Dataset:
     """Return the test part of DATA for a model; a model that reads only texts gets texts without features."""
+    contexts = context_file(data, "test", texts, model)
+    if contexts is not None:
+        refuse_name_files(data, label_names)
+        return context_dataset(data, contexts, model)
     is_bundled_matrix = data == BUNDLED and not model.takes_texts
     table = None if is_bundled_matrix else load_texts(data, "test", texts)
     if table is not None:

@@ -24,6 +24,7 @@ from labeltrees.errors import InputError
 
 _logger = logging.getLogger("labeltrees")
 _WIDTH_WITHOUT_TERMINAL = 200
+_ANY_WIDTH = 10_000
 
 
 def console() -> Console:
@@ -78,6 +79,24 @@ def make_table(columns: Sequence[str] | None, rows: Sequence[Sequence[str]], lef
     for row in rows:
         table.add_row(*map(Text, row))
     return table
+
+
+def print_table(out: Console, table: Table) -> None:
+    """Print a table without cutting its cells: on a narrow terminal its lines are longer than the terminal's."""
+    needed = out.measure(table, options=out.options.update(width=_ANY_WIDTH, max_width=_ANY_WIDTH)).maximum
+    wide = Console(highlight=False, markup=False, width=max(needed, out.width), file=out.file)
+    wide.print(table)
+
+
+def with_margin(value: float, low: float, high: float) -> str:
+    """Return a share in percent with the half-width of its interval.
+
+    Examples
+    --------
+    >>> with_margin(0.7012, 0.69, 0.71)
+    '70.12 ± 1.0'
+    """
+    return f"{number(100 * value)} ± {number(50 * (high - low), 1)}"
 
 
 def check_parent_folder(path: str | None) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import IO, Any
 
 import click
 
 from labeltrees._progress import watch
 from labeltrees.cli.answer_lines import AnswerLines
-from labeltrees.cli.data_argument import TextOptions, open_points, read_lines
+from labeltrees.cli.context_data import context_file, read_contexts
+from labeltrees.cli.data_argument import Points, TextOptions, open_points, read_lines
 from labeltrees.cli.options import data_argument, index_base_option, jobs_option, model_argument
-from labeltrees.cli.output import check_parent_folder
+from labeltrees.cli.output import check_parent_folder, plural
 from labeltrees.cli.saved_models import check_n_features, load_model, text_reader
 from labeltrees.cli.search_options import SearchOptions, search_options
 from labeltrees.cli.text_options import text_options
@@ -20,6 +23,7 @@ from labeltrees.data.files import write_any
 from labeltrees.errors import FileFormatError
 from labeltrees.models.common.protocol import Model
 
+_logger = logging.getLogger("labeltrees")
 _EPILOG = """\b
 Examples:
   labeltrees predict debian.model debian | head
@@ -67,7 +71,7 @@ def predict(
     """Print the best labels of each point of DATA, best first, one line per point.
 
     DATA is a file of texts (.jsonl, .csv, .tsv, .parquet, or fastText's lines) if the model was trained on texts, a
-    file in XMC format, a folder with one such file named test*, or the word debian for the test part of the bundled
+    .jsonl file of lists of items (or objects from items to counts) if its encoder takes items, a file in XMC format, a folder with one such file named test*, or the word debian for the test part of the bundled
     data. Points are processed in batches of some thousand, so that DATA may be larger than memory. Labels in DATA are
     not used.
     """
@@ -80,7 +84,7 @@ def predict(
     # Predictions and a progress bar on the same terminal would overwrite each other.
     show_progress = show_progress and (output is not None or not sys.stdout.isatty())
     with (
-        open_points(data, index_base=index_base, texts=texts, read_texts=text_reader(model, n_jobs)) as points,
+        _open_points(data, index_base, texts, model, n_jobs) as points,
         _output(output) as stream,
     ):
         if points.n_features is not None:
@@ -96,6 +100,28 @@ def predict(
                 n_done += X.shape[0]
                 if advance is not None:
                     advance(n_done)
+
+
+@contextmanager
+def _open_points(data: str, index_base: Any, texts: TextOptions, model: Model, n_jobs: int) -> Iterator[Points]:
+    contexts = context_file(data, "test", texts, model)
+    if contexts is None:
+        with open_points(data, index_base=index_base, texts=texts, read_texts=text_reader(model, n_jobs)) as points:
+            yield points
+        return
+    encoder = model.encoder_
+    assert encoder is not None
+    n_unknown = 0
+
+    def rows() -> Iterator[Any]:
+        nonlocal n_unknown
+        for block, _ in read_contexts(contexts):
+            n_unknown += int(encoder.count_unknown(block).sum())
+            yield model.check_queries(encoder.transform(block, n_jobs), n_jobs)
+
+    yield Points(None, None, rows())
+    if n_unknown:
+        _logger.warning("%s: the model does not know %s, which were left out", data, plural(n_unknown, "item"))
 
 
 def _output(path: str | None) -> AbstractContextManager[IO[bytes]]:

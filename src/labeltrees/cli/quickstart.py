@@ -119,7 +119,7 @@ def compare(choice: Choice, train: Dataset, test: Dataset, n_jobs: int) -> Any:
     rows = []
     names = ("0", f"{choice.parameters['tradeoff']:.4g} (chosen)")
     for name, model, time in zip(names, (plain, chosen), times, strict=True):
-        record, _ = measure_quality(model, data, _KS, None, n_jobs)
+        record, _, _ = measure_quality(model, data, _KS, None, n_jobs)
         precisions = [number(100 * record[f"p{k}"], 1) for k in _KS]
         calls = [number(time[f"top{k}_p50_us"], 1) for k in (1, max(_KS))]
         rows.append((name, f"{choice.parameters['fanout']}", *precisions, number(record["depth1"]), *calls))

@@ -7,10 +7,12 @@ from typing import Any
 
 import click
 
+from labeltrees.cli.baseline_view import held_out_note, print_baselines_of
 from labeltrees.cli.options import Decorator, data_argument, json_option
-from labeltrees.cli.output import check_parent_folder, console, make_table, number
+from labeltrees.cli.output import check_parent_folder, console, make_table, number, print_table
 from labeltrees.cli.tuning_options import (
     fanouts_option,
+    has_test_part,
     hide_memory_log,
     read_data,
     read_validation,
@@ -18,6 +20,7 @@ from labeltrees.cli.tuning_options import (
     take_data_options,
     tuning_options,
 )
+from labeltrees.tuning.holding_out import SHARE
 from labeltrees.tuning.result import SweepResult
 from labeltrees.tuning.settings import COVERS, PATHS
 from labeltrees.tuning.sweep import sweep as run_sweep
@@ -42,7 +45,11 @@ def _repeated(flag: str, name: str, choices: tuple[str, ...], help: str) -> Deco
 @click.option(
     "-o", "--output", metavar="RESULT", type=click.Path(dir_okay=False), help="File to save the result in (JSON)."
 )
-@click.option("--validation", metavar="DATA", help="Data to measure on. [default: the test part of DATA]")
+@click.option(
+    "--validation",
+    metavar="DATA",
+    help="Data to measure on. [default: the test part of DATA; a fifth of a single file, held out at random]",
+)
 @click.option("--csv", "csv_file", type=click.Path(dir_okay=False), help="Also write the table to this file.")
 @fanouts_option("128")
 @_repeated("--cover", "covers", COVERS, "Cover frequencies to try, as in labeltrees tree build.")
@@ -63,7 +70,8 @@ def sweep(
     """Train a model on DATA at every setting, and measure its precision, expected depth and speed.
 
     DATA is a folder with a train and a test file (texts with labels, or XMC format), the word debian for the bundled
-    data, or one file; then use --validation to name the data to measure on, or --test-share to split it. --cover and
+    data, or one file. A fifth of one file is held out at random to measure on, unless --validation names other data or
+    --test-share another share. Simple baselines are measured on the same points (at most 5,000 of them). --cover and
     --path can be repeated. With --folder, an interrupted sweep continues where it stopped.
     """
     hide_memory_log()
@@ -72,21 +80,33 @@ def sweep(
     reading = take_data_options(parameters)
     estimator, others = split_parameters(parameters)
     train = read_data(data, reading, show_progress)
-    if validation is None:
-        validation_data = read_data(data, reading, show_progress, part="test")
-    else:
+    validation_data: Any = SHARE
+    if validation is not None:
         validation_data = read_validation(validation, train, reading, show_progress)
+    elif has_test_part(data, reading):
+        validation_data = read_data(data, reading, show_progress, part="test")
     result = run_sweep(train, validation_data, estimator=estimator, progress=show_progress, **others)
     if output is not None:
         result.save(output)
     if csv_file is not None:
         result.to_csv(csv_file)
     if as_json:
-        click.echo(json.dumps(json.loads(result.to_json())["table"], indent=2, ensure_ascii=False))
+        record = json.loads(result.to_json())
+        shown = {name: record[name] for name in ("table", "baselines", "comparison")}
+        click.echo(
+            json.dumps({"held_out": result.facts["measured"]["held_out"], **shown}, indent=2, ensure_ascii=False)
+        )
         return
-    console().print(result_table(result))
+    out = console()
+    print_table(out, result_table(result))
+    print_baselines_of(out, result)
+    if result.comparison is not None:
+        out.print(f"\n{result.comparison}", soft_wrap=True)
+    if result.facts["measured"]["held_out"]:
+        n_points = result.facts["data"]["n_validation_points"]
+        out.print(f"\n{held_out_note(n_points, data, others['random_state'])}", soft_wrap=True)
     if output is not None:
-        console().print(f"\nThe result is in {output}. For a report: labeltrees report {output} -o report.html")
+        out.print(f"\nThe result is in {output}. For a report: labeltrees report {output} -o report.html")
 
 
 def result_table(result: SweepResult) -> Any:
@@ -105,6 +125,6 @@ def result_table(result: SweepResult) -> Any:
         chosen = " chosen" if record["setting"] == result.chosen else ""
         row.append(("*" if record["setting"] in best else "") + chosen)
         rows.append(row)
-    columns = ["tradeoff", "fanout", *(["cover, path"] if variants else []), *(f"P@{k} (%)" for k in ks)]
+    columns = ["tradeoff", "fanout", *(["cover, path"] if variants else []), *(f"P@{k} %" for k in ks)]
     columns += [f"depth@{ks[0]}", "nodes", f"top-{largest} us", "p99 us", "train s", "MB", ""]
     return make_table(columns, rows, left=(0, len(columns) - 1))

@@ -42,6 +42,10 @@ class TextOptions:
 
 
 NO_OPTIONS = TextOptions()
+NO_TEXTS = (
+    "{data}: contains texts, but the model was trained on features and cannot read texts: train a model on texts, or on "
+    "a folder of `labeltrees logs prepare`, whose encoder the model keeps"
+)
 
 
 @dataclass(frozen=True)
@@ -138,8 +142,7 @@ def model_dataset(
     Labels that the model does not know are added after its own labels, so that they count as missed.
     """
     if features is None:
-        message = f"{data}: contains texts, but the model was trained on features and cannot read texts"
-        raise InputError(message)
+        raise InputError(NO_TEXTS.format(data=data))
     if label_names is None:
         message = f"{data}: has labels with names, but the labels of the model have no names"
         raise InputError(message)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
-from labeltrees.cli.data_argument import load_data
+from labeltrees.cli.data_argument import BUNDLED, load_data
 from labeltrees.cli.options import (
     Decorator,
     NumberOrWord,
@@ -33,7 +34,7 @@ from labeltrees.tuning.settings import PAPER_GRIDS, TRADEOFFS, Setting
 _SKIPPED = ("tree", "vectorizer", *Setting.__dataclass_fields__, *ClassifierSettings.__dataclass_fields__)
 
 
-def _list_of(kind: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], list[Any] | None]:
+def list_of(kind: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], list[Any] | None]:
     """Return a callback that reads values separated by commas."""
 
     def read(_context: click.Context, parameter: click.Parameter, value: str | None) -> list[Any] | None:
@@ -53,7 +54,7 @@ def _tradeoffs(context: click.Context, parameter: click.Parameter, value: str | 
         return list(TRADEOFFS)
     if value in PAPER_GRIDS:
         return list(PAPER_GRIDS[value])
-    return _list_of(float)(context, parameter, value) or []
+    return list_of(float)(context, parameter, value) or []
 
 
 def fanouts_option(default: str) -> Decorator:
@@ -61,7 +62,7 @@ def fanouts_option(default: str) -> Decorator:
     return click.option(
         "--fanouts",
         metavar="16,128",
-        callback=_list_of(lambda text: NumberOrWord(int, "N|auto").convert(text, None, None)),
+        callback=list_of(lambda text: NumberOrWord(int, "N|auto").convert(text, None, None)),
         help=f"Maximum numbers of children per node to try, or auto. [default: {default}]",
     )
 
@@ -119,6 +120,11 @@ def read_data(data: str, options: dict[str, Any], show_progress: bool, part: str
     """Read a part of DATA."""
     with step("Reading data", show_progress):
         return load_data(data, part=part, **options)
+
+
+def has_test_part(data: str, options: dict[str, Any]) -> bool:
+    """Whether DATA has points to measure on: a folder or the bundled data, or a file that --test-share splits."""
+    return data == BUNDLED or Path(data).is_dir() or options["texts"].test_share is not None
 
 
 def read_validation(data: str, train: Dataset, options: dict[str, Any], show_progress: bool) -> Dataset:

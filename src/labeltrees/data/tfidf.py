@@ -68,7 +68,7 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
         Use 1 + log(count) instead of counts.
     hashing : int, optional
         Number of features to hash terms to instead of learning a vocabulary: feature XXH64(term as UTF-8) mod
-        `hashing`. Only the idf is learnt then. Terms with the same hash are counted together.
+        `hashing`. Only the idf is learned then. Terms with the same hash are counted together.
     n_jobs : int, optional
         Number of threads, as in scikit-learn. Results do not depend on it.
 
@@ -215,7 +215,7 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
         self.fixed_vocabulary_ = self.vocabulary is not None
 
     def get_state(self) -> TfidfState:
-        """Return the learnt state."""
+        """Return the learned state."""
         state: TfidfState | None = self.__dict__.get("_state")
         if state is None:
             message = "The TF-IDF vectorizer is not fitted"

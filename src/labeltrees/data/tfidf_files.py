@@ -14,7 +14,7 @@ from labeltrees.data.tfidf_parameters import TfidfParameters
 from labeltrees.data.tfidf_state import TfidfSettings, TfidfState
 from labeltrees.errors import FileFormatError, InputError
 
-GIVEN = "given"  # stands for a list, which is saved as arrays
+GIVEN = "given"  # replaces a list, which is saved as arrays
 
 
 def tfidf_to_files(vectorizer: TfidfVectorizer, prefix: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -1,4 +1,4 @@
-"""How much of the data the most frequent labels serve: why a tree shaped by frequency can be fast."""
+"""Label imbalance: the share of the points that the most frequent labels serve. It shows how fast a tree can be."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Imbalance:
     Attributes
     ----------
     q : array of int64
-        Growing numbers of labels, from 1 to `n_labels`, with ``ceil(n_labels / 100)`` among them.
+        Increasing numbers of labels, from 1 to `n_labels`; ``ceil(n_labels / 100)`` is one of them.
     at_least_one, at_least_three, all_labels : arrays of float64, one value for each q
         Share (by weight) of the points with at least one of their labels, at least three of them, or all of them,
         among the q most frequent labels. A point with fewer than three labels never has three, so `at_least_three`
         ends at the share of points with three labels or more.
     n_labels : int
-        Labels that occur.
+        Number of labels with a point.
     n_points : int
-        Points with a label; the others are left out.
+        Number of points with a label; other points are not counted.
     """
 
     q: Int64s
@@ -62,7 +62,7 @@ class Imbalance:
 
 
 def imbalance(Y: Any, sample_weight: Any = None) -> Imbalance:
-    """Return which share of the points the q most frequent labels serve, for growing q.
+    """Return the share of the points that the q most frequent labels serve, for increasing q.
 
     Parameters
     ----------
@@ -99,12 +99,12 @@ def imbalance(Y: Any, sample_weight: Any = None) -> Imbalance:
     total = float(point_weights[per_point > 0].sum())
 
     def share(position: Int64s, needed: int) -> Float64s:
-        """Share of the points whose rank at `position` is among the first 1, 2, ... labels."""
+        """Return the share of points with the label at `position` among the first 1, 2, ... labels."""
         enough = per_point >= needed
         served = np.bincount(ranks[position[enough]], weights=point_weights[enough], minlength=n_labels)
-        return np.minimum(np.cumsum(served) / total, 1.0)  # rounding aside
+        return np.minimum(np.cumsum(served) / total, 1.0)  # rounding can exceed 1
 
-    q = _growing_numbers(n_labels)
+    q = _increasing_numbers(n_labels)
     return Imbalance(
         q=q,
         at_least_one=share(first, 1)[q - 1],
@@ -119,8 +119,8 @@ def _one_percent(n_labels: int) -> int:
     return -(-n_labels // 100)
 
 
-def _growing_numbers(n_labels: int) -> Int64s:
-    """Return 1, ..., n_labels in even steps of the logarithm, and one percent of n_labels."""
+def _increasing_numbers(n_labels: int) -> Int64s:
+    """Return numbers from 1 to n_labels in equal steps of the logarithm, and one percent of n_labels."""
     n_steps = math.ceil(math.log10(n_labels) * _POINTS_PER_DECADE) + 1
     steps = np.rint(np.geomspace(1, n_labels, n_steps)).astype(np.int64)
     return np.unique(np.append(steps, [_one_percent(n_labels), n_labels]))

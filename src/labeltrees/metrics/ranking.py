@@ -45,14 +45,6 @@ def precision_at_k(Y_true: Any, labels: Any, k: int, *, sample_weight: Any = Non
 def recall_at_k(Y_true: Any, labels: Any, k: int, *, sample_weight: Any = None) -> float:
     """Return the mean share of a point's true labels that are among the first k returned.
 
-    Parameters
-    ----------
-    Y_true : sparse or dense matrix of shape (n, L)
-    labels : array of int (n, at least k)
-    k : int
-    sample_weight : array of shape (n,), optional
-        Weights of the points.
-
     Examples
     --------
     >>> recall_at_k([[1, 1, 0], [0, 0, 1]], [[0, 2], [2, -1]], k=2)
@@ -66,14 +58,6 @@ def f1_at_k(Y_true: Any, labels: Any, k: int, *, sample_weight: Any = None) -> f
 
     With h of a point's n true labels among the first k, its F1 is 2 h / (k + n).
 
-    Parameters
-    ----------
-    Y_true : sparse or dense matrix of shape (n, L)
-    labels : array of int (n, at least k)
-    k : int
-    sample_weight : array of shape (n,), optional
-        Weights of the points.
-
     Examples
     --------
     >>> f1_at_k([[1, 1, 0], [0, 0, 1]], [[0, 2], [0, 1]], k=2)
@@ -86,14 +70,6 @@ def ndcg_at_k(Y_true: Any, labels: Any, k: int, *, sample_weight: Any = None) ->
     """Return the normalised discounted cumulative gain: hits at higher ranks count more.
 
     A hit at rank i adds 1 / log2(i + 1); the sum of a point is divided by its best possible value.
-
-    Parameters
-    ----------
-    Y_true : sparse or dense matrix of shape (n, L)
-    labels : array of int (n, at least k)
-    k : int
-    sample_weight : array of shape (n,), optional
-        Weights of the points.
 
     Examples
     --------
@@ -138,14 +114,6 @@ def macro_f1_at_k(Y_true: Any, labels: Any, k: int, *, sample_weight: Any = None
 
     All labels count equally, however rare. A label that is neither true nor returned for any point counts as 0.
 
-    Parameters
-    ----------
-    Y_true : sparse or dense matrix of shape (n, L)
-    labels : array of int (n, at least k)
-    k : int
-    sample_weight : array of shape (n,), optional
-        Weights of the points.
-
     Examples
     --------
     >>> round(macro_f1_at_k([[1, 1, 0], [0, 0, 1]], [[0], [0]], k=1), 4)
@@ -166,14 +134,7 @@ def macro_f1_at_k(Y_true: Any, labels: Any, k: int, *, sample_weight: Any = None
 def coverage_at_k(Y_true: Any, labels: Any, k: int, *, sample_weight: Any = None) -> float:
     """Return the share of the true labels that are found for at least one of their points.
 
-    Parameters
-    ----------
-    Y_true : sparse or dense matrix of shape (n, L)
-    labels : array of int (n, at least k)
-    k : int
-    sample_weight : array of shape (n,), optional
-        Weights of the points. Coverage counts labels, not points, so only points of weight 0 make a difference: they
-        are left out.
+    Coverage counts labels, not points. So `sample_weight` changes it only for points of weight 0, which are left out.
 
     Examples
     --------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from labeltrees._validation import check_choice
+from labeltrees.report.baseline_line import baseline_line
 from labeltrees.report.charts import HEIGHT, WIDTH, altair, styled
 from labeltrees.report.names import column_title, series_name
 from labeltrees.tuning.frontier import columns_of, frontier
@@ -21,7 +22,8 @@ def figure(result: SweepResult, name: str, y: str | None = None) -> Any:
     ----------
     result : SweepResult
     name : str
-        "precision_depth", "precision_time": one curve per fanout and variant, the frontier and the chosen setting.
+        "precision_depth", "precision_time": one curve per fanout and variant, the frontier, the chosen setting, and the
+        best baseline as a horizontal line (only in words if it is far below the curves).
         "frequencies", "served": label frequencies by rank, and the share of points that the most frequent labels serve.
         "depths", "mass": the number and the mass of labels at each depth, for trees at several tradeoffs.
     y : str, optional
@@ -73,6 +75,7 @@ def curves(result: SweepResult, x: str, y: str) -> Any:
         alt.Tooltip("frontier:N", title="on the frontier"),
     ]
     at = alt.param(name="at", value="")
+    best_baseline = baseline_line(result, y_column)
     frontier_line = base.transform_filter("datum.frontier").mark_line(strokeDash=[5, 4], color="grey", strokeWidth=1.5)
     return (
         alt.layer(
@@ -91,10 +94,11 @@ def curves(result: SweepResult, x: str, y: str) -> Any:
                 opacity=alt.condition("datum.note != ''", alt.value(1), alt.value(0))
             ),
             base.mark_text(align="left", dx=11, dy=-10, fontWeight="bold", color="grey").encode(text="note:N"),
+            *best_baseline.layers,
             data=alt.Data(values=rows),
         )
         .add_params(at)
-        .properties(width=WIDTH, height=HEIGHT, title=_curve_title(x, y_column))
+        .properties(width=WIDTH, height=HEIGHT, title={"text": _curve_title(x, y_column), **best_baseline.subtitle})
     )
 
 

@@ -17,7 +17,18 @@ _TITLES = {
     "cover": "cover",
     "path": "path",
 }
-_KINDS = {"p": "P@{} (%)", "ndcg": "nDCG@{} (%)", "psp": "PSP@{} (%)", "depth": "expected depth@{}"}
+_KINDS = {
+    "p": "P@{} (%)",
+    "recall": "recall@{} (%)",
+    "fscore": "F1@{} (%)",
+    "ndcg": "nDCG@{} (%)",
+    "coverage": "coverage@{} (%)",
+    "psp": "PSP@{} (%)",
+    "weighted_p": "weighted P@{} (%)",
+    "weighted_recall": "weighted recall@{} (%)",
+    "weighted_ndcg": "weighted nDCG@{} (%)",
+    "depth": "expected depth@{}",
+}
 
 
 def column_title(column: str) -> str:

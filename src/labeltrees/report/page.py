@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from labeltrees._files import write_atomically
+from labeltrees.report.baseline_rows import baseline_rows
 from labeltrees.report.charts import COLOURS, altair, save
 from labeltrees.report.figures import NAMES, figure
 from labeltrees.report.names import column_title, series_name
@@ -55,15 +56,19 @@ def make_page(result: SweepResult) -> str:
 def _summary(result: SweepResult) -> str:
     data = result.facts["data"]
     settings = "1 setting" if len(result.table) == 1 else f"{len(result.table)} settings"
+    held_out = ", held out from the training data at random" if result.facts["measured"].get("held_out") else ""
+    comparison = "" if result.comparison is None else f" {result.comparison}"
     return (
         f"{settings}, trained on {data['n_points']:,} points with {data['n_labels']:,} labels and measured on "
-        f"{data['n_validation_points']:,} points."
+        f"{data['n_validation_points']:,} points{held_out}.{comparison}"
     )
 
 
 def _page_data(result: SweepResult) -> dict[str, Any]:
     measured = [name for name in result.table[0] if any(row[name] is not None for row in result.table)]
-    metrics = [name for name in measured if is_quality(name) and not name.startswith("psp")]
+    largest = max(result.ks)
+    wanted = [f"{name}{k}" for name in ("p", "ndcg") for k in result.ks] + [f"recall{largest}", f"weighted_p{largest}"]
+    metrics = [name for name in wanted if name in measured]
     return {
         "table": [{**record, "series": series_name(record, result.table)} for record in result.table],
         "columns": [_column(name) for name in result.table[0] if name != "setting"],
@@ -75,6 +80,7 @@ def _page_data(result: SweepResult) -> dict[str, Any]:
         "charts": {name: _spec(figure(result, name)) for name in NAMES[2:]},
         "settings": result.details["settings"],
         "examples": result.details["examples"],
+        "baselines": baseline_rows(result),
         "facts": _facts(result),
         "colours": COLOURS,
         "ks": list(result.ks),
@@ -100,7 +106,11 @@ def _facts(result: SweepResult) -> list[list[str]]:
     parameters = ", ".join(f"{name}={value}" for name, value in estimator["parameters"].items())
     return [
         ["training points", f"{data['n_points']:,} ({features})"],
-        ["validation points", f"{data['n_validation_points']:,}"],
+        [
+            "validation points",
+            f"{data['n_validation_points']:,}"
+            + (", held out from the training data at random" if timing.get("held_out") else ""),
+        ],
         ["labels", f"{data['n_labels']:,}, of which {data['n_labels_with_points']:,} have training points"],
         ["labels per point", f"{data['labels_per_point']:.2f}"],
         ["model", f"{estimator['class']}({parameters})"],

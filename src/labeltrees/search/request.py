@@ -15,11 +15,12 @@ from labeltrees.search.queries import NO_LISTS, LabelLists, label_lists
 MODES = ("best_first", "beam")
 _LONG_LIST = 8  # a list with more than one label in 8 is long, as LabelSet::kExcludedShare in native code
 AS_FITTED: Any = "as fitted"  # the beam that the model was fitted with
+_LIMIT = optional(integer(1, 2**62))
 
 
 def _beam(name: str, value: Any) -> None:
     if value != AS_FITTED:
-        optional(integer(1, 2**62))(name, value)
+        _LIMIT(name, value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,7 @@ class SearchRequest:
     discounts : NodeValues, optional
         How much the score of each node is lowered before it is compared; set by a model from `agreement`.
     n_searched : int, optional
-        Labels to search for, if more than k: discounts are learnt for lists of certain lengths.
+        Labels to search for, if more than k: discounts are learned for lists of certain lengths.
 
     Examples
     --------
@@ -76,8 +77,8 @@ class SearchRequest:
         optional(number(0, 1, low_open=True)),
         "Stop early, so that at least this share of the lists is the same as with exact search.",
     )
-    max_chunks: int | None = setting(None, optional(integer(1, 2**62)), "Most nodes to open per query.")
-    max_microseconds: int | None = setting(None, optional(integer(1, 2**62)), "Most microseconds per query.")
+    max_chunks: int | None = setting(None, _LIMIT, "Most nodes to open per query.")
+    max_microseconds: int | None = setting(None, _LIMIT, "Most microseconds per query.")
     candidates: Any = setting(None, anything, "Labels that may be returned.")
     exclude: Any = setting(None, anything, "Labels that must not be returned.")
     discounts: NodeValues | None = None

@@ -12,11 +12,12 @@ import numpy as np
 from sklearn.base import clone
 
 from labeltrees._progress import ProgressArgument, watch
-from labeltrees._validation import check_integer, check_n_jobs, check_number, check_seed, refuse
+from labeltrees._validation import check_integer, check_n_jobs, check_seed
 from labeltrees.data import TfidfVectorizer
-from labeltrees.errors import InputError
 from labeltrees.models.linear.estimator import LabelTreeClassifier
+from labeltrees.tuning.baseline_words import compare_with_baselines
 from labeltrees.tuning.explain import Round, explain
+from labeltrees.tuning.holding_out import SHARE, split_data
 from labeltrees.tuning.limits import Limits
 from labeltrees.tuning.quality import split_metric
 from labeltrees.tuning.result import SweepResult
@@ -27,7 +28,6 @@ from labeltrees.tuning.sweep_folder import SweepFolder
 from labeltrees.tuning.tuning_data import TuningData, as_tuning_data, check_pair
 
 _NARROW_FANOUT = 16  # tried besides the estimator's own
-_MAX_VALIDATION_POINTS = 100_000
 # Early rounds train on a ninth and on a third of the points, if these are enough to learn from, and keep a third of the
 # settings each.
 _FACTOR, _MIN_POINTS, _MIN_SETTINGS = 3, 2000, 4
@@ -45,7 +45,7 @@ class Choice:
     result : SweepResult
         The last round; `result.chosen` is the name of the chosen setting.
     explanation : str
-        What was tried, what was chosen and why, in one paragraph.
+        What was tried, what was chosen and why, and how far it is above the best baseline, in one paragraph.
     """
 
     model: Any
@@ -77,7 +77,7 @@ def choose(
     tradeoffs: Any = TRADEOFFS,
     fanouts: Any = None,
     estimator: Any = None,
-    validation: Any = 0.2,
+    validation: Any = SHARE,
     early_rounds: bool = True,
     folder: str | os.PathLike[str] | None = None,
     repeats: int = 5,
@@ -86,6 +86,9 @@ def choose(
     progress: ProgressArgument = None,
 ) -> Choice:
     """Return the fastest model within a loss of precision, or the most precise model within a latency.
+
+    Simple baselines (`lt.baselines`) are measured on at most 5,000 of the validation points, and the explanation says
+    how far the choice is above the best of them.
 
     Parameters
     ----------
@@ -138,7 +141,7 @@ def choose(
     check_n_jobs(n_jobs)
     settings = make_settings(estimator, tradeoffs, _default_fanouts(estimator) if fanouts is None else fanouts)
     data = as_tuning_data(train, "train", estimator)
-    fitted_on, measured_on, held_out = _split(data, validation, estimator, check_seed(random_state))
+    fitted_on, measured_on, held_out = split_data(data, validation, estimator, check_seed(random_state))
     check_pair(fitted_on, measured_on)
     sizes = _round_sizes(fitted_on.n_points, len(settings)) if early_rounds else []
     counts = [len(settings)]
@@ -146,12 +149,13 @@ def choose(
         counts.append(max(_MIN_SETTINGS, -(-counts[-1] // _FACTOR)))
     total = sum(counts) + _EARLY_REPEATS * len(sizes) + repeats + 1
     with watch("Choosing", total, progress) as advance:
-        chooser = _Chooser(estimator, limits, fitted_on, measured_on, random_state, n_jobs, advance)
+        chooser = _Chooser(estimator, limits, fitted_on, measured_on, held_out, random_state, n_jobs, advance)
         for n_points, n_kept in zip(sizes, counts[1:], strict=True):
             settings = chooser.early_round(settings, n_points, n_kept)
         result = chooser.last_round(settings, repeats, folder)
         verdict = limits.judge(result)
         result.chosen = verdict.choose()
+        result.comparison = compare_with_baselines(result, result.chosen, metric, "The chosen model")
         result.explanation = explain(verdict, chooser.rounds, measured_on.n_points, data.n_points, held_out)
         model = _fit_on_all(estimator, _named(settings, result.chosen), data, n_jobs)
         chooser.count_done(1)
@@ -161,21 +165,6 @@ def choose(
 def _default_fanouts(estimator: Any) -> Any:
     own = estimator.get_params(deep=False).get("fanout")
     return None if own is None else list(dict.fromkeys([_NARROW_FANOUT, own]))
-
-
-def _split(data: TuningData, validation: Any, estimator: Any, seed: int) -> tuple[TuningData, TuningData, bool]:
-    """Return training data, validation data, and whether the validation data was held out from `data`."""
-    if isinstance(validation, bool) or not isinstance(validation, int | float):
-        if validation is None:
-            refuse("validation", "a share of train, a Dataset or a pair (X, Y)", validation)
-        return data, as_tuning_data(validation, "validation", estimator), False
-    share = check_number("validation", validation, 0, 1, low_open=True)
-    n_held_out = min(round(share * data.n_points), _MAX_VALIDATION_POINTS)
-    if not 1 <= n_held_out < data.n_points:
-        message = f"validation={share:g} holds out {n_held_out} of {data.n_points} points: choose another share"
-        raise InputError(message)
-    order = np.random.default_rng(seed).permutation(data.n_points)
-    return data.take(np.sort(order[n_held_out:])), data.take(np.sort(order[:n_held_out])), True
 
 
 def _round_sizes(n_points: int, n_settings: int) -> list[int]:
@@ -198,6 +187,7 @@ class _Chooser:
     limits: Limits
     train: TuningData
     validation: TuningData
+    held_out: bool
     random_state: int
     n_jobs: int | None
     advance: Callable[[int], object] | None
@@ -239,7 +229,16 @@ class _Chooser:
     ) -> SweepResult:
         self.rounds.append(Round(len(settings), train.n_points))
         inputs = SharedInputs(self.estimator, train, self.n_jobs)
-        job = SweepJob(inputs, self.validation, self.ks, folder, self.random_state, self.n_jobs, details=details)
+        job = SweepJob(
+            inputs,
+            self.validation,
+            self.ks,
+            folder,
+            self.random_state,
+            self.n_jobs,
+            held_out=self.held_out,
+            details=details,
+        )
         before, advance = self._done, self.advance
         result = job.run(
             settings, repeats, timed_points, None if advance is None else lambda done: advance(before + done)

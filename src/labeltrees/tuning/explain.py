@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from labeltrees.tuning.limits import SAME_TIME, Verdict
 from labeltrees.tuning.paired_bound import CONFIDENCE
-from labeltrees.tuning.quality import split_metric
+from labeltrees.tuning.quality import metric_title
+from labeltrees.tuning.settings import describe_setting
 
 
 class Round(NamedTuple):
@@ -30,7 +31,7 @@ def explain(verdict: Verdict, rounds: list[Round], n_validation: int, n_all: int
         Whether the validation points were held out from the training data.
     """
     chosen, limits = verdict.choose(), verdict.limits
-    metric = _metric_title(limits.metric)
+    metric = metric_title(limits.metric)
     validation = f"{_count(n_validation, 'point')} held out at random" if held_out else "the given validation data"
     if not held_out:
         validation += f" ({_count(n_validation, 'point')})"
@@ -43,6 +44,7 @@ def explain(verdict: Verdict, rounds: list[Round], n_validation: int, n_all: int
             f"Chosen: {_describe(verdict, chosen)}, with {metric} {_percent(verdict.metric(chosen))} and "
             f"{verdict.time(chosen):.1f} us per call (99th percentile {verdict.time(chosen, 99):.1f} us).",
             *_reasons(verdict, chosen, metric),
+            *([] if verdict.result.comparison is None else [verdict.result.comparison]),
             f"The final model was then trained on all {_count(n_all, 'point')}; these figures are from before that.",
         ]
     )
@@ -87,18 +89,11 @@ def _tried(rounds: list[Round]) -> str:
 
 
 def _describe(verdict: Verdict, name: str) -> str:
-    record = verdict.result.record(name)
-    fanout = "" if record["fanout"] is None else f", fanout {record['fanout']}"
-    return f"tradeoff {record['tradeoff']:.4g}{fanout}"
+    return describe_setting(verdict.result.record(name))
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
-def _metric_title(metric: str) -> str:
-    kind, k = split_metric(metric)
-    return f"{'nDCG' if kind == 'ndcg' else 'P'}@{k}"
 
 
 def _percent(share: float) -> str:

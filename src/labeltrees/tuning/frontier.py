@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from labeltrees._validation import refuse
-from labeltrees.tuning.quality import split_metric
+from labeltrees.tuning.quality import COLUMNS, WEIGHTED, split_metric
 
 # Columns where more is better; all other numbers are costs.
-_QUALITIES = ("p", "ndcg", "psp")
+_QUALITIES = (*COLUMNS, *(f"weighted_{name}" for name in WEIGHTED), "psp")
 _NOT_MEASURED = {"setting", "tradeoff", "fanout", "cover", "path"}
 
 

@@ -10,11 +10,19 @@ from numpy.typing import NDArray
 
 from labeltrees._matrices import Float64s, Int64s
 from labeltrees._validation import refuse
-from labeltrees.metrics import expected_depth_at_k, ndcg_at_k, precision_at_k, psp_at_k
+from labeltrees.metrics import estimate_at_k, expected_depth_at_k, psp_at_k
 from labeltrees.metrics._hits import discounts, find_hits
 from labeltrees.metrics.propensity import MIN_POINTS, label_propensities
 from labeltrees.metrics.ranking import ideal_gain
 from labeltrees.tuning.tuning_data import TuningData
+
+# Columns of a record by the metric's name in `estimate_at_k`. A name must not end with a digit: k follows it.
+COLUMNS = {"p": "precision", "recall": "recall", "fscore": "f1", "ndcg": "ndcg", "coverage": "coverage"}
+WEIGHTED = ("p", "recall", "ndcg")  # also measured with the weights of the points, if they have any
+_KINDS = (*COLUMNS, *(f"weighted_{name}" for name in WEIGHTED), "psp", "depth")
+_TITLES = {"p": "P", "ndcg": "nDCG", "psp": "PSP", "fscore": "F1"}
+
+Intervals = dict[str, list[float]]
 
 
 @dataclass(frozen=True)
@@ -50,9 +58,38 @@ def split_metric(metric: str) -> tuple[str, int]:
     """
     kind = metric.rstrip("0123456789") if isinstance(metric, str) else ""
     digits = metric[len(kind) :] if kind else ""
-    if kind not in ("p", "ndcg", "psp", "depth") or not digits or int(digits) < 1:
-        refuse("metric", "p, ndcg, psp or depth followed by a number, such as 'p1'", metric)
+    if kind not in _KINDS or not digits or int(digits) < 1:
+        refuse("metric", f"one of {', '.join(_KINDS)}, followed by a number, such as 'p1'", metric)
     return kind, int(digits)
+
+
+def metric_title(metric: str) -> str:
+    """Return the name of a metric in a sentence or as a heading.
+
+    Examples
+    --------
+    >>> metric_title("ndcg5"), metric_title("weighted_p1")
+    ('nDCG@5', 'weighted P@1')
+    """
+    kind, k = split_metric(metric)
+    name = kind.removeprefix("weighted_")
+    return ("weighted " if name != kind else "") + f"{_TITLES.get(name, name)}@{k}"
+
+
+def measure_labels(
+    Y: Any, labels: Any, ks: tuple[int, ...], sample_weight: Any = None
+) -> tuple[dict[str, float], Intervals]:
+    """Return precision, recall, F1, nDCG and coverage at each k, and their 95 % intervals.
+
+    With weights, precision, recall and nDCG are also measured with them (``weighted_p1``, ...).
+    """
+    measured = {k: estimate_at_k(Y, labels, k) for k in ks}
+    estimates = {f"{name}{k}": measured[k][metric] for name, metric in COLUMNS.items() for k in ks}
+    if sample_weight is not None:
+        weighted = {k: estimate_at_k(Y, labels, k, sample_weight=sample_weight) for k in ks}
+        estimates |= {f"weighted_{name}{k}": weighted[k][COLUMNS[name]] for name in WEIGHTED for k in ks}
+    record = {name: estimate.value for name, estimate in estimates.items()}
+    return record, {name: [estimate.low, estimate.high] for name, estimate in estimates.items()}
 
 
 def propensities_or_none(train: TuningData) -> Float64s | None:
@@ -62,24 +99,22 @@ def propensities_or_none(train: TuningData) -> Float64s | None:
 
 def measure_quality(
     model: Any, validation: TuningData, ks: tuple[int, ...], propensities: Float64s | None, n_jobs: int | None = None
-) -> tuple[dict[str, float], Hits]:
-    """Return P, nDCG, PSP and expected depth at each k, the mean work of a search for the largest k, and the hits.
+) -> tuple[dict[str, float], Intervals, Hits]:
+    """Return the record of a model, the 95 % intervals of its metrics, and its hits.
+
+    The record has the metrics and the expected depth at each k, and the mean work of a search for the largest k.
 
     Examples
     --------
     >>> import numpy as np, labeltrees as lt
     >>> data = TuningData(np.eye(3, dtype=np.float32), lt.Dataset(np.eye(3), np.eye(3)).Y)
-    >>> record, _ = measure_quality(lt.LabelTreeClassifier().fit(data.points, data.Y), data, (1,), None)
+    >>> record, _, _ = measure_quality(lt.LabelTreeClassifier().fit(data.points, data.Y), data, (1,), None)
     >>> record["p1"], record["depth1"], record["chunks"]
     (1.0, 1.0, 1.0)
     """
     labels, _, stats = model.predict_topk(validation.points, max(ks), n_jobs=n_jobs, return_stats=True)
     Y = validation.Y
-    record: dict[str, float] = {}
-    for k in ks:
-        record[f"p{k}"] = precision_at_k(Y, labels, k)
-    for k in ks:
-        record[f"ndcg{k}"] = ndcg_at_k(Y, labels, k)
+    record, intervals = measure_labels(Y, labels, ks, validation.sample_weight)
     for k in ks:
         record[f"psp{k}"] = float("nan") if propensities is None else psp_at_k(Y, labels, k, propensities=propensities)
     for k in ks:
@@ -87,4 +122,4 @@ def measure_quality(
     for name in ("chunks", "classifiers"):
         record[name] = float(np.mean(getattr(stats, name, np.nan)))
     found = find_hits(Y, labels, max(ks))
-    return record, Hits(found.hit, found.true.labels_per_point())
+    return record, intervals, Hits(found.hit, found.true.labels_per_point())

@@ -7,9 +7,12 @@ import io
 import os
 from typing import Any, Self
 
+import numpy as np
+
 from labeltrees._files import write_atomically
 from labeltrees.errors import MissingExtraError
 from labeltrees.tuning import result_form
+from labeltrees.tuning.baseline_table import BaselineTable
 from labeltrees.tuning.frontier import columns_of, frontier
 from labeltrees.tuning.quality import Hits
 from labeltrees.tuning.sweep_folder import read_json, to_json, write_json
@@ -21,10 +24,12 @@ class SweepResult:
     Attributes
     ----------
     table : list of dict
-        One record per setting: `setting` (its name), `tradeoff`, `fanout`, `cover`, `path`; ``p{k}``, ``ndcg{k}``,
-        ``psp{k}`` (shares, not percent) and ``depth{k}`` (expected depth) for every k; `chunks` and `classifiers` per
-        query; ``top{k}_p50_us`` and ``top{k}_p99_us`` (one call for one query) and `batch_us` (per point of a batch) in
-        microseconds; `tree_seconds`, `training_seconds` (which includes the tree), `model_bytes`.
+        One record per setting: `setting` (its name), `tradeoff`, `fanout`, `cover`, `path`; ``p{k}``, ``recall{k}``,
+        ``fscore{k}`` (F1), ``ndcg{k}``, ``coverage{k}``, ``psp{k}`` (shares, not percent) and ``depth{k}`` (expected
+        depth) for every k; ``weighted_p{k}``, ``weighted_recall{k}`` and ``weighted_ndcg{k}`` if the validation points
+        have weights; `chunks` and `classifiers` per query; ``top{k}_p50_us`` and ``top{k}_p99_us`` (one call for one
+        query) and `batch_us` (per point of a batch) in microseconds; `tree_seconds`, `training_seconds` (which includes
+        the tree), `model_bytes`.
     facts : dict
         Facts about the data, the machine, the estimator and the measurement.
     details : dict
@@ -33,6 +38,11 @@ class SweepResult:
         The name of the setting that `choose` chose.
     explanation : str or None
         Why it was chosen.
+    baselines : list of dict
+        One record per baseline, with the same metrics as in `table`, and ``intervals``: the lower and upper 95 % bound
+        of each metric. Empty in files written before baselines were measured.
+    comparison : str or None
+        How far the chosen setting, or the most precise one, is above the best baseline.
 
     Examples
     --------
@@ -53,14 +63,20 @@ class SweepResult:
         *,
         chosen: str | None = None,
         explanation: str | None = None,
+        comparison: str | None = None,
         hits: dict[str, Hits] | None = None,
+        baselines: BaselineTable | list[dict[str, Any]] | None = None,
     ) -> None:
         self.table = table
         self.facts = facts
         self.details = details
         self.chosen = chosen
         self.explanation = explanation
+        self.comparison = comparison
         self._hits = hits or {}  # by setting, for `choose`; not saved
+        if not isinstance(baselines, BaselineTable):
+            baselines = BaselineTable(baselines or [], np.zeros(0, dtype=np.int64), {})
+        self.baselines, self._baseline_rows, self._baseline_hits = baselines
 
     @property
     def ks(self) -> tuple[int, ...]:
@@ -88,6 +104,11 @@ class SweepResult:
     def record(self, setting: str) -> dict[str, Any]:
         """Return the record of a setting by its name."""
         return next(record for record in self.table if record["setting"] == setting)
+
+    def interval(self, setting: str, metric: str) -> tuple[float, float] | None:
+        """Return the 95 % confidence interval of a setting's metric, such as "p1"; None in older files."""
+        found = self.details["settings"][setting].get("intervals", {}).get(metric)
+        return None if found is None else (found[0], found[1])
 
     def frontier(self, x: str = "time", y: str = "p1") -> list[dict[str, Any]]:
         """Return the Pareto-optimal records, by ascending x.

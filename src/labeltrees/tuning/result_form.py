@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from labeltrees._files import refuse_file
+from labeltrees.tuning.baseline_table import MEANINGS
+from labeltrees.tuning.quality import COLUMNS, WEIGHTED
 
 if TYPE_CHECKING:
     from labeltrees.tuning.result import SweepResult
 
-FORMAT, VERSION = "labeltrees sweep result", 1
+FORMAT, VERSION = "labeltrees sweep result", 2
 _KEYS = {"format", "version", "table", "facts", "details", "chosen", "explanation"}
+_SINCE_2: dict[str, Any] = {"baselines": [], "comparison": None}  # with the values that a file of version 1 gets
 _FACTS = {"data": dict, "machine": dict, "estimator": dict, "k": list, "measured": dict}
 _DETAILS = {"settings": dict, "frequencies": dict, "examples": list}
 _DETAILS_OF_SETTING = {
@@ -25,13 +29,15 @@ _DETAILS_OF_SETTING = {
 
 
 def to_record(result: SweepResult) -> dict[str, Any]:
-    """Return a result as one record."""
+    """Return a result as one record; what was read from a file of version 1 is written as version 1."""
+    is_old = f"recall{result.ks[0]}" not in result.table[0]
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": 1 if is_old else VERSION,
         "facts": result.facts,
         "chosen": result.chosen,
         "explanation": result.explanation,
+        **({} if is_old else {"comparison": result.comparison, "baselines": result.baselines}),
         "table": result.table,
         "details": result.details,
     }
@@ -41,32 +47,43 @@ def from_record(record: Any, path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the arguments of a `SweepResult` from the record of a file; errors name the file."""
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         refuse_file(path, "not a sweep result; labeltrees sweep and choose write them")
-    if record.get("version") != VERSION:
-        refuse_file(path, f"format version {record.get('version')!r}; this labeltrees reads version {VERSION}")
-    if set(record) != _KEYS:
-        refuse_file(path, f"keys missing or unknown: {sorted(set(record) ^ _KEYS)}")
+    version = record.get("version")
+    if type(version) is not int or not 1 <= version <= VERSION:
+        refuse_file(path, f"format version {version!r}; this labeltrees reads versions 1 to {VERSION}")
+    keys = _KEYS if version == 1 else _KEYS | _SINCE_2.keys()
+    if set(record) != keys:
+        refuse_file(path, f"keys missing or unknown: {sorted(set(record) ^ keys)}")
+    record = _SINCE_2 | record
     _check_types(path, "facts", record["facts"], _FACTS)
     _check_types(path, "details", record["details"], _DETAILS)
     ks = record["facts"]["k"]
     if not ks or not all(type(k) is int and k >= 1 for k in ks):
         refuse_file(path, "facts.k is not a list of positive integers")
-    names = _check_table(path, record["table"], ks)
+    names = _check_table(path, record["table"], ks, version)
+    types = _DETAILS_OF_SETTING if version == 1 else _DETAILS_OF_SETTING | {"intervals": dict}
     for name in names:
-        _check_types(path, f"the details of {name}", record["details"]["settings"].get(name), _DETAILS_OF_SETTING)
-    for key in ("chosen", "explanation"):
+        details = record["details"]["settings"].get(name)
+        _check_types(path, f"the details of {name}", details, types)
+        _check_intervals(path, f"the details of {name}", details.get("intervals", {}))
+    _check_baselines(path, record["baselines"], ks)
+    for key in ("chosen", "explanation", "comparison"):
         if not isinstance(record[key], str | None):
             refuse_file(path, f"{key} is not a string")
     if record["chosen"] is not None and record["chosen"] not in names:
         refuse_file(path, f"the chosen setting {record['chosen']!r} is not in the table")
-    return {key: record[key] for key in ("table", "facts", "details", "chosen", "explanation")}
+    return {key: record[key] for key in ("table", "facts", "details", "chosen", "explanation", *_SINCE_2)}
 
 
-def _check_table(path: Any, table: Any, ks: list[int]) -> list[str]:
+def _check_table(path: Any, table: Any, ks: list[int], version: int) -> list[str]:
     if not isinstance(table, list) or not table:
         refuse_file(path, "the table is empty or not a list")
     needed = {"setting", "tradeoff", "fanout", "cover", "path", "chunks", "classifiers", "batch_us", "tree_seconds"}
     needed |= {"training_seconds", "model_bytes", *(f"{name}{k}" for k in ks for name in ("p", "ndcg", "psp", "depth"))}
     needed |= {f"top{k}_p{percentile}_us" for k in {1, max(ks)} for percentile in (50, 99)}
+    if version > 1:
+        needed |= _columns(COLUMNS, ks)
+    if isinstance(table[0], dict) and f"weighted_p{ks[0]}" in table[0]:
+        needed |= _weighted_columns(ks)
     texts = {"setting", "cover", "path"}
     for number, row in enumerate(table):
         if not isinstance(row, dict) or set(row) != needed:
@@ -81,6 +98,35 @@ def _check_table(path: Any, table: Any, ks: list[int]) -> list[str]:
     if len(set(names)) < len(names):
         refuse_file(path, "a setting occurs twice in the table")
     return names
+
+
+def _columns(names: Iterable[str], ks: list[int]) -> set[str]:
+    return {f"{name}{k}" for name in names for k in ks}
+
+
+def _weighted_columns(ks: list[int]) -> set[str]:
+    return _columns((f"weighted_{name}" for name in WEIGHTED), ks)
+
+
+def _check_baselines(path: Any, baselines: Any, ks: list[int]) -> None:
+    if not isinstance(baselines, list):
+        refuse_file(path, "baselines is not a list")
+    needed = {"baseline", "intervals", *_columns(COLUMNS, ks)}
+    for number, row in enumerate(baselines):
+        if not isinstance(row, dict) or set(row) - _weighted_columns(ks) != needed:
+            refuse_file(path, f"baseline {number}: columns missing or unknown")
+        numbers = [value for name, value in row.items() if name not in ("baseline", "intervals")]
+        if row["baseline"] not in MEANINGS or not all(map(_is_number, numbers)):
+            refuse_file(path, f"baseline {number}: damaged")
+        _check_intervals(path, f"baseline {number}", row["intervals"])
+
+
+def _check_intervals(path: Any, what: str, intervals: Any) -> None:
+    sound = isinstance(intervals, dict) and all(
+        isinstance(pair, list) and len(pair) == 2 and all(map(_is_number, pair)) for pair in intervals.values()
+    )
+    if not sound:
+        refuse_file(path, f"{what}: intervals are damaged")
 
 
 def _is_number(value: Any) -> bool:

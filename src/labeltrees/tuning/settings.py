@@ -65,6 +65,18 @@ class Setting:
         return self
 
 
+def describe_setting(record: dict[str, Any]) -> str:
+    """Return the tradeoff and the fanout of a record in words.
+
+    Examples
+    --------
+    >>> describe_setting({"tradeoff": 0.5, "fanout": 16})
+    'tradeoff 0.5, fanout 16'
+    """
+    fanout = "" if record["fanout"] is None else f", fanout {record['fanout']}"
+    return f"tradeoff {record['tradeoff']:.4g}{fanout}"
+
+
 def make_settings(
     estimator: Any, tradeoffs: Any, fanouts: Any, covers: Any = COVERS[:1], paths: Any = PATHS[:1]
 ) -> list[Setting]:

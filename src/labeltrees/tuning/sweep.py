@@ -12,12 +12,15 @@ from typing import Any
 from labeltrees._progress import ProgressArgument, watch
 from labeltrees._validation import check_integer, check_n_jobs, check_seed, refuse
 from labeltrees.models.linear.estimator import LabelTreeClassifier
+from labeltrees.tuning.baseline_table import measure_baselines
+from labeltrees.tuning.baseline_words import compare_with_baselines
 from labeltrees.tuning.environment import data_facts, frequency_facts, machine_facts
 from labeltrees.tuning.examples import Examples
 from labeltrees.tuning.fingerprint import data_fingerprint, estimator_fingerprint
+from labeltrees.tuning.holding_out import SHARE, split_data
 from labeltrees.tuning.quality import measure_quality, propensities_or_none
 from labeltrees.tuning.result import SweepResult
-from labeltrees.tuning.settings import TRADEOFFS, Setting, make_settings
+from labeltrees.tuning.settings import TRADEOFFS, Setting, describe_setting, make_settings
 from labeltrees.tuning.shared_inputs import SharedInputs
 from labeltrees.tuning.sweep_folder import SweepFolder
 from labeltrees.tuning.timing import measure_times
@@ -29,7 +32,7 @@ TIMED_POINTS = 1000
 
 def sweep(
     train: Any,
-    validation: Any,
+    validation: Any = SHARE,
     *,
     estimator: Any = None,
     tradeoffs: Any = TRADEOFFS,
@@ -47,12 +50,16 @@ def sweep(
     """Train a model at every combination of settings, and measure its precision, expected depth and search time.
 
     Label embeddings and frequencies are computed once. Models are kept on disk and opened together for timing, which
-    takes turns among them, so that disturbances of the machine affect all models alike.
+    takes turns among them, so that disturbances of the machine affect all models alike. Simple baselines
+    (`lt.baselines`) are measured on at most 5,000 of the validation points.
 
     Parameters
     ----------
-    train, validation : Dataset, or pair (X, Y)
-        Data to train on, and data to measure on. For models that read texts: Datasets with texts, or pairs (texts, Y).
+    train : Dataset, or pair (X, Y)
+        Data to train on. For models that read texts: a Dataset with texts, or a pair (texts, Y).
+    validation : Dataset, or pair (X, Y), or float
+        Data to measure on, or the share of `train` to hold out at random for measuring (at most 100,000 points). By
+        default a fifth of `train` is held out.
     estimator : LabelTreeClassifier or another model with a tradeoff, optional
         Provides all parameters except the settings below.
     tradeoffs, fanouts, covers, paths : lists
@@ -69,7 +76,7 @@ def sweep(
     timed_points : int
         The largest number of validation points to time in single calls.
     random_state : int
-        Seed for the points that are timed and shown. Models use the seed of the estimator.
+        Seed for the points that are held out, timed and shown. Models use the seed of the estimator.
     n_jobs : int, optional
         Threads for training and for batches; by default the estimator's own. Single calls use one thread.
     progress : bool or callable(done, total), optional
@@ -94,12 +101,20 @@ def sweep(
     check_integer("timed_points", timed_points, 1)
     check_seed(random_state)
     check_n_jobs(n_jobs)
-    data = as_tuning_data(train, "train", estimator), as_tuning_data(validation, "validation", estimator)
-    check_pair(*data)
-    with open_folder(folder, identity_of(estimator, *data, ks, random_state)) as opened:
-        job = SweepJob(SharedInputs(estimator, data[0], n_jobs), data[1], ks, opened, random_state, n_jobs)
+    fitted_on, measured_on, held_out = split_data(
+        as_tuning_data(train, "train", estimator), validation, estimator, random_state
+    )
+    check_pair(fitted_on, measured_on)
+    with open_folder(folder, identity_of(estimator, fitted_on, measured_on, ks, random_state)) as opened:
+        inputs = SharedInputs(estimator, fitted_on, n_jobs)
+        job = SweepJob(inputs, measured_on, ks, opened, random_state, n_jobs, held_out=held_out)
         with watch("Sweep", len({setting.trained_as() for setting in settings}) + repeats, progress) as advance:
-            return job.run(settings, repeats, timed_points, advance)
+            result = job.run(settings, repeats, timed_points, advance)
+    metric = f"p{ks[0]}"
+    best = max(result.table, key=lambda record: record[metric])
+    what = f"The most precise setting ({describe_setting(best)})"
+    result.comparison = compare_with_baselines(result, best["setting"], metric, what)
+    return result
 
 
 def check_ks(k: Any) -> tuple[int, ...]:
@@ -143,6 +158,7 @@ class SweepJob:
     folder: SweepFolder
     random_state: int
     n_jobs: int | None
+    held_out: bool = False
     details: bool = True
 
     def __post_init__(self) -> None:
@@ -172,14 +188,20 @@ class SweepJob:
             table.append({**row, "cover": setting.cover, "path": setting.path, **finished["record"], **times[source]})
             details[setting.name] = finished["details"]
             hits[setting.name] = self.folder.hits(source)
-        return SweepResult(table, self._facts(repeats, timed_points), self._details(settings, details), hits=hits)
+        facts = self._facts(repeats, timed_points)
+        if self.examples is None:
+            return SweepResult(table, facts, {}, hits=hits)
+        baselines = measure_baselines(self.inputs.train, self.validation, self.ks, self.random_state)
+        facts["measured"]["baseline_points"] = len(baselines.rows)
+        return SweepResult(table, facts, self._details(settings, details), hits=hits, baselines=baselines)
 
     def _train(self, setting: Setting) -> None:
         model, tree_seconds, seconds = self.inputs.fit(setting)
-        quality, hits = measure_quality(model, self.validation, self.ks, self.propensities, self.n_jobs)
+        quality, intervals, hits = measure_quality(model, self.validation, self.ks, self.propensities, self.n_jobs)
         details: dict[str, Any] = {}
         if self.examples is not None:
             details = tree_shape(model.tree_, self.inputs.frequencies, self.inputs.train.label_names)
+            details["intervals"] = intervals
             details["looks"] = self.examples.search(model)  # the key is part of the file format
         record = {**quality, "tree_seconds": tree_seconds, "training_seconds": seconds}
         self.folder.add(setting, model, hits, {"record": record, "details": details})
@@ -212,6 +234,7 @@ class SweepJob:
             "estimator": {"class": type(estimator).__name__, "parameters": parameters},
             "k": list(self.ks),
             "measured": {
+                "held_out": self.held_out,
                 "repeats": repeats,
                 "single_calls": min(timed_points, self.validation.n_points),
                 "threads": check_n_jobs(estimator.get_params(deep=False).get("n_jobs")),
@@ -219,8 +242,7 @@ class SweepJob:
         }
 
     def _details(self, settings: list[Setting], details: dict[str, Any]) -> dict[str, Any]:
-        if self.examples is None:
-            return {}
+        assert self.examples is not None
         inputs = self.inputs
         methods = dict.fromkeys(setting.cover for setting in settings if setting.cover is not None)
         covers = {method: inputs.cover(method) for method in methods}

@@ -18,7 +18,7 @@ from labeltrees.tuning.quality import Hits
 from labeltrees.tuning.settings import Setting
 
 _IDENTITY_FILE, _MODELS, _SETTINGS = "sweep.json", "models", "settings"
-VERSION = 1
+VERSION = 2  # 2: more metrics, and intervals
 
 
 class SweepFolder:

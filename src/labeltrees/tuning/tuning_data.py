@@ -25,6 +25,8 @@ class TuningData:
     label_names, feature_names, texts : arrays of str, optional
     vectorizer : TfidfVectorizer, optional
         The vectorizer that made the points from texts.
+    times : array (n,), optional
+        The time of each point.
     """
 
     points: Any
@@ -34,6 +36,7 @@ class TuningData:
     feature_names: Any = None
     texts: Any = None
     vectorizer: Any = None
+    times: Any = None
 
     @property
     def n_points(self) -> int:
@@ -53,6 +56,7 @@ class TuningData:
             Y=self.Y[rows],
             sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
             texts=None if self.texts is None else self.texts[rows],
+            times=None if self.times is None else self.times[rows],
         )
 
 
@@ -95,6 +99,7 @@ def _of_dataset(dataset: Dataset, points: Any) -> TuningData:
         dataset.feature_names,
         dataset.texts,
         dataset.vectorizer,
+        getattr(dataset, "times", None),
     )
 
 

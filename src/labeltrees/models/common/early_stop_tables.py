@@ -1,4 +1,4 @@
-"""Discounts for classes of nodes, learnt from the nodes that exact searches visit."""
+"""Discounts for classes of nodes, learned from the nodes that exact searches visit."""
 
 from __future__ import annotations
 

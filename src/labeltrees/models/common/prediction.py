@@ -107,7 +107,7 @@ class PredictionMixin:
             k best labels. A `TextLabelTreeClassifier` always searches exactly and does not have these options.
         agreement : float, optional
             Instead of `search` and `beam`: stop early, so that at least this share of the lists is the same as with
-            exact search. This holds for points from the distribution that `calibrate` learnt from. 1 is exact search.
+            exact search. This holds for points from the distribution that `calibrate` learned from. 1 is exact search.
         max_chunks, max_microseconds : int, optional
             Budgets per point, in nodes opened and in time. Searches that they stop are marked as partial in the stats.
         candidates : labels, a set of `label_set`, one list of labels per point, or sparse matrix (n, L), optional
@@ -161,7 +161,7 @@ class PredictionMixin:
         ----------
         k, search, beam, prune, agreement, max_chunks, max_microseconds
             As in `predict_topk`. With `agreement`, a call can ask for fewer than `k` labels, or for up to the next
-            length that `calibrate` learnt; a call with `candidates`, or with more excluded labels than there is room
+            length that `calibrate` learned; a call with `candidates`, or with more excluded labels than there is room
             for, is exact.
         names : bool
             Return names (a list of str) instead of ids.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
 
 from labeltrees._validation import refuse
@@ -15,7 +16,7 @@ from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.errors import InputError
 
 _NO_ENCODER = (
-    "the model was fitted on a matrix and has no encoder: pass features as they were made for training; or fit on "
+    "the model was fitted on a matrix and has no vectorizer or other encoder: pass features as they were made for training; or fit on "
     "texts, or on a Dataset with an encoder (prepare_logs makes one), to predict from {what}"
 )
 
@@ -68,6 +69,8 @@ def encode_queries(model: Any, X: Any, n_jobs: int | None) -> Any:
 
 def encode(encoder: Encoder | None, X: Any, n_jobs: int | None) -> Any:
     """Return the features of `X` if it is contexts of the encoder, else `X` itself."""
+    if sp.issparse(X):  # before all else: a matrix in DOK form is a dict
+        return X
     if encoder is None:
         what = _kind_of_contexts(X)
         if what is not None:

@@ -257,6 +257,23 @@
     }
   }
 
+  function showBaselines() {
+    const table = byId("baselines");
+    if (data.baselines.rows.length === 0) {
+      byId("baselines-section").hidden = true;
+      return;
+    }
+    byId("baselines-note").textContent = data.baselines.note;
+    const head = element("tr");
+    for (const text of data.baselines.columns) head.append(element("th", text, "number"));
+    table.append(head);
+    data.baselines.rows.forEach((texts, place) => {
+      const line = element("tr", null, place === 0 ? "chosen" : "");
+      texts.forEach((text, column) => line.append(element("td", text, column === 0 ? "" : "number")));
+      table.append(line);
+    });
+  }
+
   // Selecting a setting.
   function go(setting) {
     const row = record(setting);
@@ -296,6 +313,7 @@
     makeHead();
     fillTable();
     showFacts();
+    showBaselines();
     go(data.chosen || data.table[0].setting);
     dark.addEventListener("change", drawAll);
     drawAll().then(() => { document.body.dataset.ready = "yes"; });

@@ -148,7 +148,7 @@ def test_any_sequence_of_texts(saved):
 def test_texts_and_models_that_do_not_fit_are_refused(saved, problem):
     matrix_model = lt.LabelTreeClassifier(fanout=4).fit(*problem)
     for use in (matrix_model.predict_topk, matrix_model.predict):
-        with pytest.raises(lt.InputError, match="fitted on a matrix and has no vectorizer"):
+        with pytest.raises(lt.InputError, match="fitted on a matrix and has no vectorizer or other encoder: pass"):
             use(["some text"])
     with pytest.raises(lt.InputError, match="no vectorizer"):
         matrix_model.predictor()("some text")

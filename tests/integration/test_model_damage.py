@@ -71,6 +71,74 @@ def test_damaged_files_are_refused_or_answer(folder, dense_folder, problem, tmp_
     assert is_normal(lt.load(copied, verify=True), problem[0])
 
 
+@pytest.fixture(scope="module")
+def encoder_folder(problem, name_lists, tmp_path_factory):
+    path = tmp_path_factory.mktemp("encoder") / "model"
+    items = lt.ItemEncoder([f"label {chr(97 + item)}" for item in range(30)], ids=range(30))
+    words = lt.TextEncoder(lt.TfidfVectorizer().fit(["one two three four five six seven eight", "nine ten"]))
+    encoder = lt.UnionEncoder({"history": items, "query": words}, weights={"query": 0.5})
+    lt.LabelTreeClassifier(fanout=3).fit(problem[0], name_lists, encoder=encoder).save(path)
+    return path
+
+
+def answers_contexts(model):
+    """Whether a model answers contexts with names that it has."""
+    answer = model.predictor(5, names=True, exclude_seen=True)
+    contexts = [{"history": ["label b", 3, "label zz", ("label z", 2)], "query": "one two nine"}, {"query": "ten"}]
+    found = [answer(context, exclude=["label e"]) for context in contexts]
+    model.predict_topk(contexts, candidates=model.label_set(["label c", "label d"]))
+    assert model.encoder_.count_unknown(contexts).max() <= 40
+    known = set(model.classes_.tolist())
+    return all(set(names) <= known and ((scores >= 0) & (scores <= 1)).all() for names, scores in found)
+
+
+def test_damaged_encoders_are_refused_or_answer(encoder_folder, tmp_path):
+    copied = shutil.copytree(encoder_folder, tmp_path / "damaged")
+    rng = np.random.default_rng(0)
+    outcomes = {"refused": 0, "normal": 0}
+    for file in sorted(encoder_folder.iterdir()):
+        if not file.name.startswith(("encoder.", "label_names", "manifest")):
+            continue
+        original = file.read_bytes()
+        for altered in damages(original, rng, 40):
+            (copied / file.name).write_bytes(altered)
+            try:
+                assert answers_contexts(lt.load(copied)), file.name
+                outcomes["normal"] += 1
+            except lt.FileFormatError:
+                outcomes["refused"] += 1
+            if altered.strip() != original.strip():
+                with pytest.raises(lt.FileFormatError):
+                    lt.load(copied, verify=True)
+        (copied / file.name).write_bytes(original)
+    assert min(outcomes.values()) > 20
+    assert answers_contexts(lt.load(copied, verify=True))
+
+
+HOSTILE_ENCODERS = {
+    "not an object": ([], {}, "of one of the kinds"),
+    "another kind": ({"kind": "pickle"}, {}, "of one of the kinds"),
+    "of another size": (
+        {"kind": "items", "weighting": "log", "norm": "none"},
+        dict(zip(("encoder.names", "encoder.names.ends"), encode_names(["a", "b"]), strict=True)),
+        "an encoder of 2 features for a model of 40",
+    ),
+    "without arrays": (
+        {"kind": "column", "weighting": "log", "norm": "none", "separator": None},
+        {},
+        "names is missing",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE_ENCODERS)
+def test_hostile_encoders_are_refused(copied, case):
+    encoder, arrays, message = HOSTILE_ENCODERS[case]
+    rewrite(copied, put(encoder=encoder), arrays)
+    with pytest.raises(lt.FileFormatError, match=message):
+        lt.load(copied)
+
+
 def test_missing_files_are_named(folder, copied):
     for file in folder.iterdir():
         (copied / file.name).unlink()
@@ -211,6 +279,30 @@ def test_verify_finds_what_a_search_may_never_meet(copied, rich):
     lt.load(copied)
     with pytest.raises(lt.FileFormatError, match=r"tree 0: .* already elsewhere"):
         lt.load(copied, verify=True)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda tree: tree.to_newick(),
+        lambda tree: tree.to_json(),
+        lambda tree: tree.to_dot(),
+        lambda tree: tree.leaf_order(),
+        lambda tree: tree.mass(np.ones(tree.n_labels)),
+        lambda tree: tree.summary(),
+        lambda tree: tree.children,
+        repr,
+    ],
+)
+@pytest.mark.parametrize("child", [0, 1])
+def test_a_damaged_tree_is_refused_on_first_use(copied, rich, use, child):
+    children = rich.tree_.children.copy()
+    children[-1] = child  # a cycle, or a node with two parents
+    rewrite(copied, lambda body: None, {"tree0.children": children})
+    tree = lt.load(copied).tree_
+    for _ in range(2):
+        with pytest.raises(lt.InputError, match="child"):
+            use(tree)
 
 
 def test_verify_finds_a_name_twice(copied, rich):

@@ -1,0 +1,130 @@
+"""labeltrees baselines."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import click
+import numpy as np
+
+from labeltrees._validation import check_integer
+from labeltrees.cli.baseline_view import held_out_note, print_comparison
+from labeltrees.cli.data_files import read_lines
+from labeltrees.cli.options import (
+    data_argument,
+    index_base_option,
+    json_option,
+    label_names_option,
+    seed_option,
+)
+from labeltrees.cli.output import console, plural, print_json, step
+from labeltrees.cli.text_options import text_options
+from labeltrees.cli.tuning_options import has_test_part, list_of, read_data, read_validation
+from labeltrees.errors import FileFormatError
+from labeltrees.models.linear.estimator import LabelTreeClassifier
+from labeltrees.tuning.baseline_table import MAX_POINTS, measure_baselines
+from labeltrees.tuning.holding_out import SHARE, split_data
+from labeltrees.tuning.tuning_data import as_tuning_data, check_pair
+
+_EPILOG = """\b
+Examples:
+  labeltrees baselines debian
+  labeltrees baselines questions.csv --text title --labels tags
+  labeltrees baselines shop/ --times shop/train.times.txt --json
+"""
+
+
+@click.command(epilog=_EPILOG)
+@data_argument
+@click.option(
+    "--validation",
+    metavar="DATA",
+    help="Data to measure on. [default: the test part of DATA; a fifth of a single file, held out at random]",
+)
+@click.option(
+    "-k", "ks", metavar="1,3,5", callback=list_of(int), default="1,3,5", show_default=True, help="Values of k."
+)
+@click.option(
+    "--times",
+    type=click.Path(exists=True, dir_okay=False),
+    help="File with the time of each training point (of each point of a single file), one number or date per line, for "
+    "the popularity within the last period.",
+)
+@click.option(
+    "--max-points",
+    type=int,
+    default=MAX_POINTS,
+    show_default=True,
+    help="Measure on at most this many points, chosen at random; 0 for all.",
+)
+@text_options
+@label_names_option
+@index_base_option
+@seed_option
+@json_option
+@click.pass_obj
+def baselines(
+    show_progress: bool,
+    data: str,
+    validation: str | None,
+    ks: list[int],
+    times: str | None,
+    max_points: int,
+    label_names: str | None,
+    index_base: Any,
+    random_state: int,
+    as_json: bool,
+    texts: Any,
+) -> None:
+    """Show what simple recommenders reach on DATA, before or after training a model.
+
+    DATA is a folder with a train and a test file (texts with labels, or XMC format), the word debian for the bundled
+    data, or one file. A fifth of one file is held out at random to measure on, unless --validation names other data or
+    --test-share another share. A model that does not beat these baselines is not worth its training.
+    """
+    sizes = tuple(sorted({check_integer("k", k, 1, 10_000) for k in ks}))
+    check_integer("max_points", max_points, 0)
+    reading = {"label_names": label_names, "feature_names": None, "index_base": index_base, "texts": texts}
+    train = read_data(data, reading, show_progress)
+    points = as_tuning_data(train, "train", LabelTreeClassifier())
+    if times is not None:
+        points = replace(points, times=_read_times(times, points.n_points))
+    other: Any = SHARE
+    if validation is not None:
+        other = read_validation(validation, train, reading, show_progress)
+    elif has_test_part(data, reading):
+        other = read_data(data, reading, show_progress, part="test")
+    parts = split_data(points, other, LabelTreeClassifier(), random_state)
+    check_pair(parts.train, parts.validation)
+    with step("Measuring", show_progress):
+        table = measure_baselines(parts.train, parts.validation, sizes, random_state, max_points or None)
+    if as_json:
+        facts = {"n_train": parts.train.n_points, "n_points": len(table.rows), "held_out": parts.held_out, "k": sizes}
+        print_json({"data": data, **facts, "baselines": table.records})
+        return
+    out = console()
+    measured = plural(len(table.rows), "point")
+    if len(table.rows) < parts.validation.n_points:
+        measured = f"{len(table.rows):,} of {parts.validation.n_points:,} points"
+    learnt = plural(parts.train.n_points, "point")
+    out.print(f"{data}: learnt from {learnt}, measured on {measured}\n", soft_wrap=True)
+    print_comparison(out, table.records, sizes)
+    if parts.train.times is None:
+        out.print("recent popularity: not measured, because the points have no times (--times FILE)")
+    if parts.held_out:
+        out.print(f"\n{held_out_note(parts.validation.n_points, data, random_state)}", soft_wrap=True)
+
+
+def _read_times(path: str, n_points: int) -> Any:
+    lines = read_lines(path)
+    if len(lines) != n_points:
+        message = (
+            f"{path}: {plural(len(lines), 'time')} for {plural(n_points, 'training point')}; it must have one per line"
+        )
+        raise FileFormatError(message)
+    values = np.array(lines, dtype=object)
+    try:
+        return values.astype(np.float64)
+    except ValueError:
+        return values  # dates

@@ -1,0 +1,166 @@
+"""Lists of items become the rows that plain Python code makes."""
+
+import math
+import pickle
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import labeltrees as lt
+
+NAMES = ["milk", "bread", "Käse", "x" * 40, "8 bytes!", "17", ""]
+IDS = [10, 11, "A-12", 13, "14", "15", 17]
+
+
+def twin(context, weighting, norm, ids=IDS):
+    """The row of a context, from the definition, and how many entries are unknown."""
+    entries = list(context.items()) if isinstance(context, dict) else list(context)
+    known = {str(name): feature for feature, name in enumerate(ids)} if ids else {}
+    known |= {name: feature for feature, name in enumerate(NAMES)}
+    counts, unknown = Counter(), 0
+    for entry in entries:
+        item, count = entry if isinstance(entry, tuple | list) else (entry, 1)
+        if str(item) in known:
+            counts[known[str(item)]] += count
+        else:
+            unknown += 1
+    row = np.zeros(len(NAMES))
+    for feature, count in counts.items():
+        if count > 0:
+            row[feature] = {"log": math.log1p(count), "count": count, "binary": 1}[weighting]
+    total = {"none": 1, "l1": row.sum(), "l2": np.sqrt((row**2).sum())}[norm]
+    return row / (total or 1), unknown
+
+
+items = st.one_of(st.sampled_from([*NAMES, *IDS]), st.text(max_size=12), st.integers(-3, 20))
+numbers = st.one_of(st.integers(0, 9), st.floats(1e-3, 1e6))
+contexts = st.one_of(
+    st.lists(items, max_size=12),
+    st.lists(st.one_of(items, st.tuples(items, numbers)), max_size=12),
+    st.dictionaries(items, numbers, max_size=8),
+)
+
+
+@given(
+    st.lists(contexts, max_size=4), st.sampled_from(["log", "count", "binary"]), st.sampled_from(["none", "l1", "l2"])
+)
+def test_rows_and_unknown_items_are_those_of_the_definition(batch, weighting, norm):
+    encoder = lt.ItemEncoder(NAMES, IDS, weighting=weighting, norm=norm)
+    X = encoder.transform(batch)
+    expected = [twin(context, weighting, norm) for context in batch]
+    assert X.shape == (len(batch), len(NAMES))
+    assert X.dtype == np.float32
+    assert X.has_canonical_format
+    np.testing.assert_allclose(X.toarray(), np.array([row for row, _ in expected]).reshape(X.shape), rtol=2e-6)
+    assert encoder.count_unknown(batch).tolist() == [unknown for _, unknown in expected]
+
+
+def test_every_kind_of_sequence_is_a_context_and_a_batch():
+    encoder = lt.ItemEncoder(NAMES, IDS, weighting="count")
+    expected = encoder.transform([["milk", "bread"]]).toarray().tolist()
+    for context in (("milk", "bread"), {"milk", "bread"}, np.array(["milk", "bread"]), np.array([10, 11])):
+        assert encoder.transform([context]).toarray().tolist() == expected
+    for batch in ((["milk", "bread"],), np.array([["milk", "bread"]]), pl.Series([["milk", "bread"]])):
+        assert encoder.transform(batch).toarray().tolist() == expected
+    assert encoder.transform([[np.str_("milk"), np.int64(11)]]).toarray().tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("batch", "message"),
+    [
+        ("milk", "contexts must be a list of contexts, each a list of items"),
+        ({"milk": 1}, "contexts must be a list of contexts"),
+        (["milk"], r"contexts\[0\] must be a list of items.*got str 'milk'; for one context, pass a list with it"),
+        ([["milk"], 5], r"contexts\[1\] must be a list of items.*got int 5"),
+        ([b"milk"], r"contexts\[0\] must be a list"),
+        ([[1.5]], r"an item of contexts\[0\] must be a str or an int, got float 1.5"),
+        ([[True]], "must be a str or an int, got bool True"),
+        ([[None]], "must be a str or an int, got NoneType"),
+        ([[("milk", -1)]], "a count that is not a finite number of at least 0: int -1"),
+        ([[("milk", float("nan"))]], "not a finite number"),
+        ([{"milk": 1e300}], "not a finite number"),
+        ([{"milk": "2"}], "not a finite number of at least 0: str '2'"),
+        ([[("milk", 1, 2)]], "must be a str or an int, got tuple"),
+    ],
+)
+def test_what_is_no_context_is_refused(batch, message):
+    with pytest.raises(lt.InputError, match=message):
+        lt.ItemEncoder(NAMES).transform(batch)
+
+
+def test_items_that_no_name_can_be_are_unknown():
+    assert lt.ItemEncoder(NAMES).count_unknown([["\ud800", 2**70, -(2**70)]]).tolist() == [3]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"names": []}, "names must be 1 to"),
+        ({"names": ["a", "a"]}, "names has 'a' twice"),
+        ({"names": ["a", 2]}, r"names\[1\] must be a string"),
+        ({"names": ["\ud800"]}, "not valid Unicode"),
+        ({"names": ["a", "b"], "ids": [1]}, "ids must be 2 ids"),
+        ({"names": ["a", "b"], "ids": [1, 1]}, "ids has '1' twice"),
+        ({"names": ["a"], "weighting": "tf"}, "weighting must be one of"),
+        ({"names": ["a"], "norm": None}, "norm must be one of"),
+    ],
+)
+def test_bad_vocabularies_are_refused(arguments, message):
+    with pytest.raises(lt.InputError, match=message):
+        lt.ItemEncoder(**arguments)
+
+
+def test_an_encoder_can_be_pickled_after_use():
+    encoder = lt.ItemEncoder(NAMES, IDS)
+    before = encoder.transform([["milk", 11]])
+    again = pickle.loads(pickle.dumps(encoder))
+    assert (again.transform([["milk", 11]]) != before).nnz == 0
+    assert again.feature_names.tolist() == NAMES
+
+
+def test_a_list_that_changes_while_it_is_read_does_no_harm():
+    class Shrinks:
+        def __init__(self, context):
+            self.context = context
+
+        def __index__(self):
+            self.context.clear()
+            return 11
+
+    context = [10]
+    context += [Shrinks(context), "milk", "milk"]
+    assert lt.ItemEncoder(NAMES, IDS).transform([context]).nnz == 2
+
+
+def column_twin(texts, names, separator):
+    """As `prepare_logs` makes features of a column."""
+    long = pl.DataFrame({"name": texts}).with_row_index("point").with_columns(pl.col("name").str.split(separator))
+    long = long.explode("name").with_columns(pl.col("name").str.strip_chars())
+    counts = np.zeros((len(texts), len(names)))
+    for point, name in long.iter_rows():
+        if name in names:
+            counts[point, names.index(name)] += 1
+    return counts
+
+
+SPACES = " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000"
+
+
+@given(st.lists(st.text(alphabet=f"ab;é{SPACES}", max_size=14), min_size=1, max_size=4), st.sampled_from([";", "; "]))
+def test_columns_are_split_as_in_prepared_logs(texts, separator):
+    names = ["a", "b", "é", "ab", "a b"]
+    X = lt.ColumnEncoder(names, separator=separator).transform(texts)
+    assert X.toarray().tolist() == column_twin(texts, names, separator).tolist()
+
+
+def test_a_column_without_separator_takes_lists_only():
+    encoder = lt.ColumnEncoder(["a", "b"])
+    assert encoder.transform([[" a ", "a", ""]]).toarray().tolist() == [[2, 0]]
+    with pytest.raises(lt.InputError, match="must be a list of names, got str"):
+        encoder.transform(["a;b"])
+    with pytest.raises(lt.InputError, match="separator must be None or a text"):
+        lt.ColumnEncoder(["a"], separator="")
