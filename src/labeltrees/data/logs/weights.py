@@ -14,4 +14,5 @@ def point_weights(points: pl.DataFrame, kind: str | None) -> NDArray[np.float64]
     values = points[kind.removeprefix("sqrt_")].to_numpy().astype(np.float64)
     if kind.startswith("sqrt_"):
         values = np.sqrt(values)
-    return values / values.mean()
+    scaled: NDArray[np.float64] = values / values.mean()
+    return scaled
