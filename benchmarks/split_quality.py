@@ -1,7 +1,8 @@
 """How good splits and whole trees are: two builds, or two ways to weight the labels, side by side.
 
     python -m benchmarks.split_quality --base PYTHON [--sets eurlex4k debian-depends delicious] [--seeds 3]
-    python -m benchmarks.split_quality --readings [--sets ...] [--seeds 3]
+        [--model-seeds 3]
+    python -m benchmarks.split_quality --readings [--sets ...] [--seeds 3] [--model-seeds 3]
 
 With --base, PYTHON is another build (`benchmarks.compare_builds` explains it), and both split the same label sets:
 those of 200 nodes of the base's tree. Then both build trees to leaves of 100 labels and fit models in the paper's
@@ -53,7 +54,17 @@ def tree_cells(tree: dict[str, Any]) -> str:
     )
 
 
-def compare_builds(name: str, builds: dict[str, Build], tradeoffs: list[float], seeds: int) -> None:
+def precision_cell(models: list[dict[str, Any]]) -> str:
+    """Return the precision of models as a cell of a table."""
+    return slashed(means(models)["precision"]) if models else "-"
+
+
+def depth_cell(models: list[dict[str, Any]]) -> str:
+    """Return the expected depth@1 of models as a cell of a table."""
+    return f"{means(models)['depth1']:.2f}" if models else "-"
+
+
+def compare_builds(name: str, builds: dict[str, Build], options: argparse.Namespace) -> None:
     """Print the tables of one dataset for two builds."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -63,7 +74,7 @@ def compare_builds(name: str, builds: dict[str, Build], tradeoffs: list[float], 
             )
             for title, build in builds.items()
         }
-        for tradeoff in tradeoffs:
+        for tradeoff in options.tradeoffs or TRADEOFFS:
             saved = str(folder / "tree.npz")
             workers["base"].ask(do="tree", tradeoff=tradeoff, seed=99, settings={}, save=saved)
             base, new = (
@@ -73,37 +84,41 @@ def compare_builds(name: str, builds: dict[str, Build], tradeoffs: list[float], 
             change = new / base - 1
             splits = f"{change.mean():+.3%} | {np.mean(change > CLEARLY):.0%} / {np.mean(change < -CLEARLY):.0%}"
             for title, worker in workers.items():
-                trees = [worker.ask(do="tree", tradeoff=tradeoff, seed=seed, settings={}) for seed in range(seeds)]
+                trees = [
+                    worker.ask(do="tree", tradeoff=tradeoff, seed=seed, settings={}) for seed in range(options.seeds)
+                ]
                 models = [
                     worker.ask(
                         do="model", settings={**PAPER, "search": "beam", "tradeoff": tradeoff, "random_state": seed}
                     )
-                    for seed in range(seeds)
+                    for seed in range(options.model_seeds)
                 ]
                 print(
                     f"| {name} | {tradeoff:g} | {title} | {splits if title == 'new' else '|'} "
-                    f"| {tree_cells(means(trees))} | {slashed(means(models)['precision'])} |",
+                    f"| {tree_cells(means(trees))} | {precision_cell(models)} |",
                     flush=True,
                 )
 
 
-def compare_readings(name: str, build: Build, tradeoffs: list[float], seeds: int) -> None:
+def compare_readings(name: str, build: Build, options: argparse.Namespace) -> None:
     """Print the table of one dataset for the two places where weights can be computed."""
     with PeerWorker(SCRIPT, source_of(name), python=build.python, environment=build.environment) as worker:
-        for tradeoff in tradeoffs:
+        for tradeoff in options.tradeoffs or READINGS_AT:
             for weights_of in ("root", "node"):
                 reading = {"weights_of": weights_of}
-                trees = [worker.ask(do="tree", tradeoff=tradeoff, seed=seed, settings=reading) for seed in range(seeds)]
+                trees = [
+                    worker.ask(do="tree", tradeoff=tradeoff, seed=seed, settings=reading)
+                    for seed in range(options.seeds)
+                ]
                 cells = []
                 for settings in ({**PAPER, "search": "paths"}, {}):
                     models = [
                         worker.ask(
                             do="model", settings={**settings, **reading, "tradeoff": tradeoff, "random_state": seed}
                         )
-                        for seed in range(seeds)
+                        for seed in range(options.model_seeds)
                     ]
-                    model = means(models)
-                    cells.append(f"{slashed(model['precision'])} | {model['depth1']:.2f}")
+                    cells.append(f"{precision_cell(models)} | {depth_cell(models)}")
                 print(
                     f"| {name} | {tradeoff:g} | {weights_of} | {tree_cells(means(trees))} | {' | '.join(cells)} |",
                     flush=True,
@@ -116,7 +131,8 @@ def main() -> None:
     parser.add_argument("--readings", action="store_true", help="compare weights of the root and of each node")
     parser.add_argument("--sets", nargs="+", default=["eurlex4k", "debian-depends", "delicious"])
     parser.add_argument("--tradeoffs", type=float, nargs="+")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=3, help="of trees")
+    parser.add_argument("--model-seeds", type=int, default=3, help="of models, which take most of the time")
     options = parser.parse_args()
     if (options.base is None) != options.readings:
         parser.error("give either --base or --readings")
@@ -126,15 +142,14 @@ def main() -> None:
             f"data | tradeoff | weights of | {tree_head} | paper: P@1 / 3 / 5 | depth@1 | default: P@1 / 3 / 5 | @1"
         )
         for name in options.sets:
-            compare_readings(name, Build.of(None), options.tradeoffs or READINGS_AT, options.seeds)
+            compare_readings(name, Build.of(None), options)
     else:
         print_head(f"data | tradeoff | build | same sets: mean | better / worse by 0.1 % | {tree_head} | P@1 / 3 / 5")
         for name in options.sets:
             compare_builds(
                 name,
                 {"base": Build.of(options.base), "new": Build.of(None)},
-                options.tradeoffs or TRADEOFFS,
-                options.seeds,
+                options,
             )
 
 
