@@ -41,15 +41,15 @@ format: install
 	$(BIN)/ruff format .
 	git ls-files src/core | grep -E "\.(cpp|hpp|inl)$$" | xargs $(BIN)/clang-format -i
 
-# Into build/site; a link to nothing, or anything else mkdocs warns of, is an error.
+# Builds into build/site. A warning of mkdocs, such as a broken link, is an error.
 docs: install
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-# The peers get virtual environments of their own (benchmarks/peers/); results go to benchmarks/results/.
+# Installs the peers into separate virtual environments (benchmarks/peers/) and writes benchmarks/results/.
 bench: install
 	$(BIN)/python -m benchmarks.run
 
-# The tests once more against a core built with AddressSanitizer and UndefinedBehaviorSanitizer.
+# Runs the tests with a core that is built with AddressSanitizer and UndefinedBehaviorSanitizer.
 sanitize: install
 	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --upgrade --target build/sanitize . \
 	  -Cbuild-dir=build/sanitize-objects -Ccmake.define.LABELTREES_SANITIZE=ON -Ccmake.build-type=RelWithDebInfo

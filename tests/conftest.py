@@ -2,7 +2,7 @@
 
 from hypothesis import settings
 
-# No test asserts a time: a busy machine is no failure.
+# No test asserts a time: a busy machine must not fail a test.
 settings.register_profile("labeltrees", deadline=None)
 settings.load_profile("labeltrees")
 

@@ -1,10 +1,19 @@
 """Files and folders are replaced in one step, and only regular files are opened."""
 
+import multiprocessing
 import os
+import signal
 
 import pytest
 
-from labeltrees._files import is_being_replaced, open_regular, replacing_file, replacing_folder, write_atomically
+from labeltrees._files import (
+    is_being_replaced,
+    open_regular,
+    remove_leftovers,
+    replacing_file,
+    replacing_folder,
+    write_atomically,
+)
 from labeltrees.errors import FileFormatError
 
 
@@ -57,3 +66,38 @@ def test_a_folder_set_aside_shows_that_it_is_being_replaced(tmp_path):
     (tmp_path / ".model.old-12").mkdir()
     assert is_being_replaced(tmp_path / "model")
     assert not is_being_replaced(tmp_path / "nowhere" / "model")
+
+
+def hold_and_die(target):
+    """Begin to replace a file and a folder, and be killed."""
+    with replacing_file(target / "file") as file, replacing_folder(target / "model"):
+        file.write(b"half")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def temporary(folder):
+    return [path.name for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_writer(tmp_path, monkeypatch):
+    process = multiprocessing.get_context("fork").Process(target=hold_and_die, args=(tmp_path,))
+    process.start()
+    process.join(30)
+    assert process.exitcode == -signal.SIGKILL
+    assert len(temporary(tmp_path)) == 2
+    monkeypatch.setattr("labeltrees._files._SECONDS_TO_LOCK", 0.0)
+    with replacing_file(tmp_path / "other"), replacing_folder(tmp_path / "mode"):
+        assert len(temporary(tmp_path)) == 4  # those of other names are left alone
+    with replacing_file(tmp_path / "file"), replacing_folder(tmp_path / "model"):
+        pass
+    assert temporary(tmp_path) == []
+
+
+def test_what_another_writer_is_writing_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr("labeltrees._files._SECONDS_TO_LOCK", 0.0)
+    with replacing_file(tmp_path / "file") as file, replacing_folder(tmp_path / "model") as new:
+        remove_leftovers(tmp_path / "file")
+        remove_leftovers(tmp_path / "model")
+        file.write(b"whole")
+        (new / "part").write_bytes(b"whole")
+    assert (tmp_path / "file").read_bytes() == (tmp_path / "model" / "part").read_bytes() == b"whole"

@@ -169,17 +169,13 @@ class SearchRequest:
     def __init__(
         self,
         *,
-        k: int,
         search: str,
-        beam: int,
-        prune: bool,
-        max_chunks: int,
-        max_microseconds: int,
         discounts: Float32s | None,
         candidate_ptr: Int64s | None,
         candidates: Int32s | None,
         exclude_ptr: Int64s | None,
         exclude: Int32s | None,
+        **numbers: float,  # each_option in core/search/request.hpp
     ) -> None: ...
     @property
     def k(self) -> int: ...
@@ -389,8 +385,14 @@ class TextCorpus:
         epochs: int,
         seed: int,
         n_threads: int,
+        shuffle: bool,
         progress: Progress,
     ) -> None: ...
+    def shuffled_lines(
+        self, epochs: int, seed: int, n_threads: int, buffer_bytes: int | None = None
+    ) -> list[bytes]: ...
+
+def shuffle_blocks(file_size: int, n_threads: int) -> tuple[int, int, int]: ...
 
 # hsoftmax
 class TextEngine:

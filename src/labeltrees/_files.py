@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
-import secrets
 import shutil
 import stat
+import time
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, NoReturn
 
@@ -17,6 +18,7 @@ from labeltrees import _core
 from labeltrees.errors import FileFormatError, InputError
 
 PathLike = str | os.PathLike[str]
+_SECONDS_TO_LOCK = 2.0  # between making a temporary file or folder and locking it
 
 
 @contextmanager
@@ -25,13 +27,15 @@ def replacing_file(path: Path) -> Iterator[IO[bytes]]:
 
     A crash or an error leaves the old file.
     """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    remove_leftovers(path)
+    temporary = _temporary_sibling(path)
     try:
         with open(temporary, "xb") as file:
+            _mark_in_use(file.fileno())
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+            os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -51,15 +55,71 @@ def replacing_folder(target: Path) -> Iterator[Path]:
     old folder open can still read them.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    new = target.parent / f".{target.name}.new-{uuid.uuid4().hex[:12]}"
+    remove_leftovers(target)
+    new = _temporary_sibling(target)
     new.mkdir()
+    descriptor = os.open(new, os.O_RDONLY)
     try:
+        _mark_in_use(descriptor)
         yield new
         _flush_folder(new)
         _put_in_place(new, target)
     finally:
         shutil.rmtree(new, ignore_errors=True)  # left by a failure, or the folder that was replaced
+        os.close(descriptor)
     _flush_folder(target.parent)
+
+
+def remove_leftovers(target: Path) -> None:
+    """Delete temporary files and folders beside `target` that were left by processes which have been killed."""
+    prefix = _temporary_prefix(target)
+    try:
+        names = [name for name in os.listdir(target.absolute().parent) if name.startswith(prefix)]
+    except OSError:
+        return
+    for name in names:
+        path = target.absolute().parent / name
+        if not _is_in_use(path):
+            _remove(path)
+
+
+def _temporary_sibling(target: Path) -> Path:
+    return target.parent / f"{_temporary_prefix(target)}{uuid.uuid4().hex[:12]}"
+
+
+def _temporary_prefix(target: Path) -> str:
+    return f".{target.name}.new-"
+
+
+def _mark_in_use(descriptor: int) -> None:
+    """Lock a temporary file or folder. The system releases the lock when this process ends, however it ends."""
+    with suppress(OSError):  # on a file system without locks, leftovers stay: _is_in_use is always True there
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
+def _is_in_use(path: Path) -> bool:
+    """Whether a process still writes to a temporary file or folder."""
+    try:
+        if time.time() - os.lstat(path).st_ctime < _SECONDS_TO_LOCK:
+            return True  # perhaps not locked yet
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink()
 
 
 def is_being_replaced(target: Path) -> bool:

@@ -41,9 +41,13 @@ def setting(default: Any, check: Check, help: str, *, choices: tuple[str, ...] =
     return field(default=default, metadata={"check": check, "help": help, "choices": choices, "metavar": metavar})
 
 
-def choice(default: str, choices: tuple[str, ...], help: str) -> Any:
-    """Return a field for one of a few names."""
-    return setting(default, lambda name, value: check_choice(name, value, choices), help, choices=choices)
+def choice(default: str | None, choices: tuple[str, ...], help: str) -> Any:
+    """Return a field for one of a few names; None is allowed if it is the default."""
+
+    def check(name: str, value: Any) -> None:
+        check_choice(name, value, choices)
+
+    return setting(default, optional(check) if default is None else check, help, choices=choices)
 
 
 def with_default(cls: Any, name: str, default: Any) -> Any:
@@ -75,6 +79,11 @@ def check_values(values: Mapping[str, Any], checks: Mapping[str, Check]) -> None
 def take_settings(cls: type[Settings], source: Any) -> Settings:
     """Return settings of class `cls` with the values that `source` has under the same names."""
     return cls(**{item.name: getattr(source, item.name) for item in fields(cls)})
+
+
+def settings_from(cls: type[Settings], arguments: Mapping[str, Any]) -> Settings:
+    """Return settings of class `cls` with the arguments of a function, its ``locals()``, that have the same names."""
+    return cls(**{item.name: arguments[item.name] for item in fields(cls) if item.name in arguments})
 
 
 # Checks to build settings from.

@@ -86,6 +86,6 @@ def test_text_models_too(run, tmp_path):
         run("evaluate", tmp_path / "model", tmp_path / "test.txt", "--agreement", 0.9, "--json", *options).stdout
         or "{}"
     )
-    assert record == {}  # 5 labels are asked for, 3 were learnt
+    assert record == {}  # 5 labels are asked for, 3 were learned
     answers = run("predict", tmp_path / "model", tmp_path / "test.txt", "-k", 2, "--agreement", 0.9, *options)
     assert len(answers.stdout.splitlines()) == 300

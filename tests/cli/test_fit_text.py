@@ -99,6 +99,15 @@ def test_it_saves_the_model_the_library_trains(run, folder, tmp_path):
     assert kept == {**expected.get_params(), "n_jobs": None}
 
 
+@pytest.mark.parametrize(("option", "shuffle"), [("--shuffle", True), ("--no-shuffle", False)])
+def test_lines_are_shuffled_unless_the_user_says_no(run, lines, tmp_path, option, shuffle):
+    result = run("fit-text", lines, "-o", tmp_path / "model", *QUICK, option)
+    assert result.exit_code == 0, result.stderr
+    assert_same_answers(tmp_path / "model", small(shuffle=shuffle).fit_file(lines))
+    assert lt.load(tmp_path / "model").shuffle is shuffle
+    assert "--shuffle / --no-shuffle" in run("fit-text", "--help").stdout
+
+
 def test_a_plain_file_of_fasttext_is_streamed(run, lines, tmp_path, monkeypatch):
     expected = small().fit_file(lines)
     monkeypatch.setattr(TextLabelTreeClassifier, "fit", lambda *_, **__: pytest.fail("the texts are held"))

@@ -90,7 +90,9 @@ def test_ctrl_c_from_outside_ends_the_process_with_130(tmp_path):
     pipe = tmp_path / "train.txt"
     os.mkfifo(pipe)  # reading it waits until interrupted
     command = [sys.executable, "-c", "from labeltrees.cli.main import main; main()", "imbalance", str(pipe)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    # Jobs in the background may ignore SIGINT, and children inherit that.
+    answer_interrupts = lambda: signal.signal(signal.SIGINT, signal.default_int_handler)  # noqa: E731
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=answer_interrupts)
     writer = open_once_read(pipe)
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=30)

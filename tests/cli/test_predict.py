@@ -18,7 +18,7 @@ from labeltrees.data.xmc_blocks import open_xmc_blocks
 
 @pytest.fixture(scope="module")
 def answers(model_folder, data_folder):
-    """What the library answers: 5 names a point, and their scores."""
+    """The answers of the library: 5 names per point, and their scores."""
     model = lt.load(model_folder)
     return model.predict_topk(load_data(str(data_folder), part="test").X, k=5)
 

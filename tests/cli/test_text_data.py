@@ -255,7 +255,7 @@ def test_a_model_of_features_refuses_texts(run, model_folder, tmp_path, command)
         (("--label-names", "labels.txt"), "leave out --label-names and --feature-names"),
         (("--label-separator", '"'), "--label-separator must be"),
         (("--analyzer", "char", "--ngram-range", 3, 2), "--ngram-range must be a pair"),
-        (("--min-df", "some"), "neither a number of texts nor a share"),
+        (("--min-df", "some"), "neither a whole number nor a share"),
         (("--hashing", 10, "--min-df", 5), "--min-df must be 1 with hashing"),
     ],
 )

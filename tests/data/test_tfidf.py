@@ -272,8 +272,8 @@ def test_what_a_generator_raises_comes_through():
         ({"vocabulary": ["zz"], "smooth_idf": False}, "1 features occur in no text"),
         ({"encoding": "utf-99"}, "encoding must be an encoding that Python knows"),
         ({"lowercase": "yes"}, "lowercase must be True or False"),
-        ({"max_features": 0}, r"max_features must be an integer in \[1"),
-        ({"hashing": 0}, r"hashing must be an integer in \[1"),
+        ({"max_features": 0}, r"max_features must be an integer of at least 1"),
+        ({"hashing": 0}, r"hashing must be an integer of at least 1"),
         ({"n_jobs": 0}, "n_jobs must be a non-zero integer"),
     ],
     ids=str,
@@ -306,7 +306,7 @@ def test_copies_are_as_the_original():
     assert not hasattr(unfitted, "idf_")
 
 
-def test_a_fitted_vectorizer_keeps_what_it_learnt_whatever_is_set():
+def test_a_fitted_vectorizer_keeps_what_it_learned_whatever_is_set():
     ours = lt.TfidfVectorizer().fit(CORPUS)
     before = ours.transform(CORPUS)
     ours.set_params(norm=None, lowercase=False)

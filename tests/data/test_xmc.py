@@ -228,9 +228,9 @@ def test_ids_count_from_1_only_if_one_equals_d_or_l(tmp_path, caplog, data, judg
         f"{path}: ids are taken to start at 1, because line {judged_by} has an id equal to the header's D or L"
     ]
     caplog.clear()
-    told = lt.read_xmc(path, index_base=1)
+    given = lt.read_xmc(path, index_base=1)
     assert not caplog.messages
-    for dataset in (judged, told):
+    for dataset in (judged, given):
         assert dataset.X[[0]].indices.tolist() == [0, 1]
         assert dataset.Y[[1]].indices.tolist() == [2]
         assert dataset.n_features == 5

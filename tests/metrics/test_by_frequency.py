@@ -41,7 +41,7 @@ def test_a_group_without_answers_is_nan():
 
 
 def random_answers(clumped):
-    """2,000 points with four labels each; with `clumped` a point's answers are all right or all wrong."""
+    """2,000 points with four labels each; with `clumped` the answers of a point are all correct or all wrong."""
     rng = np.random.default_rng(1)
     n_points, n_labels = 2000, 40
     returned = np.array([rng.permutation(n_labels)[:4] for _ in range(n_points)])
@@ -64,7 +64,7 @@ def test_intervals_agree_with_resampling_the_points(clumped):
 
 
 def test_independent_answers_give_wilsons_interval():
-    # One answer a point, 7 of 20 right: Wilson's interval is 0.1812 to 0.5671.
+    # One answer per point, 7 of 20 correct: Wilson's interval is 0.1812 to 0.5671.
     Y = np.zeros((20, 2))
     Y[:7, 0] = 1
     *_, tail = by_frequency(Y, np.zeros((20, 1), dtype=int), 1, Y_train=np.eye(2))

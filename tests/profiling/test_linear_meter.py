@@ -59,7 +59,7 @@ def test_counts_are_those_of_the_nodes_traced(twin, seed, k, beam, most_children
         assert each["lookups"] == len(features) * n_levels
         assert each["hits"] == sum(np.count_nonzero(row) for row in rows)
         assert each["path_visits"] == 0
-        if most_children == 4:  # rows told by one mask: each is one vector
+        if most_children == 4:  # one mask per row: each row is one vector
             assert each["vectors"] == each["hits"]
             assert each["weights"] == 0
         total = sum(row.sum() for row in rows)

@@ -6,7 +6,7 @@ from scripts.check_core_sizes import faults_of
 
 
 def function(n_lines, name="f", reason=""):
-    """Return a C++ function of so many lines, with braces in strings and comments that do not count."""
+    """Return a C++ function with this number of lines, with braces in strings and comments that do not count."""
     body = ['  g("}{");', "  if (x) {  // }", "    g('}');", "  }", *["  g();"] * (n_lines - 6)]
     return "\n".join([*([reason] if reason else []), f"int {name}(int x) {{", *body, "}", ""])
 

@@ -66,7 +66,19 @@ def test_hostile_manifests_are_refused(folder, change, message):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", "null", "{}", '{"format": "labeltrees"}', "[" * 100_000, '{"format": NaN}', '{"a": 1, "a": 2}'],
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        "{}",
+        '{"format": "labeltrees"}',
+        "[" * 100_000,
+        '{"format": NaN}',
+        '{"a": 1, "a": 2}',
+        '{"format": "labeltrees", "version": ' + "1" * 5000 + "}",
+        '{"format": "labeltrees", "version": 1, "class": "A", "parameters": {"k": 9e999}, "arrays": {}, "checksum":""}',
+    ],
     ids=lambda text: text[:20],
 )
 def test_broken_manifests_are_refused(folder, text):

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from labeltrees import InputError, fano_tree, split_labels
-from labeltrees.tree.objective import best_assignment, coefficients, trace_split
+from labeltrees import InputError, _core, fano_tree, split_labels
+from labeltrees.tree.objective import coefficients, trace_split
 
 from .split_witness import best_of, follow, objective
 
@@ -20,6 +20,19 @@ def problem(seed, n=40, d=12, *, density=0.3):
     V /= np.linalg.norm(V, axis=1, keepdims=True)
     weights = rng.pareto(1.0, n) + 0.01
     return V.astype(np.float32), weights / weights.sum()
+
+
+def best_assignment(scores, weights):
+    """The alpha in [-1, 1]^n with alpha.weights = 0 that maximises sum_l weights_l alpha_l scores_l.
+
+    The paper's Lemma: +1 from the largest score down until half of the weight is reached, and a fraction there.
+    """
+    scores = np.array(scores, dtype=float)
+    crossing, alpha = _core.select_half(scores, np.array(weights, dtype=float))
+    assignment = np.where(scores > scores[crossing], 1.0, -1.0)
+    assignment[:crossing][scores[:crossing] == scores[crossing]] = 1.0
+    assignment[crossing] = alpha
+    return assignment
 
 
 @pytest.mark.parametrize("tradeoff", TRADEOFFS)

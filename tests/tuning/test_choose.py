@@ -15,7 +15,7 @@ QUICK = {"tradeoffs": [0, 1, 2], "fanouts": [2], "repeats": 1}
 
 @pytest.fixture(scope="module")
 def separable():
-    """One label a point, each with features of its own and half as frequent as the one before: nothing to confuse."""
+    """One label per point, with distinct features; each label is half as frequent as the one before."""
     labels = np.repeat(np.arange(8), [256, 128, 64, 32, 16, 12, 10, 10])
     Y = sp.csr_array((np.ones(len(labels)), (np.arange(len(labels)), labels)))
     X = np.eye(8, dtype=np.float32)[labels] + 0.01

@@ -10,7 +10,7 @@ from labeltrees.tuning.timing import measure_in_turns, measure_times
 
 
 class Clock:
-    """A clock that stands still until it is moved."""
+    """A clock that changes only when it is set."""
 
     def __init__(self):
         self.now = 0
@@ -20,7 +20,7 @@ class Clock:
 
 
 class Model:
-    """Answers in a time of its own."""
+    """A predictor that takes a given time."""
 
     def __init__(self, clock, log, name, microseconds):
         self.clock, self.log, self.name, self.microseconds = clock, log, name, microseconds

@@ -1,25 +1,26 @@
-// How the classifiers of one node lie in memory and on disk. docs/format.md says the same in prose.
+// The layout of the classifiers of one node, in memory and on disk. docs/format.md describes it in prose.
 //
-// A node's chunk is one run of parts, each a multiple of 64 bytes, all but the last with `more` set. A part holds at
-// most 256 children, so that a child is one byte. Its sections, in order:
+// The chunk of a node is a sequence of parts. The size of a part is a multiple of 64 bytes, and `more` is set in all
+// parts but the last. A part has at most 256 children, so that the number of a child fits in one byte. Its sections:
 //   header    64 bytes, ChunkHeader
 //   children  int32[n_children]   as in LabelTree: a node id, or ~label
 //   bias      float32[n_children]
-//   index     at the next multiple of 64 bytes, from features to rows
-//   slots     where each row's weights lie
-//   entries   the rows' weights, in units of 2 bytes
+//   index     at the next multiple of 64 bytes: maps features to rows
+//   slots     the position of each row's weights
+//   entries   the weights of the rows, in units of 2 bytes
 //   dense     at the next multiple of 64 bytes, full rows
-// Only counts are stored, no offsets, so there is little to check and nothing to contradict.
+// Counts are stored, but no offsets, so that sections cannot contradict each other.
 //
-// Features go by their rank: the model's features in falling order of their number of weights. A text's words are
-// mostly frequent ones, so what a query reads in a chunk lies close together at the front of each section; that halves
-// the cache misses of a search (354 in place of 654 of the first level, 111 in place of 232 of the second, for a query
-// of the debian-depends set in a simulated cache of 48 KiB and 2 MiB).
+// Features are numbered by rank: those with the most weights come first. Most words of a text are frequent, so a query
+// reads memory that is close together, at the front of each section. This halves the cache misses of a search (354
+// instead of 654 in the first level and 111 instead of 232 in the second, for a query of debian-depends in a simulated
+// cache of 48 KiB and 2 MiB).
 //
-// The index is a bitmap over the ranks in one to three levels. A word of 64 bits tells of 32 things which are there
-// (low half) and how many came in the words before (high half): so a feature's bit, and the bits below it, say whether
-// there is a row and which. With one level the words cover all features. With two the words without any bit are left
-// out, and words of a second level, each for 32 of the first, say which are there; with three the same once more.
+// The index is a bitmap over the ranks with one to three levels. The low half of a 64-bit word has presence bits for 32
+// features; the high half is the number of bits set in the words before. The bit of a feature says whether it has a
+// row, and the number of bits before it is the number of the row. With one level, the words cover all features. With
+// two levels, words without any bit are left out, and each word of the upper level has presence bits for 32 words. With
+// three levels, the same is done once more.
 #pragma once
 
 #include <cstddef>
@@ -31,13 +32,13 @@ constexpr int kMostChildren = 256;  // of one part
 constexpr int kMaskChildren = 16;   // maximum number of children for rows with a 16-bit mask of the children
 constexpr int kMostLevels = 3;
 constexpr int64_t kLine = 64;
-constexpr int64_t kStoreTail = 64;  // zero bytes after the last part: vector loads may run past a row, not past those
+constexpr int64_t kStoreTail = 64;  // zero bytes after the last part: vector loads may read past a row
 
 enum class ChunkKind : uint8_t {
   masks = 0,         // slot uint32: mask of the children | first unit << 16; at most 16 children
-  masks_wide = 1,    // slot uint64: mask | first unit << 32, when 16 bits do not reach
+  masks_wide = 1,    // slot uint64: mask | first unit << 32, if 16 bits are not enough
   pairs = 2,         // slot uint32: count | first unit << 8: weights, then children
-  matrix_half = 3,   // no index: a row of n_features weights a child, for data without zeros
+  matrix_half = 3,   // no index: a row of n_features weights per child, for data without zeros
   matrix_float = 4,  // the same in single precision
 };
 
@@ -57,12 +58,12 @@ struct ChunkHeader {
 };
 static_assert(sizeof(ChunkHeader) == kLine);
 
-// Half of all rows have a single weight. Their slot holds it and there is no entry: in place of the first unit in masks
-// (one bit set in the mask), and after the child, in its upper 16 bits, in pairs (count 1, child << 8).
+// Half of all rows have a single weight. It is stored in the slot instead of an entry: for masks (one bit set in the
+// mask) in place of the first unit, for pairs (count 1, child << 8) in the upper 16 bits.
 // Other counts of pairs:
 constexpr uint32_t kMostPairs = 0x7F;
-constexpr uint32_t kFullRow = 0x80;  // a row of `dense`, its number in place of the first unit
-constexpr uint32_t kMaskRow = 0x81;  // entries: a mask for each 16 children, then the weights
+constexpr uint32_t kFullRow = 0x80;  // a row of `dense`; its number replaces the first unit
+constexpr uint32_t kMaskRow = 0x81;  // entries: one mask per 16 children, then the weights
 
 // static: the vector kernels include this file, and their copies must not serve other callers (simd/kernels.inl).
 static constexpr int64_t round_up(int64_t n, int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }

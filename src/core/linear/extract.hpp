@@ -1,4 +1,4 @@
-// The input of one node as a problem of its own.
+// The input of one node as a separate training problem.
 #pragma once
 
 #include <cstdint>

@@ -47,12 +47,8 @@ int64_t SearchEngine::run(SearchScratch& scratch, const SearchRequest& request, 
   } else {
     run_ensemble(scratch, request, stats);
   }
-  int64_t n = 0;
-  for (const ScoredLabel& found : scratch.best.sorted()) {
-    labels[n] = found.label;
-    scores[n++] = one_tree ? std::exp(found.score) : found.score;
-  }
-  return n;
+  auto score_of = [&](const ScoredLabel& found) { return one_tree ? std::exp(found.score) : found.score; };
+  return write_found(request, scratch.best.sorted(), score_of, labels, scores);
 }
 
 // Scores the k best labels of every tree in all trees, and leaves the k best in scratch.best with the means of their

@@ -35,4 +35,14 @@ struct SearchRequest {
   LabelLists exclude;     // labels not to return
 };
 
+// Calls fn(name, member) for each option that is a number; the name is that in Python.
+template <class Fn>
+void each_option(Fn&& fn) {
+  fn("k", &SearchRequest::k);
+  fn("beam", &SearchRequest::beam);
+  fn("prune", &SearchRequest::prune);
+  fn("max_chunks", &SearchRequest::max_chunks);
+  fn("max_microseconds", &SearchRequest::max_microseconds);
+}
+
 }  // namespace labeltrees

@@ -31,18 +31,15 @@ LabelLists label_lists(const Optional<int64_t>& indptr, const Optional<int32_t>&
   return {keep(indptr, arrays), n ? data : &empty, n};  // an empty list is a list, so its pointer must not be null
 }
 
-void make_request(NativeRequest* self, int64_t k, const std::string& search, int64_t beam, bool prune,
-                  int64_t max_chunks, int64_t max_microseconds, Optional<float> discounts,
+void make_request(NativeRequest* self, const std::string& search, Optional<float> discounts,
                   Optional<int64_t> candidate_ptr, Optional<int32_t> candidates, Optional<int64_t> exclude_ptr,
-                  Optional<int32_t> exclude) {
+                  Optional<int32_t> exclude, const nb::kwargs& numbers) {
   new (self) NativeRequest();
   SearchRequest& request = self->request;
-  request.k = k;
+  each_option([&](const char* name, auto member) {
+    request.*member = nb::cast<std::remove_reference_t<decltype(request.*member)>>(numbers[name]);
+  });
   request.mode = search == "paths" ? SearchMode::paths : search == "beam" ? SearchMode::beam : SearchMode::best_first;
-  request.beam = beam;
-  request.prune = prune;
-  request.max_chunks = max_chunks;
-  request.max_microseconds = max_microseconds;
   request.discounts = keep(discounts, self->arrays);
   request.candidates = label_lists(candidate_ptr, candidates, self->arrays);
   request.exclude = label_lists(exclude_ptr, exclude, self->arrays);
@@ -59,10 +56,9 @@ void make_rows(NativeRows* self, int64_t n, Optional<int64_t> indptr, Optional<i
 
 void bind_search_request(nb::module_& module) {
   nb::class_<NativeRequest>(module, "SearchRequest")
-      .def("__init__", &make_request, nb::kw_only(), nb::arg("k"), nb::arg("search"), nb::arg("beam"), nb::arg("prune"),
-           nb::arg("max_chunks"), nb::arg("max_microseconds"), nb::arg("discounts").noconvert().none(),
+      .def("__init__", &make_request, nb::kw_only(), nb::arg("search"), nb::arg("discounts").noconvert().none(),
            nb::arg("candidate_ptr").noconvert().none(), nb::arg("candidates").noconvert().none(),
-           nb::arg("exclude_ptr").noconvert().none(), nb::arg("exclude").noconvert().none())
+           nb::arg("exclude_ptr").noconvert().none(), nb::arg("exclude").noconvert().none(), nb::arg("numbers"))
       .def_prop_ro("k", [](const NativeRequest& self) { return self.request.k; });
 
   nb::class_<NativeRows>(module, "QueryRows")

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <vector>
+
+#include "search/request.hpp"
 
 namespace labeltrees {
 
@@ -19,6 +22,18 @@ struct SearchStats {
   int32_t depth = 0;        // of the deepest child scored
   bool partial = false;     // a budget ended the search
 };
+
+// Writes the labels that a search found, best first, and their scores, score_of(entry). Returns how many.
+template <class Entry, class ScoreOf>
+int64_t write_found(const SearchRequest&, const std::vector<Entry>& found, ScoreOf&& score_of, int64_t* labels,
+                    float* scores) {
+  int64_t n = 0;
+  for (const Entry& entry : found) {
+    labels[n] = entry.label;
+    scores[n++] = score_of(entry);
+  }
+  return n;
+}
 
 // out: n x k labels, padded with -1, and their scores, padded with 0; the others one per query, or all null.
 struct SearchResults {

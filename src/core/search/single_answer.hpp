@@ -57,7 +57,7 @@ class SingleAnswer {
   nb::handle engine() const { return engine_; }
 
   // Calls search(request, labels, scores), which returns how many labels it found, and returns the first k of them.
-  // Discounts were learnt for lists of one length: with them, every call searches for that many labels.
+  // Discounts were learned for lists of one length: with them, every call searches for that many labels.
   template <class Search>
   nb::tuple operator()(nb::handle k_given, Search&& search) const {
     const int64_t k = returned(k_given);

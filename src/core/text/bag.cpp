@@ -11,7 +11,7 @@ namespace {
 template <class Use>
 void for_each_text(const TextSource& source, const FeatureMap& features, Job& job, Use&& use) {
   TextFeatures found;
-  auto reader = source.reader(0, 1);
+  auto reader = source.reader();
   for (TextLine line; reader->next(line);) {
     size_t n_read = features.read(line.text, line.ended, found);
     if (n_read < line.size()) reader->unread(n_read);

@@ -63,16 +63,35 @@ class Corpus {
   void train(Array<float> input, Array<float> output, int64_t dim, int64_t stride, ConstArray<int64_t> child_ptr,
              ConstArray<int32_t> children, int64_t n_labels, MaybeArray<int64_t> label_indptr,
              MaybeArray<int32_t> labels, MaybeArray<float> weights, int64_t n_tokens, float lr, int64_t epochs,
-             uint64_t seed, int n_threads, nb::object progress) {
+             uint64_t seed, int n_threads, bool shuffle, nb::object progress) {
     const HsMatrices matrices = matrices_of(input, &output, dim, stride);
     HsLabels given;
     if (label_indptr) given = {label_indptr->data(), labels->data(), weights ? weights->data() : nullptr};
     Job job;
     run_job(job, progress, [&] {
       const UpwardLinks tree(view_tree(child_ptr, children, n_labels));
-      train_hsoftmax(matrices, tree, *source_, features(), given, n_tokens, {lr, epochs, seed, n_threads}, job,
+      train_hsoftmax(matrices, tree, *source_, features(), given, n_tokens, {lr, epochs, seed, n_threads, shuffle}, job,
                      progress_);
     });
+  }
+
+  // All texts that training would read, with their line ends, for tests; the threads take turns.
+  nb::list shuffled_lines(int64_t epochs, uint64_t seed, int n_threads, std::optional<int64_t> buffer_bytes) const {
+    ShuffleSettings settings{epochs, seed, n_threads};
+    if (buffer_bytes) settings.buffer_bytes = *buffer_bytes;
+    const TextReaders readers = source_->shuffled(settings);
+    nb::list lines;
+    for (bool found = true; found;) {
+      found = false;
+      for (const auto& reader : readers) {
+        TextLine line;
+        if (!reader->next(line)) continue;
+        found = true;
+        const std::string whole = std::string(line.text) + (line.ended ? "\n" : "");
+        lines.append(nb::bytes(whole.data(), whole.size()));
+      }
+    }
+    return lines;
   }
 
   int64_t n_bytes() const { return source_->n_bytes(); }
@@ -156,7 +175,9 @@ void bind_corpus(nb::module_& module) {
            nb::arg("dim"), nb::arg("stride"), nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(),
            nb::arg("n_labels"), nb::arg("label_indptr").noconvert().none(), nb::arg("labels").noconvert().none(),
            nb::arg("weights").noconvert().none(), nb::arg("n_tokens"), nb::arg("lr"), nb::arg("epochs"),
-           nb::arg("seed"), nb::arg("n_threads"), nb::arg("progress").none());
+           nb::arg("seed"), nb::arg("n_threads"), nb::arg("shuffle"), nb::arg("progress").none())
+      .def("shuffled_lines", &Corpus::shuffled_lines, nb::arg("epochs"), nb::arg("seed"), nb::arg("n_threads"),
+           nb::arg("buffer_bytes").none() = nb::none());
 }
 
 }  // namespace
@@ -176,6 +197,13 @@ void bind_text(nb::module_& module) {
         return to_numpy(make_slots({text.data(), text.data() + text.size()}, {ends.data(), ends.data() + ends.size()}));
       },
       nb::arg("text").noconvert(), nb::arg("ends").noconvert());
+  module.def(
+      "shuffle_blocks",
+      [](int64_t file_size, int n_threads) {
+        const ShuffleBlocks blocks(file_size, {1, 0, n_threads});
+        return nb::make_tuple(blocks.block_size, blocks.n_blocks, blocks.n_groups);
+      },
+      nb::arg("file_size"), nb::arg("n_threads"));
   bind_fasttext(module);
   bind_corpus(module);
 }

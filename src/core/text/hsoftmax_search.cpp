@@ -90,11 +90,8 @@ int64_t HsEngine::run(std::string_view text, const SearchRequest& request, HsScr
     descend(scratch.pop(), request, hidden, deadline, scratch, stats);
   stats.classifiers = stats.chunks;  // a node has one unit
   std::sort_heap(scratch.found.begin(), scratch.found.end(), is_better);
-  for (size_t i = 0; i < scratch.found.size(); ++i) {
-    labels[i] = scratch.found[i].label;
-    scores[i] = static_cast<float>(std::min(scratch.found[i].score, 1.0));
-  }
-  return static_cast<int64_t>(scratch.found.size());
+  auto score_of = [](const HsScratch::Found& found) { return static_cast<float>(std::min(found.score, 1.0)); };
+  return write_found(request, scratch.found, score_of, labels, scores);
 }
 
 const float* HsEngine::hidden_of(HsScratch& scratch) const {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <random>
 #include <vector>
 
@@ -26,25 +25,26 @@ struct Example {
 
 class Worker {
  public:
-  Worker(const HsMatrices& matrices, const UpwardLinks& tree, const TextSource& source, const FeatureMap& features,
-         const HsLabels& labels, const HsSettings& settings, int number)
+  Worker(const HsMatrices& matrices, const UpwardLinks& tree, TextReader& reader, const FeatureMap& features,
+         const HsLabels& labels, uint64_t seed, int number)
       : matrices_(matrices),
         tree_(tree),
         features_(features),
         labels_(labels),
         kernels_(active_kernels().text),
-        reader_(source.reader(number, settings.n_threads)),
-        random_(
-            static_cast<std::minstd_rand::result_type>((settings.seed + static_cast<uint64_t>(number)) % 2147483646)),
+        reader_(reader),
+        random_(static_cast<std::minstd_rand::result_type>((seed + static_cast<uint64_t>(number)) % 2147483646)),
         hidden_(matrices.stride),
         gradient_(matrices.stride) {
-    prepare(next_);
+    has_next_ = prepare(next_);
   }
+
+  bool has_next() const { return has_next_; }
 
   // Makes one step and returns the number of tokens of its text.
   int64_t step(float lr) {
     std::swap(now_, next_);
-    prepare(next_);  // one text ahead, so that its rows are prefetched during this step
+    has_next_ = prepare(next_);  // one text ahead, so that its rows are prefetched during this step
     if (now_.weight > 0) update(now_, lr * now_.weight);
     return now_.features.n_tokens;
   }
@@ -53,16 +53,13 @@ class Worker {
   int64_t n_steps = 0;
 
  private:
-  // Reads the next text, draws one of its labels and prefetches the rows it needs.
-  void prepare(Example& example) {
+  // Reads the next text, draws one of its labels and prefetches the rows it needs. Returns false after the last text.
+  bool prepare(Example& example) {
     example.weight = 0;
     TextLine line;
-    if (!reader_->next(line)) {
-      reader_->rewind();
-      if (!reader_->next(line)) throw FileError("the file of texts became empty during training");
-    }
+    if (!reader_.next(line)) return false;
     size_t n_read = features_.read(line.text, line.ended, example.features);
-    if (n_read < line.size()) reader_->unread(n_read);
+    if (n_read < line.size()) reader_.unread(n_read);
     const int32_t* labels = example.features.labels.data();
     auto n_labels = static_cast<int64_t>(example.features.labels.size());
     float weight = 1;
@@ -72,13 +69,14 @@ class Worker {
       example.features.n_tokens += n_labels;
       if (labels_.weights != nullptr) weight = labels_.weights[line.number];
     }
-    if (n_labels == 0 || example.features.n == 0) return;
+    if (n_labels == 0 || example.features.n == 0) return true;
     const int32_t label = labels[std::uniform_int_distribution<>(0, static_cast<int>(n_labels) - 1)(random_)];
-    if (!tree_.is_placed(label)) return;
+    if (!tree_.is_placed(label)) return true;
     tree_.path(label, example.nodes, example.codes);
     example.weight = weight;
     for (int32_t row : example.features.rows) prefetch(matrices_.input, row);
     for (int32_t node : example.nodes) prefetch(matrices_.output, node);
+    return true;
   }
 
   void prefetch(const float* rows, int32_t row) const {
@@ -120,11 +118,12 @@ class Worker {
   const FeatureMap& features_;
   const HsLabels& labels_;
   const TextKernels& kernels_;
-  std::unique_ptr<TextReader> reader_;
+  TextReader& reader_;
   std::minstd_rand random_;
   AlignedScratch<float> hidden_, gradient_;
   std::vector<float> margins_, steps_;
   Example now_, next_;
+  bool has_next_;
 };
 
 }  // namespace
@@ -147,12 +146,15 @@ void train_hsoftmax(const HsMatrices& matrices, const UpwardLinks& tree, const T
                     const FeatureMap& features, const HsLabels& labels, int64_t n_tokens, const HsSettings& settings,
                     Job& job, HsProgress& progress) {
   const int64_t total = settings.epochs * n_tokens;
-  // Every thread starts at a different text and reads the texts in a circle, until all threads together have read
-  // epochs * n_tokens tokens.
+  // Without shuffling, readers have no end: training ends when all threads together have read epochs * n_tokens tokens.
+  const TextReaders readers = settings.shuffle ? source.shuffled({settings.epochs, settings.seed, settings.n_threads})
+                                               : source.circles(settings.n_threads);
   auto work = [&](int64_t number) {
-    Worker worker(matrices, tree, source, features, labels, settings, static_cast<int>(number));
+    Worker worker(matrices, tree, *readers[number], features, labels, settings.seed, static_cast<int>(number));
     int64_t unreported = 0;
-    for (int64_t done = 0; (done = job.done.load(std::memory_order_relaxed)) < total; job.check()) {
+    for (; worker.has_next(); job.check()) {
+      const int64_t done = job.done.load(std::memory_order_relaxed);
+      if (done >= total) break;
       const double share = static_cast<double>(done) / static_cast<double>(total);
       unreported += worker.step(settings.lr * static_cast<float>(1.0 - share));
       if (unreported <= kTokensBetweenUpdates) continue;
@@ -163,6 +165,7 @@ void train_hsoftmax(const HsMatrices& matrices, const UpwardLinks& tree, const T
         worker.loss_sum = 0, worker.n_steps = 0;
       }
     }
+    job.done.fetch_add(unreported, std::memory_order_relaxed);
     if (number == 0 && worker.n_steps > 0 && (progress.loss == 0 || worker.n_steps >= 1000))
       progress.loss = worker.loss_sum / static_cast<double>(worker.n_steps);
   };

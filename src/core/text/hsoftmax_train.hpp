@@ -31,6 +31,7 @@ struct HsSettings {
   int64_t epochs;
   uint64_t seed;
   int n_threads;
+  bool shuffle;  // every epoch in another order; false: in order, as in fastText
 };
 
 // Can be read while training runs.

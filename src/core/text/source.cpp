@@ -9,29 +9,44 @@ namespace {
 
 class MemoryReader final : public TextReader {
  public:
-  MemoryReader(const MemoryTexts& texts, int64_t at) : texts_(texts), at_(at) {}
+  MemoryReader(const MemoryTexts& texts, int64_t at, bool circular) : texts_(texts), at_(at), circular_(circular) {}
   bool next(TextLine& line) override {
-    if (at_ >= texts_.size()) return false;
+    if (at_ >= texts_.size()) {
+      if (!circular_ || texts_.size() == 0) return false;
+      at_ = 0;
+    }
     line = {texts_[at_], true, at_};
     ++at_;
     return true;
   }
-  void rewind() override { at_ = 0; }
   void unread(size_t) override {}
 
  private:
   const MemoryTexts& texts_;
   int64_t at_;
+  bool circular_;
 };
 
 class FileReader final : public TextReader {
  public:
-  FileReader(const std::string& path, int64_t offset) : file_(path), buffer_(size_t{1} << 18), offset_(offset) {
+  FileReader(const std::string& path, int64_t offset, bool circular)
+      : file_(path), buffer_(size_t{1} << 18), offset_(offset), circular_(circular) {
     TextLine line;
-    if (offset > 0) next(line);  // the offset is inside a line: skip it
+    if (offset > 0) next_until_end(line);  // the offset is inside a line: skip it
   }
 
   bool next(TextLine& line) override {
+    if (next_until_end(line)) return true;
+    if (!circular_) return false;
+    begin_ = end_ = 0, offset_ = 0;
+    if (next_until_end(line)) return true;
+    throw FileError("the file of texts became empty during training");
+  }
+
+  void unread(size_t n_read) override { begin_ = line_begin_ + n_read; }
+
+ private:
+  bool next_until_end(TextLine& line) {
     size_t searched = 0;
     for (;;) {
       const char* from = buffer_.data() + begin_;
@@ -53,10 +68,6 @@ class FileReader final : public TextReader {
     return true;
   }
 
-  void rewind() override { begin_ = end_ = 0, offset_ = 0; }
-  void unread(size_t n_read) override { begin_ = line_begin_ + n_read; }
-
- private:
   // Reads more bytes after those not yet used; false at the end of the file.
   bool fill() {
     if (begin_ > 0) {
@@ -74,13 +85,19 @@ class FileReader final : public TextReader {
   InputFile file_;
   std::vector<char> buffer_;
   int64_t offset_;  // in the file, of the end of the buffer
+  bool circular_;
   size_t begin_ = 0, end_ = 0, line_begin_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<TextReader> MemoryTexts::reader(int part, int n_parts) const {
-  return std::make_unique<MemoryReader>(*this, size() * part / n_parts);
+std::unique_ptr<TextReader> MemoryTexts::reader() const { return std::make_unique<MemoryReader>(*this, 0, false); }
+
+TextReaders MemoryTexts::circles(int n_threads) const {
+  TextReaders readers;
+  for (int thread = 0; thread < n_threads; ++thread)
+    readers.push_back(std::make_unique<MemoryReader>(*this, size() * thread / n_threads, true));
+  return readers;
 }
 
 int64_t MemoryTexts::n_bytes() const {
@@ -95,8 +112,13 @@ FileTexts::FileTexts(std::string path) : path_(std::move(path)) {
   size_ = file.size();
 }
 
-std::unique_ptr<TextReader> FileTexts::reader(int part, int n_parts) const {
-  return std::make_unique<FileReader>(path_, size_ / n_parts * part);
+std::unique_ptr<TextReader> FileTexts::reader() const { return std::make_unique<FileReader>(path_, 0, false); }
+
+TextReaders FileTexts::circles(int n_threads) const {
+  TextReaders readers;
+  for (int thread = 0; thread < n_threads; ++thread)
+    readers.push_back(std::make_unique<FileReader>(path_, size_ / n_threads * thread, true));
+  return readers;
 }
 
 }  // namespace labeltrees

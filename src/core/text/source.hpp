@@ -18,22 +18,34 @@ struct TextLine {
   size_t size() const { return text.size() + ended; }
 };
 
-// Reads the texts in order.
 class TextReader {
  public:
   virtual ~TextReader() = default;
   virtual bool next(TextLine& line) = 0;  // false at the end
-  virtual void rewind() = 0;              // continues with the first text
   // Only the first n_read bytes of the last line were used (a word </s> ends a line): the rest becomes the next line of
   // a file. Of a text in memory it is ignored, as in prediction.
   virtual void unread(size_t n_read) = 0;
 };
 
+using TextReaders = std::vector<std::unique_ptr<TextReader>>;  // one per thread
+
+struct ShuffleSettings {
+  int64_t epochs;
+  uint64_t seed;
+  int n_threads;
+  int64_t buffer_bytes = int64_t{1} << 24;  // of a file; bounds the memory of each thread
+};
+
 class TextSource {
  public:
   virtual ~TextSource() = default;
-  // A reader that starts after about part / n_parts of all texts.
-  virtual std::unique_ptr<TextReader> reader(int part, int n_parts) const = 0;
+  // Reads every text once, in order.
+  virtual std::unique_ptr<TextReader> reader() const = 0;
+  // fastText's order: each thread starts at a different text and reads the texts in a circle, without end.
+  virtual TextReaders circles(int n_threads) const = 0;
+  // Together the readers return every text once per epoch, each epoch in another order. The order depends only on the
+  // settings.
+  virtual TextReaders shuffled(const ShuffleSettings& settings) const = 0;
   virtual bool has_labels_in_lines() const = 0;
   virtual int64_t n_bytes() const = 0;  // of all texts, approximately
 };
@@ -41,20 +53,37 @@ class TextSource {
 class MemoryTexts final : public TextSource {
  public:
   explicit MemoryTexts(std::vector<std::string_view> texts) : texts_(std::move(texts)) {}
-  std::unique_ptr<TextReader> reader(int part, int n_parts) const override;
+  std::unique_ptr<TextReader> reader() const override;
+  TextReaders circles(int n_threads) const override;
+  TextReaders shuffled(const ShuffleSettings& settings) const override;
   bool has_labels_in_lines() const override { return false; }
   int64_t n_bytes() const override;
   int64_t size() const { return static_cast<int64_t>(texts_.size()); }
   std::string_view operator[](int64_t i) const { return texts_[i]; }
+  void prefetch(int64_t i) const { __builtin_prefetch(&texts_[i]); }  // only its address and size
 
  private:
   std::vector<std::string_view> texts_;
 };
 
+// How a file larger than the buffer is cut for shuffling. Each thread holds one group of blocks. The threads share the
+// lines of a smaller file.
+struct ShuffleBlocks {
+  static constexpr int64_t kLargestBlock = int64_t{1} << 16;  // large enough to read from a disk in random order
+  static constexpr int64_t kSmallestBlock = int64_t{1} << 12;
+  static constexpr int64_t kBlocksPerThread = 256;  // at least, in files above 1 MiB per thread
+
+  ShuffleBlocks(int64_t file_size, const ShuffleSettings& settings);
+
+  int64_t block_size, n_blocks, n_groups;
+};
+
 class FileTexts final : public TextSource {
  public:
   explicit FileTexts(std::string path);
-  std::unique_ptr<TextReader> reader(int part, int n_parts) const override;
+  std::unique_ptr<TextReader> reader() const override;
+  TextReaders circles(int n_threads) const override;
+  TextReaders shuffled(const ShuffleSettings& settings) const override;
   bool has_labels_in_lines() const override { return true; }
   int64_t n_bytes() const override { return size_; }
 

@@ -99,7 +99,7 @@ Vocabulary count_words(const TextSource& source, const TextSettings& settings, i
   Counter counter(max_entries);
   std::vector<int32_t> hashes;
   std::string bracketed;
-  auto reader = source.reader(0, 1);
+  auto reader = source.reader();
   for (TextLine line; reader->next(line);) {
     hashes.clear();
     size_t n_read = for_each_word(line.text, line.ended, [&](std::string_view word, uint32_t hash) {

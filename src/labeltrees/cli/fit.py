@@ -29,7 +29,6 @@ from labeltrees.cli.text_data import table_dataset
 from labeltrees.cli.text_options import text_options
 from labeltrees.cli.vectorizer_options import vectorizer_options
 from labeltrees.data import Dataset, TfidfVectorizer
-from labeltrees.data.tfidf_parameters import check_tfidf_parameters
 from labeltrees.errors import InputError
 from labeltrees.models.common.settings import ClassifierSettings
 from labeltrees.models.linear.estimator import LabelTreeClassifier
@@ -95,7 +94,7 @@ def fit(
         model.set_params(tree=tree)
     if vectorizer is not None:
         model.set_params(vectorizer=vectorizer)
-        check_tfidf_parameters(vectorizer.get_params(deep=False))
+        vectorizer.check_parameters()
     check_settings(model)
     with step("Reading data", show_progress):
         table = load_texts(data, "train", texts)

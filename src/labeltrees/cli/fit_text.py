@@ -77,8 +77,9 @@ def fit_text(
 
     DATA is a file of texts with labels (.jsonl, .csv, .tsv, .parquet, or fastText's __label__ lines), a folder with one
     such file named train*, or the word debian for the bundled data. An uncompressed file in fastText's format is read
-    again in every epoch and never held in memory. Threads run without locks, so that the same seed gives the same model
-    only with --jobs 1.
+    again in every epoch, with at most 16 MiB per thread in memory. Texts come in a new random order in every epoch;
+    --no-shuffle keeps their order, as fastText does. Threads run without locks, so that the same seed gives the same
+    model only with --jobs 1.
     """
     check_output(output)
     if tree is not None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import click
 
-from labeltrees.cli.options import Decorator, json_option
+from labeltrees.cli.options import json_option, setting_options
 from labeltrees.cli.output import check_parent_folder, console, make_table, plural, print_json, step
 from labeltrees.data.logs import PreparedLogs, prepare_logs
 from labeltrees.data.logs.folder import check_dataset_folder
-from labeltrees.data.logs.settings import FEATURES, POINT_WEIGHTS
+from labeltrees.data.logs.settings import LogSettings
 
-_DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(prepare_logs).parameters.items()}
 _EPILOG = """\b
 Examples:
   labeltrees logs prepare clicks.parquet -o clicks --context query --item product --min-engagement 3
@@ -28,63 +26,13 @@ def logs() -> None:
     """Turn logs of events into training data."""
 
 
-def _option(flag: str, name: str, **settings: Any) -> Decorator:
-    default = _DEFAULTS[name]
-    return click.option(flag, name, default=default, show_default=default is not None, **settings)
-
-
 @logs.command(epilog=_EPILOG)
 @click.argument("events", metavar="EVENTS", type=click.Path(exists=True))
 @click.option("-o", "--output", metavar="DATASET", type=click.Path(), required=True, help="Folder to save the data in.")
-@_option("--context", "context", help="Column with the context: a customer, a query, a page.")
-@_option("--item", "item", help="Column with the item, which becomes a label.")
-@_option("--weight", "weight", help="Column with the weight of an event. [default: weight, if it exists]")
-@_option("--time", "time", help="Column with the time. [default: time, if it exists]")
-@_option("--item-name", "item_name", help="Column with a readable name of the item.")
-@_option(
-    "--features",
-    "features",
-    type=click.Choice(FEATURES),
-    help="Words of the context, its history before a time, or a column. [default: by the other options, else words]",
-)
-@_option("--feature-column", "feature_column", help="Column with features: a text, or a list of names or ids.")
-@_option("--feature-separator", "feature_separator", help="Separates the names in the feature column.")
-@_option(
-    "--history-before",
-    "history_before",
-    metavar="TIME",
-    help="Items before this time are features, items from then on are labels.",
-)
-@_option("--since", "since", metavar="TIME", help="Leave out events before this time.")
-@_option("--until", "until", metavar="TIME", help="Leave out events from this time on.")
-@_option(
-    "--period",
-    "period",
-    metavar="LENGTH",
-    help="Use only a period such as 36h, 90d, 12w or 1y; without --since or --until, the last one.",
-)
-@_option("--time-format", "time_format", help="auto, or a strptime format such as %d/%m/%Y %H:%M.")
-@_option("--encoding", "encoding", help="Encoding of CSV files.")
-@_option("--separator", "separator", help="Separator of CSV files. [default: detected from the first line]")
-@_option(
-    "--min-engagement", "min_engagement", type=float, help="Drop pairs of context and item with a smaller total weight."
-)
-@_option("--min-item-contexts", "min_item_contexts", type=int, help="Drop items that occur in fewer contexts.")
-@click.option("--drop-duplicates", is_flag=True, help="Count events that are equal in all used columns only once.")
-@_option(
-    "--point-weights",
-    "point_weights",
-    type=click.Choice(POINT_WEIGHTS),
-    help="Weight of a point: number of events of its context, sum of their weights, or none.",
-)
-@_option("--test-share", "test_share", type=float, help="Share of contexts for the test part, drawn at random.")
-@_option(
-    "--test-since", "test_since", metavar="TIME", help="Use the events from this time on as the test part instead."
-)
-@_option("--seed", "random_state", type=int, help="Random seed of the test part.")
-@_option(
+@setting_options(LogSettings, skip=("random_state",))
+@click.option("--seed", "random_state", type=int, default=0, show_default=True, help="Random seed of the test part.")
+@click.option(
     "--temporary-folder",
-    "temporary_folder",
     type=click.Path(exists=True, file_okay=False),
     help="Where a log of more than 4 million events is sharded by context.",
 )

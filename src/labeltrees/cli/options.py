@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Never
 
 import click
@@ -48,7 +48,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON i
 
 
 class NumberOrWord(click.ParamType[Any]):
-    """A number, or one of a few words; the word none stands for None.
+    """A number, or one of the words in lower case in `metavar`; the word none means None.
 
     Examples
     --------
@@ -59,8 +59,8 @@ class NumberOrWord(click.ParamType[Any]):
 
     name = "number or word"
 
-    def __init__(self, kind: type, metavar: str) -> None:
-        self._kind, self._words = kind, metavar.split("|")[1:]
+    def __init__(self, kind: Callable[[str], Any], metavar: str) -> None:
+        self._kind, self._words = kind, [word for word in metavar.split("|") if word.islower()]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number, the word, or None."""
@@ -71,11 +71,14 @@ class NumberOrWord(click.ParamType[Any]):
         try:
             return self._kind(value)
         except ValueError:
-            number = "a whole number" if self._kind is int else "a number"
-            self.fail(f"{value!r} is neither {number} nor {' nor '.join(map(repr, self._words))}.", param, ctx)
+            numbers = ["a whole number"] if self._kind is int else ["a number"]
+            numbers = ["a whole number", "a share"] if self._kind is _count_or_share else numbers
+            self.fail(f"{value!r} is neither {' nor '.join([*numbers, *map(repr, self._words)])}.", param, ctx)
 
 
-def setting_options(cls: Any, *, skip: Collection[str] = (), defaults: Mapping[str, Any] | None = None) -> Decorator:
+def setting_options(
+    cls: Any, *, only: Sequence[str] = (), skip: Collection[str] = (), defaults: Mapping[str, Any] | None = None
+) -> Decorator:
     """Return a decorator that adds one option per setting of a settings class.
 
     The name, type, choices, default and help text of each option come from the field of the setting.
@@ -84,17 +87,16 @@ def setting_options(cls: Any, *, skip: Collection[str] = (), defaults: Mapping[s
     ----------
     cls : settings class
         A dataclass with fields made by `labeltrees._settings.setting`.
+    only : sequence of str
+        The settings to offer, in this order; by default all, in the order of the class.
     skip : collection of str
         Settings that the command offers in another way, or not at all.
     defaults : mapping from str to value, optional
         Defaults of the command that differ from those of the class.
     """
-    options = [
-        _setting_option(item, (defaults or {}).get(item.name, item.default))
-        for item in settings_of(cls)
-        if item.name not in skip
-    ]
-    return add_options(options)
+    known = {item.name: item for item in settings_of(cls)}
+    offered = [known[name] for name in only or known if name not in skip]
+    return add_options([_setting_option(item, (defaults or {}).get(item.name, item.default)) for item in offered])
 
 
 def add_options(options: list[Decorator]) -> Decorator:
@@ -110,12 +112,13 @@ def add_options(options: list[Decorator]) -> Decorator:
 
 def _setting_option(item: dataclasses.Field[Any], default: Any) -> Decorator:
     flag = "--" + item.name.replace("_", "-")
-    if isinstance(default, bool):
+    if default is True:
         flag += f"/--no-{item.name.replace('_', '-')}"
     return click.option(
         flag,
         item.name,
         type=_option_type(item, default),
+        is_flag=isinstance(default, bool),
         metavar=item.metadata["metavar"],
         default=default,
         show_default=True,
@@ -128,9 +131,16 @@ def _option_type(item: dataclasses.Field[Any], default: Any) -> Any:
         return bool
     if item.metadata["choices"]:
         return click.Choice(item.metadata["choices"])
+    if isinstance(default, tuple):
+        return tuple(type(part) for part in default)
     annotation = str(item.type)
-    kind = float if "float" in annotation else int if "int" in annotation or isinstance(default, int) else str
+    kind: Any = float if "float" in annotation else int if "int" in annotation or isinstance(default, int) else str
+    kind = _count_or_share if annotation == "int | float" else kind
     return NumberOrWord(kind, item.metadata["metavar"]) if "|" in (item.metadata["metavar"] or "") else kind
+
+
+def _count_or_share(text: str) -> int | float:
+    return int(text) if text.isdigit() else float(text)
 
 
 def is_given(name: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from labeltrees.cli.options import data_argument, json_option
+from labeltrees.cli.options import Decorator, data_argument, json_option
 from labeltrees.cli.output import check_parent_folder, console, make_table, number
 from labeltrees.cli.tuning_options import (
     fanouts_option,
@@ -32,6 +32,11 @@ Examples:
 """
 
 
+def _repeated(flag: str, name: str, choices: tuple[str, ...], help: str) -> Decorator:
+    kind = click.Choice(choices)
+    return click.option(flag, name, multiple=True, type=kind, default=choices[:1], show_default=True, help=help)
+
+
 @click.command(epilog=_EPILOG)
 @data_argument
 @click.option(
@@ -40,24 +45,8 @@ Examples:
 @click.option("--validation", metavar="DATA", help="Data to measure on. [default: the test part of DATA]")
 @click.option("--csv", "csv_file", type=click.Path(dir_okay=False), help="Also write the table to this file.")
 @fanouts_option("128")
-@click.option(
-    "--cover",
-    "covers",
-    multiple=True,
-    type=click.Choice(COVERS),
-    default=COVERS[:1],
-    show_default=True,
-    help="Cover frequencies to try, as in labeltrees tree build.",
-)
-@click.option(
-    "--path",
-    "paths",
-    multiple=True,
-    type=click.Choice(PATHS),
-    default=PATHS[:1],
-    show_default=True,
-    help="Paths to try, as in labeltrees tree build.",
-)
+@_repeated("--cover", "covers", COVERS, "Cover frequencies to try, as in labeltrees tree build.")
+@_repeated("--path", "paths", PATHS, "Paths to try, as in labeltrees tree build.")
 @tuning_options
 @json_option
 @click.pass_obj

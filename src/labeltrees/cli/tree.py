@@ -22,7 +22,6 @@ from labeltrees.cli.output import check_parent_folder, console, make_table, numb
 from labeltrees.cli.text_options import text_options
 from labeltrees.cli.tree_compare import Comparison, Row
 from labeltrees.cli.tree_view import as_text, find_label, label_line, node_line
-from labeltrees.data import Dataset
 from labeltrees.tree.builder import build_tree
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import TreeSettings
@@ -86,7 +85,8 @@ def build(
     with step("Reading data", show_progress):
         dataset = load_data(data, label_names, texts=texts)
     built = build_tree(dataset.X, dataset.Y, sample_weight=dataset.sample_weight, progress=show_progress, **parameters)
-    named = with_names(built, dataset)
+    arrays = built.child_ptr, built.children, built.n_labels
+    named = LabelTree(*arrays, label_names=dataset.label_names, label_weights=built.label_weights)
     named.save(output)
     if as_json:
         print_json({"tree": output, "parameters": parameters, **asdict(named.summary())})
@@ -190,19 +190,6 @@ def compare(
     out = console()
     out.print(compare_table(rows))
     out.print(f"\nentropy of f {comparison.entropy:.2f} bits, of f~ {comparison.cover_entropy:.2f} bits")
-
-
-def with_names(tree: LabelTree, dataset: Dataset) -> LabelTree:
-    """Return the tree with the label names of the data that it was built from."""
-    if dataset.label_names is None:
-        return tree
-    return LabelTree(
-        tree.child_ptr,
-        tree.children,
-        tree.n_labels,
-        label_names=dataset.label_names,
-        label_weights=tree.label_weights,
-    )
 
 
 def summary_table(tree: LabelTree) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +16,7 @@ from labeltrees import _core
 from labeltrees._names import encode_names
 from labeltrees._validation import check_n_jobs, refuse
 from labeltrees.data.tfidf_fit import learn_state, state_without_idf
-from labeltrees.data.tfidf_parameters import TOKEN_PATTERN, check_tfidf_parameters, effective_stop_words
+from labeltrees.data.tfidf_parameters import TfidfParameters, effective_stop_words
 from labeltrees.data.tfidf_state import TfidfSettings, TfidfState
 from labeltrees.errors import InputError
 
@@ -26,7 +27,8 @@ class NoVocabularyError(InputError, AttributeError):
     """The vectorizer does not know its terms or has no idf; an AttributeError, so that hasattr works."""
 
 
-class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False, kw_only=True)
+class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
     r"""Texts as rows of tf-idf weights of their terms: scikit-learn's TfidfVectorizer in native code.
 
     Terms, their order and the weights are the same as in scikit-learn. Functions as parameters (`preprocessor`,
@@ -66,7 +68,7 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
         Use 1 + log(count) instead of counts.
     hashing : int, optional
         Number of features to hash terms to instead of learning a vocabulary: feature XXH64(term as UTF-8) mod
-        `hashing`. Only the idf is learnt then. Terms with the same hash are counted together.
+        `hashing`. Only the idf is learned then. Terms with the same hash are counted together.
     n_jobs : int, optional
         Number of threads, as in scikit-learn. Results do not depend on it.
 
@@ -88,53 +90,6 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
     array([[0.63, 0.63, 0.45, 0.  , 0.  ],
            [0.  , 0.  , 0.45, 0.63, 0.63]])
     """
-
-    def __init__(
-        self,
-        *,
-        input: str = "content",
-        encoding: str = "utf-8",
-        decode_error: str = "strict",
-        strip_accents: str | None = None,
-        lowercase: bool = True,
-        analyzer: str = "word",
-        stop_words: Any = None,
-        token_pattern: str = TOKEN_PATTERN,
-        ngram_range: tuple[int, int] = (1, 1),
-        max_df: float = 1.0,
-        min_df: float = 1,
-        max_features: int | None = None,
-        vocabulary: Any = None,
-        binary: bool = False,
-        dtype: Any = np.float64,
-        norm: str | None = "l2",
-        use_idf: bool = True,
-        smooth_idf: bool = True,
-        sublinear_tf: bool = False,
-        hashing: int | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.input = input
-        self.encoding = encoding
-        self.decode_error = decode_error
-        self.strip_accents = strip_accents
-        self.lowercase = lowercase
-        self.analyzer = analyzer
-        self.stop_words = stop_words
-        self.token_pattern = token_pattern
-        self.ngram_range = ngram_range
-        self.max_df = max_df
-        self.min_df = min_df
-        self.max_features = max_features
-        self.vocabulary = vocabulary
-        self.binary = binary
-        self.dtype = dtype
-        self.norm = norm
-        self.use_idf = use_idf
-        self.smooth_idf = smooth_idf
-        self.sublinear_tf = sublinear_tf
-        self.hashing = hashing
-        self.n_jobs = n_jobs
 
     # Fitting.
 
@@ -204,10 +159,9 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
         return self._make_analyzer().terms
 
     def _make_analyzer(self) -> _core.TextAnalyzer:
-        parameters = self.get_params(deep=False)
-        check_tfidf_parameters(parameters)
+        self.check_parameters()
         words = effective_stop_words(self.stop_words, self.analyzer)
-        return TfidfSettings.of(parameters).make_analyzer(encode_names(words))
+        return TfidfSettings.of(self).make_analyzer(encode_names(words))
 
     @property
     def vocabulary_(self) -> dict[str, int]:
@@ -226,8 +180,7 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
 
     @idf_.setter
     def idf_(self, value: Any) -> None:
-        parameters = self.get_params(deep=False)
-        check_tfidf_parameters(parameters)
+        self.check_parameters()
         if not self.use_idf:
             message = "idf_ cannot be set when use_idf=False"
             raise InputError(message)
@@ -236,11 +189,11 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
             if self.vocabulary is None:
                 message = "idf_ can be set only after fit, or if the vocabulary is given"
                 raise InputError(message)
-            state = state_without_idf(self, TfidfSettings.of(parameters))
+            state = state_without_idf(self, TfidfSettings.of(self))
         idf = np.array(value, dtype=state.settings.dtype)
         if idf.shape != (state.n_features,) or not np.isfinite(idf).all():
             refuse("idf_", f"{state.n_features} finite numbers, one per feature", value)
-        self.set_state(state.with_idf(idf))
+        self.set_state(replace(state, idf=idf))
 
     @cached_property
     def _names(self) -> list[str]:
@@ -262,7 +215,7 @@ class TfidfVectorizer(BaseEstimator):  # type: ignore[misc]
         self.fixed_vocabulary_ = self.vocabulary is not None
 
     def get_state(self) -> TfidfState:
-        """Return the learnt state."""
+        """Return the learned state."""
         state: TfidfState | None = self.__dict__.get("_state")
         if state is None:
             message = "The TF-IDF vectorizer is not fitted"

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeltrees._names import decode_names
+from labeltrees._settings import checks_of
 from labeltrees.data.tfidf import TfidfVectorizer
-from labeltrees.data.tfidf_parameters import CHECKS, check_tfidf_parameters
+from labeltrees.data.tfidf_parameters import TfidfParameters
 from labeltrees.data.tfidf_state import TfidfSettings, TfidfState
 from labeltrees.errors import FileFormatError, InputError
 
-GIVEN = "given"  # stands for a list, which is saved as arrays
+GIVEN = "given"  # replaces a list, which is saved as arrays
 
 
 def tfidf_to_files(vectorizer: TfidfVectorizer, prefix: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -34,8 +35,8 @@ def tfidf_from_files(settings: Any, arrays: dict[str, NDArray[Any]], prefix: str
 
     The terms themselves are checked with the first text, or by `verify_tfidf`.
     """
-    if not isinstance(settings, dict) or settings.keys() != CHECKS.keys():
-        _fail(source, f"the vectorizer's settings must have the keys {sorted(CHECKS)}")
+    if not isinstance(settings, dict) or settings.keys() != checks_of(TfidfParameters).keys():
+        _fail(source, f"the vectorizer's settings must have the keys {sorted(checks_of(TfidfParameters))}")
     parameters = {**settings, "dtype": _dtype(settings["dtype"], source)}
     if isinstance(settings["ngram_range"], list):
         parameters["ngram_range"] = tuple(settings["ngram_range"])
@@ -43,12 +44,11 @@ def tfidf_from_files(settings: Any, arrays: dict[str, NDArray[Any]], prefix: str
         _fail(source, "the vectorizer's settings are damaged: its stop words or its vocabulary")
     given_words, given_vocabulary = settings["stop_words"] == GIVEN, settings["vocabulary"] == GIVEN
     try:
-        check_tfidf_parameters(
-            parameters
-            | ({"stop_words": None} if given_words else {})
-            | ({"vocabulary": None} if given_vocabulary else {})
-        )
-        fitted = TfidfSettings.of(parameters)
+        saved = TfidfParameters(**parameters)
+        saved.stop_words = None if given_words else saved.stop_words
+        saved.vocabulary = None
+        saved.check_parameters()
+        fitted = TfidfSettings.of(saved)
     except InputError as error:
         _fail(source, f"the vectorizer's settings are damaged: {error}")
     state = TfidfState.from_arrays(fitted, arrays, prefix, parameters["hashing"], source)

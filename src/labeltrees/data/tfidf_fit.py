@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from labeltrees import _core
 from labeltrees._names import encode_names
 from labeltrees._validation import check_n_jobs
-from labeltrees.data.tfidf_parameters import check_tfidf_parameters, effective_stop_words, given_terms
+from labeltrees.data.tfidf_parameters import effective_stop_words, given_terms
 from labeltrees.data.tfidf_state import TfidfSettings, TfidfState
 from labeltrees.errors import InputError
 
@@ -20,10 +21,9 @@ if TYPE_CHECKING:
 
 def learn_state(vectorizer: TfidfVectorizer, texts: Any) -> TfidfState:
     """Return the state of a vectorizer fitted on texts, which are strings or bytes."""
-    parameters = vectorizer.get_params(deep=False)
-    check_tfidf_parameters(parameters)
-    settings = TfidfSettings.of(parameters)
-    _warn_about_stop_words(vectorizer)
+    vectorizer.check_parameters()
+    settings = TfidfSettings.of(vectorizer)
+    _warn_about_stop_words(vectorizer, settings)
     counts, n_texts = None, 0
     if vectorizer.hashing is None and vectorizer.vocabulary is None:
         state, counts, n_texts = _learn_vocabulary(vectorizer, settings, texts)
@@ -32,7 +32,7 @@ def learn_state(vectorizer: TfidfVectorizer, texts: Any) -> TfidfState:
         if vectorizer.use_idf:
             counts, n_texts = state.native.count_texts(texts, check_n_jobs(vectorizer.n_jobs), None)
     if vectorizer.use_idf:
-        state = state.with_idf(_inverse_frequencies(vectorizer, counts, n_texts))
+        state = replace(state, idf=_inverse_frequencies(vectorizer, counts, n_texts))
     return state
 
 
@@ -103,13 +103,12 @@ def _inverse_frequencies(vectorizer: TfidfVectorizer, counts: Any, n_texts: int)
     return idf
 
 
-def _warn_about_stop_words(vectorizer: TfidfVectorizer) -> None:
+def _warn_about_stop_words(vectorizer: TfidfVectorizer, settings: TfidfSettings) -> None:
     stop_words = vectorizer.stop_words
     if isinstance(stop_words, str) or stop_words is None or vectorizer.analyzer != "word":
         return
     words = set(stop_words)
-    settings = TfidfSettings.of({**vectorizer.get_params(deep=False), "ngram_range": (1, 1)})
-    analyzer = settings.make_analyzer(encode_names([]))
+    analyzer = replace(settings, ngram_range=(1, 1)).make_analyzer(encode_names([]))
     unknown = {token for word in words for token in analyzer.terms(word)} - words
     if unknown:
         warnings.warn(

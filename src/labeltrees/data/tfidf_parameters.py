@@ -1,48 +1,36 @@
-"""Checks of the parameters of TfidfVectorizer."""
+"""The parameters of TfidfVectorizer, with their checks."""
 
 from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from labeltrees._settings import check_settings, flag, integer, optional, setting
 from labeltrees._validation import check_choice, check_integer, check_n_jobs, check_number, refuse
 from labeltrees.errors import InputError
 
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"
-MAX_FEATURES = 2**31 - 1
 _MAX_NGRAM = 10_000
 
-Check = Callable[[str, Any], object]
 
-
-def _flag(name: str, value: Any) -> None:
-    if not isinstance(value, bool | np.bool_):
-        refuse(name, "True or False", value)
-
-
-def _choice(*choices: str | None) -> Check:
-    words = [choice for choice in choices if choice is not None]
-
+def _choice(default: str | None, choices: tuple[str, ...], help: str, *, may_be_none: bool = False) -> Any:
     def check(name: str, value: Any) -> None:
         if callable(value):
-            refuse(name, f"one of {words} (for a function use scikit-learn's TfidfVectorizer)", value)
-        if value is not None or None not in choices:
-            check_choice(name, value, words)
+            refuse(name, f"one of {list(choices)} (for a function use scikit-learn's TfidfVectorizer)", value)
+        if value is not None or not may_be_none:
+            check_choice(name, value, list(choices))
 
-    return check
-
-
-def _text(name: str, value: Any) -> None:
-    if not isinstance(value, str):
-        refuse(name, "a string", value)
+    return setting(default, check, help, choices=choices)
 
 
 def _encoding(name: str, value: Any) -> None:
-    _text(name, value)
+    if not isinstance(value, str):
+        refuse(name, "a string", value)
     try:
         "".encode(value)
     except LookupError:
@@ -63,9 +51,8 @@ def _token_pattern(name: str, value: Any) -> None:
 
 def _ngram_range(name: str, value: Any) -> None:
     allowed = f"a pair (low, high) with 1 <= low <= high <= {_MAX_NGRAM}"
-    if not isinstance(value, tuple | list) or len(value) != 2:
-        refuse(name, allowed, value)
-    if not all(isinstance(n, numbers.Integral) and not isinstance(n, bool) for n in value):
+    is_pair = isinstance(value, tuple | list) and len(value) == 2
+    if not is_pair or not all(isinstance(n, numbers.Integral) and not isinstance(n, bool) for n in value):
         refuse(name, allowed, value)
     if not 1 <= value[0] <= value[1] <= _MAX_NGRAM:
         refuse(name, allowed, value)
@@ -90,52 +77,58 @@ def _dtype(name: str, value: Any) -> None:
         refuse(name, "float32 or float64", value)
 
 
-def _optional_count(name: str, value: Any) -> None:
-    if value is not None:
-        check_integer(name, value, 1, MAX_FEATURES)
-
-
 def _vocabulary(name: str, value: Any) -> None:
     if value is not None and (isinstance(value, str | bytes) or not isinstance(value, Iterable)):
         refuse(name, "None, a mapping from terms to numbers, or an iterable of terms", value)
 
 
-CHECKS: dict[str, Check] = {
-    "input": _choice("content", "file", "filename"),
-    "encoding": _encoding,
-    "decode_error": _choice("strict", "ignore", "replace"),
-    "strip_accents": _choice("unicode", "ascii", None),
-    "lowercase": _flag,
-    "analyzer": _choice("word", "char", "char_wb"),
-    "stop_words": _stop_words,
-    "token_pattern": _token_pattern,
-    "ngram_range": _ngram_range,
-    "max_df": _frequency,
-    "min_df": _frequency,
-    "max_features": _optional_count,
-    "vocabulary": _vocabulary,
-    "binary": _flag,
-    "dtype": _dtype,
-    "norm": _choice("l1", "l2", None),
-    "use_idf": _flag,
-    "smooth_idf": _flag,
-    "sublinear_tf": _flag,
-    "hashing": _optional_count,
-    "n_jobs": lambda name, value: check_n_jobs(value),
-}
+_COUNT = optional(integer(1))
 
 
-def check_tfidf_parameters(parameters: Mapping[str, Any]) -> None:
-    """Refuse the first parameter that `CHECKS` does not allow, and parameters that contradict each other."""
-    for name, value in parameters.items():
-        CHECKS[name](name, value)
-    if parameters["hashing"] is not None:
-        for name, default in (("vocabulary", None), ("max_features", None), ("min_df", 1), ("max_df", 1.0)):
-            if parameters[name] is not default and parameters[name] != default:
-                refuse(name, f"{default} with hashing, which has no vocabulary", parameters[name])
-    if parameters["analyzer"] != "word" and parameters["stop_words"] is not None:
-        message = "The parameter 'stop_words' will not be used since 'analyzer' != 'word'"
-        warnings.warn(message, UserWarning, stacklevel=4)
+@dataclass(eq=False, kw_only=True)
+class TfidfParameters:
+    """How texts become features; `TfidfVectorizer` explains each parameter."""
+
+    input: str = _choice("content", ("content", "file", "filename"), "Whether texts are strings, files or file names.")
+    encoding: str = setting("utf-8", _encoding, "Encoding of texts that are bytes.")
+    decode_error: str = _choice("strict", ("strict", "ignore", "replace"), "What to do with bytes that are not text.")
+    strip_accents: str | None = _choice(
+        None, ("unicode", "ascii"), "Remove accents from letters. [default: keep them]", may_be_none=True
+    )
+    lowercase: bool = setting(True, flag, "Convert texts to lower case.")
+    analyzer: str = _choice(
+        "word", ("word", "char", "char_wb"), "Terms are words, characters, or characters within words."
+    )
+    stop_words: Any = setting(
+        None, _stop_words, "Leave out the stop words of this language. [default: none]", choices=("english",)
+    )
+    token_pattern: str = setting(TOKEN_PATTERN, _token_pattern, "Pattern of words.")
+    ngram_range: tuple[int, int] = setting(
+        (1, 1), _ngram_range, "Minimum and maximum number of words (or characters) per term.", metavar="LOW HIGH"
+    )
+    max_df: int | float = setting(1.0, _frequency, "Leave out terms that occur in more texts.", metavar="N|SHARE")
+    min_df: int | float = setting(1, _frequency, "Leave out terms that occur in fewer texts.", metavar="N|SHARE")
+    max_features: int | None = setting(None, _COUNT, "Keep this many terms, the most frequent ones. [default: all]")
+    vocabulary: Any = setting(None, _vocabulary, "The terms to use.")
+    binary: bool = setting(False, flag, "Count each term once per text.")
+    dtype: Any = setting(np.float64, _dtype, "float32 or float64.")
+    norm: str | None = _choice("l2", ("l1", "l2"), "The norm that is 1 in every row.", may_be_none=True)
+    use_idf: bool = setting(True, flag, "Give rare terms a higher weight.")
+    smooth_idf: bool = setting(True, flag, "Count terms as if one more text had all of them.")
+    sublinear_tf: bool = setting(False, flag, "Use 1 + log(count) instead of counts.")
+    hashing: int | None = setting(None, _COUNT, "Hash terms into this many features instead of learning a vocabulary.")
+    n_jobs: int | None = setting(None, lambda name, value: check_n_jobs(value), "Number of threads; -1 for all cores.")
+
+    def check_parameters(self) -> None:
+        """Refuse the first parameter that is not allowed, and parameters that contradict each other."""
+        check_settings(self)
+        if self.hashing is not None:
+            for name, default in (("vocabulary", None), ("max_features", None), ("min_df", 1), ("max_df", 1.0)):
+                if getattr(self, name) is not default and getattr(self, name) != default:
+                    refuse(name, f"{default} with hashing, which has no vocabulary", getattr(self, name))
+        if self.analyzer != "word" and self.stop_words is not None:
+            message = "The parameter 'stop_words' will not be used since 'analyzer' != 'word'"
+            warnings.warn(message, UserWarning, stacklevel=4)
 
 
 def effective_stop_words(stop_words: Any, analyzer: str) -> list[str]:

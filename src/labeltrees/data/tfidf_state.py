@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from labeltrees import _core
 from labeltrees._names import decode_names, encode_names
-from labeltrees.data.tfidf_parameters import CHECKS, MAX_FEATURES
+from labeltrees._settings import LARGEST_INT32, check_values, checks_of
+from labeltrees.data.tfidf_parameters import TfidfParameters
 from labeltrees.errors import FileFormatError, InputError
 
 _COUNTS_IN_TABLE = 256
@@ -33,16 +34,15 @@ class TfidfSettings:
     sublinear_tf: bool
 
     @classmethod
-    def of(cls, parameters: dict[str, Any]) -> Self:
+    def of(cls, parameters: TfidfParameters) -> Self:
         """Return the settings among the parameters of the estimator."""
-        values = {name: parameters[name] for name in cls.__dataclass_fields__}
+        values = {name: getattr(parameters, name) for name in cls.__dataclass_fields__}
         low, high = values["ngram_range"]
         return cls(**{**values, "ngram_range": (int(low), int(high)), "dtype": np.dtype(values["dtype"]).name})
 
     def check(self) -> None:
         """Refuse values that the estimator would refuse."""
-        for name, value in asdict(self).items():
-            CHECKS[name](name, value)
+        check_values(asdict(self), checks_of(TfidfParameters))
 
     def make_analyzer(self, stop_words: tuple[Any, Any]) -> _core.TextAnalyzer:
         """Return the native analyzer; stop words in the form of `encode_names`."""
@@ -57,6 +57,7 @@ class TfidfSettings:
         )
 
 
+@dataclass(eq=False)
 class TfidfState:
     """The arrays of a fitted vectorizer. Native code is made when it is first needed, and not pickled.
 
@@ -72,17 +73,12 @@ class TfidfState:
         Where the arrays came from, for messages.
     """
 
-    def __init__(
-        self,
-        settings: TfidfSettings,
-        n_features: int,
-        terms: tuple[Any, Any] | None,
-        stop_words: tuple[Any, Any],
-        idf: NDArray[Any] | None,
-        source: str = "vectorizer",
-    ) -> None:
-        self.settings, self.n_features, self.terms = settings, n_features, terms
-        self.stop_words, self.idf, self.source = stop_words, idf, source
+    settings: TfidfSettings
+    n_features: int
+    terms: tuple[Any, Any] | None
+    stop_words: tuple[Any, Any]
+    idf: NDArray[Any] | None
+    source: str = "vectorizer"
 
     @cached_property
     def analyzer(self) -> _core.TextAnalyzer:
@@ -115,10 +111,6 @@ class TfidfState:
     def names(self) -> list[str]:
         """Return all terms."""
         return [] if self.terms is None else decode_names(*self.terms, self.source)
-
-    def with_idf(self, idf: NDArray[Any] | None) -> TfidfState:
-        """Return the same state with other weights."""
-        return TfidfState(self.settings, self.n_features, self.terms, self.stop_words, idf, self.source)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in ("analyzer", "native")}
@@ -160,7 +152,7 @@ class _StateReader:
         if (terms is None) != (hashing is not None):
             self.fail("a vectorizer must either have terms or hash them")
         n_features = len(terms[1]) - 1 if terms is not None else int(hashing or 0)
-        if not 0 < n_features <= MAX_FEATURES:
+        if not 0 < n_features <= LARGEST_INT32:
             self.fail(f"a vectorizer of {n_features} features")
         idf = self.arrays.get(f"{self.prefix}idf")
         if idf is not None and (idf.shape != (n_features,) or idf.dtype != np.dtype(settings.dtype)):

@@ -1,4 +1,4 @@
-"""How much of the data the most frequent labels serve: why a tree shaped by frequency can be fast."""
+"""Label imbalance: the share of the points that the most frequent labels serve. It shows how fast a tree can be."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Imbalance:
     Attributes
     ----------
     q : array of int64
-        Growing numbers of labels, from 1 to `n_labels`, with ``ceil(n_labels / 100)`` among them.
+        Increasing numbers of labels, from 1 to `n_labels`; ``ceil(n_labels / 100)`` is one of them.
     at_least_one, at_least_three, all_labels : arrays of float64, one value for each q
         Share (by weight) of the points with at least one of their labels, at least three of them, or all of them,
         among the q most frequent labels. A point with fewer than three labels counts for `at_least_three` if all of
         its labels are among them, so that recall at 3 is complete; all three curves end at 1.
     n_labels : int
-        Labels that occur.
+        Number of labels with a point.
     n_points : int
-        Points with a label; the others are left out.
+        Number of points with a label; other points are not counted.
     """
 
     q: Int64s
@@ -62,7 +62,7 @@ class Imbalance:
 
 
 def imbalance(Y: Any, sample_weight: Any = None) -> Imbalance:
-    """Return which share of the points the q most frequent labels serve, for growing q.
+    """Return the share of the points that the q most frequent labels serve, for increasing q.
 
     Parameters
     ----------
@@ -99,13 +99,13 @@ def imbalance(Y: Any, sample_weight: Any = None) -> Imbalance:
     total = float(point_weights[per_point > 0].sum())
 
     def share(n_wanted: Int64s | int) -> Float64s:
-        """Share of the points with `n_wanted` of their labels, or all if they have fewer, among the first 1, 2, ..."""
+        """Return the share of the points with `n_wanted` of their labels, or all if they have fewer, among the first 1, 2, ..."""
         labelled = per_point > 0
         position = (first + np.minimum(per_point, n_wanted) - 1)[labelled]
         served = np.bincount(ranks[position], weights=point_weights[labelled], minlength=n_labels)
-        return np.minimum(np.cumsum(served) / total, 1.0)  # rounding aside
+        return np.minimum(np.cumsum(served) / total, 1.0)  # rounding can exceed 1
 
-    q = _growing_numbers(n_labels)
+    q = _increasing_numbers(n_labels)
     return Imbalance(
         q=q,
         at_least_one=share(1)[q - 1],
@@ -120,8 +120,8 @@ def _one_percent(n_labels: int) -> int:
     return -(-n_labels // 100)
 
 
-def _growing_numbers(n_labels: int) -> Int64s:
-    """Return 1, ..., n_labels in even steps of the logarithm, and one percent of n_labels."""
+def _increasing_numbers(n_labels: int) -> Int64s:
+    """Return numbers from 1 to n_labels in equal steps of the logarithm, and one percent of n_labels."""
     n_steps = math.ceil(math.log10(n_labels) * _POINTS_PER_DECADE) + 1
     steps = np.rint(np.geomspace(1, n_labels, n_steps)).astype(np.int64)
     return np.unique(np.append(steps, [_one_percent(n_labels), n_labels]))

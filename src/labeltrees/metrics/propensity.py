@@ -120,16 +120,7 @@ def psndcg_at_k(
 ) -> float:
     """Return the propensity-scored nDCG: like `psp_at_k`, but hits at higher ranks count more.
 
-    Parameters
-    ----------
-    Y_true : sparse or dense matrix of shape (n, L)
-    labels : array of int (n, at least k)
-    k : int
-    Y_train : sparse or dense matrix of shape (N, L), optional
-        Training labels, for `label_propensities`. Give either this or `propensities`.
-    propensities : array of shape (L,), optional
-    A, B : float
-        As in `label_propensities`.
+    The parameters are those of `psp_at_k`.
 
     Examples
     --------

@@ -36,12 +36,6 @@ def precision_at_k(Y_true: Any, labels: Any, k: int) -> float:
 def recall_at_k(Y_true: Any, labels: Any, k: int) -> float:
     """Return the mean share of a point's true labels that are among the first k returned.
 
-    Parameters
-    ----------
-    Y_true : sparse or dense matrix of shape (n, L)
-    labels : array of int (n, at least k)
-    k : int
-
     Examples
     --------
     >>> recall_at_k([[1, 1, 0], [0, 0, 1]], [[0, 2], [2, -1]], k=2)
@@ -55,12 +49,6 @@ def ndcg_at_k(Y_true: Any, labels: Any, k: int) -> float:
     """Return the normalised discounted cumulative gain: hits at higher ranks count more.
 
     A hit at rank i adds 1 / log2(i + 1); the sum of a point is divided by its best possible value.
-
-    Parameters
-    ----------
-    Y_true : sparse or dense matrix of shape (n, L)
-    labels : array of int (n, at least k)
-    k : int
 
     Examples
     --------
@@ -82,12 +70,6 @@ def macro_f1_at_k(Y_true: Any, labels: Any, k: int) -> float:
 
     All labels count equally, however rare. A label that is neither true nor returned for any point counts as 0.
 
-    Parameters
-    ----------
-    Y_true : sparse or dense matrix of shape (n, L)
-    labels : array of int (n, at least k)
-    k : int
-
     Examples
     --------
     >>> round(macro_f1_at_k([[1, 1, 0], [0, 0, 1]], [[0], [0]], k=1), 4)
@@ -103,12 +85,6 @@ def macro_f1_at_k(Y_true: Any, labels: Any, k: int) -> float:
 
 def coverage_at_k(Y_true: Any, labels: Any, k: int) -> float:
     """Return the share of the true labels that are found for at least one of their points.
-
-    Parameters
-    ----------
-    Y_true : sparse or dense matrix of shape (n, L)
-    labels : array of int (n, at least k)
-    k : int
 
     Examples
     --------

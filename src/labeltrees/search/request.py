@@ -6,18 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from labeltrees import _core
-from labeltrees._settings import anything, check_settings, flag, integer, number, optional, setting
-from labeltrees._validation import check_choice, refuse
+from labeltrees._settings import anything, check_settings, choice, flag, integer, number, optional, setting
+from labeltrees._validation import refuse
 from labeltrees.errors import InputError
 from labeltrees.search.node_values import NodeValues
 from labeltrees.search.queries import label_lists
 
 MODES = ("best_first", "beam", "paths")
 AS_FITTED: Any = "as fitted"  # the beam that the model was fitted with
-
-
-def _mode(name: str, value: Any) -> None:
-    check_choice(name, value, MODES)
 
 
 def _beam(name: str, value: Any) -> None:
@@ -63,7 +59,7 @@ class SearchRequest:
     discounts : NodeValues, optional
         How much the score of each node is lowered before it is compared; set by a model from `agreement`.
     n_searched : int, optional
-        Labels to search for, if more than k: discounts are learnt for lists of certain lengths.
+        Labels to search for, if more than k: discounts are learned for lists of certain lengths.
 
     Examples
     --------
@@ -75,7 +71,7 @@ class SearchRequest:
     """
 
     k: int = setting(5, integer(1), "Labels to return per query.")
-    search: str | None = setting(None, optional(_mode), "How the tree is searched.", choices=MODES)
+    search: str | None = choice(None, MODES, "How the tree is searched.")
     beam: int | None = setting(
         AS_FITTED,
         _beam,

@@ -85,11 +85,8 @@ class ChunkStore:
     ARRAY_NAMES = ("chunks", "offsets", "feature_rank", "child_ptr", "children")
 
     def __post_init__(self) -> None:
-        self._check_array("chunks", np.uint8)
-        self._check_array("offsets", np.int64)
-        self._check_array("feature_rank", np.int32)
-        self._check_array("child_ptr", np.int64)
-        self._check_array("children", np.int32)
+        for name, dtype in zip(self.ARRAY_NAMES, (np.uint8, np.int64, np.int32, np.int64, np.int32), strict=True):
+            self._check_array(name, dtype)
         if self.chunks.ctypes.data % 16 != 0:
             object.__setattr__(self, "chunks", _core.copy_to_huge_pages(self.chunks))
         if not 0 < self.n_features < 2**31 or not 0 < self.n_labels < 2**31:
@@ -262,22 +259,15 @@ def pack_dense_chunks(
     if weights.ndim != 2 or len(weights) != len(children) or not 0 < weights.shape[1] < 2**31:
         refuse("matrix", f"of shape ({len(children)}, n_features)", weights.shape)
     half = check_choice("precision", precision, ("half", "single")) == "half"
+    checked, n_features, n_threads = _check_bias(bias, len(children)), weights.shape[1], check_n_jobs(n_jobs)
     try:
         chunks, offsets = _core.pack_matrix_chunks(
-            child_ptr,
-            children,
-            weights.ravel(),
-            _check_bias(bias, len(children)),
-            weights.shape[1],
-            mass,
-            half,
-            check_n_jobs(n_jobs),
-            progress,
+            child_ptr, children, weights.ravel(), checked, n_features, mass, half, n_threads, progress
         )
     except ValueError as error:
         message = f"matrix: {error}"
         raise InputError(message) from None
-    rank, n_features = np.zeros(0, np.int32), weights.shape[1]
+    rank = np.zeros(0, np.int32)
     return ChunkStore(
         chunks, offsets, rank, child_ptr, children, tree.n_labels, n_features, matrices=True, checked=True
     )

@@ -102,8 +102,12 @@ class _ManifestReader:
     def read(self, text: str) -> Manifest:
         try:
             body = json.loads(text, object_pairs_hook=self.unique, parse_constant=self.no_constant)
-        except (json.JSONDecodeError, RecursionError) as error:
-            self.fail(f"not JSON: {error}")
+        except (
+            ValueError,
+            RecursionError,
+            MemoryError,
+        ) as error:  # ValueError: not JSON, or a number of too many digits
+            self.fail(f"not JSON that can be read: {error}"[:300])
         if not isinstance(body, dict) or body.get("format") != FORMAT_NAME:
             self.fail(f"not the manifest of a {FORMAT_NAME} model")
         version = body.get("version")
@@ -117,7 +121,7 @@ class _ManifestReader:
         if set(body) != expected:
             self.fail(f"keys must be {sorted(expected)}, got {sorted(body)}"[:300])
         checksum = body.pop("checksum")
-        if checksum != _checksum_of_body(body):
+        if checksum != self.checksum_of(body):
             self.fail("its checksum is wrong: the manifest was altered")
         if not isinstance(body["class"], str) or not isinstance(body["parameters"], dict):
             self.fail("class must be a string and parameters an object")
@@ -125,6 +129,12 @@ class _ManifestReader:
             self.fail("arrays must be an object")
         arrays = {name: self.read_array(name, entry) for name, entry in body["arrays"].items()}
         return Manifest(body["class"], body["parameters"], arrays)
+
+    def checksum_of(self, body: dict[str, Any]) -> str:
+        try:
+            return _checksum_of_body(body)
+        except (ValueError, RecursionError, MemoryError) as error:  # ValueError: 1e999 is read as infinity
+            self.fail(f"a value that JSON cannot have: {error}"[:300])
 
     def unique(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeltrees import _core
-from labeltrees._files import is_being_replaced, open_regular, refuse_file
+from labeltrees._files import is_being_replaced, open_regular, refuse_file, remove_leftovers
 from labeltrees.errors import FileFormatError
 from labeltrees.storage.format import MANIFEST_BYTES, MANIFEST_FILE, ArrayEntry, Manifest, checksum_text
 
@@ -58,6 +58,7 @@ def load_arrays(folder: str | os.PathLike[str], *, in_memory: bool = False, veri
         If a file is missing, has the wrong length or is damaged in another way.
     """
     path = Path(folder)
+    remove_leftovers(path)
     fault = None
     for _ in range(MAX_ATTEMPTS):
         try:

@@ -1,13 +1,14 @@
-"""Trees to compare with: codes, k-means, random, flat."""
+"""Baseline trees: Huffman, Fano, random and flat."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from labeltrees import _core
-from labeltrees._matrices import Float64s, Int32s
+from labeltrees._matrices import Float64s, Int32s, Int64s
 from labeltrees._validation import Fanout, check_integer, check_seed, refuse
 from labeltrees.tree.arrays import MAX_LABELS, TreeArrays, check_weights
 from labeltrees.tree.builder import build_binary
@@ -17,7 +18,7 @@ from labeltrees.tree.label_tree import LabelTree
 
 
 def _placed(frequencies: Any) -> tuple[Int32s, Float64s]:
-    """Return the labels that occur, and all checked frequencies."""
+    """Return the labels with a frequency above 0, and all frequencies, checked."""
     checked = check_weights("frequencies", frequencies)
     labels = np.flatnonzero(checked > 0).astype(np.int32)
     if len(labels) == 0:
@@ -26,30 +27,35 @@ def _placed(frequencies: Any) -> tuple[Int32s, Float64s]:
 
 
 def huffman_tree(frequencies: Any) -> LabelTree:
-    """Return the binary tree of least expected depth under `frequencies` (L,); labels of frequency 0 are unplaced.
+    """Return the binary tree with the smallest expected depth for `frequencies` (L,).
+
+    Labels of frequency 0 are not placed.
 
     Examples
     --------
     >>> huffman_tree([0.5, 0.25, 0.125, 0.125]).label_depth
     array([1, 2, 3, 3], dtype=int32)
     """
-    labels, checked = _placed(frequencies)
-    arrays = _core.huffman_tree(labels, checked[labels])
-    return LabelTree._adopt(TreeArrays(*arrays, len(checked), label_weights=checked)).renumbered()
+    return _code_tree(_core.huffman_tree, frequencies)
 
 
 def fano_tree(frequencies: Any) -> LabelTree:
-    """Return Fano's binary tree: labels by falling frequency, cut in halves of equal mass again and again.
+    """Return Fano's binary tree: labels sorted by falling frequency are split recursively into halves of equal mass.
 
-    The label at the middle goes to the nearer side, on a tie to the rarer labels. Labels of frequency 0 are unplaced.
+    The label at the middle goes to the nearer side, or on a tie to the rarer
+    labels. Labels of frequency 0 are not placed.
 
     Examples
     --------
     >>> fano_tree([0.4, 0.3, 0.1, 0.1, 0.1]).label_depth
     array([1, 2, 3, 4, 4], dtype=int32)
     """
+    return _code_tree(_core.fano_tree, frequencies)
+
+
+def _code_tree(build: Callable[[Int32s, Float64s], tuple[Int64s, Int32s]], frequencies: Any) -> LabelTree:
     labels, checked = _placed(frequencies)
-    arrays = _core.fano_tree(labels, checked[labels])
+    arrays = build(labels, checked[labels])
     return LabelTree._adopt(TreeArrays(*arrays, len(checked), label_weights=checked)).renumbered()
 
 
@@ -64,7 +70,7 @@ def random_tree(n_labels: int, *, fanout: Fanout = 2, leaf_size: int = 1, random
     n_labels = check_integer("n_labels", n_labels, 1, MAX_LABELS)
     order = np.random.default_rng(check_seed(random_state)).permutation(n_labels).astype(np.int32)
     labels = np.arange(n_labels, dtype=np.int32)
-    # Labels of equal weight and no similarity are split in their order, into equal halves.
+    # Labels with equal weights and no embeddings are split into equal halves in the order of their ids.
     child_ptr, children = build_binary(
         no_embeddings(n_labels), labels, np.ones(n_labels), objective=(0.0, 1.0), leaf_size=leaf_size
     )
@@ -76,7 +82,7 @@ def random_tree(n_labels: int, *, fanout: Fanout = 2, leaf_size: int = 1, random
 
 
 def flat_tree(n_labels: int, *, frequencies: Any = None) -> LabelTree:
-    """Return the tree of one node with every label, or with those of a frequency (L,) above 0.
+    """Return a tree with a single node, which has all labels, or those with a frequency (L,) above 0.
 
     Examples
     --------

@@ -10,7 +10,7 @@ import numpy as np
 from labeltrees import _core
 from labeltrees._matrices import Float64s, Int32s, Int64s, check_Y
 from labeltrees._progress import watch
-from labeltrees._settings import check_settings
+from labeltrees._settings import check_settings, settings_from
 from labeltrees._validation import Fanout, check_integer, check_n_jobs, check_seed
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
@@ -112,16 +112,7 @@ def build_tree(
     >>> lt.build_tree(X, Y, tradeoff=2, fanout=2).label_depth
     array([1, 2, 3, 3], dtype=int32)
     """
-    settings = TreeSettings(
-        tradeoff,
-        fanout=fanout,
-        leaf_size=leaf_size,
-        smoothing=smoothing,
-        cover=cover,
-        cover_softness=cover_softness,
-        path=path,
-        weights_of=weights_of,
-    )
+    settings = settings_from(TreeSettings, locals())
     check_settings(settings)
     return grow_tree(
         X,
@@ -174,9 +165,7 @@ def build_tree_from(
     >>> int(tree.label_depth[0])
     1
     """
-    settings = TreeSettings(
-        tradeoff, fanout=fanout, leaf_size=leaf_size, smoothing=smoothing, path=path, weights_of=weights_of
-    )
+    settings = settings_from(TreeSettings, locals())
     check_settings(settings)
     return grow_tree_from(
         embedding_rows(embeddings).unit(),

@@ -77,7 +77,21 @@ class LabelTree(TreeForms):
                 arrays.freeze(array)
         if check:
             tree._parents  # noqa: B018
+        else:
+            tree.__dict__["_unchecked"] = tree.__dict__.pop("child_ptr"), tree.__dict__.pop("children")
         return tree
+
+    def __getattr__(self, name: str) -> Any:
+        """Check the two arrays of a tree from a file when one of them is first used: every method needs them."""
+        unchecked = self.__dict__.get("_unchecked")
+        if name not in ("child_ptr", "children") or unchecked is None:
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(message)
+        child_ptr, children = unchecked
+        parents = arrays.find_parents(child_ptr, children, self.n_labels)
+        self.__dict__.update(child_ptr=child_ptr, children=children, _parents=parents)
+        del self.__dict__["_unchecked"]
+        return self.__dict__[name]
 
     def _set(
         self, child_ptr: Int64s, children: Int32s, n_labels: int, names: Names | None, weights: Float64s | None

@@ -25,39 +25,6 @@ def coefficients(tradeoff: float, path: str = "weighted") -> tuple[float, float]
     return 2 - t, max(t - 1, 0.0)
 
 
-def best_assignment(scores: Any, weights: Any) -> Float64s:
-    """Return the alpha in [-1, 1]^n with alpha.weights = 0 that maximises sum_l weights_l alpha_l scores_l.
-
-    The paper's Lemma: +1 from the largest score down until half of the weight is reached; the label that crosses it
-    gets the fraction.
-
-    Parameters
-    ----------
-    scores : array (n,)
-        beta_l / f_l.
-    weights : array (n,)
-        f_l; not all zero.
-
-    Examples
-    --------
-    >>> best_assignment([3.0, 1.0, 2.0], [0.5, 0.25, 0.25])
-    array([ 1., -1., -1.])
-    >>> best_assignment([3.0, 1.0, 2.0], [0.25, 0.25, 0.5])
-    array([ 1., -1.,  0.])
-    """
-    keys = np.ascontiguousarray(scores, dtype=np.float64)
-    if keys.ndim != 1 or len(keys) == 0 or not np.isfinite(keys).all():
-        refuse("scores", "a non-empty vector of finite numbers", scores)
-    checked = check_weights("weights", weights, len(keys))
-    if not checked.any():
-        refuse("weights", "not all zero", checked)
-    crossing, alpha = _core.select_half(keys, checked)
-    assignment = np.where(keys > keys[crossing], 1.0, -1.0)
-    assignment[:crossing][keys[:crossing] == keys[crossing]] = 1.0
-    assignment[crossing] = alpha
-    return assignment
-
-
 def split_labels(
     embeddings: Any,
     weights: Any,

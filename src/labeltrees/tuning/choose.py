@@ -190,23 +190,21 @@ def _named(settings: list[Setting], name: str) -> Setting:
     return next(setting for setting in settings if setting.name == name)
 
 
+@dataclass(eq=False)
 class _Chooser:
-    """Runs the rounds of a choice; `rounds` lists what was tried."""
+    """Runs the rounds of a choice; `rounds` lists them."""
 
-    def __init__(
-        self,
-        estimator: Any,
-        limits: Limits,
-        train: TuningData,
-        validation: TuningData,
-        random_state: int,
-        n_jobs: int | None,
-        advance: Callable[[int], object] | None,
-    ) -> None:
-        self.estimator, self.limits = estimator, limits
-        self.train, self.validation = train, validation
-        self.random_state, self.n_jobs, self.advance = random_state, n_jobs, advance
-        self.ks = tuple(sorted({at for at in (1, 3, limits.k, split_metric(limits.metric)[1]) if at <= limits.k}))
+    estimator: Any
+    limits: Limits
+    train: TuningData
+    validation: TuningData
+    random_state: int
+    n_jobs: int | None
+    advance: Callable[[int], object] | None
+
+    def __post_init__(self) -> None:
+        k = self.limits.k
+        self.ks = tuple(sorted({at for at in (1, 3, k, split_metric(self.limits.metric)[1]) if at <= k}))
         self.rounds: list[Round] = []
         self._done = 0
 

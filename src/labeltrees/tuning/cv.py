@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ def _has_probabilities(estimator: LabelTreeClassifierCV) -> bool:
     return hasattr(estimator, "best_estimator_") and hasattr(estimator.best_estimator_, "predict_proba")
 
 
+@dataclass(eq=False, repr=False)
 class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A label tree classifier whose tradeoff and fanout are chosen when it is fitted.
 
@@ -59,31 +62,17 @@ class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     ['fanout', 'tradeoff']
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        tradeoffs: Any = TRADEOFFS,
-        fanouts: Any = None,
-        max_precision_loss: float | None = 0.005,
-        max_latency_us: float | None = None,
-        metric: str = "p1",
-        k: int = 5,
-        validation: Any = 0.2,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.tradeoffs = tradeoffs
-        self.fanouts = fanouts
-        self.max_precision_loss = max_precision_loss
-        self.max_latency_us = max_latency_us
-        self.metric = metric
-        self.k = k
-        self.validation = validation
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    estimator: Any = None
+    tradeoffs: Any = TRADEOFFS
+    fanouts: Any = None
+    max_precision_loss: float | None = 0.005
+    max_latency_us: float | None = None
+    metric: str = "p1"
+    k: int = 5
+    validation: Any = 0.2
+    random_state: int = 0
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def fit(
         self, X: Any, Y: Any, sample_weight: Any = None, *, label_names: Any = None, feature_names: Any = None
@@ -101,20 +90,8 @@ class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             feature_names=feature_names,
             texts=texts,
         )
-        choice = choose(
-            data,
-            max_precision_loss=self.max_precision_loss,
-            max_latency_us=self.max_latency_us,
-            metric=self.metric,
-            k=self.k,
-            tradeoffs=self.tradeoffs,
-            fanouts=self.fanouts,
-            estimator=estimator,
-            validation=self.validation,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            progress=bool(self.verbose),
-        )
+        own = {name: value for name, value in vars(self).items() if name in inspect.signature(choose).parameters}
+        choice = choose(data, **own | {"estimator": estimator, "progress": bool(self.verbose)})
         self.best_estimator_ = choice.model
         self.best_params_ = choice.parameters
         self.best_score_ = choice.record[self.metric]

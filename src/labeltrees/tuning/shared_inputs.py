@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sklearn.base import clone
 
 from labeltrees._matrices import Float64s
-from labeltrees._settings import check_settings, settings_of
+from labeltrees._settings import check_settings, settings_from
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
 from labeltrees.models.common.settings import seed_of
@@ -110,9 +110,7 @@ class SharedInputs:
     def _build_tree(self, setting: Setting) -> LabelTree:
         embeddings, frequencies, cover = self._tree_inputs(setting)
         parameters = {"fanout": 2, **self._parameters, **setting.parameters}  # models without a fanout are binary
-        settings = TreeSettings(
-            **{item.name: parameters[item.name] for item in settings_of(TreeSettings) if item.name in parameters}
-        )
+        settings = settings_from(TreeSettings, parameters)
         check_settings(settings)
         return grow_tree_from(
             embedding_rows(embeddings).unit(),

@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from labeltrees._progress import ProgressArgument, watch
@@ -132,24 +133,21 @@ def open_folder(folder: str | os.PathLike[str] | None, identity: dict[str, Any])
         yield SweepFolder(temporary, identity)
 
 
+@dataclass(eq=False)
 class SweepJob:
-    """Trains, measures and times settings on the same data; with `details`, also collects what a report shows."""
+    """Trains, measures and times settings on the same data; with `details`, also collects data for a report."""
 
-    def __init__(
-        self,
-        inputs: SharedInputs,
-        validation: TuningData,
-        ks: tuple[int, ...],
-        folder: SweepFolder,
-        random_state: int,
-        n_jobs: int | None,
-        *,
-        details: bool = True,
-    ) -> None:
-        self.inputs, self.validation, self.ks, self.folder = inputs, validation, ks, folder
-        self.random_state, self.n_jobs = random_state, n_jobs
-        self.propensities = propensities_or_none(inputs.train)
-        self.examples = Examples(validation, max(ks), random_state) if details else None
+    inputs: SharedInputs
+    validation: TuningData
+    ks: tuple[int, ...]
+    folder: SweepFolder
+    random_state: int
+    n_jobs: int | None
+    details: bool = True
+
+    def __post_init__(self) -> None:
+        self.propensities = propensities_or_none(self.inputs.train)
+        self.examples = Examples(self.validation, max(self.ks), self.random_state) if self.details else None
 
     def run(
         self,

@@ -1,5 +1,7 @@
 """Training steps of the text model against a plain twin."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,7 +12,7 @@ from labeltrees.models.text.settings import TextSettings
 from labeltrees.models.text.training import count_words, train_vectors
 
 
-def train_twin(corpus_rows, labels, tree, inputs, outputs, lr, epochs, n_tokens):
+def train_twin(order, corpus_rows, labels, tree, inputs, outputs, lr, epochs, n_tokens):
     """Make one thread's steps in float64; every text has one label, so no label is drawn."""
     paths = {}
     for label in range(tree.n_labels):
@@ -23,8 +25,9 @@ def train_twin(corpus_rows, labels, tree, inputs, outputs, lr, epochs, n_tokens)
         paths[label] = path
     done = unreported = 0
     total = epochs * sum(n_tokens)
-    point = 0
-    while done < total:
+    for point in order:
+        if done >= total:
+            break
         rate = lr * (1 - done / total)
         rows = corpus_rows[point]
         hidden = inputs[rows].mean(axis=0)
@@ -37,17 +40,17 @@ def train_twin(corpus_rows, labels, tree, inputs, outputs, lr, epochs, n_tokens)
         unreported += n_tokens[point]
         if unreported > 100:
             done, unreported = done + unreported, 0
-        point = (point + 1) % len(labels)
 
 
 @pytest.mark.parametrize("dim", [3, 16, 40, 130, 300])
-def test_training_steps_equal_the_twins(kernels, dim):
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_training_steps_equal_the_twins(kernels, dim, shuffle):
     rng = np.random.default_rng(dim)
     words = [f"w{i}" for i in range(20)]
     texts = [" ".join(rng.choice(words, size=rng.integers(3, 12))) for _ in range(30)]
     labels = rng.integers(7, size=30)
     tree = lt.huffman_tree(np.arange(1, 8))
-    settings = TextSettings(dim=dim, lr=0.7, epochs=9, min_count=1, word_ngrams=2, buckets=40)
+    settings = TextSettings(dim=dim, lr=0.7, epochs=9, min_count=1, word_ngrams=2, buckets=40, shuffle=shuffle)
     corpus = count_words(tuple(texts), "", settings)
     Y = sparse.csr_array(np.eye(7, dtype=np.float32)[labels])
     start = train_vectors(corpus, TextSettings(**{**settings.__dict__, "epochs": 0}), tree, Y, random_state=5)
@@ -57,7 +60,10 @@ def test_training_steps_equal_the_twins(kernels, dim):
     searcher = TextSearcher(start)
     rows = [searcher.features(text)[0] for text in texts]
     n_tokens = [len(text.split()) + 2 for text in texts]  # the end of the line, and the label
-    train_twin(rows, labels, tree, inputs, outputs, 0.7, 9, n_tokens)
+    order = itertools.cycle(range(30))  # fastText's
+    if shuffle:
+        order = [texts.index(line.decode().rstrip()) for line in corpus.shuffled_lines(9, 5, 1)]
+    train_twin(order, rows, labels, tree, inputs, outputs, 0.7, 9, n_tokens)
     trained = train_vectors(corpus, settings, tree, Y, random_state=5)
     np.testing.assert_allclose(trained.output[:, :dim], outputs, atol=2e-5)
     np.testing.assert_allclose(trained.input[:, :dim], inputs, atol=2e-5)

@@ -1,4 +1,4 @@
-"""Probabilities: there once learnt, rising with the score, and true to what was seen."""
+"""Probabilities exist after calibration, rise with the score, and match the observed shares."""
 
 import numpy as np
 import pytest
@@ -82,7 +82,7 @@ def test_two_scores_are_told_apart():
 
 
 @pytest.mark.parametrize("hit", [True, False])
-def test_always_right_and_never_right_are_learnt(hit):
+def test_always_right_and_never_right_are_learned(hit):
     calibration = fit_calibration(np.linspace(0, 1, 20), np.full(20, hit))
     assert calibration([0.0, 0.3, 1.0]).tolist() == [float(hit)] * 3
 

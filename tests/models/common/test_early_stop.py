@@ -109,10 +109,10 @@ def test_new_texts_of_the_same_distribution_agree(agreement):
 
     def draw(rng):
         texts = Texts([" ".join(rng.choice(WORDS, size=rng.integers(1, 8))) for _ in range(1400)])
-        learnt = learn_early_stop(searches, texts[np.arange(400)], 400, [3])
+        learned = learn_early_stop(searches, texts[np.arange(400)], 400, [3])
         new = texts[np.arange(400, 1400)]
         exact, work = searches.lists(new, 3)
-        labels, less = searches.lists(new, 3, learnt.node_discounts(searches.trees, 0, agreement))
+        labels, less = searches.lists(new, 3, learned.node_discounts(searches.trees, 0, agreement))
         opened[:] += work.sum(), less.sum()
         return (labels == exact).all(axis=1).mean()
 
@@ -130,40 +130,40 @@ def test_bolder_promises_open_fewer_nodes(model, unseen):
 
 def test_the_setting_is_the_boldest_that_is_allowed():
     broken = np.array([[0, 0, 1, 1, 4, 9, 30, 100]])
-    learnt = EarlyStop(
+    learned = EarlyStop(
         np.array([1]), np.zeros(1, np.int32), np.zeros((1, 8, 1), np.float32), broken, np.full((1, 8), 0.5), 1000
     )
-    assert learnt.is_sound()
+    assert learned.is_sound()
     for agreement in (0.9999, 0.999, 0.998, 0.995, 0.99, 0.98, 0.95, 0.9, 0.5, 0.1):
         chances = [binom.cdf(count, 1000, 1 - agreement) for count in broken[0]]
-        assert learnt.setting(0, agreement) == sum(chance <= 0.01 for chance in chances) - 1, agreement
-    assert learnt.setting(0, 0.999) == -1  # 1,000 points are too few
-    assert learnt.setting(0, 0.9) == 6
-    learnt.chunks[0, 6] = 0.96  # not worth the while
-    assert learnt.setting(0, 0.9) == -1
-    assert learnt.kept(0, 0.9) == (1.0, 1.0)
-    assert learnt.setting(0, 0.98) == 5
-    assert learnt.kept(0, 0.98) == (0.991, 0.5)
+        assert learned.setting(0, agreement) == sum(chance <= 0.01 for chance in chances) - 1, agreement
+    assert learned.setting(0, 0.999) == -1  # 1,000 points are too few
+    assert learned.setting(0, 0.9) == 6
+    learned.chunks[0, 6] = 0.96  # saves too little
+    assert learned.setting(0, 0.9) == -1
+    assert learned.kept(0, 0.9) == (1.0, 1.0)
+    assert learned.setting(0, 0.98) == 5
+    assert learned.kept(0, 0.98) == (0.991, 0.5)
 
 
 def test_what_is_stored_is_what_the_searches_do(model, points):
     """The counts of one setting, by hand, on the points that checked."""
-    learnt = model.early_stop_
+    learned = model.early_stop_
     X = points[0][600:2300]
     checked = X[np.sort(np.random.default_rng(0).permutation(1700)[566:])]
-    assert learnt.n_checked == 1134
-    assert learnt.is_sound()
+    assert learned.n_checked == 1134
+    assert learned.is_sound()
     exact, _, work = exact_lists(model, checked, 3)
-    settings = range(learnt.setting(1, 0.9) + 1)
+    settings = range(learned.setting(1, 0.9) + 1)
     changed = np.zeros(1134, bool)
     for setting in settings:
-        by_class = dict(zip(learnt.classes.tolist(), learnt.discounts[1, setting].tolist(), strict=True))
+        by_class = dict(zip(learned.classes.tolist(), learned.discounts[1, setting].tolist(), strict=True))
         discounts = np.array([by_class[own] for own in node_classes(model.tree_).tolist()], np.float32)
         result = model.searcher_.topk(checked, SearchRequest(3, discounts=NodeValues(discounts)), stats=True)
         changed |= (result.labels != exact).any(axis=1)
-        assert learnt.broken[1, setting] == changed.sum()
-    assert learnt.chunks[1, settings[-1]] == pytest.approx(result.stats.chunks.sum() / work.chunks.sum())
-    assert learnt.kept(1, 0.9) == (1 - changed.sum() / 1134, learnt.chunks[1, settings[-1]])
+        assert learned.broken[1, setting] == changed.sum()
+    assert learned.chunks[1, settings[-1]] == pytest.approx(result.stats.chunks.sum() / work.chunks.sum())
+    assert learned.kept(1, 0.9) == (1 - changed.sum() / 1134, learned.chunks[1, settings[-1]])
 
 
 def test_classes_are_depth_and_size(model):
@@ -257,7 +257,7 @@ def test_budgets_may_be_combined(model, text_model, unseen, texts):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"k": 6}, "k must be at most 5 with agreement, because calibrate learnt k = 1, 3, 5, got 6"),
+        ({"k": 6}, "k must be at most 5 with agreement, because calibrate learned k = 1, 3, 5, got 6"),
         ({"agreement": 0}, r"agreement must be a number in \(0, 1\]"),
         ({"agreement": 1.01}, r"agreement must be a number in \(0, 1\]"),
         ({"agreement": "all"}, r"agreement must be a number in \(0, 1\]"),
@@ -293,7 +293,7 @@ def test_lengths_must_be_integers(model, points, k):
         model.calibrate(points[0][:50], k=k)
 
 
-def test_probabilities_are_learnt_beside_only_where_labels_are_given(points):
+def test_probabilities_are_learned_beside_only_where_labels_are_given(points):
     X, Y = points
     model = lt.LabelTreeClassifier(fanout=4).fit(X[:300], Y[:300]).calibrate(X[300:600], k=(1,))
     assert model.calibration_ is None

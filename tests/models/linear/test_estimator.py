@@ -226,7 +226,7 @@ def test_one_label_of_every_point_is_certain(problem):
 
 
 @pytest.mark.parametrize("tree", [None, "flat"])
-def test_points_that_are_all_the_same_are_learnt(problem, tree):
+def test_points_that_are_all_the_same_are_learned(problem, tree):
     X, Y = problem
     model = lt.LabelTreeClassifier(tree=tree).fit(X[[0] * 30], Y[[0] * 30])
     labels, scores = model.predict_topk(X[[0]], 5)
@@ -251,7 +251,7 @@ def test_empty_rows_are_points_too(problem):
     np.testing.assert_allclose(all_scores(model, X), tree_scores(model.tree_, X, Y, X), atol=3e-3)
 
 
-def test_points_without_any_feature_are_learnt_by_frequency(problem):
+def test_points_without_any_feature_are_learned_by_frequency(problem):
     X, Y = problem
     model = lt.LabelTreeClassifier(tree="flat", **TIGHT).fit(X * 0, Y)
     by_frequency = np.argsort(-np.asarray(Y.sum(axis=0)), kind="stable")

@@ -197,7 +197,7 @@ def test_odd_texts_are_answered(model):
 
 
 def test_a_text_of_nothing_known_has_no_label(tmp_path):
-    (tmp_path / "train.txt").write_text("__label__x aa bb aa")  # no line end: </s> is no word
+    (tmp_path / "train.txt").write_text("__label__x aa bb aa")  # no line end: </s> is not counted as a word
     model = lt.TextLabelTreeClassifier(dim=4, word_ngrams=1, min_count=1).fit_file(tmp_path / "train.txt")
     labels, scores = model.predict_topk(["zz", "aa"], 1)
     assert labels.tolist() == [[None], ["x"]]
@@ -225,13 +225,13 @@ def test_labels_seen_once_or_never_and_a_single_label():
         (b"__label__\xff\xfe word word\n", "not UTF-8"),
     ],
 )
-def test_files_that_cannot_be_learnt_from_are_refused(tmp_path, content, message):
+def test_files_that_cannot_be_learned_from_are_refused(tmp_path, content, message):
     (tmp_path / "train.txt").write_bytes(content)
     with pytest.raises(lt.LabelTreesError, match=message):
         lt.TextLabelTreeClassifier(dim=4).fit_file(tmp_path / "train.txt")
 
 
-def test_odd_files_are_learnt_from(tmp_path):
+def test_odd_files_are_learned_from(tmp_path):
     lines = [
         b"__label__a \xff\xfe\xff x",
         b"__label__b \0 x \0y",
@@ -259,9 +259,15 @@ def test_what_is_no_plain_file_is_refused(tmp_path):
 def test_training_stops_at_once_when_interrupted(problem):
     model = lt.TextLabelTreeClassifier(epochs=2**31 - 1, n_jobs=2, dim=16)
     timer = threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(*problem)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background may ignore it
+    signal.alarm(60)  # ends the tests if training goes on
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(*problem)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGINT, before)
     timer.join()
     assert not hasattr(model, "searcher_")
 

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from labeltrees._progress import ProgressArgument
+from labeltrees._settings import settings_from
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.logs.settings import LogSettings
 from labeltrees.data.logs.summary import LogSummary
@@ -163,30 +164,7 @@ def prepare_logs(
     >>> prepared.summary.events_dropped["no context"], prepared.summary.events_used
     (1, {'labels': 6})
     """
-    settings = LogSettings(
-        context=context,
-        item=item,
-        weight=weight,
-        time=time,
-        item_name=item_name,
-        features=features,
-        feature_column=feature_column,
-        feature_separator=feature_separator,
-        history_before=history_before,
-        since=since,
-        until=until,
-        period=period,
-        time_format=time_format,
-        encoding=encoding,
-        separator=separator,
-        min_engagement=min_engagement,
-        min_item_contexts=min_item_contexts,
-        drop_duplicates=drop_duplicates,
-        point_weights=point_weights,
-        test_share=test_share,
-        test_since=test_since,
-        random_state=random_state,
-    ).checked()
+    settings = settings_from(LogSettings, locals()).checked()
     from labeltrees.data.logs.prepare import prepare  # imports polars, which takes 0.2 s
 
     return PreparedLogs(*prepare(events, settings, vectorizer, temporary_folder, progress))

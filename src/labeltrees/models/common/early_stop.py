@@ -1,8 +1,8 @@
-"""Stopping searches early: how much the nodes of a search may be discounted, learnt on points the model has not seen.
+"""Stopping searches early: how much the nodes of a search may be discounted, learned on points the model has not seen.
 
 Exact search goes on while a node could hold a better label. Most nodes do not, so a search can discount them: a node is
 compared by its priority, its score lowered by its discount, and the search ends when no priority reaches the k-th label
-found. Discounts are learnt for classes of nodes (by depth and by number of labels below, in powers of two), in settings
+found. Discounts are learned for classes of nodes (by depth and by number of labels below, in powers of two), in settings
 from cautious to bold. The number of lists that each setting changes is counted on other points; `agreement` chooses the
 boldest setting that changes few enough.
 """
@@ -67,7 +67,7 @@ class EarlyStop:
     Parameters
     ----------
     k : int64 (n_k,), rising
-        The list lengths that were learnt.
+        The list lengths that were learned.
     classes : int32 (n_classes,), rising
     discounts : float32 (n_k, n_settings, n_classes)
         At least 0, and rising from setting to setting.
@@ -131,11 +131,11 @@ class EarlyStop:
         )
 
     def place(self, k: int) -> int:
-        """Return the place of the smallest learnt length of at least `k`: an unchanged list has an unchanged start."""
+        """Return the place of the smallest learned length of at least `k`: an unchanged list has an unchanged start."""
         place = int(np.searchsorted(self.k, k))
         if place == len(self.k):
             lengths = ", ".join(map(str, self.k))
-            refuse("k", f"at most {self.k[-1]} with agreement, because calibrate learnt k = {lengths}", k)
+            refuse("k", f"at most {self.k[-1]} with agreement, because calibrate learned k = {lengths}", k)
         return place
 
     def setting(self, place: int, agreement: float) -> int:

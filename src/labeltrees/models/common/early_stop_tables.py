@@ -1,4 +1,4 @@
-"""Discounts for classes of nodes, learnt from the nodes that exact searches visit."""
+"""Discounts for classes of nodes, learned from the nodes that exact searches visit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ COSTS = np.geomspace(300.0, 0.5, 25)
 # The settings begin with shares of the most cautious one, for stricter agreements, and have a mean between any two:
 # few points can change many discounts at once.
 SHARES = np.arange(1, 16) / 16
-N_SETTINGS = len(SHARES) + 2 * len(COSTS) - 1
 _DOUBT = 0.5  # needed visits that a class is assumed to lose in addition to those seen
 _NOTHING = -80.0  # the log score of the k-th label where there are fewer than k labels
 _MIN_SCORE = 1e-37  # scores are float32
@@ -109,7 +108,7 @@ def _label_places(tree: LabelTree) -> NDArray[np.int64]:
 
 
 def learn_tables(visits: Visits, n_classes: int) -> NDArray[np.float32]:
-    """Return the discount of each class in each setting (N_SETTINGS, n_classes), rising from cautious to bold.
+    """Return the discount of each class in each setting (n_settings, n_classes), rising from cautious to bold.
 
     For a cost c the discount of a class maximises (visits skipped) - c * (needed visits lost + 1/2).
     """

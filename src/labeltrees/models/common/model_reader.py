@@ -111,7 +111,7 @@ class ModelReader:
         return calibration
 
     def early_stop(self) -> EarlyStop | None:
-        """Return the bounds for stopping searches early, if they were learnt."""
+        """Return the bounds for stopping searches early, if they were learned."""
         if EARLY_STOP not in self.parameters:
             return None
         self.check_keys(EARLY_STOP, self.parameters[EARLY_STOP], {"n_checked"})

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from labeltrees._matrices import check_sample_weight
+from labeltrees._settings import settings_from
 from labeltrees._validation import check_integer, check_number, refuse
 from labeltrees.errors import InputError
 from labeltrees.models.common.calibration import Calibration, fit_calibration
@@ -100,7 +101,7 @@ class PredictionMixin:
             options.
         agreement : float, optional
             Instead of `search` and `beam`: stop early, so that at least this share of the lists is the same as with
-            exact search. This holds for points from the distribution that `calibrate` learnt from. 1 is exact search.
+            exact search. This holds for points from the distribution that `calibrate` learned from. 1 is exact search.
         max_chunks, max_microseconds : int, optional
             Budgets per point, in nodes opened and in time. Searches that they stop are marked as partial in the stats.
         candidates : labels, or one list of labels per point, or sparse matrix (n, L), optional
@@ -123,23 +124,11 @@ class PredictionMixin:
         """
         points = self.check_queries(X, n_jobs)
         names = self._label_names
-        request = SearchRequest(
-            k=k,
-            search=search,
-            beam=beam,
-            prune=prune,
-            agreement=agreement,
-            max_chunks=max_chunks,
-            max_microseconds=max_microseconds,
-            candidates=candidates if names is None else names.ids("candidates", candidates),
-            exclude=exclude if names is None else names.ids("exclude", exclude),
-        )
-        result = self.searcher_.topk(
-            points,
-            self.complete_request(request),
-            n_jobs=self.n_jobs if n_jobs is None else n_jobs,
-            stats=return_stats,
-        )
+        if names is not None:
+            candidates, exclude = names.ids("candidates", candidates), names.ids("exclude", exclude)
+        request = self.complete_request(settings_from(SearchRequest, locals()))
+        n_jobs = self.n_jobs if n_jobs is None else n_jobs
+        result = self.searcher_.topk(points, request, n_jobs=n_jobs, stats=return_stats)
         labels = result.labels if names is None else names.take(result.labels)
         return (labels, result.scores, result.stats) if return_stats else (labels, result.scores)
 
@@ -157,19 +146,10 @@ class PredictionMixin:
         """Return a predictor for serving: one query in, the k best label ids and scores out, with little overhead.
 
         It takes a string if the model was fitted on texts. The parameters are those of `predict_topk`. With
-        `agreement`, a call can ask for fewer than `k` labels, or for up to the next length that `calibrate` learnt.
+        `agreement`, a call can ask for fewer than `k` labels, or for up to the next length that `calibrate` learned.
         """
         check_is_fitted(self, "searcher_")
-        request = SearchRequest(
-            k=k,
-            search=search,
-            beam=beam,
-            prune=prune,
-            agreement=agreement,
-            max_chunks=max_chunks,
-            max_microseconds=max_microseconds,
-        )
-        return self._make_predictor(self.complete_request(request))
+        return self._make_predictor(self.complete_request(settings_from(SearchRequest, locals())))
 
     def complete_request(self, request: SearchRequest) -> SearchRequest:
         """Return the request as `searcher_` takes it: with the fitted defaults, and discounts for `agreement`."""

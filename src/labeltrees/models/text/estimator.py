@@ -69,6 +69,9 @@ class TextLabelTreeClassifier(
         Minimum and maximum length of character n-grams; max_n 0 for none.
     buckets : int
         Number of buckets that n-grams are hashed into. Memory is used only for buckets that occur.
+    shuffle : bool
+        Read the texts in a new random order in every epoch, so that the model does not depend on their order. False
+        reads them in order, as fastText does: texts that are sorted by topic or label then give a much worse model.
     embeddings : sparse or dense matrix (L, d), optional
         Of the labels, for building the tree; by default PIFA over the texts' words and n-grams with tf-idf weights.
     k, threshold : int, float, optional
@@ -139,7 +142,10 @@ class TextLabelTreeClassifier(
         return pifa(CheckedX(X), CheckedY(labels.Y), n_jobs=self.n_jobs)
 
     def fit_file(self, path: str | os.PathLike[str]) -> TextLabelTreeClassifier:
-        """Build the tree and train it on a file in fastText's form, read again in every epoch and never held.
+        """Build the tree and train it on a file in fastText's form, which is read again in every epoch.
+
+        At most 16 MiB of the file per thread are in memory. A larger file is shuffled in two steps: blocks of at most
+        64 KiB are read in random order, and the lines of all blocks in memory are shuffled.
 
         A line is a text; its words that start with ``__label__`` are its labels, named without that prefix. Labels are
         numbered as fastText does, the most frequent first. The file must be plain text, not compressed.

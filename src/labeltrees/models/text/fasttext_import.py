@@ -44,6 +44,7 @@ def import_model(path: str | os.PathLike[str]) -> TextLabelTreeClassifier:
         min_n=arguments.min_n,
         max_n=arguments.max_n,
         buckets=arguments.buckets,
+        shuffle=False,  # fastText reads its lines in order
     )
     ends = file.word_ends[file.n_words :]
     tokens = decode_names(file.words[ends[0] :], ends - ends[0], os.fspath(path))

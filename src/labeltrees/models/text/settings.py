@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from labeltrees._settings import check_settings, integer, number, setting
+from labeltrees._settings import check_settings, flag, integer, number, setting
 from labeltrees._validation import refuse
 
 
@@ -19,6 +19,7 @@ class TextSettings:
     word_ngrams: int = setting(2, integer(1, 1000), "Maximum length of word n-grams; 1 for single words.")
     min_n: int = setting(0, integer(0, 1000), "Minimum length of character n-grams.")
     max_n: int = setting(0, integer(0, 1000), "Maximum length of character n-grams; 0 for none.")
+    shuffle: bool = setting(True, flag, "Read the texts in a new random order in every epoch; fastText does not.")
     buckets: int = setting(2_000_000, integer(0), "Number of buckets that n-grams are hashed into.")
 
 

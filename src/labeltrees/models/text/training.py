@@ -114,6 +114,7 @@ def train_vectors(
             epochs=int(settings.epochs),
             seed=random_state,
             n_threads=n_threads,
+            shuffle=bool(settings.shuffle),
             progress=advance,
         )
     if not (all_finite(inputs) and all_finite(outputs)):

@@ -213,6 +213,30 @@ def test_verify_finds_what_a_search_may_never_meet(copied, rich):
         lt.load(copied, verify=True)
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda tree: tree.to_newick(),
+        lambda tree: tree.to_json(),
+        lambda tree: tree.to_dot(),
+        lambda tree: tree.leaf_order(),
+        lambda tree: tree.mass(np.ones(tree.n_labels)),
+        lambda tree: tree.summary(),
+        lambda tree: tree.children,
+        repr,
+    ],
+)
+@pytest.mark.parametrize("child", [0, 1])
+def test_a_damaged_tree_is_refused_on_first_use(copied, rich, use, child):
+    children = rich.tree_.children.copy()
+    children[-1] = child  # a cycle, or a node with two parents
+    rewrite(copied, lambda body: None, {"tree0.children": children})
+    tree = lt.load(copied).tree_
+    for _ in range(2):
+        with pytest.raises(lt.InputError, match="child"):
+            use(tree)
+
+
 def test_verify_finds_a_name_twice(copied, rich):
     text, ends = encode_names(["same"] * 12)
     rewrite(copied, lambda body: None, {"label_names": text, "label_names.ends": ends})

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import labeltrees as lt
 
 CSR = "predict returns CSR, as N x L does not fit dense"
-ONE_CLASS = "a point has a set of labels; one class a point (a one-dimensional y) is refused with advice"
+ONE_CLASS = "a point has a set of labels; a one-dimensional y with one class per point is refused with advice"
 KEYWORD = "the labels are called Y, as in the papers; the check passes y by keyword"
 FAILING = {
     "check_classifier_data_not_an_array": CSR,
@@ -71,7 +71,7 @@ def test_parameters_can_be_read_and_set():
         model.set_params(fan_out=3)
 
 
-def test_clones_have_the_parameters_and_nothing_learnt(problem):
+def test_clones_have_the_parameters_and_nothing_learned(problem):
     tree = lt.random_tree(12)
     model = lt.LabelTreeClassifier(tree=tree, C=2.0, class_weight=np.ones(12)).fit(*problem)
     again = clone(model)
@@ -175,7 +175,7 @@ def test_point_weights_can_be_routed(problem):
     np.testing.assert_array_equal(search.predict(X).toarray(), expected.predict(X).toarray())
 
 
-def test_a_real_set_is_learnt_far_better_than_by_frequency():
+def test_a_real_set_is_learned_far_better_than_by_frequency():
     train, test = lt.datasets.load_debian()
     model = lt.LabelTreeClassifier().fit(train.X[:4000], train.Y[:4000])
     most_frequent = int(np.argmax(train.Y[:4000].sum(axis=0)))

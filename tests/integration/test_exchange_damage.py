@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from labeltrees import FileFormatError, LabelTree
 
-PEERS = Path(__file__).parents[2] / "data_files" / "peers"
+PEERS = Path(__file__).parents[1] / "data_files" / "peers"
 
 
 def read_or_refuse(read, *names):

@@ -1,6 +1,6 @@
 """Writes napkinxc_table.json: a small random case and what napkinXC's metrics say of it.
 
-Run in an environment with napkinxc 0.7.2: ``python tests/metrics/make_napkinxc_table.py``.
+Run in an environment with napkinxc 0.7.2: ``python tests/integration/make_napkinxc_table.py``.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Names and counts that `fit` is told, and that a saved model remembers."""
+"""Names and counts that are passed to `fit` and saved with a model."""
 
 import json
 

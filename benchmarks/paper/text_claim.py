@@ -1,0 +1,171 @@
+"""The paper's claim about fastText: its model with our trees instead of Huffman's.
+
+    python -m benchmarks.paper.text_claim [--sets cooking debian-depends] [--seeds 0 1 2] [--tradeoffs ...]
+
+Trains with the paper's settings (200 epochs, lr 0.5, dim 128, min_count 2, word_ngrams 2, one thread) on 90 % of the
+training texts, for Huffman's tree and tradeoffs of the paper's grid. The rest is the validation split: it selects the
+tradeoff, and the test split gives the figures. The hits of each run are kept in build/benchmark-cache, so that a run
+that was interrupted continues. Then all runs there are summarised as JSON lines in benchmarks/results/paper/text.jsonl:
+
+- one record per run and split: dataset, tree, tradeoff, seed, split, epochs, p1, p3, p5 (percent), depth1, depth3;
+- one record with "kind": "comparison" per dataset and tradeoff: the difference from Huffman's tree on the test split,
+  with 95 % intervals of a paired bootstrap over test points and seeds, and whether validation selected the tradeoff.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import labeltrees as lt
+from benchmarks.shared_data import CACHE, data_folder, read_records
+
+RUNS = CACHE / "text_claim"
+RESULTS = Path(__file__).parents[1] / "results" / "paper" / "text.jsonl"
+HUFFMAN = "huffman"
+TRADEOFFS = [round(2 * t / (1 + t), 4) for t in (0.25, 0.75, 1, 2, 4)]
+EPOCHS = 200
+VALIDATION_SHARE = 0.1
+MEASURES = ("p1", "p3", "p5", "depth1", "depth3")
+REPLICATES = 2000
+
+
+def split_texts(name: str) -> dict[str, tuple[list[str], list[list[str]]]]:
+    """Return the texts and labels of the splits train, validation and test; the same for every seed."""
+    texts, labels = read_records(data_folder(name) / "train.jsonl.xz")
+    held_out = np.random.default_rng(0).random(len(texts)) < VALIDATION_SHARE
+    splits = {}
+    for split, rows in (("train", np.flatnonzero(~held_out)), ("validation", np.flatnonzero(held_out))):
+        splits[split] = [texts[row] for row in rows], [labels[row] for row in rows]
+    return splits | {"test": read_records(data_folder(name) / "test.jsonl.xz")}
+
+
+def measure(model: Any, texts: list[str], labels: list[list[str]]) -> NDArray[np.float64]:
+    """Return the MEASURES (N, 5) of every text."""
+    names, _ = model.predict_topk(texts, 5)
+    number = {name: label for label, name in enumerate(model.classes_)}
+    ids = np.array([[number.get(name, -1) for name in row] for row in names])
+    hits = np.array([[name in right for name in row] for row, right in zip(names, map(set, labels), strict=True)])
+    depth = np.where(ids >= 0, model.tree_.label_depth[ids], 0)
+    for k in (1, 3):
+        assert np.isclose(depth[:, :k].max(axis=1).mean(), lt.metrics.expected_depth_at_k(model.tree_, ids, k))
+    columns = [100 * hits[:, :k].mean(axis=1) for k in (1, 3, 5)] + [depth[:, :k].max(axis=1) for k in (1, 3)]
+    return np.stack(columns, axis=1)
+
+
+def run(name: str, tree: str | float, seed: int, splits: Any) -> None:
+    """Train and measure one model, unless its figures are in the cache."""
+    path = RUNS / f"{name}-{tree}-{seed}.npz"
+    if path.exists():
+        return
+    given = {"tree": HUFFMAN} if tree == HUFFMAN else {"tradeoff": float(tree)}
+    started = time.perf_counter()
+    model = lt.TextLabelTreeClassifier(
+        dim=128, lr=0.5, epochs=EPOCHS, min_count=2, word_ngrams=2, random_state=seed, **given
+    ).fit(*splits["train"])
+    figures = {split: measure(model, *splits[split]) for split in ("validation", "test")}
+    RUNS.mkdir(parents=True, exist_ok=True)
+    np.savez(path.with_suffix(".part.npz"), **figures)
+    path.with_suffix(".part.npz").replace(path)
+    shown = ", ".join(f"{of:.2f}" for of in figures["test"].mean(axis=0))
+    print(f"{name}, {tree}, seed {seed}: {shown} ({time.perf_counter() - started:.0f} s)", flush=True)
+
+
+def summarise() -> list[dict[str, Any]]:
+    """Return the records of all runs in the cache."""
+    runs: dict[str, dict[str, dict[int, Any]]] = {}
+    for path in sorted(RUNS.glob("*.npz")):
+        if path.name.endswith(".part.npz"):
+            continue
+        name, tree, seed = path.stem.rsplit("-", 2)
+        runs.setdefault(name, {}).setdefault(tree, {})[int(seed)] = dict(np.load(path))
+    records: list[dict[str, Any]] = []
+    for name, trees in runs.items():
+        for tree, seeds in trees.items():
+            for seed, figures in sorted(seeds.items()):
+                for split, values in figures.items():
+                    mean = dict(zip(MEASURES, np.round(values.mean(axis=0), 4).tolist(), strict=True))
+                    records.append(
+                        {"dataset": name, **_named(tree), "seed": seed, "split": split, "epochs": EPOCHS, **mean}
+                    )
+        records += compare(name, trees)
+    return records
+
+
+def compare(name: str, trees: dict[str, dict[int, Any]]) -> list[dict[str, Any]]:
+    """Return the differences of each tradeoff from Huffman's tree, over the seeds that both have."""
+    huffman = trees.get(HUFFMAN, {})
+    pairs = {tree: sorted(seeds.keys() & huffman.keys()) for tree, seeds in trees.items() if tree != HUFFMAN}
+    pairs = {tree: seeds for tree, seeds in pairs.items() if seeds}
+    most = max(map(len, pairs.values()), default=0)
+    validation = {
+        tree: np.mean([trees[tree][seed]["validation"][:, 0].mean() for seed in seeds])
+        for tree, seeds in pairs.items()
+        if len(seeds) == most  # a mean over fewer seeds cannot be compared
+    }
+    selected = max(validation, key=lambda tree: validation[tree], default=None)
+    records = []
+    for tree, seeds in pairs.items():
+        ours = np.stack([trees[tree][seed]["test"] for seed in seeds])
+        theirs = np.stack([huffman[seed]["test"] for seed in seeds])
+        low, high = paired_interval(ours - theirs)
+        record: dict[str, Any] = {
+            "kind": "comparison",
+            "dataset": name,
+            **_named(tree),
+            "seeds": seeds,
+            "split": "test",
+        }
+        record |= {"epochs": EPOCHS, "selected_on_validation": tree == selected}
+        for place, measure_name in enumerate(MEASURES):
+            base, value = theirs[..., place].mean(), ours[..., place].mean()
+            record[measure_name] = {
+                "huffman": round(float(base), 4),
+                "ours": round(float(value), 4),
+                "difference": round(float(value - base), 4),
+                "low": round(float(low[place]), 4),
+                "high": round(float(high[place]), 4),
+                "relative": round(float(value / base - 1), 4),
+            }
+        records.append(record)
+    return records
+
+
+def paired_interval(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the 95 % interval (2, n) of the mean of differences (seeds, points, n), resampling seeds and points."""
+    rng = np.random.default_rng(0)
+    n_seeds, n_points, _ = differences.shape
+    means = []
+    for _ in range(REPLICATES):
+        of_seeds = differences[rng.integers(n_seeds, size=n_seeds)].mean(axis=0)
+        means.append(np.bincount(rng.integers(n_points, size=n_points), minlength=n_points) @ of_seeds / n_points)
+    return np.quantile(means, [0.025, 0.975], axis=0)
+
+
+def _named(tree: str) -> dict[str, Any]:
+    return {"tree": HUFFMAN, "tradeoff": None} if tree == HUFFMAN else {"tree": "tradeoff", "tradeoff": float(tree)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", nargs="*", default=["cooking", "debian-depends"])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--tradeoffs", nargs="*", type=float, default=TRADEOFFS)
+    options = parser.parse_args()
+    for name in options.sets:
+        splits = split_texts(name)
+        for seed in options.seeds:
+            for tree in (HUFFMAN, *options.tradeoffs):
+                run(name, tree, seed, splits)
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    RESULTS.write_text("".join(json.dumps(record) + "\n" for record in summarise()))
+
+
+if __name__ == "__main__":
+    main()
