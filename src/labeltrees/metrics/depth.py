@@ -12,7 +12,9 @@ from labeltrees.metrics._weights import check_weights, mean_over_points
 from labeltrees.tree.label_tree import LabelTree
 
 
-def expected_depth_at_k(tree: LabelTree, labels: Any, k: int, *, sample_weight: Any = None) -> float:
+def expected_depth_at_k(
+    tree: LabelTree, labels: Any, k: int, *, sample_weight: Any = None, count_label_edge: bool = True
+) -> float:
     """Return the mean over points of the depth of the deepest of the first k returned labels.
 
     Parameters
@@ -23,12 +25,17 @@ def expected_depth_at_k(tree: LabelTree, labels: Any, k: int, *, sample_weight: 
     k : int
     sample_weight : array of shape (n,), optional
         Weights of the points.
+    count_label_edge : bool
+        Whether the edge from the last node to the label counts. If not, the depth of a label is that of the node that
+        has it as a child: 1 less. The paper does not say which of the two it reports.
 
     Examples
     --------
     >>> tree = LabelTree([0, 2, 4], [~0, 1, ~1, ~2], n_labels=3)
     >>> expected_depth_at_k(tree, [[0, 1], [0, -1]], k=2)
     1.5
+    >>> expected_depth_at_k(tree, [[0, 1], [0, -1]], k=2, count_label_edge=False)
+    0.5
     """
     if not isinstance(tree, LabelTree):
         message = f"tree must be a LabelTree, got {type(tree).__name__}"
@@ -48,4 +55,5 @@ def expected_depth_at_k(tree: LabelTree, labels: Any, k: int, *, sample_weight: 
         which = "" if weights is None else " for a point of positive weight"
         message = f"labels must have at least one label{which}, got only -1"
         raise InputError(message)
-    return mean_over_points(depth.max(axis=1)[answered], None if weights is None else weights[answered])
+    mean = mean_over_points(depth.max(axis=1)[answered], None if weights is None else weights[answered])
+    return mean - (not count_label_edge)

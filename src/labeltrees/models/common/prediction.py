@@ -103,8 +103,9 @@ class PredictionMixin:
             A sparse or dense matrix (n, d), or n contexts of the model's encoder: texts, or lists of items.
         k : int
         search, beam, prune
-            How to search, if not as the model was fitted: `search` "best_first" or "beam"; `beam` None for exactly the
-            k best labels. A `TextLabelTreeClassifier` always searches exactly and does not have these options.
+            How to search, if not as the model was fitted: `search` "best_first", "beam" or "paths"; `beam` None for
+            exactly the k best labels. A `TextLabelTreeClassifier` always searches exactly and does not have these
+            options.
         agreement : float, optional
             Instead of `search` and `beam`: stop early, so that at least this share of the lists is the same as with
             exact search. This holds for points from the distribution that `calibrate` learned from. 1 is exact search.
