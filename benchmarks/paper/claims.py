@@ -34,7 +34,7 @@ class Finding:
 
 
 def imbalance_claim(records: list[Record]) -> Iterator[Finding]:
-    """1 % of the labels serve half of the points."""
+    """Judge "1 % of the labels serve half of the points"."""
     for record in records:
         share = top_percent(record)
         verdict = verdicts.above(share, SERVED)
@@ -43,7 +43,7 @@ def imbalance_claim(records: list[Record]) -> Iterator[Finding]:
 
 
 def depth_claim(name: str, found: Collected, k: int = 1) -> Finding | None:
-    """Expected depth falls at kept precision; the tradeoff is selected on the validation split."""
+    """Judge "expected depth falls at kept precision"; the tradeoff is selected on the validation split."""
     test, validation = found.test.get("marginal"), found.validation
     if test is None or validation is None:
         return None
@@ -83,7 +83,7 @@ def depth_change(curve: Curve, tradeoff: float, depth: str, leaf_edge: bool = Tr
 
 
 def small_tradeoff_claim(name: str, found: Collected) -> Finding | None:
-    """Some small tradeoff raises P@1 and reduces depth@1; it is selected on the validation split."""
+    """Judge "a small tradeoff raises P@1 and reduces depth@1"; it is selected on the validation split."""
     test, validation = found.test.get("marginal"), found.validation
     if test is None or validation is None:
         return None
@@ -129,7 +129,7 @@ COMPARISONS = {
 
 
 def text_claim(records: list[Record]) -> Iterator[Finding]:
-    """A tree of ours instead of Huffman's raises P@1 of fastText; the tradeoff is selected on the validation split."""
+    """Judge "our tree raises P@1 of fastText over Huffman's"; the tradeoff is selected on the validation split."""
     for record in records:
         if record.get("kind") == "comparison" and record["selected_on_validation"]:
             precision, depth = record["p1"], record["depth1"]
@@ -144,7 +144,7 @@ def text_claim(records: list[Record]) -> Iterator[Finding]:
 
 
 def log_claim(name: str, found: Collected) -> Iterator[Finding]:
-    """On logs depth@1 falls by at least 10 % at kept P@1; depth@3 falls too, and P@3 is kept."""
+    """Judge "on logs, depth@k falls by at least 10 % at kept P@k", for k = 1 and 3."""
     for k in (1, 3):
         finding = depth_claim(name, found, k)
         if finding is not None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchmarks.paper.grid import TEST, VALIDATION, VARIANTS, Run, same_model
+from benchmarks.paper.grid import READING, TEST, VALIDATION, VARIANTS, Run, same_model
 from benchmarks.paper.intervals import Curve, make_curve
 from benchmarks.paper.records import Record
-from benchmarks.paper.train import current, key_of
+from benchmarks.paper.train import key_of
 
 
 @dataclass(frozen=True)
@@ -16,16 +16,23 @@ class Collected:
 
     test: dict[str, Curve]
     validation: Curve | None
+    reading: int = READING
 
 
 def collect(records: list[Record]) -> dict[str, Collected]:
-    """Return the curves of every dataset in the records."""
-    by_run = {key_of(record): record for record in current(records)}
-    names = list(dict.fromkeys(run.dataset for run in by_run))
-    return {name: _of_dataset(name, by_run) for name in names}
+    """Return the curves of every dataset in the records, each from its newest reading that has a complete curve."""
+    collected: dict[str, Collected] = {}
+    for reading in sorted({record["reading"] for record in records}):
+        by_run = {key_of(record): record for record in records if record["reading"] == reading}
+        for name in dict.fromkeys(run.dataset for run in by_run):
+            found = _of_dataset(name, by_run, reading)
+            if found.test or name not in collected:
+                collected[name] = found
+    order = list(dict.fromkeys(record["dataset"] for record in records))
+    return {name: collected[name] for name in order}
 
 
-def _of_dataset(name: str, by_run: dict[Run, Record]) -> Collected:
+def _of_dataset(name: str, by_run: dict[Run, Record], reading: int) -> Collected:
     mine = [run for run in by_run if run.dataset == name]
     tested = [run for run in mine if run.part == TEST]
     used = {(run.cover, run.path) for run in tested}
@@ -35,7 +42,7 @@ def _of_dataset(name: str, by_run: dict[Run, Record]) -> Collected:
     test = {variant: _curve(name, by_run, TEST, variant, tradeoffs, seeds) for variant in variants if tradeoffs}
     tradeoffs, seeds = largest_block(_complete(name, by_run, [(VALIDATION, "marginal")]))
     validation = _curve(name, by_run, VALIDATION, "marginal", tradeoffs, seeds) if tradeoffs else None
-    return Collected(test, validation)
+    return Collected(test, validation, reading)
 
 
 def _complete(name: str, by_run: dict[Run, Record], needs: list[tuple[str, str]]) -> dict[int, set[float]]:

@@ -9,14 +9,13 @@ from benchmarks.paper.claims import small_tradeoff_claim
 from benchmarks.paper.collect import Collected
 from benchmarks.paper.grid import TEST
 from benchmarks.paper.records import Record
-from benchmarks.paper.train import current
 
 
 def curve_tables(curves: dict[str, Collected], runs: list[Record], scale: list[Record]) -> str:
     """Return all tables as Markdown."""
     parts = [
         "P@1 / P@3 in percent and expected depth@1 / depth@3 (with the edge from leaf node to label), means over seeds "
-        "and test points. The intervals of P@1 are about as wide as those in the figures."
+        "and test points."
     ]
     for name, found in curves.items():
         if found.test:
@@ -48,7 +47,7 @@ def _frequency_table(name: str, found: Collected, runs: list[Record]) -> str:
     seeds = found.test["marginal"].seeds
     recalls = {}
     for wanted in (0.0, tradeoff):
-        for run in current(runs):
+        for run in (run for run in runs if run["reading"] == found.reading):
             paper = (run["cover"], run["path"]) == ("marginal", "weighted")
             if run["dataset"] == name and run["part"] == TEST and paper and abs(run["tradeoff"] - wanted) < 5e-4:
                 recalls[wanted, run["seed"]] = run["recall5"]
@@ -72,17 +71,11 @@ def _scale_table(scale: list[Record]) -> str:
     """Return the runs of benchmarks.scale.shapes."""
     if not scale:
         return ""
-    lines = [
-        "### Synthetic data shaped like the paper's logs",
-        "",
-        "| shape | points | features | labels | labels per point | tradeoff | P@1 / P@3 | depth@1 / depth@3 | seconds | "
-        "peak GiB |",
-        "|" + " --- |" * 10,
-    ]
+    head = "shape | points | features | labels | labels per point | tradeoff | P@1 / P@3 | depth@1 / depth@3 | seconds"
+    lines = ["### Synthetic data shaped like the paper's logs", "", f"| {head} | peak GiB |", "|" + " --- |" * 10]
     for row in scale:
-        counts = " | ".join(f"{row[key]:,}" for key in ("points", "features", "labels"))
-        lines.append(
-            f"| {row['dataset']} | {counts} | {row['labels_per_point']:.2f} | {row['tradeoff']:.4g} | {row['p1']:.2f} / "
-            f"{row['p3']:.2f} | {row['depth1']:.2f} / {row['depth3']:.2f} | {row['seconds']:.0f} | {row['peak_gib']:.1f} |"
-        )
+        cells = [row["dataset"], *(f"{row[key]:,}" for key in ("points", "features", "labels"))]
+        cells += [f"{row['labels_per_point']:.2f}", f"{row['tradeoff']:.4g}", f"{row['p1']:.2f} / {row['p3']:.2f}"]
+        cells += [f"{row['depth1']:.2f} / {row['depth3']:.2f}", f"{row['seconds']:.0f}", f"{row['peak_gib']:.1f}"]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

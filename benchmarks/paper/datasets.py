@@ -71,7 +71,7 @@ def _debian() -> Pair:
 
 
 def _quick_debian() -> Pair:
-    """The bundled set cut to an eighth of its training points: enough to train a few small trees in seconds."""
+    """Return the bundled set cut to an eighth of its training points, for trees that train in seconds."""
     train, test = _debian()
     X, Y = train.X[::8], train.Y[::8]
     seen = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.paper.datasets import is_log
-from benchmarks.paper.intervals import Curve
+from benchmarks.paper.intervals import Curve, interval
 from benchmarks.paper.records import Record
 from benchmarks.paper.served import top_percent
 from labeltrees.report.charts import altair, save
@@ -81,27 +81,20 @@ def served_chart(imbalance: list[Record], column: str) -> Any:
 
 
 def curve_rows(variant: str, curve: Curve, k: int) -> list[dict[str, Any]]:
-    """Return the points of a curve with their intervals."""
+    """Return the points of a curve with the intervals of their differences from tradeoff 0, which are paired."""
     rows = []
     for tradeoff in curve.tradeoffs:
-        precision, depth = curve.interval(tradeoff, f"p{k}"), curve.interval(tradeoff, f"depth{k}")
-        rows.append(
-            {
-                "variant": TITLES[variant],
-                "tradeoff": tradeoff,
-                "x": depth.value,
-                "left": depth.low,
-                "right": depth.high,
-                "y": precision.value,
-                "low": precision.low,
-                "high": precision.high,
-            }
-        )
+        row: dict[str, Any] = {"variant": TITLES[variant], "tradeoff": tradeoff}
+        for name, names in ((f"depth{k}", ("x", "left", "right")), (f"p{k}", ("y", "low", "high"))):
+            base = curve.at(0.0, name)
+            difference = interval(curve.at(tradeoff, name) - base)
+            row |= dict(zip(names, (float(base[0]) + value for value in difference), strict=True))
+        rows.append(row)
     return rows
 
 
 def panel(curves: dict[str, Curve], k: int, title: str) -> Any:
-    """Return one panel: precision at k against expected depth@k, with intervals of both."""
+    """Return one panel: precision at k against expected depth@k, with intervals of both (see `curve_rows`)."""
     alt = altair()
     rows = [row for variant, curve in curves.items() for row in curve_rows(variant, curve, k)]
     colour = alt.Color(
@@ -126,8 +119,7 @@ def panels_of(sets: dict[str, dict[str, Curve]]) -> Any:
     alt = altair()
     rows = []
     for name, curves in sets.items():
-        n_seeds = len(next(iter(curves.values())).seeds)
-        seeds = f"{n_seeds} seed{'s' if n_seeds > 1 else ''}"
+        seeds = _seeds(len(next(iter(curves.values())).seeds))
         rows.append(alt.hconcat(*(panel(curves, k, f"P@{k}, {name} ({seeds})") for k in (1, 3))))
     return alt.vconcat(*rows)
 
@@ -165,10 +157,9 @@ def text_chart(text: list[Record]) -> Any:
             for r in mine
         ]
         huffman = {"tree": "Huffman's tree (fastText)", "tradeoff": 3.0, "x": mine[0]["depth1"]["huffman"], "y": base}
+        seeds = _seeds(len(mine[0]["seeds"]))
         rows.append(huffman | {"low": base, "high": base})
-        panels.append(
-            _text_panel(alt, rows, f"P@1, {name} ({mine[0]['epochs']} epochs, {len(mine[0]['seeds'])} seeds)")
-        )
+        panels.append(_text_panel(alt, rows, f"P@1, {name} ({mine[0]['epochs']} epochs, {seeds})"))
     return alt.hconcat(*panels)
 
 
@@ -187,13 +178,17 @@ def _text_panel(alt: Any, rows: list[dict[str, Any]], title: str) -> Any:
     )
 
 
+def _seeds(n: int) -> str:
+    return f"{n} seed{'s' if n > 1 else ''}"
+
+
 def _save(folder: Path, number: int, chart: Any, title: str) -> None:
     styled = (
         chart.properties(title=f"Figure {number}. {title}")
         .configure(font="sans-serif", background=BACKGROUND, padding=12)
         .configure_view(stroke="#ccc")
         .configure_axis(labelColor="#222", titleColor="#222", gridColor="#ddd", labelFontSize=11, titleFontSize=12)
-        .configure_legend(labelColor="#222", labelFontSize=12, labelLimit=320, symbolStrokeWidth=3)
+        .configure_legend(labelColor="#222", labelFontSize=12, labelLimit=320, symbolStrokeWidth=3, symbolOpacity=1)
         .configure_title(color="#222", fontSize=13, anchor="start")
     )
     save(styled, folder / f"paper-figure-{number}.svg")

@@ -63,8 +63,8 @@ def point_values(
 ) -> dict[str, NDArray[np.float64]]:
     """Return hits among the first 1, 3 and 5 labels and the depth of the deepest of 1 and 3, for every point.
 
-    Depths count the edge from a leaf node to its label. A point without a returned label gets the tree's height, because
-    the search has gone through the whole tree.
+    Depths count the edge from a leaf node to its label. A point without a returned label gets the tree's height: the
+    search has gone through the whole tree.
     """
     found = labels >= 0
     true = np.asarray(Y[np.arange(len(labels))[:, None].repeat(labels.shape[1], 1).ravel(), labels.ravel()]).ravel()

@@ -20,8 +20,10 @@ from benchmarks.paper.claims import (
 from benchmarks.paper.collect import Collected, collect
 from benchmarks.paper.curve_tables import curve_tables
 from benchmarks.paper.datasets import is_log
+from benchmarks.paper.figure_texts import figure_texts
 from benchmarks.paper.figures import draw_all
-from benchmarks.paper.table import RULES, claims_table, summary
+from benchmarks.paper.grid import READING
+from benchmarks.paper.table import RULES, claims_table
 
 BEGIN, END = "<!-- made by python -m benchmarks.paper: begin -->", "<!-- made by python -m benchmarks.paper: end -->"
 
@@ -61,18 +63,29 @@ def publish(folder: Path, page: Path, pictures: Path) -> None:
     """Judge the claims, and write everything that follows from the records."""
     results = read_results(folder)
     findings = judge(results)
-    table = claims_table(findings)
     (folder / "claims.json").write_text(json.dumps([found.to_json() for found in findings], indent=1) + "\n")
     (folder / "curves.md").write_text(curve_tables(results.curves, results.runs, results.scale))
-    page.write_text(with_section(page.read_text(encoding="utf-8"), section(findings)), encoding="utf-8")
+    page.write_text(
+        with_section(page.read_text(encoding="utf-8"), section(findings, outdated(results.curves))), encoding="utf-8"
+    )
     pictures.mkdir(parents=True, exist_ok=True)
     draw_all(results, pictures)
-    print(table)
+    print(claims_table(findings))
 
 
-def section(findings: list[Finding]) -> str:
-    """Return the generated part of the page."""
-    return f"{claims_table(findings)}\n\n{RULES}\n\nIn short:\n\n{summary(findings)}"
+def outdated(curves: dict[str, Collected]) -> list[str]:
+    """Return the datasets whose runs were made before trees or search last changed."""
+    return [name for name, found in curves.items() if found.test and found.reading != READING]
+
+
+def section(findings: list[Finding], old: list[str]) -> str:
+    """Return the generated part of the page: the table, how to read it, and the figures."""
+    warning = (
+        f"\n\n**Made before the trees or the search last changed:** {', '.join(old)}. Run the command again."
+        if old
+        else ""
+    )
+    return f"{claims_table(findings)}{warning}\n\n{RULES}\n\n## The figures\n\n{figure_texts(findings)}"
 
 
 def with_section(text: str, generated: str) -> str:
