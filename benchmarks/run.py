@@ -28,6 +28,7 @@ BENCHMARKS = {
     "build_trees": ["-m", "benchmarks.build_trees"],
     "scale_trees": ["-m", "benchmarks.scale.build_trees"],
     "scale_logs": ["-m", "benchmarks.scale.logs"],
+    "scale_shapes": ["-m", "benchmarks.scale.shapes"],
     "models": ["-m", "benchmarks.models"],
     "models_arxiv": [
         *["-m", "benchmarks.models", "--sets", "arxiv-authors"],

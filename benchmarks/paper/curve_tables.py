@@ -27,7 +27,7 @@ def curve_tables(curves: dict[str, Collected], runs: list[Record], scale: list[R
 def _curve_table(name: str, found: Collected) -> str:
     first = next(iter(found.test.values()))
     n_seeds = len(first.seeds)
-    lines = [f"### {name}", "", f"{n_seeds} seed{'s' if n_seeds > 1 else ''}", ""]
+    lines = [f"## {name}", "", f"{n_seeds} seed{'s' if n_seeds > 1 else ''}", ""]
     lines += [f"| tradeoff | {' | '.join(found.test)} |", "| --- |" + " --- |" * len(found.test)]
     for column, tradeoff in enumerate(first.tradeoffs):
         cells = []
@@ -72,7 +72,7 @@ def _scale_table(scale: list[Record]) -> str:
     if not scale:
         return ""
     head = "shape | points | features | labels | labels per point | tradeoff | P@1 / P@3 | depth@1 / depth@3 | seconds"
-    lines = ["### Synthetic data shaped like the paper's logs", "", f"| {head} | peak GiB |", "|" + " --- |" * 10]
+    lines = ["## Synthetic data shaped like the paper's logs", "", f"| {head} | peak GiB |", "|" + " --- |" * 10]
     for row in scale:
         cells = [row["dataset"], *(f"{row[key]:,}" for key in ("points", "features", "labels"))]
         cells += [f"{row['labels_per_point']:.2f}", f"{row['tradeoff']:.4g}", f"{row['p1']:.2f} / {row['p3']:.2f}"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import sys
 from functools import lru_cache
 
 import polars as pl
@@ -32,8 +34,10 @@ def _shop() -> lt.data.logs.PreparedLogs:
     """
     from examples.online_shop import read_invoices
 
+    with contextlib.redirect_stdout(sys.stderr):  # it prints how many lines are not about an article
+        invoices = read_invoices(str(data_folder("online-retail") / "events.csv.xz"))
     return lt.prepare_logs(
-        read_invoices(str(data_folder("online-retail") / "events.csv.xz")),
+        invoices,
         item="StockCode",
         weight="Quantity",
         time="InvoiceDate",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from benchmarks.paper.claims import Finding
 from benchmarks.paper.intervals import Interval
 from benchmarks.paper.verdicts import DEPTH_MARGIN, PRECISION_MARGIN, SERVED
@@ -37,14 +39,18 @@ CLAIMS = {
     "logs, depth@3": ("6. Logs: depth@3 falls at the same P@3", '"to a lesser degree", no number'),
 }
 
-RULES = f"""A claim **holds** if the whole 95 % interval is on its side of the limit, **fails** if the whole interval is
-on the other side, and is **undecided** if the interval includes the limit. The limits were set before the runs.
-Precision counts as kept if it falls by less than {PRECISION_MARGIN:g} points, and as lower if it falls by more. Curves
-coincide if they differ by less than {PRECISION_MARGIN:g} points. Depth must fall by at least {DEPTH_MARGIN:g} %, the
-smallest number in the paper. 1 % of the labels must serve {SERVED:g} % of the points. Claims 2 and 5 only need a gain above 0.
-Tradeoffs are selected on a validation split of the training points. Intervals come from a paired bootstrap over test
-points (in 100 random groups) and seeds; for the imbalance they are Wilson's. Depth counts the edge from a leaf node to
-its label. The paper does not say whether it does; "without the last edge" is the other reading."""
+RULES = textwrap.fill(
+    "A claim **holds** if the whole 95 % interval is on its side of the limit, **fails** if the whole interval is "
+    "on the other side, and is **undecided** if the interval includes the limit. The limits were set before the "
+    f"runs. Precision counts as kept if it falls by less than {PRECISION_MARGIN:g} points, and as lower if it "
+    f"falls by more. Curves coincide if they differ by less than {PRECISION_MARGIN:g} points. Depth must fall by "
+    f"at least {DEPTH_MARGIN:g} %, the smallest number in the paper. 1 % of the labels must serve {SERVED:g} % of "
+    "the points. Claims 2 and 5 only need a gain above 0. Tradeoffs are selected on a validation split of the "
+    "training points. Intervals come from a paired bootstrap over test points (in 100 random groups) and seeds; "
+    "for the imbalance they are Wilson's. Depth counts the edge from a leaf node to its label. The paper does not "
+    "say whether it does; 'without the last edge' is the other reading.",
+    width=120,
+)
 
 _UNITS = {"%": " %", "points": "", "relative %": " %"}
 _WITHOUT_EDGE = " without the edge to the label"
