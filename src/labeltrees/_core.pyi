@@ -59,7 +59,7 @@ def split_labels(
     max_iterations: int,
     tolerance: float,
     seed: int,
-) -> tuple[Float64s, Float64s]: ...
+) -> tuple[Float64s, list[tuple[int, int]], list[Float64s], int]: ...
 def build_binary_tree(
     labels: Int32s,
     weights: Float64s,
@@ -69,6 +69,7 @@ def build_binary_tree(
     n_columns: int,
     similarity: float,
     frequency: float,
+    node_weights: tuple[Float64s, Float64s, float, float, float, float] | None,
     leaf_size: int,
     seed: int,
     n_threads: int,

@@ -118,7 +118,7 @@ SearchCounts SearchCounter::count(const QueryRows& rows, int64_t query, const Se
     opened_[tree].clear();
     opened.clear();
     engine_.set_query(queries_[tree], tree, rows, query);
-    engine_.trace(static_cast<int64_t>(tree), rows, query, request, opened);
+    engine_.trace(static_cast<int64_t>(tree), rows, query, request, opened, &pooled);
     BestLabels best;
     best.start(request.k);
     for (const OpenNode& node : opened) {
@@ -126,7 +126,6 @@ SearchCounts SearchCounter::count(const QueryRows& rows, int64_t query, const Se
       open(tree, node, request, &best, counts);
     }
     counts.heap_steps += static_cast<int64_t>(opened.size()) - 1;  // taken; the root was never in the heap
-    for (const ScoredLabel& found : best.sorted()) pooled.push_back(found.label);
   }
   counts.nonzeros = engine_.matrices() ? engine_.n_features() : queries_[0].view().n;
   if (n_trees > 1) count_paths(pooled, request, visits, counts);

@@ -95,7 +95,7 @@ void SearchEngine::search(const QueryRows& rows, const SearchRequest& request, i
 }
 
 void SearchEngine::trace(int64_t tree, const QueryRows& rows, int64_t query, const SearchRequest& request,
-                         std::vector<OpenNode>& opened) {
+                         std::vector<OpenNode>& opened, std::vector<int32_t>* found) {
   Borrowed scratch(pool_);
   start(*scratch);
   set_query(scratch->queries[tree], tree, rows, query);
@@ -106,6 +106,8 @@ void SearchEngine::trace(int64_t tree, const QueryRows& rows, int64_t query, con
   scratch->best.start(request.k);
   scratch->tree_search.run(trees_[tree]->store, scratch->queries[tree], own, LabelFilter(), scratch->best, stats,
                            nullptr, &opened);
+  if (!found) return;
+  for (const ScoredLabel& label : scratch->best.sorted()) found->push_back(label.label);
 }
 
 int64_t SearchEngine::search_one(const int32_t* features, const float* values, int64_t n, const SearchRequest& request,

@@ -44,9 +44,9 @@ class SearchEngine {
 
   void search(const QueryRows& rows, const SearchRequest& request, int n_threads, Job& job,
               const SearchResults& results);
-  // The nodes that the search of one query opens in one tree, in order.
+  // The nodes that the search of one query opens in one tree, in order, and the labels it finds, unless null.
   void trace(int64_t tree, const QueryRows& rows, int64_t query, const SearchRequest& request,
-             std::vector<OpenNode>& opened);
+             std::vector<OpenNode>& opened, std::vector<int32_t>* found = nullptr);
   // One query: writes at most k labels and scores, and returns how many.
   int64_t search_one(const int32_t* features, const float* values, int64_t n, const SearchRequest& request,
                      int64_t* labels, float* scores);

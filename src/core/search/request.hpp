@@ -5,7 +5,7 @@
 
 namespace labeltrees {
 
-enum class SearchMode : int32_t { best_first = 0, beam = 1 };
+enum class SearchMode : int32_t { best_first = 0, beam = 1, paths = 2 };
 
 // Label ids: one list for all queries (indptr null) or one list per query (CSR). labels null: no list was given.
 struct LabelLists {
@@ -23,8 +23,8 @@ struct LabelLists {
 struct SearchRequest {
   int64_t k = 5;  // labels to find
   SearchMode mode = SearchMode::best_first;
-  int64_t beam = 0;              // nodes opened per depth; 0: no limit
-  bool prune = true;             // mode beam: do not open nodes below the k-th label found
+  int64_t beam = 0;              // nodes opened per depth, or paths; 0: no limit
+  bool prune = true;             // modes beam and paths: do not open nodes below the k-th label found
   int64_t max_chunks = 0;        // nodes opened per query; 0: no limit
   int64_t max_microseconds = 0;  // 0: no limit
   // How much the score of each node is lowered before it is compared, one tree after another; null: not at all.

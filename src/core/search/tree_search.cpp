@@ -25,6 +25,7 @@ void TreeSearch::run(const SearchStore& store, const SearchQuery& query, const S
   level_.clear();
   opened_.clear();
   frontier_.start(*kernels_, request.discounts != nullptr);
+  if (request.mode == SearchMode::paths && request.beam) return run_paths();  // without a limit, level by level
   while (choose_next()) {
     for (const uint8_t* part = store_->open(node_.node); part; part = next_part(part)) {
       score_part(part, node_.score);
@@ -47,6 +48,10 @@ bool TreeSearch::choose_next() {
   } else if (!(request_->mode == SearchMode::best_first ? choose_best() : choose_in_level())) {
     return false;
   }
+  return begin_node();
+}
+
+bool TreeSearch::begin_node() {
   if (out_of_budget()) return false;
   ++stats_->chunks;
   // Only a damaged file can have more paths than nodes.

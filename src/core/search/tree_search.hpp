@@ -20,6 +20,11 @@
 // at once and take no place in the beam. With `prune`, nodes strictly below the k-th label found are not opened. That
 // changes no list: everything below them, and everything they would displace from later levels, is strictly below the
 // k-th label too.
+//
+// Paths: goes level by level and keeps the `beam` best paths of each level. A path ends at a leaf (a node whose children
+// are all labels) or at a label that has nodes beside it. An ended path keeps competing for its place with the paths
+// that go on. When all paths have ended, the labels of their leaves are scored: at most `beam` leaves are opened. With
+// `prune`, leaves strictly below the k-th label found are not opened; that changes no list.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +41,14 @@
 #include "simd/kernels.hpp"
 
 namespace labeltrees {
+
+// Mode paths: a path from the root.
+struct SearchPath {
+  float score;
+  int32_t child;  // where it is: a node, or ~label
+  int32_t depth;
+  bool ended;
+};
 
 // How much of a node's discount applies at score 0 (a sum of logs), where the score itself says nothing about the
 // labels below.
@@ -57,6 +70,10 @@ class TreeSearch {
   bool choose_next();  // sets node_ to the next node to open; false if there is none
   bool choose_best();
   bool choose_in_level();
+  bool begin_node();  // counts node_ as opened; false if the budget is used up
+  void run_paths();
+  template <class Visit>
+  bool open_path(const SearchPath& path, const Visit& visit);
   bool is_below_ceiling(const OpenNode& node, float limit) const;
   bool out_of_budget();
   void score_part(const uint8_t* part, float base);
@@ -80,6 +97,7 @@ class TreeSearch {
   std::vector<OpenNode> level_;  // mode beam: the nodes of the current level, best first
   size_t in_level_ = 0;          // how many of them have been opened
   std::vector<int64_t> opened_;  // best first with a beam: nodes opened per depth
+  std::vector<SearchPath> paths_, longer_paths_;  // mode paths: those of the current and of the next level
   std::vector<int32_t> path_;
   alignas(64) float margins_[kMostChildren], scores_[kMostChildren];
   uint8_t labels_[kMostChildren];

@@ -1,5 +1,10 @@
 // Making new trees: one split, the whole binary tree, and the codes.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+
+#include <optional>
+#include <tuple>
 
 #include "common/bindings.hpp"
 #include "tree/builder.hpp"
@@ -47,28 +52,41 @@ nb::tuple split_labels(ConstArray<int32_t> labels, ConstArray<double> weights, C
   SplitSettings settings{similarity, frequency, relaxed};
   settings.max_iterations = max_iterations;
   settings.tolerance = tolerance;
-  std::vector<double> history, share;
+  std::vector<double> share;
+  SplitTrace trace;
   Job job;
   run_job(job, nb::none(), [&] {
     Team team(1);
     Splitter splitter(settings, team, job);
-    splitter.split(embeddings.rows, seed, &history);
+    splitter.split(embeddings.rows, seed, &trace);
     share = splitter.share();
   });
-  return nb::make_tuple(to_numpy(std::move(share)), to_numpy(std::move(history)));
+  nb::list starts, histories;
+  for (auto& start : trace.starts) {
+    starts.append(nb::make_tuple(start.rows[0], start.rows[1]));
+    histories.append(to_numpy(std::move(start.history)));
+  }
+  return nb::make_tuple(to_numpy(std::move(share)), starts, histories, trace.best);
 }
+
+// Frequencies and cover frequencies per label, then the coefficients of NodeWeights.
+using NodeWeightArguments = std::tuple<ConstArray<double>, ConstArray<double>, double, double, double, double>;
 
 nb::tuple build_binary(ConstArray<int32_t> labels, ConstArray<double> weights, ConstArray<int64_t> indptr,
                        ConstArray<int32_t> columns, ConstArray<float> values, int32_t n_columns, double similarity,
-                       double frequency, int64_t leaf_size, uint64_t seed, int n_threads, bool may_overwrite,
-                       nb::object progress) {
+                       double frequency, const std::optional<NodeWeightArguments>& node_weights, int64_t leaf_size,
+                       uint64_t seed, int n_threads, bool may_overwrite, nb::object progress) {
   Embeddings embeddings(labels, weights, indptr, columns, values, n_columns);
   ReusableRows reusable;
   if (may_overwrite) {  // the caller made the arrays for this call
     reusable.columns = columns.size() ? const_cast<int32_t*>(columns.data()) : nullptr;
     reusable.values = const_cast<float*>(values.data());
   }
-  const BuildSettings settings{{similarity, frequency}, leaf_size, seed, n_threads};
+  BuildSettings settings{{similarity, frequency}, leaf_size, seed, n_threads, {}};
+  if (node_weights) {
+    const auto& [frequencies, covers, by_frequency, power, by_cover, uniform] = *node_weights;
+    settings.weights = {frequencies.data(), covers.data(), by_frequency, power, by_cover, uniform};
+  }
   TreeArrays tree;
   Job job;
   run_job(job, progress, [&] { tree = build_binary_tree(embeddings.rows, reusable, settings, job); });
@@ -94,8 +112,8 @@ void bind_tree_building(nb::module_& module) {
              nb::arg("similarity"), nb::arg("frequency"), nb::arg("relaxed"), nb::arg("max_iterations"),
              nb::arg("tolerance"), nb::arg("seed"));
   module.def("build_binary_tree", &build_binary, labels, weights, indptr, columns, values, nb::arg("n_columns"),
-             nb::arg("similarity"), nb::arg("frequency"), nb::arg("leaf_size"), nb::arg("seed"), nb::arg("n_threads"),
-             nb::arg("may_overwrite"), nb::arg("progress").none());
+             nb::arg("similarity"), nb::arg("frequency"), nb::arg("node_weights").none(), nb::arg("leaf_size"),
+             nb::arg("seed"), nb::arg("n_threads"), nb::arg("may_overwrite"), nb::arg("progress").none());
   module.def("huffman_tree", &code_tree<huffman_tree>, labels, weights);
   module.def("fano_tree", &code_tree<fano_tree>, labels, weights);
 }

@@ -103,6 +103,8 @@ class Builder {
       const auto node = static_cast<int32_t>(tree.nodes.size());
       tree.nodes.push_back({{0, 0}, 0, 0});
       attach(tree, pending, node);
+      if (settings_.weights.given() && pending.set.depth > 0)
+        settings_.weights.set(buffers_[pending.set.depth % 2].rows.data() + pending.set.first_row, rows.n);
       uint64_t seed = pending.seed;
       splitter.split(rows, next_random(seed));
       LabelSet plus, minus;

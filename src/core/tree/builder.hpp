@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "labels/label_rows.hpp"
+#include "tree/node_weights.hpp"
 #include "tree/split.hpp"
 #include "tree/view.hpp"
 
@@ -15,6 +16,7 @@ struct BuildSettings {
   int64_t leaf_size;
   uint64_t seed;
   int n_threads;
+  NodeWeights weights;  // if given, replaces the weights of the rows below the root
 };
 
 // job.done counts up to this.

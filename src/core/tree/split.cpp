@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "common/random.hpp"
 
@@ -9,7 +10,8 @@ namespace labeltrees {
 
 namespace {
 
-constexpr double kClearlyBetter = 1e-5;  // relative difference of two objectives
+constexpr double kClearlyBetter = 1e-9;  // relative difference of two objectives
+constexpr double kNone = -std::numeric_limits<double>::infinity();  // below every objective
 
 // Sets of at least kLarge labels start from the centres of a sample of about kSample labels.
 constexpr int64_t kLarge = 32768;
@@ -17,16 +19,19 @@ constexpr int64_t kSample = 16384;
 
 }  // namespace
 
-void Splitter::split(const LabelRows& given, uint64_t seed, std::vector<double>* history) {
+void Splitter::split(const LabelRows& given, uint64_t seed, SplitTrace* trace) {
   const bool by_similarity = settings_.similarity > 0;
-  if (by_similarity && given.n >= kLarge) start_from_sample(given, seed);
+  const bool large = by_similarity && given.n >= kLarge;
+  if (large) start_from_sample(given, seed);
   const LabelRows rows = prepare(given);
   if (by_similarity) sum_all(rows);
-  if (by_similarity && given.n < kLarge) choose_start(rows, seed);
-  climb(rows, history);
+  if (by_similarity && !large)
+    climb_from_labels(rows, seed, trace);
+  else
+    climb(rows, trace);
 }
 
-// Sets the centres to those of a sample. This takes a fraction of the time of one iteration over all labels, and fewer
+// Sets the centres to the best ones for a sample. This takes a fraction of the time of one iteration over all labels, and fewer
 // of those are then needed.
 void Splitter::start_from_sample(const LabelRows& given, uint64_t seed) {
   const int64_t stride = given.n / kSample;
@@ -38,8 +43,8 @@ void Splitter::start_from_sample(const LabelRows& given, uint64_t seed) {
   sample.n = static_cast<int64_t>(sample_.size());
   const LabelRows rows = prepare(sample);
   sum_all(rows);
-  choose_start(rows, seed);
-  climb(rows, nullptr);
+  climb_from_labels(rows, seed, nullptr);
+  centres_of_best(rows);
 }
 
 // Sets total_weight_ and the sizes of the scratch. Without smoothing, labels that cover no point may all have weight 0;
@@ -56,39 +61,35 @@ LabelRows Splitter::prepare(const LabelRows& given) {
   }
   keys_.resize(rows.n);
   share_.assign(rows.n, 0.0);
+  best_objective_ = kNone;
   return rows;
 }
 
-// Makes a few short runs from different labels and continues with the best one.
-void Splitter::choose_start(const LabelRows& rows, uint64_t seed) {
-  double best = 0;
-  bool last_is_best = false;
+// Climbs from several pairs of labels.
+void Splitter::climb_from_labels(const LabelRows& rows, uint64_t seed, SplitTrace* trace) {
   for (int start = 0; start < settings_.n_starts; ++start) {
-    draw_centres(rows, seed);
-    double objective = 0;
-    for (int iteration = 0; iteration < settings_.probe_iterations; ++iteration) objective = iterate(rows);
-    // Two starts often find the same sides, or mirrored ones: rounding alone must not choose between them.
-    last_is_best = start == 0 || objective > best + kClearlyBetter * std::abs(best);
-    if (!last_is_best) continue;
-    best = objective;
-    best_share_ = share_;
+    const auto [first, second] = draw_centres(rows, seed);
+    climb(rows, trace, first, second);
   }
-  if (!last_is_best) restore(rows, best_share_);
 }
 
-// Iterates until the objective hardly rises.
-void Splitter::climb(const LabelRows& rows, std::vector<double>* history) {
-  double objective = 0;
+// Iterates from the current centres until the objective hardly rises. Only rounding alpha can lower the objective; then
+// the iteration before was the best of this start. The best assignment of all starts is kept.
+void Splitter::climb(const LabelRows& rows, SplitTrace* trace, int64_t first, int64_t second) {
+  if (trace) trace->starts.push_back({{first, second}, {}});
+  double objective = kNone, before = kNone;
   for (int iteration = 0; iteration < settings_.max_iterations; ++iteration) {
-    const double before = objective;
+    before = objective;
     objective = iterate(rows);
-    if (history) history->push_back(objective);
-    if (iteration == 0) continue;
-    if (objective - before <= settings_.tolerance * std::abs(before)) {
-      if (objective < before) share_ = previous_share_;  // rounding alpha made it worse: keep the best one
-      break;
-    }
+    if (trace) trace->starts.back().history.push_back(objective);
+    if (iteration > 0 && objective - before <= settings_.tolerance * std::abs(before)) break;
   }
+  const double best = std::max(objective, before);
+  // Two starts often find the same sides, or mirrored ones: rounding alone must not choose between them.
+  if (best_objective_ > kNone && best <= best_objective_ + kClearlyBetter * std::abs(best_objective_)) return;
+  best_objective_ = best;
+  best_share_ = objective < before ? previous_share_ : share_;
+  if (trace) trace->best = trace->starts.size() - 1;
 }
 
 // One iteration: the best assignment for the centres, then the best centres for the assignment.
@@ -101,10 +102,10 @@ double Splitter::iterate(const LabelRows& rows) {
   return update_centres(rows);
 }
 
-// Goes back to an earlier assignment and its centres.
-void Splitter::restore(const LabelRows& rows, const std::vector<double>& share) {
+// Sets the centres to those of the best assignment.
+void Splitter::centres_of_best(const LabelRows& rows) {
   previous_share_ = share_;
-  share_ = share;
+  share_ = best_share_;
   list_moved();
   update_sums(rows);
   update_centres(rows);
@@ -122,7 +123,7 @@ void Splitter::sum_all(const LabelRows& rows) {
 }
 
 // Sets m+ and m- to two labels drawn by weight, with different embeddings if a few attempts find such a pair.
-void Splitter::draw_centres(const LabelRows& rows, uint64_t& seed) {
+std::pair<int64_t, int64_t> Splitter::draw_centres(const LabelRows& rows, uint64_t& seed) {
   const int64_t first = draw(rows, next_random(seed));
   int64_t second = first;
   for (int attempt = 0; attempt < 8 && equal_embeddings(rows, first, second); ++attempt)
@@ -133,6 +134,7 @@ void Splitter::draw_centres(const LabelRows& rows, uint64_t& seed) {
     for (int32_t p = 0; p < r.length; ++p)
       difference_[rows.columns ? rows.columns[r.start + p] : p] += sign * rows.values[r.start + p];
   }
+  return {first, second};
 }
 
 // A row drawn with probability proportional to its weight.

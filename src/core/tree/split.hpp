@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "common/team.hpp"
@@ -21,9 +22,18 @@ struct SplitSettings {
   double frequency;   // (t-1)+, or t on the direct path
   bool relaxed = false;
   int n_starts = 2;
-  int probe_iterations = 3;
-  int max_iterations = 30;
-  double tolerance = 1e-4;  // stop when the relative rise of the objective is smaller
+  int max_iterations = 30;  // of one start
+  double tolerance = 1e-4;  // a start ends when the relative rise of the objective is smaller
+};
+
+// What a split did, for tests and for those who want to look inside.
+struct SplitTrace {
+  struct Start {
+    int64_t rows[2];              // the rows whose embeddings were the first m+ and m-; -1: centres of a sample
+    std::vector<double> history;  // the objective after each iteration
+  };
+  std::vector<Start> starts;
+  size_t best = 0;  // the start that found the assignment
 };
 
 // The algorithm and its reusable memory. One splitter serves one team of threads.
@@ -33,21 +43,22 @@ class Splitter {
       : settings_(settings), kernels_(active_kernels()), team_(team), job_(job) {}
 
   // Splits rows.n >= 2 rows. Afterwards share()[i] = (1+alpha_i)/2: 1 on the + side, 0 on the - side, and in relaxed
-  // mode one row may be in between. Unless relaxed, no side is empty.
-  // OUT: history, the objective after each iteration; or null.
-  void split(const LabelRows& rows, uint64_t seed, std::vector<double>* history = nullptr);
+  // mode one row may be in between. Unless relaxed, no side is empty. It is the assignment with the highest objective
+  // of all iterations of all starts.
+  // OUT: trace; or null.
+  void split(const LabelRows& rows, uint64_t seed, SplitTrace* trace = nullptr);
 
-  const std::vector<double>& share() const { return share_; }
+  const std::vector<double>& share() const { return best_share_; }
 
  private:
   void start_from_sample(const LabelRows& given, uint64_t seed);
   LabelRows prepare(const LabelRows& given);
-  void choose_start(const LabelRows& rows, uint64_t seed);
-  void climb(const LabelRows& rows, std::vector<double>* history);
+  void climb_from_labels(const LabelRows& rows, uint64_t seed, SplitTrace* trace);
+  void climb(const LabelRows& rows, SplitTrace* trace, int64_t first = -1, int64_t second = -1);
   double iterate(const LabelRows& rows);
-  void restore(const LabelRows& rows, const std::vector<double>& share);
+  void centres_of_best(const LabelRows& rows);
   void sum_all(const LabelRows& rows);
-  void draw_centres(const LabelRows& rows, uint64_t& seed);
+  std::pair<int64_t, int64_t> draw_centres(const LabelRows& rows, uint64_t& seed);
   void score(const LabelRows& rows);
   void assign(const LabelRows& rows);
   double round(double alpha, double similarity_part) const;
@@ -62,6 +73,7 @@ class Splitter {
   Team& team_;
   const Job& job_;
   double total_weight_ = 0;
+  double best_objective_ = 0;                                // of best_share_
   std::vector<double> share_, previous_share_, best_share_;  // per row
   std::vector<double> keys_;                                 // per row: beta_l / f_l
   std::vector<double> plus_, total_;                         // per column: sum of weight * share * v, and of weight * v

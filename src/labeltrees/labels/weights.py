@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,8 +12,26 @@ from labeltrees._validation import check_choice, refuse
 from labeltrees.errors import InputError
 
 PATHS = ("weighted", "direct")
+WEIGHTS_OF = ("root", "node")
 check_tradeoff = number(0, 2)
 check_smoothing = number(0)
+
+
+class WeightTerms(NamedTuple):
+    """A label's weight before normalisation: frequency * f^power + cover * f~ + uniform / L."""
+
+    frequency: float
+    power: float
+    cover: float
+    uniform: float
+
+
+def weight_terms(tradeoff: float, smoothing: float, path: str) -> WeightTerms:
+    """Return the terms of the paper's f(tradeoff), or of the direct path, for checked arguments."""
+    t, g = float(tradeoff), float(smoothing)
+    if path == "direct":
+        return WeightTerms(0.0, 1.0, t / 2, 1 - t / 2 + g)
+    return WeightTerms(2 - t, min(t, 1.0), max(t - 1, 0.0), g)
 
 
 def label_weights(
@@ -52,7 +70,6 @@ def label_weights(
     check_tradeoff("tradeoff", tradeoff)
     check_smoothing("smoothing", smoothing)
     check_choice("path", path, PATHS)
-    t, g = float(tradeoff), float(smoothing)
     f = _check_shares("frequencies", frequencies)
     cover = _check_shares("cover_frequencies", cover_frequencies)
     if f.shape != cover.shape:
@@ -63,12 +80,9 @@ def label_weights(
         label = int(np.flatnonzero(cover * ~seen)[0])
         message = f"cover_frequencies must be 0 where frequencies are, got {cover[label]:g} for label {label}"
         raise InputError(message)
-    n_labels = len(f)
-    if path == "weighted":
-        # f ** 0 is 1 for every label, so at t = 0 all weights are the same number.
-        weights = (2 - t) * f ** min(t, 1.0) + max(t - 1, 0.0) * cover + g / n_labels
-    else:
-        weights = (1 - t / 2) / n_labels + (t / 2) * cover + g / n_labels
+    terms = weight_terms(tradeoff, smoothing, path)
+    # f ** 0 is 1 for every label, so at t = 0 all weights are the same number.
+    weights = terms.frequency * f**terms.power + terms.cover * cover + terms.uniform / len(f)
     # The formulas' common denominator is dropped: leaving out unseen labels needs a new one anyway.
     weights[~seen] = 0.0
     return np.asarray(weights / weights.sum())

@@ -12,7 +12,7 @@ from labeltrees.errors import InputError
 from labeltrees.search.node_values import NodeValues
 from labeltrees.search.queries import label_lists
 
-MODES = ("best_first", "beam")
+MODES = ("best_first", "beam", "paths")
 AS_FITTED: Any = "as fitted"  # the beam that the model was fitted with
 
 
@@ -36,15 +36,19 @@ class SearchRequest:
     ----------
     k : int
         Labels to return per query.
-    search : {"best_first", "beam"}, optional
+    search : {"best_first", "beam", "paths"}, optional
         ``"best_first"`` opens the best open node until no open node can hold a label that belongs in the list.
-        ``"beam"`` goes level by level. By default as the model was fitted; a searcher alone uses ``"best_first"``.
+        ``"beam"`` goes level by level. ``"paths"`` goes level by level too and keeps `beam` paths in all, as Parabel
+        does. By default as the model was fitted; a searcher alone uses ``"best_first"``.
     beam : int or None
-        The most nodes to open per depth, best first. Both kinds of search return the same lists for the same beam.
-        None: no limit, which finds exactly the k best of all labels. By default as the model was fitted; a searcher
-        alone has no limit.
+        For ``"best_first"`` and ``"beam"``, the most nodes to open per depth, best first. Labels and leaves that were
+        reached take no place at later depths, so in a tree with leaves at many depths more than `beam` leaves can be
+        opened. Both return the same lists for the same beam. For ``"paths"``, the most paths to keep per depth. A path
+        that has reached a leaf (a node with labels only) or a label beside nodes keeps its place as long as its score
+        is among the best, so at most `beam` leaves are opened. None: no limit, which finds exactly the k best of all
+        labels. By default as the model was fitted; a searcher alone has no limit.
     prune : bool
-        For ``"beam"``: do not open nodes below the k-th label found. The lists stay the same.
+        For ``"beam"`` and ``"paths"``: do not open nodes below the k-th label found. The lists stay the same.
     agreement : float, optional
         Stop early, so that at least this share of the lists is the same as with exact search. The model must have been
         calibrated.
@@ -71,8 +75,8 @@ class SearchRequest:
     """
 
     k: int = setting(5, integer(1), "Labels to return per query.")
-    search: str | None = setting(None, optional(_mode), "Order in which nodes are searched.", choices=MODES)
-    beam: int | None = setting(AS_FITTED, _beam, "Most nodes to open per depth; none: exact search.", metavar="N|none")
+    search: str | None = setting(None, optional(_mode), "How the tree is searched.", choices=MODES)
+    beam: int | None = setting(AS_FITTED, _beam, "Most nodes to open per depth, or most paths to keep (search paths); none: exact search.", metavar="N|none")
     prune: bool = setting(True, flag, "Skip nodes below the k-th label found.")
     agreement: float | None = setting(
         None,
@@ -119,8 +123,8 @@ class SearchRequest:
         discounts : float32 (n_nodes,) or None
             Those of the request in the form that the model's native search takes.
         """
-        if discounts is not None and self.search == "beam":
-            refuse("discounts", "None with search='beam'", "some")
+        if discounts is not None and self.search in ("beam", "paths"):
+            refuse("discounts", f"None with search={self.search!r}", "some")
         candidates = label_lists("candidates", self.candidates, n_queries, n_labels)
         exclude = label_lists("exclude", self.exclude, n_queries, n_labels)
         return _core.SearchRequest(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from labeltrees._settings import check_settings
 from labeltrees._validation import Fanout, check_integer, check_n_jobs, check_seed
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
-from labeltrees.labels.weights import label_weights
+from labeltrees.labels.weights import label_weights, weight_terms
 from labeltrees.tree.arrays import TreeArrays, check_weights
 from labeltrees.tree.contract import check_cost, contract
 from labeltrees.tree.embedding_rows import EmbeddingRows, embedding_rows, own_rows
@@ -22,6 +22,17 @@ from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.objective import coefficients
 from labeltrees.tree.search_cost import SearchCost
 from labeltrees.tree.settings import TreeSettings
+
+class NodeWeights(NamedTuple):
+    """How each node computes the weights of its labels: frequencies (L,), cover frequencies (L,), and `WeightTerms`."""
+
+    frequencies: Float64s
+    covers: Float64s
+    frequency: float
+    power: float
+    cover: float
+    uniform: float
+
 
 ProgressArgument = bool | Callable[[int, int], object] | None
 
@@ -37,6 +48,7 @@ def build_tree(
     cover: str = "marginal",
     cover_softness: float = 0.0,
     path: str = "weighted",
+    weights_of: str = "root",
     sample_weight: Any = None,
     embeddings: Any = None,
     search_cost: SearchCost | None = None,
@@ -69,6 +81,9 @@ def build_tree(
         ``path="direct"``.
     path : {"weighted", "direct"}
         From similarity to frequency through weighted similarity (tradeoff 1), or directly.
+    weights_of : {"root", "node"}
+        Compute the label weights f(tradeoff), with their smoothing, once for the whole tree, or in each node from the
+        frequencies of its own labels.
     sample_weight : array (N,), optional
         Weights of the points.
     embeddings : sparse or dense matrix (L, d), optional
@@ -104,6 +119,7 @@ def build_tree(
         cover=cover,
         cover_softness=cover_softness,
         path=path,
+        weights_of=weights_of,
     )
     check_settings(settings)
     return grow_tree(
@@ -129,6 +145,7 @@ def build_tree_from(
     leaf_size: int = 1,
     smoothing: float = 0.1,
     path: str = "weighted",
+    weights_of: str = "root",
     search_cost: SearchCost | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -156,7 +173,9 @@ def build_tree_from(
     >>> int(tree.label_depth[0])
     1
     """
-    settings = TreeSettings(tradeoff, fanout=fanout, leaf_size=leaf_size, smoothing=smoothing, path=path)
+    settings = TreeSettings(
+        tradeoff, fanout=fanout, leaf_size=leaf_size, smoothing=smoothing, path=path, weights_of=weights_of
+    )
     check_settings(settings)
     return grow_tree_from(
         embedding_rows(embeddings).unit(),
@@ -213,15 +232,24 @@ def grow_tree_from(
     """Build a tree as `build_tree_from` does, from rows of unit length and checked settings."""
     cost = check_cost("search_cost", search_cost, settings.fanout)
     checked = check_weights("frequencies", frequencies, rows.n_labels)
-    weights = label_weights(
-        checked, checked if covers is None else covers, settings.tradeoff, settings.smoothing, settings.path
-    )
+    covers = checked if covers is None else covers
+    weights = label_weights(checked, covers, settings.tradeoff, settings.smoothing, settings.path)
     labels = np.flatnonzero(checked > 0).astype(np.int32)
+    split_weights, node_weights = weights[labels], None
+    if settings.weights_of == "node":
+        covers = np.ascontiguousarray(covers, dtype=np.float64)
+        terms = weight_terms(settings.tradeoff, settings.smoothing, settings.path)
+        # The root's own labels are those that are placed.
+        split_weights = label_weights(
+            checked[labels], covers[labels], settings.tradeoff, settings.smoothing, settings.path
+        )
+        node_weights = NodeWeights(checked, covers, *terms)
     child_ptr, children = build_binary(
         rows,
         labels,
-        weights[labels],
+        split_weights,
         objective=coefficients(settings.tradeoff, settings.path),
+        node_weights=node_weights,
         leaf_size=settings.leaf_size,
         overwrite_rows=overwrite_rows,
         random_state=random_state,
@@ -240,6 +268,7 @@ def build_binary(
     weights: Float64s,
     *,
     objective: tuple[float, float] = (2.0, 0.0),
+    node_weights: NodeWeights | None = None,
     leaf_size: int = 1,
     overwrite_rows: bool = False,
     random_state: int = 0,
@@ -252,6 +281,8 @@ def build_binary(
     ----------
     objective : (float, float)
         The coefficients of similarity and frequency (`coefficients`); by default similarity only.
+    node_weights : NodeWeights, optional
+        How the weights are computed in each node below the root; by default they stay the same.
     overwrite_rows : bool
         Whether the memory of `rows` may be overwritten. This saves a copy: a tenth of the peak on EURLex-4K.
     """
@@ -260,5 +291,5 @@ def build_binary(
     n_threads = check_n_jobs(n_jobs)
     with watch("Building the tree", _core.PROGRESS_UNITS, progress) as advance:
         return _core.build_binary_tree(
-            labels, weights, *rows, *objective, leaf_size, seed, n_threads, overwrite_rows, advance
+            labels, weights, *rows, *objective, node_weights, leaf_size, seed, n_threads, overwrite_rows, advance
         )

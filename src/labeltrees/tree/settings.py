@@ -8,7 +8,7 @@ from typing import Any
 from labeltrees._settings import LARGEST_INT32, choice, integer, setting
 from labeltrees._validation import Fanout, check_fanout
 from labeltrees.labels.frequency import COVERS, check_softness
-from labeltrees.labels.weights import PATHS, check_smoothing, check_tradeoff
+from labeltrees.labels.weights import PATHS, WEIGHTS_OF, check_smoothing, check_tradeoff
 
 
 def _check_fanout(name: str, value: Any) -> None:
@@ -33,6 +33,9 @@ class BinaryTreeSettings:
     )
     path: str = choice(
         "weighted", PATHS, "From similarity to frequency through weighted similarity (tradeoff 1), or directly."
+    )
+    weights_of: str = choice(
+        "root", WEIGHTS_OF, "Compute the label weights once for the whole tree, or anew in each node."
     )
 
 

@@ -85,7 +85,7 @@ class LabelTreeClassifier(
 
     Parameters
     ----------
-    tradeoff, fanout, leaf_size, smoothing, cover, cover_softness, path
+    tradeoff, fanout, leaf_size, smoothing, cover, cover_softness, path, weights_of
         How the tree is built: see `build_tree`.
     tree : LabelTree or "flat", optional
         Used instead of building one; "flat" is one node with all labels.
@@ -110,9 +110,10 @@ class LabelTreeClassifier(
         there by mistake, which takes two trainings.
     n_trees : int
         Number of trees with different seeds; their scores are averaged.
-    search : {"best_first", "beam"}
+    search : {"best_first", "beam", "paths"}
+        How the tree is searched: see `SearchRequest`.
     beam : int, optional
-        Maximum number of nodes opened per depth; None finds the exact k best.
+        Maximum number of nodes opened per depth, or of paths for ``search="paths"``; None finds the exact k best.
     k, threshold : int, float, optional
         `predict` returns the k best labels, or all with a score of at least `threshold`.
     random_state : int, RandomState or None
@@ -165,15 +166,19 @@ class LabelTreeClassifier(
         "siblings", ("siblings", "matcher"), "Train on the points of the node, or also on points sent there by mistake."
     )
     n_trees: int = setting(1, integer(1), "Number of trees with different seeds; their scores are averaged.")
-    search: str = choice("best_first", MODES, "Search algorithm.")
+    search: str = choice("best_first", MODES, "How the tree is searched.")
     beam: int | None = setting(
-        10, optional(integer(1)), "Maximum number of nodes opened per depth; none: exact search.", metavar="N|none"
+        10, optional(integer(1)), "Maximum number of nodes opened per depth, or of paths (search paths); none: exact search.", metavar="N|none"
     )
 
     @classmethod
     def parabel(cls, **changes: Any) -> LabelTreeClassifier:
-        """Return Parabel's setting: a balanced binary tree to leaves of 100, squared scores, a plain beam of 10."""
-        setting = {"tradeoff": 0.0, "fanout": 2, "leaf_size": 100, "score_power": 2, "search": "beam", "beam": 10}
+        """Return Parabel's setting, which the paper uses at every tradeoff.
+
+        A binary tree to leaves of 100 labels (at tradeoff 0 balanced), squared scores, and a search that keeps 10
+        paths. Leaves whose score is below the k-th label found are not opened; this changes no result.
+        """
+        setting = {"tradeoff": 0.0, "fanout": 2, "leaf_size": 100, "score_power": 2, "search": "paths", "beam": 10}
         return cls(**{**setting, **changes})
 
     @classmethod

@@ -52,7 +52,7 @@ class TextLabelTreeClassifier(
 
     Parameters
     ----------
-    tradeoff, smoothing, cover, cover_softness, path
+    tradeoff, smoothing, cover, cover_softness, path, weights_of
         How the tree is built: see `build_tree`.
     tree : "huffman", "fano", "semantic_huffman", "random" or a binary LabelTree, optional
         Used instead of building one at a `tradeoff`.
