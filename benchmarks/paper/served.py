@@ -10,18 +10,20 @@ from statistics import NormalDist
 import labeltrees as lt
 from benchmarks.paper import records
 from benchmarks.paper.datasets import load_set
+from benchmarks.paper.grid import READING
 from benchmarks.paper.intervals import LEVEL, Interval
 from benchmarks.shared_data import data_folder, read_records
 
 
 def record_imbalance(path: Path, sets: Iterable[str]) -> None:
     """Write one record per set, unless it is there."""
-    found = {record["dataset"]: record for record in records.read(path)}
+    found = {record["dataset"]: record for record in records.read(path) if record["reading"] == READING}
     for name in sets:
         if name not in found:
             result = lt.imbalance(_training_labels(name))
             found[name] = {
                 "dataset": name,
+                "reading": READING,
                 "n_labels": result.n_labels,
                 "n_points": result.n_points,
                 "top_percent": result.top_percent,
