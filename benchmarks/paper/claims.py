@@ -52,7 +52,8 @@ def depth_claim(name: str, found: Collected, k: int = 1) -> Finding | None:
         return None
     claim = "depth" if k == 1 else "depth@3"
     if tradeoff == 0:
-        return Finding(claim, name, len(test.seeds), {}, verdicts.FAILS, "validation selected tradeoff 0")
+        verdict = verdicts.enough_seeds(verdicts.FAILS, len(test.seeds))
+        return Finding(claim, name, len(test.seeds), {}, verdict, "validation selected tradeoff 0")
     return _kept_precision(claim, name, test, tradeoff, k)
 
 
@@ -68,6 +69,7 @@ def _kept_precision(claim: str, name: str, curve: Curve, tradeoff: float, k: int
         f"depth@{k} without the edge to the label, %": inner,
         f"P@{k}, points": precision,
     }
+    verdict = verdicts.enough_seeds(verdict, len(curve.seeds))
     return Finding(claim, name, len(curve.seeds), estimates, verdict, f"tradeoff {tradeoff:.4g}")
 
 
@@ -97,6 +99,7 @@ def small_tradeoff_claim(name: str, found: Collected) -> Finding | None:
     precision = interval(test.at(best, "p1") - test.at(0.0, "p1"))
     change = depth_change(test, best, "depth1")
     verdict = verdicts.all_of([verdicts.above(precision, 0), verdicts.below(change, 0)])
+    verdict = verdicts.enough_seeds(verdict, len(test.seeds))
     estimates = {"P@1, points": precision, "depth@1, %": change}
     return Finding("small tradeoffs", name, len(test.seeds), estimates, verdict, f"tradeoff {best:.4g}")
 
@@ -119,7 +122,7 @@ def curve_claim(claim: str, name: str, found: Collected) -> Finding | None:
         verdict = verdicts.all_of(verdicts.within(each, PRECISION_MARGIN) for each in estimates.values())
     else:
         verdict = verdicts.all_of(verdicts.below(each, -PRECISION_MARGIN) for each in estimates.values())
-    return Finding(claim, name, n_seeds, estimates, verdict)
+    return Finding(claim, name, n_seeds, estimates, verdicts.enough_seeds(verdict, n_seeds))
 
 
 # claim: first and second curve, depths to compare at, least tradeoff (covers differ above 1 only)
@@ -142,7 +145,8 @@ def text_claim(records: list[Record]) -> Iterator[Finding]:
             estimates = {"P@1, points": difference, "P@1, relative %": relative, "depth@1, %": change}
             note = f"tradeoff {record['tradeoff']:.4g}, {record['epochs']} epochs"
             n_seeds = len(record["seeds"])
-            yield Finding("fastText", record["dataset"], n_seeds, estimates, verdicts.above(difference, 0), note)
+            verdict = verdicts.enough_seeds(verdicts.above(difference, 0), n_seeds)
+            yield Finding("fastText", record["dataset"], n_seeds, estimates, verdict, note)
 
 
 def log_claim(name: str, found: Collected) -> Iterator[Finding]:

@@ -67,13 +67,17 @@ FIGURES = {
 }
 
 
-def figure_texts(findings: list[Finding]) -> str:
-    """Return all figures with their texts, in Markdown."""
+def figure_texts(findings: list[Finding], available: list[int]) -> str:
+    """Return all figures with their texts, in Markdown; those that are not available only have the paper's text."""
     parts = []
     for number, text in FIGURES.items():
         ours = [f"Ours: {text.drawn}", *(_sentence(words, claim, findings) for claim, words in text.claims.items())]
         picture = f"![Figure {number}: {text.title}](pictures/paper-figure-{number}.svg)"
-        parts += [f"### Figure {number}. {text.title}", picture, f"The paper: {text.paper}", " ".join(ours)]
+        parts.append(f"### Figure {number}. {text.title}")
+        if number in available:
+            parts += [picture, f"The paper: {text.paper}", " ".join(ours)]
+        else:
+            parts += [f"The paper: {text.paper}", "Ours: its models have not been trained yet."]
     return "\n\n".join(parts)
 
 

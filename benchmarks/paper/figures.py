@@ -33,22 +33,35 @@ SERVED = {"at_least_one": "at least one label", "at_least_three": "three labels"
 FIGURE_2_SETS = ("debian-depends", "debian")  # the first that has records
 
 
+def available(results: Results) -> list[int]:
+    """Return the figures that have records."""
+    logs = any(found.test for name, found in results.curves.items() if is_log(name))
+    sets = any(found.test for name, found in results.curves.items() if not is_log(name))
+    records = {1: results.imbalance, 2: sets, 3: sets, 4: results.text, 5: logs, 6: results.imbalance}
+    return [number for number, found in records.items() if found]
+
+
 def draw_all(results: Results, folder: Path) -> None:
     """Write paper-figure-1.svg to paper-figure-6.svg; a figure without records is left out."""
     sets = {name: found.test for name, found in results.curves.items() if found.test and not is_log(name)}
     logs = {name: found.test for name, found in results.curves.items() if found.test and is_log(name)}
-    if results.imbalance:
-        _save(folder, 1, served_chart(results.imbalance, "at_least_one"), "Label frequency imbalance")
-        panels = [served_chart(results.imbalance, column) for column in SERVED]
-        _save(folder, 6, altair().vconcat(*panels), "Label frequency imbalance: one, three or all labels of a point")
-    if sets:
-        name = next((name for name in FIGURE_2_SETS if name in sets), next(iter(sets)))
-        _save(folder, 2, operating_points(sets[name]["marginal"], name), f"New operating points, shown on {name}")
-        _save(folder, 3, panels_of(sets), "Parabel with our trees: precision against expected depth")
-    if results.text:
-        _save(folder, 4, text_chart(results.text), "fastText with our trees: P@1 against expected depth@1")
-    if logs:
-        _save(folder, 5, panels_of(logs), "Logs: precision against expected depth")
+    name = next((name for name in FIGURE_2_SETS if name in sets), next(iter(sets), ""))
+    charts = {
+        1: ("Label frequency imbalance", lambda: served_chart(results.imbalance, "at_least_one")),
+        2: (f"New operating points, shown on {name}", lambda: operating_points(sets[name]["marginal"], name)),
+        3: ("Parabel with our trees: precision against expected depth", lambda: panels_of(sets)),
+        4: ("fastText with our trees: P@1 against expected depth@1", lambda: text_chart(results.text)),
+        5: ("Logs: precision against expected depth", lambda: panels_of(logs)),
+        6: ("Label frequency imbalance: one, three or all labels", lambda: served_panels(results.imbalance)),
+    }
+    for number in available(results):
+        title, chart = charts[number]
+        _save(folder, number, chart(), title)
+
+
+def served_panels(imbalance: list[Record]) -> Any:
+    """Return one panel each for one, three and all labels of a point."""
+    return altair().vconcat(*(served_chart(imbalance, column) for column in SERVED))
 
 
 def served_chart(imbalance: list[Record], column: str) -> Any:

@@ -21,7 +21,7 @@ from benchmarks.paper.collect import Collected, collect
 from benchmarks.paper.curve_tables import curve_tables
 from benchmarks.paper.datasets import is_log
 from benchmarks.paper.figure_texts import figure_texts
-from benchmarks.paper.figures import draw_all
+from benchmarks.paper.figures import available, draw_all
 from benchmarks.paper.grid import READING
 from benchmarks.paper.table import RULES, claims_table
 
@@ -65,9 +65,7 @@ def publish(folder: Path, page: Path, pictures: Path) -> None:
     findings = judge(results)
     (folder / "claims.json").write_text(json.dumps([found.to_json() for found in findings], indent=1) + "\n")
     (folder / "curves.md").write_text(curve_tables(results.curves, results.runs, results.scale))
-    page.write_text(
-        with_section(page.read_text(encoding="utf-8"), section(findings, outdated(results.curves))), encoding="utf-8"
-    )
+    page.write_text(with_section(page.read_text(encoding="utf-8"), section(results, findings)), encoding="utf-8")
     pictures.mkdir(parents=True, exist_ok=True)
     draw_all(results, pictures)
     print(claims_table(findings))
@@ -78,14 +76,13 @@ def outdated(curves: dict[str, Collected]) -> list[str]:
     return [name for name, found in curves.items() if found.test and found.reading != READING]
 
 
-def section(findings: list[Finding], old: list[str]) -> str:
+def section(results: Results, findings: list[Finding]) -> str:
     """Return the generated part of the page: the table, how to read it, and the figures."""
-    warning = (
-        f"\n\n**Made before the trees or the search last changed:** {', '.join(old)}. Run the command again."
-        if old
-        else ""
-    )
-    return f"{claims_table(findings)}{warning}\n\n{RULES}\n\n## The figures\n\n{figure_texts(findings)}"
+    old = outdated(results.curves)
+    parts = [claims_table(findings)]
+    if old:
+        parts.append(f"**Made before the trees or the search last changed:** {', '.join(old)}. Run the command again.")
+    return "\n\n".join([*parts, RULES, "## The figures", figure_texts(findings, available(results))])
 
 
 def with_section(text: str, generated: str) -> str:

@@ -10,6 +10,7 @@ HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 
 PRECISION_MARGIN = 0.5  # points of precision that are too few to matter
 DEPTH_MARGIN = 10.0  # percent: "by at least 10 %" is the smallest fall of the depth that the paper reports
+MIN_SEEDS = 3  # with fewer, the interval says too little about the spread between seeds
 SERVED = 50.0  # percent of the points that 1 % of the labels serve in the paper's figure 1
 
 
@@ -30,6 +31,11 @@ def within(estimate: Interval, margin: float) -> str:
     if -margin < estimate.low and estimate.high < margin:
         return HOLDS
     return FAILS if estimate.low > margin or estimate.high < -margin else UNDECIDED
+
+
+def enough_seeds(verdict: str, n_seeds: int) -> str:
+    """Return the verdict, or "undecided" if it rests on too few seeds."""
+    return verdict if n_seeds >= MIN_SEEDS else UNDECIDED
 
 
 def all_of(verdicts: Iterable[str]) -> str:

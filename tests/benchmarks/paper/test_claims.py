@@ -70,6 +70,11 @@ def test_depth_claim_is_undecided_with_few_noisy_points():
     assert depth_claim("made", found(validation, marginal=curve)).verdict == "undecided"
 
 
+def test_a_claim_is_undecided_with_fewer_than_three_seeds():
+    curve = made_curve([60, 60.2, 60.1, 50], seeds=2)
+    assert depth_claim("made", found(curve, marginal=curve)).verdict == "undecided"
+
+
 def test_the_selected_tradeoff_has_the_least_depth_of_those_that_keep_precision():
     assert least_depth(made_curve([60, 61, 60, 59.9]), "p1", "depth1") == 1.5
     assert least_depth(made_curve([60, 60, 60, 60], depths=[5, 4, 6, 7]), "p1", "depth1") == 1.0
@@ -125,7 +130,14 @@ def test_imbalance_is_judged_by_wilsons_interval(share, verdict):
 
 def test_the_text_claim_uses_the_tradeoff_that_validation_selected():
     depth = {"huffman": 10.0, "ours": 11.0, "difference": 1.0, "low": 0.5, "high": 1.5}
-    common = {"kind": "comparison", "dataset": "made", "tradeoff": 1.0, "epochs": 5, "seeds": [0, 1], "depth1": depth}
+    common = {
+        "kind": "comparison",
+        "dataset": "made",
+        "tradeoff": 1.0,
+        "epochs": 5,
+        "seeds": [0, 1, 2],
+        "depth1": depth,
+    }
     good = {"huffman": 50.0, "difference": 5.0, "low": 4.0, "high": 6.0}
     bad = {"huffman": 50.0, "difference": -5.0, "low": -6.0, "high": -4.0}
     records = [
