@@ -73,7 +73,7 @@ def served_chart(imbalance: list[Record], column: str) -> Any:
         for row in record["table"]
     ]
     one_percent = [
-        {"dataset": record["dataset"], "x": 1.0, "low": share.low, "high": share.high}
+        {"dataset": record["dataset"], "x": _one_percent(record), "low": share.low, "high": share.high}
         for record in imbalance
         for share in [top_percent(record)]
     ]
@@ -91,6 +91,11 @@ def served_chart(imbalance: list[Record], column: str) -> Any:
         bars = alt.Chart(alt.Data(values=one_percent)).mark_rule(strokeWidth=4)
         layers += [half, bars.encode(x="x:Q", y="low:Q", y2="high:Q", color=colour)]
     return alt.layer(*layers).properties(width=WIDTH * 1.6, height=HEIGHT * 1.2)
+
+
+def _one_percent(record: Record) -> float:
+    """Return the share of one percent of the labels, which is rounded up to whole labels."""
+    return float(100 * -(-record["n_labels"] // 100) / record["n_labels"])
 
 
 def curve_rows(variant: str, curve: Curve, k: int) -> list[dict[str, Any]]:
@@ -198,7 +203,7 @@ def _seeds(n: int) -> str:
 def _save(folder: Path, number: int, chart: Any, title: str) -> None:
     styled = (
         chart.properties(title=f"Figure {number}. {title}")
-        .configure(font="sans-serif", background=BACKGROUND, padding=12)
+        .configure(font="sans-serif", background=BACKGROUND, padding=12, aria=False)
         .configure_view(stroke="#ccc")
         .configure_axis(labelColor="#222", titleColor="#222", gridColor="#ddd", labelFontSize=11, titleFontSize=12)
         .configure_legend(labelColor="#222", labelFontSize=12, labelLimit=320, symbolStrokeWidth=3, symbolOpacity=1)
