@@ -26,6 +26,7 @@ BENCHMARKS = {
     "vectorizer": ["-m", "benchmarks.vectorizer"],
     "labels": ["-m", "benchmarks.labels"],
     "build_trees": ["-m", "benchmarks.build_trees"],
+    "split_quality": ["-m", "benchmarks.split_quality", "--readings"],
     "scale_trees": ["-m", "benchmarks.scale.build_trees"],
     "scale_logs": ["-m", "benchmarks.scale.logs"],
     "scale_shapes": ["-m", "benchmarks.scale.shapes"],

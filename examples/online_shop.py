@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import argparse
 import lzma
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -20,10 +21,11 @@ import polars as pl
 import labeltrees as lt
 
 GRID = [2 * t / (1 + t) for t in (0, 0.25, 0.5, 0.75, 1, 2, 10, 30, 1000, 1e5)]
-SETTINGS: dict[str, tuple[str, dict[str, int]]] = {
-    "paper": ("The paper's settings: binary trees, leaves of 100 labels", {"fanout": 2, "leaf_size": 100}),
-    "binary": ("Binary trees down to single labels", {"fanout": 2, "leaf_size": 1}),
-    "default": ("Default settings: fanout 128, down to single labels", {}),
+Make = Callable[..., lt.LabelTreeClassifier]
+SETTINGS: dict[str, tuple[str, Make]] = {
+    "paper": ("The paper's setting: binary trees, leaves of 100 labels, 10 paths", lt.LabelTreeClassifier.parabel),
+    "binary": ("Binary trees down to single labels", partial(lt.LabelTreeClassifier, fanout=2, leaf_size=1)),
+    "default": ("Default settings: fanout 128, down to single labels", lt.LabelTreeClassifier),
 }
 
 
@@ -59,21 +61,19 @@ def read_invoices(path: str) -> pl.DataFrame:
     return joined.with_columns(pl.when(is_first).then("past"))
 
 
-def measure(train: lt.Dataset, test: lt.Dataset, tradeoff: float, seed: int, jobs: int, **settings: Any) -> list[float]:
+def measure(train: lt.Dataset, test: lt.Dataset, make: Make, tradeoff: float, seed: int, jobs: int) -> list[float]:
     """Train one model and return P@1, P@3 and the expected depth@1 on test."""
-    model = lt.LabelTreeClassifier(tradeoff=tradeoff, random_state=seed, n_jobs=jobs, **settings)
+    model = make(tradeoff=tradeoff, random_state=seed, n_jobs=jobs)
     model.fit(train.X, train.Y, sample_weight=train.sample_weight)
     labels, _ = model.predict_topk(test.X, 3)
     precision = [100 * lt.metrics.precision_at_k(test.Y, labels, k) for k in (1, 3)]
     return [*precision, lt.metrics.expected_depth_at_k(model.tree_, labels, 1)]
 
 
-def sweep(train: lt.Dataset, test: lt.Dataset, options: argparse.Namespace, **settings: Any) -> np.ndarray:
+def sweep(train: lt.Dataset, test: lt.Dataset, make: Make, options: argparse.Namespace) -> np.ndarray:
     """Return the figures of each tradeoff and seed, an array (tradeoffs, seeds, 3)."""
     seeds = range(options.seeds)
-    return np.array(
-        [[measure(train, test, t, seed, options.jobs, **settings) for seed in seeds] for t in options.tradeoffs]
-    )
+    return np.array([[measure(train, test, make, t, seed, options.jobs) for seed in seeds] for t in options.tradeoffs])
 
 
 def report(tradeoffs: list[float], figures: np.ndarray, n_test: int) -> None:
@@ -123,9 +123,9 @@ def main() -> None:
         print(f"| {events} | {count:,} |")
     train, test = prepared
     print(f"\ntrain: {train!r}\ntest: {test!r}")
-    for title, settings in (SETTINGS[name] for name in options.setting):
+    for title, make in (SETTINGS[name] for name in options.setting):
         print(f"\n{title}; mean and standard deviation of {options.seeds} seeds\n", flush=True)
-        report(options.tradeoffs, sweep(train, test, options, **settings), test.n_points)
+        report(options.tradeoffs, sweep(train, test, make, options), test.n_points)
 
 
 if __name__ == "__main__":

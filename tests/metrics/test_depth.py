@@ -28,6 +28,16 @@ def test_at_one_it_is_the_expected_depth_under_the_returned_frequencies():
     assert expected_depth_at_k(TREE, returned, 1) == pytest.approx(TREE.expected_depth(weights))
 
 
+def test_the_edge_to_the_label_can_be_left_out():
+    tree = LabelTree([0, 2, 5], [~0, 1, ~1, ~2, ~3], n_labels=4)
+    labels = [[0, 1], [0, 3]]
+    of_last_node = np.array([0, 1, 1, 1])  # the depth of each label's node
+    expected = of_last_node[np.array(labels)].max(axis=1).mean()
+    assert expected_depth_at_k(tree, labels, 2, count_label_edge=False) == expected
+    weights = np.array([4.0, 1, 1, 2])
+    assert tree.expected_depth(weights, count_label_edge=False) == pytest.approx(of_last_node @ weights / weights.sum())
+
+
 @pytest.mark.parametrize(
     ("tree", "labels", "k", "message"),
     [

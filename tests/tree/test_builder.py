@@ -71,6 +71,70 @@ def test_tradeoff_two_is_fanos_tree(seed, n_labels, smoothing):
     assert tree == lt.fano_tree(label_weights(f, cover, 2.0, smoothing=smoothing))
 
 
+def node_weights(f, cover, tradeoff, smoothing):
+    """The paper's f(tradeoff) with the sums and the number of labels of one node; no cover: that term is 0."""
+    f = f / f.sum()
+    cover = cover / cover.sum() if cover.any() else cover
+    return (2 - tradeoff) * f ** min(tradeoff, 1) + max(tradeoff - 1, 0) * cover + smoothing / len(f)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 80), st.sampled_from([0.0, 0.1]))
+def test_with_weights_of_the_node_tradeoff_two_cuts_each_node_like_fano_with_its_own_weights(seed, n_labels, smoothing):
+    rng = np.random.default_rng(seed)
+    f = rng.pareto(1.0, n_labels) + 1e-3
+    cover = f * (rng.random(n_labels) < 0.7) + 1e-9
+    tree = lt.build_tree_from(
+        rng.random((n_labels, 5)), f, cover, tradeoff=2, fanout=2, smoothing=smoothing, weights_of="node"
+    )
+    sets = [np.arange(n_labels)]
+    while sets:
+        labels = sets.pop()
+        weights = node_weights(f[labels], cover[labels], 2.0, smoothing)
+        first = lt.fano_tree(weights)
+        below = [labels[sorted(labels_below(first, child))] for child in children_of(first, 0)]
+        node = lowest_common_node(tree, labels)
+        found = [np.array(sorted(labels_below(tree, child))) for child in children_of(tree, node)]
+        assert {tuple(side) for side in found} == {tuple(side) for side in below}
+        sets += [side for side in below if len(side) > 1]
+
+
+def labels_below(tree, child):
+    return [~child] if child < 0 else [x for below in children_of(tree, child) for x in labels_below(tree, below)]
+
+
+def lowest_common_node(tree, labels):
+    return max(set.intersection(*(set(tree.path(int(label))) for label in labels)))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.floats(0.0, 1.9), st.sampled_from([0.0, 0.1]))
+def test_with_weights_of_the_node_each_split_is_that_of_its_own_weights(seed, tradeoff, smoothing):
+    rng = np.random.default_rng(seed)
+    n_labels = 40
+    V = rng.random((n_labels, 6)).astype(np.float32)
+    V /= np.linalg.norm(V, axis=1, keepdims=True)
+    f = rng.pareto(1.0, n_labels) + 1e-3
+    cover = f * (rng.random(n_labels) < 0.5) + 1e-9
+    tree = lt.build_tree_from(
+        V, f, cover, tradeoff=tradeoff, fanout=2, smoothing=smoothing, weights_of="node", leaf_size=5
+    )
+    for node in range(tree.n_nodes):
+        labels = np.array(sorted(labels_below(tree, node)))
+        if len(labels) <= 5:
+            continue
+        weights = node_weights(f[labels], cover[labels], tradeoff, smoothing)
+        first = np.isin(labels, labels_below(tree, children_of(tree, node)[0]))
+        # Both sides have half of the weight, up to the label that crosses the middle.
+        assert abs(weights[first].sum() - weights[~first].sum()) <= weights.max() + 1e-9
+
+
+def test_at_tradeoff_zero_it_does_not_matter_whose_weights_they_are():
+    X, Y = dataset(7)
+    assert lt.build_tree(X, Y, tradeoff=0, weights_of="node") == lt.build_tree(X, Y, tradeoff=0)
+    assert lt.build_tree(X, Y, tradeoff=1.5, weights_of="node") != lt.build_tree(X, Y, tradeoff=1.5)
+
+
 @pytest.mark.parametrize("tradeoff", GRID)
 @pytest.mark.parametrize("dense", [False, True])
 def test_the_tree_is_the_same_for_any_number_of_threads_and_from_run_to_run(tradeoff, dense):
@@ -177,6 +241,7 @@ def test_an_error_in_progress_stops_the_work():
         ({"smoothing": -1}, "smoothing must be"),
         ({"cover": "best"}, "cover must be one of"),
         ({"path": "scenic"}, "path must be one of 'weighted', 'direct'"),
+        ({"weights_of": "leaf"}, "weights_of must be one of 'root', 'node'"),
         ({"random_state": -1}, "random_state must be"),
         ({"n_jobs": 0}, "n_jobs must be"),
         ({"embeddings": np.eye(3)}, "frequencies must be a vector of 3 numbers"),

@@ -38,9 +38,7 @@ void make_request(NativeRequest* self, int64_t k, const std::string& search, int
   new (self) NativeRequest();
   SearchRequest& request = self->request;
   request.k = k;
-  request.mode = search == "paths"  ? SearchMode::paths
-                 : search == "beam" ? SearchMode::beam
-                                    : SearchMode::best_first;
+  request.mode = search == "paths" ? SearchMode::paths : search == "beam" ? SearchMode::beam : SearchMode::best_first;
   request.beam = beam;
   request.prune = prune;
   request.max_chunks = max_chunks;

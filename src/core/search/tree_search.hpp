@@ -21,10 +21,10 @@
 // changes no list: everything below them, and everything they would displace from later levels, is strictly below the
 // k-th label too.
 //
-// Paths: goes level by level and keeps the `beam` best paths of each level. A path ends at a leaf (a node whose children
-// are all labels) or at a label that has nodes beside it. An ended path keeps competing for its place with the paths
-// that go on. When all paths have ended, the labels of their leaves are scored: at most `beam` leaves are opened. With
-// `prune`, leaves strictly below the k-th label found are not opened; that changes no list.
+// Paths: goes level by level and keeps the `beam` best paths of each level. A path ends at a leaf (a node whose
+// children are all labels) or at a label that has nodes beside it. An ended path keeps competing for its place with the
+// paths that go on. When all paths have ended, the labels of their leaves are scored: at most `beam` leaves are opened.
+// With `prune`, leaves strictly below the k-th label found are not opened; that changes no list.
 #pragma once
 
 #include <cstdint>
@@ -92,11 +92,11 @@ class TreeSearch {
   SearchClock::time_point deadline_;
   int64_t chunks_before_ = 0;
   bool started_ = false;
-  OpenNode node_{};              // the node being opened
-  Frontier frontier_;            // nodes to open; mode beam: those of the next level
-  std::vector<OpenNode> level_;  // mode beam: the nodes of the current level, best first
-  size_t in_level_ = 0;          // how many of them have been opened
-  std::vector<int64_t> opened_;  // best first with a beam: nodes opened per depth
+  OpenNode node_{};                               // the node being opened
+  Frontier frontier_;                             // nodes to open; mode beam: those of the next level
+  std::vector<OpenNode> level_;                   // mode beam: the nodes of the current level, best first
+  size_t in_level_ = 0;                           // how many of them have been opened
+  std::vector<int64_t> opened_;                   // best first with a beam: nodes opened per depth
   std::vector<SearchPath> paths_, longer_paths_;  // mode paths: those of the current and of the next level
   std::vector<int32_t> path_;
   alignas(64) float margins_[kMostChildren], scores_[kMostChildren];

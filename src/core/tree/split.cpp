@@ -10,7 +10,7 @@ namespace labeltrees {
 
 namespace {
 
-constexpr double kClearlyBetter = 1e-9;  // relative difference of two objectives
+constexpr double kClearlyBetter = 1e-9;                             // relative difference of two objectives
 constexpr double kNone = -std::numeric_limits<double>::infinity();  // below every objective
 
 // Sets of at least kLarge labels start from the centres of a sample of about kSample labels.
@@ -31,8 +31,8 @@ void Splitter::split(const LabelRows& given, uint64_t seed, SplitTrace* trace) {
     climb(rows, trace);
 }
 
-// Sets the centres to the best ones for a sample. This takes a fraction of the time of one iteration over all labels, and fewer
-// of those are then needed.
+// Sets the centres to the best ones for a sample. This takes a fraction of the time of one iteration over all labels,
+// and fewer of those are then needed.
 void Splitter::start_from_sample(const LabelRows& given, uint64_t seed) {
   const int64_t stride = given.n / kSample;
   sample_.clear();

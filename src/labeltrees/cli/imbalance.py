@@ -36,8 +36,8 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 def imbalance(show_progress: bool, data: str, plot: str | None, as_json: bool, texts: TextOptions) -> None:
     """Show how many points of DATA the most frequent labels serve.
 
-    The q most frequent labels serve a point if they include at least one of its labels, at least three of them, or all
-    of them. The more points a few labels serve, the more a tree by frequency can gain.
+    The q most frequent labels serve a point if they include at least one of its labels, at least three of them (or all,
+    if it has fewer), or all of them. The more points a few labels serve, the more a tree by frequency can gain.
     """
     if plot is not None and Path(plot).suffix.lower() not in _PLOT_SUFFIXES:
         message = f"--plot must end in one of {', '.join(_PLOT_SUFFIXES)}, got {plot!r}"

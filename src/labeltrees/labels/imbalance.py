@@ -25,8 +25,8 @@ class Imbalance:
         Growing numbers of labels, from 1 to `n_labels`, with ``ceil(n_labels / 100)`` among them.
     at_least_one, at_least_three, all_labels : arrays of float64, one value for each q
         Share (by weight) of the points with at least one of their labels, at least three of them, or all of them,
-        among the q most frequent labels. A point with fewer than three labels never has three, so `at_least_three`
-        ends at the share of points with three labels or more.
+        among the q most frequent labels. A point with fewer than three labels counts for `at_least_three` if all of
+        its labels are among them, so that recall at 3 is complete; all three curves end at 1.
     n_labels : int
         Labels that occur.
     n_points : int
@@ -98,18 +98,19 @@ def imbalance(Y: Any, sample_weight: Any = None) -> Imbalance:
     first = labels.indptr[:-1]
     total = float(point_weights[per_point > 0].sum())
 
-    def share(position: Int64s, needed: int) -> Float64s:
-        """Share of the points whose rank at `position` is among the first 1, 2, ... labels."""
-        enough = per_point >= needed
-        served = np.bincount(ranks[position[enough]], weights=point_weights[enough], minlength=n_labels)
+    def share(n_wanted: Int64s | int) -> Float64s:
+        """Share of the points with `n_wanted` of their labels, or all if they have fewer, among the first 1, 2, ..."""
+        labelled = per_point > 0
+        position = (first + np.minimum(per_point, n_wanted) - 1)[labelled]
+        served = np.bincount(ranks[position], weights=point_weights[labelled], minlength=n_labels)
         return np.minimum(np.cumsum(served) / total, 1.0)  # rounding aside
 
     q = _growing_numbers(n_labels)
     return Imbalance(
         q=q,
-        at_least_one=share(first, 1)[q - 1],
-        at_least_three=share(first + 2, 3)[q - 1],
-        all_labels=share(labels.indptr[1:] - 1, 1)[q - 1],
+        at_least_one=share(1)[q - 1],
+        at_least_three=share(3)[q - 1],
+        all_labels=share(per_point)[q - 1],
         n_labels=n_labels,
         n_points=int(np.count_nonzero((per_point > 0) & (point_weights > 0))),
     )

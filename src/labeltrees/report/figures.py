@@ -119,7 +119,7 @@ def frequency_curves(by_rank: list[dict[str, Any]]) -> Any:
     )
 
 
-_SERVED = {"at_least_one": "at least one label", "at_least_three": "at least three labels", "all_labels": "all labels"}
+_SERVED = {"at_least_one": "at least one label", "at_least_three": "three labels, or all", "all_labels": "all labels"}
 
 
 def served_curves(table: list[dict[str, Any]]) -> Any:

@@ -76,7 +76,12 @@ class SearchRequest:
 
     k: int = setting(5, integer(1), "Labels to return per query.")
     search: str | None = setting(None, optional(_mode), "How the tree is searched.", choices=MODES)
-    beam: int | None = setting(AS_FITTED, _beam, "Most nodes to open per depth, or most paths to keep (search paths); none: exact search.", metavar="N|none")
+    beam: int | None = setting(
+        AS_FITTED,
+        _beam,
+        "Most nodes to open per depth, or most paths to keep (search paths); none: exact search.",
+        metavar="N|none",
+    )
     prune: bool = setting(True, flag, "Skip nodes below the k-th label found.")
     agreement: float | None = setting(
         None,

@@ -23,6 +23,7 @@ from labeltrees.tree.objective import coefficients
 from labeltrees.tree.search_cost import SearchCost
 from labeltrees.tree.settings import TreeSettings
 
+
 class NodeWeights(NamedTuple):
     """How each node computes the weights of its labels: frequencies (L,), cover frequencies (L,), and `WeightTerms`."""
 

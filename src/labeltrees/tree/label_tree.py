@@ -232,8 +232,10 @@ class LabelTree(TreeForms):
         _core.tree_mass(self.child_ptr, self.children, self.parent, self._weights(weights), total)
         return total
 
-    def expected_depth(self, weights: ArrayLike | None = None) -> float:
+    def expected_depth(self, weights: ArrayLike | None = None, *, count_label_edge: bool = True) -> float:
         """Return the mean depth of the placed labels under `weights` (as in `mass`).
+
+        Without `count_label_edge`, the edge from the last node to the label does not count.
 
         Examples
         --------
@@ -245,7 +247,7 @@ class LabelTree(TreeForms):
         total = float(checked.sum(where=placed))
         if not total > 0:
             refuse("weights", "positive for some label of the tree", total)
-        return float(np.sum(checked * self.label_depth, where=placed)) / total
+        return float(np.sum(checked * self.label_depth, where=placed)) / total - (not count_label_edge)
 
     def kraft_sum(self) -> float:
         """Return the sum of 2**-depth over the placed labels: 1 for a full binary tree.

@@ -60,9 +60,9 @@ def test_the_default_setting_is_near_the_tight_one(problem):
     assert loose.score(X, Y) > 0.9
 
 
-def test_parabel_is_a_balanced_binary_tree_with_a_beam():
+def test_parabel_is_a_balanced_binary_tree_with_ten_paths():
     model = lt.LabelTreeClassifier.parabel(leaf_size=3)
-    wanted = {"tradeoff": 0.0, "fanout": 2, "leaf_size": 3, "score_power": 2, "search": "beam", "beam": 10}
+    wanted = {"tradeoff": 0.0, "fanout": 2, "leaf_size": 3, "score_power": 2, "search": "paths", "beam": 10}
     assert wanted.items() <= model.get_params().items()
     model.set_params(eps=1e-5, max_iter=5000, prune_below=0.0)
     X, Y = make_problem(1)

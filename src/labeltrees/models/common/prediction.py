@@ -95,8 +95,9 @@ class PredictionMixin:
             A sparse or dense matrix (n, d), or n texts for a model that takes texts.
         k : int
         search, beam, prune
-            How to search, if not as the model was fitted: `search` "best_first", "beam" or "paths"; `beam` None for exactly the
-            k best labels. A `TextLabelTreeClassifier` always searches exactly and does not have these options.
+            How to search, if not as the model was fitted: `search` "best_first", "beam" or "paths"; `beam` None for
+            exactly the k best labels. A `TextLabelTreeClassifier` always searches exactly and does not have these
+            options.
         agreement : float, optional
             Instead of `search` and `beam`: stop early, so that at least this share of the lists is the same as with
             exact search. This holds for points from the distribution that `calibrate` learnt from. 1 is exact search.

@@ -168,7 +168,10 @@ class LabelTreeClassifier(
     n_trees: int = setting(1, integer(1), "Number of trees with different seeds; their scores are averaged.")
     search: str = choice("best_first", MODES, "How the tree is searched.")
     beam: int | None = setting(
-        10, optional(integer(1)), "Maximum number of nodes opened per depth, or of paths (search paths); none: exact search.", metavar="N|none"
+        10,
+        optional(integer(1)),
+        "Maximum number of nodes opened per depth, or of paths (search paths); none: exact search.",
+        metavar="N|none",
     )
 
     @classmethod
