@@ -121,7 +121,7 @@ def panel(curves: dict[str, Curve], k: int, title: str) -> Any:
         scale=alt.Scale(domain=list(TITLES.values()), range=list(COLOURS.values())),
         legend=alt.Legend(orient="bottom", columns=2) if len(curves) > 1 else None,
     )
-    base = alt.Chart(alt.Data(values=rows), width=WIDTH, height=HEIGHT, title=title)
+    base = alt.Chart()
     x = alt.X("x:Q", title=f"expected depth@{k}", scale=alt.Scale(zero=False, padding=8))
     y = alt.Y("y:Q", title=f"P@{k} (%)", scale=alt.Scale(zero=False, padding=8))
     return alt.layer(
@@ -129,7 +129,8 @@ def panel(curves: dict[str, Curve], k: int, title: str) -> Any:
         base.mark_rule(opacity=0.25).encode(x=alt.X("left:Q"), x2="right:Q", y=y, color=colour),
         base.mark_line(strokeWidth=1.5, opacity=0.7).encode(x=x, y=y, color=colour, order="tradeoff:Q"),
         base.mark_point(filled=True, size=28, opacity=1).encode(x=x, y=y, color=colour),
-    )
+        data=alt.Data(values=rows),  # here and not in `base`, because altair copies it with every layer
+    ).properties(width=WIDTH, height=HEIGHT, title=title)
 
 
 def panels_of(sets: dict[str, dict[str, Curve]]) -> Any:
