@@ -29,6 +29,7 @@ BENCHMARKS = {
     "split_quality": ["-m", "benchmarks.split_quality", "--readings"],
     "scale_trees": ["-m", "benchmarks.scale.build_trees"],
     "scale_logs": ["-m", "benchmarks.scale.logs"],
+    "scale_shapes": ["-m", "benchmarks.scale.shapes"],
     "models": ["-m", "benchmarks.models"],
     "models_arxiv": [
         *["-m", "benchmarks.models", "--sets", "arxiv-authors"],

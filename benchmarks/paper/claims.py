@@ -1,77 +1,158 @@
-"""The result for each of the paper's claims."""
+"""The paper's claims, each judged on each dataset from the records."""
 
 from __future__ import annotations
 
-import numpy as np
-from scipy import stats
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
 
-import labeltrees as lt
-from benchmarks.tables import print_head
-from labeltrees.tuning.settings import PAPER_GRIDS
+from benchmarks.paper import verdicts
+from benchmarks.paper.collect import Collected
+from benchmarks.paper.intervals import Curve, Interval, at_equal_depth, interval
+from benchmarks.paper.records import Record
+from benchmarks.paper.served import top_percent
+from benchmarks.paper.verdicts import DEPTH_MARGIN, PRECISION_MARGIN, SERVED
 
-GRID = np.array(PAPER_GRIDS["parabel"])
-P1, P3, P5, DEPTH1, DEPTH3 = range(5)
-
-
-def spread(differences: np.ndarray) -> str:
-    """Return mean and half of the 95% interval over seeds."""
-    mean = differences.mean()
-    if len(differences) < 2:
-        return f"{mean:+.2f}"
-    return f"{mean:+.2f} ± {stats.t.ppf(0.975, len(differences) - 1) * stats.sem(differences):.2f}"
+SMALL_TRADEOFFS = (0.0, 1.0)  # "small": above 0, up to weighted 2-means
 
 
-def least_depth(values: np.ndarray, precision: int, depth: int) -> str:
-    """Return the largest fall of the depth at which the mean precision is not below that of tradeoff 0."""
-    means = values.mean(axis=0)
-    allowed = np.flatnonzero(means[:, precision] >= means[0, precision])
-    best = allowed[np.argmin(means[allowed, depth])]
-    change = means[best, depth] / means[0, depth] - 1
-    gain = spread(values[:, best, precision] - values[:, 0, precision])
-    return f"tradeoff {GRID[best]:.4g}: depth {change:+.0%}, precision {gain}"
+@dataclass(frozen=True)
+class Finding:
+    """A claim on one dataset: named estimates with intervals, and the verdict that follows from them."""
+
+    claim: str
+    dataset: str
+    n_seeds: int
+    estimates: dict[str, Interval]
+    verdict: str
+    note: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the finding for claims.json."""
+        rounded = {name: [round(v, 4) for v in values] for name, values in self.estimates.items()}
+        return asdict(self) | {"estimates": rounded}
 
 
-def print_claims(curves: dict[str, np.ndarray]) -> None:
-    """Print one line per claim about the curves."""
-    marginal = curves["marginal"]
-    print(f"- Lowest depth@1 without loss of P@1 (the paper: -28% on Wiki-500K): {least_depth(marginal, P1, DEPTH1)}.")
-    print(f"- Lowest depth@3 without loss of P@3: {least_depth(marginal, P3, DEPTH3)}.")
-    small = np.flatnonzero((GRID > 0) & (GRID <= 1))
-    best = small[np.argmax(marginal.mean(axis=0)[small, P1])]
-    gains = " / ".join(spread(marginal[:, best, p] - marginal[:, 0, p]) for p in (P1, P3, P5))
-    print(f"- Small tradeoffs raise precision: at {GRID[best]:.4g}, P@1 / 3 / 5 {gains}.")
-    late = GRID > 1
-    difference = (curves["greedy"] - marginal)[:, late].mean(axis=1)
-    print(
-        f"- Greedy cover hurts P@3 (tradeoffs above 1, greedy minus marginal): P@3 {spread(difference[:, P3])}, "
-        f"P@1 {spread(difference[:, P1])}, depth@1 {spread(difference[:, DEPTH1])}."
+def imbalance_claim(records: list[Record]) -> Iterator[Finding]:
+    """Judge "1 % of the labels serve half of the points"."""
+    for record in records:
+        share = top_percent(record)
+        verdict = verdicts.above(share, SERVED)
+        note = f"{-(-record['n_labels'] // 100):,} of {record['n_labels']:,} labels"
+        yield Finding("imbalance", record["dataset"], 0, {"points served, %": share}, verdict, note)
+
+
+def depth_claim(name: str, found: Collected, k: int = 1) -> Finding | None:
+    """Judge "expected depth falls at kept precision"; the tradeoff is selected on the validation split."""
+    test, validation = found.test.get("marginal"), found.validation
+    if test is None or validation is None:
+        return None
+    tradeoff = least_depth(validation, f"p{k}", f"depth{k}")
+    if tradeoff not in test.tradeoffs:
+        return None
+    claim = "depth" if k == 1 else "depth@3"
+    if tradeoff == 0:
+        verdict = verdicts.enough_seeds(verdicts.FAILS, len(test.seeds))
+        return Finding(claim, name, len(test.seeds), {}, verdict, "validation selected tradeoff 0")
+    return _kept_precision(claim, name, test, tradeoff, k)
+
+
+def _kept_precision(claim: str, name: str, curve: Curve, tradeoff: float, k: int) -> Finding:
+    change = depth_change(curve, tradeoff, f"depth{k}")
+    inner = depth_change(curve, tradeoff, f"depth{k}", leaf_edge=False)
+    precision = interval(curve.at(tradeoff, f"p{k}") - curve.at(0.0, f"p{k}"))
+    verdict = verdicts.all_of(
+        [verdicts.below(change, -DEPTH_MARGIN if k == 1 else 0), verdicts.above(precision, -PRECISION_MARGIN)]
     )
-    print(f"- The direct path is worse: P@1 at the same depth@1, direct minus weighted: {_at_same_depth(curves)}.")
+    estimates = {
+        f"depth@{k}, %": change,
+        f"depth@{k} without the edge to the label, %": inner,
+        f"P@{k}, points": precision,
+    }
+    verdict = verdicts.enough_seeds(verdict, len(curve.seeds))
+    return Finding(claim, name, len(curve.seeds), estimates, verdict, f"tradeoff {tradeoff:.4g}")
 
 
-def _at_same_depth(curves: dict[str, np.ndarray]) -> str:
-    differences = []
-    for weighted, direct in zip(curves["marginal"], curves["direct"], strict=True):
-        order = np.argsort(weighted[:, DEPTH1])
-        depth, precision = weighted[order, DEPTH1], weighted[order, P1]
-        inside = (direct[:, DEPTH1] >= depth[0]) & (direct[:, DEPTH1] <= depth[-1])
-        expected = np.interp(direct[inside, DEPTH1], depth, precision)
-        differences.append(np.mean(direct[inside, P1] - expected))
-    return spread(np.array(differences))
+def least_depth(validation: Curve, precision: str, depth: str) -> float:
+    """Return the tradeoff of least depth whose validation precision is not below that of tradeoff 0."""
+    precisions, depths = validation.values[precision][0], validation.values[depth][0]
+    allowed = [i for i in range(len(depths)) if precisions[i] >= precisions[0]]
+    return validation.tradeoffs[min(allowed, key=lambda i: depths[i])]
 
 
-def print_groups(train: lt.Dataset, test: lt.Dataset, tradeoff: float, n_jobs: int) -> None:
-    """Print recall at 5 of head, torso and tail labels, at tradeoff 0 and at another one."""
-    recall = {}
-    for t in (0.0, tradeoff):
-        model = lt.LabelTreeClassifier.parabel(tradeoff=t, n_jobs=n_jobs).fit(train.X, train.Y)
-        labels, _ = model.predict_topk(test.X, 5)
-        recall[t] = lt.metrics.by_frequency(test.Y, labels, 5, Y_train=train.Y)
-    print()
-    print_head(f"recall@5 of | labels | tradeoff 0 | tradeoff {tradeoff:.4g}")
-    for before, after in zip(*recall.values(), strict=True):
-        cells = [
-            f"{100 * g.recall.value:.2f} ({100 * g.recall.low:.2f} to {100 * g.recall.high:.2f})"
-            for g in (before, after)
-        ]
-        print(f"| {before.name} | {before.n_labels:,} | " + " | ".join(cells) + " |")
+def depth_change(curve: Curve, tradeoff: float, depth: str, leaf_edge: bool = True) -> Interval:
+    """Return the change of the depth from tradeoff 0 in percent, counting the edge from leaf node to label or not."""
+    edge = 0 if leaf_edge else 1
+    return interval(100 * ((curve.at(tradeoff, depth) - edge) / (curve.at(0.0, depth) - edge) - 1))
+
+
+def small_tradeoff_claim(name: str, found: Collected) -> Finding | None:
+    """Judge "a small tradeoff raises P@1 and reduces depth@1"; it is selected on the validation split."""
+    test, validation = found.test.get("marginal"), found.validation
+    if test is None or validation is None:
+        return None
+    low, high = SMALL_TRADEOFFS
+    small = [t for t in validation.tradeoffs if low < t <= high and t in test.tradeoffs]
+    if not small:
+        return None
+    best = max(small, key=lambda t: validation.interval(t, "p1").value)
+    precision = interval(test.at(best, "p1") - test.at(0.0, "p1"))
+    change = depth_change(test, best, "depth1")
+    verdict = verdicts.all_of([verdicts.above(precision, 0), verdicts.below(change, 0)])
+    verdict = verdicts.enough_seeds(verdict, len(test.seeds))
+    estimates = {"P@1, points": precision, "depth@1, %": change}
+    return Finding("small tradeoffs", name, len(test.seeds), estimates, verdict, f"tradeoff {best:.4g}")
+
+
+def curve_claim(claim: str, name: str, found: Collected) -> Finding | None:
+    """Judge a comparison of two curves at equal depth: P@3 at equal depth@3, and for the cover at equal depth@1 too."""
+    first, second, depths, min_tradeoff = COMPARISONS[claim]
+    curves = [found.test.get(variant) for variant in (first, second)]
+    if curves[0] is None or curves[1] is None:
+        return None
+    estimates = {}
+    for depth in depths:
+        result = at_equal_depth(curves[0], curves[1], "p3", depth, min_tradeoff)
+        if result is not None:
+            estimates[f"P@3 at equal {depth.replace('depth', 'depth@')}, points"] = result.difference
+    n_seeds = len(curves[0].seeds)
+    if len(estimates) < len(depths):
+        return Finding(claim, name, n_seeds, estimates, verdicts.UNDECIDED, "the curves share too few depths")
+    if claim == "coincide":
+        verdict = verdicts.all_of(verdicts.within(each, PRECISION_MARGIN) for each in estimates.values())
+    else:
+        verdict = verdicts.all_of(verdicts.below(each, -PRECISION_MARGIN) for each in estimates.values())
+    return Finding(claim, name, n_seeds, estimates, verdicts.enough_seeds(verdict, n_seeds))
+
+
+_ABOVE_0 = 0.01  # all curves share tradeoff 0, so it says nothing about their difference
+# claim: first and second curve, depths to compare at, least tradeoff (covers differ above 1 only)
+COMPARISONS = {
+    "greedy cover": ("greedy", "marginal", ("depth3", "depth1"), 1.0),
+    "direct path": ("direct", "marginal", ("depth3",), _ABOVE_0),
+    "coincide": ("direct, greedy", "greedy", ("depth3",), _ABOVE_0),
+}
+
+
+def text_claim(records: list[Record]) -> Iterator[Finding]:
+    """Judge "our tree raises P@1 of fastText over Huffman's"; the tradeoff is selected on the validation split."""
+    for record in records:
+        if record.get("kind") == "comparison" and record["selected_on_validation"]:
+            precision, depth = record["p1"], record["depth1"]
+            difference = Interval(precision["difference"], precision["low"], precision["high"])
+            scale = 100 / depth["huffman"]
+            change = Interval(scale * depth["difference"], scale * depth["low"], scale * depth["high"])
+            relative = Interval(*(100 * v / precision["huffman"] for v in difference))
+            estimates = {"P@1, points": difference, "P@1, relative %": relative, "depth@1, %": change}
+            note = f"tradeoff {record['tradeoff']:.4g}, {record['epochs']} epochs"
+            n_seeds = len(record["seeds"])
+            verdict = verdicts.enough_seeds(verdicts.above(difference, 0), n_seeds)
+            yield Finding("fastText", record["dataset"], n_seeds, estimates, verdict, note)
+
+
+def log_claim(name: str, found: Collected) -> Iterator[Finding]:
+    """Judge "on logs, depth@1 falls by at least 10 % at kept P@1, and depth@3 falls at kept P@3"."""
+    for k in (1, 3):
+        finding = depth_claim(name, found, k)
+        if finding is not None:
+            yield Finding(f"logs, depth@{k}", name, finding.n_seeds, finding.estimates, finding.verdict, finding.note)

@@ -1,9 +1,20 @@
-"""The paper's datasets (its Tables 1 and 2), and the same figures for ours."""
+"""The paper's datasets (its Tables 1 and 2) and ours: real sets, the bundled set, a log, and synthetic sets."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
 import labeltrees as lt
-from benchmarks.tables import print_head
+from benchmarks.paper.grid import VARIANTS, grid_of
+from benchmarks.paper.shop import load_shop
+from benchmarks.scale.shapes import SHAPES, load_shape
+from benchmarks.shared_data import load
+
+Pair = tuple[lt.Dataset, lt.Dataset]
 
 # name: training points, features, labels, test points, labels per point
 PAPER = {
@@ -17,12 +28,63 @@ PAPER = {
     "Amazon-10M (log)": ("29.9M", "1.6M", "9.9M", "1.6M", 6.03),
 }
 
+SMALL = ["debian", "bibtex", "delicious", "eurlex4k", "debian-depends"]
+LOGS = ["online-retail", "online-retail, weighted"]
+LARGE = ["arxiv-authors"]
+DEFAULT_SETS = [*SMALL, *LOGS]
+# Figure 1 and the claim about imbalance use every set at hand.
+IMBALANCE_SETS = [*SMALL, "cooking", *LARGE, "online-retail"]
 
-def print_datasets(ours: dict[str, tuple[lt.Dataset, lt.Dataset]]) -> None:
-    """Print the paper's datasets and ours in one table."""
-    print_head("dataset | N | d | L | N test | labels per point")
-    for name, facts in PAPER.items():
-        print(f"| the paper's {name} | " + " | ".join(str(fact) for fact in facts) + " |")
-    for name, (train, test) in ours.items():
-        counts = [train.n_points, train.n_features, train.n_labels, test.n_points]
-        print(f"| {name} | " + " | ".join(f"{n:,}" for n in counts) + f" | {train.Y.nnz / train.n_points:.2f} |")
+
+def is_log(name: str) -> bool:
+    """Whether the paper's experiment on logs is repeated on this set: the paper's own variant only."""
+    return name in LOGS or name.startswith("quick log")
+
+
+def variants_of(name: str) -> list[str]:
+    """Return the variants to train on a set."""
+    return ["marginal"] if is_log(name) else list(VARIANTS)
+
+
+def tradeoffs_of(name: str) -> list[float]:
+    """Return the paper's grid for a set."""
+    return grid_of("logs" if is_log(name) else "parabel")
+
+
+@lru_cache(maxsize=2)
+def load_set(name: str) -> Pair:
+    """Return training and test points of a set; the weighted log has sample weights."""
+    for known, loader in _LOADERS.items():
+        if known == name:
+            return loader()
+    if name in SHAPES:
+        return load_shape(name)
+    quick = re.fullmatch(r"quick (.*)", name)
+    if quick:
+        return _QUICK[quick.group(1)]()
+    return load(name)
+
+
+def _debian() -> Pair:
+    train, test = lt.datasets.load_debian()
+    return lt.Dataset(train.X, train.Y), lt.Dataset(test.X, test.Y)
+
+
+def _quick_debian() -> Pair:
+    """Return the bundled set cut to an eighth of its training points, for trees that train in seconds."""
+    train, test = _debian()
+    X, Y = train.X[::8], train.Y[::8]
+    seen = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
+    return lt.Dataset(X, Y[:, seen]), lt.Dataset(test.X[::2], test.Y[::2][:, seen])
+
+
+_LOADERS: dict[str, Callable[[], Pair]] = {
+    "debian": _debian,
+    "online-retail": lambda: load_shop(weighted=False),
+    "online-retail, weighted": lambda: load_shop(weighted=True),
+}
+_QUICK: dict[str, Callable[[], Pair]] = {
+    "debian": _quick_debian,
+    "log": lambda: load_shop(weighted=False, quick=True),
+    "log, weighted": lambda: load_shop(weighted=True, quick=True),
+}

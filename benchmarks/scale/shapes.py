@@ -1,0 +1,190 @@
+"""Synthetic data shaped like the paper's logs: its numbers of points, features and labels, a power law and topics.
+
+    python -m benchmarks.scale.shapes [amazon-1m-shape amazon-3m-shape] [--tradeoffs 0 1 2] [--scale 1.0] [--jobs 2]
+
+Trains each shape completely in the paper's setting and reports time, peak memory, precision and expected depth. Each
+model runs in its own process, so that its peak memory can be measured (data included).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+import labeltrees as lt
+from benchmarks.scale.logs import power_law
+from benchmarks.tables import print_head, slashed
+
+RECORDS = Path(__file__).resolve().parents[1] / "results" / "paper" / "scale.jsonl"
+LABELS_PER_TOPIC = 200
+ELSEWHERE = 0.1  # share of label occurrences in points of another topic
+MOST_IN_TOPIC = 100  # further occurrences of a very frequent label go to random topics, as best sellers do
+WORDS_PER_LABEL, WORDS_PER_OCCURRENCE, NOISE_WORDS = 12, 5, 4
+
+
+class Shape(NamedTuple):
+    """One row of the paper's Table 2."""
+
+    n_train: int
+    n_features: int
+    n_labels: int
+    n_test: int
+    labels_per_point: float
+
+    def scaled(self, scale: float) -> Shape:
+        """Return the shape with a share of points, features and labels."""
+        counts = (max(10, int(n * scale)) for n in self[:4])
+        return Shape(*counts, self.labels_per_point)
+
+
+SHAPES = {
+    "amazon-1m-shape": Shape(1_300_000, 200_000, 1_200_000, 66_000, 2.94),
+    "amazon-3m-shape": Shape(7_900_000, 794_000, 2_700_000, 364_000, 3.12),
+}
+
+
+def load_shape(name: str, scale: float = 1.0, seed: int = 0) -> tuple[lt.Dataset, lt.Dataset]:
+    """Return training and test points of a shape."""
+    return make_data(SHAPES[name].scaled(scale), seed)
+
+
+def make_data(shape: Shape, seed: int = 0) -> tuple[lt.Dataset, lt.Dataset]:
+    """Make points whose labels come from one topic and whose features are words of their labels.
+
+    Every label occurs at least once; the other occurrences follow a power law over labels. Occurrences are sorted by
+    topic and cut into points of 1 + Poisson labels, so that a point's labels are of one topic, except for those that
+    move to a random topic first: a tenth of all, and most occurrences of the very frequent labels.
+    """
+    rng = np.random.default_rng(seed)
+    n_points = shape.n_train + shape.n_test
+    sizes = 1 + rng.poisson(shape.labels_per_point - 1, n_points)
+    labels, topics = _occurrences(shape, int(sizes.sum()), rng)
+    order = np.lexsort((rng.random(len(labels)), topics))
+    labels = labels[order]
+    points = np.repeat(rng.permutation(n_points), sizes)[: len(labels)]  # neighbours of a topic are not in file order
+    Y = _summed(points, labels, np.ones(len(labels), np.float32), (n_points, shape.n_labels))
+    Y.data[:] = 1
+    X = _features(points, labels, shape, rng)
+    train, test = slice(shape.n_test, None), slice(0, shape.n_test)
+    return lt.Dataset(X[train], Y[train]), lt.Dataset(X[test], Y[test])
+
+
+def _occurrences(shape: Shape, n: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the labels of n occurrences, and for each the topic of the point that it goes to."""
+    by_rank = rng.permutation(shape.n_labels)
+    more = by_rank[power_law(rng, shape.n_labels, max(0, n - shape.n_labels), 0.9)]
+    labels = np.concatenate([np.arange(shape.n_labels), more])[:n]
+    n_topics = max(1, shape.n_labels // LABELS_PER_TOPIC)
+    topics = labels % n_topics
+    order = np.argsort(labels, kind="stable")
+    earlier = np.empty(n, np.int64)  # occurrences of the same label before this one
+    earlier[order] = np.arange(n) - np.searchsorted(labels[order], labels[order])
+    moved = (rng.random(n) < ELSEWHERE) | (earlier >= MOST_IN_TOPIC)
+    topics[moved] = rng.integers(0, n_topics, moved.sum())
+    return labels, topics
+
+
+def _features(
+    points: NDArray[np.int64], labels: NDArray[np.int64], shape: Shape, rng: np.random.Generator
+) -> sp.csr_array:
+    """Return tf-idf rows of length 1: words of the labels, and noise words that follow a power law."""
+    n_points, d = shape.n_train + shape.n_test, shape.n_features
+    n_topics = max(1, shape.n_labels // LABELS_PER_TOPIC)
+    topic_words = rng.integers(0, d, (n_topics, 64), dtype=np.int32)
+    words = rng.integers(0, d, (shape.n_labels, WORDS_PER_LABEL), dtype=np.int32)  # a third are the label's own
+    shared = 2 * WORDS_PER_LABEL // 3
+    topic = np.arange(shape.n_labels) % n_topics
+    words[:, :shared] = topic_words[topic[:, None], rng.integers(0, 64, (shape.n_labels, shared))]
+    drawn = rng.integers(0, WORDS_PER_LABEL, (len(labels), WORDS_PER_OCCURRENCE))
+    of_labels = words[labels[:, None], drawn].ravel()
+    noise = power_law(rng, d, n_points * NOISE_WORDS, 1.05).astype(np.int32)
+    rows = np.concatenate([np.repeat(points, WORDS_PER_OCCURRENCE), np.repeat(np.arange(n_points), NOISE_WORDS)])
+    columns = np.concatenate([of_labels, noise])
+    X = _summed(rows, columns, np.ones(len(rows), np.float32), (n_points, d))
+    found = np.bincount(X.indices, minlength=d)
+    X.data = ((1 + np.log(X.data)) * (1 + np.log((1 + n_points) / (1 + found)))[X.indices]).astype(np.float32)
+    lengths = np.sqrt(np.add.reduceat(X.data.astype(np.float64) ** 2, X.indptr[:-1]))
+    X.data /= np.repeat(lengths, np.diff(X.indptr)).astype(np.float32)
+    return X
+
+
+def _summed(
+    rows: NDArray[np.int64], columns: NDArray[Any], data: NDArray[np.float32], shape: tuple[int, int]
+) -> sp.csr_array:
+    matrix = sp.csr_array((data, (rows.astype(np.int32), columns.astype(np.int32))), shape=shape)
+    matrix.sum_duplicates()
+    return matrix
+
+
+def measure(name: str, tradeoff: float, scale: float, n_jobs: int) -> dict[str, Any]:
+    """Train one model on a shape; return time, memory, precision and depth."""
+    started = time.perf_counter()
+    train, test = load_shape(name, scale)
+    made = time.perf_counter()
+    processor = time.process_time()
+    model = lt.LabelTreeClassifier.parabel(tradeoff=tradeoff, n_jobs=n_jobs).fit(train.X, train.Y)
+    seconds, processor = time.perf_counter() - made, time.process_time() - processor
+    labels, _ = model.predict_topk(test.X, 5)
+    return {
+        "dataset": name,
+        "scale": scale,
+        "tradeoff": tradeoff,
+        "points": train.n_points,
+        "features": train.n_features,
+        "labels": train.n_labels,
+        "test_points": test.n_points,
+        "labels_per_point": round(train.Y.nnz / train.n_points, 3),
+        "top_percent": round(lt.imbalance(train.Y).top_percent, 4),
+        "make_seconds": round(made - started, 1),
+        "seconds": round(seconds, 1),
+        "processor": round(processor, 1),
+        "peak_gib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
+        **{f"p{k}": round(100 * lt.metrics.precision_at_k(test.Y, labels, k), 3) for k in (1, 3, 5)},
+        **{f"depth{k}": round(lt.metrics.expected_depth_at_k(model.tree_, labels, k), 4) for k in (1, 3)},
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("shapes", nargs="*", default=["amazon-1m-shape"], metavar="SHAPE", help=", ".join(SHAPES))
+    parser.add_argument("--tradeoffs", type=float, nargs="+", default=[0.0, 1.0, 4 / 3, 1.935484, 2.0])
+    parser.add_argument("--scale", type=float, default=1.0, help="share of points, features and labels")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--records", type=Path, default=RECORDS)
+    parser.add_argument("--one", nargs=2, metavar=("SHAPE", "TRADEOFF"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(measure(options.one[0], float(options.one[1]), options.scale, options.jobs)))
+        return
+    unknown = set(options.shapes) - set(SHAPES)
+    if unknown:
+        parser.error(f"unknown shape: {', '.join(sorted(unknown))}; choose from {', '.join(SHAPES)}")
+    print_head("shape | scale | tradeoff | P@1 / 3 / 5 | depth@1 / 3 | seconds | processor s | peak GiB")
+    options.records.parent.mkdir(parents=True, exist_ok=True)
+    for name in options.shapes:
+        for tradeoff in options.tradeoffs:
+            command = [sys.executable, "-m", "benchmarks.scale.shapes", "--one", name, str(tradeoff)]
+            command += ["--scale", str(options.scale), "--jobs", str(options.jobs)]
+            row = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+            with open(options.records, "a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
+            print(
+                f"| {name} | {options.scale:g} | {tradeoff:.4g} | {slashed(row[f'p{k}'] for k in (1, 3, 5))} | "
+                f"{slashed(row[f'depth{k}'] for k in (1, 3))} | {row['seconds']:.0f} | {row['processor']:.0f} | "
+                f"{row['peak_gib']:.1f} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""Records of runs: which are missing, what an interrupted run leaves, and which of them are analysed together."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.paper import records, train
+from benchmarks.paper.collect import largest_block
+from benchmarks.paper.grid import READING, Run, runs_of, same_model
+from benchmarks.paper.page import BEGIN, END, with_section
+
+
+def test_equal_trees_are_trained_once():
+    runs = list(runs_of("set", [0, 1, 1.5, 2], [0], ["marginal", "greedy", "direct", "direct, greedy"], ["test"]))
+    assert len(runs) == 4 + 2 + 3 + 3
+    assert len(set(runs)) == len(runs)
+    assert same_model(Run("set", "test", "greedy", "direct", 0.0, 1)) == Run(
+        "set", "test", "marginal", "weighted", 0.0, 1
+    )
+    assert same_model(Run("set", "test", "greedy", "weighted", 1.5, 1)).cover == "greedy"
+
+
+def test_an_interrupted_run_continues(tmp_path, monkeypatch):
+    path = tmp_path / "runs.jsonl"
+    monkeypatch.setattr(train, "load_set", lambda name: (None, None))
+    trained = []
+
+    def measure(run, *_):
+        if len(trained) == 3:
+            raise KeyboardInterrupt
+        trained.append(run)
+        return run._asdict() | {"reading": READING}
+
+    monkeypatch.setattr(train, "measure", measure)
+    runs = train.missing_runs(path, ["bibtex"], [0])
+    with pytest.raises(KeyboardInterrupt):
+        train.train_missing(path, runs, 1)
+    with open(path, "a") as file:
+        file.write('{"dataset": "bibtex", "par')  # the process was killed while it wrote
+    assert train.missing_runs(path, ["bibtex"], [0]) == runs[3:]
+    monkeypatch.setattr(train, "measure", lambda run, *_: run._asdict() | {"reading": READING})
+    assert train.train_missing(path, runs[3:], 1)
+    assert train.missing_runs(path, ["bibtex"], [0]) == []
+    assert [train.key_of(record) for record in records.read(path)] == runs
+
+
+def test_records_of_another_reading_are_trained_again(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    runs = train.missing_runs(path, ["bibtex"], [0])
+    records.write(path, [run._asdict() | {"reading": READING - 1} for run in runs])
+    assert train.missing_runs(path, ["bibtex"], [0]) == runs
+
+
+def test_a_damaged_line_is_an_error(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    path.write_text('{"a": 1}\n{"b"\n{"c": 3}\n')
+    with pytest.raises(SystemExit, match="line 2"):
+        records.read(path)
+
+
+@pytest.mark.parametrize(
+    ("complete", "block"),
+    [
+        ({}, ([], [])),
+        ({0: {0.0, 1.0, 2.0}, 1: {0.0, 1.0, 2.0}}, ([0.0, 1.0, 2.0], [0, 1])),
+        ({0: {0.0, 1.0, 2.0}, 1: {0.0, 1.0, 2.0}, 2: {0.0}}, ([0.0, 1.0, 2.0], [0, 1])),
+        ({0: {0.0, 0.5, 1.0, 2.0}, 1: {0.0, 1.0, 2.0}, 2: {0.0, 1.0, 2.0}}, ([0.0, 1.0, 2.0], [0, 1, 2])),
+        ({0: {1.0, 2.0}}, ([], [])),
+    ],
+)
+def test_analysed_runs_form_a_complete_block(complete, block):
+    assert largest_block(complete) == block
+
+
+def test_the_generated_section_replaces_the_old_one():
+    page = f"# Title\n\n{BEGIN}\nold\n{END}\n\nafter\n"
+    assert with_section(page, "new") == f"# Title\n\n{BEGIN}\n\nnew\n\n{END}\n\nafter\n"
+    assert with_section(with_section(page, "x"), "new") == with_section(page, "new")
+
+
+@pytest.mark.parametrize("page", ["no marks", f"{END}{BEGIN}", f"{BEGIN}{BEGIN}{END}"])
+def test_a_page_without_the_marks_is_an_error(page):
+    with pytest.raises(SystemExit, match="must have the lines"):
+        with_section(page, "new")
