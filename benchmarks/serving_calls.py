@@ -4,7 +4,7 @@
 
 DATA is a log folder under the shared data (default: online-retail). A model is fitted on each customer's items (every
 second item of a customer is history, the others are labels), and asked with ten items of a customer. Times are of
-single calls from Python, one after another. `--labels` is the number of labels of a synthetic tree for sets of a million.
+single calls from Python, one after another. `--labels` is the number of labels of a synthetic tree for large sets.
 """
 
 from __future__ import annotations

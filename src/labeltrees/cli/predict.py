@@ -72,8 +72,8 @@ def predict(
 
     DATA is a file of texts (.jsonl, .csv, .tsv, .parquet, or fastText's lines) if the model was trained on texts, a
     .jsonl file of lists of items (or objects from items to counts) if its encoder takes items, a file in XMC format, a
-    folder with one such file named test*, or the word debian for the test part of the bundled data. Points are processed in batches of some thousand, so that DATA may be larger than memory. Labels in DATA are
-    not used.
+    folder with one such file named test*, or the word debian for the test part of the bundled data. Points are
+    processed in batches of some thousand, so that DATA may be larger than memory. Labels in DATA are not used.
     """
     check_parent_folder(output)
     model = load_model(model_folder)

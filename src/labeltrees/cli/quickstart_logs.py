@@ -63,7 +63,7 @@ def prepare_shop_log() -> PreparedLogs:
 
 def compare(model: LabelTreeClassifier, train: Dataset, test: Dataset) -> Any:
     """Return a table of the precision of the model, of best sellers and of items bought together."""
-    methods = {
+    methods: dict[str, Any] = {
         "best sellers": baselines.popularity(train),
         "bought together": baselines.co_occurrence(train),
         "label tree": model,

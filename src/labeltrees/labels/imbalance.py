@@ -99,7 +99,7 @@ def imbalance(Y: Any, sample_weight: Any = None) -> Imbalance:
     total = float(point_weights[per_point > 0].sum())
 
     def share(n_wanted: Int64s | int) -> Float64s:
-        """Return the share of the points with `n_wanted` of their labels, or all if they have fewer, among the first 1, 2, ..."""
+        """Return the share of points with `n_wanted` of their labels (or all, if fewer) among the first 1, 2, ..."""
         labelled = per_point > 0
         position = (first + np.minimum(per_point, n_wanted) - 1)[labelled]
         served = np.bincount(ranks[position], weights=point_weights[labelled], minlength=n_labels)
