@@ -6,7 +6,7 @@ it, and the manifest of a saved model is checked against it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -62,14 +62,14 @@ def settings_of(cls: Any) -> Iterator[Field[Any]]:
 
 
 @cache  # searches check a request per call
-def checks_of(cls: Hashable) -> Mapping[str, Check]:
+def checks_of(cls: type) -> Mapping[str, Check]:
     """Return the check of every setting of a settings class, by name."""
     return {item.name: item.metadata["check"] for item in settings_of(cls)}
 
 
 def check_settings(settings: Any) -> None:
     """Raise `InputError` for the first setting with a value that is not allowed."""
-    for name, check in checks_of(type(settings)).items():
+    for name, check in checks_of(settings.__class__).items():
         check(name, getattr(settings, name))
 
 
