@@ -129,12 +129,12 @@ class PartsDataset(Dataset):
         }
 
     @property
-    def X(self) -> Any:
+    def X(self) -> Any:  # type: ignore[override]
         """All features, joined in memory."""
         return self._joined["X"]
 
     @property
-    def Y(self) -> Any:
+    def Y(self) -> Any:  # type: ignore[override]
         """All labels, joined in memory."""
         return self._joined["Y"]
 
@@ -148,12 +148,12 @@ class PartsDataset(Dataset):
             return check_sample_weight(weights, self.n_points)
 
     @property
-    def texts(self) -> Any:
+    def texts(self) -> Any:  # type: ignore[override]
         """The texts of all points, or None."""
         return None if "texts" not in self.manifest.parts[0].arrays else self._joined["texts"]
 
     @property
-    def times(self) -> Any:
+    def times(self) -> Any:  # type: ignore[override]
         """The times of all points, or None."""
         return None if self.manifest.times is None else self._joined["times"]
 
@@ -173,7 +173,7 @@ class PartsDataset(Dataset):
         return None if self.manifest.encoder is None else read_encoder(self.folder / ENCODER_FILE)
 
     @property
-    def vectorizer(self) -> TfidfVectorizer | None:
+    def vectorizer(self) -> TfidfVectorizer | None:  # type: ignore[override]
         """The vectorizer of an encoder of texts, or None."""
         return getattr(self.encoder, "vectorizer", None)
 

@@ -54,7 +54,7 @@ def texts_to_parts(
     is_own = isinstance(vectorizer, TfidfVectorizer)
     has_names = not getattr(vectorizer, "hashing", None)
     feature_names = vectorizer.get_feature_names_out() if has_names else None
-    n_features = vectorizer.get_state().n_features if is_own else len(feature_names)
+    n_features = vectorizer.get_state().n_features if is_own else len(vectorizer.get_feature_names_out())
     with PartsWriter(
         folder,
         n_features,
