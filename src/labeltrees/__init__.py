@@ -9,8 +9,9 @@ _MODULES = ("baselines", "datasets", "metrics")
 # The public names by module. They are imported when they are first used, because NumPy, SciPy and scikit-learn take
 # seconds to import. `__init__.pyi` has the same names, for type checkers and editors.
 _HOMES = {
-    "data": "ColumnEncoder Dataset Encoder ItemEncoder PreparedLogs TextEncoder TfidfVectorizer UnionEncoder"
-    " prepare_logs read_texts read_xmc write_xmc",
+    "data": "ColumnEncoder Dataset Encoder ItemEncoder PartsDataset PartsWriter PreparedLogs TextEncoder"
+    " TfidfVectorizer UnionEncoder open_parts prepare_logs read_texts read_xmc write_parts"
+    " write_xmc",
     "errors": "FileFormatError InputError LabelTreesError MissingExtraError",
     "labels.embedding": "pifa",
     "labels.frequency": "cover_frequencies label_frequencies",

@@ -31,6 +31,7 @@ _COMMANDS = {
     "imbalance": ("imbalance:imbalance", "Show how many points few labels serve."),
     "tree": ("tree:tree", "Build, show and compare label trees."),
     "logs": ("logs:logs", "Turn logs of events into training data."),
+    "convert": ("convert:convert", "Write data as a folder of parts."),
     "export-fasttext": ("fasttext:export_fasttext", "Write a text model for fastText."),
     "import-fasttext": ("fasttext:import_fasttext", "Import a model that fastText trained."),
     "completion": ("completion:completion", "Complete commands with the Tab key."),
