@@ -119,6 +119,8 @@ def open_points(
             yield Points(None, None, map(read_texts, text_blocks(data, file, part, texts)))
             return
         path = find_file(data, part)
+        if Path(data).is_dir():
+            check_version(Path(data))
         if path is not None and texts.test_share is None:
             blocks = stack.enter_context(open_xmc_blocks(path, index_base))
             yield Points(blocks.n_points, blocks.n_features, (block.X for block in blocks))
