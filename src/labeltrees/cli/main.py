@@ -14,6 +14,7 @@ from labeltrees.cli.baselines import baselines
 from labeltrees.cli.calibrate import calibrate
 from labeltrees.cli.choose import choose
 from labeltrees.cli.completion import completion
+from labeltrees.cli.convert import convert
 from labeltrees.cli.error_messages import one_line
 from labeltrees.cli.evaluate import evaluate
 from labeltrees.cli.fasttext import export_fasttext, import_fasttext
@@ -98,6 +99,7 @@ def _log_to_standard_error(ctx: click.Context, level: int) -> None:
 _COMMANDS = (
     quickstart,
     tree,
+    convert,
     imbalance,
     baselines,
     fit,
