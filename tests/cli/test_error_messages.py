@@ -34,6 +34,7 @@ from labeltrees.errors import InputError
         ),
         ("tree", "leaf_size must be an integer, got 0", "--leaf-size must be an integer, got 0"),
         ("predict", "the tree must be binary", "the tree must be binary"),
+        ("logs", "use features='basket' or time='COLUMN'", "use --features basket or --time COLUMN"),
     ],
 )
 def test_parameters_become_options_of_the_command(command, message, expected):

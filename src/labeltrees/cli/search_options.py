@@ -22,12 +22,12 @@ class SearchOptions:
 
     given: dict[str, Any]
 
-    def make_request(self, model: Model, k: int, candidates: Any = None) -> SearchRequest:
+    def make_request(self, model: Model, k: int, candidates: Any = None, exclude: Any = None) -> SearchRequest:
         """Return the request for k labels, completed by the model."""
         unsupported = next((name for name in self.given if name in model.UNSUPPORTED), None)
         if unsupported is not None:
             refuse_option("--" + unsupported.replace("_", "-"), f"a {model.KIND}", "its search is always exact")
-        return model.complete_request(SearchRequest(k, **self.given, candidates=candidates))
+        return model.complete_request(SearchRequest(k, **self.given, candidates=candidates, exclude=exclude))
 
 
 def search_options(command: Any) -> Any:

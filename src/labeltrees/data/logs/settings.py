@@ -188,8 +188,8 @@ class LogSettings:
             features = "history" if self.history_before is not None else column
         if features == "history" and self.history_before is None and not self.has_sessions:
             message = (
-                "features='history' needs history_before, the time that ends the history, "
-                "or session or session_gap, so that earlier sessions are the history of later ones"
+                "features='history' needs history_before (the time that ends the history), or sessions: "
+                "session='COLUMN' or session_gap='30m' (earlier sessions are the history of later ones)"
             )
             raise InputError(message)
         if features == "column" and self.feature_column is None:
