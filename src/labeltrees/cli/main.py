@@ -26,6 +26,7 @@ from labeltrees.cli.predict import predict
 from labeltrees.cli.profile import profile_model
 from labeltrees.cli.quickstart import quickstart
 from labeltrees.cli.report import report
+from labeltrees.cli.serve import serve
 from labeltrees.cli.sweep import sweep
 from labeltrees.cli.tree import tree
 from labeltrees.errors import LabelTreesError
@@ -110,6 +111,7 @@ _COMMANDS = (
     sweep,
     choose,
     report,
+    serve,
     logs,
     export_fasttext,
     import_fasttext,
