@@ -24,6 +24,7 @@ _COMMANDS = {
     "choose": ("choose:choose", "Choose the settings by a limit, and train."),
     "sweep": ("sweep:sweep", "Train and measure at every setting."),
     "report": ("report:report", "Write a sweep or choice as an HTML page."),
+    "serve": ("serve:serve", "Answer questions over HTTP, with a page to try."),
     "baselines": ("baselines:baselines", "Show what simple recommenders reach."),
     "calibrate": ("calibrate:calibrate", "Learn when searches may stop early."),
     "inspect": ("inspect:inspect_model", "Show parameters, trees and sizes of a model."),
