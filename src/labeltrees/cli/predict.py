@@ -14,6 +14,7 @@ from labeltrees._progress import watch
 from labeltrees.cli.answer_lines import AnswerLines
 from labeltrees.cli.context_data import context_file, read_contexts
 from labeltrees.cli.data_argument import Points, TextOptions, open_points, read_lines
+from labeltrees.cli.label_weight import label_weight_option, read_label_weight
 from labeltrees.cli.options import data_argument, index_base_option, jobs_option, model_argument
 from labeltrees.cli.output import check_parent_folder, plural
 from labeltrees.cli.saved_models import check_n_features, load_model, text_reader
@@ -51,6 +52,7 @@ Examples:
     type=click.Path(exists=True, dir_okay=False),
     help="File with the labels that may be returned, one name per line (ids if the labels have no names).",
 )
+@label_weight_option
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="File to write to. [default: standard output]")
 @index_base_option
 @jobs_option
@@ -63,6 +65,7 @@ def predict(
     form: str,
     search: SearchOptions,
     candidates: str | None,
+    label_weight: str | None,
     output: str | None,
     index_base: Any,
     n_jobs: int,
@@ -79,7 +82,7 @@ def predict(
     model = load_model(model_folder)
     allowed = None if candidates is None else _read_candidates(candidates, model)
     k = min(k, len(model.classes_))
-    request = search.make_request(model, k, allowed)
+    request = search.make_request(model, k, allowed, read_label_weight(label_weight, model))
     lines = AnswerLines(model.label_names_, form)
     # Predictions and a progress bar on the same terminal would overwrite each other.
     show_progress = show_progress and (output is not None or not sys.stdout.isatty())
