@@ -27,6 +27,7 @@ BENCHMARKS = {
     "labels": ["-m", "benchmarks.labels"],
     "build_trees": ["-m", "benchmarks.build_trees"],
     "split_quality": ["-m", "benchmarks.split_quality", "--readings"],
+    "ten_paths": ["-m", "benchmarks.ten_paths"],
     "scale_trees": ["-m", "benchmarks.scale.build_trees"],
     "scale_logs": ["-m", "benchmarks.scale.logs"],
     "scale_shapes": ["-m", "benchmarks.scale.shapes"],
