@@ -2,10 +2,11 @@
 
     python -m benchmarks.features [--sets cooking debian-depends] [--presets words words+pairs+chars] [--points 50000]
 
-Every preset is fitted on the same texts (at most --points of them, a random sample) and measured on the same test texts
-(at most --queries), with one thread. The table has P@1/3/5 in percent, the difference of P@1 to words with the interval
-of the paired bootstrap, the features per query, the chunks that a search opens, the processor time of the vectorizer and
-of the search per query in batches of all queries (the best of five rounds in turns), and the size of the model.
+Every preset is fitted on the same texts (at most --points of them, a random sample) and measured on the same test
+texts (at most --queries), with one thread. The table has P@1/3/5 in percent, the difference of P@1 to the first row with
+the interval of the paired bootstrap, the features per query, the chunks that a search opens, the processor time of the
+vectorizer and of the search per query in batches of all queries (the best of five rounds in turns), and the size of the
+model.
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ def fit(name: str, vectorizer: Any, train: Texts, test: Texts, **parameters: Any
     took = time.process_time() - started
     queries = vectorizer.transform(test.texts)
     labels, _, stats = model.predict_topk(queries, 5, n_jobs=1, return_stats=True)
-    hits = [[label in own for label in found] for found, own in zip(labels.tolist(), map(set, test.labels), strict=True)]
+    hits = [
+        [label in own for label in found] for found, own in zip(labels.tolist(), map(set, test.labels), strict=True)
+    ]
     return Fitted(name, model, vectorizer, queries, np.array(hits), float(stats.chunks.mean()), took)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,7 +136,7 @@ class TfidfParameters:
     lowercase: bool = setting(True, flag, "Convert texts to lower case.")
     preprocessor: Any = setting(None, _function, "A function from a text to a text, instead of the usual steps.")
     tokenizer: Any = setting(None, _function, "A function from a text to the list of its words.")
-    analyzer: Any = _choice(
+    analyzer: str | Callable[[Any], Any] = _choice(
         "word",
         ("word", "char", "char_wb"),
         "Terms are words, characters, or characters within words.",

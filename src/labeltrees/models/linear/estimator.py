@@ -241,7 +241,7 @@ class LabelTreeClassifier(
         encoder : Encoder, optional
             What made X, or makes it from the contexts given as X; the model keeps it and then takes such contexts.
         label_texts : L str or L lists of str, or dict from labels to them, optional
-            Names, synonyms and descriptions of labels, which the model keeps. If it is fitted on texts, they are used as
+            Names, synonyms and descriptions of labels, which the model keeps. A model of texts uses them as
             `label_text_points` and `label_text_embedding` say, and a dict may name labels without training points.
         """
         check_settings(self)
