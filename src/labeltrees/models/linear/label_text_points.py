@@ -80,30 +80,30 @@ def add_points(
     if len(chosen) == 0:
         return X, Y, weights
     n = len(chosen)
-    ones = np.ones(n, np.float32)
-    added = sp.csr_array((ones, points.labels[chosen].astype(Y.indices.dtype), np.arange(n + 1)), (n, Y.shape[1]))
-    rows = points.rows[chosen]
-    stacked_X = sp.vstack([X, rows], format="csr") if sp.issparse(X) else np.vstack([X, rows.toarray()])
-    stacked_Y = sp.vstack([Y, added], format="csr")
+    rows, added = points.rows[chosen], _indicator(points.labels[chosen], Y.shape[1])
+    stacked_X = _stack(X, rows) if sp.issparse(X) else np.vstack([X, rows.toarray()])
     if weights is not None or weight != 1:
         own = np.ones(X.shape[0]) if weights is None else weights
         weights = np.concatenate([own, np.full(n, weight * own.mean())])
-    return _canonical(stacked_X), _canonical(stacked_Y), weights
+    return stacked_X, _stack(Y, added), weights
 
 
 def text_embeddings(X: Any, Y: Any, points: TextPoints | None, weight: float, n_jobs: int | None) -> Any:
     """Return label embeddings: PIFA plus `weight` times the label's own texts; None without texts or weight."""
     if points is None or weight == 0:
         return None
-    indptr = np.arange(len(points.labels) + 1)
-    ones = np.ones(len(points.labels), np.float32)
-    owners = sp.csr_array((ones, points.labels, indptr), shape=(len(points.labels), Y.shape[1]))
-    of_texts = pifa(points.rows, owners, n_jobs=n_jobs)
+    of_texts = pifa(points.rows, _indicator(points.labels, Y.shape[1]), n_jobs=n_jobs)
     return sp.csr_array(pifa(X, Y, n_jobs=n_jobs)) + weight * sp.csr_array(of_texts)
 
 
-def _canonical(matrix: Any) -> Any:
-    if sp.issparse(matrix):
-        matrix = sp.csr_array(matrix, dtype=np.float32)
-        matrix.has_sorted_indices = matrix.has_canonical_format = True  # so were both parts
-    return matrix
+def _indicator(labels: Any, n_labels: int) -> Any:
+    """Return the matrix (n, n_labels) of points with one label each."""
+    arrays: Any = (np.ones(len(labels), np.float32), labels, np.arange(len(labels) + 1))
+    return sp.csr_array(arrays, shape=(len(labels), n_labels))
+
+
+def _stack(above: Any, below: Any) -> Any:
+    both: Any = [above, below]
+    stacked: Any = sp.csr_array(sp.vstack(both, format="csr"), dtype=np.float32)
+    stacked.has_sorted_indices = stacked.has_canonical_format = True  # so are both
+    return stacked
