@@ -45,18 +45,27 @@ def with_label_texts(labels: LabelSets, given: Any, *, adds_labels: bool) -> tup
     return labels._replace(Y=wider, names=np.array([*(names or ()), *new], dtype=object)), texts
 
 
-def text_points(texts: LabelTexts | None, encoder: Encoder | None, normalize: bool) -> TextPoints | None:
+def labels_to_read(Y: Any, which: str, embedding: float) -> Any:
+    """Return the labels whose texts are used, ascending; the arguments are those of `add_points` and the model."""
+    if embedding > 0 or which == "all":
+        return np.arange(Y.shape[1])
+    if which == "none":
+        return np.zeros(0, np.int64)
+    return np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]) == 0)
+
+
+def text_points(texts: LabelTexts | None, encoder: Encoder | None, labels: Any, normalize: bool) -> TextPoints | None:
     """Return the texts of labels as points; None if there are none or the model does not read texts."""
-    if texts is None or texts.n_texts == 0 or not isinstance(encoder, TextEncoder):
+    if texts is None or len(labels) == 0 or not isinstance(encoder, TextEncoder):
         return None
-    lists = texts.lists()
+    lists = [texts.of(label) for label in labels.tolist()]
     rows = encoder.transform([text for of_label in lists for text in of_label])
     known = np.flatnonzero(np.diff(rows.indptr) > 0)  # texts without a known word say nothing
     if len(known) == 0:
         return None
-    labels = np.repeat(np.arange(len(lists)), [len(of_label) for of_label in lists])
     rows = sp.csr_array(rows[known])
-    return TextPoints(unit_rows(rows) if normalize else rows, labels[known])
+    owners = np.repeat(labels, [len(of_label) for of_label in lists])[known]
+    return TextPoints(unit_rows(rows) if normalize else rows, owners)
 
 
 def add_points(
