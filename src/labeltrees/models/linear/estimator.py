@@ -39,7 +39,13 @@ from labeltrees.models.common.settings import ClassifierSettings, seed_of
 from labeltrees.models.linear.contexts import encode, fit_vectorizer, set_encoder
 from labeltrees.models.linear.files import save_classifier
 from labeltrees.models.linear.in_parts.local import fit_parts
-from labeltrees.models.linear.label_text_points import add_points, text_embeddings, text_points, with_label_texts
+from labeltrees.models.linear.label_text_points import (
+    add_points,
+    labels_to_read,
+    text_embeddings,
+    text_points,
+    with_label_texts,
+)
 from labeltrees.models.linear.matcher import confused_points
 from labeltrees.models.linear.node_tasks import Weights
 from labeltrees.models.linear.packing import pack
@@ -251,7 +257,7 @@ class LabelTreeClassifier(
             For a dataset in parts: where intermediate results are written. They stay after an interruption, and the
             same call continues with them. By default a temporary folder beside the parts.
         label_texts : L str or L lists of str, or dict from labels to them, optional
-            Names, synonyms and descriptions of labels, which the model keeps. If it is fitted on texts, they are used as
+            Names, synonyms and descriptions of labels, which the model keeps. A model of texts uses them as
             `label_text_points` and `label_text_embedding` say, and a dict may name labels without training points.
         """
         check_settings(self)
@@ -283,7 +289,9 @@ class LabelTreeClassifier(
         names = None if labels.names is None else LabelNames(labels.names)
         weights = point_costs(sample_weight, X.shape[0])
         n_points = X.shape[0]
-        X, points = unit_rows(X) if self.normalize else X, text_points(texts, encoder, self.normalize)
+        X = unit_rows(X) if self.normalize else X
+        used = labels_to_read(labels.Y, self.label_text_points, self.label_text_embedding)
+        points = text_points(texts, encoder, used, self.normalize)
         embeddings = self.embeddings
         if embeddings is None:
             embeddings = text_embeddings(X, labels.Y, points, self.label_text_embedding, self.n_jobs)
