@@ -68,8 +68,14 @@ def prepare(
     if points_per_part is not None and not in_parts:
         message = "--points-per-part needs --parts"
         raise click.UsageError(message)
-    places = {"parts": output, "points_per_part": points_per_part} if in_parts else {}
-    prepared = prepare_logs(events, progress=show_progress, resume_folder=resume, **places, **settings)
+    prepared = prepare_logs(
+        events,
+        progress=show_progress,
+        resume_folder=resume,
+        parts=output if in_parts else None,
+        points_per_part=points_per_part,
+        **settings,
+    )
     if not in_parts:
         with step("Writing", show_progress):
             prepared.save(output)
