@@ -38,7 +38,7 @@ from labeltrees.errors import InputError
     ],
 )
 def test_parameters_become_options_of_the_command(command, message, expected):
-    assert name_options(message, cli.commands[command]) == expected
+    assert name_options(message, cli.get_command(None, command)) == expected
 
 
 def test_a_message_is_one_line():

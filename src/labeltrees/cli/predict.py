@@ -13,6 +13,7 @@ from labeltrees._matrices import Float32s, Int64s
 from labeltrees._progress import watch
 from labeltrees.cli.answer_lines import AnswerLines
 from labeltrees.cli.data_argument import Points, TextOptions, read_lines
+from labeltrees.cli.label_weight import label_weight_option, read_label_weight
 from labeltrees.cli.options import index_base_option, jobs_option, model_argument
 from labeltrees.cli.output import check_parent_folder
 from labeltrees.cli.queries import find_contexts, open_queries
@@ -66,6 +67,7 @@ Examples:
     help="File with labels that must not be returned, in the same form.",
 )
 @click.option("--exclude-seen", is_flag=True, help="Leave out the items of each given list.")
+@label_weight_option
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="File to write to. [default: standard output]")
 @index_base_option
 @jobs_option
@@ -81,6 +83,7 @@ def predict(
     candidates: str | None,
     exclude: str | None,
     exclude_seen: bool,
+    label_weight: str | None,
     output: str | None,
     index_base: Any,
     n_jobs: int,
@@ -102,7 +105,8 @@ def predict(
     allowed = None if candidates is None else _read_labels(candidates, model)
     excluded = None if exclude is None else _read_labels(exclude, model)
     k = min(k, len(model.classes_))
-    request = search.make_request(model, k, allowed, excluded)
+    labels = {"candidates": allowed, "exclude": excluded, "label_weight": read_label_weight(label_weight, model)}
+    request = search.make_request(model, k, **labels)
     lines = AnswerLines(model.label_names_, form)
     with _output(output) as stream:
         if exclude_seen:
@@ -110,7 +114,7 @@ def predict(
             if contexts is None:
                 message = "--exclude-seen needs a model that takes items, and lists of items in DATA or --ask"
                 raise InputError(message)
-            answer = _Answer(model, k, search, {"candidates": allowed, "exclude": excluded})
+            answer = _Answer(model, k, search, labels)
             for block in contexts.blocks():
                 stream.write(lines.encode(*answer(block)))
             return
@@ -147,9 +151,11 @@ def _write_answers(
 class _Answer:
     """Answers contexts one by one, without the items that they contain."""
 
-    def __init__(self, model: Model, k: int, search: SearchOptions, sets: dict[str, list[int] | None]) -> None:
-        self._predictor = model.predictor(k, exclude_seen=True, **search.given)
-        self._sets = {name: model.label_set(labels) for name, labels in sets.items() if labels is not None}
+    def __init__(self, model: Model, k: int, search: SearchOptions, labels: dict[str, Any]) -> None:
+        label_weight = labels["label_weight"]
+        self._predictor = model.predictor(k, exclude_seen=True, label_weight=label_weight, **search.given)
+        sets = {name: labels[name] for name in ("candidates", "exclude")}
+        self._sets = {name: model.label_set(found) for name, found in sets.items() if found is not None}
         self._k = k
 
     def __call__(self, contexts: list[Any]) -> tuple[Int64s, Float32s]:

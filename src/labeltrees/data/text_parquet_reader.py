@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from labeltrees._extras import import_extra
 from labeltrees.data.files import FilePath, MissingFileError
 from labeltrees.data.text_formats import TextBlock, TextFields, drop_blank, split_labels
 from labeltrees.errors import FileFormatError, InputError
@@ -30,8 +31,7 @@ class ParquetReader:
 
     def blocks(self) -> Iterator[TextBlock]:
         """Yield the records in blocks."""
-        import polars as pl  # importing it takes 0.2 s
-
+        pl = import_extra("polars", "logs", "reading Parquet files")
         if not Path(self.path).is_file():
             message = f"{self.path}: no such file"
             raise MissingFileError(message)
