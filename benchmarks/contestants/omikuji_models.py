@@ -1,4 +1,4 @@
-"""omikuji: one tree; the only setting is beam_size. It trains from a file and predicts one point per call."""
+"""omikuji: one tree; settings are C, loss ("squared_hinge" or "logistic") and beam_size. It trains from a file and predicts one point per call."""
 
 import os
 import sys
@@ -15,6 +15,9 @@ models = {}
 def train(request):
     settings = omikuji.Model.default_hyper_param()
     settings.n_trees = 1
+    settings.linear_c = request["settings"].get("C", settings.linear_c)
+    if request["settings"].get("loss") == "logistic":
+        settings.linear_loss_type = omikuji.LossType.LOG
     model = omikuji.Model.train_on_data(os.path.join(sys.argv[1], "train.txt"), settings, n_threads=request["threads"])
     model.save(os.path.join(sys.argv[2], request["name"]))
 

@@ -1,4 +1,4 @@
-"""PECOS XR-Linear: settings are nr_splits and beam_size."""
+"""PECOS XR-Linear: settings are nr_splits, C, loss ("squared_hinge" or "hinge"; it has no other) and beam_size."""
 
 import os
 import shutil
@@ -23,7 +23,18 @@ def train(request):
         seed=request["seed"],
         threads=request["threads"],
     )
-    model = XLinearModel.train(X, Y, C=chain, threads=request["threads"], bias=1.0, threshold=0.1)
+    cost = settings.get("C", 1.0)
+    model = XLinearModel.train(
+        X,
+        Y,
+        C=chain,
+        threads=request["threads"],
+        bias=1.0,
+        threshold=0.1,
+        Cp=cost,
+        Cn=cost,
+        solver_type="L2R_L1LOSS_SVC_DUAL" if settings.get("loss") == "hinge" else "L2R_L2LOSS_SVC_DUAL",
+    )
     folder = os.path.join(sys.argv[2], request["name"])
     shutil.rmtree(folder, ignore_errors=True)
     model.save(folder)

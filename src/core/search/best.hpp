@@ -1,8 +1,9 @@
-// The k best labels found so far.
+// The k best labels found so far, and perhaps more of those that were scored on the way.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -22,18 +23,24 @@ struct BetterLabel {
 
 class BestLabels {
  public:
-  void start(int64_t k) {
+  void start(int64_t k) { start(k, k); }
+  // Keeps the `n_kept` best, at least k of them.
+  void start(int64_t k, int64_t n_kept) {
     k_ = static_cast<size_t>(k);
+    n_kept_ = static_cast<size_t>(n_kept);
     heap_.clear();
-    limit_ = -std::numeric_limits<float>::infinity();
+    first_.clear();
+    limit_ = kept_limit_ = -std::numeric_limits<float>::infinity();
   }
 
-  // A lower score cannot enter the list any more. An equal one can, with a smaller label.
+  // A lower score cannot be among the k best any more. An equal one can, with a smaller label.
   float limit() const { return limit_; }
+  // The same for the labels that are kept.
+  float kept_limit() const { return kept_limit_; }
 
   void offer(float score, int32_t label) {
     ScoredLabel found{score, label};
-    if (heap_.size() < k_) {
+    if (heap_.size() < n_kept_) {
       heap_.push_back(found);
       std::push_heap(heap_.begin(), heap_.end(), BetterLabel());
     } else if (BetterLabel()(found, heap_.front())) {
@@ -41,7 +48,11 @@ class BestLabels {
       heap_.back() = found;
       std::push_heap(heap_.begin(), heap_.end(), BetterLabel());
     }
-    if (heap_.size() == k_) limit_ = heap_.front().score;
+    if (heap_.size() == n_kept_) kept_limit_ = heap_.front().score;
+    if (n_kept_ == k_)
+      limit_ = kept_limit_;
+    else
+      offer_first(score);
   }
 
   // Best first; nothing can be offered afterwards.
@@ -51,8 +62,21 @@ class BestLabels {
   }
 
  private:
-  size_t k_ = 0;
-  float limit_ = 0;
+  void offer_first(float score) {
+    if (first_.size() == k_) {
+      if (score <= first_.front()) return;
+      std::pop_heap(first_.begin(), first_.end(), std::greater<float>());
+      first_.back() = score;
+    } else {
+      first_.push_back(score);
+    }
+    std::push_heap(first_.begin(), first_.end(), std::greater<float>());
+    if (first_.size() == k_) limit_ = first_.front();
+  }
+
+  size_t k_ = 0, n_kept_ = 0;
+  float limit_ = 0, kept_limit_ = 0;
+  std::vector<float> first_;       // where more than k are kept: the scores of the k best, the worst at the front
   std::vector<ScoredLabel> heap_;  // the worst at the front
 };
 

@@ -69,7 +69,7 @@ void TreeSearch::run_paths() {
       best_->offer(path.score, ~path.child);
     else if (in_budget && !(request_->prune && path.score < best_->limit()))
       in_budget = open_path(path, [&](float score, int32_t child) {
-        if (score >= best_->limit() && filter_->allows_label(~child)) best_->offer(score, ~child);
+        if (score >= best_->kept_limit() && filter_->allows_label(~child)) best_->offer(score, ~child);
       });
   }
 }

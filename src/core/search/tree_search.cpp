@@ -120,12 +120,12 @@ void TreeSearch::add_children(const uint8_t* part) {
   stats_->classifiers += n;
   bool prune = request_->mode == SearchMode::best_first || request_->prune;
   float* nodes = frontier_.allocate(n_padded);
-  float limit = prune ? best_->limit() : Frontier::kNone;
+  float limit = prune ? best_->kept_limit() : Frontier::kNone;
   int64_t n_labels = kernels_->select_children(scores_, children, n, limit, nodes, labels_);
   for (int64_t i = 0; i < n_labels; ++i) {
     float score = scores_[labels_[i]];
     int32_t label = ~children[labels_[i]];
-    if (score >= best_->limit() && filter_->allows_label(label)) best_->offer(score, label);
+    if (score >= best_->kept_limit() && filter_->allows_label(label)) best_->offer(score, label);
   }
   if (filter_->nodes) {
     for (int64_t i = 0; i < n; ++i)

@@ -18,7 +18,7 @@ FORMAT_VERSION = 1
 MANIFEST_FILE = "manifest.json"
 MANIFEST_BYTES = 16 * 2**20  # longer manifests are refused
 ARRAY_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}(\.[a-z0-9_]{1,63}){0,3}")
-DTYPES = ("|u1", "|b1", "<i4", "<i8", "<u8", "<f4", "<f8")
+DTYPES = ("|u1", "|b1", "<u2", "<i4", "<i8", "<u8", "<f4", "<f8")
 MAX_ELEMENTS = 2**48
 
 
