@@ -1,4 +1,7 @@
-"""omikuji: one tree; settings are C, loss ("squared_hinge" or "logistic") and beam_size. It trains from a file and predicts one point per call."""
+"""omikuji: one tree; settings are C, loss ("squared_hinge" or "logistic") and beam_size.
+
+It trains from a file and predicts one point per call.
+"""
 
 import os
 import sys

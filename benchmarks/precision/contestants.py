@@ -70,7 +70,9 @@ def _measure_choice(data: Data, contestant: str) -> None:
 def _learned(model: Any) -> dict[str, Any]:
     """Return the weights of evidence that a model has learned."""
     learned = model.stats_.get("evidence", {})
-    return {name.replace("_", " "): learned[name] for name in ("neighbour_weight", "centroid_weight") if name in learned}
+    return {
+        name.replace("_", " "): learned[name] for name in ("neighbour_weight", "centroid_weight") if name in learned
+    }
 
 
 def _timed_fit(data: Data, model: Any) -> tuple[Any, float]:
@@ -80,7 +82,12 @@ def _timed_fit(data: Data, model: Any) -> tuple[Any, float]:
 
 
 def _keep_ours(
-    data: Data, contestant: str, model: Any, seconds: float, settings: dict[str, Any], more: dict[str, Any] | None = None
+    data: Data,
+    contestant: str,
+    model: Any,
+    seconds: float,
+    settings: dict[str, Any],
+    more: dict[str, Any] | None = None,
 ) -> None:
     times = []
     for _ in range(REPEATS):

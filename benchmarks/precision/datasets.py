@@ -54,5 +54,3 @@ def load_data(name: str) -> Data:
             folder.mkdir(parents=True, exist_ok=True)
             write_for_contestants(*pair, folder)
     return data
-
-

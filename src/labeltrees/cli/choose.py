@@ -81,10 +81,11 @@ def choose(
 ) -> None:
     """Choose the parameters for DATA by measurement, and save the model in the folder MODEL.
 
-    Without limits, the most precise model is chosen, within --time-budget seconds if given. --max-precision-loss chooses the fastest model whose metric is, with 95 % confidence, within that loss of the best.
-    --max-latency-us chooses the most precise model within that latency. With both, the fastest model that meets both is
-    chosen. Part of DATA is held out to compare models; the chosen one is then trained on all of DATA. Simple baselines
-    are measured on the same points (at most 5,000 of them). A model trained on texts also predicts from texts.
+    Without limits, the most precise model is chosen, within --time-budget seconds if given. --max-precision-loss
+    chooses the fastest model whose metric is, with 95 % confidence, within that loss of the best. --max-latency-us
+    chooses the most precise model within that latency. With both, the fastest model that meets both is chosen. Part of
+    DATA is held out to compare models; the chosen one is then trained on all of DATA. Simple baselines are measured on
+    the same points (at most 5,000 of them). A model trained on texts also predicts from texts.
     """
     hide_memory_log()
     check_output(output)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,10 +12,10 @@ from sklearn.base import clone
 
 from labeltrees._progress import ProgressArgument, watch
 from labeltrees._validation import check_integer, check_n_jobs, check_number, check_seed
-from labeltrees.data import TfidfVectorizer
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tuning.baseline_words import compare_with_baselines
 from labeltrees.tuning.explain import Round, explain
+from labeltrees.tuning.final_fit import fit_on_all
 from labeltrees.tuning.holding_out import SHARE, split_data
 from labeltrees.tuning.limits import Limits
 from labeltrees.tuning.parameter_search import ParameterSearch, check_tuned
@@ -92,11 +91,12 @@ def choose(
     n_jobs: int | None = None,
     progress: ProgressArgument = None,
 ) -> Choice:
-    """Return the most precise model, or the fastest one within a loss of precision, or the most precise within a latency.
+    """Return the most precise model, or the fastest within a loss of precision, or the most precise within a latency.
 
     The search has three steps: loss and C; tradeoff and fanout of the tree; evidence and the number of trees. Each step
-    starts from the best of the one before, on samples where there are enough points. Simple baselines (`lt.baselines`) are measured on at most 5,000 of the validation points, and the explanation says
-    how far the choice is above the best of them.
+    starts from the best of the one before, on samples where there are enough points. Simple baselines (`lt.baselines`)
+    are measured on at most 5,000 of the validation points, and the explanation says how far the choice is above the
+    best of them.
 
     Parameters
     ----------
@@ -124,8 +124,8 @@ def choose(
         as the estimator has them, and "tree" is ``["tradeoff", "fanout"]``. The others are those of the estimator.
     time_budget : float, optional
         Seconds for the search and the final training. Trials that would not leave enough time for the final training
-        are skipped, so the choice depends on the speed of the machine. The tree's own search and the measurement of
-        times and baselines are not interrupted, and may take longer on small data. Without it, the plan is fixed.
+        are skipped, so the choice depends on the speed of the machine. Timing and baselines are not cut short. Without
+        a budget, the plan is fixed.
     early_rounds : bool
         Try all settings on a ninth and on a third of the points first, and only the most promising ones on all points.
         Samples of fewer than 2,000 points are skipped.
@@ -191,7 +191,7 @@ def choose(
         result.explanation = explain(
             verdict, chooser.rounds, measured_on.n_points, data.n_points, held_out, others.before, others.after, budget
         )
-        model = _fit_on_all(final, data, n_jobs)
+        model = fit_on_all(final, data, n_jobs)
         chooser.count_done(1)
     chosen = {name: model.get_params(deep=False)[name] for name in tuned}
     last = None if trials is None else trials.record(str(variant))
@@ -282,23 +282,3 @@ class _Chooser:
         self._done = before + len(settings) + repeats
         self.rounds.append(Round(len(result.table), train.n_points))
         return result
-
-
-def _fit_on_all(estimator: Any, data: TuningData, n_jobs: int | None) -> Any:
-    model = clone(estimator)
-    parameters = model.get_params(deep=False)
-    if n_jobs is not None:
-        model.set_params(n_jobs=n_jobs)
-    model.set_params(verbose=0)
-    known = inspect.signature(model.fit).parameters
-    keeps_vectorizer = "vectorizer" in parameters and isinstance(data.vectorizer, TfidfVectorizer)
-    others = {
-        name: getattr(data, name)
-        for name in ("sample_weight", "label_names", "feature_names")
-        if name in known and getattr(data, name) is not None and not (keeps_vectorizer and name == "feature_names")
-    }
-    model.fit(data.points, data.Y, **others)
-    model.set_params(**{name: parameters[name] for name in ("n_jobs", "verbose") if name in parameters})
-    if keeps_vectorizer:
-        model.vectorizer_ = data.vectorizer  # the model takes texts, as if it had been fitted on them
-    return model

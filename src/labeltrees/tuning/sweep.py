@@ -174,7 +174,7 @@ class SweepJob:
         timed_points: int,
         advance: Callable[[int], object] | None = None,
     ) -> SweepResult:
-        """Return the result for the settings that there is time for; those finished in the folder are not trained again."""
+        """Return the result for the settings that there is time for; finished ones are not trained again."""
         trained: list[Setting] = []
         for number, setting in enumerate(dict.fromkeys(setting.trained_as() for setting in settings)):
             if not self.folder.has(setting):

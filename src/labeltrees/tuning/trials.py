@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from sklearn.base import clone
 
@@ -71,6 +71,11 @@ class Trials:
         ]
 
 
+class _TimedTree(NamedTuple):
+    tree: LabelTree
+    seconds: float
+
+
 @dataclass
 class TrialRunner:
     """Trains and measures variants of an estimator.
@@ -98,7 +103,7 @@ class TrialRunner:
     def run(self, variants: list[Variant], train: TuningData, repeats: int, timed_points: int) -> Trials:
         """Return the measurements; at least the first variant is tried, the others as long as there is time."""
         trials, models = Trials(train.n_points), list[Any]()
-        tree: LabelTree | None = None
+        tree: _TimedTree | None = None
         for variant in variants:
             if not models or self.budget.allows(train.n_points, variant.cost):
                 if tree is None:
@@ -123,22 +128,24 @@ class TrialRunner:
             record.update(own)
         return trials
 
-    def _tree(self, train: TuningData) -> LabelTree:
+    def _tree(self, train: TuningData) -> _TimedTree:
         """Return the tree that all variants with one plain tree share."""
+        started = time.perf_counter()
         own = self.estimator.get_params(deep=False)
         (setting,) = make_settings(self.estimator, [own["tradeoff"]], None)
-        return SharedInputs(self.estimator, train, self.n_jobs).build_tree(setting)
+        tree = SharedInputs(self.estimator, train, self.n_jobs).build_tree(setting)
+        return _TimedTree(tree, time.perf_counter() - started)
 
-    def _fit(self, variant: Variant, train: TuningData, tree: LabelTree) -> tuple[Any, float]:
+    def _fit(self, variant: Variant, train: TuningData, tree: _TimedTree) -> tuple[Any, float]:
         model = clone(self.estimator).set_params(**dict(variant.parameters), verbose=0)
         if self.n_jobs is not None:
             model.set_params(n_jobs=self.n_jobs)
         parameters = model.get_params(deep=False)
         shares_tree = parameters["n_trees"] == 1 and parameters["evidence"] is None
         if shares_tree:
-            model.set_params(tree=tree)
+            model.set_params(tree=tree.tree)
         started = time.perf_counter()
         model.fit(train.points, train.Y, train.sample_weight)
-        seconds = time.perf_counter() - started
+        seconds = time.perf_counter() - started + (tree.seconds if shares_tree else 0.0)
         self.budget.record(seconds, train.n_points, variant.cost)
         return model.set_params(tree=None), seconds
