@@ -16,6 +16,7 @@ constexpr int64_t kQueriesPerTask = 64;
 void set_points(NativeEvidence& native, ConstArray<int64_t> indptr, ConstArray<int32_t> points,
                 ConstArray<uint16_t> values, ConstArray<float> feature_weights, ConstArray<int64_t> label_ptr,
                 ConstArray<int32_t> labels) {
+  native.evidence.n_points = static_cast<int64_t>(label_ptr.size()) - 1;
   native.evidence.feature_weights = feature_weights.data();
   native.evidence.points_of_feature = {indptr.data(), points.data(), values.data()};
   native.evidence.labels_of_point = {label_ptr.data(), labels.data(), nullptr};

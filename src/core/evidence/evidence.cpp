@@ -1,16 +1,9 @@
 #include "evidence/evidence.hpp"
 
-#include <bit>
 #include <cmath>
 #include <numeric>
 
 namespace labeltrees {
-
-namespace {
-
-float to_float(uint16_t upper) { return std::bit_cast<float>(static_cast<uint32_t>(upper) << 16); }
-
-}  // namespace
 
 void EvidenceScratch::set_query(const Evidence& evidence, const int32_t* features, const float* values, int64_t n) {
   features_.assign(features, features + n);
@@ -21,9 +14,20 @@ void EvidenceScratch::set_query(const Evidence& evidence, const int32_t* feature
   for (float& value : values_) value *= scale;
   strongest_.resize(static_cast<size_t>(n));
   std::iota(strongest_.begin(), strongest_.end(), 0);
-  if (n <= evidence.n_query_features || !evidence.feature_weights) return;
-  strengths_.resize(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; ++i) strengths_[i] = std::fabs(values_[i]) * evidence.feature_weights[features[i]];
+  if (!evidence.points_of_feature.indptr) return;
+  if (n > evidence.n_query_features) keep_strongest(evidence);
+  // The search of the tree comes between this and the use of the lists, and pushes them out of the cache.
+  for (int32_t place : strongest_) {
+    const int64_t begin = evidence.points_of_feature.indptr[features_[place]];
+    for (int64_t line = 0; line < 3; ++line) __builtin_prefetch(evidence.points_of_feature.columns + begin + 16 * line);
+    __builtin_prefetch(evidence.points_of_feature.values + begin);
+  }
+}
+
+void EvidenceScratch::keep_strongest(const Evidence& evidence) {
+  const size_t n = features_.size();
+  strengths_.resize(n);
+  for (size_t i = 0; i < n; ++i) strengths_[i] = std::fabs(values_[i]) * evidence.feature_weights[features_[i]];
   std::nth_element(
       strongest_.begin(), strongest_.begin() + evidence.n_query_features, strongest_.end(),
       [&](int32_t a, int32_t b) { return strengths_[a] != strengths_[b] ? strengths_[a] > strengths_[b] : a < b; });
@@ -45,14 +49,12 @@ void EvidenceScratch::find_neighbours(const Evidence& evidence) {
   const ShortRows& points = evidence.points_of_feature;
   int64_t n = 0;
   for (int32_t place : strongest_) n += points.indptr[features_[place] + 1] - points.indptr[features_[place]];
-  sums_.start(n);
+  sums_.start(evidence.n_points, n);
   for (int32_t place : strongest_) {
-    const float value = values_[place];
-    const int64_t end = points.indptr[features_[place] + 1];
-    for (int64_t at = points.indptr[features_[place]]; at < end; ++at)
-      sums_.add(points.columns[at], value * to_float(points.values[at]));
+    const int64_t begin = points.indptr[features_[place]], end = points.indptr[features_[place] + 1];
+    sums_.add(points.columns + begin, points.values + begin, end - begin, values_[place]);
   }
-  sums_.best(static_cast<size_t>(evidence.n_neighbours), neighbours_);
+  sums_.take_best(static_cast<size_t>(evidence.n_neighbours), neighbours_);
 }
 
 void EvidenceScratch::measure_votes(const Evidence& evidence, const int32_t* labels, int64_t n, LabelEvidence* out) {
@@ -63,6 +65,8 @@ void EvidenceScratch::measure_votes(const Evidence& evidence, const int32_t* lab
   if (place_of_label_.empty()) place_of_label_.resize(static_cast<size_t>(evidence.n_labels), 0);
   for (int64_t i = 0; i < n; ++i) place_of_label_[labels[i]] = static_cast<int32_t>(i + 1);
   const ShortRows& rows = evidence.labels_of_point;
+  for (const SimilarPoint& neighbour : neighbours_) __builtin_prefetch(rows.indptr + neighbour.point);
+  for (const SimilarPoint& neighbour : neighbours_) __builtin_prefetch(rows.columns + rows.indptr[neighbour.point]);
   for (const SimilarPoint& neighbour : neighbours_) {
     for (int64_t at = rows.indptr[neighbour.point]; at < rows.indptr[neighbour.point + 1]; ++at)
       if (int32_t place = place_of_label_[rows.columns[at]]) out[place - 1].vote += neighbour.similarity;
@@ -80,7 +84,7 @@ void EvidenceScratch::measure_cosines(const Evidence& evidence, const int32_t* l
   for (int64_t i = 0; i < n; ++i) {
     float sum = 0.0f;
     for (int64_t at = rows.indptr[labels[i]]; at < rows.indptr[labels[i] + 1]; ++at)
-      sum += dense_[rows.columns[at]] * to_float(rows.values[at]);
+      sum += dense_[rows.columns[at]] * from_upper_half(rows.values[at]);
     out[i].cosine = std::min(std::max(sum, 0.0f), 1.0f);
   }
   for (int32_t feature : features_) dense_[feature] = 0.0f;

@@ -26,6 +26,7 @@ struct ShortRows {
 struct Evidence {
   int64_t n_features = 0;
   int32_t n_labels = 0;
+  int64_t n_points = 0;
   ShortRows points_of_feature;
   const float* feature_weights = nullptr;  // how well each feature tells points apart
   ShortRows labels_of_point;               // without values
@@ -59,6 +60,7 @@ class EvidenceScratch {
   void measure_votes(const Evidence& evidence, const int32_t* labels, int64_t n, LabelEvidence* out);
   void measure_cosines(const Evidence& evidence, const int32_t* labels, int64_t n, LabelEvidence* out);
   void find_neighbours(const Evidence& evidence);
+  void keep_strongest(const Evidence& evidence);
 
   std::vector<int32_t> features_;
   std::vector<float> values_;  // of a query of length 1

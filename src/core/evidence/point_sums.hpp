@@ -1,12 +1,15 @@
-// The similarities of training points to a query, summed up feature by feature: a hash table, because only a few
-// thousand of perhaps millions of points share a feature with the query, and a table of those stays in the cache.
+// The similarities of training points to a query, summed up feature by feature.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
 namespace labeltrees {
+
+// The upper half of a float.
+inline float from_upper_half(uint16_t upper) { return std::bit_cast<float>(static_cast<uint32_t>(upper) << 16); }
 
 struct SimilarPoint {
   float similarity;
@@ -20,64 +23,66 @@ struct MoreSimilar {
   }
 };
 
+// One sum per training point. The points that got one are listed without a branch: which points a query meets cannot be
+// predicted, and a hash table with its branches took several times as long.
 class PointSums {
  public:
-  // Prepares for at most `n` additions.
-  void start(int64_t n) {
-    if (static_cast<int64_t>(table_.size()) < 2 * n) {
-      bits_ = 6;
-      while ((int64_t{1} << bits_) < 2 * n) ++bits_;
-      table_.assign(size_t{1} << bits_, {0.0f, kNone});
-    } else {
-      for (uint32_t slot : used_) table_[slot].point = kNone;
-    }
-    used_.clear();
+  // Prepares for at most `n_additions` of `n_points` points; all sums are 0.
+  void start(int64_t n_points, int64_t n_additions) {
+    if (static_cast<int64_t>(sums_.size()) < n_points) sums_.resize(static_cast<size_t>(n_points), 0.0f);
+    if (static_cast<int64_t>(used_.size()) < n_additions + 1) used_.resize(static_cast<size_t>(n_additions + 1));
+    n_used_ = 0;
   }
 
-  void add(int32_t point, float value) {
-    uint32_t slot = (static_cast<uint32_t>(point) * 0x9E3779B1u) >> (32 - bits_);
-    const uint32_t mask = (uint32_t{1} << bits_) - 1;
-    while (table_[slot].point != point) {
-      if (table_[slot].point == kNone) {
-        table_[slot] = {0.0f, point};
-        used_.push_back(slot);
-        break;
-      }
-      slot = (slot + 1) & mask;
+  // Adds scale * values to the sums of n points.
+  void add(const int32_t* points, const uint16_t* values, int64_t n, float scale) {
+    for (int64_t i = 0; i < n; ++i) {
+      float& sum = sums_[points[i]];
+      used_[n_used_] = points[i];
+      n_used_ += sum == 0.0f;  // a sum that came back to 0 is listed twice, and dropped by take_best
+      sum += scale * from_upper_half(values[i]);
     }
-    table_[slot].similarity += value;
   }
 
-  // out: the `n` most similar points of those above 0, in no particular order. Points are first counted by similarity
-  // in coarse steps, so that only those in the step of the n-th point are compared.
-  void best(size_t n, std::vector<SimilarPoint>& out) const {
-    out.clear();
+  // out: the `n` most similar points of those above 0, in no particular order. All sums become 0 again. Points are
+  // first counted by similarity in coarse steps, so that only those in the step of the n-th point are compared.
+  void take_best(size_t n, std::vector<SimilarPoint>& out) {
+    found_.resize(n_used_ + 1);
+    size_t n_found = 0;
     float highest = 0.0f;
-    for (uint32_t slot : used_) highest = std::max(highest, table_[slot].similarity);
-    if (!(highest > 0.0f)) return;
-    const float scale = (kSteps - 1) / highest;
+    for (size_t i = 0; i < n_used_; ++i) {
+      float& sum = sums_[used_[i]];
+      found_[n_found] = {sum, used_[i]};
+      n_found += sum > 0.0f;
+      highest = std::max(highest, sum);
+      sum = 0.0f;
+    }
+    const float scale = n_found ? (kSteps - 1) / highest : 0.0f;
     int32_t counts[kSteps] = {};
-    for (uint32_t slot : used_)
-      if (table_[slot].similarity > 0.0f) ++counts[step_of(table_[slot].similarity, scale)];
+    for (size_t i = 0; i < n_found; ++i) ++counts[step_of(found_[i], scale)];
     int lowest = kSteps - 1;
     for (size_t above = 0; lowest > 0 && (above += static_cast<size_t>(counts[lowest])) < n; --lowest) {
     }
-    for (uint32_t slot : used_)
-      if (table_[slot].similarity > 0.0f && step_of(table_[slot].similarity, scale) >= lowest)
-        out.push_back(table_[slot]);
-    if (out.size() <= n) return;
-    std::nth_element(out.begin(), out.begin() + static_cast<int64_t>(n), out.end(), MoreSimilar());
-    out.resize(n);
+    out.resize(n_found + 1);
+    size_t n_out = 0;
+    for (size_t i = 0; i < n_found; ++i) {
+      out[n_out] = found_[i];
+      n_out += step_of(found_[i], scale) >= lowest;
+    }
+    if (n_out > n)
+      std::nth_element(out.begin(), out.begin() + static_cast<int64_t>(n), out.begin() + static_cast<int64_t>(n_out),
+                       MoreSimilar());
+    out.resize(std::min(n, n_out));
   }
 
  private:
-  static constexpr int32_t kNone = -1;
   static constexpr int kSteps = 128;
-  static int step_of(float similarity, float scale) { return static_cast<int>(similarity * scale); }
+  static int step_of(const SimilarPoint& point, float scale) { return static_cast<int>(point.similarity * scale); }
 
-  int bits_ = 6;
-  std::vector<SimilarPoint> table_ = std::vector<SimilarPoint>(64, SimilarPoint{0.0f, kNone});
-  std::vector<uint32_t> used_;  // slots, in the order of their first addition
+  std::vector<float> sums_;
+  std::vector<int32_t> used_;
+  size_t n_used_ = 0;
+  std::vector<SimilarPoint> found_;
 };
 
 }  // namespace labeltrees

@@ -40,7 +40,8 @@ class BestLabels {
 
   void offer(float score, int32_t label) {
     ScoredLabel found{score, label};
-    if (heap_.size() < n_kept_) {
+    if (n_kept_ > k_) return offer_kept(found);
+    if (heap_.size() < k_) {
       heap_.push_back(found);
       std::push_heap(heap_.begin(), heap_.end(), BetterLabel());
     } else if (BetterLabel()(found, heap_.front())) {
@@ -48,36 +49,48 @@ class BestLabels {
       heap_.back() = found;
       std::push_heap(heap_.begin(), heap_.end(), BetterLabel());
     }
-    if (heap_.size() == n_kept_) kept_limit_ = heap_.front().score;
-    if (n_kept_ == k_)
-      limit_ = kept_limit_;
-    else
-      offer_first(score);
+    if (heap_.size() == k_) limit_ = kept_limit_ = heap_.front().score;
   }
 
   // Best first; nothing can be offered afterwards.
   const std::vector<ScoredLabel>& sorted() {
-    std::sort_heap(heap_.begin(), heap_.end(), BetterLabel());
+    if (n_kept_ > k_) {
+      drop_kept();
+      std::sort(heap_.begin(), heap_.end(), BetterLabel());
+    } else {
+      std::sort_heap(heap_.begin(), heap_.end(), BetterLabel());
+    }
     return heap_;
   }
 
  private:
-  void offer_first(float score) {
+  // More than k are kept: in any order, and dropped rarely, because a heap of all of them took as long as the search.
+  void offer_kept(const ScoredLabel& found) {
+    heap_.push_back(found);
+    if (heap_.size() == kRoom * n_kept_) drop_kept();
     if (first_.size() == k_) {
-      if (score <= first_.front()) return;
+      if (found.score <= first_.front()) return;
       std::pop_heap(first_.begin(), first_.end(), std::greater<float>());
-      first_.back() = score;
+      first_.back() = found.score;
     } else {
-      first_.push_back(score);
+      first_.push_back(found.score);
     }
     std::push_heap(first_.begin(), first_.end(), std::greater<float>());
     if (first_.size() == k_) limit_ = first_.front();
   }
+  void drop_kept() {
+    if (heap_.size() <= n_kept_) return;
+    const auto last = heap_.begin() + static_cast<int64_t>(n_kept_) - 1;
+    std::nth_element(heap_.begin(), last, heap_.end(), BetterLabel());
+    kept_limit_ = last->score;
+    heap_.resize(n_kept_);
+  }
 
+  static constexpr size_t kRoom = 4;
   size_t k_ = 0, n_kept_ = 0;
   float limit_ = 0, kept_limit_ = 0;
   std::vector<float> first_;       // where more than k are kept: the scores of the k best, the worst at the front
-  std::vector<ScoredLabel> heap_;  // the worst at the front
+  std::vector<ScoredLabel> heap_;  // the worst at the front, unless more than k are kept
 };
 
 }  // namespace labeltrees

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from labeltrees._core import Float32s, Int32s, Int64s, UInt16s
 
 
-N_SEARCHED = 10  # labels that the search finds
-N_CANDIDATES = 30  # labels that the trees propose: the best of those scored during that search
+N_SEARCHED = 5  # labels that the search finds
+N_CANDIDATES = 20  # labels that the trees propose: the best of those scored during that search
 N_NEIGHBOURS = 50  # training points that vote
-QUERY_FEATURES = 32  # the strongest features of a query find training points
-POINTS_PER_FEATURE = 128  # a feature finds the training points in which it is strongest
-CENTROID_FEATURES = 64  # the strongest features of a centroid are kept
+QUERY_FEATURES = 16  # the strongest features of a query find training points
+POINTS_PER_FEATURE = 64  # a feature finds the training points in which it is strongest
+CENTROID_FEATURES = 32  # the strongest features of a centroid are kept
 
 
 class ShortRows(NamedTuple):

@@ -116,7 +116,7 @@ class LabelTreeClassifier(
     n_trees : int
         Number of trees with different seeds; their scores are averaged.
     evidence : {"auto", "neighbours", "centroids", "both"}, optional
-        Adjust the tree's scores of its 30 best labels by the votes of similar training points, by the cosine with the
+        Adjust the tree's scores of its 20 best labels by the votes of similar training points, by the cosine with the
         labels' centroids, or by both. The weights are learned on held-out points, which takes a second training on
         up to 90 % of the points (half of them where there are more than 40,000). "auto" is "both", turned off unless
         the gain on held-out points is significant. See docs/precision.md.

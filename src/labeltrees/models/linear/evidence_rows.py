@@ -29,7 +29,7 @@ def make_evidence(X: Any, Y: Any, *, neighbours: bool, centroids: bool, n_jobs: 
     Y : csr_array (N, L)
     neighbours, centroids : bool
         Which parts to make. Neighbours take at most 6 bytes per value of X and 4 per value of Y, centroids at most 6
-        bytes times 64 per label.
+        bytes times 32 per label.
     n_jobs : int, optional
     """
     n_labels, n_features = int(Y.shape[1]), int(X.shape[1])
