@@ -6,6 +6,8 @@ import itertools
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +20,42 @@ from benchmarks.precision.records import KS, keep_record
 
 FOLDER = Path(__file__).resolve().parent.parent / "contestants"
 METRIC_K = 5  # everyone is tuned for nDCG@5 on the same validation points
-COSTS, BEAMS = (0.1, 0.3, 1.0, 3.0, 10.0), (10, 30)
-LOSSES = {"PECOS": ("squared_hinge", "hinge")}  # the others: squared hinge and logistic
+COSTS = (0.1, 0.3, 1.0, 3.0, 10.0)
 BUDGET, LEAST_BUDGET = 20.0, 20.0  # of choose: this many plain fits, and at least this many seconds
 REPEATS = 3
 
-PEERS: dict[str, tuple[str, dict[str, Any], tuple[int | None, ...]]] = {
-    "PECOS": ("pecos_xlinear.py", {"nr_splits": 16}, BEAMS),
-    "omikuji": ("omikuji_models.py", {}, BEAMS),
-    "napkinXC": ("napkinxc_models.py", {"tree_type": "hierarchicalKmeans"}, (None,)),
+
+@dataclass(frozen=True)
+class Peer:
+    """A peer: its script, fixed settings, the name of C, and the settings that stand for its losses and beams."""
+
+    script: str
+    fixed: dict[str, Any]
+    cost: str
+    losses: tuple[dict[str, Any], ...]
+    beams: tuple[dict[str, Any], ...] = ({"beam_size": 10}, {"beam_size": 30})
+
+    def grid(self) -> Iterator[tuple[dict[str, Any], tuple[dict[str, Any], ...]]]:
+        """Yield the settings of every training, with those of its predictions."""
+        for cost, loss in itertools.product(COSTS, self.losses):
+            yield {**self.fixed, self.cost: cost, **loss}, self.beams
+
+
+PEERS = {
+    "PECOS": Peer(
+        "pecos_xlinear.py",
+        {"nr_splits": 16},
+        "C",
+        ({"solver_type": "L2R_L2LOSS_SVC_DUAL"}, {"solver_type": "L2R_L1LOSS_SVC_DUAL"}),  # it has no other
+    ),
+    "omikuji": Peer("omikuji_models.py", {}, "linear_c", ({"loss": "hinge"}, {"loss": "log"})),
+    "napkinXC": Peer(
+        "napkinxc_models.py",
+        {"tree_type": "hierarchicalKmeans"},
+        "C",
+        ({"loss": "squared_hinge"}, {"loss": "logistic"}),
+        ({},),  # its search is exact
+    ),
 }
 BASELINES = {"popularity": lt.baselines.popularity, "neighbours": lt.baselines.neighbours}
 EVIDENCE = {"ours, neighbours": "neighbours", "ours, centroids": "centroids", "ours, evidence auto": "auto"}
@@ -103,13 +132,13 @@ def _per_point(started: float, data: Data) -> float:
 
 
 def _measure_peer(data: Data, contestant: str) -> None:
-    script, fixed, beams = PEERS[contestant]
+    peer = PEERS[contestant]
+    script = FOLDER / peer.script
     with tempfile.TemporaryDirectory() as temporary:
         started = time.perf_counter()
-        losses = LOSSES.get(contestant, ("squared_hinge", "logistic"))
-        best = _tune(data, FOLDER / script, fixed, losses, beams, Path(temporary))
+        best = _tune(data, peer, Path(temporary))
         tuned = time.perf_counter() - started
-        with PeerWorker(FOLDER / script, data.final, temporary) as worker:
+        with PeerWorker(script, data.final, temporary) as worker:
             trained = worker.ask(do="train", name="final", settings=best, seed=0, threads=1)
             out = Path(temporary) / "labels.npy"
             answer = worker.ask(
@@ -121,25 +150,17 @@ def _measure_peer(data: Data, contestant: str) -> None:
     keep_record(data, contestant, labels, facts)
 
 
-def _tune(
-    data: Data,
-    script: Path,
-    fixed: dict[str, Any],
-    losses: tuple[str, ...],
-    beams: tuple[int | None, ...],
-    temporary: Path,
-) -> dict[str, Any]:
+def _tune(data: Data, peer: Peer, temporary: Path) -> dict[str, Any]:
     """Return the settings with the highest nDCG@5 on the validation points."""
     found: list[tuple[float, dict[str, Any]]] = []
     out = temporary / "tuning.npy"
-    with PeerWorker(script, data.tuning, temporary) as worker:
-        for cost, loss in itertools.product(COSTS, losses):
-            settings = {**fixed, "C": cost, "loss": loss}
+    with PeerWorker(FOLDER / peer.script, data.tuning, temporary) as worker:
+        for settings, beams in peer.grid():
             worker.ask(do="train", name="tuning", settings=settings, seed=0, threads=1)
             for beam in beams:
-                own = settings if beam is None else {**settings, "beam_size": beam}
+                own = {**settings, **beam}
                 worker.ask(do="batch", name="tuning", k=METRIC_K, out=str(out), settings=own, repeats=1, threads=1)
                 value = lt.metrics.ndcg_at_k(data.validation.Y, np.load(out), METRIC_K)
                 found.append((value, own))
-                print(f"{data.name} {script.stem} {own}: {value:.4f}", file=sys.stderr, flush=True)
+                print(f"{data.name} {own}: {value:.4f}", file=sys.stderr, flush=True)
     return max(found, key=lambda pair: pair[0])[1]

@@ -122,6 +122,16 @@ def test_damaged_encoders_are_refused_or_answer(encoder_folder, tmp_path):
     assert answers_contexts(lt.load(copied, verify=True))
 
 
+@pytest.mark.parametrize("value", [1e30, -1e30, np.inf, np.nan])
+def test_an_idf_that_makes_rows_overflow_is_refused(encoder_folder, tmp_path, value):
+    copied = shutil.copytree(encoder_folder, tmp_path / "damaged")
+    idf = np.load(copied / "encoder.part1.idf.npy")
+    idf[2] = value
+    rewrite(copied, lambda body: None, {"encoder.part1.idf": idf})
+    with pytest.raises(lt.FileFormatError, match="idf is damaged"):
+        lt.load(copied)
+
+
 HOSTILE_ENCODERS = {
     "not an object": ([], {}, "of one of the kinds"),
     "another kind": ({"kind": "pickle"}, {}, "of one of the kinds"),

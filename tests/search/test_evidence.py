@@ -154,6 +154,19 @@ def test_lists_are_the_trees_candidates_in_the_order_of_their_blended_scores(sea
     assert (found.scores <= 1).all()
 
 
+def test_weights_of_labels_multiply_the_blended_scores(searched):
+    plain, with_evidence, X = searched
+    weights = np.random.default_rng(0).random(N_LABELS).astype(np.float32) * 3
+    evidence, request = with_evidence.evidence, {"label_weight": weights}
+    proposed = plain.topk(X, SearchRequest(evidence.n_searched, n_candidates=evidence.n_candidates, **request))
+    votes, cosines = evidence.measure(X, proposed.labels)
+    a, b = evidence.neighbour_weight, evidence.centroid_weight
+    own = weights[proposed.labels]
+    expected = np.sort((proposed.scores + own * (a * votes + b * cosines)) / (1 + a + b), axis=1)[:, ::-1]
+    found = with_evidence.topk(X, SearchRequest(3, **request))
+    np.testing.assert_allclose(found.scores, expected[:, :3], rtol=1e-5)
+
+
 def test_the_predictor_returns_the_lists_of_a_batch(searched):
     _, with_evidence, X = searched
     batch = with_evidence.topk(X, 5)

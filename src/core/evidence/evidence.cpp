@@ -96,16 +96,17 @@ void EvidenceScratch::measure(const Evidence& evidence, const int32_t* labels, i
   if (evidence.centroids.indptr) measure_cosines(evidence, labels, n, out);
 }
 
-void EvidenceScratch::blend(const Evidence& evidence, std::vector<ScoredLabel>& labels) {
+void EvidenceScratch::blend(const Evidence& evidence, std::vector<ScoredLabel>& labels, const float* log_weights) {
   labels_.clear();
   for (const ScoredLabel& label : labels) labels_.push_back(label.label);
   found_.resize(labels.size());
   measure(evidence, labels_.data(), static_cast<int64_t>(labels_.size()), found_.data());
   const float scale = 1.0f / (1.0f + evidence.neighbour_weight + evidence.centroid_weight);
   for (size_t i = 0; i < labels.size(); ++i) {
-    const float sum =
-        labels[i].score + evidence.neighbour_weight * found_[i].vote + evidence.centroid_weight * found_[i].cosine;
-    labels[i].score = std::min(1.0f, scale * sum);  // rounding, and the labels of a damaged file, may exceed 1
+    const float weight = log_weights ? std::exp(log_weights[~labels[i].label]) : 1.0f;
+    const float added = evidence.neighbour_weight * found_[i].vote + evidence.centroid_weight * found_[i].cosine;
+    // Rounding, and the labels of a damaged file, could make it larger than the largest score.
+    labels[i].score = std::min(weight, scale * (labels[i].score + weight * added));
   }
   std::sort(labels.begin(), labels.end(), BetterLabel());
 }

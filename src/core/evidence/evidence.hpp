@@ -53,8 +53,9 @@ class EvidenceScratch {
   // out: what the evidence says about each of n labels.
   void measure(const Evidence& evidence, const int32_t* labels, int64_t n, LabelEvidence* out);
 
-  // Replaces the scores of labels by the blended ones, and sorts the labels, best first.
-  void blend(const Evidence& evidence, std::vector<ScoredLabel>& labels);
+  // Replaces the scores of labels by the blended ones, and sorts the labels, best first. log_weights, indexed with
+  // ~label: what the scores were multiplied with; null for 1.
+  void blend(const Evidence& evidence, std::vector<ScoredLabel>& labels, const float* log_weights);
 
  private:
   void measure_votes(const Evidence& evidence, const int32_t* labels, int64_t n, LabelEvidence* out);

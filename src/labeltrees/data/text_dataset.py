@@ -106,13 +106,14 @@ def label_matrix(labels: Sequence[Sequence[str]], names: Sequence[str]) -> spars
 
 def _features(vectorizer: Any, texts: Sequence[str]) -> Any:
     try:
-        return vectorizer.transform(texts) if _is_fitted(vectorizer) else vectorizer.fit_transform(texts)
+        return vectorizer.transform(texts) if is_fitted(vectorizer) else vectorizer.fit_transform(texts)
     except ValueError as error:  # no word occurs often enough
         message = f"no features can be made from the {len(texts)} texts: {error}"
         raise InputError(message) from None
 
 
-def _is_fitted(vectorizer: Any) -> bool:
+def is_fitted(vectorizer: Any) -> bool:
+    """Whether a vectorizer is fitted."""
     try:
         check_is_fitted(vectorizer)
     except NotFittedError:

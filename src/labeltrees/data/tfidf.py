@@ -17,7 +17,7 @@ from labeltrees._names import encode_names
 from labeltrees._validation import check_n_jobs, refuse
 from labeltrees.data.tfidf_fit import learn_state, state_without_idf
 from labeltrees.data.tfidf_parameters import TfidfParameters, effective_stop_words
-from labeltrees.data.tfidf_state import TfidfSettings, TfidfState
+from labeltrees.data.tfidf_state import LARGEST_IDF, TfidfSettings, TfidfState
 from labeltrees.errors import InputError
 
 _MAX_TEXTS_FOR_ONE_THREAD = 256
@@ -191,8 +191,8 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
                 raise InputError(message)
             state = state_without_idf(self, TfidfSettings.of(self))
         idf = np.array(value, dtype=state.settings.dtype)
-        if idf.shape != (state.n_features,) or not np.isfinite(idf).all():
-            refuse("idf_", f"{state.n_features} finite numbers, one per feature", value)
+        if idf.shape != (state.n_features,) or not (np.abs(idf) <= LARGEST_IDF).all():
+            refuse("idf_", f"{state.n_features} finite numbers of at most {LARGEST_IDF:g}, one per feature", value)
         self.set_state(replace(state, idf=idf))
 
     @cached_property

@@ -11,7 +11,7 @@ from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.linear.files import open_classifier
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
 from labeltrees.models.text.files import open_text_model
-from labeltrees.storage import load_arrays
+from labeltrees.storage import LoadedModel, load_arrays
 
 # The class name in the manifest, and the function that makes a model of that family from an opened folder.
 FAMILIES: dict[str, Callable[..., Any]] = {
@@ -35,7 +35,11 @@ def load(folder: str | os.PathLike[str], *, in_memory: bool = False, verify: boo
         Read everything, compare checksums and check every chunk. Otherwise a chunk is checked when a search first
         reads it.
     """
-    loaded = load_arrays(folder, in_memory=in_memory, verify=verify)
+    return open_loaded(load_arrays(folder, in_memory=in_memory, verify=verify), verify=verify)
+
+
+def open_loaded(loaded: LoadedModel, *, verify: bool = False) -> Any:
+    """Return the model of an opened folder."""
     open_model = FAMILIES.get(loaded.manifest.kind)
     if open_model is None:
         message = f"{loaded.folder}: a model of the unknown kind {loaded.manifest.kind!r}"

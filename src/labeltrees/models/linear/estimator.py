@@ -28,6 +28,7 @@ from labeltrees._validation import Fanout, refuse
 from labeltrees.data.checks import check_texts
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import Encoder, TextEncoder
+from labeltrees.data.parts import PartsDataset
 from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.models.common.dataset_arguments import arguments_of
 from labeltrees.models.common.error_costs import check_finite, check_relevance, label_costs, point_costs
@@ -38,6 +39,7 @@ from labeltrees.models.common.settings import ClassifierSettings, seed_of
 from labeltrees.models.linear.contexts import encode, fit_vectorizer, set_encoder
 from labeltrees.models.linear.evidence import KINDS, learn_evidence
 from labeltrees.models.linear.files import save_classifier
+from labeltrees.models.linear.in_parts.local import fit_parts
 from labeltrees.models.linear.matcher import confused_points
 from labeltrees.models.linear.node_tasks import Weights
 from labeltrees.models.linear.packing import pack
@@ -216,6 +218,8 @@ class LabelTreeClassifier(
         label_names: Any = None,
         feature_names: Any = None,
         encoder: Encoder | None = None,
+        max_memory: int | str | None = None,
+        work_folder: str | os.PathLike[str] | None = None,
     ) -> LabelTreeClassifier:
         """Build the tree and train its classifiers.
 
@@ -233,8 +237,20 @@ class LabelTreeClassifier(
             Names of the columns of X, stored in `feature_names_in_`.
         encoder : Encoder, optional
             What made X, or makes it from the contexts given as X; the model keeps it and then takes such contexts.
+        max_memory : int or str such as "4GiB", optional
+            For a dataset in parts: how much memory `fit` may use. If the points do not fit into it, they are read part
+            by part, with intermediate results on disk. The model is the same. By default 3/4 of the free memory.
+        work_folder : path, optional
+            For a dataset in parts: where intermediate results are written. They stay after an interruption, and the
+            same call continues with them. By default a temporary folder beside the parts.
         """
         check_settings(self)
+        if isinstance(X, PartsDataset):
+            others = {"Y": Y, "sample_weight": sample_weight, "feature_names": feature_names, "encoder": encoder}
+            if fit_parts(self, X, others, label_names, max_memory, work_folder):
+                return self
+        elif max_memory is not None or work_folder is not None:
+            refuse("X", "a dataset in parts if max_memory or work_folder is given (`write_parts` makes one)", type(X))
         started = time.perf_counter()
         if isinstance(X, Dataset) or Y is None:
             X, Y, sample_weight, label_names, feature_names, encoder = arguments_of(
