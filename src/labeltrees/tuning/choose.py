@@ -15,6 +15,7 @@ from labeltrees._validation import check_integer, check_n_jobs, check_number, ch
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tuning.baseline_words import compare_with_baselines
 from labeltrees.tuning.explain import Round, explain
+from labeltrees.tuning.feature_search import TextData, can_choose_features
 from labeltrees.tuning.final_fit import fit_on_all
 from labeltrees.tuning.holding_out import SHARE, split_data
 from labeltrees.tuning.limits import Limits
@@ -93,7 +94,7 @@ def choose(
 ) -> Choice:
     """Return the most precise model, or the fastest within a loss of precision, or the most precise within a latency.
 
-    The search has three steps: loss and C; tradeoff and fanout of the tree; evidence and the number of trees. Each step
+    The search has these steps: kinds of features, for a Dataset with texts; loss and C; tradeoff and fanout of the tree; evidence and the number of trees. Each step
     starts from the best of the one before, on samples where there are enough points. Simple baselines (`lt.baselines`)
     are measured on at most 5,000 of the validation points, and the explanation says how far the choice is above the
     best of them.
@@ -120,8 +121,8 @@ def choose(
     validation : float, or Dataset, or pair (X, Y)
         The share of `train` to hold out for measuring (at most 100,000 points), or separate data.
     tune : "all", "tree", or list
-        The parameters to search over: "all" is ``["loss", "C", "tradeoff", "fanout", "evidence", "n_trees"]``, as far
-        as the estimator has them, and "tree" is ``["tradeoff", "fanout"]``. The others are those of the estimator.
+        The parameters to search over: "all" is ``["features", "loss", "C", "tradeoff", "fanout", "evidence", "n_trees"]``,
+        as far as the data has texts and the estimator has the parameters, and "tree" is ``["tradeoff", "fanout"]``. The others are those of the estimator.
     time_budget : float, optional
         Seconds for the search and the final training. Trials that would not leave enough time for the final training
         are skipped, so the choice depends on the speed of the machine. Timing and baselines are not cut short. Without
@@ -157,16 +158,16 @@ def choose(
     check_n_jobs(n_jobs)
     if time_budget is not None:
         check_number("time_budget", time_budget, 0, low_open=True)
-    tuned = check_tuned(tune, estimator)
+    data = as_tuning_data(train, "train", estimator)
+    fitted_on, measured_on, held_out = split_data(data, validation, estimator, check_seed(random_state))
+    check_pair(fitted_on, measured_on)
+    tuned = check_tuned(tune, estimator, has_texts=can_choose_features(data) and measured_on.texts is not None)
     own = estimator.get_params(deep=False)
     if "tradeoff" in own and "tradeoff" not in tuned:
         tradeoffs = [own["tradeoff"]]
     if fanouts is None:
         fanouts = _default_fanouts(estimator) if "fanout" in tuned else None
     settings = make_settings(estimator, tradeoffs, fanouts)
-    data = as_tuning_data(train, "train", estimator)
-    fitted_on, measured_on, held_out = split_data(data, validation, estimator, check_seed(random_state))
-    check_pair(fitted_on, measured_on)
     sizes = _round_sizes(fitted_on.n_points, len(settings)) if early_rounds else []
     counts = [len(settings)]
     for _ in sizes:
@@ -178,6 +179,10 @@ def choose(
     with watch("Choosing", total, progress) as advance:
         chooser = _Chooser(estimator, limits, fitted_on, measured_on, held_out, random_state, n_jobs, budget, advance)
         runner.count_done = chooser.count_done
+        features = None
+        if "features" in tuned:
+            texts, features = others.choose_features(TextData(fitted_on, measured_on, data))
+            chooser.train, chooser.validation, data = texts
         chooser.estimator = others.before_the_tree()
         for n_points, n_kept in zip(sizes, counts[1:], strict=True):
             settings = chooser.early_round(settings, n_points, n_kept)
@@ -193,7 +198,7 @@ def choose(
         )
         model = fit_on_all(final, data, n_jobs)
         chooser.count_done(1)
-    chosen = {name: model.get_params(deep=False)[name] for name in tuned}
+    chosen = {name: features if name == "features" else model.get_params(deep=False)[name] for name in tuned}
     last = None if trials is None else trials.record(str(variant))
     return Choice(model, result, result.explanation, chosen, others.trials, last)
 

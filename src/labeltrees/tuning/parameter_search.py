@@ -1,4 +1,4 @@
-"""The search over parameters besides the tree's: loss and C before the tree, evidence and the number of trees after it.
+"""The search over parameters besides the tree's: features, loss and C before the tree, evidence and trees after it.
 
 Trying all combinations would take hundreds of trainings. Instead, one group of parameters is varied at a time, with the
 best values so far for the others, and each group starts on samples: a ninth of the points, then a third, then all, with
@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 
 from labeltrees._validation import check_choice, refuse
-from labeltrees.errors import LabelTreesError
+from labeltrees.errors import InputError, LabelTreesError
+from labeltrees.tuning.feature_search import AS_GIVEN, TextData, try_features, with_features
+from labeltrees.tuning.feature_search import n_trials as n_feature_trials
 from labeltrees.tuning.limits import Limits, Verdict
 from labeltrees.tuning.quality import metric_title
 from labeltrees.tuning.trials import TrialRunner, Trials, Variant
 from labeltrees.tuning.tuning_data import TuningData
 
-TUNED = ("loss", "C", "tradeoff", "fanout", "evidence", "n_trees")
+TUNED = ("features", "loss", "C", "tradeoff", "fanout", "evidence", "n_trees")
 TREE = ("tradeoff", "fanout")
 LOSSES, COSTS = ("squared_hinge", "logistic"), (0.1, 0.3, 1.0, 3.0, 10.0)
 N_TREES = 3
@@ -28,8 +30,10 @@ _KEPT = (5, 3)  # variants to continue with after each round on a sample
 _REPEATS, _TIMED_POINTS = 2, 200
 
 
-def check_tuned(tune: Any, estimator: Any) -> tuple[str, ...]:
+def check_tuned(tune: Any, estimator: Any, *, has_texts: bool = False) -> tuple[str, ...]:
     """Return the names of the parameters to search over; those that the estimator does not have are left out of "all".
+
+    `has_texts` says whether other features can be made from the texts of the data.
 
     Examples
     --------
@@ -37,7 +41,7 @@ def check_tuned(tune: Any, estimator: Any) -> tuple[str, ...]:
     >>> check_tuned("tree", lt.LabelTreeClassifier())
     ('tradeoff', 'fanout')
     """
-    known = estimator.get_params(deep=False)
+    known = set(estimator.get_params(deep=False)) | ({"features"} if has_texts else set())
     if isinstance(tune, str) and tune in ("all", "tree"):
         wanted: tuple[str, ...] = TUNED if tune == "all" else TREE
         return tuple(name for name in wanted if name in known and not (name == "evidence" and _reads_texts(estimator)))
@@ -45,6 +49,9 @@ def check_tuned(tune: Any, estimator: Any) -> tuple[str, ...]:
         refuse("tune", f"'all', 'tree' or a list of {', '.join(TUNED)}", tune)
     names = tuple(dict.fromkeys(check_choice("tune", name, TUNED) for name in tune))
     for name in names:
+        if name == "features" and not has_texts:
+            message = "features can only be chosen for a Dataset with texts that a labeltrees.TfidfVectorizer has read"
+            raise InputError(message)
         if name not in known:
             refuse("tune", f"parameters of a {type(estimator).__name__}", name)
     return names
@@ -68,11 +75,26 @@ class ParameterSearch:
 
     def n_trials(self) -> int:
         """Return the number of trials of a plan without a time budget."""
+        n_features = n_feature_trials(self.train) if "features" in self.tuned else 0
         n_first = len(self._loss_and_cost())
         rounds = len(self._sample_sizes(n_first))
         first = n_first + sum(_KEPT[-rounds:] if rounds else ()) if n_first > 1 else 0
         n_after = len(self._after_the_tree())
-        return first + (n_after if n_after > 1 else 0)
+        return n_features + first + (n_after if n_after > 1 else 0)
+
+    def choose_features(self, data: TextData) -> tuple[TextData, str]:
+        """Return the data with the best features, and their name."""
+        trials = try_features(self.runner, data, _REPEATS, _TIMED_POINTS)
+        self.trials += trials.records()
+        chosen, words = self._choose(trials, "kinds of features")
+        self.before.append(words)
+        name = str(dict(trials.variants[chosen].parameters)["features"])
+        if name != AS_GIVEN:
+            train, validation = with_features(name, self.runner.n_jobs, data.train, data.validation)
+            (everything,) = with_features(name, self.runner.n_jobs, data.everything)
+            data = TextData(train, validation, everything)
+        self.train, self.runner.validation = data.train, data.validation
+        return data, name
 
     def before_the_tree(self) -> Any:
         """Return the estimator with the best loss and C."""
@@ -126,14 +148,18 @@ class ParameterSearch:
 
     def _adopt(self, trials: Trials, what: str, sentences: list[str]) -> str:
         """Give the estimator the parameters of the best variant within the limits, and return its name."""
+        chosen, words = self._choose(trials, what)
+        self.runner.estimator.set_params(**dict(trials.variants[chosen].parameters))
+        sentences.append(words)
+        return chosen
+
+    def _choose(self, trials: Trials, what: str) -> tuple[str, str]:
         verdict = self.limits.judge(trials)
         try:
             chosen = verdict.choose()
         except LabelTreesError:  # the choice of the tree may still meet the limits, or says that nothing does
             chosen = verdict.best
-        self.runner.estimator.set_params(**dict(trials.variants[chosen].parameters))
-        sentences.append(self._words(trials, verdict, chosen, what))
-        return chosen
+        return chosen, self._words(trials, verdict, chosen, what)
 
     def _words(self, trials: Trials, verdict: Verdict, chosen: str, what: str) -> str:
         metric = metric_title(self.limits.metric)

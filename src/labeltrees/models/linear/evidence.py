@@ -99,6 +99,7 @@ def learn_evidence(
     sample_weight: Float64s | None,
     settings: LinearSettings,
     seed: int,
+    n_points: int,
 ) -> LearnedEvidence:
     """Return the evidence that `model.evidence` asks for, with weights learned on held-out points.
 
@@ -111,11 +112,14 @@ def learn_evidence(
     settings : LinearSettings
         Those of the model.
     seed : int
+    n_points : int
+        How many of the rows are points; those after them are texts of labels, which are not held out.
     """
     started = time.perf_counter()
     kind = model.evidence
     use = {"neighbours": kind != "centroids", "centroids": kind != "neighbours"}
-    fitted_on, held_out = _split(X.n_points, seed)
+    fitted_on, held_out = _split(n_points, seed)
+    fitted_on = np.append(fitted_on, np.arange(n_points, X.n_points))
     stats: dict[str, Any] = {"held_out_points": len(held_out)}
     if len(held_out) < MIN_POINTS:
         weights = tuple(_UNKNOWN_WEIGHT if used else 0.0 for used in use.values())
