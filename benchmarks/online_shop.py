@@ -259,8 +259,11 @@ def compare(split: str, chosen: dict[str, Settings], options: argparse.Namespace
 
 
 def prepared(split: str) -> lt.PreparedLogs:
-    """Return the log of the online shop, prepared as the example does it."""
-    return prepare(str(data_folder("online-retail") / "events.csv.xz"), split)
+    """Return the log of the online shop, prepared as the example does it, by an earlier run if there was one."""
+    folder = FINISHED / f"{split}-log"
+    if not folder.exists():
+        prepare(str(data_folder("online-retail") / "events.csv.xz"), split).save(folder)
+    return lt.PreparedLogs.load(folder)
 
 
 def methods(options: argparse.Namespace) -> list[Method]:
