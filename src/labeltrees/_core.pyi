@@ -11,6 +11,7 @@ Float64s = NDArray[np.float64]
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 UInt8s = NDArray[np.uint8]
+UInt16s = NDArray[np.uint16]
 UInt64s = NDArray[np.uint64]
 Progress = Callable[[int], object] | None
 
@@ -184,12 +185,39 @@ class SearchRequest:
     ) -> None: ...
     @property
     def k(self) -> int: ...
+    @property
+    def n_returned(self) -> int: ...
 
 class QueryRows:
     def __init__(self, n: int, indptr: Int64s | None, features: Int32s | None, values: Float32s) -> None: ...
     @property
     def n(self) -> int: ...
     def check(self, n_features: int, n_threads: int) -> tuple[bool, bool]: ...
+
+class Evidence:
+    def __init__(
+        self,
+        *,
+        n_features: int,
+        n_labels: int,
+        neighbour_weight: float,
+        centroid_weight: float,
+        n_searched: int,
+        n_candidates: int,
+        n_neighbours: int,
+        n_query_features: int,
+    ) -> None: ...
+    def set_points(
+        self,
+        indptr: Int64s,
+        points: Int32s,
+        values: UInt16s,
+        feature_weights: Float32s,
+        label_ptr: Int64s,
+        labels: Int32s,
+    ) -> None: ...
+    def set_centroids(self, indptr: Int64s, features: Int32s, values: UInt16s) -> None: ...
+    def measure(self, rows: QueryRows, labels: Int64s, k: int, n_threads: int) -> tuple[Float32s, Float32s]: ...
 
 class SearchEngine:
     def __init__(
@@ -206,6 +234,7 @@ class SearchEngine:
         source: str,
         ceilings: Float32s | None = None,
     ) -> None: ...
+    def set_evidence(self, evidence: Evidence) -> None: ...
     def check_all(self) -> None: ...
     def label_set(self, labels: object, names: Names | None) -> LabelSet: ...
     def label_weights(self, weights: Float32s) -> LabelWeights: ...
