@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from pathlib import Path
 from typing import Any
@@ -106,7 +107,7 @@ def predict_lazily(model: Any, X: Any, k: int, **options: Any) -> tuple[Any, Any
     if is_bag(X):
         found = X.map_partitions(lambda texts: list(zip(*_predict(model, list(texts), k, options), strict=True)))
         return found.map(lambda pair: pair[0]), found.map(lambda pair: pair[1])
-    import dask.array as da
+    da: Any = importlib.import_module("dask.array")
 
     blocks = row_blocks(X, "X")
     results = [dask.delayed(_predict, pure=True)(model, block, k, options) for block in blocks]

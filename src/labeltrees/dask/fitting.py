@@ -77,7 +77,7 @@ def fit(
         _check_shared(client, folder)
         task_bytes = _task_bytes(client, memory_per_worker)
         PartsFit(model, data, runner, folder, task_bytes, None).run(label_names)
-    model.cluster_summary_ = runner.summary  # type: ignore[attr-defined]
+    model.cluster_summary_ = runner.summary
     if progress:
         for line in runner.summary.lines():
             _logger.info(line)
@@ -100,8 +100,8 @@ def _work_folder(parts: Any, given: str | os.PathLike[str] | None) -> Iterator[P
     beside = getattr(parts, "folder", None) or (parts if isinstance(parts, str | os.PathLike) else None)
     parent = None if beside is None else Path(os.path.abspath(beside)).parent
     usable = parent if parent is not None and os.access(parent, os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix=f"{WORK_FOLDER}-", dir=usable, ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
+    with tempfile.TemporaryDirectory(prefix=f"{WORK_FOLDER}-", dir=usable, ignore_cleanup_errors=True) as temporary:
+        yield Path(temporary)
 
 
 def _check_shared(client: Any, folder: Path) -> None:

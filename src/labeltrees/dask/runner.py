@@ -168,7 +168,7 @@ class DaskRunner:
                 if self.client.status not in ("running", "connecting"):
                     raise self._lost(stage)
                 try:
-                    distributed.wait(futures, timeout=_SECONDS_BETWEEN_LOOKS, return_when="FIRST_EXCEPTION")
+                    distributed.wait(futures, timeout=_SECONDS_BETWEEN_LOOKS)
                     done = len(futures)
                 except TimeoutError:
                     done = sum(future.done() for future in futures)

@@ -81,8 +81,8 @@ def working_folder(data: PartsDataset, given: str | os.PathLike[str] | None) -> 
         beside = data.folder.parent
         with tempfile.TemporaryDirectory(
             prefix=f"{WORK_FOLDER}-", dir=beside if os.access(beside, os.W_OK) else None
-        ) as folder:
-            yield Path(folder)
+        ) as temporary:
+            yield Path(temporary)
         return
     folder = Path(os.path.abspath(given)) / WORK_FOLDER
     yield folder
