@@ -15,7 +15,12 @@ from tests.models.linear.in_parts.same_files import saved, small_dataset
 
 distributed = pytest.importorskip("distributed")
 
-from labeltrees.dask import ClusterError, DaskLabelTreeClassifier, fit  # noqa: E402
+from labeltrees.dask import (  # noqa: E402
+    ClusterError,
+    DaskLabelTreeClassifier,
+    cluster,
+    fit,
+)
 from labeltrees.dask.cluster import connect  # noqa: E402
 from labeltrees.models.linear.in_parts import bundles  # noqa: E402
 
@@ -53,10 +58,7 @@ def test_the_files_are_those_of_a_local_fit(client, parts, expected, tmp_path):
     assert model.cluster_summary_.n_tasks > 20
     assert model.cluster_summary_.n_reused == 0
     assert 0 < model.cluster_summary_.scheduler_bytes < 200_000
-
-
-def test_the_client_is_never_pickled(client, parts):
-    model = DaskLabelTreeClassifier(client=client, fanout=4).fit(parts)
+    # The client is never pickled.
     again = pickle.loads(pickle.dumps(model))
     assert again.client is None
     local = model.to_local()
@@ -117,20 +119,20 @@ def no_space(*_arguments, **_options):
     raise OSError(28, "No space left on device", "results")
 
 
-def test_a_full_disk_is_one_clear_error_and_the_fit_continues(client, parts, expected, tmp_path):
-    def fill(module="labeltrees.models.linear.in_parts.training", free=False):
-        import importlib
+def test_a_full_disk_is_one_clear_error_and_the_fit_continues(client, parts, expected, tmp_path, monkeypatch):
+    monkeypatch.setattr(bundles, "BUNDLES", 2)
 
-        loaded = importlib.import_module(module)
-        if free:
-            loaded.gather_rows = loaded.usual
-        else:
-            loaded.usual, loaded.gather_rows = loaded.gather_rows, lambda *_, **__: no_space()
+    def fill(full):
+        from labeltrees.models.linear.in_parts import training
 
-    client.run(fill)
+        if not hasattr(training, "usual"):
+            training.usual = training.gather_rows
+        training.gather_rows = no_space if full else training.usual
+
+    client.run(fill, True)
     with pytest.raises(ClusterError, match="Training the classifiers: No space left on device on a worker"):
         fit(client, parts, fanout=4, work_folder=tmp_path / "work")
-    client.run(fill, free=True)
+    client.run(fill, False)
     model = fit(client, parts, fanout=4, work_folder=tmp_path / "work")
     assert model.cluster_summary_.n_reused > 5
     assert saved(model, tmp_path / "found") == expected
@@ -150,13 +152,13 @@ def fit_again_and_again(client, parts, work_folder):
 
 
 def test_a_scheduler_that_goes_away_is_one_clear_error(parts, expected, tmp_path):
-    def stop(cluster):
+    def stop(local):
         time.sleep(0.3)
-        cluster.close()
+        local.close()
 
-    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
-        client = distributed.Client(cluster)
-        closing = threading.Thread(target=stop, args=(cluster,))
+    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as local:
+        client = distributed.Client(local)
+        closing = threading.Thread(target=stop, args=(local,))
         client.run(time.sleep, 0)
         closing.start()
         try:
@@ -167,6 +169,7 @@ def test_a_scheduler_that_goes_away_is_one_clear_error(parts, expected, tmp_path
             client.close()
 
 
-def test_no_scheduler_is_one_clear_error():
+def test_no_scheduler_is_one_clear_error(monkeypatch):
+    monkeypatch.setattr(cluster, "SECONDS_TO_CONNECT", 0.5)
     with pytest.raises(ClusterError, match="no Dask scheduler answers"), connect("tcp://127.0.0.1:9"):
         pass

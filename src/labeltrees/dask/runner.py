@@ -155,7 +155,7 @@ class DaskRunner:
             failed = next((future.exception() for future in futures if future.status == "error"), None)
             if failed is None:
                 return list(self.client.gather(futures))
-        except (OSError, distributed.client.FutureCancelledError, distributed.comm.CommClosedError) as error:
+        except (OSError, distributed.client.CancelledError, distributed.comm.CommClosedError) as error:
             raise self._lost(stage) from error
         finally:
             _release(self.client, futures)
