@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 import tempfile
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from labeltrees.cli.data_files import is_in_parts
 from labeltrees.cli.options import add_options, refuse_option
 from labeltrees.cli.output import step
 from labeltrees.cli.text_data import TextOptions
-from labeltrees.data import TfidfVectorizer, open_parts
+from labeltrees.data import Dataset, TfidfVectorizer, open_parts
 from labeltrees.data.parts.writer import POINTS_PER_PART
 from labeltrees.errors import InputError
 from labeltrees.models.linear.estimator import LabelTreeClassifier
@@ -88,6 +89,8 @@ def fit_in_parts(
     vectorizer: TfidfVectorizer | None,
     names: tuple[str | None, str | None],
     index_base: Any,
+    label_names_of: Callable[[Dataset], Any],
+    label_texts: Any,
     show_progress: bool,
 ) -> None:
     """Fit a model on DATA in parts; other data is converted first, beside the model."""
@@ -106,8 +109,16 @@ def fit_in_parts(
             raise InputError(message)
         parts = open_parts(data)
         if place.cluster is None:
-            model.fit(parts, max_memory=place.max_memory, work_folder=place.work_folder)
+            model.fit(
+                parts,
+                label_names=label_names_of(parts),
+                label_texts=label_texts,
+                max_memory=place.max_memory,
+                work_folder=place.work_folder,
+            )
             return
+        if label_texts is not None:
+            refuse_option("--label-texts", "--cluster", "parts do not hold texts of labels")
         from labeltrees.dask import fit
         from labeltrees.dask.cluster import connect
 
@@ -116,6 +127,7 @@ def fit_in_parts(
             client,
             parts,
             model=model,
+            label_names=label_names_of(parts),
             work_folder=place.work_folder,
             memory_per_worker=place.memory_per_worker if place.cluster != "local" else None,
             progress=show_progress,

@@ -126,6 +126,8 @@ def open_points(
             yield Points(in_parts.n_points, in_parts.n_features, blocks_of_parts)
             return
         path = find_file(data, part)
+        if Path(data).is_dir():
+            check_version(Path(data))
         if path is not None and texts.test_share is None:
             blocks = stack.enter_context(open_xmc_blocks(path, index_base))
             yield Points(blocks.n_points, blocks.n_features, (block.X for block in blocks))

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from labeltrees.errors import MissingExtraError
+from labeltrees._extras import import_extra
 
 
 def import_distributed() -> Any:
     """Return the module `distributed`, or raise the error that names the extra."""
-    try:
-        import distributed
-    except ImportError as error:
-        message = "training on a cluster needs Dask: pip install 'labeltrees[dask]'"
-        raise MissingExtraError(message) from error
-    return distributed
+    return import_extra("distributed", "dask", "training on a cluster")
 
 
 def import_dask() -> Any:
     """Return the module `dask`, or raise the error that names the extra."""
-    import_distributed()
-    import dask
-
-    return dask
+    return import_extra("dask", "dask", "training on a cluster")

@@ -72,7 +72,7 @@ class PartsDataset(Dataset):
 
     def __init__(self, folder: FilePath, *, verify: bool = False) -> None:
         path = Path(os.path.abspath(folder))
-        self._store(folder=path, manifest=read_manifest(path))
+        self._store(folder=path, manifest=read_manifest(path), label_texts=None)
         for part in self.parts:
             part.check_files()
             if verify:

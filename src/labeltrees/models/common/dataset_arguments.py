@@ -21,10 +21,17 @@ class FitArguments(NamedTuple):
     label_names: Any
     feature_names: Any
     encoder: Encoder | None
+    label_texts: Any = None
 
 
 def arguments_of(
-    train: Any, Y: Any, sample_weight: Any, label_names: Any, feature_names: Any, encoder: Encoder | None
+    train: Any,
+    Y: Any,
+    sample_weight: Any,
+    label_names: Any,
+    feature_names: Any,
+    encoder: Encoder | None,
+    label_texts: Any = None,
 ) -> FitArguments:
     """Return the arguments of `fit` from a Dataset; an argument that is given comes before that of the Dataset.
 
@@ -49,6 +56,7 @@ def arguments_of(
         train.label_names if label_names is None else label_names,
         feature_names,
         encoder,
+        train.label_texts if label_texts is None else label_texts,
     )
 
 

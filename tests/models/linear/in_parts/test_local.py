@@ -78,7 +78,7 @@ def test_too_little_memory_for_the_tree_says_how_much_it_needs(parts):
     ("parameters", "arguments", "message"),
     [
         ({"negatives": "matcher"}, {}, "negatives must be 'siblings'"),
-        ({}, {"Y": np.eye(3)}, "Y must be None"),
+        ({}, {"Y": np.eye(3)}, "Y must be None for a dataset in parts"),
         ({}, {"sample_weight": np.ones(240)}, "sample_weight must be None"),
         ({}, {"max_memory": "much"}, "a size such as 4GiB"),
         ({}, {"max_memory": 0}, "at least 1"),
