@@ -62,12 +62,12 @@ class ServerProcess:
 
 
 def ours(models: list[str], *options: str) -> ServerProcess:
-    """`labeltrees serve`."""
+    """Run `labeltrees serve`."""
     return ServerProcess([sys.executable, "-c", _OURS, "serve", *models, *options])
 
 
 def constant(server: str = "granian") -> ServerProcess:
-    """The constant answer under an ASGI server, with the settings that `labeltrees serve` uses."""
+    """Serve the constant answer under an ASGI server, with the settings that `labeltrees serve` uses."""
     target = "benchmarks.serve.constant:app"
     if server == "uvicorn":
         return ServerProcess([sys.executable, "-m", "uvicorn", target, "--no-access-log", "--log-level", "warning"])
