@@ -138,9 +138,7 @@ def _points(points: Any) -> Any:
     if isinstance(points, pd.Series):
         return points.tolist()
     if isinstance(points, pd.DataFrame):
-        if points.shape[1] == 1 and points.dtypes.iloc[0] == object:
-            return points.iloc[:, 0].tolist()
-        if points.shape[1] == 1 and isinstance(points.iloc[0, 0], str):
+        if points.shape[1] == 1 and not np.issubdtype(np.asarray(points.iloc[:, 0]).dtype, np.number):
             return points.iloc[:, 0].tolist()
         return points.to_numpy(np.float32)
     return points
