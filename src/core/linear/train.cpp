@@ -166,8 +166,7 @@ class Training {
       targets.pair_end[lane] = occurrences_.end(group.first_edge + lane) - first_pair;
     }
     if (occurrences_.costs()) targets.pair_costs = occurrences_.costs() + first_pair;
-    const auto stream = static_cast<uint64_t>(input_.stream_offset + group.first_edge);
-    worker.solver.solve(rows, targets, options_, stream, job_);
+    worker.solver.solve(rows, targets, options_, input_.stream(group.first_edge), job_);
     if (!input_.points.dense()) return keep(group, rows, worker);
     keep_dense(group, worker.solver);
     return int64_t{group.n_edges} * input_.points.n_features / 2;

@@ -36,6 +36,12 @@ std::unique_ptr<LabelSet> SearchEngine::make_set(const int32_t* ids, int64_t n) 
                                     [&](size_t tree) -> const TreeLinks& { return trees_[tree]->links; });
 }
 
+std::unique_ptr<LabelWeights> SearchEngine::make_weights(const float* weights) const {
+  for (const auto& tree : trees_) tree->links.require();
+  return std::make_unique<LabelWeights>(this, weights, n_labels_, true, trees_.size(),
+                                        [&](size_t tree) -> const TreeLinks& { return trees_[tree]->links; });
+}
+
 void SearchEngine::start(SearchScratch& scratch) const {
   scratch.queries.resize(trees_.size());
   scratch.memos.resize(trees_.size());
@@ -58,7 +64,7 @@ int64_t SearchEngine::run(SearchScratch& scratch, const SearchRequest& request, 
 }
 
 // Scores the k best labels of every tree in all trees, and leaves the k best in scratch.best with the means of their
-// probabilities. Each tree gets an equal share of the budgets.
+// probabilities, weighted. Each tree gets an equal share of the budgets.
 void SearchEngine::run_ensemble(SearchScratch& scratch, const SearchRequest& request, SearchStats& stats) {
   auto n_trees = static_cast<int64_t>(trees_.size());
   SearchRequest share = request;
@@ -81,7 +87,8 @@ void SearchEngine::run_ensemble(SearchScratch& scratch, const SearchRequest& req
     for (int64_t tree = 0; tree < n_trees; ++tree)
       sum += std::exp(scratch.tree_search.path_score(trees_[tree]->store, trees_[tree]->links, scratch.queries[tree],
                                                      label, scratch.memos[tree], stats));
-    scratch.best.offer(sum / static_cast<float>(n_trees), label);
+    const float weight = request.weights ? std::exp(request.weights->by_child(0)[~label]) : 1.0f;
+    scratch.best.offer(weight * sum / static_cast<float>(n_trees), label);
   }
 }
 

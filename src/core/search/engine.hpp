@@ -54,6 +54,7 @@ class SearchEngine {
 
   // A set of labels for many searches.
   std::unique_ptr<LabelSet> make_set(const int32_t* ids, int64_t n) const;
+  std::unique_ptr<LabelWeights> make_weights(const float* weights) const;  // one per label
 
   // Prepares one query for a tree.
   void set_query(SearchQuery& prepared, size_t tree, const QueryRows& rows, int64_t query) const;

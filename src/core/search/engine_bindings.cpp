@@ -96,6 +96,7 @@ void bind_search(nb::module_& module) {
            })
       .def("search", &search, nb::arg("rows"), nb::arg("request"), nb::arg("n_threads"), nb::arg("stats"))
       .def("label_set", &label_set<NativeEngine>, nb::arg("labels"), nb::arg("names").none())
+      .def("label_weights", &label_weights<NativeEngine>, nb::arg("weights").noconvert())
       .def("trace", &trace, nb::arg("tree"), nb::arg("rows"), nb::arg("request"));
   bind_search_counts(engine);
 

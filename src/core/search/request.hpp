@@ -19,7 +19,8 @@ struct LabelLists {
   int64_t size(int64_t query) const { return indptr ? indptr[query + 1] - indptr[query] : n; }
 };
 
-struct LabelSet;  // search/label_set.hpp
+struct LabelSet;      // search/label_set.hpp
+struct LabelWeights;  // search/label_weights.hpp
 
 // The text search has no beam and ignores mode, beam and prune.
 struct SearchRequest {
@@ -38,6 +39,7 @@ struct SearchRequest {
   // The same, prepared. With both a set and a list, labels in either are excluded; there is only one of candidates.
   const LabelSet* candidate_set = nullptr;
   const LabelSet* exclude_set = nullptr;
+  const LabelWeights* weights = nullptr;  // what the scores of labels are multiplied with
 };
 
 // Calls fn(name, member) for each option that is a number; the name is that in Python.

@@ -147,6 +147,7 @@ void bind_hsoftmax(nb::module_& module) {
       .def("features", &features, nb::arg("text"))
       .def("search", &search, nb::arg("texts"), nb::arg("request"), nb::arg("n_threads"), nb::arg("stats"))
       .def("label_set", &label_set<NativeTextEngine>, nb::arg("labels"), nb::arg("names").none())
+      .def("label_weights", &label_weights<NativeTextEngine>, nb::arg("weights").noconvert())
       .def("trace", &trace, nb::arg("texts"), nb::arg("request"))
       .def("count", &count, nb::arg("texts"), nb::arg("request"))
       .def("time_parts", &time_parts, nb::arg("texts"), nb::arg("sum"), nb::arg("ends").noconvert(),

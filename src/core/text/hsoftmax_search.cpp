@@ -57,6 +57,12 @@ std::unique_ptr<LabelSet> HsEngine::make_set(const int32_t* ids, int64_t n) {
   return std::make_unique<LabelSet>(this, ids, n, n_labels(), 1, [&](size_t) -> const TreeLinks& { return links_; });
 }
 
+std::unique_ptr<LabelWeights> HsEngine::make_weights(const float* weights) {
+  links_.require();
+  return std::make_unique<LabelWeights>(this, weights, n_labels(), false, 1,
+                                        [&](size_t) -> const TreeLinks& { return links_; });
+}
+
 void HsEngine::trace(std::string_view text, const SearchRequest& request, std::vector<HsScratch::Open>& opened) const {
   HsScratch scratch;
   std::vector<int64_t> labels(static_cast<size_t>(request.k));
@@ -76,12 +82,15 @@ int64_t HsEngine::run(std::string_view text, const SearchRequest& request, HsScr
   features_.read(text, true, scratch.features);
   if (scratch.features.n == 0) return 0;
   const float* hidden = hidden_of(scratch);
-  scratch.open.push_back({1.0, 1.0, 0, 0});
+  const float* weights = scratch.filters.of_tree(0).weights;
+  scratch.open.push_back({weights ? weights[0] : 1.0, 1.0, 0, 0});
   while (!scratch.open.empty() && !stats.partial && can_win(scratch.open.front().priority, request.k, scratch))
     descend(scratch.pop(), request, hidden, deadline, scratch, stats);
   stats.classifiers = stats.chunks;  // a node has one unit
   std::sort_heap(scratch.found.begin(), scratch.found.end(), is_better);
-  auto score_of = [](const HsScratch::Found& found) { return static_cast<float>(std::min(found.score, 1.0)); };
+  auto score_of = [&](const HsScratch::Found& found) {
+    return static_cast<float>(std::min(found.score, weights ? weights[~found.label] : 1.0));
+  };
   return write_found(request, scratch.found, score_of, labels, scores);
 }
 
@@ -123,9 +132,10 @@ void HsEngine::descend(HsScratch::Open at, const SearchRequest& request, const f
     for (int64_t i = 0; i < n; ++i) {
       const int32_t child = children[i];
       if (child < 0) {
-        if (filter.allows_label(~child)) offer(score[i], ~child, k, scratch);
-      } else if (filter.allows_node(child)) {
-        const double priority = request.discounts ? score[i] * request.discounts[child] : score[i];
+        const double weight = filter.weights ? filter.weights[child] : 1.0;
+        if (weight > 0 && filter.allows_label(~child)) offer(score[i] * weight, ~child, k, scratch);
+      } else if (filter.allows_node(child) && !(filter.weights && filter.weights[child] == 0)) {
+        const double priority = priority_of(score[i], child, request, filter);
         if (!can_win(priority, k, scratch)) continue;
         HsScratch::Open open{priority, score[i], child, at.depth + 1};
         if (open.priority > next.priority) std::swap(open, next);

@@ -1,6 +1,8 @@
 // The k best labels of a text: best-first search in a binary tree with one logistic unit per node. Exact, unless the
 // request has budgets or discounts. With discounts, nodes are opened in the order of falling priority = score *
 // exp(-discount), and the search ends when no priority reaches the k-th label found. Scores are returned undiscounted.
+// With label weights, scores of labels are multiplied with their weights, and the priority of a node is its score times
+// the largest weight of the labels below it.
 #pragma once
 
 #include <algorithm>
@@ -71,6 +73,7 @@ class HsEngine {
   int64_t search_one(std::string_view text, const SearchRequest& request, int64_t* labels, float* scores);
   // A set of labels for many searches.
   std::unique_ptr<LabelSet> make_set(const int32_t* ids, int64_t n);
+  std::unique_ptr<LabelWeights> make_weights(const float* weights);  // one per label
   // Adds the nodes that the search of one text evaluates to `opened`, in order.
   void trace(std::string_view text, const SearchRequest& request, std::vector<HsScratch::Open>& opened) const;
 
@@ -83,6 +86,11 @@ class HsEngine {
               SearchStats& stats) const;
   void descend(HsScratch::Open at, const SearchRequest& request, const float* hidden, SearchClock::time_point deadline,
                HsScratch& scratch, SearchStats& stats) const;
+  // What a node is compared by.
+  static double priority_of(double score, int32_t node, const SearchRequest& request, const LabelFilter& filter) {
+    if (request.discounts) return score * request.discounts[node];
+    return filter.weights ? score * filter.weights[node] : score;
+  }
   // The mean of the vectors of the features read, in scratch.hidden.
   const float* hidden_of(HsScratch& scratch) const;
   // The probability of the second of a node's two children. Inline, with the kernels passed in, because a search calls

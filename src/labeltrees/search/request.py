@@ -10,7 +10,7 @@ from labeltrees._settings import anything, check_settings, choice, flag, integer
 from labeltrees._validation import refuse
 from labeltrees.errors import InputError
 from labeltrees.search.node_values import NodeValues
-from labeltrees.search.queries import NO_LISTS, LabelLists, label_lists
+from labeltrees.search.queries import NO_LISTS, LabelLists, label_lists, label_weight_values
 
 MODES = ("best_first", "beam", "paths")
 _LONG_LIST = 8  # a list with more than one label in 8 is long, as LabelSet::kExcludedShare in native code
@@ -58,6 +58,10 @@ class SearchRequest:
         The labels allowed; only their ancestors are searched.
     exclude : like candidates, optional
         Labels not to return.
+    label_weight : array (L,) or LabelWeights, optional
+        What the score of each label is multiplied with. Labels are ordered by the product, which is also what is
+        returned, and labels of weight 0 are left out. The search stays exact: a node is compared by its score times the
+        largest weight below it. Unless `search` or `beam` is given, the search then has no beam.
     discounts : NodeValues, optional
         How much the score of each node is lowered before it is compared; set by a model from `agreement`.
     n_searched : int, optional
@@ -90,6 +94,7 @@ class SearchRequest:
     max_microseconds: int | None = setting(None, _LIMIT, "Most microseconds per query.")
     candidates: Any = setting(None, anything, "Labels that may be returned.")
     exclude: Any = setting(None, anything, "Labels that must not be returned.")
+    label_weight: Any = setting(None, anything, "What the score of each label is multiplied with.")
     discounts: NodeValues | None = None
     n_searched: int | None = None
 
@@ -117,8 +122,8 @@ class SearchRequest:
 
     @property
     def is_restricted(self) -> bool:
-        """Whether only some of the labels may be returned."""
-        return self.candidates is not None or self.exclude is not None
+        """Whether only some of the labels may be returned, or their scores have weights."""
+        return self.candidates is not None or self.exclude is not None or self.label_weight is not None
 
     def native(
         self,
@@ -139,6 +144,8 @@ class SearchRequest:
         """
         if discounts is not None and self.search in ("beam", "paths"):
             refuse("discounts", f"None with search={self.search!r}", "some")
+        if discounts is not None and self.label_weight is not None:
+            refuse("discounts", "None with label_weight", "some")
         candidates, candidate_set = _label_argument("candidates", self.candidates, n_queries, n_labels, engine)
         exclude, exclude_set = _label_argument("exclude", self.exclude, n_queries, n_labels, engine)
         return _core.SearchRequest(
@@ -155,7 +162,20 @@ class SearchRequest:
             exclude=exclude.labels,
             candidate_set=candidate_set,
             exclude_set=exclude_set,
+            weights=_label_weights(self.label_weight, n_labels, engine),
         )
+
+
+def _label_weights(given: Any, n_labels: int, engine: Any) -> _core.LabelWeights | None:
+    if given is None:
+        return None
+    if not isinstance(given, _core.LabelWeights):
+        given = engine.label_weights(label_weight_values(given, n_labels))
+    if not given.belongs_to(engine):
+        message = "label_weight was prepared for another model; make it with label_weights of this one"
+        raise InputError(message)
+    made: _core.LabelWeights = given
+    return made
 
 
 def _label_argument(

@@ -9,7 +9,7 @@ from labeltrees import _core
 from labeltrees._losses import LOSSES
 from labeltrees._validation import check_choice, check_integer, check_n_jobs, check_number, refuse
 from labeltrees.search.predictor import Predictor
-from labeltrees.search.queries import query_rows
+from labeltrees.search.queries import label_weight_values, query_rows
 from labeltrees.search.request import SearchRequest
 from labeltrees.search.result import SearchResult, SearchTrace
 from labeltrees.storage import ChunkStore
@@ -43,8 +43,8 @@ class Searcher:
     >>> weights = LinearWeights(np.array([0, 1, 2]), np.array([0, 1], np.int32), np.ones(2, np.float32),
     ...                         np.zeros(2, np.float32))
     >>> searcher = Searcher(pack_chunks(tree, weights, n_features=2, node_mass=[1.0]))
-    >>> searcher.topk(np.array([[0.0, 1.0]]), k=1).labels
-    array([[1]])
+    >>> searcher.topk(np.array([[0.0, 1.0]]), SearchRequest(k=1)).labels.tolist()
+    [[1]]
     """
 
     def __init__(
@@ -176,6 +176,10 @@ class Searcher:
     def label_set(self, labels: Any, names: _core.Names | None = None) -> _core.LabelSet:
         """Return labels prepared for many searches; unknown names are counted in its `n_unknown`."""
         return self._engine.label_set(labels, names)
+
+    def label_weights(self, weights: Any) -> _core.LabelWeights:
+        """Return one weight per label prepared for many searches, for `label_weight` of a request."""
+        return self._engine.label_weights(label_weight_values(weights, self.n_labels))
 
     def _native(self, request: SearchRequest, n_queries: int) -> _core.SearchRequest:
         if request.discounts is not None:

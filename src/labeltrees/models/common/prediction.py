@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
 
@@ -17,6 +17,7 @@ from labeltrees._validation import check_integer, check_number, refuse
 from labeltrees.errors import InputError
 from labeltrees.models.common.calibration import Calibration, fit_calibration
 from labeltrees.models.common.early_stop import LENGTHS, EarlyStop, check_lengths, learn_early_stop
+from labeltrees.models.common.error_costs import values_by_label
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.label_sets import has_label, known_labels
 from labeltrees.models.common.protocol import Searches
@@ -92,6 +93,7 @@ class PredictionMixin:
         max_microseconds: int | None = None,
         candidates: Any = None,
         exclude: Any = None,
+        label_weight: Any = None,
         n_jobs: int | None = None,
         return_stats: bool = False,
     ) -> Any:
@@ -112,10 +114,15 @@ class PredictionMixin:
         max_chunks, max_microseconds : int, optional
             Budgets per point, in nodes opened and in time. Searches that they stop are marked as partial in the stats.
         candidates : labels, a set of `label_set`, one list of labels per point, or sparse matrix (n, L), optional
-            The labels allowed, by name or by id; only their ancestors are searched. With `candidates` or `exclude`,
-            a search with `agreement` is exact.
+            The labels allowed, by name or by id; only their ancestors are searched. With `candidates`, `exclude`
+            or `label_weight`, a search with `agreement` is exact.
         exclude : like candidates, optional
             Labels not to return.
+        label_weight : array (L,), mapping from labels to numbers, or weights of `label_weights`, optional
+            What the score of each label is multiplied with; a label that a mapping lacks has the weight 1. The list
+            then holds the labels with the largest products, found exactly, and the products as scores. Labels of
+            weight 0 are left out. ``lt.metrics.inverse_propensity(Y_train)`` gives the lists that are best for
+            propensity-scored precision. The search is exact unless `search` or `beam` is given.
         n_jobs : int, optional
             By default that of the model.
         return_stats : bool
@@ -126,7 +133,7 @@ class PredictionMixin:
             Best first: label ids padded with -1, or names padded with None if the labels have names. A text without
             any known word has no labels.
         scores : array of float32 (n, k)
-            In [0, 1], padded with 0.
+            In [0, 1] without `label_weight`, padded with 0.
         stats : SearchStats, if `return_stats`
             What each search did: chunks (nodes opened), classifiers, depth, microseconds, partial.
         """
@@ -134,6 +141,7 @@ class PredictionMixin:
         names = self._label_names
         if names is not None:
             candidates, exclude = names.ids("candidates", candidates), names.ids("exclude", exclude)
+        label_weight = self._label_weight_array(label_weight)
         request = self.complete_request(settings_from(SearchRequest, locals()))
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
         result = self.searcher_.topk(points, request, n_jobs=n_jobs, stats=return_stats)
@@ -150,6 +158,7 @@ class PredictionMixin:
         agreement: float | None = None,
         max_chunks: int | None = None,
         max_microseconds: int | None = None,
+        label_weight: Any = None,
         names: bool = False,
         exclude_seen: bool = False,
     ) -> Any:
@@ -164,6 +173,8 @@ class PredictionMixin:
             As in `predict_topk`. With `agreement`, a call can ask for fewer than `k` labels, or for up to the next
             length that `calibrate` learned; a call with `candidates`, or with more excluded labels than there is room
             for, is exact.
+        label_weight : array (L,), mapping from labels to numbers, or weights of `label_weights`, optional
+            As in `predict_topk`; every call uses it.
         names : bool
             Return names (a list of str) instead of ids.
         exclude_seen : bool
@@ -174,6 +185,7 @@ class PredictionMixin:
             option = "names" if names else "exclude_seen"
             message = f"{option}=True needs label names, and this model has none: fit it with label_names"
             raise InputError(message)
+        label_weight = self._label_weight_array(label_weight)
         request = settings_from(SearchRequest, locals())
         return self._make_predictor(self.complete_request(request), names, exclude_seen)
 
@@ -189,6 +201,24 @@ class PredictionMixin:
         check_is_fitted(self, "searcher_")
         found: _core.LabelSet = self.searcher_.label_set(labels, self._native_names())
         return found
+
+    def label_weights(self, weights: Any) -> _core.LabelWeights:
+        """Return weights of labels prepared for many searches, as `label_weight` of this model and its predictors.
+
+        Parameters
+        ----------
+        weights : array (L,), or mapping from labels (names, or ids if they have no names) to numbers
+            Numbers of at least 0. A label that a mapping lacks has the weight 1.
+        """
+        check_is_fitted(self, "searcher_")
+        found: _core.LabelWeights = self.searcher_.label_weights(self._label_weight_array(weights))
+        return found
+
+    def _label_weight_array(self, weights: Any) -> Any:
+        """Return the weights of a mapping as an array (L,), and other weights unchanged."""
+        if not isinstance(weights, Mapping):
+            return weights
+        return values_by_label("label_weight", weights, self.searcher_.n_labels, self._label_names, low=0)
 
     def complete_request(self, request: SearchRequest) -> SearchRequest:
         """Return the request as `searcher_` takes it: with the fitted defaults, and discounts for `agreement`."""

@@ -129,7 +129,7 @@ class ThreadExecutor:
 
     def run(self, problem: TrainingProblem, tasks: NodeTasks, advance: Advance = None) -> Iterable[TaskWeights]:
         """Train the tasks."""
-        weights = _train(problem.native, tasks, problem.settings, problem.seed, self.n_threads, advance)
+        weights = train_tasks(problem.native, tasks, problem.settings, problem.seed, self.n_threads, advance)
         return [TaskWeights(tasks, weights)]
 
 
@@ -266,7 +266,7 @@ class ExtractedTask:
             stream_offset=self.first_edge,
         )
         local = self.task._replace(node=0, first_edge=self.task.first_edge - self.first_edge)
-        weights = _train(native, NodeTasks.of(local), self.settings, self.seed, n_threads, None)
+        weights = train_tasks(native, NodeTasks.of(local), self.settings, self.seed, n_threads)
         if isinstance(weights, LinearWeights) and len(self.features) > 0:
             weights = LinearWeights(weights.indptr, self.features[weights.features], weights.values, weights.bias)
         return TaskWeights(NodeTasks.of(self.task), weights)
@@ -279,14 +279,15 @@ def extract_task(problem: TrainingProblem, task: NodeTask) -> ExtractedTask:
     return ExtractedTask(task, end - first_edge, first_edge, *arrays, settings=problem.settings, seed=problem.seed)
 
 
-def _train(
+def train_tasks(
     native: _core.LinearProblem,
     tasks: NodeTasks,
     settings: LinearSettings,
     seed: int,
     n_threads: int,
-    advance: Advance,
+    advance: Advance = None,
 ) -> Weights:
+    """Train some tasks of a problem in one native call; one row per edge, in the order of the tasks."""
     try:
         indptr, features, values, bias = native.train(
             nodes=tasks.node,

@@ -66,6 +66,8 @@ class LinearPredictionMixin(PredictionMixin):
         return LinearSearches(self.searcher_, self.trees_, self.n_jobs)
 
     def _fill_fitted(self, request: SearchRequest) -> SearchRequest:
+        if request.label_weight is not None and request.search is None and request.beam == AS_FITTED:
+            return replace(request, search="best_first", beam=None)
         return replace(
             request,
             search=self.search if request.search is None else request.search,

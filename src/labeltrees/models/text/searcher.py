@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from labeltrees import _core
 from labeltrees._validation import check_n_jobs, refuse
 from labeltrees.models.text.store import TextStore
+from labeltrees.search.queries import label_weight_values
 from labeltrees.search.request import SearchRequest
 from labeltrees.search.result import SearchResult, SearchTrace
 
@@ -124,6 +125,10 @@ class TextSearcher:
     def label_set(self, labels: Any, names: _core.Names | None = None) -> _core.LabelSet:
         """Return labels prepared for many searches; unknown names are counted in its `n_unknown`."""
         return self._engine.label_set(labels, names)
+
+    def label_weights(self, weights: Any) -> _core.LabelWeights:
+        """Return one weight per label prepared for many searches, for `label_weight` of a request."""
+        return self._engine.label_weights(label_weight_values(weights, self.n_labels))
 
     def _native(self, request: SearchRequest, n_queries: int) -> _core.SearchRequest:
         if request.discounts is not None:
