@@ -44,6 +44,11 @@ struct VectorizerScratch {
   int64_t n_unknown = 0;  // terms not in the vocabulary, added up until a caller resets it
   std::vector<int32_t> row;
   std::vector<float> weights;
+
+  size_t held_bytes() const {
+    using labeltrees::held_bytes;
+    return analyzer.held_bytes() + held_bytes(features) + held_bytes(spare) + held_bytes(row) + held_bytes(weights);
+  }
 };
 
 template <class T>

@@ -3,6 +3,7 @@
 from labeltrees.data.dataset import Dataset, as_dataset
 from labeltrees.data.encoders import ColumnEncoder, Encoder, ItemEncoder, TextEncoder, UnionEncoder
 from labeltrees.data.logs import PreparedLogs, prepare_logs
+from labeltrees.data.read_limits import read_limits
 from labeltrees.data.text_files import read_texts
 from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.data.xmc import read_xmc, write_xmc
@@ -18,6 +19,7 @@ __all__ = [
     "UnionEncoder",
     "as_dataset",
     "prepare_logs",
+    "read_limits",
     "read_texts",
     "read_xmc",
     "write_xmc",

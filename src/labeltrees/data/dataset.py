@@ -10,7 +10,7 @@ from scipy import sparse
 
 from labeltrees._matrices import check_sample_weight, check_Y, freeze, sparse_features
 from labeltrees._validation import refuse
-from labeltrees.data.checks import check_texts
+from labeltrees.data.checks import check_label_names, check_texts
 from labeltrees.data.encoders.base import Encoder
 from labeltrees.errors import InputError
 
@@ -28,6 +28,7 @@ class Dataset:
         Relevance of each label for each point: usually 1, and 0 (usually not stored) if the point does not have the
         label. Kept as CSR of float32; negative values and NaN are refused.
     label_names : n_labels str, optional
+        Kept in the Unicode form NFC.
         All different.
     feature_names : n_features str, optional
     sample_weight : (n_points,) floats, optional
@@ -95,7 +96,7 @@ class Dataset:
         self._store(
             X=X,
             Y=Y,
-            label_names=None if label_names is None else check_texts("label_names", label_names, n_labels, unique=True),
+            label_names=None if label_names is None else check_label_names(label_names, n_labels),
             feature_names=None if feature_names is None else check_texts("feature_names", feature_names, n_features),
             sample_weight=check_sample_weight(sample_weight, n_points),
             texts=None if texts is None else check_texts("texts", texts, n_points),
