@@ -30,10 +30,10 @@ def small_free_size(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "good", "bad"),
     [
-        ("a.jsonl", b'{"text": "a b", "labels": ["x"]}\n', b'{"text": "%s", "labels": ["x"]}\n' % (b"a " * 300)),
-        ("a.csv", b"text,labels\na b,x\n", b"%s,x\n" % (b"a " * 300)),
-        ("a.tsv", b"text\tlabels\na b\tx\n", b"%s\tx\n" % (b"a " * 300)),
-        ("a.ft", b"__label__x a b\n", b"__label__x %s\n" % (b"a " * 300)),
+        ("a.jsonl", b'{"text": "red cat", "labels": ["x"]}\n', b'{"text": "%s", "labels": ["x"]}\n' % (b"red " * 150)),
+        ("a.csv", b"text,labels\nred cat,x\n", b"%s,x\n" % (b"red " * 150)),
+        ("a.tsv", b"text\tlabels\nred cat\tx\n", b"%s\tx\n" % (b"red " * 150)),
+        ("a.ft", b"__label__x red cat\n", b"__label__x %s\n" % (b"red " * 150)),
     ],
 )
 def test_a_long_line_is_refused_with_its_number(tmp_path, suffix, name, good, bad):
@@ -82,7 +82,7 @@ def test_a_quoted_field_that_does_not_end_is_refused(tmp_path):
 def test_a_bomb_is_refused_before_it_is_in_memory(tmp_path, small_free_size, compress):
     suffix = ".gz" if compress is gzip.compress else ".xz"
     path = tmp_path / f"a.jsonl{suffix}"
-    path.write_bytes(compress(b'{"text": "b c", "labels": ["x"]}\n' * 3 + b" " * (4 << 20)))
+    path.write_bytes(compress(b'{"text": "red cat", "labels": ["x"]}\n' * 3 + b" " * (4 << 20)))
     with pytest.raises(lt.FileFormatError, match=r"a\.jsonl\.\w\w, line 4: decompresses to more than 250 times its"):
         lt.read_texts(path)
     with lt.read_limits(ratio=10**6):
@@ -90,17 +90,17 @@ def test_a_bomb_is_refused_before_it_is_in_memory(tmp_path, small_free_size, com
 
 
 def test_the_size_after_decompression_is_limited(tmp_path):
-    path = write(tmp_path / "a.ft.gz", b"__label__x a b\n" * 1000)
+    path = write(tmp_path / "a.ft.gz", b"__label__x red cat\n" * 1000)
     with pytest.raises(lt.FileFormatError, match="decompresses to more than 9,999 bytes"):
         with lt.read_limits(decompressed_bytes=9999):
             lt.read_texts(path)
-    plain = write(tmp_path / "a.ft", b"__label__x a b\n" * 1000)
+    plain = write(tmp_path / "a.ft", b"__label__x red cat\n" * 1000)
     with lt.read_limits(decompressed_bytes=9999):
         assert lt.read_texts(plain).n_points == 1000
 
 
 def test_limits_come_from_the_environment(tmp_path, monkeypatch):
-    path = write(tmp_path / "a.ft", b"__label__x a b\n")
+    path = write(tmp_path / "a.ft", b"__label__x red cat\n")
     monkeypatch.setenv("LABELTREES_MAX_LINE_BYTES", "5")
     with pytest.raises(lt.FileFormatError, match="line 1: longer than 5 bytes.*LABELTREES_MAX_LINE_BYTES"):
         lt.read_texts(path)
@@ -145,15 +145,15 @@ def test_a_parquet_bomb_is_refused(tmp_path, small_free_size):
 
 
 def test_one_long_text_for_many_rows_is_refused(tmp_path, small_free_size):
-    path = parquet(tmp_path / "a.parquet", ["ab " * 30_000] * 500, compression="zstd")
+    path = parquet(tmp_path / "a.parquet", ["red " * 30_000] * 500, compression="zstd")
     with pytest.raises(lt.FileFormatError, match=r"a\.parquet, line 1: decompresses to more than"):
         lt.read_texts(path)
 
 
 @pytest.mark.parametrize("field", ["texts", "labels"])
 def test_a_long_text_of_a_parquet_file_is_refused_with_its_row(tmp_path, field):
-    long = {"texts": ["a b", "a b", "a " * 300], "labels": [["x"], ["x"], ["x", "y" * 600]]}
-    path = parquet(tmp_path / "a.parquet", long["texts"] if field == "texts" else ["a b"] * 3, long["labels"])
+    long = {"texts": ["red cat", "red cat", "red " * 150], "labels": [["x"], ["x"], ["x", "y" * 600]]}
+    path = parquet(tmp_path / "a.parquet", long["texts"] if field == "texts" else ["red cat"] * 3, long["labels"])
     with pytest.raises(lt.FileFormatError, match=r"a\.parquet, line 3: longer than 500 bytes"):
         with lt.read_limits(line_bytes=500):
             lt.read_texts(path)
