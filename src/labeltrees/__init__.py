@@ -1,6 +1,7 @@
 """Label trees for extreme multi-label classification: one setting moves between accurate and fast."""
 
 from labeltrees import baselines, datasets, metrics
+from labeltrees._instructions import choose_instructions
 from labeltrees.data import (
     ColumnEncoder,
     Dataset,
@@ -41,6 +42,8 @@ from labeltrees.tuning.result import SweepResult
 from labeltrees.tuning.sweep import sweep
 
 __version__ = "0.1.0"
+
+choose_instructions()
 
 __all__ = [
     "Choice",

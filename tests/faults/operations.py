@@ -83,9 +83,7 @@ def _log(folder: Path) -> None:
     rng = np.random.default_rng(0)
     for name, n in (("old.csv", 200), ("log.csv", 300)):
         rows = [f"c{rng.integers(20)},i{rng.integers(9)},{day % 28 + 1:02d}" for day in range(n)]
-        (folder / name).write_text(
-            "context,item,time\n" + "".join(f"{row[:-2]}2024-01-{row[-2:]}\n" for row in rows)
-        )
+        (folder / name).write_text("context,item,time\n" + "".join(f"{row[:-2]}2024-01-{row[-2:]}\n" for row in rows))
     command("logs", "prepare", folder / "old.csv", "-o", folder / "dataset")
 
 

@@ -2,8 +2,8 @@
 
 from labeltrees.data.dataset import Dataset, as_dataset
 from labeltrees.data.encoders import ColumnEncoder, Encoder, ItemEncoder, TextEncoder, UnionEncoder
+from labeltrees.data.limits import read_limits
 from labeltrees.data.logs import PreparedLogs, prepare_logs
-from labeltrees.data.read_limits import read_limits
 from labeltrees.data.text_files import read_texts
 from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.data.xmc import read_xmc, write_xmc

@@ -15,7 +15,7 @@ from typing import IO, cast
 
 from labeltrees._files import replacing_file
 from labeltrees._validation import refuse
-from labeltrees.data.read_limits import BoundedReader
+from labeltrees.data.limits import BoundedReader
 from labeltrees.errors import FileFormatError
 
 if sys.version_info >= (3, 14):

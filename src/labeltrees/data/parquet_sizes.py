@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from labeltrees._files import open_regular, refuse_file
-from labeltrees.data.read_limits import current_limits
+from labeltrees.data.limits import current_limits
 
 _MARK = b"PAR1"
 _MOST_METADATA_BYTES = 256 << 20

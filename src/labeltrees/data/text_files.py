@@ -102,7 +102,8 @@ def read_table(path: FilePath, fields: TextFields | None = None, format: str = "
     n_empty = sum(not text.strip() for text in texts)
     n_without_labels = 0 if fields.labels is None else sum(not names for names in labels)
     warn_about_gaps(path, len(texts), n_empty, n_without_labels, whole.n_blank_labels)
-    return TextTable(texts, [list(names) for names in nfc_lists(labels)], whole.weights if fields.weight is not None else None)
+    labels = [list(names) for names in nfc_lists(labels)]
+    return TextTable(texts, labels, whole.weights if fields.weight is not None else None)
 
 
 def warn_about_gaps(

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import IO, Any, NoReturn
 
 from labeltrees.data.files import FilePath
-from labeltrees.data.read_limits import current_limits
+from labeltrees.data.limits import current_limits
 from labeltrees.data.text_formats import LABEL_PREFIX, TextBlock, TextFields, drop_blank, split_labels
 from labeltrees.errors import FileFormatError, InputError
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from labeltrees.data.files import FilePath, MissingFileError
+from labeltrees.data.limits import current_limits
 from labeltrees.data.parquet_sizes import check_parquet_sizes
-from labeltrees.data.read_limits import current_limits
 from labeltrees.data.text_formats import TextBlock, TextFields, drop_blank, split_labels
 from labeltrees.errors import FileFormatError, InputError
 

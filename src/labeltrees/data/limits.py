@@ -73,7 +73,7 @@ def current_limits() -> ReadLimits:
 def read_limits(
     *, line_bytes: int | None = None, decompressed_bytes: int | None = None, ratio: int | None = None
 ) -> Iterator[ReadLimits]:
-    """Change what data files may take, for the readers called in a `with` block.
+    r"""Change what data files may take, for the readers called in a `with` block.
 
     The defaults are generous: a data file that exceeds them is most likely damaged, or made to fill the memory. The
     command line takes them from the environment variables LABELTREES_MAX_LINE_BYTES, LABELTREES_MAX_DECOMPRESSED_BYTES
@@ -93,7 +93,7 @@ def read_limits(
     >>> import pathlib, tempfile
     >>> import labeltrees as lt
     >>> path = pathlib.Path(tempfile.mkdtemp(), "two.txt")
-    >>> size = path.write_text("2 2 1\\n0 0:1\\n0 0:1 1:0.5\\n")
+    >>> size = path.write_text("2 2 1\n0 0:1\n0 0:1 1:0.5\n")
     >>> with lt.read_limits(line_bytes=10):
     ...     try:
     ...         lt.read_xmc(path)
