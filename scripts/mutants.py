@@ -4,11 +4,11 @@
 
 A mutant is one textual change of one line in the code that guards files, native bounds, early stopping and persistence:
 a comparison turned around or off by one, a condition or a refusal left out, `and` for `or`, a call of fsync dropped.
-For each the tests of the area run until the first failure. Results go to build/mutants.jsonl, one line per mutant, and a
-second run continues where the first one ended; --list prints all mutants.
+For each the tests of the area run until the first failure. Results go to build/mutants.jsonl, one line per mutant. A
+second run continues where the first one ended. --list prints all mutants.
 
-Files change while it runs, and are put back after each mutant: use a copy of the repository, as `make mutants` does. C++
-mutants need a build folder of CMake (--build build/dev) and are skipped without one.
+Files change while it runs, and are put back after each mutant: use a copy of the repository, as `make mutants` does.
+Mutants of C++ need a build folder of CMake (--build build/dev) and are skipped without one.
 """
 
 from __future__ import annotations

@@ -269,10 +269,9 @@ def test_the_first_byte_that_is_not_utf8_is_found_across_blocks(tmp_path):
     assert invalid_utf8(path) == len(good) + 1
 
 
-@pytest.mark.parametrize("header", [b'context,item,"' + b"x" * 200_000 + b'"\n', b"a" * 200_000 + b",item\n"])
-def test_a_header_that_is_not_csv_is_refused(tmp_path, header):
-    path = write(tmp_path, header + b"a,x\n")
-    with pytest.raises(FileFormatError, match=r"log\.csv, line 1: cannot be read as CSV: field larger than"):
+def test_a_header_that_is_not_csv_is_refused(tmp_path):
+    path = write(tmp_path, b"context,it\rem\na,x\n")
+    with pytest.raises(FileFormatError, match=r"log\.csv, line 1: cannot be read as CSV: new-line character"):
         prepare(path)
 
 
