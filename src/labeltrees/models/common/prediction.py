@@ -109,6 +109,7 @@ class PredictionMixin:
         X : n points
             A sparse or dense matrix (n, d), or n contexts of the model's encoder: texts, or lists of items.
         k : int
+            A k above both 1,000 and the number of labels is taken as the number of labels.
         search, beam, prune
             How to search, if not as the model was fitted: `search` "best_first", "beam" or "paths"; `beam` None for
             exactly the k best labels. A `TextLabelTreeClassifier` always searches exactly and does not have these
