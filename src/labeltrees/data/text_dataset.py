@@ -120,7 +120,7 @@ def _knows_its_terms(vectorizer: Any) -> bool:
 def is_fitted(vectorizer: Any) -> bool:
     """Whether a vectorizer is fitted."""
     try:
-        checkis_fitted(vectorizer)
+        check_is_fitted(vectorizer)
     except NotFittedError:
         return False
     return True

@@ -41,7 +41,8 @@ def load(
         Names of functions, such as "my_package.texts:split", that the model may import and call. Needed only for models
         whose vectorizer has a function as `tokenizer`, `preprocessor` or `analyzer`.
     """
-    return open_loaded(load_arrays(folder, in_memory=in_memory, verify=verify), verify=verify)
+    with trusting(trusted):
+        return open_loaded(load_arrays(folder, in_memory=in_memory, verify=verify), verify=verify)
 
 
 def open_loaded(loaded: LoadedModel, *, verify: bool = False) -> Any:
@@ -50,5 +51,4 @@ def open_loaded(loaded: LoadedModel, *, verify: bool = False) -> Any:
     if open_model is None:
         message = f"{loaded.folder}: a model of the unknown kind {loaded.manifest.kind!r}"
         raise FileFormatError(message)
-    with trusting(trusted):
-        return open_model(loaded, verify=verify)
+    return open_model(loaded, verify=verify)

@@ -21,7 +21,7 @@ class FitArguments(NamedTuple):
     label_names: Any
     feature_names: Any
     encoder: Encoder | None
-    label_texts: Any
+    label_texts: Any = None
 
 
 def arguments_of(
