@@ -68,9 +68,7 @@ def fit(name: str, vectorizer: Any, train: Texts, test: Texts, **parameters: Any
     took = time.process_time() - started
     queries = vectorizer.transform(test.texts)
     labels, _, stats = model.predict_topk(queries, 5, n_jobs=1, return_stats=True)
-    hits = [
-        [label in own for label in found] for found, own in zip(labels.tolist(), map(set, test.labels), strict=True)
-    ]
+    hits = [[label in own for label in found] for found, own in zip(labels.tolist(), map(set, test.labels), strict=True)]
     return Fitted(name, model, vectorizer, queries, np.array(hits), float(stats.chunks.mean()), took)
 
 

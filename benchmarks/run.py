@@ -51,6 +51,7 @@ BENCHMARKS = {
     "auto_fanout": ["-m", "benchmarks.auto_fanout"],
     "paper": ["-m", "benchmarks.paper"],
     "text_models": ["-m", "benchmarks.text_models"],
+    "precision": ["-m", "benchmarks.precision"],
     "agreement": ["-m", "benchmarks.agreement"],
     "frontier": ["-m", "benchmarks.frontier"],
     "budgets": ["-m", "benchmarks.budgets"],

@@ -155,11 +155,12 @@ def _tune(data: Data, peer: Peer, temporary: Path) -> dict[str, Any]:
     found: list[tuple[float, dict[str, Any]]] = []
     out = temporary / "tuning.npy"
     with PeerWorker(FOLDER / peer.script, data.tuning, temporary) as worker:
-        for settings, beams in peer.grid():
-            worker.ask(do="train", name="tuning", settings=settings, seed=0, threads=1)
+        for number, (settings, beams) in enumerate(peer.grid()):
+            name = f"tuning-{number}"  # omikuji does not save over a model
+            worker.ask(do="train", name=name, settings=settings, seed=0, threads=1)
             for beam in beams:
                 own = {**settings, **beam}
-                worker.ask(do="batch", name="tuning", k=METRIC_K, out=str(out), settings=own, repeats=1, threads=1)
+                worker.ask(do="batch", name=name, k=METRIC_K, out=str(out), settings=own, repeats=1, threads=1)
                 value = lt.metrics.ndcg_at_k(data.validation.Y, np.load(out), METRIC_K)
                 found.append((value, own))
                 print(f"{data.name} {own}: {value:.4f}", file=sys.stderr, flush=True)

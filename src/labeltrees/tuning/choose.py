@@ -94,10 +94,10 @@ def choose(
 ) -> Choice:
     """Return the most precise model, or the fastest within a loss of precision, or the most precise within a latency.
 
-    The search has these steps: kinds of features, for a Dataset with texts; loss and C; tradeoff and fanout of the tree; evidence and the number of trees. Each step
-    starts from the best of the one before, on samples where there are enough points. Simple baselines (`lt.baselines`)
-    are measured on at most 5,000 of the validation points, and the explanation says how far the choice is above the
-    best of them.
+    The search has these steps: kinds of features, for data with texts; loss and C; tradeoff and fanout of the tree;
+    evidence and the number of trees. Each step starts from the best of the one before, on samples where there are
+    enough points. Simple baselines (`lt.baselines`) are measured on at most 5,000 of the validation points, and the
+    explanation says how far the choice is above the best of them.
 
     Parameters
     ----------
@@ -121,8 +121,9 @@ def choose(
     validation : float, or Dataset, or pair (X, Y)
         The share of `train` to hold out for measuring (at most 100,000 points), or separate data.
     tune : "all", "tree", or list
-        The parameters to search over: "all" is ``["features", "loss", "C", "tradeoff", "fanout", "evidence", "n_trees"]``,
-        as far as the data has texts and the estimator has the parameters, and "tree" is ``["tradeoff", "fanout"]``. The others are those of the estimator.
+        The parameters to search over. "all" is ``["features", "loss", "C", "tradeoff", "fanout", "evidence",
+        "n_trees"]``, as far as the data has texts and the estimator has the parameters; "tree" is
+        ``["tradeoff", "fanout"]``. The others are those of the estimator.
     time_budget : float, optional
         Seconds for the search and the final training. Trials that would not leave enough time for the final training
         are skipped, so the choice depends on the speed of the machine. Timing and baselines are not cut short. Without
