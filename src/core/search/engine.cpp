@@ -52,15 +52,27 @@ int64_t SearchEngine::run(SearchScratch& scratch, const SearchRequest& request, 
                           float* scores, SearchStats& stats) {
   scratch.filters.set(request, query, n_labels_, [&](size_t tree) -> const TreeLinks& { return trees_[tree]->links; });
   const bool one_tree = trees_.size() == 1;
-  if (one_tree) {
+  stats.no_features = scratch.queries[0].empty();
+  const bool by_prior = stats.no_features && prior_.known();
+  if (by_prior) {
+    run_prior(scratch, request);
+  } else if (one_tree) {
     scratch.best.start(request.k);
     scratch.tree_search.run(trees_[0]->store, scratch.queries[0], request, scratch.filters.of_tree(0), scratch.best,
                             stats);
   } else {
     run_ensemble(scratch, request, stats);
   }
-  auto score_of = [&](const ScoredLabel& found) { return one_tree ? std::exp(found.score) : found.score; };
+  auto score_of = [&](const ScoredLabel& found) { return one_tree && !by_prior ? std::exp(found.score) : found.score; };
   return write_found(request, scratch.best.sorted(), score_of, labels, scores);
+}
+
+void SearchEngine::run_prior(SearchScratch& scratch, const SearchRequest& request) {
+  scratch.best.start(request.k);
+  const float* weights = scratch.filters.of_tree(0).weights;
+  prior_.find(
+      request, scratch.filters.of_tree(0), [&](int32_t label) { return weights ? std::exp(weights[~label]) : 1.0f; },
+      scratch.best);
 }
 
 // Scores the k best labels of every tree in all trees, and leaves the k best in scratch.best with the means of their
@@ -120,21 +132,20 @@ void SearchEngine::trace(int64_t tree, const QueryRows& rows, int64_t query, con
 }
 
 int64_t SearchEngine::search_one(const int32_t* features, const float* values, int64_t n, const SearchRequest& request,
-                                 int64_t* labels, float* scores) {
+                                 int64_t* labels, float* scores, SearchStats& stats) {
   require_links(request);
   Borrowed scratch(pool_);
   start(*scratch);
   for (size_t tree = 0; tree < trees_.size(); ++tree) scratch->queries[tree].set(features, values, n, form(tree));
-  SearchStats stats;
   return run(*scratch, request, 0, labels, scores, stats);
 }
 
-int64_t SearchEngine::search_one_dense(const float* row, const SearchRequest& request, int64_t* labels, float* scores) {
+int64_t SearchEngine::search_one_dense(const float* row, const SearchRequest& request, int64_t* labels, float* scores,
+                                       SearchStats& stats) {
   require_links(request);
   Borrowed scratch(pool_);
   start(*scratch);
   for (size_t tree = 0; tree < trees_.size(); ++tree) scratch->queries[tree].set_dense(row, form(tree));
-  SearchStats stats;
   return run(*scratch, request, 0, labels, scores, stats);
 }
 
