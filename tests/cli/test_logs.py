@@ -178,6 +178,9 @@ def test_a_folder_of_another_version_is_refused(run, prepared, version, which):
     assert result.exit_code == 2
     assert f"prepared by {which} version of labeltrees" in result.stderr
     assert "run labeltrees logs prepare again" in result.stderr
+    lt.LabelTreeClassifier().fit([[1.0, 0.0], [0.0, 1.0]], [["a"], ["b"]]).save(prepared.parent / "model")
+    result = run("predict", prepared.parent / "model", prepared)
+    assert f"prepared by {which} version of labeltrees" in result.stderr
     with pytest.raises(lt.InputError, match=which):
         lt.PreparedLogs.load(prepared)
 

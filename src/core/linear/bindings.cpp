@@ -45,6 +45,7 @@ struct LinearProblem {
   MaybeArray<int64_t> extra_indptr;
   MaybeArray<int32_t> extra_points;
   int64_t stream_offset;
+  MaybeArray<int64_t> edge_ids;
   std::unique_ptr<Occurrences> occurrences = nullptr;  // made on first use
 
   Points points() const {
@@ -67,6 +68,7 @@ struct LinearProblem {
             data_or_null(extra_points),
             *occurrences,
             stream_offset,
+            data_or_null(edge_ids),
             max_memory};
   }
 
@@ -161,10 +163,11 @@ void bind_linear(nb::module_& module) {
              MaybeArray<int32_t> x_columns, ConstArray<float> x_values, ConstArray<int64_t> y_indptr,
              ConstArray<int32_t> y_columns, MaybeArray<float> y_values, ConstArray<int64_t> child_ptr,
              ConstArray<int32_t> children, MaybeArray<float> point_weight, MaybeArray<float> label_cost,
-             MaybeArray<int64_t> extra_indptr, MaybeArray<int32_t> extra_points, int64_t stream_offset) {
-            new (self) LinearProblem{n_points,   n_features,   n_labels,     x_indptr,     x_columns, x_values,
-                                     y_indptr,   y_columns,    y_values,     child_ptr,    children,  point_weight,
-                                     label_cost, extra_indptr, extra_points, stream_offset};
+             MaybeArray<int64_t> extra_indptr, MaybeArray<int32_t> extra_points, int64_t stream_offset,
+             MaybeArray<int64_t> edge_ids) {
+            new (self) LinearProblem{n_points,   n_features,   n_labels,     x_indptr,      x_columns, x_values,
+                                     y_indptr,   y_columns,    y_values,     child_ptr,     children,  point_weight,
+                                     label_cost, extra_indptr, extra_points, stream_offset, edge_ids};
           },
           nb::kw_only(), nb::arg("n_points"), nb::arg("n_features"), nb::arg("n_labels"),
           nb::arg("x_indptr").noconvert().none(), nb::arg("x_columns").noconvert().none(),
@@ -172,7 +175,7 @@ void bind_linear(nb::module_& module) {
           nb::arg("y_values").noconvert().none(), nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(),
           nb::arg("point_weight").noconvert().none(), nb::arg("label_cost").noconvert().none(),
           nb::arg("extra_indptr").noconvert().none(), nb::arg("extra_points").noconvert().none(),
-          nb::arg("stream_offset") = 0)
+          nb::arg("stream_offset") = 0, nb::arg("edge_ids").noconvert().none() = nb::none())
       .def("memory", &LinearProblem::memory, nb::arg("balanced"), nb::arg("n_threads"))
       .def("node_sizes", &LinearProblem::node_sizes, nb::arg("balanced"))
       .def("extract", &LinearProblem::extract, nb::arg("node"))

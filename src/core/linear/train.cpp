@@ -172,10 +172,9 @@ class Training {
 
   int64_t solve(const LaneGroup& group, const NodeRows& rows, Worker& worker) {
     const LaneTargets targets = lane_targets(input_, group.node, group.first_edge, group.n_edges);
-    const auto stream = static_cast<uint64_t>(input_.stream_offset + group.first_edge);
     LinearOptions options = options_;
     options.cost = group.cost;
-    worker.solver.solve(rows, targets, options, stream, job_);
+    worker.solver.solve(rows, targets, options, input_.stream(group.first_edge), job_);
     if (!input_.points.dense()) return keep(group, rows, worker);
     keep_dense(group, worker.solver);
     return int64_t{group.n_edges} * input_.points.n_features / 2;
@@ -270,7 +269,7 @@ std::vector<HeldOutLosses> validate_linear(const TrainInput& input, const std::v
     for (const int32_t point : worker.scratch.found) rows_held_out.push_back(held_out[point]);
     const LaneTargets targets = lane_targets(input, task.node, task.first_edge, task.n_edges);
     found[i] = worker.solver.validate(worker.rows, targets, options, costs, rows_held_out.data(),
-                                      static_cast<uint64_t>(input.stream_offset + task.first_edge), job);
+                                      input.stream(task.first_edge), job);
     job.done += task.n_edges;
   });
   return found;

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from labeltrees.data.files import COMPRESSED, read_lines
+from labeltrees.data.parts.manifest import MANIFEST_FILE
 from labeltrees.data.point_weights import is_weights_file
 from labeltrees.data.text_formats import TEXT_SUFFIXES
 from labeltrees.errors import FileFormatError, InputError
 
 BUNDLED = "debian"
-__all__ = ["BUNDLED", "find_file", "names_in", "read_lines"]
+__all__ = ["BUNDLED", "find_file", "is_in_parts", "names_in", "read_lines"]
 
 _KINDS = {"train": "training", "test": "test"}
 _FOLDER_ENDINGS = (".txt", *TEXT_SUFFIXES)
@@ -27,6 +28,11 @@ def find_file(data: str, part: str) -> Path | None:
         message = f"{data}: no such file or folder (the bundled data is called {BUNDLED})"
         raise InputError(message)
     return path
+
+
+def is_in_parts(data: str) -> bool:
+    """Whether DATA is a dataset in parts."""
+    return data != BUNDLED and (Path(data) / MANIFEST_FILE).is_file()
 
 
 def names_in(folder: Path, name: str) -> str | None:

@@ -29,6 +29,7 @@ from labeltrees.cli.text_data import table_dataset
 from labeltrees.cli.text_options import text_options
 from labeltrees.cli.vectorizer_options import vectorizer_options
 from labeltrees.data import Dataset, TfidfVectorizer
+from labeltrees.data.label_texts import read_label_text_file
 from labeltrees.errors import InputError
 from labeltrees.models.common.settings import ClassifierSettings
 from labeltrees.models.linear.estimator import LabelTreeClassifier
@@ -39,6 +40,7 @@ _EPILOG = """\b
 Examples:
   labeltrees fit debian -o debian.model
   labeltrees fit questions.csv -o questions.model --text title --text body --labels tags --test-share 0.1
+  labeltrees fit titles.tsv -o subjects.model --features words+pairs+chars --label-texts subjects.tsv
   labeltrees fit train.txt.xz -o products.model --tradeoff 1.2 --fanout 64
   labeltrees fit train.txt -o parabel.model --preset parabel --n-trees 3
 """
@@ -51,6 +53,12 @@ Examples:
 @output_option
 @click.option(
     "--tree", "tree_file", type=click.Path(exists=True, dir_okay=False), help="Use the tree in this file; build none."
+)
+@click.option(
+    "--label-texts",
+    "label_text_file",
+    type=click.Path(exists=True, dir_okay=False),
+    help="File of two columns, label and text (tab, or comma in .csv): names, synonyms, descriptions.",
 )
 @click.option(
     "--preset", type=click.Choice(list(_PRESETS)), help="Settings of another method, for options that are not given."
@@ -70,6 +78,7 @@ def fit(
     output: str,
     tree_file: str | None,
     preset: str | None,
+    label_text_file: str | None,
     label_names: str | None,
     feature_names: str | None,
     index_base: Any,
@@ -104,10 +113,20 @@ def fit(
         else:
             dataset = load_data(data, label_names, feature_names=feature_names, index_base=index_base, texts=texts)
     names = _label_names(dataset, tree, tree_file)
+    texts_of_labels = None if label_text_file is None else read_label_text_file(label_text_file)
+    if texts_of_labels is not None and names is None:
+        message = f"{label_text_file}: names labels, but the labels of {data} have no names; give --label-names"
+        raise InputError(message)
     if table is None:
-        model.fit(dataset, label_names=names)
+        model.fit(dataset, label_names=names, label_texts=texts_of_labels)
     else:
-        model.fit(table.texts, dataset.Y, sample_weight=dataset.sample_weight, label_names=names)
+        model.fit(
+            table.texts,
+            dataset.Y,
+            sample_weight=dataset.sample_weight,
+            label_names=names,
+            label_texts=texts_of_labels,
+        )
     model.set_params(n_jobs=None, verbose=0)  # how the training was run is not part of the model
     model.save(output)
     report_fit(model, output, as_json)

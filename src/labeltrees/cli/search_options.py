@@ -22,12 +22,12 @@ class SearchOptions:
 
     given: dict[str, Any]
 
-    def make_request(self, model: Model, k: int, candidates: Any = None, label_weight: Any = None) -> SearchRequest:
-        """Return the request for k labels, completed by the model."""
+    def make_request(self, model: Model, k: int, **labels: Any) -> SearchRequest:
+        """Return the request for k labels, completed by the model; `labels` are candidates, exclude, label_weight."""
         unsupported = next((name for name in self.given if name in model.UNSUPPORTED), None)
         if unsupported is not None:
             refuse_option("--" + unsupported.replace("_", "-"), f"a {model.KIND}", "its search is always exact")
-        return model.complete_request(SearchRequest(k, **self.given, candidates=candidates, label_weight=label_weight))
+        return model.complete_request(SearchRequest(k, **self.given, **labels))
 
 
 def search_options(command: Any) -> Any:

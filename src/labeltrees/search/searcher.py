@@ -45,8 +45,8 @@ class Searcher:
     >>> weights = LinearWeights(np.array([0, 1, 2]), np.array([0, 1], np.int32), np.ones(2, np.float32),
     ...                         np.zeros(2, np.float32))
     >>> searcher = Searcher(pack_chunks(tree, weights, n_features=2, node_mass=[1.0]))
-    >>> searcher.topk(np.array([[0.0, 1.0]]), k=1).labels
-    array([[1]])
+    >>> searcher.topk(np.array([[0.0, 1.0]]), SearchRequest(k=1)).labels.tolist()
+    [[1]]
     """
 
     def __init__(

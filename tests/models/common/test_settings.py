@@ -18,6 +18,7 @@ WRONG = {
     "cover": ["Marginal", None, 1, ["marginal"]],
     "cover_softness": [*NO_NUMBER, -0.1, 1.1],
     "path": ["straight", None, 0],
+    "weights_of": ["tree", None, 0],
     "tree": ["round", 3, [0, 1], lt.LabelTree],
     "vectorizer": ["tfidf", lt.TfidfVectorizer, 3],
     "normalize": [None, 1, "yes"],

@@ -217,8 +217,8 @@ def prepare_logs(
 
     >>> baskets = polars.DataFrame({"context": [1, 1, 2, 2, 2, 2, 3, 3], "item": list("abacdeab")})
     >>> train, test = lt.prepare_logs(baskets, features="basket", test_share=0)
-    >>> train.X.sum(axis=1).round(2).tolist(), train.Y.sum(axis=1).tolist()
-    ([0.69, 1.39, 0.69], [1.0, 2.0, 1.0])
+    >>> train.X.nnz, train.Y.sum(axis=1).tolist()
+    (4, [1.0, 2.0, 1.0])
     """
     settings = settings_from(LogSettings, locals()).checked()
     from labeltrees.data.logs.prepare import prepare  # imports polars, which takes 0.2 s

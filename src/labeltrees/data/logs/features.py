@@ -54,7 +54,7 @@ def _no_words(texts: list[str]) -> str:
         return _looks_like_ids(texts[0])
     return (
         f"no word occurs in two of the {len(texts):,} texts, so there are no features: "
-        "use features='history', 'basket' or 'column', or give a vectorizer with min_df=1"
+        "use features='history', features='basket' or features='column', or give a vectorizer with min_df=1"
     )
 
 

@@ -27,8 +27,13 @@ def point_costs(sample_weight: Any, n_points: int) -> NDArray[np.float64] | None
     """
     weights = check_sample_weight(sample_weight, n_points)
     if weights is not None:
-        _check_range("sample_weight", weights[weights > 0], "0 or ")
+        check_weight_range(weights)
     return weights
+
+
+def check_weight_range(weights: NDArray[np.float64]) -> None:
+    """Raise `InputError` for weights that are outside the range of the solver."""
+    _check_range("sample_weight", weights[weights > 0], "0 or ")
 
 
 def check_relevance(Y: Any) -> None:

@@ -23,6 +23,7 @@ MIN_POSITIVES = 30  # held-out positives that a decision needs
 MAX_DEPTH = 7  # deeper nodes have the C of this depth
 SAMPLED = 0.06  # share of the training work of each depth that is tried at every C
 TOLERANCE = 0.15  # of the loss that training saves: for that much C stays near 1
+COST_IN_PARTS = 1.0  # what "auto" means for a dataset in parts
 LANES = 16  # children that are trained together
 
 

@@ -91,6 +91,9 @@ class _LinearReader(ModelReader):
 
         parameters = self.parameters
         self.check_parameters(_KEYS, optional=frozenset({"vectorizer", "encoder"}))
+        if isinstance(parameters["settings"], dict):  # models of releases without texts of labels
+            for name in ("label_text_points", "label_text_weight", "label_text_embedding"):
+                parameters["settings"].setdefault(name, getattr(LabelTreeClassifier, name))
         settings = self.read_settings(LabelTreeClassifier, not_saved={"embeddings", "vectorizer"})
         scoring = parameters["scoring"]
         self.check_keys("scoring", scoring, {"loss", "score_power", "normalize"})
@@ -157,3 +160,5 @@ class _LinearReader(ModelReader):
             except InputError as error:
                 self.fail(f"tree {number}: {error}")
         self.check_names_differ(model.classes_)
+        if model.label_texts_ is not None:
+            model.label_texts_.verify()

@@ -131,7 +131,7 @@ class ThreadExecutor:
     def run(self, problem: TrainingProblem, tasks: NodeTasks, advance: Advance = None) -> Iterable[TaskWeights]:
         """Train the tasks."""
         costs = np.take(costs_of_nodes(problem.tree, problem.settings.C), tasks.node, mode="clip")
-        weights = _train(problem.native, tasks, costs, problem.settings, problem.seed, self.n_threads, advance)
+        weights = train_tasks(problem.native, tasks, problem.settings, problem.seed, self.n_threads, advance, costs)
         return [TaskWeights(tasks, weights)]
 
 
@@ -268,8 +268,7 @@ class ExtractedTask:
             stream_offset=self.first_edge,
         )
         local = self.task._replace(node=0, first_edge=self.task.first_edge - self.first_edge)
-        costs = np.array([self.settings.C], np.float32)
-        weights = _train(native, NodeTasks.of(local), costs, self.settings, self.seed, n_threads, None)
+        weights = train_tasks(native, NodeTasks.of(local), self.settings, self.seed, n_threads)
         if isinstance(weights, LinearWeights) and len(self.features) > 0:
             weights = LinearWeights(weights.indptr, self.features[weights.features], weights.values, weights.bias)
         return TaskWeights(NodeTasks.of(self.task), weights)
@@ -284,15 +283,21 @@ def extract_task(problem: TrainingProblem, task: NodeTask) -> ExtractedTask:
     return ExtractedTask(task, end - first_edge, first_edge, *arrays, settings=settings, seed=problem.seed)
 
 
-def _train(
+def train_tasks(
     native: _core.LinearProblem,
     tasks: NodeTasks,
-    costs: Float32s,
     settings: LinearSettings,
     seed: int,
     n_threads: int,
-    advance: Advance,
+    advance: Advance = None,
+    costs: Float32s | None = None,
 ) -> Weights:
+    """Train some tasks of a problem in one native call; one row per edge, in the order of the tasks.
+
+    `costs` has C for each task; by default all have that of the settings.
+    """
+    if costs is None:
+        costs = np.full(len(tasks.node), settings.C, np.float32)
     try:
         indptr, features, values, bias = native.train(
             nodes=tasks.node,
