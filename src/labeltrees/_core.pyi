@@ -164,7 +164,7 @@ def pack_matrix_chunks(
 
 # search
 # labels and scores (n * k,), and chunks, classifiers, depth, microseconds and partial (n,)
-NativeResults = tuple[Int64s, Float32s, tuple[Int64s, Int64s, Int32s, Float32s, UInt8s] | None]
+NativeResults = tuple[Int64s, Float32s, tuple[Int64s, Int64s, Int32s, Float32s, UInt8s, UInt8s] | None]
 
 PRIORITY_SCALE: float
 
@@ -238,6 +238,7 @@ class SearchEngine:
     def check_all(self) -> None: ...
     def label_set(self, labels: object, names: Names | None) -> LabelSet: ...
     def label_weights(self, weights: Float32s) -> LabelWeights: ...
+    def set_prior(self, counts: Int64s, n_points: int) -> None: ...
     def search(self, rows: QueryRows, request: SearchRequest, n_threads: int, stats: bool) -> NativeResults: ...
     def trace(self, tree: int, rows: QueryRows, request: SearchRequest) -> tuple[Int64s, Int32s, Float32s]: ...
     def count(
@@ -269,6 +270,8 @@ class Predictor:
     ) -> tuple[Any, Float32s]: ...
     @property
     def n_unknown(self) -> int: ...
+    @property
+    def n_no_features(self) -> int: ...
 
 class LabelWeights:
     def belongs_to(self, engine: object) -> bool: ...
@@ -342,14 +345,31 @@ class LinearProblem:
     def extract(
         self, node: int
     ) -> tuple[int, int, Int64s, Int32s, Float32s, Int32s, Int64s, Int32s, Float32s, Float32s, Int32s]: ...
+    def validate(
+        self,
+        *,
+        nodes: Int64s,
+        first_edges: Int64s,
+        n_edges: Int64s,
+        held_out: UInt8s,
+        costs: Float32s,
+        loss: str,
+        eps: float,
+        max_iter: int,
+        bias_value: float,
+        prune_below: float,
+        balanced: bool,
+        seed: int,
+        n_threads: int,
+    ) -> tuple[Float64s, Float64s, Int64s]: ...
     def train(
         self,
         *,
         nodes: Int64s,
         first_edges: Int64s,
         n_edges: Int64s,
+        costs: Float32s,
         loss: str,
-        cost: float,
         eps: float,
         max_iter: int,
         bias_value: float,
@@ -515,6 +535,7 @@ class TextEngine:
     def features(self, text: str | bytes) -> tuple[Int32s, int]: ...
     def label_set(self, labels: object, names: Names | None) -> LabelSet: ...
     def label_weights(self, weights: Float32s) -> LabelWeights: ...
+    def set_prior(self, counts: Int64s, n_points: int) -> None: ...
     def search(
         self, texts: tuple[str | bytes, ...], request: SearchRequest, n_threads: int, stats: bool
     ) -> NativeResults: ...
@@ -533,3 +554,5 @@ class TextPredictor:
     def __call__(
         self, text: str | bytes, k: int | None = None, exclude: object | None = None, candidates: object | None = None
     ) -> tuple[Any, Float32s]: ...
+    @property
+    def n_no_features(self) -> int: ...
