@@ -16,7 +16,7 @@ from labeltrees._validation import check_integer, check_n_jobs, check_seed
 from labeltrees.data import TfidfVectorizer
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tuning.baseline_words import compare_with_baselines
-from labeltrees.tuning.explain import Round, explain
+from labeltrees.tuning.explain import Round, explain, explain_costs
 from labeltrees.tuning.holding_out import SHARE, split_data
 from labeltrees.tuning.limits import Limits
 from labeltrees.tuning.quality import split_metric
@@ -158,6 +158,7 @@ def choose(
         result.comparison = compare_with_baselines(result, result.chosen, metric, "The chosen model")
         result.explanation = explain(verdict, chooser.rounds, measured_on.n_points, data.n_points, held_out)
         model = _fit_on_all(estimator, _named(settings, result.chosen), data, n_jobs)
+        result.explanation += explain_costs(model.stats_)
         chooser.count_done(1)
     return Choice(model, result, result.explanation)
 

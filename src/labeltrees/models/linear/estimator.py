@@ -257,7 +257,7 @@ class LabelTreeClassifier(
             For a dataset in parts: where intermediate results are written. They stay after an interruption, and the
             same call continues with them. By default a temporary folder beside the parts.
         label_texts : L str or L lists of str, or dict from labels to them, optional
-            Names, synonyms and descriptions of labels, which the model keeps. If it is fitted on texts, they are used as
+            Names, synonyms and descriptions of labels, which the model keeps. If fitted on texts, they are used as
             `label_text_points` and `label_text_embedding` say, and a dict may name labels without training points.
         """
         check_settings(self)
