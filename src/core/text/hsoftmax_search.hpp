@@ -55,6 +55,9 @@ struct HsScratch {
     open.pop_back();
     return best;
   }
+
+  // `open` and `found` are left out: they grow with the model and k, not with the text.
+  size_t held_bytes() const { return features.held_bytes(); }
 };
 
 class HsEngine {

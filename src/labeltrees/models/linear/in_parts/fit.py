@@ -116,6 +116,7 @@ class PartsFit:
             model.feature_names_in_ = arguments.feature_names
         set_encoder(model, arguments.encoder)
         model._label_names = names
+        model.label_texts_ = None
         model.label_counts_ = found.label_pairs
         model.n_points_ = data.n_points
         model.trees_ = trees
