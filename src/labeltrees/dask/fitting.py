@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from labeltrees._memory import parse_bytes
 from labeltrees._settings import check_settings
-from labeltrees.dask.cluster import worker_bytes
+from labeltrees.dask.cluster import bytes_per_task
 from labeltrees.dask.collections import as_parts
 from labeltrees.dask.extra import import_distributed
 from labeltrees.dask.runner import ClusterError, DaskRunner
@@ -55,7 +54,8 @@ def fit(
         Seen by all workers. Results of tasks are written here; a fit that was interrupted continues with them. By
         default a temporary folder beside the parts, removed at the end.
     memory_per_worker : int or str, optional
-        By default the smallest memory limit of the workers. Tasks are planned for half of it.
+        By default the smallest memory limit of the workers. The threads of a worker share it; tasks are planned for
+        half of their share.
     label_names : L str, optional
     progress : bool
         Show a bar per stage, and at the end a summary.
@@ -85,7 +85,7 @@ def fit(
 
 
 def _task_bytes(client: Any, memory_per_worker: int | str | None) -> int:
-    given = worker_bytes(client) if memory_per_worker is None else parse_bytes("memory_per_worker", memory_per_worker)
+    given = bytes_per_task(client, memory_per_worker)
     return 2**62 if given is None else max(int(given * SHARE_FOR_TASK), _LEAST_BYTES)
 
 
