@@ -15,7 +15,7 @@ from labeltrees._settings import check_settings
 from labeltrees.dask.cluster import bytes_per_task
 from labeltrees.dask.collections import as_parts
 from labeltrees.dask.extra import import_distributed
-from labeltrees.dask.runner import ClusterError, DaskRunner
+from labeltrees.dask.runner import ClusterError, DaskRunner, asking_cluster
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.linear.in_parts.fit import PartsFit
 from labeltrees.models.linear.in_parts.local import WORK_FOLDER, check_in_parts
@@ -74,8 +74,9 @@ def fit(
         _logger.info("Dask dashboard: %s", client.dashboard_link)
     with _work_folder(parts, work_folder) as folder:
         data = as_parts(client, parts, Y, folder, model, label_names)
-        _check_shared(client, folder)
-        task_bytes = _task_bytes(client, memory_per_worker)
+        with asking_cluster("Starting"):
+            _check_shared(client, folder)
+            task_bytes = _task_bytes(client, memory_per_worker)
         PartsFit(model, data, runner, folder, task_bytes, None).run(label_names)
     model.cluster_summary_ = runner.summary
     if progress:
