@@ -60,6 +60,8 @@ def fit_parts(
 
 def check_in_parts(model: LabelTreeClassifier) -> None:
     """Refuse settings that need all points in memory."""
+    if model.evidence is not None:
+        refuse("evidence", "None for a dataset in parts that is not read whole", model.evidence)
     if model.negatives == "matcher":
         refuse("negatives", "'siblings' for a dataset in parts that is not read whole", model.negatives)
     if model.vectorizer is not None:
