@@ -30,7 +30,10 @@ BENCHMARKS = {
     "ten_paths": ["-m", "benchmarks.ten_paths"],
     "scale_trees": ["-m", "benchmarks.scale.build_trees"],
     "scale_logs": ["-m", "benchmarks.scale.logs"],
+    "scale_logs_parts": ["-m", "benchmarks.scale.logs", "--parts"],
     "scale_shapes": ["-m", "benchmarks.scale.shapes"],
+    "online_shop": ["-m", "benchmarks.online_shop"],
+    "serving_calls": ["-m", "benchmarks.serving_calls"],
     "models": ["-m", "benchmarks.models"],
     "models_arxiv": [
         *["-m", "benchmarks.models", "--sets", "arxiv-authors"],
@@ -48,6 +51,7 @@ BENCHMARKS = {
     "auto_fanout": ["-m", "benchmarks.auto_fanout"],
     "paper": ["-m", "benchmarks.paper"],
     "text_models": ["-m", "benchmarks.text_models"],
+    "precision": ["-m", "benchmarks.precision"],
     "agreement": ["-m", "benchmarks.agreement"],
     "frontier": ["-m", "benchmarks.frontier"],
     "budgets": ["-m", "benchmarks.budgets"],

@@ -29,6 +29,15 @@ def has_ended(model, place):
     return place < 0 or all(child < 0 for _, child in children_of(model, place))
 
 
+def leads_to(model, place, allowed):
+    """Whether a path can reach an allowed label from here."""
+    return (
+        ~place in allowed
+        if place < 0
+        else any(leads_to(model, child, allowed) for _, child in children_of(model, place))
+    )
+
+
 def rank(path):
     score, place = path
     return -score, place < 0, ~place if place < 0 else place
@@ -45,7 +54,7 @@ def best_paths(model, row, beam, allowed=None):
             else:
                 longer += [(score + row[edge], child) for edge, child in children_of(model, place)]
         if allowed is not None:
-            longer = [path for path in longer if path[1] >= 0 or ~path[1] in allowed]
+            longer = [path for path in longer if leads_to(model, path[1], allowed)]
         paths = sorted(longer, key=rank)[:beam]
     return paths
 

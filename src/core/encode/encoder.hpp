@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/scratch_pool.hpp"
 #include "encode/names.hpp"
 
 namespace labeltrees {
@@ -24,8 +25,14 @@ struct SeenLabels {
 struct PartScratch {
   std::vector<uint8_t> padded;                     // a name, for its hash
   std::vector<std::pair<int32_t, double>> counts;  // features and their counts
-  std::vector<uint8_t> text;                       // the text read
+  std::vector<std::vector<uint8_t>> texts;         // the text read, once per way of reading it
+  std::vector<bool> tokens;                        // whether it is tokens
   bool has_text = false;
+
+  size_t held_bytes() const {
+    using labeltrees::held_bytes;
+    return held_bytes(padded) + held_bytes(counts) + held_bytes(text);
+  }
 };
 
 // Working memory of one thread.
@@ -44,6 +51,13 @@ struct EncodeScratch {
     n_unknown = 0;
     features.clear();
     values.clear();
+  }
+
+  size_t held_bytes() const {
+    using labeltrees::held_bytes;
+    size_t total = held_bytes(features) + held_bytes(values);
+    for (const PartScratch& part : parts) total += part.held_bytes();
+    return total;
   }
 };
 

@@ -50,6 +50,8 @@ struct Kernels {
   // -inf for a score below `limit`.
   void (*priority_scores)(const int32_t* children, int64_t n, float limit, const float* discounts, float scale,
                           float* nodes, float* scores);
+  // out[i] = scores[i] + values[children[i]], for n children; `values` can be indexed with negative children.
+  void (*add_child_values)(const float* scores, const int32_t* children, int64_t n, const float* values, float* out);
   // Training of 4, 8 and 16 classifiers at once.
   LaneKernels lanes[3];
   // The text model.

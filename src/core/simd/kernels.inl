@@ -100,11 +100,17 @@ static float dense_dot(const float* a, const float* b, int64_t n) {
 }
 
 extern const Kernels kernels;
-const Kernels kernels = {LABELTREES_ISA_NAME, gather_dot,
-                         gather_dot_pairs,    dense_dot,
-                         chunk_margins,       path_scores_table,
-                         select_children,     find_best,
-                         priority_scores,     {lane_kernels<4>(), lane_kernels<8>(), lane_kernels<16>()},
+const Kernels kernels = {LABELTREES_ISA_NAME,
+                         gather_dot,
+                         gather_dot_pairs,
+                         dense_dot,
+                         chunk_margins,
+                         path_scores_table,
+                         select_children,
+                         find_best,
+                         priority_scores,
+                         add_child_values,
+                         {lane_kernels<4>(), lane_kernels<8>(), lane_kernels<16>()},
                          text_kernels};
 
 }  // namespace labeltrees::LABELTREES_ISA

@@ -83,7 +83,7 @@ def is_kept(shares, agreement, n):
 @pytest.mark.parametrize("agreement", [0.8, 0.95])
 def test_new_points_of_the_same_distribution_agree(points, n_trees, agreement):
     X, Y = points
-    model = lt.LabelTreeClassifier(fanout=4, prune_below=0.0, n_trees=n_trees).fit(X[:600], Y[:600])
+    model = lt.LabelTreeClassifier(fanout=4, prune_below=0.0, n_trees=n_trees, random_state=1).fit(X[:600], Y[:600])
     opened = np.zeros(2)
 
     def draw(rng):
