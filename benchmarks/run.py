@@ -27,9 +27,13 @@ BENCHMARKS = {
     "labels": ["-m", "benchmarks.labels"],
     "build_trees": ["-m", "benchmarks.build_trees"],
     "split_quality": ["-m", "benchmarks.split_quality", "--readings"],
+    "ten_paths": ["-m", "benchmarks.ten_paths"],
     "scale_trees": ["-m", "benchmarks.scale.build_trees"],
     "scale_logs": ["-m", "benchmarks.scale.logs"],
+    "scale_logs_parts": ["-m", "benchmarks.scale.logs", "--parts"],
     "scale_shapes": ["-m", "benchmarks.scale.shapes"],
+    "online_shop": ["-m", "benchmarks.online_shop"],
+    "serving_calls": ["-m", "benchmarks.serving_calls"],
     "models": ["-m", "benchmarks.models"],
     "models_arxiv": [
         *["-m", "benchmarks.models", "--sets", "arxiv-authors"],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import tempfile
 from pathlib import Path
@@ -20,6 +21,7 @@ from benchmarks.serve.mixed import bad_requests, good_requests, run_mix
 from benchmarks.serve.reloads import run_reloads, two_versions
 
 _PATH = "/v1/models/debian/predict"
+_STACKS = ("constant:app", "stacks:make_msgspec", "stacks:make_orjson", "stacks:make_starlette")
 
 
 def _bodies(model: Any, texts: list[str]) -> dict[str, list[bytes]]:
@@ -66,11 +68,27 @@ def _speed(folder: Path, bodies: dict[str, list[bytes]], arguments: argparse.Nam
         print(f"| {what} | {connections} | {rate:,.0f} | {share:.0%} | {p50:,.0f} | {p99:,.0f} |")
 
 
+def _stacks(folder: Path, bodies: dict[str, list[bytes]], arguments: argparse.Namespace) -> None:
+    os.environ["STACK_MODEL"] = str(folder)
+    requests = [request(_PATH, body) for body in bodies["a text of 8 words"]]
+    results: dict[tuple[str, str], list[float]] = {}
+    for _ in range(arguments.rounds):
+        for asgi_server in ("uvicorn", "granian"):
+            for target in _STACKS:
+                with servers.asgi(asgi_server, f"benchmarks.serve.{target}") as server:
+                    measure(server.port, requests, 8, 0.3)
+                    load = measure(server.port, requests, 64, arguments.seconds)
+                    results.setdefault((asgi_server, target), []).append(load.per_second)
+    print("\n| server | handler | requests per second, 64 connections |\n| --- | --- | --- |")
+    for (asgi_server, target), rates in results.items():
+        print(f"| {asgi_server} | {target.partition(':')[2]} | {statistics.median(rates):,.0f} |")
+
+
 def main() -> None:
     """Run the parts that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--parts", nargs="+", default=["speed", "mixed", "reloads"], choices=["speed", "mixed", "reloads"]
+        "--parts", nargs="+", default=["speed", "mixed", "reloads"], choices=["speed", "stacks", "mixed", "reloads"]
     )
     parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
     parser.add_argument("--rounds", type=int, default=3)
@@ -90,6 +108,8 @@ def main() -> None:
         model.save(folder)
         if "speed" in arguments.parts:
             _speed(folder, _bodies(model, texts), arguments)
+        if "stacks" in arguments.parts:
+            _stacks(folder, _bodies(model, texts), arguments)
         if "mixed" in arguments.parts:
             options = ["--workers", str(arguments.workers), "--max-body", "40000", "--max-seconds", "5"]
             with servers.ours([f"debian={folder}"], *options) as server:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 def request(path: str, body: bytes) -> bytes:
     """Return a POST request as bytes."""
-    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-    return head.encode() + body
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 @dataclass(frozen=True)

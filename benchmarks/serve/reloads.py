@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 import time
@@ -52,18 +53,14 @@ def run_reloads(models: list[Any], folder: Path, texts: list[str], n_reloads: in
         for thread in threads:
             thread.start()
         for number in range(n_reloads):
-            n = len(seen)
+            old = seen[-1] if seen else ""
             models[(number + 1) % 2].save(folder)
             limit = time.monotonic() + 20
-            while (
-                time.monotonic() < limit
-                and len(set(seen[n:])) < 2
-                and (not seen or seen[-1] == (seen[n - 1] if n else ""))
-            ):
+            while time.monotonic() < limit and (not seen or seen[-1] == old):
                 time.sleep(0.01)
         stop.set()
         for thread in threads:
             thread.join()
-    counts["changes"] = sum(one != other for one, other in zip(seen, seen[1:], strict=False))
+    counts["changes"] = sum(one != other for one, other in itertools.pairwise(seen))
     counts["versions"] = len(known)
     return counts

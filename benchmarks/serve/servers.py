@@ -62,14 +62,20 @@ class ServerProcess:
 
 
 def ours(models: list[str], *options: str) -> ServerProcess:
-    """`labeltrees serve`."""
+    """Run `labeltrees serve`."""
     return ServerProcess([sys.executable, "-c", _OURS, "serve", *models, *options])
 
 
-def constant(server: str = "granian") -> ServerProcess:
-    """The constant answer under an ASGI server, with the settings that `labeltrees serve` uses."""
-    target = "benchmarks.serve.constant:app"
+def asgi(server: str, target: str) -> ServerProcess:
+    """Serve an ASGI application, or one that a function `make_...` returns, as `labeltrees serve` does."""
+    factory = ["--factory"] if ":make_" in target else []
     if server == "uvicorn":
-        return ServerProcess([sys.executable, "-m", "uvicorn", target, "--no-access-log", "--log-level", "warning"])
+        quiet = ["--no-access-log", "--log-level", "warning"]
+        return ServerProcess([sys.executable, "-m", "uvicorn", target, *quiet, *factory])
     options = ["--interface", "asgi", "--runtime-mode", "st", "--http", "1", "--no-ws", "--log-level", "warning"]
-    return ServerProcess([sys.executable, "-m", "granian", *options, target])
+    return ServerProcess([sys.executable, "-m", "granian", *options, *factory, target])
+
+
+def constant(server: str = "granian") -> ServerProcess:
+    """Serve the constant answer."""
+    return asgi(server, "benchmarks.serve.constant:app")

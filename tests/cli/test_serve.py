@@ -53,3 +53,20 @@ def test_a_missing_extra_is_named(run, model_folder, monkeypatch):
     result = run("serve", model_folder)
     assert result.exit_code == 4
     assert "labeltrees[serve]" in result.stderr
+
+
+def test_quickstart_serves_models_of_several_tradeoffs(run, started, tmp_path, monkeypatch):
+    import numpy as np
+
+    from labeltrees.data.text_dataset import text_dataset
+
+    texts = [f"word{number % 7} common" for number in range(200)]
+    data = text_dataset(texts, [[f"label{number % 7}"] for number in range(200)])
+    monkeypatch.setattr("labeltrees.cli.quickstart_serve.load_debian", lambda: (data, data))
+    result = run("quickstart", "--serve", "--folder", tmp_path / "quick")
+    assert result.exit_code == 0, result.stderr
+    ((models, _), _) = started[0]
+    assert len(models) == 5
+    assert np.all([(tmp_path / "quick" / f"{name}.model").exists() for name in models])
+    assert next(iter(models)) == "debian-1"
+    assert run("quickstart", "--serve", "--logs", "--folder", tmp_path / "quick").exit_code == 2

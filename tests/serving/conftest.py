@@ -103,7 +103,7 @@ class Server:
                 pass
             assert self.process.poll() is None, "the server ended"
             time.sleep(0.1)
-        raise AssertionError("the server did not start")
+        pytest.fail("the server did not start")
 
     def stop(self):
         if self.process.poll() is None:

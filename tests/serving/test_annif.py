@@ -3,6 +3,7 @@
 import pytest
 
 from labeltrees.serving import make_app
+from tests.serving.conftest import ask
 
 TEXTS = {"is-red": "Red things"}
 
@@ -13,8 +14,6 @@ def app(text_model, item_model):
 
 
 def test_suggestions_are_the_answers_of_the_model(app, text_model):
-    from tests.serving.conftest import ask
-
     reply = ask(
         app, "POST", "/v1/projects/fruit/suggest", data={"text": "red apple", "limit": "3", "threshold": "0.01"}
     )

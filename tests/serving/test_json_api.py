@@ -77,7 +77,7 @@ def test_the_path_is_the_trace_of_the_search(app, text_model, post):
     (path,) = reply["path"]
     tree = text_model.tree_
     names = text_model.label_names_.tolist()
-    assert [node["node"] for node in path["opened"]][0] == 0
+    assert path["opened"][0]["node"] == 0
     opened = {node["node"] for node in path["opened"]}
     assert path["n_opened"] == len(opened)
     for node in path["opened"]:
@@ -135,9 +135,8 @@ values = st.recursive(
     max_leaves=5,
 )
 fields = st.sampled_from(
-    ["text", "texts", "items", "row", "rows", "context", "k", "beam", "agreement", "max_chunks", "candidates", "exclude",
-     "path", "probabilities", "threshold"]
-)  # fmt: skip
+    "text texts items row rows context k beam agreement max_chunks candidates exclude path probabilities".split()
+)
 
 
 @settings(max_examples=60)

@@ -56,8 +56,12 @@ void SearchEngine::start(SearchScratch& scratch) const {
   scratch.filters.start(trees_.size());
 }
 
-void SearchEngine::find(SearchScratch& scratch, const SearchRequest& request, int64_t query, SearchStats& stats) {
+void SearchEngine::set_filters(SearchScratch& scratch, const SearchRequest& request, int64_t query) {
   scratch.filters.set(request, query, n_labels_, [&](size_t tree) -> const TreeLinks& { return trees_[tree]->links; });
+}
+
+void SearchEngine::find(SearchScratch& scratch, const SearchRequest& request, int64_t query, SearchStats& stats) {
+  set_filters(scratch, request, query);
   if (trees_.size() > 1) return run_ensemble(scratch, request, stats);
   scratch.best.start(request.k, request.n_returned());
   scratch.tree_search.run(trees_[0]->store, scratch.queries[0], request, scratch.filters.of_tree(0), scratch.best,
@@ -66,10 +70,25 @@ void SearchEngine::find(SearchScratch& scratch, const SearchRequest& request, in
 
 int64_t SearchEngine::run(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels,
                           float* scores, SearchStats& stats) {
+  stats.no_features = scratch.queries[0].empty();
+  if (stats.no_features && prior_.known()) return run_prior(scratch, request, query, labels, scores);
   if (blends(request)) return run_blended(scratch, request, query, labels, scores, stats);
   find(scratch, request, query, stats);
   const bool one_tree = trees_.size() == 1;
   auto score_of = [&](const ScoredLabel& found) { return one_tree ? std::exp(found.score) : found.score; };
+  return write_found(request, scratch.best.sorted(), score_of, labels, scores);
+}
+
+// Labels by how often they occur, for a query without a feature.
+int64_t SearchEngine::run_prior(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels,
+                                float* scores) {
+  set_filters(scratch, request, query);
+  scratch.best.start(request.k);
+  const float* weights = scratch.filters.of_tree(0).weights;
+  prior_.find(
+      request, scratch.filters.of_tree(0), [&](int32_t label) { return weights ? std::exp(weights[~label]) : 1.0f; },
+      scratch.best);
+  auto score_of = [](const ScoredLabel& found) { return found.score; };
   return write_found(request, scratch.best.sorted(), score_of, labels, scores);
 }
 
@@ -146,23 +165,22 @@ void SearchEngine::trace(int64_t tree, const QueryRows& rows, int64_t query, con
 }
 
 int64_t SearchEngine::search_one(const int32_t* features, const float* values, int64_t n, const SearchRequest& request,
-                                 int64_t* labels, float* scores) {
+                                 int64_t* labels, float* scores, SearchStats& stats) {
   require_links(request);
   Borrowed scratch(pool_);
   start(*scratch);
   for (size_t tree = 0; tree < trees_.size(); ++tree) scratch->queries[tree].set(features, values, n, form(tree));
   if (blends(request)) scratch->evidence.set_query(*evidence_, features, values, n);
-  SearchStats stats;
   return run(*scratch, request, 0, labels, scores, stats);
 }
 
-int64_t SearchEngine::search_one_dense(const float* row, const SearchRequest& request, int64_t* labels, float* scores) {
+int64_t SearchEngine::search_one_dense(const float* row, const SearchRequest& request, int64_t* labels, float* scores,
+                                       SearchStats& stats) {
   require_links(request);
   Borrowed scratch(pool_);
   start(*scratch);
   for (size_t tree = 0; tree < trees_.size(); ++tree) scratch->queries[tree].set_dense(row, form(tree));
   if (blends(request)) scratch->evidence.set_dense_query(*evidence_, row);
-  SearchStats stats;
   return run(*scratch, request, 0, labels, scores, stats);
 }
 

@@ -10,6 +10,7 @@
 #include "common/threads.hpp"
 #include "evidence/evidence.hpp"
 #include "search/links.hpp"
+#include "search/prior.hpp"
 #include "search/query_rows.hpp"
 #include "search/request.hpp"
 #include "search/results.hpp"
@@ -54,12 +55,17 @@ class SearchEngine {
              std::vector<OpenNode>& opened, std::vector<int32_t>* found = nullptr);
   // One query: writes at most k labels and scores, and returns how many.
   int64_t search_one(const int32_t* features, const float* values, int64_t n, const SearchRequest& request,
-                     int64_t* labels, float* scores);
-  int64_t search_one_dense(const float* row, const SearchRequest& request, int64_t* labels, float* scores);
+                     int64_t* labels, float* scores, SearchStats& stats);
+  int64_t search_one_dense(const float* row, const SearchRequest& request, int64_t* labels, float* scores,
+                           SearchStats& stats);
 
   // A set of labels for many searches.
   std::unique_ptr<LabelSet> make_set(const int32_t* ids, int64_t n) const;
   std::unique_ptr<LabelWeights> make_weights(const float* weights) const;  // one per label
+  // Queries without features get the most frequent labels from now on. counts: of the training points of each label.
+  void set_prior(const int64_t* counts, int64_t n_points) {
+    prior_.set(counts, n_labels_, static_cast<double>(n_points));
+  }
 
   // Prepares one query for a tree.
   void set_query(SearchQuery& prepared, size_t tree, const QueryRows& rows, int64_t query) const;
@@ -81,8 +87,11 @@ class SearchEngine {
   // Searches for the query prepared in scratch.queries; `query` is its place among the request's label lists.
   int64_t run(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels, float* scores,
               SearchStats& stats);
+  void set_filters(SearchScratch& scratch, const SearchRequest& request, int64_t query);
   // Leaves the k best labels in scratch.best: with sums of logs for one tree, else with means of probabilities.
   void find(SearchScratch& scratch, const SearchRequest& request, int64_t query, SearchStats& stats);
+  int64_t run_prior(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels,
+                    float* scores);
   int64_t run_blended(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels,
                       float* scores, SearchStats& stats);
   void run_ensemble(SearchScratch& scratch, const SearchRequest& request, SearchStats& stats);
@@ -92,6 +101,7 @@ class SearchEngine {
   bool matrices_, normalize_;
   ScoreLink link_;
   const Evidence* evidence_ = nullptr;
+  LabelPrior prior_;
   std::vector<std::unique_ptr<StoredTree>> trees_;
   ScratchPool<SearchScratch> pool_;
 };

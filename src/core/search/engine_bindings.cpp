@@ -104,6 +104,7 @@ void bind_search(nb::module_& module) {
       .def("search", &search, nb::arg("rows"), nb::arg("request"), nb::arg("n_threads"), nb::arg("stats"))
       .def("label_set", &label_set<NativeEngine>, nb::arg("labels"), nb::arg("names").none())
       .def("label_weights", &label_weights<NativeEngine>, nb::arg("weights").noconvert())
+      .def("set_prior", &set_prior<NativeEngine>, nb::arg("counts").noconvert(), nb::arg("n_points"))
       .def("trace", &trace, nb::arg("tree"), nb::arg("rows"), nb::arg("request"));
   bind_search_counts(engine);
 
@@ -114,7 +115,8 @@ void bind_search(nb::module_& module) {
       .def("__call__", &NativePredictor::operator(), nb::arg("indices"), nb::arg("values").none() = nb::none(),
            nb::arg("k").none() = nb::none(), nb::arg("exclude").none() = nb::none(),
            nb::arg("candidates").none() = nb::none())
-      .def_prop_ro("n_unknown", &NativePredictor::n_unknown);
+      .def_prop_ro("n_unknown", &NativePredictor::n_unknown)
+      .def_prop_ro("n_no_features", &NativePredictor::n_no_features);
 }
 
 }  // namespace labeltrees

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from labeltrees.cli.label_view import LabelInspector, label_text
-from labeltrees.cli.model_report import evidence_words, model_facts
+from labeltrees.cli.model_report import c_text, evidence_words, model_facts
 from labeltrees.cli.options import is_given, json_option, model_argument, refuse_option
 from labeltrees.cli.output import console, make_table, plural, print_json, size
 from labeltrees.cli.saved_models import disk_bytes, load_model
@@ -93,5 +93,7 @@ def _print(model: Model, record: dict[str, Any]) -> None:
     out.print(make_table(None, [(name, str(value)) for name, value in record["parameters"].items()], left=(0, 1)))
     if record["evidence"] is not None:
         out.print(f"\nevidence: {evidence_words(record['evidence'])}")
+    if "C" in record:
+        out.print(f"\nC by depth: {c_text(record['C'])}")
     out.print(f"\nsize on disk: {size(record['disk_bytes'])}, {plural(record['n_weights'] or 0, 'weight')}")
     out.print(make_table(None, [(name, size(n_bytes)) for name, n_bytes in record["files"].items()]))

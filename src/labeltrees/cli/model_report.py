@@ -19,6 +19,7 @@ def model_facts(model: Model, folder: str) -> dict[str, Any]:
     return {
         "model": folder,
         "parameters": simple_parameters(model),
+        **({"C": model.stats_["C"]} if "C" in model.stats_ else {}),
         "n_labels": len(model.classes_),
         "n_points": model.n_points_,
         **model.sizes(),
@@ -48,6 +49,17 @@ def evidence_words(stats: dict[str, Any]) -> str:
     return f"{weights} ({learned}), {size(stats['bytes'])}"
 
 
+def c_text(costs: list[float]) -> str:
+    """Return the cost of errors at each depth of a tree.
+
+    Examples
+    --------
+    >>> c_text([0.3, 1.0])
+    '0.3, 1'
+    """
+    return ", ".join(f"{cost:g}" for cost in costs)
+
+
 def report_fit(model: Model, folder: str, as_json: bool) -> None:
     """Print a summary of the model that was trained and saved."""
     facts, stats = model_facts(model, folder), model.stats_
@@ -60,6 +72,8 @@ def report_fit(model: Model, folder: str, as_json: bool) -> None:
     rows = [("training time", f"{stats['seconds']:.1f} s, of which {stats['tree_seconds']:.1f} s for the tree")]
     if "n_words" in facts:
         rows.append(("vocabulary", f"{plural(facts['n_words'], 'word')}, {plural(facts['n_ngrams'], 'n-gram')}"))
+    if "C" in facts:
+        rows.append(("C by depth", c_text(facts["C"])))
     if "loss" in training:
         rows.append(("loss", f"{training['loss']:.4f}"))
     rows += [("weights", f"{facts['n_weights']:,}"), ("size on disk", size(facts["disk_bytes"]))]

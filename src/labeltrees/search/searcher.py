@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from labeltrees import _core
 from labeltrees._losses import LOSSES
 from labeltrees._validation import check_choice, check_integer, check_n_jobs, check_number, refuse
@@ -71,6 +73,7 @@ class Searcher:
         self.normalize = bool(normalize)
         self.evidence = evidence
         self._engine = self._make_engine()
+        self._prior: Any = None
 
     def _make_engine(self) -> _core.SearchEngine:
         first = self.stores[0]
@@ -189,6 +192,20 @@ class Searcher:
         """Return one weight per label prepared for many searches, for `label_weight` of a request."""
         return self._engine.label_weights(label_weight_values(weights, self.n_labels))
 
+    def set_prior(self, counts: Any, n_points: int | None) -> None:
+        """Answer queries without any feature with the most frequent labels, their shares of the points as scores.
+
+        Parameters
+        ----------
+        counts : int64 (L,)
+            The number of training points of each label.
+        n_points : int or None
+            The number of training points; None if it is unknown: then nothing changes.
+        """
+        self._prior = (np.ascontiguousarray(counts, np.int64), n_points)
+        if n_points is not None:
+            self._engine.set_prior(self._prior[0], n_points)
+
     def _native(self, request: SearchRequest, n_queries: int) -> _core.SearchRequest:
         if request.discounts is not None:
             request.discounts.check_length(self.n_nodes)
@@ -203,3 +220,5 @@ class Searcher:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update({"evidence": None, **state})  # searchers pickled before they could have evidence
         self._engine = self._make_engine()
+        if self._prior is not None:
+            self.set_prior(*self._prior)

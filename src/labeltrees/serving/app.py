@@ -13,7 +13,6 @@ from typing import Any
 from labeltrees.errors import FileFormatError
 from labeltrees.serving.errors import RequestError
 from labeltrees.serving.http import (
-    DisconnectedError,
     Headers,
     Receive,
     Reply,
@@ -33,7 +32,6 @@ from labeltrees.serving.settings import ServingSettings
 
 _logger = logging.getLogger("labeltrees")
 _UNKNOWN = Route("other", {})
-_GONE = 499  # the client closed the connection: only counted, never sent
 
 
 class App:
@@ -84,20 +82,16 @@ class App:
         route = self._routes.get(scope["path"], _UNKNOWN)
         self._n_requests += 1
         self._metrics.set_in_progress(self._n_requests, self._service.n_waiting)
-        status = _GONE
         try:
             reply = await self._reply(route, scope, receive)
-            await self._send(reply, scope, send)
-            status = reply.status
-        except DisconnectedError:
-            pass
         finally:
             self._n_requests -= 1
-            self._metrics.set_in_progress(self._n_requests, self._service.n_waiting)
-            seconds = time.perf_counter() - start
-            self._metrics.count_request(route.kind, status, seconds)
-            if self.settings.access_log:
-                _log_request(scope, status, seconds)
+        await self._send(reply, scope, send)
+        seconds = time.perf_counter() - start
+        self._metrics.set_in_progress(self._n_requests, self._service.n_waiting)
+        self._metrics.count_request(route.kind, reply.status, seconds)
+        if self.settings.access_log:
+            _log_request(scope, reply.status, seconds)
 
     async def _reply(self, route: Route, scope: dict[str, Any], receive: Receive) -> Reply:
         try:
@@ -120,8 +114,6 @@ class App:
         except FileFormatError as error:
             _logger.error("%s: %s", scope["path"], error)
             return error_reply(500, "the model on this server is damaged")
-        except DisconnectedError:
-            raise
         except Exception:
             _logger.exception("%s %s failed", scope["method"], scope["path"])
             return error_reply(500, "the server failed; its log says why")

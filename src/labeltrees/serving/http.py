@@ -19,10 +19,6 @@ _JSON = (b"content-type", b"application/json")
 encode = msgspec.json.Encoder().encode
 
 
-class DisconnectedError(Exception):
-    """The client went away before its request was complete."""
-
-
 class Request(NamedTuple):
     """A request whose body has been read."""
 
@@ -93,43 +89,29 @@ async def read_body(receive: Receive, max_bytes: int, max_seconds: float) -> byt
     Raises
     ------
     RequestError
-        If it is longer than `max_bytes`, or takes longer than `max_seconds`.
-    DisconnectedError
-        If the client went away.
+        If it is longer than `max_bytes`, takes longer than `max_seconds`, or is cut off.
     """
     try:
         async with asyncio.timeout(max_seconds):
-            message = await receive()
-            if not message.get("more_body"):
-                if message["type"] == "http.disconnect":
-                    raise DisconnectedError
-                return _checked(message.get("body", b""), max_bytes)
-            parts, size = [], 0
+            parts: list[bytes] = []
+            size = 0
             while True:
-                if message["type"] == "http.disconnect":
-                    raise DisconnectedError
-                part = message.get("body", b"")
-                size += len(part)
-                if size > max_bytes:
-                    _refuse_body(max_bytes)
-                parts.append(part)
-                if not message.get("more_body"):
-                    return b"".join(parts)
                 message = await receive()
+                if message["type"] == "http.disconnect":
+                    # A client that only closed its half of the connection gets the answer; another never sees it.
+                    cut_off = "the request ended before its body was complete"
+                    raise RequestError(400, cut_off)
+                body = message.get("body", b"")
+                size += len(body)
+                if size > max_bytes:
+                    too_long = f"the body is longer than {max_bytes:,} bytes, the most that this server takes"
+                    raise RequestError(413, too_long)
+                if not message.get("more_body"):
+                    return b"".join([*parts, body]) if parts else body
+                parts.append(body)
     except TimeoutError:
-        message_text = f"the request did not arrive within {max_seconds:g} seconds"
-        raise RequestError(408, message_text) from None
-
-
-def _checked(body: bytes, max_bytes: int) -> bytes:
-    if len(body) > max_bytes:
-        _refuse_body(max_bytes)
-    return body
-
-
-def _refuse_body(max_bytes: int) -> None:
-    message = f"the body is longer than {max_bytes:,} bytes, the most that this server takes"
-    raise RequestError(413, message)
+        too_late = f"the request did not arrive within {max_seconds:g} seconds"
+        raise RequestError(408, too_late) from None
 
 
 def decode_json(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:

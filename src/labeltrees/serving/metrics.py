@@ -16,7 +16,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from labeltrees.serving.registry import Registry
 
 ROUTES = ("predict", "infer", "suggest", "models", "health", "metrics", "page", "other")
-STATUSES = (200, 204, 304, 400, 401, 404, 405, 408, 413, 429, 499, 500, 503)
+STATUSES = (200, 204, 304, 400, 401, 404, 405, 408, 413, 429, 500, 503)
 BUCKETS = tuple(base * 10**power for power in range(-5, 1) for base in (1, 2, 5))  # seconds: 10 us to 5 s
 _MAX_WORKERS = 256
 _PAGE = 4096
@@ -45,24 +45,14 @@ class Metrics:
         self._gauges_at = self._models_at + 2 * len(self._models)
         n_bytes = 8 * (self._gauges_at + 2)
         self._stride = -(-n_bytes // _PAGE) * _PAGE
-        self._file = tempfile.TemporaryFile() if path is None else open(path, "r+b")
         n_slots = 1 if path is None else _MAX_WORKERS
-        self._file.truncate(n_slots * self._stride)
-        self._all = memoryview(mmap.mmap(self._file.fileno(), n_slots * self._stride)).cast("q")
-        slot = self._take_slot(n_slots)
+        handle = -1 if path is None else os.open(path, os.O_RDWR)  # open as long as this process lives: it holds a lock
+        if path is not None:
+            os.truncate(handle, n_slots * self._stride)
+        self._all = memoryview(mmap.mmap(handle, n_slots * self._stride)).cast("q")
+        slot = 0 if path is None else _take_slot(handle, n_slots)
         self._own = self._all[slot * self._stride // 8 : (slot + 1) * self._stride // 8]
         self._own[self._gauges_at] = self._own[self._gauges_at + 1] = 0
-
-    def _take_slot(self, n_slots: int) -> int:
-        """Return the first part without a living worker. A new worker goes on with the counters of a dead one."""
-        for slot in range(n_slots):
-            try:
-                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, slot)
-                return slot
-            except OSError:
-                continue
-        message = f"more than {n_slots} workers"
-        raise RuntimeError(message)
 
     def count_request(self, route: str, status: int, seconds: float) -> None:
         """Count a request that was answered."""
@@ -135,6 +125,18 @@ class Metrics:
         yield GaugeMetricFamily(
             "labeltrees_requests_waiting", "Requests that wait for a thread.", value=self._sum(self._gauges_at + 1)
         )
+
+
+def _take_slot(handle: int, n_slots: int) -> int:
+    """Return the first part without a living worker. A new worker goes on with the counters of a dead one."""
+    for slot in range(n_slots):
+        try:
+            fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, slot)
+            return slot
+        except OSError:
+            continue
+    message = f"more than {n_slots} workers"
+    raise RuntimeError(message)
 
 
 def make_shared_file() -> str:

@@ -78,8 +78,6 @@ class PredictRequest(Options):
         RequestError
             If there is not exactly one kind of question.
         """
-        if self.text is not None and self.fields_given() == 1:
-            return "text", [self.text], True
         given = [(name, value) for name in KINDS if (value := getattr(self, name)) is not None]
         if len(given) != 1:
             message = f"give exactly one of {', '.join(KINDS)}"
@@ -87,12 +85,6 @@ class PredictRequest(Options):
         name, value = given[0]
         kind = KINDS[name]
         return kind, [value] if kind == name else value, kind == name
-
-    def fields_given(self) -> int:
-        """Return how many of the fields for questions are given."""
-        return 8 - [
-            self.text, self.texts, self.items, self.histories, self.row, self.rows, self.context, self.contexts,
-        ].count(None)  # fmt: skip
 
 
 # The fields for questions, and the kind of question in each.

@@ -53,10 +53,8 @@ class ServedModel:
         self._predictors: dict[Any, Any] = {}
         self._calibration = getattr(model, "calibration_", None)
         self.has_probabilities = _has_probabilities(model)
-        self.predictor(Options())("" if self.reads == "text" else [], **self._nothing())  # the first search is slow
-
-    def _nothing(self) -> dict[str, Any]:
-        return {"values": []} if self.reads == "row" else {}
+        nothing: dict[str, Any] = {"text": "", "items": [], "context": {}, "row": Row([], [])}
+        self._search(self.reads, [nothing[self.reads]], Options(), float("inf"))  # now, because the first one is slow
 
     def predictor(self, options: Options) -> Any:
         """Return a predictor for these options; those in use are kept."""
@@ -67,13 +65,7 @@ class ServedModel:
             if len(self._predictors) >= _MAX_PREDICTORS:
                 self._predictors.clear()
             beam = AS_FITTED if o.beam is UNSET else o.beam
-            unsupported = self.model.UNSUPPORTED
-            given = {"search": o.search, "beam": beam}
-            how = {
-                name: value
-                for name, value in given.items()
-                if name not in unsupported or value not in (None, AS_FITTED)
-            }
+            how = {"search": o.search, "beam": beam}
             found = self._predictors[key] = self.model.predictor(
                 o.k, agreement=o.agreement, names=self.has_names, exclude_seen=o.exclude_seen, **how
             )

@@ -12,7 +12,7 @@ from labeltrees.tuning.tuning_data import TuningData
 
 
 def fit_on_all(estimator: Any, data: TuningData, n_jobs: int | None) -> Any:
-    """Return a copy of the estimator, fitted on all of the data with its names, weights and vectorizer."""
+    """Return a copy of the estimator, fitted on all of the data with its names, weights and encoder."""
     model = clone(estimator)
     parameters = model.get_params(deep=False)
     if n_jobs is not None:
@@ -22,7 +22,7 @@ def fit_on_all(estimator: Any, data: TuningData, n_jobs: int | None) -> Any:
     keeps_vectorizer = "vectorizer" in parameters and isinstance(data.vectorizer, TfidfVectorizer)
     others = {
         name: getattr(data, name)
-        for name in ("sample_weight", "label_names", "feature_names")
+        for name in ("sample_weight", "label_names", "feature_names", "encoder")
         if name in known and getattr(data, name) is not None and not (keeps_vectorizer and name == "feature_names")
     }
     model.fit(data.points, data.Y, **others)

@@ -109,6 +109,7 @@ class PredictionMixin:
         X : n points
             A sparse or dense matrix (n, d), or n contexts of the model's encoder: texts, or lists of items.
         k : int
+            A k above both 1,000 and the number of labels is taken as the number of labels.
         search, beam, prune
             How to search, if not as the model was fitted: `search` "best_first", "beam" or "paths"; `beam` None for
             exactly the k best labels. A `TextLabelTreeClassifier` always searches exactly and does not have these
@@ -138,12 +139,13 @@ class PredictionMixin:
         Returns
         -------
         labels : array (n, k)
-            Best first: label ids padded with -1, or names padded with None if the labels have names. A text without
-            any known word has no labels.
+            Best first: label ids padded with -1, or names padded with None if the labels have names. A point
+            without any known feature gets the most frequent labels, and `no_features` of the stats is True for it.
         scores : array of float32 (n, k)
             In [0, 1] without `label_weight`, padded with 0.
         stats : SearchStats, if `return_stats`
-            What each search did: chunks (nodes opened), classifiers, depth, microseconds, partial.
+            What each search did: chunks (nodes opened), classifiers, depth, microseconds, partial,
+            no_features.
         """
         points = self.check_queries(X, n_jobs)
         names = self._label_names
@@ -269,9 +271,10 @@ class PredictionMixin:
     def predict_proba(self) -> Callable[..., Any]:
         """``predict_proba(X, k=None)`` returns the probabilities of the k best labels of each point as CSR (n, L).
 
-        After `calibrate(X, Y)`, these are the probabilities that the point has the label. Without it, they are the
-        scores: a `LabelTreeClassifier` needs ``loss="logistic"`` for that, and for a `TextLabelTreeClassifier` they are
-        the probabilities of drawing the label from the labels of the text.
+        After `calibrate(X, Y)`, these are the probabilities that the point has the label. Without it, they are the raw
+        scores, and those are not calibrated. A `LabelTreeClassifier` needs ``loss="logistic"`` for that: its scores are
+        products of regularised estimates along the path, which are usually too low. For a `TextLabelTreeClassifier`
+        they estimate the probability of drawing the label from the labels of the text.
         """
         self._check_probabilities()
         return self._probabilities

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,11 +36,18 @@ from labeltrees.models.common.given_tree import given_tree
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.label_sets import read_training_labels
 from labeltrees.models.common.settings import ClassifierSettings, seed_of
+from labeltrees.models.linear.auto_cost import COST_IN_PARTS, settle_cost
 from labeltrees.models.linear.contexts import encode, fit_vectorizer, set_encoder
 from labeltrees.models.linear.evidence import KINDS, learn_evidence
 from labeltrees.models.linear.files import save_classifier
 from labeltrees.models.linear.in_parts.local import fit_parts
-from labeltrees.models.linear.label_text_points import add_points, text_embeddings, text_points, with_label_texts
+from labeltrees.models.linear.label_text_points import (
+    add_points,
+    labels_to_read,
+    text_embeddings,
+    text_points,
+    with_label_texts,
+)
 from labeltrees.models.linear.matcher import confused_points
 from labeltrees.models.linear.node_tasks import Weights
 from labeltrees.models.linear.packing import pack
@@ -107,8 +114,13 @@ class LabelTreeClassifier(
     loss : {"squared_hinge", "logistic"}
     score_power : float
         q in the score exp(-max(0, 1 - z)^q) of a squared hinge classifier with margin z.
-    C, eps, max_iter : float, float, int
-        Cost of errors, tolerance and maximum number of passes of the solver.
+    C : float or "auto"
+        Cost of errors, as in liblinear. "auto" chooses a value for each depth of the tree: it holds out a tenth of the
+        points, trains a sample of the classifiers at several values on the others and compares the losses. `stats_`
+        has the values as ``"C"``, by depth. A dataset in parts is trained with C = 1 instead: the points need not fit
+        into memory, and the model must not depend on whether they do.
+    eps, max_iter : float, int
+        Tolerance and maximum number of passes of the solver.
     class_weight : None, "balanced", mapping from labels to numbers, or array (L,)
         Costs of the labels' points.
     prune_below : float
@@ -161,7 +173,8 @@ class LabelTreeClassifier(
         What turns texts or lists of items into features, if the model was fitted on texts or on a Dataset with an
         encoder; it is saved with the model.
     stats_ : dict
-        Seconds, weights and bytes of the training; with `evidence`, also what was learned about it.
+        Seconds, weights and bytes of the training, and ``"C"``: the cost of errors by depth of the node. With `evidence`,
+        also what was learned about it.
 
     Examples
     --------
@@ -212,11 +225,11 @@ class LabelTreeClassifier(
     def parabel(cls, **changes: Any) -> LabelTreeClassifier:
         """Return Parabel's setting, which the paper uses at every tradeoff.
 
-        A binary tree to leaves of 100 labels (at tradeoff 0 balanced), squared scores, and a search that keeps 10
-        paths. Leaves whose score is below the k-th label found are not opened; this changes no result.
+        A binary tree to leaves of 100 labels (at tradeoff 0 balanced), C of 1, squared scores, and a search that keeps
+        10 paths. Leaves whose score is below the k-th label found are not opened; this changes no result.
         """
-        setting = {"tradeoff": 0.0, "fanout": 2, "leaf_size": 100, "score_power": 2, "search": "paths", "beam": 10}
-        return cls(**{**setting, **changes})
+        setting = {"tradeoff": 0.0, "fanout": 2, "leaf_size": 100, "C": 1.0, "score_power": 2}
+        return cls(**{**setting, "search": "paths", "beam": 10, **changes})
 
     @classmethod
     def one_vs_all(cls, **changes: Any) -> LabelTreeClassifier:
@@ -261,10 +274,11 @@ class LabelTreeClassifier(
             For a dataset in parts: where intermediate results are written. They stay after an interruption, and the
             same call continues with them. By default a temporary folder beside the parts.
         label_texts : L str or L lists of str, or dict from labels to them, optional
-            Names, synonyms and descriptions of labels, which the model keeps. If it is fitted on texts, they are used as
+            Names, synonyms and descriptions of labels, which the model keeps. A model of texts uses them as
             `label_text_points` and `label_text_embedding` say, and a dict may name labels without training points.
         """
         check_settings(self)
+        in_parts = isinstance(X, PartsDataset)
         if isinstance(X, PartsDataset):
             others = {"Y": Y, "sample_weight": sample_weight, "feature_names": feature_names, "encoder": encoder}
             others["label_texts"] = label_texts
@@ -293,7 +307,9 @@ class LabelTreeClassifier(
         names = None if labels.names is None else LabelNames(labels.names)
         weights = point_costs(sample_weight, X.shape[0])
         n_points = X.shape[0]
-        X, points = unit_rows(X) if self.normalize else X, text_points(texts, encoder, self.normalize)
+        X = unit_rows(X) if self.normalize else X
+        used = labels_to_read(labels.Y, self.label_text_points, self.label_text_embedding)
+        points = text_points(texts, encoder, used, self.normalize)
         embeddings = self.embeddings
         if embeddings is None:
             embeddings = text_embeddings(X, labels.Y, points, self.label_text_embedding, self.n_jobs)
@@ -303,6 +319,11 @@ class LabelTreeClassifier(
         seed = seed_of(self.random_state)
         trees = self._make_trees(checked_X, checked_Y, weights, embeddings, seed)
         built = time.perf_counter()
+        if in_parts and settings.C == "auto":
+            settings = replace(settings, C=COST_IN_PARTS)
+        settings, costs = settle_cost(
+            checked_X, checked_Y, trees[0], settings, sample_weight=weights, random_state=seed, n_jobs=self.n_jobs
+        )
         stores = []
         n_weights = 0
         for tree in trees:
@@ -319,6 +340,7 @@ class LabelTreeClassifier(
         self.n_points_ = n_points
         self.trees_ = trees
         self.searcher_ = self._make_searcher(stores, None if learned is None else learned.evidence)
+        self.searcher_.set_prior(self.label_counts_, self.n_points_)
         self.calibration_ = None
         self.early_stop_ = None
         self.stats_ = {
@@ -326,6 +348,7 @@ class LabelTreeClassifier(
             "seconds": time.perf_counter() - started,
             "n_weights": n_weights,
             "bytes": sum(store.nbytes for store in stores),
+            **costs,
         }
         if learned is not None:
             self.stats_["evidence"] = learned.stats

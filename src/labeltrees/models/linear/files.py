@@ -30,6 +30,8 @@ def save_classifier(model: LabelTreeClassifier, folder: str | os.PathLike[str]) 
     """Write a fitted model."""
     searcher = model.searcher_
     parameters, arrays = shared_to_files(model)
+    # Timings differ from run to run; without them the same training gives the same files.
+    parameters["stats"] = {name: value for name, value in model.stats_.items() if not name.endswith("seconds")}
     settings = parameters["settings"]
     if not isinstance(settings["class_weight"], str | None):
         # One number per label is too much for the manifest, and JSON cannot hold the keys of every mapping.
