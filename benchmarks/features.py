@@ -2,10 +2,11 @@
 
     python -m benchmarks.features [--sets cooking debian-depends] [--presets words words+pairs+chars] [--points 50000]
 
-Every preset is fitted on the same texts (at most --points of them, a random sample) and measured on the same test texts
-(at most --queries), with one thread. The table has P@1/3/5 in percent, the difference of P@1 to words with the interval
-of the paired bootstrap, the features per query, the chunks that a search opens, the processor time of the vectorizer and
-of the search per query in batches of all queries (the best of five rounds in turns), and the size of the model.
+Every preset is fitted on the same texts (at most --points of them, a random sample) and measured on the same test
+texts (at most --queries), with one thread. The table has P@1/3/5 in percent, the difference of P@1 to the first row
+with the interval of the paired bootstrap, the features per query, the chunks that a search opens, the processor time of
+the vectorizer and of the search per query in batches of all queries (the best of five rounds in turns), and the size of
+the model. --cut shortens every text to at most this many characters, as titles.
 """
 
 from __future__ import annotations
@@ -45,14 +46,18 @@ class Fitted(NamedTuple):
     fit_seconds: float
 
 
-def read(name: str, n_points: int, n_queries: int) -> tuple[Texts, Texts]:
-    """Return a sample of the training texts and of the test texts."""
+def read(name: str, n_points: int, n_queries: int, cut: int = 10**9) -> tuple[Texts, Texts]:
+    """Return a sample of the training texts and of the test texts, of at most `cut` characters."""
     parts = []
     for part, most in (("train", n_points), ("test", n_queries)):
         texts, labels = read_records(data_folder(name) / f"{part}.jsonl.xz")
         kept = np.sort(np.random.default_rng(0).permutation(len(texts))[:most])
-        parts.append(Texts([texts[i] for i in kept], [labels[i] for i in kept]))
+        parts.append(Texts([_shortened(texts[i], cut) for i in kept], [labels[i] for i in kept]))
     return parts[0], parts[1]
+
+
+def _shortened(text: str, cut: int) -> str:
+    return text if len(text) <= cut else text[:cut].rsplit(" ", 1)[0]
 
 
 def fit(name: str, vectorizer: Any, train: Texts, test: Texts, **parameters: Any) -> Fitted:
@@ -105,9 +110,10 @@ def main() -> None:
     parser.add_argument("--presets", nargs="+", default=list(PRESETS), choices=list(PRESETS))
     parser.add_argument("--points", type=int, default=10**9)
     parser.add_argument("--queries", type=int, default=10**9)
+    parser.add_argument("--cut", type=int, default=10**9)
     options = parser.parse_args()
     for name in options.sets:
-        train, test = read(name, options.points, options.queries)
+        train, test = read(name, options.points, options.queries, options.cut)
         length = np.mean([len(text) for text in test.texts])
         print(f"\n**{name}**: {len(train.texts):,} texts, {len(test.texts):,} queries of {length:.0f} characters\n")
         report([fit(preset, preset_vectorizer(preset), train, test) for preset in options.presets], test)

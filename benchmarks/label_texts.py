@@ -2,9 +2,9 @@ r"""The uses of texts of labels: in the tree, as training points, and for labels
 
     python -m benchmarks.label_texts [--sets debian-depends] [--points 20000] [--features words]
 
-The text of a label is its name with punctuation and digits set apart ("libgtk-3-0" becomes "libgtk 3 0"). The first table
-compares models with and without texts: P@1/3/5 and PSP@5 in percent, the difference of P@1 with the interval of the
-paired bootstrap, the nodes that a search opens and its processor time per query.
+The text of a label is its name with punctuation and digits set apart ("libgtk-3-0" becomes "libgtk 3 0"). The first
+table compares models with and without texts: P@1/3/5 and PSP@5 in percent, the difference of P@1 with the interval of
+the paired bootstrap, the nodes that a search opens and its processor time per query.
 
 For the second table a tenth of the labels lose all their training points. It shows the share of the test points' lost
 labels that are among the first 5 and the first 20 predictions, and P@1 of all labels.

@@ -4,10 +4,10 @@
 
 A point is an invoice of a customer who has bought before; its features are the articles of all earlier invoices, with
 log(1 + quantity), its labels the articles of this invoice. "time": trained on the invoices before 2011-11-15, tested
-on the later ones. "random": tested on a tenth of the customers. Every method is tuned for P@5 on the last 21 days of
-the training points: stage by stage, with the settings below, and then trained on all of them. All get the same rows,
-scaled to length 1, except implicit, which gets the rows as they are. A second run continues an interrupted one: it
-takes the finished methods from build/online-shop.
+on the later ones. "random": tested on a tenth of the customers. Every method is tuned for P@5 on the last 21 days
+before 2011-11-15, stage by stage, with the settings below; then it is trained on all training points of each split. All
+get the same rows, scaled to length 1, except implicit, which gets the rows as they are. A second run continues an
+interrupted one with what is in build/online-shop.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Settings = dict[str, Any]
 
 @dataclass
 class Method:
-    """A method with its grid: stages of settings, each searched with the best settings of the stages before."""
+    """A method with its grid: stages of settings, each compared with the best settings of the stages before."""
 
     name: str
     script: str
@@ -66,23 +66,30 @@ class Method:
 
 
 C = [0.03, 0.1, 0.3, 1.0]
+LARGE_C = [1.0, 3.0]  # logistic losses need a larger C
 METHODS = [
     Method(
         "label tree",
         "ours.py",
-        [{"C": C}, {"loss": ["squared_hinge", "logistic"]}, {"tradeoff": [1.0, 0.0, 0.5, 1.5]}, {"n_trees": [1, 3]}],
+        [
+            {"C": C},
+            {"loss": ["logistic"], "C": LARGE_C},
+            {"tradeoff": [0.0, 0.5, 1.5]},
+            {"fanout": [16]},
+            {"n_trees": [3]},
+        ],
     ),
     Method(
         "PECOS",
         "pecos_xlinear.py",
-        [{"C": C}, {"loss": ["hinge", "logistic"]}, {"nr_splits": [16, 2, 64]}],
+        [{"C": C}, {"loss": ["logistic"], "C": LARGE_C}, {"nr_splits": [2, 64]}],
         {"nr_splits": 16, "loss": "hinge"},
         {"beam_size": 20},
     ),
     Method(
         "omikuji",
         "omikuji_models.py",
-        [{"linear_c": C}, {"loss": ["hinge", "log"]}, {"n_trees": [1, 3]}],
+        [{"linear_c": C}, {"loss": ["log"], "linear_c": LARGE_C}, {"n_trees": [3]}],
         {},
         {"beam_size": 20},
     ),
@@ -91,8 +98,8 @@ METHODS = [
         "implicit_models.py",
         [
             {"rows": ["all", "purchase"], "alpha": [1.0, 5.0, 20.0]},
-            {"regularization": [0.1, 1.0, 10.0]},
-            {"factors": [128, 64, 256]},
+            {"regularization": [1.0, 10.0]},
+            {"factors": [64, 256]},
         ],
         {"model": "als", "factors": 128, "regularization": 0.1},
     ),
@@ -145,45 +152,56 @@ def feature_labels(dataset: lt.Dataset) -> NDArray[np.int64]:
     return np.array([label.get(name, -1) for name in dataset.feature_names.tolist()])
 
 
-def tune(contest: Contest, worker: PeerWorker, method: Method) -> Settings:
-    """Return the settings with the best P@5 on the test points of a contest."""
-    best: Settings = dict(method.fixed)
-    known: dict[str, float] = {}
-    for stage in method.stages:
-        found = []
-        for values in itertools.product(*stage.values()):
-            settings = best | dict(zip(stage, values, strict=True))
-            key = repr(sorted(settings.items()))
-            if key not in known:
-                labels = contest.answer(worker, method, settings)
-                known[key] = lt.metrics.precision_at_k(contest.test.Y, labels, max(KS))
-                print(f"  {method.name} {settings}: P@5 {100 * known[key]:.2f}", file=sys.stderr, flush=True)
-            found.append((known[key], settings))
-        best = max(found, key=lambda pair: pair[0])[1]
+def tune(method: Method, train: lt.Dataset, jobs: int) -> Settings:
+    """Return the settings with the best P@5 on the last weeks of the training points."""
+    assert train.times is not None
+    is_late = train.times >= train.times.max() - np.timedelta64(VALIDATION_DAYS, "D")
+    known = Finished(f"validation-{method.name}", [method.fixed, method.answer, train])
+    best, reached = dict(method.fixed), 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        contest = Contest(train[~is_late], train[is_late], Path(folder), jobs)
+        with contest.worker(method) as worker:
+            for stage in method.stages:
+                found = [] if best == method.fixed else [(reached, best)]
+                for values in itertools.product(*stage.values()):
+                    settings = best | dict(zip(stage, values, strict=True))
+                    key = json.dumps(settings, sort_keys=True)
+                    if key not in known.values:
+                        labels = contest.answer(worker, method, settings)
+                        known.add(key, lt.metrics.precision_at_k(contest.test.Y, labels, max(KS)))
+                        print(f"{method.name} {key}: P@5 {100 * known.values[key]:.2f}", file=sys.stderr, flush=True)
+                    found.append((known.values[key], settings))
+                reached, best = max(found, key=lambda pair: pair[0])
     return best
 
 
-def tuned_answer(
-    method: Method, train: lt.Dataset, test: lt.Dataset, split: str, jobs: int
-) -> tuple[Settings, NDArray[np.int64]]:
-    """Return the chosen settings and the answers on test, of an earlier run if it has finished this method."""
-    key = hashlib.sha256(repr([method, split, VALIDATION_DAYS, train, test]).encode()).hexdigest()[:16]
-    done = FINISHED / f"{split}-{method.name.replace(', ', '-')}-{key}.json"
-    if not done.exists():
-        assert train.times is not None
-        is_late = train.times >= train.times.max() - np.timedelta64(VALIDATION_DAYS, "D")
-        with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
-            early = Contest(train[~is_late], train[is_late], Path(one), jobs)
-            with early.worker(method) as worker:
-                settings = tune(early, worker, method)
-            final = Contest(train, test, Path(two), jobs)
-            with final.worker(method) as worker:
-                labels = final.answer(worker, method, settings)
-        done.parent.mkdir(parents=True, exist_ok=True)
-        done.with_suffix(".part").write_text(json.dumps({"settings": settings, "labels": labels.tolist()}))
-        done.with_suffix(".part").replace(done)
-    record = json.loads(done.read_text())
-    return record["settings"], np.array(record["labels"])
+def answer(method: Method, settings: Settings, train: lt.Dataset, test: lt.Dataset, jobs: int) -> NDArray[np.int64]:
+    """Return the best labels of the test points, by a method trained with settings."""
+    known = Finished(f"answers-{method.name}", [method.fixed, method.answer, train, test])
+    key = json.dumps(settings, sort_keys=True)
+    if key not in known.values:
+        with tempfile.TemporaryDirectory() as folder:
+            contest = Contest(train, test, Path(folder), jobs)
+            with contest.worker(method) as worker:
+                known.add(key, contest.answer(worker, method, settings).tolist())
+    return np.array(known.values[key])
+
+
+class Finished:
+    """What earlier runs have measured, in a file."""
+
+    def __init__(self, name: str, inputs: list[Any]) -> None:
+        digest = hashlib.sha256(repr([inputs, VALIDATION_DAYS, lt.__version__]).encode()).hexdigest()[:12]
+        self._path = FINISHED / f"{name.replace(', ', '-').replace(' ', '-')}-{digest}.json"
+        self.values: dict[str, Any] = json.loads(self._path.read_text()) if self._path.exists() else {}
+
+    def add(self, key: str, value: Any) -> None:
+        """Keep a value."""
+        self.values[key] = value
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        part = self._path.with_suffix(".part")
+        part.write_text(json.dumps(self.values))
+        part.replace(self._path)
 
 
 def simple_answers(train: lt.Dataset, test: lt.Dataset) -> dict[str, NDArray[np.int64]]:
@@ -221,13 +239,12 @@ def cell(test: lt.Dataset, labels: Any, k: int, weights: Any = None) -> str:
     return f"{100 * value:.1f} ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def compare(split: str, options: argparse.Namespace) -> None:
-    """Tune, train and measure all methods on one split, and print the tables."""
-    train, test = prepare(str(data_folder("online-retail") / "events.csv.xz"), split)
+def compare(split: str, chosen: dict[str, Settings], options: argparse.Namespace) -> None:
+    """Train and measure all methods on one split, and print the table."""
+    train, test = prepared(split)
     answers = simple_answers(train, test)
-    chosen: dict[str, Settings] = {}
-    for method in [m for m in METHODS if not any(word in m.name for word in options.without)]:
-        chosen[method.name], answers[method.name] = tuned_answer(method, train, test, split, options.jobs)
+    for method in methods(options):
+        answers[method.name] = answer(method, chosen[method.name], train, test, options.jobs)
     print(
         f"\n## Split: {split}\n\n{train.n_points:,} training points, "
         f"{test.n_points:,} test points, {train.n_labels:,} labels, {train.n_features:,} features\n"
@@ -238,10 +255,20 @@ def compare(split: str, options: argparse.Namespace) -> None:
         cells = [*(cell(test, labels, k) for k in KS), cell(test, labels, 5, traffic)]
         gaps = ["", ""] if labels is ours else [difference(test, ours, labels, w) for w in (None, traffic)]
         print(f"| {name} | {' | '.join(cells + gaps)} |")
-    print("\nChosen settings:\n")
-    for name, settings in chosen.items():
-        print(f"- {name}: {', '.join(f'{key}={value}' for key, value in sorted(settings.items()))}")
     sys.stdout.flush()
+
+
+def prepared(split: str) -> lt.PreparedLogs:
+    """Return the log of the online shop, prepared as the example does it, by an earlier run if there was one."""
+    folder = FINISHED / f"{split}-log"
+    if not folder.exists():
+        prepare(str(data_folder("online-retail") / "events.csv.xz"), split).save(folder)
+    return lt.PreparedLogs.load(folder)
+
+
+def methods(options: argparse.Namespace) -> list[Method]:
+    """Return the methods that are wanted."""
+    return [method for method in METHODS if not any(word in method.name for word in options.without)]
 
 
 def main() -> None:
@@ -251,8 +278,13 @@ def main() -> None:
     parser.add_argument("--without", nargs="*", default=[], help="leave out methods whose name contains one of these")
     options = parser.parse_args()
     print("Precision in percent with 95 % intervals; by traffic, an invoice counts by its number of lines.")
+    train = prepared("time").train
+    chosen = {method.name: tune(method, train, options.jobs) for method in methods(options)}
+    print("Chosen settings:\n")
+    for name, settings in chosen.items():
+        print(f"- {name}: {', '.join(f'{key}={value}' for key, value in sorted(settings.items()))}")
     for split in options.splits:
-        compare(split, options)
+        compare(split, chosen, options)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Label trees for extreme multi-label classification: one setting moves between accurate and fast."""
 
+import os
 from importlib import import_module
 from typing import Any
 
@@ -10,8 +11,8 @@ _MODULES = ("baselines", "datasets", "metrics")
 # seconds to import. `__init__.pyi` has the same names, for type checkers and editors.
 _HOMES = {
     "data": "ColumnEncoder Dataset Encoder ItemEncoder PartsDataset PartsWriter PreparedLogs TextEncoder"
-    " TfidfVectorizer UnionEncoder open_parts prepare_logs read_texts read_xmc write_parts"
-    " write_xmc",
+    " TfidfVectorizer UnionEncoder open_parts prepare_logs read_limits read_texts read_xmc"
+    " write_parts write_xmc",
     "errors": "FileFormatError InputError LabelTreesError MissingExtraError",
     "labels.embedding": "pifa",
     "labels.frequency": "cover_frequencies label_frequencies",
@@ -54,3 +55,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *__all__])
+
+
+if "LABELTREES_INSTRUCTIONS" in os.environ:  # otherwise native code is loaded when it is first used
+    import_module("labeltrees._instructions").choose_instructions()

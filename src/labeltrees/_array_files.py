@@ -18,7 +18,7 @@ from labeltrees import _core
 from labeltrees._files import refuse_file
 from labeltrees._validation import refuse
 
-DTYPES = ("|u1", "|b1", "<i4", "<i8", "<u8", "<f4", "<f8")
+DTYPES = ("|u1", "|b1", "<u2", "<i4", "<i8", "<u8", "<f4", "<f8")
 MAX_ELEMENTS = 2**48
 
 

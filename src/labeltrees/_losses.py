@@ -22,8 +22,10 @@ class Loss:
     ----------
     name : str
         The same as in ``core/linear/loss.cpp``.
+    costs : tuple of float
+        The values that ``C="auto"`` tries, rising.
     scores_are_probabilities : bool
-        Whether `predict_proba` needs no calibration.
+        Whether `predict_proba` may return scores without calibration: they estimate probabilities, though not well.
     ceilings : callable(tree, bias, norms), optional
         Returns for each node an upper bound of the log score of any label below it, relative to the node, for queries
         of unit length, from the biases and `positive_norms` of the classifiers. None if a bound would not be worth its
@@ -31,6 +33,7 @@ class Loss:
     """
 
     name: str
+    costs: tuple[float, ...]
     scores_are_probabilities: bool = False
     ceilings: Callable[[TreeLike, Float32s, Float64s], Float32s] | None = None
 
@@ -38,7 +41,8 @@ class Loss:
 LOSSES = {
     loss.name: loss
     for loss in (
-        Loss("squared_hinge"),  # almost every node has a label that can score 1, so ceilings would not exclude any node
-        Loss("logistic", scores_are_probabilities=True, ceilings=ceilings_of_norms),
+        # Almost every node has a label that can score 1, so ceilings would not exclude any node.
+        Loss("squared_hinge", (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)),
+        Loss("logistic", (0.1, 0.3, 1.0, 3.0, 10.0), scores_are_probabilities=True, ceilings=ceilings_of_norms),
     )
 }

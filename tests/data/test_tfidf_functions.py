@@ -183,7 +183,7 @@ def test_stems_are_snowballs():
     pytest.importorskip("Stemmer")
     ours = lt.TfidfVectorizer(stem="german").fit(["Die Häuser und die Häusern"])
     assert ours.get_feature_names_out().tolist() == ["die", "haus", "und"]
-    with pytest.raises(lt.InputError, match="stem must be one of .*finnish"):
+    with pytest.raises(lt.InputError, match=r"stem must be one of .*finnish"):
         lt.TfidfVectorizer(stem="klingon").fit(CORPUS)
 
 
@@ -215,6 +215,6 @@ def shlex_like(text):
 def test_a_function_without_a_name_cannot_be_saved(tmp_path):
     vectorizer = lt.TfidfVectorizer(tokenizer=lambda text: text.split())
     model = lt.LabelTreeClassifier(vectorizer=vectorizer).fit(["a-b c", "d e-f"] * 2, [["x"], ["y"]] * 2)
-    with pytest.raises(lt.InputError, match="the tokenizer of its vectorizer.*cannot be imported by name"):
+    with pytest.raises(lt.InputError, match=r"the tokenizer of its vectorizer.*cannot be imported by name"):
         model.save(tmp_path / "model")
     assert not (tmp_path / "model").exists()

@@ -48,9 +48,16 @@ def dense_folder(problem, tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("kind", ["rich", "dense"])
-def test_damaged_files_are_refused_or_answer(folder, dense_folder, problem, tmp_path, kind):
-    folder = folder if kind == "rich" else dense_folder
+@pytest.fixture(scope="module")
+def evidence_folder(problem, tmp_path_factory):
+    path = tmp_path_factory.mktemp("evidence") / "model"
+    lt.LabelTreeClassifier(fanout=3, evidence="both").fit(*problem).save(path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["rich", "dense", "evidence"])
+def test_damaged_files_are_refused_or_answer(folder, dense_folder, evidence_folder, problem, tmp_path, kind):
+    folder = {"rich": folder, "dense": dense_folder, "evidence": evidence_folder}[kind]
     copied = shutil.copytree(folder, tmp_path / "damaged")
     rng = np.random.default_rng(0)
     outcomes = {"refused": 0, "normal": 0}

@@ -36,6 +36,7 @@ struct TrainInput {
 // A node, and a range of its edges that does not cut a group of lanes (lane_groups) in two.
 struct NodeTask {
   int64_t node, first_edge, n_edges;
+  float cost;  // C
 };
 
 // The edges of a node are trained in groups of at most kMaxLanes, as equal in size as possible. Returns the first edge
@@ -55,7 +56,14 @@ struct LinearWeights {
 void gather_node(const TrainInput& input, int64_t node, float bias_value, NodeRows& rows, GatherScratch& scratch,
                  const Job& job);
 
-// Throws std::invalid_argument for a task that is not in the tree or cuts a group of lanes.
+// For each task (of one group of lanes): what its classifiers lose on the points held out (n_points) if they are
+// trained on the others at each of the costs.
+std::vector<HeldOutLosses> validate_linear(const TrainInput& input, const std::vector<NodeTask>& tasks,
+                                           const LinearOptions& options, const std::vector<float>& costs,
+                                           const uint8_t* held_out, int n_threads, Job& job);
+
+// Trains each task at its own cost instead of options.cost. Throws std::invalid_argument for a task that is not in the
+// tree or cuts a group of lanes.
 LinearWeights train_linear(const TrainInput& input, const std::vector<NodeTask>& tasks, const LinearOptions& options,
                            int n_threads, Job& job);
 

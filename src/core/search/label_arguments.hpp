@@ -59,6 +59,15 @@ nb::object label_set(nb::handle_t<Native> engine, nb::handle labels, nb::handle 
   return nb::cast(std::move(made));
 }
 
+// The method set_prior of an engine's bindings.
+template <class Native>
+void set_prior(Native& native, ConstArray<int64_t> counts, int64_t n_points) {
+  if (static_cast<int64_t>(counts.size()) != native.engine.n_labels() || n_points < 1)
+    throw std::invalid_argument("counts must have one entry per label");
+  native.arrays.push_back(nb::find(counts));
+  native.engine.set_prior(counts.data(), n_points);
+}
+
 // The method label_weights of an engine's bindings. weights: one per label, finite and at least 0.
 template <class Native>
 nb::object label_weights(nb::handle_t<Native> engine, ConstArray<float> weights) {

@@ -71,7 +71,7 @@ void TreeSearch::run_paths() {
     else if (in_budget && !(request_->prune && path.bound < best_->limit()))
       in_budget = open_path(path, [&](float score, int32_t child) {
         const float bound = weighted(score, child);
-        if (bound >= best_->limit() && bound > Frontier::kNone && filter_->allows_label(~child))
+        if (bound >= best_->kept_limit() && bound > Frontier::kNone && filter_->allows_label(~child))
           best_->offer(bound, ~child);
       });
   }

@@ -86,7 +86,8 @@ void bind_search_request(nb::module_& module) {
            nb::arg("exclude_ptr").noconvert().none(), nb::arg("exclude").noconvert().none(),
            nb::arg("candidate_set").none(), nb::arg("exclude_set").none(), nb::arg("weights").none(),
            nb::arg("numbers"))
-      .def_prop_ro("k", [](const NativeRequest& self) { return self.request.k; });
+      .def_prop_ro("k", [](const NativeRequest& self) { return self.request.k; })
+      .def_prop_ro("n_returned", [](const NativeRequest& self) { return self.request.n_returned(); });
 
   nb::class_<NativeRows>(module, "QueryRows")
       .def("__init__", &make_rows, nb::arg("n"), nb::arg("indptr").noconvert().none(),

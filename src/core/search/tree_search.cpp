@@ -120,7 +120,7 @@ void TreeSearch::add_children(const uint8_t* part) {
   stats_->classifiers += n;
   bool prune = request_->mode == SearchMode::best_first || request_->prune;
   float* nodes = frontier_.allocate(n_padded);
-  float limit = prune ? best_->limit() : Frontier::kNone;
+  float limit = prune ? best_->kept_limit() : Frontier::kNone;
   const float* scores = scores_;
   if (filter_->weights) {
     kernels_->add_child_values(scores_, children, n, filter_->weights, weighted_);
@@ -130,7 +130,8 @@ void TreeSearch::add_children(const uint8_t* part) {
   for (int64_t i = 0; i < n_labels; ++i) {
     float score = scores[labels_[i]];
     int32_t label = ~children[labels_[i]];
-    if (score >= best_->limit() && score > Frontier::kNone && filter_->allows_label(label)) best_->offer(score, label);
+    if (score >= best_->kept_limit() && score > Frontier::kNone && filter_->allows_label(label))
+      best_->offer(score, label);
   }
   if (filter_->nodes) {
     for (int64_t i = 0; i < n; ++i)

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "search/batch.hpp"
+#include "text/tokens.hpp"
 
 namespace labeltrees {
 
@@ -29,6 +30,7 @@ HsEngine::HsEngine(const FeatureMap& features, const float* input, const float* 
       stride_(stride),
       tree_(tree),
       links_(tree, "tree"),
+      line_end_(features.vocabulary().find(kLineEnd, fnv1a(kLineEnd))),
       slack_(std::pow(1.0 + kFloor, static_cast<double>(height)) * (1 + 1e-6)) {}  // and rounding
 
 void HsEngine::search(const std::vector<std::string_view>& texts, const SearchRequest& request, int n_threads, Job& job,
@@ -43,12 +45,12 @@ void HsEngine::search(const std::vector<std::string_view>& texts, const SearchRe
       });
 }
 
-int64_t HsEngine::search_one(std::string_view text, const SearchRequest& request, int64_t* labels, float* scores) {
+int64_t HsEngine::search_one(std::string_view text, const SearchRequest& request, int64_t* labels, float* scores,
+                             SearchStats& stats) {
   if (request.candidates.given()) links_.require();
   Borrowed scratch(pool_);
   scratch->filters.start(1);
   scratch->filters.set(request, 0, n_labels(), [&](size_t) -> const TreeLinks& { return links_; });
-  SearchStats stats;
   return run(text, request, *scratch, labels, scores, stats);
 }
 
@@ -80,9 +82,17 @@ int64_t HsEngine::run(std::string_view text, const SearchRequest& request, HsScr
   scratch.open.clear();
   scratch.found.clear();
   features_.read(text, true, scratch.features);
-  if (scratch.features.n == 0) return 0;
-  const float* hidden = hidden_of(scratch);
   const float* weights = scratch.filters.of_tree(0).weights;
+  const std::vector<int32_t>& rows = scratch.features.rows;
+  stats.no_features = rows.empty() || (rows.size() == 1 && rows[0] == line_end_);
+  if (scratch.features.n == 0 || (stats.no_features && prior_.known())) {
+    BestLabels best;
+    best.start(request.k);
+    const LabelFilter& filter = scratch.filters.of_tree(0);
+    prior_.find(request, filter, [&](int32_t label) { return weights ? weights[~label] : 1.0f; }, best);
+    return write_found(request, best.sorted(), [](const ScoredLabel& label) { return label.score; }, labels, scores);
+  }
+  const float* hidden = hidden_of(scratch);
   scratch.open.push_back({weights ? weights[0] : 1.0, 1.0, 0, 0});
   while (!scratch.open.empty() && !stats.partial && can_win(scratch.open.front().priority, request.k, scratch))
     descend(scratch.pop(), request, hidden, deadline, scratch, stats);

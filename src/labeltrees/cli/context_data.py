@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from scipy import sparse
 
-from labeltrees.cli.data_files import find_file
+from labeltrees.cli.data_files import find_file, find_parts
 from labeltrees.cli.text_data import TextOptions
 from labeltrees.data import Dataset, TextEncoder
 from labeltrees.data.encoders import Encoder
@@ -45,7 +45,7 @@ class ContextBlock(NamedTuple):
 
 def context_file(data: str, part: str, texts: TextOptions, model: Model) -> ContextFile | None:
     """Return the file of contexts that DATA names; None if it has none or the model does not take them."""
-    if model.encoder_ is None or isinstance(model.encoder_, TextEncoder):
+    if model.encoder_ is None or isinstance(model.encoder_, TextEncoder) or find_parts(data, part) is not None:
         return None
     path = find_file(data, part)
     format = None if path is None else format_of(path, texts.format)

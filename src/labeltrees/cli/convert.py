@@ -77,11 +77,11 @@ def convert(
             whole = load_data(data, label_names, feature_names=feature_names, index_base=index_base, texts=texts)
             write_parts(whole, output, points_per_part)
         else:
-            _convert(data, output, points_per_part, texts, vectorizer, label_names, feature_names, index_base)
+            convert_file(data, output, points_per_part, texts, vectorizer, label_names, feature_names, index_base)
     report_parts(open_parts(output), output, as_json)
 
 
-def _convert(
+def convert_file(
     data: str,
     output: str,
     points_per_part: int,
@@ -91,6 +91,7 @@ def _convert(
     feature_names: str | None,
     index_base: Any,
 ) -> None:
+    """Write the training part of DATA as a folder of parts, block by block."""
     with open_text_file(data, "train", texts) as file:
         if file is not None:
             refuse_name_files(data, label_names, feature_names)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labeltrees.cli.data_files import BUNDLED, find_file, is_in_parts, names_in, read_lines
+from labeltrees.cli.data_files import BUNDLED, find_file, find_parts, names_in, read_lines
 from labeltrees.cli.text_data import (
     NO_OPTIONS,
     NO_TEXTS,
@@ -64,8 +64,9 @@ def load_data(
     if table is not None:
         refuse_name_files(data, label_names, feature_names)
         return table_dataset(data, table, part, texts, features)
-    if is_in_parts(data):
-        return _parts(data, label_names, feature_names, texts)
+    in_parts = find_parts(data, part)
+    if in_parts is not None:
+        return _parts(data, in_parts, label_names, feature_names, texts)
     path = find_file(data, part)
     if path is None:
         return _bundled(part)
@@ -120,8 +121,9 @@ def open_points(
                 raise InputError(NO_TEXTS.format(data=data))
             yield Points(None, None, map(read_texts, text_blocks(data, file, part, texts)))
             return
-        if is_in_parts(data):
-            in_parts = _parts(data, None, None, texts)
+        found = find_parts(data, part)
+        if found is not None:
+            in_parts = _parts(data, found, None, None, texts)
             blocks_of_parts = (block for part_of in in_parts.parts for block in _row_blocks(part_of.matrices()[0]))
             yield Points(in_parts.n_points, in_parts.n_features, blocks_of_parts)
             return
@@ -140,11 +142,14 @@ def _row_blocks(X: Any) -> Iterator[Any]:
     return (X[start : start + _BLOCK_SIZE] for start in range(0, X.shape[0], _BLOCK_SIZE))
 
 
-def _parts(data: str, label_names: str | None, feature_names: str | None, texts: TextOptions) -> PartsDataset:
+def _parts(
+    data: str, folder: Path, label_names: str | None, feature_names: str | None, texts: TextOptions
+) -> PartsDataset:
     if label_names is not None or feature_names is not None or texts.test_share is not None:
         message = f"{data}: is in parts; give --label-names, --feature-names and --test-share to labeltrees convert"
         raise InputError(message)
-    return open_parts(data)
+    check_version(Path(data))
+    return open_parts(folder)
 
 
 def refuse_name_files(data: str, label_names: str | None, feature_names: str | None = None) -> None:

@@ -85,6 +85,7 @@ def quickstart(show_progress: bool, folder: str, from_log: bool, serve: bool, n_
         max_precision_loss=_MAX_LOSS,
         tradeoffs=TRADEOFFS,
         fanouts=_FANOUTS,
+        tune="tree",
         early_rounds=False,
         repeats=_REPEATS,
         n_jobs=n_jobs,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from labeltrees.cli.data_files import BUNDLED, find_file, is_in_parts
+from labeltrees.cli.data_files import BUNDLED, find_file, find_parts
 from labeltrees.cli.output import plural
 from labeltrees.data import Dataset
 from labeltrees.data.text_dataset import default_vectorizer, no_features, text_dataset
@@ -60,7 +60,7 @@ class TextFile:
 @contextmanager
 def open_text_file(data: str, part: str, texts: TextOptions) -> Iterator[TextFile | None]:
     """Open the file of texts that DATA names; None if DATA has no texts."""
-    if is_in_parts(data):
+    if find_parts(data, part) is not None:
         yield None
         return
     path = find_file(data, part)

@@ -2,6 +2,7 @@
 
 from labeltrees.data.dataset import Dataset, as_dataset
 from labeltrees.data.encoders import ColumnEncoder, Encoder, ItemEncoder, TextEncoder, UnionEncoder
+from labeltrees.data.limits import read_limits
 from labeltrees.data.logs import PreparedLogs, prepare_logs
 from labeltrees.data.parts import PartsDataset, PartsWriter, open_parts, write_parts
 from labeltrees.data.text_files import read_texts
@@ -22,6 +23,7 @@ __all__ = [
     "as_dataset",
     "open_parts",
     "prepare_logs",
+    "read_limits",
     "read_texts",
     "read_xmc",
     "write_parts",

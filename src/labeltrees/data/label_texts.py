@@ -85,12 +85,11 @@ class LabelTexts:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], prefix: str, n_labels: int, source: str) -> LabelTexts | None:
         """Return the texts among the arrays of a model, or None if it has none; a fault is a `FileFormatError`."""
-        named = [arrays.get(f"{prefix}{name}") for name in ("text", "ends", "label_ptr")]
-        if all(array is None for array in named):
+        text, ends, label_ptr = (arrays.get(f"{prefix}{name}") for name in ("text", "ends", "label_ptr"))
+        if text is None and ends is None and label_ptr is None:
             return None
-        texts = cls(*named, source)
-        kinds = (np.uint8, np.int64, np.int64)
-        for array, kind in zip(named, kinds, strict=True):
+        texts = cls(text, ends, label_ptr, source)
+        for array, kind in ((text, np.uint8), (ends, np.int64), (label_ptr, np.int64)):
             if array is None or array.dtype != kind or array.ndim != 1:
                 texts._fail("the texts of labels are damaged")
         if len(texts) != n_labels or len(texts._ends) < 1:

@@ -14,7 +14,7 @@ from labeltrees._files import refuse_file
 from labeltrees._validation import check_number, check_seed, refuse
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.files import FilePath, open_any
-from labeltrees.data.text_dataset import default_vectorizer, text_dataset
+from labeltrees.data.text_dataset import default_vectorizer, nfc_lists, text_dataset
 from labeltrees.data.text_formats import FORMATS, TextBlock, TextFields, format_of
 from labeltrees.data.text_line_readers import LINE_READERS
 from labeltrees.data.text_parquet_reader import ParquetReader
@@ -108,6 +108,7 @@ def read_table(path: FilePath, fields: TextFields | None = None, format: str = "
     n_empty = sum(not text.strip() for text in texts)
     n_without_labels = 0 if fields.labels is None else sum(not names for names in labels)
     warn_about_gaps(path, len(texts), n_empty, n_without_labels, whole.n_blank_labels)
+    labels = [list(names) for names in nfc_lists(labels)]
     return TextTable(texts, labels, whole.weights if fields.weight is not None else None)
 
 

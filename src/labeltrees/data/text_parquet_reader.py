@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from labeltrees._extras import import_extra
 from labeltrees.data.files import FilePath, MissingFileError
+from labeltrees.data.limits import current_limits
+from labeltrees.data.parquet_sizes import check_parquet_sizes
 from labeltrees.data.text_formats import TextBlock, TextFields, drop_blank, split_labels
 from labeltrees.errors import FileFormatError, InputError
 
 if TYPE_CHECKING:
     import polars
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message, or its kind."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 class ParquetReader:
@@ -35,15 +42,17 @@ class ParquetReader:
         if not Path(self.path).is_file():
             message = f"{self.path}: no such file"
             raise MissingFileError(message)
+        n_bytes = check_parquet_sizes(Path(self.path))
         try:
             lazy = pl.scan_parquet(Path(self.path))
             columns = self.check_columns(dict(lazy.collect_schema()), pl)
             n_rows = int(lazy.select(pl.len()).collect().item())
             for start in range(0, n_rows, self.block_size):
                 frame = lazy.select(columns).slice(start, self.block_size).collect()
+                n_bytes = self.check_lengths(frame, start, n_bytes, pl)
                 yield self.block(frame, start, pl)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            self.fail(f"cannot be read as Parquet ({str(error).splitlines()[0]})")
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            self.fail(f"cannot be read as Parquet ({first_line(error)})")
 
     def check_columns(self, schema: dict[str, Any], pl: Any) -> list[str]:
         """Return the columns to read; refuse missing columns and wrong types."""
@@ -67,6 +76,22 @@ class ParquetReader:
         if self.fields.weight is not None and not schema[self.fields.weight].is_numeric():
             self.fail(f"column {self.fields.weight!r} is of type {schema[self.fields.weight]}, not numbers")
         return columns
+
+    def check_lengths(self, frame: polars.DataFrame, start: int, n_bytes: int, pl: Any) -> int:
+        """Refuse texts that are too long, and return `n_bytes` plus the bytes of the texts.
+
+        A page can say the same long text for many rows, so the size of the pages says little about that of the texts.
+        """
+        limits = current_limits()
+        for name in (name for name in frame.columns if name != self.fields.weight):
+            strings = frame[name].list.join("") if isinstance(frame[name].dtype, pl.List) else frame[name]
+            lengths = strings.cast(pl.String).str.len_bytes().fill_null(0)
+            n_bytes += int(lengths.sum())
+            longest = lengths.arg_max()
+            if longest is not None and lengths[longest] > limits.line_bytes:
+                limits.refuse_line(self.path, start + longest + 1)
+        limits.check_size(self.path, n_bytes, Path(self.path).stat().st_size, start + 1)
+        return n_bytes
 
     def block(self, frame: polars.DataFrame, start: int, pl: Any) -> TextBlock:
         """Return the rows of `frame`, which start at row `start` of the file."""

@@ -85,7 +85,7 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
         Number of features to hash terms to instead of learning a vocabulary: feature XXH64(term as UTF-8) mod
         `hashing`. Only the idf is learned then. Terms with the same hash are counted together.
     union : list of dict, optional
-        Several kinds of terms side by side, as scikit-learn's FeatureUnion makes them. Each dict has the parameters that
+        Several kinds of terms side by side, as in scikit-learn's FeatureUnion. Each dict has the parameters that
         differ from those given here, and optionally `weight`, a factor of its values, and `name`, the prefix of its
         feature names. Each part has its own norm.
     n_jobs : int, optional

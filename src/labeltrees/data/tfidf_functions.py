@@ -87,7 +87,7 @@ def _tokenizer(settings: TfidfSettings) -> Callable[[Any], Tokens]:
 def make_stemmer(language: str) -> Callable[[Sequence[str]], Tokens]:
     """Return Snowball's function from words to their stems; `MissingExtraError` without the extra `stem`."""
     try:
-        import Stemmer
+        import Stemmer  # type: ignore[import-not-found, unused-ignore]
     except ImportError as error:
         message = f"stem={language!r} needs PyStemmer: pip install labeltrees[stem]"
         raise MissingExtraError(message) from error

@@ -16,23 +16,16 @@ from labeltrees._validation import check_choice, check_integer, check_n_jobs, ch
 from labeltrees.errors import InputError
 
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"
+ANALYZERS = ("word", "char", "char_wb")
 MAX_PARTS = 16
 _MAX_NGRAM = 10_000
 
 
-def _choice(
-    default: str | None,
-    choices: tuple[str, ...],
-    help: str,
-    *,
-    may_be_none: bool = False,
-    may_be_function: bool = False,
-) -> Any:
+def _choice(default: str | None, choices: tuple[str, ...], help: str, *, may_be_none: bool = False) -> Any:
     def check(name: str, value: Any) -> None:
         if callable(value):
-            if not may_be_function:
-                refuse(name, f"one of {list(choices)} (for a function of your own use preprocessor)", value)
-        elif value is not None or not may_be_none:
+            refuse(name, f"one of {list(choices)} (for a function of your own use preprocessor)", value)
+        if value is not None or not may_be_none:
             check_choice(name, value, list(choices))
 
     return setting(default, check, help, choices=choices)
@@ -64,6 +57,11 @@ def _token_pattern(name: str, value: Any) -> None:
     if groups > 1:
         message = "More than 1 capturing group in token pattern. Only a single group should be captured."
         raise InputError(message)
+
+
+def _analyzer(name: str, value: Any) -> None:
+    if not callable(value):
+        check_choice(name, value, list(ANALYZERS))
 
 
 def _function(name: str, value: Any) -> None:
@@ -136,11 +134,8 @@ class TfidfParameters:
     lowercase: bool = setting(True, flag, "Convert texts to lower case.")
     preprocessor: Any = setting(None, _function, "A function from a text to a text, instead of the usual steps.")
     tokenizer: Any = setting(None, _function, "A function from a text to the list of its words.")
-    analyzer: Any = _choice(
-        "word",
-        ("word", "char", "char_wb"),
-        "Terms are words, characters, or characters within words.",
-        may_be_function=True,
+    analyzer: Any = setting(
+        "word", _analyzer, "Terms are words, characters, or characters within words.", choices=ANALYZERS
     )
     stem: str | None = setting(
         None, _stem, "Replace words by their stems in this language, such as german. [default: keep words]"

@@ -9,7 +9,7 @@ import numpy as np
 from labeltrees._validation import check_choice
 from labeltrees.data.tfidf import TfidfVectorizer
 
-_WORDS = {"sublinear_tf": True, "min_df": 2, "dtype": np.float32}
+_WORDS: dict[str, Any] = {"sublinear_tf": True, "min_df": 2, "dtype": np.float32}
 _CHARACTERS: dict[str, Any] = {"analyzer": "char_wb", "ngram_range": (3, 5)}
 _PAIRS: dict[str, Any] = {"ngram_range": (1, 2)}
 

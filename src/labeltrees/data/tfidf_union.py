@@ -63,7 +63,7 @@ def _make_part(whole: dict[str, Any], given: dict[str, Any], number: int) -> Uni
 def _named(union: Any) -> list[Mapping[str, Any]]:
     """Return specifications that all have a name: the analyzer, with a number from the second of the same name on."""
     taken: set[str] = set()
-    named = []
+    named: list[Mapping[str, Any]] = []
     for number, part in enumerate(union):
         name = part.get("name")
         if name is None:

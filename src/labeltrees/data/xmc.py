@@ -105,6 +105,8 @@ def naming_faults(path: FilePath) -> Iterator[None]:
     """Turn errors of the parser into errors that name the file."""
     try:
         yield
+    except FileFormatError:  # of the file, not of the parser
+        raise
     except ValueError as fault:
         separator = "," if str(fault).startswith("line ") else ":"
         message = f"{path}{separator} {fault}"

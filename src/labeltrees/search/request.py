@@ -47,6 +47,8 @@ class SearchRequest:
         labels. By default as the model was fitted; a searcher alone has no limit.
     prune : bool
         For ``"beam"`` and ``"paths"``: do not open nodes below the k-th label found. The lists stay the same.
+    evidence : bool
+        Adjust the scores by the evidence that the model was fitted with; False returns the list of the tree alone.
     agreement : float, optional
         Stop early, so that at least this share of the lists is the same as with exact search. The model must have been
         calibrated.
@@ -66,6 +68,8 @@ class SearchRequest:
         How much the score of each node is lowered before it is compared; set by a model from `agreement`.
     n_searched : int, optional
         Labels to search for, if more than k: discounts are learned for lists of certain lengths.
+    n_candidates : int, optional
+        Return this many of the labels that are scored while the k best are searched for, if that is more than k.
 
     Examples
     --------
@@ -85,6 +89,7 @@ class SearchRequest:
         metavar="N|none",
     )
     prune: bool = setting(True, flag, "Skip nodes below the k-th label found.")
+    evidence: bool = setting(True, flag, "Adjust scores by the evidence that the model was fitted with, if any.")
     agreement: float | None = setting(
         None,
         optional(number(0, 1, low_open=True)),
@@ -97,6 +102,7 @@ class SearchRequest:
     label_weight: Any = setting(None, anything, "What the score of each label is multiplied with.")
     discounts: NodeValues | None = None
     n_searched: int | None = None
+    n_candidates: int | None = None
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -131,6 +137,8 @@ class SearchRequest:
         n_labels: int,
         discounts: _core.Float32s | None,
         engine: _core.SearchEngine | _core.TextEngine,
+        *,
+        evidence: bool = False,
     ) -> _core.SearchRequest:
         """Return the request for native code, where 0 means no limit.
 
@@ -141,6 +149,8 @@ class SearchRequest:
             Those of the request in the form that the model's native search takes.
         engine : native engine
             The engine that label sets must belong to.
+        evidence : bool
+            Whether the engine has evidence to use.
         """
         if discounts is not None and self.search in ("beam", "paths"):
             refuse("discounts", f"None with search={self.search!r}", "some")
@@ -150,9 +160,11 @@ class SearchRequest:
         exclude, exclude_set = _label_argument("exclude", self.exclude, n_queries, n_labels, engine)
         return _core.SearchRequest(
             k=self.n_found(n_labels),
+            n_candidates=min(self.n_candidates or 0, n_labels),
             search=self.search or "best_first",
             beam=0 if self.beam is None or self.beam == AS_FITTED else self.beam,
             prune=bool(self.prune),
+            evidence=bool(evidence),
             max_chunks=self.max_chunks or 0,
             max_microseconds=min(self.max_microseconds or 0, 2**50),
             discounts=discounts,

@@ -72,7 +72,7 @@ class PartsDataset(Dataset):
 
     def __init__(self, folder: FilePath, *, verify: bool = False) -> None:
         path = Path(os.path.abspath(folder))
-        self._store(folder=path, manifest=read_manifest(path))
+        self._store(folder=path, manifest=read_manifest(path), label_texts=None)
         for part in self.parts:
             part.check_files()
             if verify:
@@ -139,7 +139,7 @@ class PartsDataset(Dataset):
         return self._joined["Y"]
 
     @cached_property
-    def sample_weight(self) -> Any:
+    def sample_weight(self) -> Any:  # type: ignore[override]
         """The weights of all points, or None."""
         if "weights" not in self.manifest.parts[0].arrays:
             return None
@@ -173,7 +173,7 @@ class PartsDataset(Dataset):
         return None if self.manifest.encoder is None else read_encoder(self.folder / ENCODER_FILE)
 
     @property
-    def vectorizer(self) -> TfidfVectorizer | None:  # type: ignore[override]
+    def vectorizer(self) -> TfidfVectorizer | None:
         """The vectorizer of an encoder of texts, or None."""
         return getattr(self.encoder, "vectorizer", None)
 

@@ -223,6 +223,8 @@ def write_parts(dataset: Dataset, folder: FilePath, points_per_part: int = POINT
     """
     if not isinstance(dataset, Dataset):
         refuse("dataset", "a Dataset", dataset)
+    if dataset.label_texts is not None:
+        refuse("dataset", "one without label_texts: parts do not hold them; give them to `fit`", dataset)
     encoder = dataset.encoder
     if encoder is None and isinstance(dataset.vectorizer, TfidfVectorizer):
         encoder = TextEncoder(dataset.vectorizer)

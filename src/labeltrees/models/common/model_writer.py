@@ -29,8 +29,7 @@ def shared_to_files(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         "settings": {name: _json_value(value) for name, value in settings.items()},
         "n_labels": model.searcher_.n_labels,
         "n_points": model.n_points_,
-        # Timings differ from run to run; without them the same training gives the same files.
-        "stats": {name: value for name, value in model.stats_.items() if not name.endswith("seconds")},
+        "stats": model.stats_,
     }
     arrays: dict[str, Any] = {"label_counts": model.label_counts_}
     if model._label_names is not None:

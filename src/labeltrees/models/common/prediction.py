@@ -52,6 +52,10 @@ class PredictionMixin:
     def searches(self) -> Searches:
         """Return the searches that early stopping and profiling need."""
 
+    def _n_proposed(self, k: int) -> int:
+        """Return how many labels the search must find for a list of k labels."""
+        return k
+
     def _fill_fitted(self, request: SearchRequest) -> SearchRequest:
         """Return the request with the options that were given when the model was made."""
         return request
@@ -88,6 +92,7 @@ class PredictionMixin:
         search: str | None = None,
         beam: int | None = AS_FITTED,
         prune: bool = True,
+        evidence: bool = True,
         agreement: float | None = None,
         max_chunks: int | None = None,
         max_microseconds: int | None = None,
@@ -104,15 +109,19 @@ class PredictionMixin:
         X : n points
             A sparse or dense matrix (n, d), or n contexts of the model's encoder: texts, or lists of items.
         k : int
+            A k above both 1,000 and the number of labels is taken as the number of labels.
         search, beam, prune
             How to search, if not as the model was fitted: `search` "best_first", "beam" or "paths"; `beam` None for
             exactly the k best labels. A `TextLabelTreeClassifier` always searches exactly and does not have these
             options.
+        evidence : bool
+            Whether to use the evidence that the model was fitted with; False returns the list of the tree alone.
         agreement : float, optional
             Instead of `search` and `beam`: stop early, so that at least this share of the lists is the same as with
             exact search. This holds for points from the distribution that `calibrate` learned from. 1 is exact search.
         max_chunks, max_microseconds : int, optional
             Budgets per point, in nodes opened and in time. Searches that they stop are marked as partial in the stats.
+            They limit the search of the tree; evidence comes on top.
         candidates : labels, a set of `label_set`, one list of labels per point, or sparse matrix (n, L), optional
             The labels allowed, by name or by id; only their ancestors are searched. With `candidates`, `exclude`
             or `label_weight`, a search with `agreement` is exact.
@@ -130,12 +139,13 @@ class PredictionMixin:
         Returns
         -------
         labels : array (n, k)
-            Best first: label ids padded with -1, or names padded with None if the labels have names. A text without
-            any known word has no labels.
+            Best first: label ids padded with -1, or names padded with None if the labels have names. A point
+            without any known feature gets the most frequent labels, and `no_features` of the stats is True for it.
         scores : array of float32 (n, k)
             In [0, 1] without `label_weight`, padded with 0.
         stats : SearchStats, if `return_stats`
-            What each search did: chunks (nodes opened), classifiers, depth, microseconds, partial.
+            What each search did: chunks (nodes opened), classifiers, depth, microseconds, partial,
+            no_features.
         """
         points = self.check_queries(X, n_jobs)
         names = self._label_names
@@ -158,6 +168,7 @@ class PredictionMixin:
         agreement: float | None = None,
         max_chunks: int | None = None,
         max_microseconds: int | None = None,
+        evidence: bool = True,
         label_weight: Any = None,
         names: bool = False,
         exclude_seen: bool = False,
@@ -169,7 +180,7 @@ class PredictionMixin:
 
         Parameters
         ----------
-        k, search, beam, prune, agreement, max_chunks, max_microseconds
+        k, search, beam, prune, agreement, max_chunks, max_microseconds, evidence
             As in `predict_topk`. With `agreement`, a call can ask for fewer than `k` labels, or for up to the next
             length that `calibrate` learned; a call with `candidates`, or with more excluded labels than there is room
             for, is exact.
@@ -234,7 +245,7 @@ class PredictionMixin:
         if early_stop is None:
             message = "agreement needs a calibrated model: call calibrate(X) on points the model has not seen"
             raise InputError(message)
-        place = early_stop.place(min(request.k, self.searcher_.n_labels))
+        place = early_stop.place(self._n_proposed(min(request.k, self.searcher_.n_labels)))
         discounts = early_stop.node_discounts(self.searches().trees, place, request.agreement)
         return replace(exact, discounts=discounts, n_searched=int(early_stop.k[place]))
 
@@ -260,9 +271,10 @@ class PredictionMixin:
     def predict_proba(self) -> Callable[..., Any]:
         """``predict_proba(X, k=None)`` returns the probabilities of the k best labels of each point as CSR (n, L).
 
-        After `calibrate(X, Y)`, these are the probabilities that the point has the label. Without it, they are the
-        scores: a `LabelTreeClassifier` needs ``loss="logistic"`` for that, and for a `TextLabelTreeClassifier` they are
-        the probabilities of drawing the label from the labels of the text.
+        After `calibrate(X, Y)`, these are the probabilities that the point has the label. Without it, they are the raw
+        scores, and those are not calibrated. A `LabelTreeClassifier` needs ``loss="logistic"`` for that: its scores are
+        products of regularised estimates along the path, which are usually too low. For a `TextLabelTreeClassifier`
+        they estimate the probability of drawing the label from the labels of the text.
         """
         self._check_probabilities()
         return self._probabilities
@@ -295,7 +307,7 @@ class PredictionMixin:
             The list lengths that `agreement` is for. Other lengths up to the longest are cut from the next longer one.
         """
         X = self.check_queries(X)
-        lengths = check_lengths(k, self.searcher_.n_labels)
+        lengths = sorted({self._n_proposed(length) for length in check_lengths(k, self.searcher_.n_labels)})
         calibration = getattr(self, "calibration_", None) if Y is None else self._learn_probabilities(X, Y)
         progress = bool(getattr(self, "verbose", 0))
         self.early_stop_ = learn_early_stop(self.searches(), X, X.shape[0], lengths, progress=progress)

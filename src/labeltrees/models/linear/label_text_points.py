@@ -45,18 +45,27 @@ def with_label_texts(labels: LabelSets, given: Any, *, adds_labels: bool) -> tup
     return labels._replace(Y=wider, names=np.array([*(names or ()), *new], dtype=object)), texts
 
 
-def text_points(texts: LabelTexts | None, encoder: Encoder | None, normalize: bool) -> TextPoints | None:
+def labels_to_read(Y: Any, which: str, embedding: float) -> Any:
+    """Return the labels whose texts are used, ascending; the arguments are those of `add_points` and the model."""
+    if embedding > 0 or which == "all":
+        return np.arange(Y.shape[1])
+    if which == "none":
+        return np.zeros(0, np.int64)
+    return np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]) == 0)
+
+
+def text_points(texts: LabelTexts | None, encoder: Encoder | None, labels: Any, normalize: bool) -> TextPoints | None:
     """Return the texts of labels as points; None if there are none or the model does not read texts."""
-    if texts is None or texts.n_texts == 0 or not isinstance(encoder, TextEncoder):
+    if texts is None or len(labels) == 0 or not isinstance(encoder, TextEncoder):
         return None
-    lists = texts.lists()
+    lists = [texts.of(label) for label in labels.tolist()]
     rows = encoder.transform([text for of_label in lists for text in of_label])
     known = np.flatnonzero(np.diff(rows.indptr) > 0)  # texts without a known word say nothing
     if len(known) == 0:
         return None
-    labels = np.repeat(np.arange(len(lists)), [len(of_label) for of_label in lists])
     rows = sp.csr_array(rows[known])
-    return TextPoints(unit_rows(rows) if normalize else rows, labels[known])
+    owners = np.repeat(labels, [len(of_label) for of_label in lists])[known]
+    return TextPoints(unit_rows(rows) if normalize else rows, owners)
 
 
 def add_points(
@@ -80,30 +89,30 @@ def add_points(
     if len(chosen) == 0:
         return X, Y, weights
     n = len(chosen)
-    ones = np.ones(n, np.float32)
-    added = sp.csr_array((ones, points.labels[chosen].astype(Y.indices.dtype), np.arange(n + 1)), (n, Y.shape[1]))
-    rows = points.rows[chosen]
-    stacked_X = sp.vstack([X, rows], format="csr") if sp.issparse(X) else np.vstack([X, rows.toarray()])
-    stacked_Y = sp.vstack([Y, added], format="csr")
+    rows, added = points.rows[chosen], _indicator(points.labels[chosen], Y.shape[1])
+    stacked_X = _stack(X, rows) if sp.issparse(X) else np.vstack([X, rows.toarray()])
     if weights is not None or weight != 1:
         own = np.ones(X.shape[0]) if weights is None else weights
         weights = np.concatenate([own, np.full(n, weight * own.mean())])
-    return _canonical(stacked_X), _canonical(stacked_Y), weights
+    return stacked_X, _stack(Y, added), weights
 
 
 def text_embeddings(X: Any, Y: Any, points: TextPoints | None, weight: float, n_jobs: int | None) -> Any:
     """Return label embeddings: PIFA plus `weight` times the label's own texts; None without texts or weight."""
     if points is None or weight == 0:
         return None
-    indptr = np.arange(len(points.labels) + 1)
-    ones = np.ones(len(points.labels), np.float32)
-    owners = sp.csr_array((ones, points.labels, indptr), shape=(len(points.labels), Y.shape[1]))
-    of_texts = pifa(points.rows, owners, n_jobs=n_jobs)
+    of_texts = pifa(points.rows, _indicator(points.labels, Y.shape[1]), n_jobs=n_jobs)
     return sp.csr_array(pifa(X, Y, n_jobs=n_jobs)) + weight * sp.csr_array(of_texts)
 
 
-def _canonical(matrix: Any) -> Any:
-    if sp.issparse(matrix):
-        matrix = sp.csr_array(matrix, dtype=np.float32)
-        matrix.has_sorted_indices = matrix.has_canonical_format = True  # so were both parts
-    return matrix
+def _indicator(labels: Any, n_labels: int) -> Any:
+    """Return the matrix (n, n_labels) of points with one label each."""
+    arrays: Any = (np.ones(len(labels), np.float32), labels, np.arange(len(labels) + 1))
+    return sp.csr_array(arrays, shape=(len(labels), n_labels))
+
+
+def _stack(above: Any, below: Any) -> Any:
+    both: Any = [above, below]
+    stacked: Any = sp.csr_array(sp.vstack(both, format="csr"), dtype=np.float32)
+    stacked.has_sorted_indices = stacked.has_canonical_format = True  # so are both
+    return stacked

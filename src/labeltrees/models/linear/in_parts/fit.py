@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from labeltrees.models.common.dataset_arguments import arguments_of_parts
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.label_sets import check_unicode
 from labeltrees.models.common.settings import seed_of
+from labeltrees.models.linear.auto_cost import COST_IN_PARTS
 from labeltrees.models.linear.contexts import set_encoder
 from labeltrees.models.linear.in_parts.bundles import Bundle, node_sizes, plan_bundles
 from labeltrees.models.linear.in_parts.embeddings import embedding_tasks
@@ -94,6 +95,8 @@ class PartsFit:
             message = f"Found array with 0 feature(s) (shape={(data.n_points, 0)}) while a minimum of 1 is required."
             raise InputError(message)
         settings = model._linear_settings(data.n_labels, names)
+        if settings.C == "auto":
+            settings = replace(settings, C=COST_IN_PARTS)
         seed = seed_of(model.random_state)
         found, trees, stores = self._scan(), [], []
         n_weights = 0
@@ -113,16 +116,19 @@ class PartsFit:
             model.feature_names_in_ = arguments.feature_names
         set_encoder(model, arguments.encoder)
         model._label_names = names
+        model.label_texts_ = None
         model.label_counts_ = found.label_pairs
         model.n_points_ = data.n_points
         model.trees_ = trees
         model.searcher_ = model._make_searcher(stores)
+        model.searcher_.set_prior(model.label_counts_, model.n_points_)
         model.calibration_ = model.early_stop_ = None
         model.stats_ = {
             "tree_seconds": seconds,
             "seconds": time.perf_counter() - started,
             "n_weights": n_weights,
             "bytes": sum(store.nbytes for store in stores),
+            "C": [float(settings.C)],
         }
         return self.records
 

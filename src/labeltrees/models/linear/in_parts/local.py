@@ -45,7 +45,7 @@ def fit_parts(
         return False
     for name, value in others.items():
         if value is not None:
-            refuse(name, "None: a dataset in parts has its own", value)
+            refuse(name, "None for a dataset in parts that is read part by part", value)
     check_in_parts(model)
     _logger.info(
         "Training part by part: up to %.0f MiB at once (all points in memory would take about %.0f MiB)",
@@ -60,6 +60,8 @@ def fit_parts(
 
 def check_in_parts(model: LabelTreeClassifier) -> None:
     """Refuse settings that need all points in memory."""
+    if model.evidence is not None:
+        refuse("evidence", "None for a dataset in parts that is not read whole", model.evidence)
     if model.negatives == "matcher":
         refuse("negatives", "'siblings' for a dataset in parts that is not read whole", model.negatives)
     if model.vectorizer is not None:
@@ -81,8 +83,8 @@ def working_folder(data: PartsDataset, given: str | os.PathLike[str] | None) -> 
         beside = data.folder.parent
         with tempfile.TemporaryDirectory(
             prefix=f"{WORK_FOLDER}-", dir=beside if os.access(beside, os.W_OK) else None
-        ) as folder:
-            yield Path(folder)
+        ) as temporary:
+            yield Path(temporary)
         return
     folder = Path(os.path.abspath(given)) / WORK_FOLDER
     yield folder

@@ -79,7 +79,7 @@ def train_bundle(
     weights = train_tasks(native, piece.tasks, LinearSettings(**settings), seed, check_n_jobs(n_jobs))
     assert isinstance(weights, LinearWeights)
     check_finite(weights)
-    arrays = {
+    arrays: dict[str, Any] = {
         "edges": piece.edge_ids[piece.tasks.edges()],
         "indptr": weights.indptr,
         "features": features[weights.features],
@@ -164,7 +164,7 @@ def _problem(
     points = np.concatenate([place[:n] for place, n in zip(places, n_pairs, strict=True)])
     without = np.concatenate([place[n:] for place, n in zip(places, n_pairs, strict=True)])
     labels = _local_labels(np.concatenate([part.positions for part in pairs]), piece.ranges)
-    values = None if pairs[0].values is None else np.concatenate([part.values for part in pairs])  # type: ignore[misc]
+    values = None if pairs[0].values is None else np.concatenate([part.values for part in pairs])
     n_labels = sum(end - begin for begin, end in piece.ranges)
     y_indptr, y_columns, y_values = _by_point(points, labels, values, n_points, n_labels)
     rows, features = renumber_columns(
@@ -239,5 +239,5 @@ def _edges(child_ptr: Int64s, nodes: Int64s) -> Int64s:
 
 def _tasks(nodes: Any, first: Any, n_edges: Any) -> NodeTasks:
     unknown = np.zeros(len(nodes), np.int64)
-    parts = [np.ascontiguousarray(values, np.int64) for values in (nodes, first, n_edges)]
-    return NodeTasks(*parts, unknown, unknown, unknown, unknown)
+    node, first_edge, n_of_task = (np.ascontiguousarray(values, np.int64) for values in (nodes, first, n_edges))
+    return NodeTasks(node, first_edge, n_of_task, unknown, unknown, unknown, unknown)
