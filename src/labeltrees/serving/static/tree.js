@@ -99,6 +99,7 @@ function drawTree(container, path, labels, onNode) {
   };
   draw(root);
   moveWithArrows(all);
+  container.scrollLeft = root.x - container.clientWidth / 2;
 }
 
 // One stop of the Tab key for the whole tree; the arrow keys move in the order of opening.
