@@ -59,7 +59,7 @@ def _models(folder: Path) -> None:
     put("fasttext_bin", "one_label", (folder / "a.bin").read_bytes())
     made["text"].export_fasttext(folder / "b.bin")
     put("fasttext_bin", "bigrams", (folder / "b.bin").read_bytes())
-    encoder = lt.ItemEncoder().fit([["red", "cat"], ["dog"]])
+    encoder = lt.ItemEncoder(["red", "cat", "dog"])
     write_encoder(encoder, folder / "encoder.bin")
     put("encoder", "items", (folder / "encoder.bin").read_bytes())
 
