@@ -48,9 +48,16 @@ def dense_folder(problem, tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("kind", ["rich", "dense"])
-def test_damaged_files_are_refused_or_answer(folder, dense_folder, problem, tmp_path, kind):
-    folder = folder if kind == "rich" else dense_folder
+@pytest.fixture(scope="module")
+def evidence_folder(problem, tmp_path_factory):
+    path = tmp_path_factory.mktemp("evidence") / "model"
+    lt.LabelTreeClassifier(fanout=3, evidence="both").fit(*problem).save(path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["rich", "dense", "evidence"])
+def test_damaged_files_are_refused_or_answer(folder, dense_folder, evidence_folder, problem, tmp_path, kind):
+    folder = {"rich": folder, "dense": dense_folder, "evidence": evidence_folder}[kind]
     copied = shutil.copytree(folder, tmp_path / "damaged")
     rng = np.random.default_rng(0)
     outcomes = {"refused": 0, "normal": 0}
@@ -113,6 +120,84 @@ def test_damaged_encoders_are_refused_or_answer(encoder_folder, tmp_path):
         (copied / file.name).write_bytes(original)
     assert min(outcomes.values()) > 20
     assert answers_contexts(lt.load(copied, verify=True))
+
+
+@pytest.mark.parametrize("value", [1e30, -1e30, np.inf, np.nan])
+def test_an_idf_that_makes_rows_overflow_is_refused(encoder_folder, tmp_path, value):
+    copied = shutil.copytree(encoder_folder, tmp_path / "damaged")
+    idf = np.load(copied / "encoder.part1.idf.npy")
+    idf[2] = value
+    rewrite(copied, lambda body: None, {"encoder.part1.idf": idf})
+    with pytest.raises(lt.FileFormatError, match="idf is damaged"):
+        lt.load(copied)
+
+
+@pytest.fixture(scope="module")
+def texts_folder(tmp_path_factory):
+    """A model with several kinds of terms and texts of labels."""
+    path = tmp_path_factory.mktemp("texts") / "model"
+    union = [{"stop_words": ["and"]}, {"analyzer": "char_wb", "ngram_range": (2, 3), "weight": 0.5}]
+    texts = ["brown rice and beans", "green tea", "white bread"] * 2
+    model = lt.LabelTreeClassifier(fanout=2, vectorizer=lt.TfidfVectorizer(union=union))
+    model.fit(texts, [["a"], ["b"], ["c"]] * 2, label_texts={"a": ["rice", "Reis"], "d": "toasted bread"}).save(path)
+    return path
+
+
+def answers_texts(model):
+    """Whether a model answers texts with labels and titles that it can have."""
+    labels, scores = model.predict_topk(["brown bread", "tea"], 3)
+    names, _ = model.predictor(3, names=True)("green beans")
+    for label in range(len(model.classes_)):
+        assert all(isinstance(text, str) for text in model.label_texts_.of(label))
+    known = {*model.classes_.tolist(), None}
+    return {*labels.ravel(), *names} <= known and ((scores >= 0) & (scores <= 1)).all()
+
+
+def test_damaged_vectorizers_and_label_texts_are_refused_or_answer(texts_folder, tmp_path):
+    copied = shutil.copytree(texts_folder, tmp_path / "damaged")
+    rng = np.random.default_rng(0)
+    outcomes = {"refused": 0, "normal": 0}
+    for file in sorted(texts_folder.iterdir()):
+        if not file.name.startswith(("vectorizer.", "label_texts", "manifest")):
+            continue
+        original = file.read_bytes()
+        for altered in damages(original, rng, 20 if file.name.startswith("label") else 8):
+            (copied / file.name).write_bytes(altered)
+            try:
+                model = lt.load(copied)
+                assert model.label_texts_ is None or answers_texts(model), file.name
+                outcomes["normal"] += 1
+            except lt.FileFormatError:
+                outcomes["refused"] += 1
+            if altered.strip() != original.strip():
+                with pytest.raises(lt.FileFormatError):
+                    lt.load(copied, verify=True)
+        (copied / file.name).write_bytes(original)
+    assert min(outcomes.values()) > 20
+    assert answers_texts(lt.load(copied, verify=True))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda settings: settings.update(union=[]), "union must have 1 to 16 parts"),
+        (lambda settings: settings["union"][0].pop("norm"), "must have a name, a weight and all parameters"),
+        (lambda settings: settings["union"][0].update(weight="big"), "settings are damaged"),
+        (lambda settings: settings["union"][0].update(analyzer="letters"), "settings are damaged"),
+        (lambda settings: settings["union"][1].update(name="word"), "settings are damaged"),
+        (lambda settings: settings["union"].pop(), "a vectorizer of .* features for a model"),
+        (lambda settings: settings.update(tokenizer={"function": "os:system"}), "which can run any code"),
+        (lambda settings: settings["union"][0].update(analyzer={"function": "os:system"}), "which can run any code"),
+        (lambda settings: settings.update(preprocessor={"function": 3}), "not the name of a function"),
+        (lambda settings: settings.update(stem=["german"]), "settings are damaged"),
+        (lambda settings: settings.update(on_tokens=1), "on_tokens must be true or false"),
+    ],
+)
+def test_hostile_vectorizers_are_refused(texts_folder, tmp_path, change, message):
+    copied = shutil.copytree(texts_folder, tmp_path / "hostile")
+    rewrite(copied, lambda body: change(body["parameters"]["vectorizer"]["settings"]))
+    with pytest.raises(lt.FileFormatError, match=message):
+        lt.load(copied)
 
 
 HOSTILE_ENCODERS = {

@@ -78,7 +78,8 @@ void bind_encode(nb::module_& module) {
       .def("__init__", &make_items, nb::arg("names"), nb::arg("ids").none(), nb::arg("weighting"), nb::arg("norm"),
            nb::arg("separator").none(), nb::arg("is_column"), nb::arg("takes"));
   nb::class_<TextEncoder, ContextEncoder>(module, "TextEncoder")
-      .def(nb::init<nb::object, std::string>(), nb::arg("vectorizer"), nb::arg("takes"));
+      .def(nb::init<nb::object, bool, std::string>(), nb::arg("vectorizers"), nb::arg("takes_tokens"),
+           nb::arg("takes"));
   nb::class_<UnionEncoder, ContextEncoder>(module, "UnionEncoder")
       .def(nb::init<nb::list, nb::list, nb::list, std::string>(), nb::arg("keys"), nb::arg("parts"), nb::arg("weights"),
            nb::arg("takes"));

@@ -25,7 +25,8 @@ struct SeenLabels {
 struct PartScratch {
   std::vector<uint8_t> padded;                     // a name, for its hash
   std::vector<std::pair<int32_t, double>> counts;  // features and their counts
-  std::vector<uint8_t> text;                       // the text read
+  std::vector<std::vector<uint8_t>> texts;         // the text read, once per way of reading it
+  std::vector<bool> tokens;                        // whether it is tokens
   bool has_text = false;
 
   size_t held_bytes() const {

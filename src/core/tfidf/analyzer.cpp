@@ -126,6 +126,25 @@ void TextAnalyzer::find_words(unicode::TextBuffer& text, std::vector<int64_t>& p
   if (together) places.push_back(to - start);
 }
 
+void TextAnalyzer::place_tokens(const TextView& tokens, unicode::TextBuffer& text, std::vector<int64_t>& starts) const {
+  starts.clear();
+  text.reserve(tokens.size + 1);  // the sizes leave more room than the blanks need
+  uint8_t* to = text.data();
+  for (const uint8_t *at = tokens.at, *end = at + tokens.size; at < end;) {
+    int64_t n;
+    std::memcpy(&n, at, sizeof n);
+    at += sizeof n;
+    std::memcpy(to, at, n);
+    at += n;
+    if (!stop_words_.empty() && stop_words_.find(to, n) >= 0) continue;
+    starts.push_back(to - text.data());
+    to += n;
+    *to++ = kSeparator;
+  }
+  starts.push_back(to - text.data());
+  text.size = to - text.data();
+}
+
 void TextAnalyzer::find_characters(unicode::TextBuffer& text, int64_t begin, int64_t end,
                                    std::vector<int64_t>& starts) {
   starts.clear();

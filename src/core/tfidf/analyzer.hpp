@@ -1,6 +1,7 @@
 // Splits a text into terms: words of at least two characters, or character n-grams.
 //
-// The terms are those of scikit-learn's default pattern (?u)\b\w\w+\b and of its char and char_wb analyzers.
+// The terms are those of scikit-learn's default pattern (?u)\b\w\w+\b and of its char and char_wb analyzers. A text can
+// also be given as a list of words (tokens), of which the terms are the words and their n-grams.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,13 @@
 #include "tfidf/unicode_text.hpp"
 
 namespace labeltrees {
+
+// A text as UTF-8, or its tokens: for each its size as int64 and its UTF-8. The memory belongs to someone else.
+struct TextView {
+  const uint8_t* at;
+  int64_t size;
+  bool tokens = false;
+};
 
 enum class TermKind { word, character, character_in_word };
 
@@ -41,12 +49,26 @@ class TextAnalyzer {
   // The text in lower case and without accents, if the options say so, in a buffer of the scratch.
   unicode::TextBuffer& preprocess(const uint8_t* text, int64_t n, AnalyzerScratch& scratch) const;
 
+  // Whether a text may be a list of tokens.
+  bool takes_tokens() const { return options_.kind == TermKind::word; }
+
   // Calls sink(terms, n) with the text's terms, block by block and in scikit-learn's order. At least 8 readable bytes
   // follow each term.
   template <class Sink>
-  void analyze(const uint8_t* text, int64_t n, AnalyzerScratch& scratch, Sink&& sink) const {
-    unicode::TextBuffer& folded = preprocess(text, n, scratch);
+  void analyze(const TextView& text, AnalyzerScratch& scratch, Sink&& sink) const {
     scratch.block.size = 0;
+    if (text.tokens) {
+      place_tokens(text, scratch.first, scratch.starts);
+      slices(scratch.first, scratch.starts, options_.min_n, options_.max_n, 1, scratch.block, sink);
+    } else {
+      analyze_text(preprocess(text.at, text.size, scratch), scratch, sink);
+    }
+    if (scratch.block.size > 0) sink(scratch.block.terms, scratch.block.size);
+  }
+
+ private:
+  template <class Sink>
+  void analyze_text(unicode::TextBuffer& folded, AnalyzerScratch& scratch, Sink&& sink) const {
     switch (options_.kind) {
       case TermKind::word:
         find_words(folded, scratch.starts, options_.max_n > 1);
@@ -67,10 +89,8 @@ class TextAnalyzer {
         in_words(folded, scratch, sink);
         break;
     }
-    if (scratch.block.size > 0) sink(scratch.block.terms, scratch.block.size);
   }
 
- private:
   template <class Sink>
   static void add(TermBlock& block, const uint8_t* at, int64_t n, Sink&& sink) {
     block.terms[block.size++] = {at, n};
@@ -123,6 +143,8 @@ class TextAnalyzer {
   // Finds the words that are not stop words. If `together`, moves them next to each other with one blank in between, so
   // that n-grams are slices, and sets places to their starts and the end plus one; else to pairs of start and end.
   void find_words(unicode::TextBuffer& text, std::vector<int64_t>& places, bool together) const;
+  // OUT: the tokens that are not stop words, with one blank in between, and their starts and the end plus one.
+  void place_tokens(const TextView& tokens, unicode::TextBuffer& text, std::vector<int64_t>& starts) const;
   static void find_characters(unicode::TextBuffer& text, int64_t begin, int64_t end, std::vector<int64_t>& starts);
   // Replaces two or more blanks by one space; a single blank of any kind stays.
   static void join_blanks(unicode::TextBuffer& text);

@@ -41,13 +41,19 @@ nb::object row_ends(const std::vector<int64_t>& lengths) {
 }
 
 template <class T>
-nb::tuple transform_as(const NativeVectorizer& native, nb::handle texts, int n_threads, nb::object progress) {
-  HeldTexts held(texts, native.analyzer().encoding, native.analyzer().errors);
-  std::vector<int64_t> lengths(held.views().size());
+nb::tuple transform_as(const NativeUnion& native, nb::handle texts, int n_threads, nb::object progress) {
+  std::vector<HeldTexts> held;
+  for (const TextReading* reading : native.readings())
+    held.emplace_back(held.empty() ? texts : nb::handle(held[0].objects()), *reading);
+  if (!native.takes_tokens())
+    for (size_t i = 0; i < held.size(); ++i)
+      if (native.readings()[i]->prepare.is_none()) held[i].refuse_tokens();
+  std::vector<const std::vector<TextView>*> views;
+  for (const HeldTexts& way : held) views.push_back(&way.views());
+  std::vector<int64_t> lengths(views[0]->size());
   std::vector<TextRows<T>> rows;
   Job job;
-  run(job, progress, held.size(),
-      [&] { rows = native.vectorizer.rows<T>(held.views(), n_threads, job, lengths.data()); });
+  run(job, progress, held[0].size(), [&] { rows = native.parts.rows<T>(views, n_threads, job, lengths.data()); });
   int64_t total = 0;
   std::vector<int64_t> starts;
   for (const TextRows<T>& block : rows) {
@@ -72,13 +78,13 @@ nb::tuple transform_as(const NativeVectorizer& native, nb::handle texts, int n_t
   return nb::make_tuple(weights_array, features_array, indptr);
 }
 
-nb::tuple transform(const NativeVectorizer& native, nb::handle texts, int n_threads, nb::object progress) {
-  return native.vectorizer.single() ? transform_as<float>(native, texts, n_threads, progress)
-                                    : transform_as<double>(native, texts, n_threads, progress);
+nb::tuple transform(const NativeUnion& native, nb::handle texts, int n_threads, nb::object progress) {
+  return native.parts.single() ? transform_as<float>(native, texts, n_threads, progress)
+                               : transform_as<double>(native, texts, n_threads, progress);
 }
 
 nb::tuple count_texts(const NativeVectorizer& native, nb::handle texts, int n_threads, nb::object progress) {
-  HeldTexts held(texts, native.analyzer().encoding, native.analyzer().errors);
+  HeldTexts held(texts, native.analyzer().reading);
   std::vector<int64_t> counts(static_cast<size_t>(native.vectorizer.n_features()));
   Job job;
   run(job, progress, held.size(), [&] { native.vectorizer.count_texts(held.views(), n_threads, job, counts.data()); });
@@ -88,7 +94,7 @@ nb::tuple count_texts(const NativeVectorizer& native, nb::handle texts, int n_th
 // A limit is a number of texts, or a share of all texts.
 nb::tuple learn(const NativeAnalyzer& native, nb::handle texts, double min_texts, double max_texts, bool min_is_share,
                 bool max_is_share, int n_threads, nb::object progress) {
-  HeldTexts held(texts, native.encoding, native.errors);
+  HeldTexts held(texts, native.reading);
   const auto n = static_cast<double>(held.size());
   if (min_is_share) min_texts *= n;
   if (max_is_share) max_texts *= n;
@@ -107,17 +113,18 @@ nb::str to_str(const uint8_t* at, int64_t n) {
 }
 
 nb::str preprocess(const NativeAnalyzer& native, nb::object text) {
-  HeldTexts held(nb::make_tuple(text), native.encoding, native.errors);
+  HeldText held = hold_text(text, native.reading, "the text");
+  if (held.view.tokens) throw BadText("the text must be a string, not a list of tokens");
   AnalyzerScratch scratch;
-  unicode::TextBuffer& folded = native.analyzer.preprocess(held.views()[0].at, held.views()[0].size, scratch);
+  unicode::TextBuffer& folded = native.analyzer.preprocess(held.view.at, held.view.size, scratch);
   return to_str(folded.data(), folded.size);
 }
 
 nb::list terms_of(const NativeAnalyzer& native, nb::object text) {
-  HeldTexts held(nb::make_tuple(text), native.encoding, native.errors);
+  HeldText held = hold_text(text, native.reading, "the text");
   AnalyzerScratch scratch;
   nb::list found;
-  native.analyzer.analyze(held.views()[0].at, held.views()[0].size, scratch, [&](const Term* terms, int n) {
+  native.analyzer.analyze(held.view, scratch, [&](const Term* terms, int n) {
     for (int i = 0; i < n; ++i) found.append(to_str(terms[i].at, terms[i].size));
   });
   return found;
@@ -147,9 +154,10 @@ void bind_tfidf(nb::module_& module) {
   module.attr("UNICODE_VERSION") = unicode::version;
   nb::class_<NativeAnalyzer>(module, "TextAnalyzer")
       .def(nb::init<const std::string&, int64_t, int64_t, bool, const std::string&, ConstArray<uint8_t>,
-                    ConstArray<int64_t>, std::string, std::string>(),
+                    ConstArray<int64_t>, std::string, std::string, bool, nb::object, bool>(),
            nb::arg("kind"), nb::arg("min_n"), nb::arg("max_n"), nb::arg("lowercase"), nb::arg("strip"),
-           nb::arg("stop_text").noconvert(), nb::arg("stop_ends").noconvert(), nb::arg("encoding"), nb::arg("errors"))
+           nb::arg("stop_text").noconvert(), nb::arg("stop_ends").noconvert(), nb::arg("encoding"), nb::arg("errors"),
+           nb::arg("nfc"), nb::arg("prepare").none(), nb::arg("prepares_any"))
       .def("preprocess", &preprocess, nb::arg("text"))
       .def("terms", &terms_of, nb::arg("text"));
   module.def("learn_terms", &learn, nb::arg("analyzer"), nb::arg("texts"), nb::arg("min_texts"), nb::arg("max_texts"),
@@ -161,13 +169,15 @@ void bind_tfidf(nb::module_& module) {
           nb::arg("analyzer"), nb::arg("terms").noconvert().none(), nb::arg("ends").noconvert().none(),
           nb::arg("n_features"), nb::arg("idf").none(), nb::arg("logs").none(), nb::arg("norm"), nb::arg("binary"),
           nb::arg("single"), nb::arg("source"))
-      .def_prop_ro("n_features", [](const NativeVectorizer& native) { return native.vectorizer.n_features(); })
+      .def("count_texts", &count_texts, nb::arg("texts"), nb::arg("n_threads"), nb::arg("progress").none());
+  nb::class_<NativeUnion>(module, "TextUnion")
+      .def(nb::init<nb::list, nb::list>(), nb::arg("vectorizers"), nb::arg("weights"))
+      .def_prop_ro("n_features", [](const NativeUnion& native) { return native.parts.n_features(); })
       .def("check",
-           [](const NativeVectorizer& native) {
+           [](const NativeUnion& native) {
              nb::gil_scoped_release release;
-             native.vectorizer.require();
+             native.parts.require();
            })
-      .def("count_texts", &count_texts, nb::arg("texts"), nb::arg("n_threads"), nb::arg("progress").none())
       .def("transform", &transform, nb::arg("texts"), nb::arg("n_threads"), nb::arg("progress").none());
 }
 

@@ -63,7 +63,7 @@ LearnedTerms learn_terms(const TextAnalyzer& analyzer, const std::vector<TextVie
     Parts& parts = found[thread];
     int64_t end = std::min(n_texts, (task + 1) * kTextsPerBlock);
     for (int64_t text = task * kTextsPerBlock; text < end; ++text)
-      analyzer.analyze(texts[text].at, texts[text].size, scratches[thread], [&](const Term* terms, int n) {
+      analyzer.analyze(texts[text], scratches[thread], [&](const Term* terms, int n) {
         TermHash hashes[TermBlock::kCapacity];
         for (int i = 0; i < n; ++i) {
           hashes[i] = hash_term(terms[i].at, terms[i].size);

@@ -9,12 +9,6 @@
 
 namespace labeltrees {
 
-// A text as UTF-8; its memory belongs to a Python string that is kept alive.
-struct TextView {
-  const uint8_t* at;
-  int64_t size;
-};
-
 // Terms sorted by code points: term i is text[ends[i] .. ends[i + 1]).
 struct LearnedTerms {
   std::vector<uint8_t> text;

@@ -41,4 +41,25 @@ NativeVectorizer::NativeVectorizer(nb::handle_t<NativeAnalyzer> analyzer_object,
                             ends ? ends->data() : nullptr, std::move(source)},
                  term_weights<float>(idf, logs, single), term_weights<double>(idf, logs, !single)) {}
 
+NativeUnion::NativeUnion(nb::list vectorizers, nb::list weights)
+    : vectorizers_(std::move(vectorizers)), parts(make_parts(std::move(weights))) {}
+
+std::vector<UnionPart> NativeUnion::make_parts(nb::list weights) {
+  std::vector<UnionPart> made;
+  int64_t plain = -1;  // the reading without functions
+  for (size_t i = 0; i < vectorizers_.size(); ++i) {
+    const auto& native = nb::cast<const NativeVectorizer&>(vectorizers_[i]);
+    const TextReading& reading = native.analyzer().reading;
+    takes_tokens_ = takes_tokens_ && reading.takes_tokens;
+    auto number = static_cast<int64_t>(readings_.size());
+    if (reading.prepare.is_none() && plain >= 0)
+      number = plain;
+    else
+      readings_.push_back(&reading);
+    if (reading.prepare.is_none()) plain = number;
+    made.push_back({&native.vectorizer, nb::cast<double>(weights[i]), number});
+  }
+  return made;
+}
+
 }  // namespace labeltrees

@@ -1,5 +1,8 @@
 #include "tfidf/python_texts.hpp"
 
+#include <algorithm>
+#include <cstring>
+
 namespace labeltrees {
 
 namespace {
@@ -19,8 +22,9 @@ AnalyzerOptions analyzer_options(const std::string& kind, int64_t min_n, int64_t
 
 std::string type_of(nb::handle object) { return Py_TYPE(object.ptr())->tp_name; }
 
-}  // namespace
+bool is_list(nb::handle object) { return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()); }
 
+// The UTF-8 of a str, which lives as long as the str: CPython caches it.
 TextView utf8_of(nb::handle text, const std::string& name) {
   Py_ssize_t size = 0;
   const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
@@ -32,7 +36,71 @@ TextView utf8_of(nb::handle text, const std::string& name) {
   return {reinterpret_cast<const uint8_t*>(bytes), static_cast<int64_t>(size)};
 }
 
-HeldTexts::HeldTexts(nb::handle texts, const std::string& encoding, const std::string& errors) {
+// Characters below U+0300 never change or combine in NFC. Their first bytes are below 0xCC.
+bool is_surely_nfc(const uint8_t* text, int64_t n) {
+  uint8_t highest = 0;
+  for (int64_t i = 0; i < n; ++i) highest = std::max(highest, text[i]);
+  return highest < 0xCC;
+}
+
+nb::object to_nfc(nb::handle text) { return nb::module_::import_("unicodedata").attr("normalize")("NFC", text); }
+
+std::vector<uint8_t> pack(nb::handle tokens, const std::string& name) {
+  std::vector<uint8_t> packed;
+  Py_ssize_t n = PySequence_Fast_GET_SIZE(tokens.ptr());
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    nb::object token = nb::borrow(PySequence_Fast_GET_ITEM(tokens.ptr(), i));
+    if (!PyUnicode_Check(token.ptr()))
+      throw BadText(name + ": token " + std::to_string(i) + " must be a string, got " + type_of(token));
+    const TextView view = utf8_of(token, name);
+    size_t start = packed.size();
+    packed.resize(start + sizeof view.size + static_cast<size_t>(view.size));
+    std::memcpy(packed.data() + start, &view.size, sizeof view.size);
+    if (view.size > 0) std::memcpy(packed.data() + start + sizeof view.size, view.at, static_cast<size_t>(view.size));
+  }
+  return packed;
+}
+
+HeldText hold_tokens(nb::handle tokens, const std::string& name) {
+  HeldText held;
+  held.packed = pack(tokens, name);
+  held.view = {held.packed.data(), static_cast<int64_t>(held.packed.size()), true};
+  return held;
+}
+
+}  // namespace
+
+HeldText hold_text(nb::handle text, const TextReading& reading, const std::string& name) {
+  HeldText held;
+  held.object = nb::borrow(text);
+  if (PyBytes_Check(text.ptr())) {
+    held.object = nb::steal(PyUnicode_Decode(PyBytes_AS_STRING(text.ptr()), PyBytes_GET_SIZE(text.ptr()),
+                                             reading.encoding.c_str(), reading.errors.c_str()));
+    if (!held.object.is_valid()) {
+      if (!PyErr_ExceptionMatches(PyExc_UnicodeError)) throw nb::python_error();
+      PyErr_Clear();
+      throw BadText(name + " cannot be decoded as " + reading.encoding + "; check the parameter encoding");
+    }
+  }
+  const bool has_function = !reading.prepare.is_none();
+  if (PyUnicode_Check(held.object.ptr())) {
+    held.view = utf8_of(held.object, name);
+    if (reading.nfc && !is_surely_nfc(held.view.at, held.view.size)) held.object = to_nfc(held.object);
+  } else if (!(has_function && reading.prepares_any)) {
+    if (is_list(held.object) && reading.takes_tokens) return hold_tokens(held.object, name);
+    if (is_list(held.object))
+      throw BadText(name + " is a list of tokens, which only analyzer='word' takes; pass a string");
+    throw BadText(name + " must be a string, got " + type_of(held.object));
+  }
+  if (has_function) {
+    held.object = reading.prepare(held.object);
+    if (is_list(held.object)) return hold_tokens(held.object, name);
+  }
+  held.view = utf8_of(held.object, name);
+  return held;
+}
+
+HeldTexts::HeldTexts(nb::handle texts, const TextReading& reading) {
   if (PyUnicode_Check(texts.ptr()) || PyBytes_Check(texts.ptr()))
     throw BadText("texts must be a sequence of strings, got a single string; pass [text]");
   // A new tuple, because the caller's list may change while the interpreter lock is released.
@@ -42,40 +110,43 @@ HeldTexts::HeldTexts(nb::handle texts, const std::string& encoding, const std::s
     PyErr_Clear();
     throw BadText("texts must be a sequence of strings, got " + type_of(texts));
   }
-  Py_ssize_t n = PyTuple_GET_SIZE(held_.ptr());
+  const Py_ssize_t n = PyTuple_GET_SIZE(held_.ptr());
+  const bool is_plain = reading.prepare.is_none();
   views_.reserve(static_cast<size_t>(n));
   for (Py_ssize_t i = 0; i < n; ++i) {
     nb::handle text(PyTuple_GET_ITEM(held_.ptr(), i));
-    auto name = [&] { return "texts[" + std::to_string(i) + "]"; };
-    if (PyBytes_Check(text.ptr())) {
-      nb::object decoded = nb::steal(PyUnicode_Decode(PyBytes_AS_STRING(text.ptr()), PyBytes_GET_SIZE(text.ptr()),
-                                                      encoding.c_str(), errors.c_str()));
-      if (!decoded.is_valid()) {
-        if (!PyErr_ExceptionMatches(PyExc_UnicodeError)) throw nb::python_error();
-        PyErr_Clear();
-        throw BadText(name() + " cannot be decoded as " + encoding + "; check the parameter encoding");
+    // The short way for most texts: this loop takes most of the time of a small call.
+    if (is_plain && PyUnicode_Check(text.ptr())) {
+      Py_ssize_t size = 0;
+      const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+      const auto* at = reinterpret_cast<const uint8_t*>(bytes);
+      if (bytes != nullptr && (!reading.nfc || PyUnicode_IS_ASCII(text.ptr()) || is_surely_nfc(at, size))) {
+        views_.push_back({at, size});
+        continue;
       }
-      decoded_.push_back(decoded);
-      text = decoded;
-    } else if (!PyUnicode_Check(text.ptr())) {
-      throw BadText(name() + " must be a string, got " + type_of(text));
+      PyErr_Clear();
     }
-    // name() is only called for errors: this loop takes most of the time of a small call.
-    Py_ssize_t size = 0;
-    const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
-    views_.push_back(bytes ? TextView{reinterpret_cast<const uint8_t*>(bytes), size} : utf8_of(text, name()));
+    made_.push_back(hold_text(text, reading, "texts[" + std::to_string(i) + "]"));
+    views_.push_back(made_.back().view);
   }
+}
+
+void HeldTexts::refuse_tokens() const {
+  for (size_t i = 0; i < views_.size(); ++i)
+    if (views_[i].tokens)
+      throw BadText("texts[" + std::to_string(i) +
+                    "] is a list of tokens, which only analyzer='word' takes; pass a string");
 }
 
 NativeAnalyzer::NativeAnalyzer(const std::string& kind, int64_t min_n, int64_t max_n, bool lowercase,
                                const std::string& strip, ConstArray<uint8_t> stop_text_array,
-                               ConstArray<int64_t> stop_ends_array, std::string encoding_name, std::string errors_name)
+                               ConstArray<int64_t> stop_ends_array, std::string encoding, std::string errors, bool nfc,
+                               nb::object prepare, bool prepares_any)
     : stop_text(nb::find(stop_text_array)),
       stop_ends(nb::find(stop_ends_array)),
-      encoding(std::move(encoding_name)),
-      errors(std::move(errors_name)),
       analyzer(analyzer_options(kind, min_n, max_n, lowercase, strip),
                TermIndex(stop_text_array.data(), static_cast<int64_t>(stop_text_array.size()), stop_ends_array.data(),
-                         static_cast<int64_t>(stop_ends_array.size()) - 1)) {}
+                         static_cast<int64_t>(stop_ends_array.size()) - 1)),
+      reading{std::move(encoding), std::move(errors), nfc, std::move(prepare), prepares_any, analyzer.takes_tokens()} {}
 
 }  // namespace labeltrees

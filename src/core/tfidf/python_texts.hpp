@@ -1,11 +1,11 @@
-// Reads Python strings and bytes as UTF-8.
+// Reads Python strings, bytes and lists of tokens as UTF-8.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "common/bindings.hpp"
-#include "tfidf/learn.hpp"
+#include "tfidf/analyzer.hpp"
 
 namespace labeltrees {
 
@@ -14,30 +14,51 @@ struct BadText : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-// The UTF-8 of a str, which lives as long as the str: CPython caches it. `name` is for the error message.
-TextView utf8_of(nb::handle text, const std::string& name);
+// How Python objects become texts.
+struct TextReading {
+  std::string encoding, errors;  // of bytes
+  bool nfc = false;              // normalise texts to NFC
+  // The user's functions: from a text to another text (str) or its tokens (a list of str). None: the text itself.
+  nb::object prepare = nb::none();
+  bool prepares_any = false;  // whether `prepare` takes any object; otherwise a list of tokens is not passed to it
+  bool takes_tokens = true;   // whether a text may be a list of tokens
+};
 
-// Texts, kept alive while the interpreter lock is released. Bytes are decoded.
+// The analyzer, the Python arrays of its stop words, and how it reads texts.
+struct NativeAnalyzer {
+  NativeAnalyzer(const std::string& kind, int64_t min_n, int64_t max_n, bool lowercase, const std::string& strip,
+                 ConstArray<uint8_t> stop_text, ConstArray<int64_t> stop_ends, std::string encoding, std::string errors,
+                 bool nfc, nb::object prepare, bool prepares_any);
+  nb::object stop_text, stop_ends;
+  TextAnalyzer analyzer;
+  TextReading reading;
+};
+
+// One text and what keeps its memory alive.
+struct HeldText {
+  nb::object object;
+  std::vector<uint8_t> packed;  // tokens, in the form of TextView
+  TextView view{nullptr, 0};
+};
+
+// `name` is for error messages.
+HeldText hold_text(nb::handle text, const TextReading& reading, const std::string& name);
+
+// Texts, kept alive while the interpreter lock is released.
 class HeldTexts {
  public:
-  HeldTexts(nb::handle texts, const std::string& encoding, const std::string& errors);
+  HeldTexts(nb::handle texts, const TextReading& reading);
   const std::vector<TextView>& views() const { return views_; }
   int64_t size() const { return static_cast<int64_t>(views_.size()); }
+  // The texts as Python objects, a tuple.
+  const nb::object& objects() const { return held_; }
+  // Refuses lists of tokens.
+  void refuse_tokens() const;
 
  private:
   nb::object held_;
-  std::vector<nb::object> decoded_;
+  std::vector<HeldText> made_;  // decoded, normalised or prepared
   std::vector<TextView> views_;
-};
-
-// The analyzer and the Python arrays of its stop words.
-struct NativeAnalyzer {
-  NativeAnalyzer(const std::string& kind, int64_t min_n, int64_t max_n, bool lowercase, const std::string& strip,
-                 ConstArray<uint8_t> stop_text, ConstArray<int64_t> stop_ends, std::string encoding,
-                 std::string errors);
-  nb::object stop_text, stop_ends;
-  std::string encoding, errors;
-  TextAnalyzer analyzer;
 };
 
 }  // namespace labeltrees

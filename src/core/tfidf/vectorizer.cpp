@@ -52,12 +52,12 @@ void TextVectorizer::find_features(const TextView& text, VectorizerScratch& scra
   const TermIndex* index = this->index();
   if (index == nullptr) {
     auto n_buckets = static_cast<uint64_t>(options_.n_features);
-    analyzer_.analyze(text.at, text.size, scratch.analyzer, [&](const Term* terms, int n) {
+    analyzer_.analyze(text, scratch.analyzer, [&](const Term* terms, int n) {
       for (int i = 0; i < n; ++i)
         features.push_back(static_cast<int32_t>(xxh64(terms[i].at, terms[i].size) % n_buckets));
     });
   } else {
-    analyzer_.analyze(text.at, text.size, scratch.analyzer, [&](const Term* terms, int n) {
+    analyzer_.analyze(text, scratch.analyzer, [&](const Term* terms, int n) {
       TermHash hashes[TermBlock::kCapacity];
       for (int i = 0; i < n; ++i) {
         hashes[i] = hash_term(terms[i].at, terms[i].size);
@@ -96,18 +96,6 @@ void TextVectorizer::append(const TextView& text, VectorizerScratch& scratch, st
     scale(values.data() + start, static_cast<int64_t>(values.size() - start), options_.norm);
 }
 
-void TextVectorizer::one_row(const TextView& text, VectorizerScratch& scratch) const {
-  scratch.row.clear();
-  scratch.weights.clear();
-  if (options_.single) {
-    append<float>(text, scratch, scratch.row, scratch.weights);
-    return;
-  }
-  std::vector<double> values;
-  append<double>(text, scratch, scratch.row, values);
-  scratch.weights.assign(values.begin(), values.end());
-}
-
 void TextVectorizer::count_texts(const std::vector<TextView>& texts, int n_threads, Job& job, int64_t* counts) const {
   require();
   auto n_texts = static_cast<int64_t>(texts.size());
@@ -126,35 +114,8 @@ void TextVectorizer::count_texts(const std::vector<TextView>& texts, int n_threa
   });
 }
 
-template <class T>
-std::vector<TextRows<T>> TextVectorizer::rows(const std::vector<TextView>& texts, int n_threads, Job& job,
-                                              int64_t* lengths) const {
-  require();
-  auto n_texts = static_cast<int64_t>(texts.size());
-  int64_t n_tasks = (n_texts + kTextsPerBlock - 1) / kTextsPerBlock;
-  std::vector<TextRows<T>> rows(n_tasks);
-  parallel_for(n_tasks, n_threads, [&](int64_t task, int) {
-    job.check();
-    Scratches::Borrowed scratch(scratches_);
-    TextRows<T>& block = rows[task];
-    int64_t end = std::min(n_texts, (task + 1) * kTextsPerBlock);
-    for (int64_t text = task * kTextsPerBlock; text < end; ++text) {
-      size_t before = block.features.size();
-      append<T>(texts[text], *scratch, block.features, block.weights);
-      lengths[text] = static_cast<int64_t>(block.features.size() - before);
-    }
-    job.done += end - task * kTextsPerBlock;
-  });
-  return rows;
-}
-
 template void TextVectorizer::append<float>(const TextView&, VectorizerScratch&, std::vector<int32_t>&,
                                             std::vector<float>&) const;
 template void TextVectorizer::append<double>(const TextView&, VectorizerScratch&, std::vector<int32_t>&,
                                              std::vector<double>&) const;
-template std::vector<TextRows<float>> TextVectorizer::rows<float>(const std::vector<TextView>&, int, Job&,
-                                                                  int64_t*) const;
-template std::vector<TextRows<double>> TextVectorizer::rows<double>(const std::vector<TextView>&, int, Job&,
-                                                                    int64_t*) const;
-
 }  // namespace labeltrees

@@ -6,7 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "common/scratch_pool.hpp"
 #include "tfidf/analyzer.hpp"
 #include "tfidf/learn.hpp"
 
@@ -42,6 +41,7 @@ struct VectorizerScratch {
   AnalyzerScratch analyzer;
   std::vector<int32_t> features, spare;
   int64_t n_unknown = 0;  // terms not in the vocabulary, added up until a caller resets it
+  // The features and weights of one text in the form of a query.
   std::vector<int32_t> row;
   std::vector<float> weights;
 
@@ -49,12 +49,6 @@ struct VectorizerScratch {
     using labeltrees::held_bytes;
     return analyzer.held_bytes() + held_bytes(features) + held_bytes(spare) + held_bytes(row) + held_bytes(weights);
   }
-};
-
-template <class T>
-struct TextRows {
-  std::vector<int32_t> features;
-  std::vector<T> weights;
 };
 
 class TextVectorizer {
@@ -74,18 +68,8 @@ class TextVectorizer {
   void append(const TextView& text, VectorizerScratch& scratch, std::vector<int32_t>& features,
               std::vector<T>& weights) const;
 
-  // OUT: scratch.row and scratch.weights, the features and weights of one text in the form of a query.
-  void one_row(const TextView& text, VectorizerScratch& scratch) const;
-
   // counts[feature] += the number of texts that have it.
   void count_texts(const std::vector<TextView>& texts, int n_threads, Job& job, int64_t* counts) const;
-
-  // The rows of the texts in blocks of kTextsPerBlock. OUT: lengths (number of texts), the entries of each row.
-  template <class T>
-  std::vector<TextRows<T>> rows(const std::vector<TextView>& texts, int n_threads, Job& job, int64_t* lengths) const;
-
-  using Scratches = ScratchPool<VectorizerScratch>;
-  Scratches& scratches() const { return scratches_; }
 
  private:
   const TermIndex* index() const;
@@ -104,7 +88,6 @@ class TextVectorizer {
   TermWeights<float> single_;
   TermWeights<double> double_;
   mutable std::atomic<const TermIndex*> index_{nullptr};
-  mutable Scratches scratches_;
 };
 
 }  // namespace labeltrees

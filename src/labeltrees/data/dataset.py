@@ -12,6 +12,7 @@ from labeltrees._matrices import check_sample_weight, check_Y, freeze, sparse_fe
 from labeltrees._validation import refuse
 from labeltrees.data.checks import check_label_names, check_texts
 from labeltrees.data.encoders.base import Encoder
+from labeltrees.data.label_texts import LabelTexts, read_label_texts
 from labeltrees.errors import InputError
 
 
@@ -42,6 +43,8 @@ class Dataset:
         keeps it and then accepts what the encoder takes.
     times : (n_points,) datetime64 or numbers, optional
         When each point happened, such as its last event.
+    label_texts : n_labels str or lists of str, or dict from labels to them, optional
+        Names, synonyms and descriptions of labels, which a model that is fitted on the Dataset keeps.
 
     Attributes
     ----------
@@ -69,6 +72,7 @@ class Dataset:
     vectorizer: Any
     encoder: Encoder | None
     times: NDArray[Any] | None
+    label_texts: LabelTexts | None
 
     # Without this, having a length and items would make Python try dataset[0], dataset[1], ...
     __iter__ = None
@@ -84,6 +88,7 @@ class Dataset:
         vectorizer: Any = None,
         encoder: Encoder | None = None,
         times: Any = None,
+        label_texts: Any = None,
     ) -> None:
         X = sparse_features(X)
         Y = check_Y(Y, allow_empty=True).matrix
@@ -93,23 +98,25 @@ class Dataset:
             raise InputError(message)
         if encoder is not None and encoder.n_features != n_features:
             refuse("encoder", f"one with {n_features} features, the columns of X", f"one with {encoder.n_features}")
+        names = None if label_names is None else check_label_names(label_names, n_labels)
         self._store(
             X=X,
             Y=Y,
-            label_names=None if label_names is None else check_label_names(label_names, n_labels),
+            label_names=names,
             feature_names=None if feature_names is None else check_texts("feature_names", feature_names, n_features),
             sample_weight=check_sample_weight(sample_weight, n_points),
             texts=None if texts is None else check_texts("texts", texts, n_points),
             vectorizer=vectorizer,
             encoder=encoder,
             times=None if times is None else _check_times(times, n_points),
+            label_texts=None if label_texts is None else _check_label_texts(label_texts, names, n_labels),
         )
 
     @classmethod
     def _from_checked(cls, X: sparse.csr_array[np.float32], Y: sparse.csr_array[np.float32], **others: Any) -> Self:
         """Make a Dataset from matrices that have the form that `__init__` would give them."""
         dataset = cls.__new__(cls)
-        names = ("label_names", "feature_names", "sample_weight", "texts", "vectorizer", "encoder", "times")
+        names = ("label_names", "feature_names", "sample_weight", "texts", "vectorizer", "encoder", "times", "label_texts")
         absent = dict.fromkeys(names)
         dataset._store(**(absent | others), X=freeze(X), Y=freeze(Y))
         return dataset
@@ -182,6 +189,7 @@ class Dataset:
             vectorizer=self.vectorizer,
             encoder=self.encoder,
             times=None if self.times is None else _check_times(self.times[rows], len(rows)),
+            label_texts=self.label_texts,
         )
 
     def __repr__(self) -> str:
@@ -190,7 +198,7 @@ class Dataset:
             f"{self.n_points:,} points, {self.n_features:,} features, {self.n_labels:,} labels",
             f"a point has {self.X.nnz / n:.3g} features and {self.Y.nnz / n:.3g} labels",
         ]
-        optional = ("label_names", "feature_names", "sample_weight", "texts", "encoder", "times")
+        optional = ("label_names", "feature_names", "sample_weight", "texts", "encoder", "times", "label_texts")
         present = [name for name in optional if getattr(self, name) is not None]
         if present:
             parts.append("with " + ", ".join(present))
@@ -204,6 +212,13 @@ def _check_times(times: Any, n_points: int) -> NDArray[Any]:
         refuse("times", f"{n_points} numbers or dates (datetime64), one per point", f"{moments.dtype} {moments.shape}")
     moments.flags.writeable = False
     return moments
+
+
+def _check_label_texts(given: Any, names: NDArray[np.object_] | None, n_labels: int) -> LabelTexts:
+    texts, new = read_label_texts(given, None if names is None else names.tolist(), n_labels)
+    if new:
+        refuse("label_texts", "texts of labels in label_names (a label without points has an empty column in Y)", new[0])
+    return texts
 
 
 def as_dataset(train: Any, name: str = "train") -> Dataset:

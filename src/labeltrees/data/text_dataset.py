@@ -15,12 +15,13 @@ from labeltrees._names import nfc, nfc_labels
 from labeltrees._validation import refuse
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.tfidf import TfidfVectorizer
+from labeltrees.data.tfidf_presets import preset_vectorizer
 from labeltrees.errors import InputError
 
 
 def default_vectorizer(n_jobs: int | None = None) -> TfidfVectorizer:
     """Return the default vectorizer, not fitted: sublinear tf-idf of the words that occur in at least two texts."""
-    return TfidfVectorizer(sublinear_tf=True, min_df=2, dtype=np.float32, n_jobs=n_jobs)
+    return preset_vectorizer("words", n_jobs)
 
 
 def text_dataset(
@@ -71,7 +72,7 @@ def text_dataset(
     if X is None:
         vectorizer = default_vectorizer() if vectorizer is None else vectorizer
         X = _features(vectorizer, texts)
-    has_names = vectorizer is not None and not getattr(vectorizer, "hashing", None)
+    has_names = vectorizer is not None and _knows_its_terms(vectorizer)
     feature_names = vectorizer.get_feature_names_out() if has_names else None
     return Dataset(
         X,
@@ -118,13 +119,18 @@ def label_matrix(labels: Sequence[Sequence[str]], names: Sequence[str]) -> spars
 
 def _features(vectorizer: Any, texts: Sequence[str]) -> Any:
     try:
-        return vectorizer.transform(texts) if _is_fitted(vectorizer) else vectorizer.fit_transform(texts)
+        return vectorizer.transform(texts) if is_fitted(vectorizer) else vectorizer.fit_transform(texts)
     except ValueError as error:  # no word occurs often enough
         message = f"no features can be made from the {len(texts)} texts: {error}"
         raise InputError(message) from None
 
 
-def _is_fitted(vectorizer: Any) -> bool:
+def _knows_its_terms(vectorizer: Any) -> bool:
+    return not isinstance(vectorizer, TfidfVectorizer) or vectorizer.get_state().has_names
+
+
+def is_fitted(vectorizer: Any) -> bool:
+    """Whether a vectorizer is fitted."""
     try:
         check_is_fitted(vectorizer)
     except NotFittedError:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from labeltrees._extras import import_extra
 from labeltrees.data.files import FilePath, MissingFileError
 from labeltrees.data.limits import current_limits
 from labeltrees.data.parquet_sizes import check_parquet_sizes
@@ -22,10 +23,13 @@ def first_line(error: BaseException) -> str:
 
 
 class ParquetReader:
-    """Reads the records of a Parquet file in blocks of rows."""
+    """Reads the records of a Parquet file in blocks of rows.
 
-    def __init__(self, path: FilePath, fields: TextFields, block_size: int) -> None:
-        self.path, self.fields, self.block_size = path, fields, block_size
+    With `lists`, the text of a record can also be a list, which is kept as it is.
+    """
+
+    def __init__(self, path: FilePath, fields: TextFields, block_size: int, lists: bool = False) -> None:
+        self.path, self.fields, self.block_size, self.lists = path, fields, block_size, lists
 
     def fail(self, fault: str) -> NoReturn:
         """Raise the error for a fault of the file."""
@@ -34,8 +38,7 @@ class ParquetReader:
 
     def blocks(self) -> Iterator[TextBlock]:
         """Yield the records in blocks."""
-        import polars as pl  # importing it takes 0.2 s
-
+        pl = import_extra("polars", "logs", "reading Parquet files")
         if not Path(self.path).is_file():
             message = f"{self.path}: no such file"
             raise MissingFileError(message)
@@ -62,7 +65,8 @@ class ParquetReader:
             columns.append(name)
         strings = (pl.String, pl.Categorical, pl.Enum, pl.Null)
         for name in self.fields.text:
-            if not isinstance(schema[name], strings):
+            is_list = self.lists and len(self.fields.text) == 1 and isinstance(schema[name], pl.List)
+            if not isinstance(schema[name], strings) and not is_list:
                 self.fail(f"column {name!r} is of type {schema[name]}, not strings")
         if self.fields.labels in columns:
             kind = schema[self.fields.labels]
@@ -94,7 +98,7 @@ class ParquetReader:
         fields, block = self.fields, TextBlock()
         columns = []
         for name in fields.text:
-            column = frame[name].cast(pl.String)
+            column = frame[name] if isinstance(frame.schema[name], pl.List) else frame[name].cast(pl.String)
             self.refuse_nulls(name, column, start)
             columns.append(column.to_list())
         block.texts = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,12 +13,12 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from labeltrees import _core
 from labeltrees._names import encode_names
 from labeltrees._validation import check_n_jobs, refuse
 from labeltrees.data.tfidf_fit import learn_state, state_without_idf
 from labeltrees.data.tfidf_parameters import TfidfParameters, effective_stop_words
-from labeltrees.data.tfidf_state import TfidfSettings, TfidfState
+from labeltrees.data.tfidf_state import LARGEST_IDF, TfidfSettings
+from labeltrees.data.tfidf_union import UnionState, union_parts
 from labeltrees.errors import InputError
 
 _MAX_TEXTS_FOR_ONE_THREAD = 256
@@ -31,9 +32,12 @@ class NoVocabularyError(InputError, AttributeError):
 class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
     r"""Texts as rows of tf-idf weights of their terms: scikit-learn's TfidfVectorizer in native code.
 
-    Terms, their order and the weights are the same as in scikit-learn. Functions as parameters (`preprocessor`,
-    `tokenizer`, a callable `analyzer` or `strip_accents`) and other token patterns are not supported; `hashing` and
-    `n_jobs` are new. Word characters and lower case follow Python's Unicode tables.
+    Terms, their order and the weights are the same as in scikit-learn. `nfc`, `stem`, `union`, `hashing` and `n_jobs`
+    are new. Word characters and lower case follow Python's Unicode tables. Steps that are functions of yours, another
+    `token_pattern` and stems run in Python, one text after another, and take most of the time then.
+
+    A text may also be a list of ready tokens (with ``analyzer="word"``): they are used as they are, apart from stop
+    words and n-grams.
 
     Parameters
     ----------
@@ -42,13 +46,24 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
     encoding, decode_error : str
         How bytes become strings.
     strip_accents : {"unicode", "ascii"}, optional
+    nfc : bool
+        Normalise texts to Unicode's NFC first, so that letters with accents are the same however they are encoded.
+        scikit-learn does not.
     lowercase : bool
-    analyzer : {"word", "char", "char_wb"}
-        Words of at least two characters, character n-grams, or character n-grams inside words.
+    preprocessor : function, optional
+        From a text to a text, instead of lower case and stripped accents.
+    tokenizer : function, optional
+        From a text to the list of its words.
+    analyzer : {"word", "char", "char_wb"} or function
+        Words of at least two characters, character n-grams, or character n-grams inside words. A function returns the
+        list of terms of a text.
+    stem : str, optional
+        Replace words by their Snowball stems in this language, such as "german". Stop words are left out before.
+        Needs the extra ``labeltrees[stem]``.
     stop_words : "english" or list of str, optional
         Words to leave out.
     token_pattern : str
-        Only the default, words of at least two characters.
+        Regular expression of words.
     ngram_range : (int, int)
         Minimum and maximum number of words (or characters) per term.
     max_df, min_df : float in [0, 1] or int
@@ -69,6 +84,10 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
     hashing : int, optional
         Number of features to hash terms to instead of learning a vocabulary: feature XXH64(term as UTF-8) mod
         `hashing`. Only the idf is learned then. Terms with the same hash are counted together.
+    union : list of dict, optional
+        Several kinds of terms side by side, as in scikit-learn's FeatureUnion. Each dict has the parameters that
+        differ from those given here, and optionally `weight`, a factor of its values, and `name`, the prefix of its
+        feature names. Each part has its own norm.
     n_jobs : int, optional
         Number of threads, as in scikit-learn. Results do not depend on it.
 
@@ -89,6 +108,12 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
     >>> X.toarray().round(2)
     array([[0.63, 0.63, 0.45, 0.  , 0.  ],
            [0.  , 0.  , 0.45, 0.63, 0.63]])
+
+    Words, and at half of their weight pieces of three characters:
+
+    >>> both = lt.TfidfVectorizer(union=[dict(), dict(analyzer="char_wb", ngram_range=(3, 3), weight=0.5)])
+    >>> both.fit(["red"]).get_feature_names_out().tolist()
+    ['word__red', 'char_wb__ re', 'char_wb__ed ', 'char_wb__red']
     """
 
     # Fitting.
@@ -131,7 +156,7 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
     def _row_like(self, kind: Any) -> dict[str, Any]:
         rows = self.__dict__.setdefault("_example_rows", {})
         if kind not in rows:
-            example = kind((1, self.get_state().n_features), dtype=self.get_state().settings.dtype)
+            example = kind((1, self.get_state().n_features), dtype=self.get_state().dtype)
             example.has_sorted_indices = example.has_canonical_format = True
             rows[kind] = example.__dict__
         return rows[kind]  # type: ignore[no-any-return]
@@ -151,17 +176,28 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
         return np.array(self._names, dtype=object)
 
     def build_preprocessor(self) -> Any:
-        """Return the function that converts a text to lower case and strips its accents."""
-        return self._make_analyzer().preprocess
+        """Return the function that converts a text to lower case and strips its accents, or the one given."""
+        if self.preprocessor is not None:
+            return self.preprocessor
+        return TfidfSettings.of(self).native_words(folds=True).preprocess
+
+    def build_tokenizer(self) -> Any:
+        """Return the function from a preprocessed text to the list of its words."""
+        if self.tokenizer is not None:
+            return self.tokenizer
+        return re.compile(str(self.token_pattern)).findall
 
     def build_analyzer(self) -> Any:
-        """Return the function from a text to the list of its terms."""
-        return self._make_analyzer().terms
-
-    def _make_analyzer(self) -> _core.TextAnalyzer:
-        self.check_parameters()
-        words = effective_stop_words(self.stop_words, self.analyzer)
-        return TfidfSettings.of(self).make_analyzer(encode_names(words))
+        """Return the function from a text to the list of its terms; with `union` each after the name of its part."""
+        parts = union_parts(self)
+        analyzers = []
+        for part in parts:
+            words = effective_stop_words(part.parameters.stop_words, part.parameters.analyzer)
+            analyzers.append(TfidfSettings.of(part.parameters).make_analyzer(encode_names(words)).terms)
+        if self.union is None:
+            return analyzers[0]
+        named = [(part.name, terms) for part, terms in zip(parts, analyzers, strict=True)]
+        return lambda text: [f"{name}__{term}" for name, terms in named for term in terms(text)]
 
     @property
     def vocabulary_(self) -> dict[str, int]:
@@ -184,21 +220,23 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
         if not self.use_idf:
             message = "idf_ cannot be set when use_idf=False"
             raise InputError(message)
-        state: TfidfState | None = self.__dict__.get("_state")
+        state: UnionState | None = self.__dict__.get("_state")
         if state is None:
             if self.vocabulary is None:
                 message = "idf_ can be set only after fit, or if the vocabulary is given"
                 raise InputError(message)
-            state = state_without_idf(self, TfidfSettings.of(self))
-        idf = np.array(value, dtype=state.settings.dtype)
-        if idf.shape != (state.n_features,) or not np.isfinite(idf).all():
-            refuse("idf_", f"{state.n_features} finite numbers, one per feature", value)
-        self.set_state(replace(state, idf=idf))
+            state = state_without_idf(self)
+        idf = np.array(value, dtype=state.dtype)
+        if idf.shape != (state.n_features,) or not (np.abs(idf) <= LARGEST_IDF).all():
+            refuse("idf_", f"{state.n_features} finite numbers of at most {LARGEST_IDF:g}, one per feature", value)
+        ends = np.cumsum([part.n_features for part in state.parts])[:-1]
+        parts = [replace(part, idf=own) for part, own in zip(state.parts, np.split(idf, ends), strict=True)]
+        self.set_state(replace(state, parts=parts))
 
     @cached_property
     def _names(self) -> list[str]:
         state = self.get_state()
-        if state.terms is None:
+        if not state.has_names:
             message = "a vectorizer with hashing does not know its terms"
             raise NoVocabularyError(message)
         return state.names()
@@ -207,16 +245,16 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
     def _positions(self) -> dict[str, int]:
         return {name: feature for feature, name in enumerate(self._names)}
 
-    def set_state(self, state: TfidfState) -> None:
+    def set_state(self, state: UnionState) -> None:
         """Make this a fitted vectorizer."""
         for cached in ("_names", "_positions", "_example_rows"):
             self.__dict__.pop(cached, None)
         self._state = state
         self.fixed_vocabulary_ = self.vocabulary is not None
 
-    def get_state(self) -> TfidfState:
+    def get_state(self) -> UnionState:
         """Return the learned state."""
-        state: TfidfState | None = self.__dict__.get("_state")
+        state: UnionState | None = self.__dict__.get("_state")
         if state is None:
             message = "The TF-IDF vectorizer is not fitted"
             raise NotFittedError(message)

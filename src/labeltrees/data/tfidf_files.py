@@ -8,82 +8,163 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeltrees._names import decode_names
-from labeltrees._settings import checks_of
+from labeltrees._settings import LARGEST_INT32, checks_of
+from labeltrees.data.functions import function_of_name, name_of_function
 from labeltrees.data.tfidf import TfidfVectorizer
-from labeltrees.data.tfidf_parameters import TfidfParameters
+from labeltrees.data.tfidf_parameters import MAX_PARTS, TfidfParameters
 from labeltrees.data.tfidf_state import TfidfSettings, TfidfState
+from labeltrees.data.tfidf_union import PART_NAMES, UnionState, union_parts
 from labeltrees.errors import FileFormatError, InputError
 
 GIVEN = "given"  # replaces a list, which is saved as arrays
+ON_TOKENS = "on_tokens"  # whether the vectorizer was fitted on lists of tokens
+_FUNCTIONS = ("analyzer", "preprocessor", "tokenizer")
+# What releases without a parameter did; their files do not have it.
+_BEFORE = {"nfc": False, "preprocessor": None, "tokenizer": None, "stem": None, "union": None, ON_TOKENS: False}
+
+Arrays = dict[str, NDArray[Any]]
 
 
-def tfidf_to_files(vectorizer: TfidfVectorizer, prefix: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def tfidf_to_files(vectorizer: TfidfVectorizer, prefix: str) -> tuple[dict[str, Any], Arrays]:
     """Return a fitted vectorizer as JSON values and arrays, whose names start with `prefix`."""
     state = vectorizer.get_state()
-    settings = vectorizer.get_params(deep=False)
-    # The settings that were fitted, whatever `set_params` has changed since.
-    settings |= {name: getattr(state.settings, name) for name in TfidfSettings.__dataclass_fields__}
+    whole = vectorizer.get_params(deep=False)
+    settings = {ON_TOKENS: bool(state.on_tokens)}
+    if state.part_names is None:
+        return {**settings, **_to_json(whole, state.parts[0])}, state.arrays(prefix)
+    whole |= {"union": None, "vocabulary": None}
+    settings |= _to_json(whole, state.parts[0])
+    # The common parameters are those of any part; the others are overridden by each part.
+    parts = []
+    for number, (name, weight) in enumerate(zip(state.part_names, state.weights, strict=True)):
+        values = _to_json(vars(state.part_parameters[number]), state.parts[number])
+        parts.append({"name": name, "weight": weight} | {key: values[key] for key in PART_NAMES})
+    return {**settings, "union": parts}, state.arrays(prefix)
+
+
+def _to_json(values: dict[str, Any], state: TfidfState) -> dict[str, Any]:
+    """Return parameters as JSON values; those that were fitted come from the state, whatever was changed since."""
+    settings = {**values, **{name: getattr(state.settings, name) for name in TfidfSettings.__dataclass_fields__}}
     if not isinstance(settings["stop_words"], str | None):
         settings["stop_words"] = GIVEN
     if settings["vocabulary"] is not None:
         settings["vocabulary"] = GIVEN
-    return {name: _json_value(value) for name, value in settings.items()}, state.arrays(prefix)
+    for name in _FUNCTIONS:
+        if callable(settings[name]):
+            settings[name] = {"function": name_of_function(settings[name], name)}
+    settings["dtype"] = np.dtype(settings["dtype"]).name
+    return {name: _json_value(value) for name, value in settings.items()}
 
 
-def tfidf_from_files(settings: Any, arrays: dict[str, NDArray[Any]], prefix: str, source: str) -> TfidfVectorizer:
+def tfidf_from_files(settings: Any, arrays: Arrays, prefix: str, source: str) -> TfidfVectorizer:
     """Make a fitted vectorizer from saved values; a fault is a `FileFormatError` that names `source`.
 
     The terms themselves are checked with the first text, or by `verify_tfidf`.
     """
-    if not isinstance(settings, dict) or settings.keys() != checks_of(TfidfParameters).keys():
-        _fail(source, f"the vectorizer's settings must have the keys {sorted(checks_of(TfidfParameters))}")
-    parameters = {**settings, "dtype": _dtype(settings["dtype"], source)}
-    if isinstance(settings["ngram_range"], list):
-        parameters["ngram_range"] = tuple(settings["ngram_range"])
-    if settings["stop_words"] not in (None, "english", GIVEN) or settings["vocabulary"] not in (None, GIVEN):
-        _fail(source, "the vectorizer's settings are damaged: its stop words or its vocabulary")
-    given_words, given_vocabulary = settings["stop_words"] == GIVEN, settings["vocabulary"] == GIVEN
-    try:
-        saved = TfidfParameters(**parameters)
-        saved.stop_words = None if given_words else saved.stop_words
-        saved.vocabulary = None
-        saved.check_parameters()
-        fitted = TfidfSettings.of(saved)
-    except InputError as error:
-        _fail(source, f"the vectorizer's settings are damaged: {error}")
-    state = TfidfState.from_arrays(fitted, arrays, prefix, parameters["hashing"], source)
-    if (state.idf is not None) != parameters["use_idf"]:
-        _fail(source, "the vectorizer must have an idf exactly if use_idf is true")
-    if given_words:
-        parameters["stop_words"] = decode_names(state.stop_words[0], state.stop_words[1], source)
-    if given_vocabulary:
-        parameters["vocabulary"] = state.names()
-    vectorizer = TfidfVectorizer(**parameters)
-    vectorizer.set_state(state)
-    return vectorizer
+    return _Reader(arrays, source).read(settings, prefix)
+
+
+class _Reader:
+    def __init__(self, arrays: Arrays, source: str) -> None:
+        self.arrays, self.source = arrays, source
+
+    def read(self, settings: Any, prefix: str) -> TfidfVectorizer:
+        names = checks_of(TfidfParameters).keys() | {ON_TOKENS}
+        if not isinstance(settings, dict) or not names - _BEFORE.keys() <= settings.keys() <= names:
+            self.fail(f"the vectorizer's settings must have the keys {sorted(names)}")
+        settings = _BEFORE | settings
+        on_tokens, union = settings.pop(ON_TOKENS), settings["union"]
+        if not isinstance(on_tokens, bool):
+            self.fail(f"{ON_TOKENS} must be true or false")
+        if union is None:
+            parameters, state = self.read_part(settings, prefix)
+            return self.make(parameters, UnionState([state], [1.0], on_tokens=on_tokens))
+        if not isinstance(union, list) or not 1 <= len(union) <= MAX_PARTS:
+            self.fail(f"the vectorizer's union must have 1 to {MAX_PARTS} parts")
+        parameters = self.parameters({**settings, "union": None, "vocabulary": None})
+        if parameters["stop_words"] == GIVEN:
+            parameters["stop_words"] = None  # the parts have them
+        specifications, states = [], []
+        for number, part in enumerate(union):
+            if not isinstance(part, dict) or part.keys() != {"name", "weight", *PART_NAMES}:
+                self.fail("the parts of the vectorizer's union must have a name, a weight and all parameters")
+            own = {**settings, "union": None, **{name: part[name] for name in PART_NAMES}}
+            values, state = self.read_part(own, f"{prefix}part{number}.")
+            different = {name: values[name] for name in PART_NAMES if values[name] != parameters[name]}
+            specifications.append({"name": part["name"], "weight": part["weight"], **different})
+            states.append(state)
+        parameters["union"] = specifications
+        try:
+            parts = union_parts(TfidfParameters(**parameters))
+        except InputError as error:
+            self.fail(f"the vectorizer's settings are damaged: {error}")
+        return self.make(parameters, UnionState.of(parts, states, on_tokens))
+
+    def make(self, parameters: dict[str, Any], state: UnionState) -> TfidfVectorizer:
+        if state.n_features > LARGEST_INT32:
+            self.fail(f"a vectorizer of {state.n_features} features")
+        vectorizer = TfidfVectorizer(**parameters)
+        vectorizer.set_state(state)
+        return vectorizer
+
+    def parameters(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """Return the parameters of the estimator; lists that are saved as arrays are still `GIVEN`."""
+        parameters = {**settings, "dtype": self.dtype(settings["dtype"])}
+        if isinstance(settings["ngram_range"], list):
+            parameters["ngram_range"] = tuple(settings["ngram_range"])
+        if settings["stop_words"] not in (None, "english", GIVEN) or settings["vocabulary"] not in (None, GIVEN):
+            self.fail("the vectorizer's settings are damaged: its stop words or its vocabulary")
+        for name in _FUNCTIONS:
+            if isinstance(settings[name], dict):
+                if settings[name].keys() != {"function"}:
+                    self.fail(f"the vectorizer's settings are damaged: {name}")
+                parameters[name] = function_of_name(settings[name]["function"], self.source)
+        return parameters
+
+    def read_part(self, settings: dict[str, Any], prefix: str) -> tuple[dict[str, Any], TfidfState]:
+        """Return the parameters of one kind of terms, and its state."""
+        parameters = self.parameters(settings)
+        given_words, given_vocabulary = settings["stop_words"] == GIVEN, settings["vocabulary"] == GIVEN
+        try:
+            saved = TfidfParameters(**parameters)
+            saved.stop_words = None if given_words else saved.stop_words
+            saved.vocabulary = None
+            saved.check_parameters()
+            fitted = TfidfSettings.of(saved)
+        except InputError as error:
+            self.fail(f"the vectorizer's settings are damaged: {error}")
+        state = TfidfState.from_arrays(fitted, self.arrays, prefix, parameters["hashing"], self.source)
+        if (state.idf is not None) != parameters["use_idf"]:
+            self.fail("the vectorizer must have an idf exactly if use_idf is true")
+        if given_words:
+            parameters["stop_words"] = decode_names(state.stop_words[0], state.stop_words[1], self.source)
+        if given_vocabulary:
+            parameters["vocabulary"] = state.names()
+        return parameters, state
+
+    def dtype(self, name: Any) -> Any:
+        if name not in ("float32", "float64"):
+            self.fail("the vectorizer's dtype must be float32 or float64")
+        return np.float32 if name == "float32" else np.float64
+
+    def fail(self, fault: str) -> NoReturn:
+        _fail(self.source, fault)
 
 
 def verify_tfidf(vectorizer: TfidfVectorizer) -> None:
     """Check everything that is otherwise checked with the first text."""
     state = vectorizer.get_state()
     state.native.check()
-    names = state.names()
-    if len(set(names)) < len(names):
-        _fail(state.source, "a term of the vectorizer occurs twice")
-    if state.idf is not None and not np.isfinite(state.idf).all():
-        _fail(state.source, "the vectorizer's idf is damaged")
+    for part in state.parts:
+        names = part.names()
+        if len(set(names)) < len(names):
+            _fail(part.source, "a term of the vectorizer occurs twice")
 
 
 def _json_value(value: Any) -> Any:
     if isinstance(value, tuple):
         return list(value)
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _dtype(name: Any, source: str) -> Any:
-    if name not in ("float32", "float64"):
-        _fail(source, "the vectorizer's dtype must be float32 or float64")
-    return np.float32 if name == "float32" else np.float64
 
 
 def _fail(source: str, fault: str) -> NoReturn:

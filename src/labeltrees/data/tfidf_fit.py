@@ -4,60 +4,75 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from labeltrees import _core
 from labeltrees._names import encode_names
 from labeltrees._validation import check_n_jobs
-from labeltrees.data.tfidf_parameters import effective_stop_words, given_terms
+from labeltrees.data.tfidf_parameters import TfidfParameters, effective_stop_words, given_terms
 from labeltrees.data.tfidf_state import TfidfSettings, TfidfState
+from labeltrees.data.tfidf_union import UnionState, union_parts
 from labeltrees.errors import InputError
 
-if TYPE_CHECKING:
-    from labeltrees.data.tfidf import TfidfVectorizer
+
+def learn_state(vectorizer: TfidfParameters, texts: Any) -> UnionState:
+    """Return the state of a vectorizer fitted on texts: strings, bytes or lists of tokens."""
+    parts = union_parts(vectorizer)
+    if not isinstance(texts, list | tuple):  # read once per part, and looked at below
+        texts = list(texts) if len(parts) > 1 and not isinstance(texts, str | bytes) else texts
+    learned = [_learn_part(part.parameters, texts) for part in parts]
+    return UnionState.of(parts, learned, are_tokens(texts))
 
 
-def learn_state(vectorizer: TfidfVectorizer, texts: Any) -> TfidfState:
-    """Return the state of a vectorizer fitted on texts, which are strings or bytes."""
-    vectorizer.check_parameters()
-    settings = TfidfSettings.of(vectorizer)
-    _warn_about_stop_words(vectorizer, settings)
+def state_without_idf(vectorizer: TfidfParameters) -> UnionState:
+    """Return the state of a vectorizer that hashes terms or has a given vocabulary."""
+    parts = union_parts(vectorizer)
+    return UnionState.of(parts, [_part_without_idf(part.parameters) for part in parts])
+
+
+def are_tokens(texts: Any) -> bool:
+    """Return whether texts are lists of ready tokens."""
+    return isinstance(texts, list | tuple) and len(texts) > 0 and isinstance(texts[0], list | tuple)
+
+
+def _learn_part(parameters: TfidfParameters, texts: Any) -> TfidfState:
+    settings = TfidfSettings.of(parameters)
+    _warn_about_stop_words(parameters, settings)
     counts, n_texts = None, 0
-    if vectorizer.hashing is None and vectorizer.vocabulary is None:
-        state, counts, n_texts = _learn_vocabulary(vectorizer, settings, texts)
+    if parameters.hashing is None and parameters.vocabulary is None:
+        state, counts, n_texts = _learn_vocabulary(parameters, settings, texts)
     else:
-        state = state_without_idf(vectorizer, settings)
-        if vectorizer.use_idf:
-            counts, n_texts = state.native.count_texts(texts, check_n_jobs(vectorizer.n_jobs), None)
-    if vectorizer.use_idf:
-        state = replace(state, idf=_inverse_frequencies(vectorizer, counts, n_texts))
+        state = _part_without_idf(parameters)
+        if parameters.use_idf:
+            counts, n_texts = state.native.count_texts(texts, check_n_jobs(parameters.n_jobs), None)
+    if parameters.use_idf:
+        state = replace(state, idf=_inverse_frequencies(parameters, counts, n_texts))
     return state
 
 
-def state_without_idf(vectorizer: TfidfVectorizer, settings: TfidfSettings) -> TfidfState:
-    """Return the state of a vectorizer that hashes terms or has a given vocabulary."""
+def _part_without_idf(parameters: TfidfParameters) -> TfidfState:
     terms = None
-    n_features = int(vectorizer.hashing or 0)
-    if vectorizer.hashing is None:
-        names = given_terms(vectorizer.vocabulary)
-        if vectorizer.lowercase and any(character.isupper() for name in names for character in name):
+    n_features = int(parameters.hashing or 0)
+    if parameters.hashing is None:
+        names = given_terms(parameters.vocabulary)
+        if parameters.lowercase and any(character.isupper() for name in names for character in name):
             warnings.warn(
                 "Upper case characters found in vocabulary while 'lowercase' is True. "
                 "These entries will not be matched with any documents",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         terms, n_features = encode_names(names), len(names)
-    return TfidfState(settings, n_features, terms, _stop_words(vectorizer), None)
+    return TfidfState(TfidfSettings.of(parameters), n_features, terms, _stop_words(parameters), None)
 
 
-def _stop_words(vectorizer: TfidfVectorizer) -> tuple[Any, Any]:
+def _stop_words(vectorizer: TfidfParameters) -> tuple[Any, Any]:
     return encode_names(effective_stop_words(vectorizer.stop_words, vectorizer.analyzer))
 
 
-def _learn_vocabulary(vectorizer: TfidfVectorizer, settings: TfidfSettings, texts: Any) -> tuple[TfidfState, Any, int]:
+def _learn_vocabulary(vectorizer: TfidfParameters, settings: TfidfSettings, texts: Any) -> tuple[TfidfState, Any, int]:
     """Return the state, the number of texts that have each term, and the number of texts."""
     stop_words = _stop_words(vectorizer)
     min_df, max_df = vectorizer.min_df, vectorizer.max_df
@@ -89,7 +104,7 @@ def _learn_vocabulary(vectorizer: TfidfVectorizer, settings: TfidfSettings, text
     return TfidfState(settings, len(counts), (text, ends), stop_words, None), counts, n_texts
 
 
-def _inverse_frequencies(vectorizer: TfidfVectorizer, counts: Any, n_texts: int) -> Any:
+def _inverse_frequencies(vectorizer: TfidfParameters, counts: Any, n_texts: int) -> Any:
     texts = counts.astype(vectorizer.dtype)
     texts += float(vectorizer.smooth_idf)
     missing = int(np.count_nonzero(texts == 0))
@@ -103,10 +118,12 @@ def _inverse_frequencies(vectorizer: TfidfVectorizer, counts: Any, n_texts: int)
     return idf
 
 
-def _warn_about_stop_words(vectorizer: TfidfVectorizer, settings: TfidfSettings) -> None:
+def _warn_about_stop_words(vectorizer: TfidfParameters, settings: TfidfSettings) -> None:
     stop_words = vectorizer.stop_words
     if isinstance(stop_words, str) or stop_words is None or vectorizer.analyzer != "word":
         return
+    if vectorizer.stem is not None:  # stop words are compared before stems are made
+        settings = replace(settings, stem=None)
     words = set(stop_words)
     analyzer = replace(settings, ngram_range=(1, 1)).make_analyzer(encode_names([]))
     unknown = {token for word in words for token in analyzer.terms(word)} - words
@@ -115,7 +132,7 @@ def _warn_about_stop_words(vectorizer: TfidfVectorizer, settings: TfidfSettings)
             "Your stop_words may be inconsistent with your preprocessing. Tokenizing the stop words generated "
             f"tokens {sorted(unknown)!r} not in stop_words.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

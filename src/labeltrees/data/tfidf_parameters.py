@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import re
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,13 +16,15 @@ from labeltrees._validation import check_choice, check_integer, check_n_jobs, ch
 from labeltrees.errors import InputError
 
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"
+ANALYZERS = ("word", "char", "char_wb")
+MAX_PARTS = 16
 _MAX_NGRAM = 10_000
 
 
 def _choice(default: str | None, choices: tuple[str, ...], help: str, *, may_be_none: bool = False) -> Any:
     def check(name: str, value: Any) -> None:
         if callable(value):
-            refuse(name, f"one of {list(choices)} (for a function use scikit-learn's TfidfVectorizer)", value)
+            refuse(name, f"one of {list(choices)} (for a function of your own use preprocessor)", value)
         if value is not None or not may_be_none:
             check_choice(name, value, list(choices))
 
@@ -45,8 +48,40 @@ def _frequency(name: str, value: Any) -> None:
 
 
 def _token_pattern(name: str, value: Any) -> None:
-    if value != TOKEN_PATTERN:
-        refuse(name, f"{TOKEN_PATTERN!r} (for another pattern use scikit-learn's TfidfVectorizer)", value)
+    if value is None or value == TOKEN_PATTERN:
+        return
+    try:
+        groups = re.compile(value).groups
+    except (TypeError, re.error) as error:
+        refuse(name, f"a regular expression ({error})", value)
+    if groups > 1:
+        message = "More than 1 capturing group in token pattern. Only a single group should be captured."
+        raise InputError(message)
+
+
+def _analyzer(name: str, value: Any) -> None:
+    if not callable(value):
+        check_choice(name, value, list(ANALYZERS))
+
+
+def _function(name: str, value: Any) -> None:
+    if value is not None and not callable(value):
+        refuse(name, "None or a function", value)
+
+
+def _stem(name: str, value: Any) -> None:
+    if value is not None and not isinstance(value, str):
+        refuse(name, "None or the name of a language, such as 'german'", value)
+
+
+def _union(name: str, value: Any) -> None:
+    if value is None:
+        return
+    if not isinstance(value, list | tuple) or not 1 <= len(value) <= MAX_PARTS:
+        refuse(name, f"None or a list of 1 to {MAX_PARTS} dicts of parameters", value)
+    for number, part in enumerate(value):
+        if not isinstance(part, Mapping) or not all(isinstance(key, str) for key in part):
+            refuse(f"{name}[{number}]", "a dict of parameters, such as dict(analyzer='char_wb')", part)
 
 
 def _ngram_range(name: str, value: Any) -> None:
@@ -95,14 +130,20 @@ class TfidfParameters:
     strip_accents: str | None = _choice(
         None, ("unicode", "ascii"), "Remove accents from letters. [default: keep them]", may_be_none=True
     )
+    nfc: bool = setting(True, flag, "Normalise texts to Unicode's NFC first.")
     lowercase: bool = setting(True, flag, "Convert texts to lower case.")
-    analyzer: str = _choice(
-        "word", ("word", "char", "char_wb"), "Terms are words, characters, or characters within words."
+    preprocessor: Any = setting(None, _function, "A function from a text to a text, instead of the usual steps.")
+    tokenizer: Any = setting(None, _function, "A function from a text to the list of its words.")
+    analyzer: Any = setting(
+        "word", _analyzer, "Terms are words, characters, or characters within words.", choices=ANALYZERS
+    )
+    stem: str | None = setting(
+        None, _stem, "Replace words by their stems in this language, such as german. [default: keep words]"
     )
     stop_words: Any = setting(
         None, _stop_words, "Leave out the stop words of this language. [default: none]", choices=("english",)
     )
-    token_pattern: str = setting(TOKEN_PATTERN, _token_pattern, "Pattern of words.")
+    token_pattern: str | None = setting(TOKEN_PATTERN, _token_pattern, "Pattern of words.")
     ngram_range: tuple[int, int] = setting(
         (1, 1), _ngram_range, "Minimum and maximum number of words (or characters) per term.", metavar="LOW HIGH"
     )
@@ -117,6 +158,7 @@ class TfidfParameters:
     smooth_idf: bool = setting(True, flag, "Count terms as if one more text had all of them.")
     sublinear_tf: bool = setting(False, flag, "Use 1 + log(count) instead of counts.")
     hashing: int | None = setting(None, _COUNT, "Hash terms into this many features instead of learning a vocabulary.")
+    union: Any = setting(None, _union, "Several kinds of terms side by side: dicts of the parameters that differ.")
     n_jobs: int | None = setting(None, lambda name, value: check_n_jobs(value), "Number of threads; -1 for all cores.")
 
     def check_parameters(self) -> None:
@@ -126,12 +168,33 @@ class TfidfParameters:
             for name, default in (("vocabulary", None), ("max_features", None), ("min_df", 1), ("max_df", 1.0)):
                 if getattr(self, name) is not default and getattr(self, name) != default:
                     refuse(name, f"{default} with hashing, which has no vocabulary", getattr(self, name))
-        if self.analyzer != "word" and self.stop_words is not None:
-            message = "The parameter 'stop_words' will not be used since 'analyzer' != 'word'"
-            warnings.warn(message, UserWarning, stacklevel=4)
+        if self.analyzer == "word" and self.tokenizer is None and self.token_pattern is None:
+            refuse("token_pattern", "a regular expression unless a tokenizer is given", None)
+        _warn_about_unused(self)
 
 
-def effective_stop_words(stop_words: Any, analyzer: str) -> list[str]:
+def _warn_about_unused(parameters: TfidfParameters) -> None:
+    """Warn about parameters that have no effect, in scikit-learn's words."""
+    has_pattern = parameters.token_pattern not in (None, TOKEN_PATTERN)
+    unused = []
+    if parameters.tokenizer is not None and has_pattern:
+        unused.append(("token_pattern", "'tokenizer' is not None"))
+    if callable(parameters.analyzer):
+        unused += [("preprocessor", "'analyzer' is callable")] * (parameters.preprocessor is not None)
+        unused += [("ngram_range", "'analyzer' is callable")] * (tuple(parameters.ngram_range) != (1, 1))
+    if parameters.analyzer != "word":
+        present = {
+            "stop_words": parameters.stop_words is not None,
+            "token_pattern": has_pattern,
+            "tokenizer": parameters.tokenizer is not None,
+            "stem": parameters.stem is not None,
+        }
+        unused += [(name, "'analyzer' != 'word'") for name, given in present.items() if given]
+    for name, reason in unused:
+        warnings.warn(f"The parameter '{name}' will not be used since {reason}", UserWarning, stacklevel=5)
+
+
+def effective_stop_words(stop_words: Any, analyzer: Any) -> list[str]:
     """Return the words to leave out, sorted."""
     if stop_words is None or analyzer != "word":
         return []

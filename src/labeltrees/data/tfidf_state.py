@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn, Self
 
@@ -12,21 +12,28 @@ from numpy.typing import NDArray
 from labeltrees import _core
 from labeltrees._names import decode_names, encode_names
 from labeltrees._settings import LARGEST_INT32, check_values, checks_of
+from labeltrees.data.tfidf_functions import make_prepare, prepares_any
 from labeltrees.data.tfidf_parameters import TfidfParameters
 from labeltrees.errors import FileFormatError, InputError
 
 _COUNTS_IN_TABLE = 256
+LARGEST_IDF = 1e9  # above, the length of a row overflows; an idf that was learned is below 50
 
 
 @dataclass(frozen=True)
 class TfidfSettings:
-    """How texts become features, as JSON values."""
+    """How texts become features, as JSON values and functions."""
 
     encoding: str
     decode_error: str
+    nfc: bool
     strip_accents: str | None
     lowercase: bool
-    analyzer: str
+    preprocessor: Any
+    tokenizer: Any
+    token_pattern: str | None
+    analyzer: Any
+    stem: str | None
     ngram_range: tuple[int, int]
     binary: bool
     dtype: str
@@ -42,18 +49,43 @@ class TfidfSettings:
 
     def check(self) -> None:
         """Refuse values that the estimator would refuse."""
-        check_values(asdict(self), checks_of(TfidfParameters))
+        check_values(vars(self), checks_of(TfidfParameters))
 
     def make_analyzer(self, stop_words: tuple[Any, Any]) -> _core.TextAnalyzer:
         """Return the native analyzer; stop words in the form of `encode_names`."""
+        prepare = make_prepare(self, stop_words)
+        if prepare is None:
+            return self._native_analyzer(self.analyzer, self.ngram_range, stop_words, folds=True)
+        kind, ngram_range = self.analyzer, self.ngram_range
+        if callable(kind):
+            kind, ngram_range = "word", (1, 1)
+        if kind != "word" or self.stem is not None:
+            stop_words = encode_names([])
+        return self._native_analyzer(kind, ngram_range, stop_words, folds=False, prepare=prepare)
+
+    def native_words(self, folds: bool) -> _core.TextAnalyzer:
+        """Return the native analyzer for single words; `folds`: with the usual lower case and accents."""
+        return self._native_analyzer("word", (1, 1), encode_names([]), folds)
+
+    def _native_analyzer(
+        self,
+        kind: str,
+        ngram_range: tuple[int, int],
+        stop_words: tuple[Any, Any],
+        folds: bool,
+        prepare: Any = None,
+    ) -> _core.TextAnalyzer:
         return _core.TextAnalyzer(
-            self.analyzer,
-            *self.ngram_range,
-            bool(self.lowercase),
-            self.strip_accents or "none",
+            kind,
+            *ngram_range,
+            bool(self.lowercase) and folds,
+            (self.strip_accents or "none") if folds else "none",
             *stop_words,
             self.encoding,
             self.decode_error,
+            bool(self.nfc),
+            prepare,
+            prepare is not None and prepares_any(self),
         )
 
 
@@ -157,6 +189,8 @@ class _StateReader:
         idf = self.arrays.get(f"{self.prefix}idf")
         if idf is not None and (idf.shape != (n_features,) or idf.dtype != np.dtype(settings.dtype)):
             self.fail("the vectorizer's idf does not have one number per feature")
+        if idf is not None and not (np.abs(idf) <= LARGEST_IDF).all():
+            self.fail("the vectorizer's idf is damaged")
         stop_words = self.pair("stop_words") or encode_names([])
         decode_names(stop_words[0], stop_words[1], self.source)
         return TfidfState(settings, n_features, terms, stop_words, idf, self.source)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from labeltrees.data.functions import trusting
 from labeltrees.errors import FileFormatError
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.linear.files import open_classifier
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
 from labeltrees.models.text.files import open_text_model
-from labeltrees.storage import load_arrays
+from labeltrees.storage import LoadedModel, load_arrays
 
 # The class name in the manifest, and the function that makes a model of that family from an opened folder.
 FAMILIES: dict[str, Callable[..., Any]] = {
@@ -20,7 +21,9 @@ FAMILIES: dict[str, Callable[..., Any]] = {
 }
 
 
-def load(folder: str | os.PathLike[str], *, in_memory: bool = False, verify: bool = False) -> Any:
+def load(
+    folder: str | os.PathLike[str], *, in_memory: bool = False, verify: bool = False, trusted: Sequence[str] = ()
+) -> Any:
     """Open a model that `save` has written, in milliseconds whatever its size.
 
     Another process may save to the same folder meanwhile: the model is the old one or the new one, never a mixture.
@@ -34,8 +37,16 @@ def load(folder: str | os.PathLike[str], *, in_memory: bool = False, verify: boo
     verify : bool
         Read everything, compare checksums and check every chunk. Otherwise a chunk is checked when a search first
         reads it.
+    trusted : sequence of str
+        Names of functions, such as "my_package.texts:split", that the model may import and call. Needed only for models
+        whose vectorizer has a function as `tokenizer`, `preprocessor` or `analyzer`.
     """
-    loaded = load_arrays(folder, in_memory=in_memory, verify=verify)
+    with trusting(trusted):
+        return open_loaded(load_arrays(folder, in_memory=in_memory, verify=verify), verify=verify)
+
+
+def open_loaded(loaded: LoadedModel, *, verify: bool = False) -> Any:
+    """Return the model of an opened folder."""
     open_model = FAMILIES.get(loaded.manifest.kind)
     if open_model is None:
         message = f"{loaded.folder}: a model of the unknown kind {loaded.manifest.kind!r}"

@@ -45,6 +45,9 @@ class SearchStats:
     microseconds : float32 (n,)
     partial : bool (n,)
         Whether a budget ended the search.
+    no_features : bool (n,)
+        Whether the query has no feature that the model knows. Its list is then that of the most frequent labels, with
+        their shares of the training points as scores.
     """
 
     chunks: Int64s
@@ -52,6 +55,7 @@ class SearchStats:
     depth: Int32s
     microseconds: Float32s
     partial: NDArray[np.bool_]
+    no_features: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,7 @@ class SearchResult:
         `n_found` is less than k only if there are no more labels.
         """
         labels, scores, stats = arrays
-        own = None if stats is None else SearchStats(*stats[:4], stats[4].view(bool))
+        own = None if stats is None else SearchStats(*stats[:4], stats[4].view(bool), stats[5].view(bool))
         return cls(labels.reshape(-1, n_found), scores.reshape(-1, n_found), own)._of_length(list_length(k, n_found))
 
     def _of_length(self, k: int) -> SearchResult:

@@ -36,4 +36,4 @@ def test_other_vectorizers_are_refused():
     with pytest.raises(ValueError, match="not fitted"):
         lt.TextEncoder(lt.TfidfVectorizer())
     with pytest.raises(lt.InputError, match=r"texts\[1\] must be a string"):
-        lt.TextEncoder(lt.TfidfVectorizer().fit(TEXTS)).transform(["a", ["b"]])
+        lt.TextEncoder(lt.TfidfVectorizer().fit(TEXTS)).transform(["a", 3])

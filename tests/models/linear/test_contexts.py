@@ -280,7 +280,7 @@ def test_hostile_arrays_are_refused(saved, tmp_path, make):
         {"hashing": 10},
         {"hashing": -1},
         {"use_idf": False},
-        {"token_pattern": "x"},
+        {"token_pattern": "("},
         {"unknown": 1},
         {"stop_words": {"a": 1}},
     ],

@@ -52,7 +52,7 @@ class TextEncoder(Encoder):
     @property
     def feature_names(self) -> NDArray[np.object_] | None:
         """The terms (n_features,), or None if terms are hashed."""
-        if self.vectorizer.hashing is not None:
+        if not self.vectorizer.get_state().has_names:
             return None
         names: NDArray[np.object_] = self.vectorizer.get_feature_names_out()
         return names
@@ -60,7 +60,8 @@ class TextEncoder(Encoder):
     @cached_property
     def native(self) -> _core.Encoder:
         """The native encoder."""
-        return _core.TextEncoder(self.vectorizer.get_state().native, self.TAKES)
+        state = self.vectorizer.get_state()
+        return _core.TextEncoder(state.native, state.on_tokens, self.TAKES)
 
     def transform(self, contexts: Any, n_jobs: int | None = None) -> sparse.csr_array[np.float32]:
         """Return the rows of texts (n, n_features)."""

@@ -58,7 +58,7 @@ def read_training_labels(Y: Any, label_names: Any, n_points: int) -> LabelSets:
         message = "Y has no labels"
         raise InputError(message)
     if sets.names is not None:
-        _check_unicode(sets.names)
+        check_unicode(sets.names)
     return sets
 
 
@@ -71,7 +71,7 @@ def _with_names(sets: LabelSets, label_names: Any) -> LabelSets:
     return LabelSets(matrix, check_label_names(label_names, matrix.shape[1]), sets.is_matrix)
 
 
-def _check_unicode(names: NDArray[np.object_]) -> None:
+def check_unicode(names: NDArray[np.object_]) -> None:
     """Refuse names that cannot be written to a file."""
     try:
         "".join(names.tolist()).encode("utf-8")

@@ -8,11 +8,12 @@ import numpy as np
 
 from labeltrees._settings import check_values, checks_of
 from labeltrees._validation import check_integer
+from labeltrees.data.label_texts import LabelTexts
 from labeltrees.errors import FileFormatError
 from labeltrees.models.common.calibration import Calibration
 from labeltrees.models.common.early_stop import EarlyStop
 from labeltrees.models.common.label_names import LabelNames, StoredNames
-from labeltrees.models.common.model_writer import EARLY_STOP, GIVEN_TREE
+from labeltrees.models.common.model_writer import EARLY_STOP, GIVEN_TREE, LABEL_TEXTS
 from labeltrees.storage import LoadedModel
 from labeltrees.tree.arrays import TreeArrays
 from labeltrees.tree.label_tree import LabelTree
@@ -66,7 +67,11 @@ class ModelReader:
         model.n_points_ = self.parameters["n_points"]
         model.stats_ = self.parameters["stats"]
         model.label_counts_ = self.label_counts()
+        model.searcher_.set_prior(model.label_counts_, model.n_points_)
         model._label_names = self.label_names()
+        model.label_texts_ = LabelTexts.from_arrays(
+            self.arrays, LABEL_TEXTS, self.parameters["n_labels"], str(self.source)
+        )
         model.calibration_ = self.calibration()
         model.early_stop_ = self.early_stop()
 

@@ -11,6 +11,7 @@ from labeltrees.tree.label_tree import LabelTree
 
 # Stands for a LabelTree passed as parameter: the trained tree is that tree, so `load` takes it from the arrays.
 GIVEN_TREE = "given"
+LABEL_TEXTS = "label_texts."  # the prefix of the arrays
 EARLY_STOP = "agreement"  # the key in the manifest, and the prefix of the arrays
 
 
@@ -33,6 +34,8 @@ def shared_to_files(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     arrays: dict[str, Any] = {"label_counts": model.label_counts_}
     if model._label_names is not None:
         arrays["label_names"], arrays["label_names.ends"] = model._label_names.to_arrays()
+    if getattr(model, "label_texts_", None) is not None:
+        arrays |= model.label_texts_.arrays(LABEL_TEXTS)
     if model.calibration_ is not None:
         arrays["calibration.scores"] = model.calibration_.scores
         arrays["calibration.probabilities"] = model.calibration_.probabilities

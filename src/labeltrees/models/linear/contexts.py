@@ -13,6 +13,7 @@ from labeltrees._validation import refuse
 from labeltrees.data.encoders import Encoder, ItemEncoder, TextEncoder, UnionEncoder
 from labeltrees.data.text_dataset import default_vectorizer
 from labeltrees.data.tfidf import TfidfVectorizer
+from labeltrees.data.tfidf_fit import are_tokens
 from labeltrees.errors import InputError
 
 _NO_ENCODER = (
@@ -35,8 +36,13 @@ def as_texts(X: Any) -> Sequence[str] | None:
 
 
 def fit_vectorizer(vectorizer: TfidfVectorizer | None, X: Any, n_jobs: int | None) -> tuple[Any, Any]:
-    """Return a vectorizer fitted on `X` and the features, or None and `X` if X is not texts."""
+    """Return a vectorizer fitted on `X` and the features, or None and `X` if X is not texts.
+
+    Lists of tokens are texts if a vectorizer is given.
+    """
     texts = as_texts(X)
+    if texts is None and vectorizer is not None and isinstance(X, list | tuple) and are_tokens(X):
+        texts = X
     if texts is None:
         if vectorizer is not None:
             refuse("X", "texts if a vectorizer is given", type(X).__name__)
@@ -78,6 +84,8 @@ def encode(encoder: Encoder | None, X: Any, n_jobs: int | None) -> Any:
         return X
     if isinstance(encoder, TextEncoder):
         if _kind_of_contexts(X) == "items":
+            if encoder.vectorizer.get_state().on_tokens:
+                return encoder.transform(X, n_jobs)
             refuse("X", "a sequence of texts (str), or a matrix: the model was fitted on texts", X)
         return X if not _is_empty(X) and as_texts(X) is None else encoder.transform(X, n_jobs)
     # A list is contexts, even of lists of numbers, which are ids. A matrix, a numeric array or a table is features.

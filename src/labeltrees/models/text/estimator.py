@@ -223,6 +223,7 @@ class TextLabelTreeClassifier(
         self.tree_ = tree
         self.n_points_: int | None = corpus.n_lines  # None: unknown, as in models from fastText
         self.searcher_ = TextSearcher(store)
+        self.searcher_.set_prior(self.label_counts_, self.n_points_)
         self.calibration_ = None
         self.early_stop_ = None
         self.stats_: dict[str, Any] = {
