@@ -31,7 +31,7 @@ struct PartScratch {
 
   size_t held_bytes() const {
     using labeltrees::held_bytes;
-    return held_bytes(padded) + held_bytes(counts) + held_bytes(text);
+    return held_bytes(padded) + held_bytes(counts) + held_bytes(texts);
   }
 };
 
