@@ -224,9 +224,7 @@ def main() -> int:
     parser.add_argument("--build", type=Path, help="build folder, for mutants of C++")
     parser.add_argument("--python", default=sys.executable)
     options = parser.parse_args()
-    wanted = [
-        m for m in all_mutants() if not options.only or options.only in (m.area, m.path) or options.only in m.path
-    ]
+    wanted = [mutant for mutant in all_mutants() if not options.only or options.only in mutant.path]
     if options.sample is not None:
         wanted = random.Random(options.seed).sample(wanted, min(options.sample, len(wanted)))
     if options.list:
