@@ -59,8 +59,8 @@ sanitize: install
 # Fuzzes every reader of untrusted bytes, SECONDS each. CORE=build/sanitize does it under sanitizers, after make sanitize.
 SECONDS ?= 60
 fuzz: install
-	LD_PRELOAD="$$(test -z "$(CORE)" || $(CXX) -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 \
-	  PYTHONPATH="$(CORE)" $(BIN)/python -m tests.fuzz.run --seconds $(SECONDS)
+	LD_PRELOAD="$(if $(CORE),$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so))" \
+	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH="$(CORE)" $(BIN)/python -m tests.fuzz.run --seconds $(SECONDS)
 
 # Lets every write, fsync, rename, mmap and large allocation fail, and kills commands at random moments.
 faults: install
