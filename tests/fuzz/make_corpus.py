@@ -74,7 +74,7 @@ def _trees(folder: Path) -> None:
     put("tree", "small", (folder / "a.tree").read_bytes())
     put("json_tree", "small", tree.to_json().encode())
     put("napkinxc", "huffman", (PEERS / "napkinxc_huffman.txt").read_bytes()[:400])
-    put("omikuji", "small", (PEERS / "omikuji_model" / "tree0.cbor").read_bytes()[:2000])
+    put("omikuji", "small", (PEERS / "omikuji_model" / "tree0.cbor").read_bytes())
 
 
 def _tables(folder: Path) -> None:

@@ -130,7 +130,7 @@ def _read_bin(path: Path) -> None:
 
 
 def _prepare(path: Path) -> None:
-    lt.prepare_logs(path, min_engagement=0)
+    lt.prepare_logs(path, min_engagement=0, features="column", feature_column="context", test_share=0)
 
 
 def _json_tree(data: bytes) -> None:
