@@ -4,7 +4,7 @@ BIN := .venv/bin
 SOURCES := $(shell find src -type f -not -name '*.pyc' 2>/dev/null) CMakeLists.txt pyproject.toml README.md LICENSE
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: quickstart test lint format docs bench sanitize clean install
+.PHONY: quickstart test lint format docs bench sanitize sanitize-threads fuzz faults mutants clean install
 
 install: .venv/installed
 
@@ -55,6 +55,31 @@ sanitize: install
 	  -Cbuild-dir=build/sanitize-objects -Ccmake.define.LABELTREES_SANITIZE=ON -Ccmake.build-type=RelWithDebInfo
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize $(BIN)/python -m pytest -q tests
+
+# Runs the tests with several threads under ThreadSanitizer.
+sanitize-threads: install
+	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --upgrade --target build/sanitize-threads . \
+	  -Cbuild-dir=build/sanitize-threads-objects -Ccmake.define.LABELTREES_SANITIZE=thread -Ccmake.build-type=RelWithDebInfo
+	LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" TSAN_OPTIONS="suppressions=tests/tsan.txt halt_on_error=0" \
+	  PYTHONPATH=build/sanitize-threads $(BIN)/python -m pytest -q tests/search tests/models/text/test_shuffle.py \
+	  tests/core/text tests/core/linear tests/models/linear/test_training.py
+
+# Fuzzes every reader of untrusted bytes, SECONDS each. CORE=build/sanitize does it under sanitizers, after make sanitize.
+SECONDS ?= 60
+fuzz: install
+	LD_PRELOAD="$$(test -z "$(CORE)" || $(CXX) -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	  PYTHONPATH="$(CORE)" $(BIN)/python -m tests.fuzz.run --seconds $(SECONDS)
+
+# Lets every write, fsync, rename, mmap and large allocation fail, and kills commands at random moments.
+faults: install
+	$(BIN)/python -m tests.faults.inject
+	$(BIN)/python -m tests.faults.kill --times 200
+
+# Changes guards one at a time and runs their tests, in a copy of the repository. Hours; it continues where it stopped.
+mutants: install
+	mkdir -p build/mutants && git ls-files | xargs cp --parents -t build/mutants
+	cp $$($(BIN)/python -c "import labeltrees._core as core; print(core.__file__)") build/mutants/src/labeltrees/
+	cd build/mutants && $(CURDIR)/$(BIN)/python scripts/mutants.py --python $(CURDIR)/$(BIN)/python $(MUTANTS)
 
 clean:
 	rm -rf .venv build

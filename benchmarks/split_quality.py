@@ -1,6 +1,6 @@
 """How good splits and whole trees are: two builds, or two ways to weight the labels, side by side.
 
-    python -m benchmarks.split_quality --base PYTHON [--sets eurlex4k debian-depends delicious] [--seeds 3]
+    python -m benchmarks.split_quality --base PYTHON [--sets bundled delicious eurlex4k] [--seeds 3]
         [--model-seeds 3]
     python -m benchmarks.split_quality --readings [--sets ...] [--seeds 3] [--model-seeds 3]
 
@@ -9,7 +9,8 @@ those of 200 nodes of the base's tree. Then both build trees to leaves of 100 la
 setting with search="beam", which both builds have.
 
 With --readings, label weights are computed once at the root or anew in each node (`weights_of`), in the paper's setting
-(`LabelTreeClassifier.parabel`) and with default settings.
+(`LabelTreeClassifier.parabel`) and with default settings. The last row of each tradeoff is the difference, with 95 %
+intervals of a paired bootstrap over test points and seeds.
 
 Figures are means over seeds; times are processor time on one thread, best of the seeds.
 
@@ -35,6 +36,7 @@ SCRIPT = Path(__file__).parent / "builds" / "tree_quality.py"
 TRADEOFFS = [0.0, 1.0, 1.333, 1.714]
 READINGS_AT = [1.0, 1.714, 2.0]  # at 0 both are the same
 PAPER = {"fanout": 2, "leaf_size": 100, "score_power": 2, "beam": 10}
+REPLICATES = 2000
 CLEARLY = 1e-3  # relative difference of two objectives
 
 
@@ -62,6 +64,21 @@ def precision_cell(models: list[dict[str, Any]]) -> str:
 def depth_cell(models: list[dict[str, Any]]) -> str:
     """Return the expected depth@1 of models as a cell of a table."""
     return f"{means(models)['depth1']:.2f}" if models else "-"
+
+
+def difference_cell(first: list[dict[str, Any]], second: list[dict[str, Any]]) -> str:
+    """Return the precision of the second models minus that of the first, with intervals, as a cell of a table."""
+    pairs = np.array([np.subtract(b["of_groups"], a["of_groups"]) for a, b in zip(first, second, strict=True)])
+    rng = np.random.default_rng(0)
+    n_seeds, n_groups, _ = pairs.shape
+    drawn = [
+        pairs[rng.integers(n_seeds, size=n_seeds)].mean(axis=0)[rng.integers(n_groups, size=n_groups)].mean(axis=0)
+        for _ in range(REPLICATES)
+    ]
+    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+    middle = means(second)["precision"] - means(first)["precision"]
+    cells = zip(middle, low, high, strict=True)
+    return " / ".join(f"{value:+.2f} ({lowest:+.2f} to {highest:+.2f})" for value, lowest, highest in cells)
 
 
 def compare_builds(name: str, builds: dict[str, Build], options: argparse.Namespace) -> None:
@@ -104,6 +121,7 @@ def compare_readings(name: str, build: Build, options: argparse.Namespace) -> No
     """Print the table of one dataset for the two places where weights can be computed."""
     with PeerWorker(SCRIPT, source_of(name), python=build.python, environment=build.environment) as worker:
         for tradeoff in options.tradeoffs or READINGS_AT:
+            models: dict[tuple[str, int], list[dict[str, Any]]] = {}
             for weights_of in ("root", "node"):
                 reading = {"weights_of": weights_of}
                 trees = [
@@ -111,25 +129,28 @@ def compare_readings(name: str, build: Build, options: argparse.Namespace) -> No
                     for seed in range(options.seeds)
                 ]
                 cells = []
-                for settings in ({**PAPER, "search": "paths"}, {}):
-                    models = [
+                for place, settings in enumerate(({**PAPER, "search": "paths"}, {})):
+                    models[weights_of, place] = found = [
                         worker.ask(
                             do="model", settings={**settings, **reading, "tradeoff": tradeoff, "random_state": seed}
                         )
                         for seed in range(options.model_seeds)
                     ]
-                    cells.append(f"{precision_cell(models)} | {depth_cell(models)}")
+                    cells.append(f"{precision_cell(found)} | {depth_cell(found)}")
                 print(
                     f"| {name} | {tradeoff:g} | {weights_of} | {tree_cells(means(trees))} | {' | '.join(cells)} |",
                     flush=True,
                 )
+            if options.model_seeds:
+                changes = [difference_cell(models["root", place], models["node", place]) for place in (0, 1)]
+                print(f"| {name} | {tradeoff:g} | node - root | | | | | | {changes[0]} | | {changes[1]} | |", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--base", metavar="PYTHON", help="the build to compare with")
     parser.add_argument("--readings", action="store_true", help="compare weights of the root and of each node")
-    parser.add_argument("--sets", nargs="+", default=["eurlex4k", "debian-depends", "delicious"])
+    parser.add_argument("--sets", nargs="+", default=["bundled", "delicious", "eurlex4k"])
     parser.add_argument("--tradeoffs", type=float, nargs="+")
     parser.add_argument("--seeds", type=int, default=3, help="of trees")
     parser.add_argument("--model-seeds", type=int, default=3, help="of models, which take most of the time")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labeltrees._names import decode_names, encode_names
+from labeltrees._names import decode_names, encode_names, nfc, nfc_labels, same_in_nfc
 from labeltrees.errors import FileFormatError
 
 
@@ -23,3 +23,24 @@ def test_damaged_names_are_refused(ends):
 def test_names_that_are_not_text_are_refused():
     with pytest.raises(FileFormatError, match="UTF-8"):
         decode_names(np.array([255], np.uint8), np.array([0, 1]))
+
+
+COMPOSED, DECOMPOSED = "caf\u00e9", "cafe\u0301"
+
+
+def test_names_that_look_the_same_become_one_and_are_reported(caplog):
+    assert nfc(DECOMPOSED) == COMPOSED
+    assert nfc_labels([DECOMPOSED, "tea", COMPOSED]) == [COMPOSED, "tea", COMPOSED]
+    assert "1 label names" in caplog.text
+    assert "caf\u00e9" in caplog.text
+    assert same_in_nfc(["\u212a", "K", "tea"]) == ["K"]  # the sign for kelvin
+
+
+def test_one_form_alone_is_normalised_without_a_report(caplog):
+    assert nfc_labels([DECOMPOSED, "tea"]) == [COMPOSED, "tea"]
+    assert caplog.text == ""
+
+
+@given(st.lists(st.text(max_size=4)))
+def test_normalised_names_are_those_of_python(names):
+    assert nfc_labels(names) == [nfc(name) for name in names]

@@ -84,10 +84,10 @@ class Digests:
         """Add linear models: their files, and what they predict."""
         train, test = self.train, self.test
         models = {
-            "default": lt.LabelTreeClassifier(n_jobs=1),
-            "logistic": lt.LabelTreeClassifier(loss="logistic", n_jobs=1),
-            "2 trees": lt.LabelTreeClassifier(n_trees=2, n_jobs=1),
-            "matcher negatives": lt.LabelTreeClassifier(negatives="matcher", n_jobs=1),
+            "default": lt.LabelTreeClassifier(C=1.0, n_jobs=1),
+            "logistic": lt.LabelTreeClassifier(C=1.0, loss="logistic", n_jobs=1),
+            "2 trees": lt.LabelTreeClassifier(C=1.0, n_trees=2, n_jobs=1),
+            "matcher negatives": lt.LabelTreeClassifier(C=1.0, negatives="matcher", n_jobs=1),
             "parabel()": lt.LabelTreeClassifier.parabel(n_jobs=1),
         }
         for name, model in models.items():
@@ -99,11 +99,11 @@ class Digests:
         self.add_model("linear, flat tree", flat, test.X, labels)
         frequent = np.argsort(-np.bincount(train.X.indices, minlength=train.n_features), kind="stable")
         columns = np.sort(frequent[:DENSE_FEATURES])
-        dense = lt.LabelTreeClassifier(n_jobs=1).fit(train.X[rows][:, columns].toarray(), Y)
+        dense = lt.LabelTreeClassifier(C=1.0, n_jobs=1).fit(train.X[rows][:, columns].toarray(), Y)
         self.add_model("linear, dense rows", dense, test.X[:, columns].toarray(), labels)
         if train.texts is not None:
             names = [train.label_names[train.Y[[row]].indices].tolist() for row in rows]
-            model = lt.LabelTreeClassifier(n_jobs=1).fit([train.texts[row] for row in rows], names)
+            model = lt.LabelTreeClassifier(C=1.0, n_jobs=1).fit([train.texts[row] for row in rows], names)
             self.add_model("linear, from texts", model, np.array(test.texts, dtype=object), labels)
 
     def add_text_models(self):

@@ -69,7 +69,7 @@ class Tasks:
 
     def fit_linear(self):
         """Train a linear model with the default settings."""
-        return lt.LabelTreeClassifier(n_jobs=1).fit(self.train.X, self.train.Y)
+        return lt.LabelTreeClassifier(C=1.0, n_jobs=1).fit(self.train.X, self.train.Y)
 
     def fit_text(self):
         """Train a small text model."""

@@ -1,4 +1,7 @@
-"""napkinXC's PLT: settings are tree_type and, for prediction, load_as. It predicts batches only."""
+"""napkinXC's PLT: settings are tree_type, C, loss ("squared_hinge" or "logistic") and, for prediction, load_as.
+
+Its search is exact. It predicts batches only.
+"""
 
 import os
 import shutil
@@ -16,9 +19,13 @@ models = {}
 def train(request):
     folder = os.path.join(sys.argv[2], request["name"])
     shutil.rmtree(folder, ignore_errors=True)
+    settings = request["settings"]
+    losses = {"squared_hinge": "l2", "logistic": "log"}
+    tuned = {"liblinear_c": settings["C"], "loss": losses[settings["loss"]]} if "C" in settings else {}
     model = PLT(
         folder,
-        tree_type=request["settings"]["tree_type"],
+        **tuned,
+        tree_type=settings["tree_type"],
         arity=2,
         max_leaves=100,
         threads=request["threads"],

@@ -1,4 +1,7 @@
-"""omikuji: one tree; the only setting is beam_size. It trains from a file and predicts one point per call."""
+"""omikuji: settings are n_trees (1), linear_c (1), loss ("hinge" or "log") and beam_size.
+
+It trains from a file and predicts one point per call.
+"""
 
 import os
 import sys
@@ -13,8 +16,11 @@ models = {}
 
 
 def train(request):
+    wanted = request["settings"]
     settings = omikuji.Model.default_hyper_param()
-    settings.n_trees = 1
+    settings.n_trees = wanted.get("n_trees", 1)
+    settings.linear_c = wanted.get("linear_c", 1.0)
+    settings.linear_loss_type = ("hinge", "log").index(wanted.get("loss", "hinge"))
     model = omikuji.Model.train_on_data(os.path.join(sys.argv[1], "train.txt"), settings, n_threads=request["threads"])
     model.save(os.path.join(sys.argv[2], request["name"]))
 

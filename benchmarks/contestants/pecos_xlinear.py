@@ -1,4 +1,4 @@
-"""PECOS XR-Linear: settings are nr_splits and beam_size."""
+"""PECOS XR-Linear: settings are nr_splits, C, solver_type, beam_size and post_processor; all but the first optional."""
 
 import os
 import shutil
@@ -23,7 +23,11 @@ def train(request):
         seed=request["seed"],
         threads=request["threads"],
     )
-    model = XLinearModel.train(X, Y, C=chain, threads=request["threads"], bias=1.0, threshold=0.1)
+    costs = {"Cp": settings.get("C", 1.0), "Cn": settings.get("C", 1.0)}
+    solver = settings.get("solver_type", "L2R_L2LOSS_SVC_DUAL")
+    model = XLinearModel.train(
+        X, Y, C=chain, threads=request["threads"], bias=1.0, threshold=0.1, solver_type=solver, **costs
+    )
     folder = os.path.join(sys.argv[2], request["name"])
     shutil.rmtree(folder, ignore_errors=True)
     model.save(folder)
@@ -38,12 +42,13 @@ def open_model(request):
 def batch(request):
     model, k, beam = models[request["name"]], request["k"], request["settings"]["beam_size"]
     threads = request.get("threads", 1)
+    post_processor = request["settings"].get("post_processor")
 
     class Lazy:
         """The matrix of scores; converting it to lists of labels is not timed."""
 
         def __call__(self):
-            self.scores = model.predict(Xt, beam_size=beam, only_topk=k, threads=threads)
+            self.scores = model.predict(Xt, beam_size=beam, only_topk=k, threads=threads, post_processor=post_processor)
             return self
 
         def __array__(self, dtype=None, copy=None):

@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 from benchmarks.paper.datasets import DEFAULT_SETS, IMBALANCE_SETS
+from benchmarks.paper.grid import VARIANTS
 from benchmarks.paper.page import publish
 from benchmarks.paper.quick import quick
 from benchmarks.paper.served import record_imbalance
@@ -30,13 +31,15 @@ PICTURES = ROOT / "docs" / "pictures"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sets", nargs="+", default=DEFAULT_SETS, help="also arxiv-authors, amazon-1m-shape, ...")
+    parser.add_argument("--sets", nargs="+", default=DEFAULT_SETS, help="also arxiv-authors, 'amazon-1m-shape at 10 %%', ...")
     parser.add_argument("--seeds", type=int, default=5, help="number of seeds (default: %(default)s)")
     parser.add_argument("--tradeoffs", nargs="+", type=float, help="only these tradeoffs of the paper's grid")
+    parser.add_argument("--variants", nargs="+", choices=list(VARIANTS), help="only these curves of figure 3")
     parser.add_argument("--jobs", type=int, default=1, help="threads (default: %(default)s)")
     parser.add_argument("--minutes", type=float, help="start no run after this time; run again to continue")
     parser.add_argument("--quick", action="store_true", help="a small run on bundled data that touches every step")
     parser.add_argument("--figures-only", action="store_true", help="train nothing")
+    parser.add_argument("--train-only", action="store_true", help="add records; do not analyse or draw them")
     parser.add_argument("--output", type=Path, help="folder for the results of --quick (default: build/paper-quick)")
     options = parser.parse_args()
     if options.output is not None and not options.quick:
@@ -46,10 +49,12 @@ def main() -> None:
         return
     if not options.figures_only:
         until = None if options.minutes is None else time.time() + 60 * options.minutes
-        record_imbalance(RESULTS / "imbalance.jsonl", IMBALANCE_SETS)
-        runs = missing_runs(RESULTS / "runs.jsonl", options.sets, range(options.seeds), options.tradeoffs)
+        if not options.train_only:
+            record_imbalance(RESULTS / "imbalance.jsonl", IMBALANCE_SETS)
+        runs = missing_runs(RESULTS / "runs.jsonl", options.sets, range(options.seeds), options.tradeoffs, options.variants)
         train_missing(RESULTS / "runs.jsonl", runs, options.jobs, until)
-    publish(RESULTS, PAGE, PICTURES)
+    if not options.train_only:
+        publish(RESULTS, PAGE, PICTURES)
 
 
 if __name__ == "__main__":

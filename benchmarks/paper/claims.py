@@ -52,9 +52,20 @@ def depth_claim(name: str, found: Collected, k: int = 1) -> Finding | None:
         return None
     claim = "depth" if k == 1 else "depth@3"
     if tradeoff == 0:
-        verdict = verdicts.enough_seeds(verdicts.FAILS, len(test.seeds))
-        return Finding(claim, name, len(test.seeds), {}, verdict, "validation selected tradeoff 0")
+        return _no_tradeoff(claim, name, test, k)
     return _kept_precision(claim, name, test, tradeoff, k)
+
+
+def _no_tradeoff(claim: str, name: str, curve: Curve, k: int) -> Finding:
+    """Judge the claim where validation selected tradeoff 0: it fails only if it fails at every other tradeoff."""
+    others = [_kept_precision(claim, name, curve, tradeoff, k) for tradeoff in curve.tradeoffs if tradeoff > 0]
+    fails = all(other.verdict == verdicts.FAILS for other in others)
+    verdict = verdicts.FAILS if fails else verdicts.UNDECIDED
+    if fails:
+        words = "on test points every other tradeoff loses precision or too little depth"
+    else:
+        words = "on test points another tradeoff may keep precision"
+    return Finding(claim, name, len(curve.seeds), {}, verdict, f"validation selected tradeoff 0; {words}")
 
 
 def _kept_precision(claim: str, name: str, curve: Curve, tradeoff: float, k: int) -> Finding:

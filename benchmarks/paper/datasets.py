@@ -57,8 +57,9 @@ def load_set(name: str) -> Pair:
     for known, loader in _LOADERS.items():
         if known == name:
             return loader()
-    if name in SHAPES:
-        return load_shape(name)
+    shape = re.fullmatch(r"(.*-shape)(?: at (\d+) %)?", name)
+    if shape and shape.group(1) in SHAPES:
+        return load_shape(shape.group(1), int(shape.group(2) or 100) / 100)
     quick = re.fullmatch(r"quick (.*)", name)
     if quick:
         return _QUICK[quick.group(1)]()

@@ -14,7 +14,11 @@ from benchmarks.paper.measure import measure
 
 
 def missing_runs(
-    path: Path, sets: Iterable[str], seeds: Iterable[int], tradeoffs: list[float] | None = None
+    path: Path,
+    sets: Iterable[str],
+    seeds: Iterable[int],
+    tradeoffs: list[float] | None = None,
+    variants: list[str] | None = None,
 ) -> list[Run]:
     """Return the runs without a record, one seed of all sets after the other."""
     done = {key_of(record) for record in current(records.read(path))}
@@ -22,7 +26,8 @@ def missing_runs(
     for seed in seeds:
         for name in sets:
             grid = [t for t in tradeoffs_of(name) if tradeoffs is None or any(abs(t - w) < 0.0009 for w in tradeoffs)]
-            runs += runs_of(name, grid, [seed], variants_of(name), (TEST, VALIDATION))
+            curves = [v for v in variants_of(name) if variants is None or v in variants]
+            runs += runs_of(name, grid, [seed], curves, (TEST, VALIDATION))
     return [run for run in runs if run not in done]
 
 

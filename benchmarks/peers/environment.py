@@ -1,7 +1,7 @@
-"""A virtual environment for the peers: made once in build/peers-venv, then reused.
+"""Virtual environments for the peers: made once in build/peers-venv and build/implicit-venv, then reused.
 
-`python benchmarks/peers/environment.py` makes it and prints the path of its Python. The environment variable
-LABELTREES_PEERS_PYTHON names another Python that has the peers installed.
+`python benchmarks/peers/environment.py` makes the first and prints the path of its Python. The environment variables
+LABELTREES_PEERS_PYTHON and LABELTREES_IMPLICIT_PYTHON name other Pythons that have the peers installed.
 """
 
 from __future__ import annotations
@@ -13,28 +13,31 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "build" / "peers-venv"
 
 # libpecos is installed without its dependencies, which are several GB that XR-Linear does not need. cbor2 is not a
 # peer: it reads omikuji's files, to check our own reader.
-STEPS = (
-    ["omikuji==0.5.2", "napkinxc==0.7.2", "fasttext==0.9.3"],
-    ["--no-deps", "libpecos==1.2.8"],
-    ["numpy<2", "scipy<1.14", "scikit-learn", "setuptools<81", "cbor2"],
-)
+STEPS = {
+    "peers": (
+        ["omikuji==0.5.2", "napkinxc==0.7.2", "fasttext==0.9.3"],
+        ["--no-deps", "libpecos==1.2.8"],
+        ["numpy<2", "scipy<1.14", "scikit-learn", "setuptools<81", "cbor2"],
+    ),
+    "implicit": (["implicit==0.7.2", "numpy<2", "scipy<1.14"],),
+}
 
 
-def peers_python() -> str:
-    """Return the Python that has the peers; make its environment if there is none."""
-    named = os.environ.get("LABELTREES_PEERS_PYTHON")
+def peers_python(name: str = "peers") -> str:
+    """Return the Python that has the peers, or implicit; make its environment if there is none."""
+    named = os.environ.get(f"LABELTREES_{name.upper()}_PYTHON")
     if named:
         return named
-    python = FOLDER / "bin" / "python"
-    done = FOLDER / "installed"
-    wanted = repr(STEPS)
+    folder, steps = ROOT / "build" / f"{name}-venv", STEPS[name]
+    python = folder / "bin" / "python"
+    done = folder / "installed"
+    wanted = repr(steps)
     if not done.is_file() or done.read_text() != wanted:
-        venv.create(FOLDER, with_pip=True, clear=True)
-        for step in STEPS:
+        venv.create(folder, with_pip=True, clear=True)
+        for step in steps:
             subprocess.run([python, "-m", "pip", "install", "--quiet", *step], check=True)
         done.write_text(wanted)
     return str(python)

@@ -1,11 +1,12 @@
 """A synthetic log of any size, and the time and memory of `prepare_logs` for it.
 
-    python -m benchmarks.scale.logs [--events 100000000] [--contexts 4000000] [--items 1000000] [--folder FOLDER]
+    python -m benchmarks.scale.logs [--events 100000000] [--contexts 4000000] [--items 1000000] [--parts]
     python -m benchmarks.scale.logs --write FOLDER --events 1000000000      # only write the log
 
 The log has power-law items and contexts, seasons and drift (`synthetic_events`). It is written as Parquet files of 5
 million events, each made from its own seed, so that a billion events need no more memory than 5 million. `prepare_logs`
-runs in its own process, so that its peak memory can be measured. Features are the past items of each context.
+runs in its own process, so that its peak memory can be measured. Features are the past items of each context. With
+--parts the datasets are written in parts, and never in memory whole.
 """
 
 from __future__ import annotations
@@ -98,34 +99,23 @@ def write_log(folder: Path, options: argparse.Namespace) -> int:
     return total
 
 
-def measure(folder: str, temporary: str) -> dict[str, Any]:
+def measure(folder: str, temporary: str, parts: bool) -> dict[str, Any]:
     """Prepare the log in a folder; return time, memory and summary."""
+    settings: dict[str, Any] = {"history_before": CUT, "min_engagement": 2, "min_item_contexts": 2}
+    target = Path(temporary) / "dataset"
     start, cpu = time.perf_counter(), time.process_time()
-    prepared = lt.prepare_logs(
-        folder, history_before=CUT, min_engagement=2, min_item_contexts=2, temporary_folder=temporary
-    )
+    prepared = lt.prepare_logs(folder, **settings, temporary_folder=temporary, parts=target if parts else None)
     seconds, processor = time.perf_counter() - start, time.process_time() - cpu
     start = time.perf_counter()
-    prepared.save(Path(temporary) / "dataset")
+    if not parts:
+        prepared.save(target)
+    summary = prepared.summary.to_json()
     return {
         "seconds": seconds,
         "processor": processor,
         "save_seconds": time.perf_counter() - start,
         "peak_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
-        "summary": prepared.summary.to_json(),
-        "shapes": {part: shape_of(dataset) for part, dataset in zip(("train", "test"), prepared, strict=True)},
-    }
-
-
-def shape_of(dataset: lt.Dataset) -> dict[str, float]:
-    """Return the size of a dataset."""
-    n_points = dataset.n_points
-    return {
-        "points": n_points,
-        "features": dataset.n_features,
-        "labels": dataset.n_labels,
-        "labels_per_point": dataset.Y.nnz / max(n_points, 1),
-        "features_per_point": dataset.X.nnz / max(n_points, 1),
+        "summary": summary,
     }
 
 
@@ -137,10 +127,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", help="folder for the log and temporary files, which are removed afterwards")
     parser.add_argument("--write", metavar="FOLDER", type=Path, help="only write the log, to this folder")
+    parser.add_argument("--parts", action="store_true", help="write the datasets in parts")
     parser.add_argument("--one", nargs=2, metavar=("LOG", "TEMPORARY"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        print(json.dumps(measure(*options.one)))
+        print(json.dumps(measure(*options.one, options.parts)))
         return
     if options.write:
         options.write.mkdir(parents=True, exist_ok=True)
@@ -155,6 +146,7 @@ def main() -> None:
         size = f"{n_bytes / 1e9:.2f} GB of Parquet"
         print(f"{options.events:,} events, {size}, written in {seconds:.0f} s\n", flush=True)
         command = [sys.executable, "-m", "benchmarks.scale.logs", "--one", str(log), folder]
+        command += ["--parts"] if options.parts else []
         row = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
     report(row)
 
@@ -168,10 +160,11 @@ def report(row: dict[str, Any]) -> None:
     print(f"| events per second | {summary['events_read'] / row['seconds']:,.0f} |")
     print(f"| writing the dataset, seconds | {row['save_seconds']:.0f} |")
     print(f"| peak memory, GiB | {row['peak_gib']:.2f} |")
-    for part, shape in row["shapes"].items():
+    for part in ("train", "test"):
+        shape = summary[part]
         print(
-            f"| {part} | {shape['points']:,} points, {shape['features']:,} features, {shape['labels']:,} labels; "
-            f"{shape['labels_per_point']:.1f} labels and {shape['features_per_point']:.1f} features per point |"
+            f"| {part} | {shape['n_points']:,} points, {shape['n_features']:,} features, {shape['n_labels']:,} labels; "
+            f"{shape['labels_a_point']:.1f} labels and {shape['features_a_point']:.1f} features per point |"
         )
     print()
     print_head("events | count")

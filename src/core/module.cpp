@@ -15,6 +15,7 @@ NB_MODULE(_core, module) {
   bind_linear(module);
   bind_chunks(module);
   bind_search_request(module);
+  bind_evidence(module);
   bind_search(module);
   bind_text(module);
   bind_hsoftmax(module);

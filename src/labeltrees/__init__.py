@@ -1,94 +1,61 @@
 """Label trees for extreme multi-label classification: one setting moves between accurate and fast."""
 
-from labeltrees import baselines, datasets, metrics
-from labeltrees.data import (
-    ColumnEncoder,
-    Dataset,
-    Encoder,
-    ItemEncoder,
-    PreparedLogs,
-    TextEncoder,
-    TfidfVectorizer,
-    UnionEncoder,
-    prepare_logs,
-    read_texts,
-    read_xmc,
-    write_xmc,
-)
-from labeltrees.errors import FileFormatError, InputError, LabelTreesError, MissingExtraError
-from labeltrees.labels.embedding import pifa
-from labeltrees.labels.frequency import cover_frequencies, label_frequencies
-from labeltrees.labels.imbalance import Imbalance, imbalance
-from labeltrees.labels.weights import label_weights
-from labeltrees.models.linear.estimator import LabelTreeClassifier
-from labeltrees.models.load import load
-from labeltrees.models.text.estimator import TextLabelTreeClassifier
-from labeltrees.profiling import Profile, profile
-from labeltrees.tree.baselines import fano_tree, flat_tree, huffman_tree, random_tree
-from labeltrees.tree.builder import build_tree, build_tree_from
-from labeltrees.tree.contract import contract
-from labeltrees.tree.kmeans import kmeans_tree
-from labeltrees.tree.label_tree import LabelTree
-from labeltrees.tree.objective import split_labels
-from labeltrees.tree.search_cost import SearchCost
-from labeltrees.tree.semantic_huffman import semantic_huffman_tree
-from labeltrees.tree.similarity import within_node_similarity
-from labeltrees.tree.summary import TreeSummary
-from labeltrees.tuning.choose import Choice, choose
-from labeltrees.tuning.cv import LabelTreeClassifierCV
-from labeltrees.tuning.result import SweepResult
-from labeltrees.tuning.sweep import sweep
+import os
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Choice",
-    "ColumnEncoder",
-    "Dataset",
-    "Encoder",
-    "FileFormatError",
-    "Imbalance",
-    "InputError",
-    "ItemEncoder",
-    "LabelTree",
-    "LabelTreeClassifier",
-    "LabelTreeClassifierCV",
-    "LabelTreesError",
-    "MissingExtraError",
-    "PreparedLogs",
-    "Profile",
-    "SearchCost",
-    "SweepResult",
-    "TextEncoder",
-    "TextLabelTreeClassifier",
-    "TfidfVectorizer",
-    "TreeSummary",
-    "UnionEncoder",
-    "baselines",
-    "build_tree",
-    "build_tree_from",
-    "choose",
-    "contract",
-    "cover_frequencies",
-    "datasets",
-    "fano_tree",
-    "flat_tree",
-    "huffman_tree",
-    "imbalance",
-    "kmeans_tree",
-    "label_frequencies",
-    "label_weights",
-    "load",
-    "metrics",
-    "pifa",
-    "prepare_logs",
-    "profile",
-    "random_tree",
-    "read_texts",
-    "read_xmc",
-    "semantic_huffman_tree",
-    "split_labels",
-    "sweep",
-    "within_node_similarity",
-    "write_xmc",
-]
+_MODULES = ("baselines", "datasets", "metrics")
+# The public names by module. They are imported when they are first used, because NumPy, SciPy and scikit-learn take
+# seconds to import. `__init__.pyi` has the same names, for type checkers and editors.
+_HOMES = {
+    "data": "ColumnEncoder Dataset Encoder ItemEncoder PartsDataset PartsWriter PreparedLogs TextEncoder"
+    " TfidfVectorizer UnionEncoder open_parts prepare_logs read_limits read_texts read_xmc"
+    " write_parts write_xmc",
+    "errors": "FileFormatError InputError LabelTreesError MissingExtraError",
+    "labels.embedding": "pifa",
+    "labels.frequency": "cover_frequencies label_frequencies",
+    "labels.imbalance": "Imbalance imbalance",
+    "labels.weights": "label_weights",
+    "models.linear.estimator": "LabelTreeClassifier",
+    "models.load": "load",
+    "models.text.estimator": "TextLabelTreeClassifier",
+    "profiling": "Profile profile",
+    "tree.baselines": "fano_tree flat_tree huffman_tree random_tree",
+    "tree.builder": "build_tree build_tree_from",
+    "tree.contract": "contract",
+    "tree.kmeans": "kmeans_tree",
+    "tree.label_tree": "LabelTree",
+    "tree.objective": "split_labels",
+    "tree.search_cost": "SearchCost",
+    "tree.semantic_huffman": "semantic_huffman_tree",
+    "tree.similarity": "within_node_similarity",
+    "tree.summary": "TreeSummary",
+    "tuning.choose": "Choice choose",
+    "tuning.cv": "LabelTreeClassifierCV",
+    "tuning.result": "SweepResult",
+    "tuning.sweep": "sweep",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+__all__ = sorted([*_MODULES, *_HOME_OF])
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"labeltrees.{name}")
+    if name not in _HOME_OF:
+        message = f"module 'labeltrees' has no attribute {name!r}"
+        raise AttributeError(message)
+    value = getattr(import_module(f"labeltrees.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
+
+
+if "LABELTREES_INSTRUCTIONS" in os.environ:  # otherwise native code is loaded when it is first used
+    import_module("labeltrees._instructions").choose_instructions()

@@ -11,6 +11,7 @@ Float64s = NDArray[np.float64]
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 UInt8s = NDArray[np.uint8]
+UInt16s = NDArray[np.uint16]
 UInt64s = NDArray[np.uint64]
 Progress = Callable[[int], object] | None
 
@@ -19,6 +20,7 @@ def available_kernels() -> list[str]: ...
 def active_kernels() -> str: ...
 def use_kernels(name: str) -> bool: ...
 def gather_dot(columns: Int32s, values: Float32s, dense: Float32s) -> float: ...
+def gather_dot_pairs(columns: Int32s, values: Float32s, pairs: Float32s) -> tuple[float, float]: ...
 def dense_dot(a: Float32s, b: Float32s) -> float: ...
 
 # tree
@@ -162,7 +164,7 @@ def pack_matrix_chunks(
 
 # search
 # labels and scores (n * k,), and chunks, classifiers, depth, microseconds and partial (n,)
-NativeResults = tuple[Int64s, Float32s, tuple[Int64s, Int64s, Int32s, Float32s, UInt8s] | None]
+NativeResults = tuple[Int64s, Float32s, tuple[Int64s, Int64s, Int32s, Float32s, UInt8s, UInt8s] | None]
 
 PRIORITY_SCALE: float
 
@@ -178,16 +180,44 @@ class SearchRequest:
         exclude: Int32s | None,
         candidate_set: LabelSet | None,
         exclude_set: LabelSet | None,
+        weights: LabelWeights | None,
         **numbers: float,  # each_option in core/search/request.hpp
     ) -> None: ...
     @property
     def k(self) -> int: ...
+    @property
+    def n_returned(self) -> int: ...
 
 class QueryRows:
     def __init__(self, n: int, indptr: Int64s | None, features: Int32s | None, values: Float32s) -> None: ...
     @property
     def n(self) -> int: ...
     def check(self, n_features: int, n_threads: int) -> tuple[bool, bool]: ...
+
+class Evidence:
+    def __init__(
+        self,
+        *,
+        n_features: int,
+        n_labels: int,
+        neighbour_weight: float,
+        centroid_weight: float,
+        n_searched: int,
+        n_candidates: int,
+        n_neighbours: int,
+        n_query_features: int,
+    ) -> None: ...
+    def set_points(
+        self,
+        indptr: Int64s,
+        points: Int32s,
+        values: UInt16s,
+        feature_weights: Float32s,
+        label_ptr: Int64s,
+        labels: Int32s,
+    ) -> None: ...
+    def set_centroids(self, indptr: Int64s, features: Int32s, values: UInt16s) -> None: ...
+    def measure(self, rows: QueryRows, labels: Int64s, k: int, n_threads: int) -> tuple[Float32s, Float32s]: ...
 
 class SearchEngine:
     def __init__(
@@ -204,8 +234,11 @@ class SearchEngine:
         source: str,
         ceilings: Float32s | None = None,
     ) -> None: ...
+    def set_evidence(self, evidence: Evidence) -> None: ...
     def check_all(self) -> None: ...
     def label_set(self, labels: object, names: Names | None) -> LabelSet: ...
+    def label_weights(self, weights: Float32s) -> LabelWeights: ...
+    def set_prior(self, counts: Int64s, n_points: int) -> None: ...
     def search(self, rows: QueryRows, request: SearchRequest, n_threads: int, stats: bool) -> NativeResults: ...
     def trace(self, tree: int, rows: QueryRows, request: SearchRequest) -> tuple[Int64s, Int32s, Float32s]: ...
     def count(
@@ -237,6 +270,11 @@ class Predictor:
     ) -> tuple[Any, Float32s]: ...
     @property
     def n_unknown(self) -> int: ...
+    @property
+    def n_no_features(self) -> int: ...
+
+class LabelWeights:
+    def belongs_to(self, engine: object) -> bool: ...
 
 class LabelSet:
     def __len__(self) -> int: ...
@@ -300,20 +338,38 @@ class LinearProblem:
         extra_indptr: Int64s | None,
         extra_points: Int32s | None,
         stream_offset: int = 0,
+        edge_ids: Int64s | None = None,
     ) -> None: ...
     def memory(self, balanced: bool, n_threads: int) -> tuple[int, int, int, int]: ...
     def node_sizes(self, balanced: bool) -> tuple[Int64s, Int64s, Int64s, Int64s]: ...
     def extract(
         self, node: int
     ) -> tuple[int, int, Int64s, Int32s, Float32s, Int32s, Int64s, Int32s, Float32s, Float32s, Int32s]: ...
+    def validate(
+        self,
+        *,
+        nodes: Int64s,
+        first_edges: Int64s,
+        n_edges: Int64s,
+        held_out: UInt8s,
+        costs: Float32s,
+        loss: str,
+        eps: float,
+        max_iter: int,
+        bias_value: float,
+        prune_below: float,
+        balanced: bool,
+        seed: int,
+        n_threads: int,
+    ) -> tuple[Float64s, Float64s, Int64s]: ...
     def train(
         self,
         *,
         nodes: Int64s,
         first_edges: Int64s,
         n_edges: Int64s,
+        costs: Float32s,
         loss: str,
-        cost: float,
         eps: float,
         max_iter: int,
         bias_value: float,
@@ -478,6 +534,8 @@ class TextEngine:
     ) -> None: ...
     def features(self, text: str | bytes) -> tuple[Int32s, int]: ...
     def label_set(self, labels: object, names: Names | None) -> LabelSet: ...
+    def label_weights(self, weights: Float32s) -> LabelWeights: ...
+    def set_prior(self, counts: Int64s, n_points: int) -> None: ...
     def search(
         self, texts: tuple[str | bytes, ...], request: SearchRequest, n_threads: int, stats: bool
     ) -> NativeResults: ...
@@ -496,3 +554,5 @@ class TextPredictor:
     def __call__(
         self, text: str | bytes, k: int | None = None, exclude: object | None = None, candidates: object | None = None
     ) -> tuple[Any, Float32s]: ...
+    @property
+    def n_no_features(self) -> int: ...

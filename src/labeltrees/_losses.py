@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from labeltrees._matrices import Float32s
-from labeltrees.storage.ceilings import logistic_ceilings
-from labeltrees.storage.chunks import LinearWeights, TreeLike
+from labeltrees._matrices import Float32s, Float64s
+from labeltrees.storage.ceilings import ceilings_of_norms
+from labeltrees.storage.chunks import TreeLike
 
 
 @dataclass(frozen=True)
@@ -22,22 +22,27 @@ class Loss:
     ----------
     name : str
         The same as in ``core/linear/loss.cpp``.
+    costs : tuple of float
+        The values that ``C="auto"`` tries, rising.
     scores_are_probabilities : bool
-        Whether `predict_proba` needs no calibration.
-    ceilings : callable(tree, weights), optional
+        Whether `predict_proba` may return scores without calibration: they estimate probabilities, though not well.
+    ceilings : callable(tree, bias, norms), optional
         Returns for each node an upper bound of the log score of any label below it, relative to the node, for queries
-        of unit length. None if a bound would not be worth its time.
+        of unit length, from the biases and `positive_norms` of the classifiers. None if a bound would not be worth its
+        time.
     """
 
     name: str
+    costs: tuple[float, ...]
     scores_are_probabilities: bool = False
-    ceilings: Callable[[TreeLike, LinearWeights], Float32s] | None = None
+    ceilings: Callable[[TreeLike, Float32s, Float64s], Float32s] | None = None
 
 
 LOSSES = {
     loss.name: loss
     for loss in (
-        Loss("squared_hinge"),  # almost every node has a label that can score 1, so ceilings would not exclude any node
-        Loss("logistic", scores_are_probabilities=True, ceilings=logistic_ceilings),
+        # Almost every node has a label that can score 1, so ceilings would not exclude any node.
+        Loss("squared_hinge", (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)),
+        Loss("logistic", (0.1, 0.3, 1.0, 3.0, 10.0), scores_are_probabilities=True, ceilings=ceilings_of_norms),
     )
 }

@@ -1,8 +1,10 @@
-"""Strings, such as label names, as two arrays: their UTF-8 bytes one after another, and their bounds."""
+"""Names, such as those of labels: in one Unicode form, and as two arrays of UTF-8 bytes and bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+import unicodedata
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,55 @@ from labeltrees.errors import FileFormatError
 
 if TYPE_CHECKING:
     from labeltrees._core import Int64s, UInt8s
+
+_logger = logging.getLogger("labeltrees")
+
+
+def nfc(name: str) -> str:
+    """Return a name in the Unicode form NFC: an accent and its letter are one character if there is one for them.
+
+    Examples
+    --------
+    >>> nfc("cafe\u0301") == "caf\u00e9"
+    True
+    """
+    return name if name.isascii() else unicodedata.normalize("NFC", name)
+
+
+def nfc_labels(names: list[str]) -> list[str]:
+    """Return the names of labels in the form NFC, and log a warning with those that become one name by this.
+
+    Without it, a label that is typed in two ways which look the same would be two labels.
+    """
+    forms = {name: nfc(name) for name in set(names) if not name.isascii()}
+    if all(name == form for name, form in forms.items()):
+        return names
+    report_merged(set(names))
+    return [forms.get(name, name) for name in names]
+
+
+def same_in_nfc(names: Iterable[str]) -> list[str]:
+    """Return the NFC forms that several different names have, sorted.
+
+    Examples
+    --------
+    >>> same_in_nfc(["cafe\u0301", "caf\u00e9", "tea"]) == ["caf\u00e9"]
+    True
+    """
+    first: dict[str, str] = {}
+    return sorted({form for name in names if first.setdefault(form := nfc(name), name) != name})
+
+
+def report_merged(names: Iterable[str]) -> None:
+    """Log which label names become one name in the form NFC."""
+    merged = same_in_nfc(names)
+    if merged:
+        shown = ", ".join(map(repr, merged[:5])) + (" ..." if len(merged) > 5 else "")
+        _logger.warning(
+            "%d label names were given in several Unicode forms that look the same, and each is now one label: %s",
+            len(merged),
+            shown,
+        )
 
 
 def encode_names(names: Sequence[str]) -> tuple[UInt8s, Int64s]:

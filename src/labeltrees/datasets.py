@@ -8,6 +8,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from labeltrees._extras import import_extra
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.files import open_any
 from labeltrees.data.text_files import read_text_pair
@@ -66,10 +67,10 @@ def load_shop_log() -> polars.DataFrame:
     >>> train.n_labels
     188
     """
-    import polars
-
+    pl = import_extra("polars", "logs", "the shop log")
     with shop_log_file() as path, open_any(path) as stream:
-        return polars.read_csv(stream.read())
+        log: polars.DataFrame = pl.read_csv(stream.read())
+    return log
 
 
 @contextmanager

@@ -244,3 +244,8 @@ def test_a_baseline_says_what_it_is():
     assert repr(lt.baselines.popularity((np.eye(2), np.eye(2)))) == "Popularity(2 labels)"
     names = [make((np.eye(2), np.eye(2))).name for make in MAKERS.values()]
     assert names == list(MAKERS)
+
+
+def test_a_huge_k_is_the_number_of_labels():
+    baseline = lt.baselines.popularity((np.eye(3), np.eye(3)))
+    assert baseline.predict_topk(np.eye(3), 10**8)[0].shape == (3, 3)

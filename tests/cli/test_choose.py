@@ -6,8 +6,10 @@ def test_texts_are_chosen_for_and_the_model_takes_texts(run, tmp_path):
     table = tmp_path / "packages.csv"
     table.write_text("\n".join(lines) + "\n")
     fast = ("--tradeoffs", "0,1", "--fanouts", "2", "--repeats", "1")
-    chosen = run("choose", table, "-o", tmp_path / "model", "--max-precision-loss", "0.5", *fast)
+    limits = ("--max-precision-loss", "0.5", "--tune", "C,tradeoff,fanout", "--time-budget", "60")
+    chosen = run("choose", table, "-o", tmp_path / "model", *limits, *fast)
     assert chosen.exit_code == 0, chosen.stderr
+    assert "pairs of loss and C were tried" in chosen.stdout
     answers = run("predict", tmp_path / "model", table, "-k", "1")
     assert answers.exit_code == 0
     assert [("libweb" in line, "libfont" in line) for line in answers.stdout.splitlines()[-2:]] == [

@@ -62,4 +62,85 @@ def test_lines_that_are_not_contexts_are_named(run, shop, tmp_path):
     path.write_text('["milk"]\n"milk"\n')
     result = run("predict", shop, path)
     assert result.exit_code == 2
-    assert "contexts[1] must be a list of items" in result.stderr
+    assert f"{path}: point 1 must be a list of items" in " ".join(result.stderr.split())
+
+
+def ask(run, model, *arguments):
+    result = run("predict", model, *arguments, "--format", "jsonl")
+    assert result.exit_code == 0, result.stderr
+    return [json.loads(line)["labels"] for line in result.stdout.splitlines()], result.stderr
+
+
+def test_questions_can_be_typed(run, shop):
+    answer = lt.load(shop).predictor(2, names=True)
+    typed = ["--ask", "milk", "--ask", '["milk", 3, "tea"]', "--ask", '{"bread": 2}', "-k", "2"]
+    found, warnings = ask(run, shop, *typed)
+    assert found == [answer(context)[0] for context in (["milk"], ["milk", 3], {"bread": 2})]
+    assert "--ask: the model does not know 1 item, which was left out" in warnings
+
+
+def test_seen_and_excluded_items_are_left_out(run, shop, tmp_path):
+    (tmp_path / "sold out.txt").write_text("jam\n")
+    sold_out = "--exclude", tmp_path / "sold out.txt"
+    assert ask(run, shop, "--ask", '["milk"]', "--exclude-seen", *sold_out)[0] == [["bread"]]
+    assert "jam" not in ask(run, shop, "--ask", '["milk"]', *sold_out)[0][0]
+    (tmp_path / "in stock.txt").write_text("jam\nmilk\n")
+    in_stock = "--candidates", tmp_path / "in stock.txt"
+    assert ask(run, shop, "--ask", '["milk"]', "--exclude-seen", *in_stock)[0] == [["jam"]]
+
+
+def test_either_data_or_a_question_is_needed(run, shop, lines):
+    for arguments in ((), (lines, "--ask", "milk")):
+        result = run("predict", shop, *arguments)
+        assert result.exit_code == 2
+        assert "either DATA or --ask" in result.stderr
+
+
+@pytest.fixture(scope="module")
+def colours(tmp_path_factory):
+    """A model of a column of names with a separator."""
+    path = tmp_path_factory.mktemp("colours") / "model"
+    encoder = lt.ColumnEncoder(["red", "blue", "wool"], separator="|")
+    tags = ["red|wool", "blue", "red", "blue|wool"] * 5
+    lt.LabelTreeClassifier().fit(tags, [["a"], ["b"], ["a"], ["c"]] * 5, encoder=encoder).save(path)
+    return path
+
+
+def test_predict_takes_the_feature_column_of_a_table(run, colours, tmp_path):
+    polars = pytest.importorskip("polars")
+    lists = [["red", "wool"], ["blue"], ["green"]]
+    frame = polars.DataFrame({"tags": ["|".join(own) for own in lists], "id": [1, 2, 3]})
+    frame.write_csv(tmp_path / "new.csv")
+    frame.with_columns(polars.Series("tags", lists)).write_parquet(tmp_path / "new.parquet")
+    expected = lt.load(colours).predict_topk(lists, 3)[0].tolist()
+    for name in ("new.csv", "new.parquet"):
+        found, warnings = ask(run, colours, tmp_path / name, "--text", "tags")
+        assert found == expected
+        assert "does not know 1 item, which was left out" in " ".join(warnings.split())
+        assert "1 point has no known item" in " ".join(warnings.split())
+    assert ask(run, colours, "--ask", "red|wool")[0] == expected[:1]
+
+
+def test_evaluate_takes_the_feature_column_of_a_table(run, colours, tmp_path):
+    path = tmp_path / "test.csv"
+    path.write_text("tags,bought\nred|wool,a\nblue,c\n")
+    result = run("evaluate", colours, path, "--text", "tags", "--labels", "bought", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["precision"]["1"] == 0.5
+
+
+def test_a_table_for_a_model_of_items_says_what_to_do(run, shop, tmp_path):
+    (tmp_path / "new.csv").write_text("items\nmilk\n")
+    result = run("predict", shop, tmp_path / "new.csv", "--text", "items")
+    assert result.exit_code == 2
+    assert "use a .jsonl file with one list per line" in " ".join(result.stderr.split())
+    (tmp_path / "new.txt").write_text("milk\n")
+    result = run("predict", shop, tmp_path / "new.txt")
+    assert "use a .jsonl file with one list per line" in " ".join(result.stderr.split())
+
+
+def test_a_model_of_features_cannot_be_asked(run, tmp_path):
+    lt.LabelTreeClassifier().fit([[1.0, 0.0], [0.0, 1.0]], [["a"], ["b"]]).save(tmp_path / "model")
+    result = run("predict", tmp_path / "model", "--ask", "milk")
+    assert result.exit_code == 2
+    assert "--ask needs a model that takes texts or items" in " ".join(result.stderr.split())

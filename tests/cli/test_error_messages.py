@@ -34,10 +34,11 @@ from labeltrees.errors import InputError
         ),
         ("tree", "leaf_size must be an integer, got 0", "--leaf-size must be an integer, got 0"),
         ("predict", "the tree must be binary", "the tree must be binary"),
+        ("logs", "use features='basket' or time='COLUMN'", "use --features basket or --time COLUMN"),
     ],
 )
 def test_parameters_become_options_of_the_command(command, message, expected):
-    assert name_options(message, cli.commands[command]) == expected
+    assert name_options(message, cli.get_command(None, command)) == expected
 
 
 def test_a_message_is_one_line():

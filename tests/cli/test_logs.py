@@ -150,13 +150,7 @@ def test_the_python_call_and_the_command_line_give_the_same_model(run, prepared,
     assert train.sample_weight is not None
     model.fit(train).save(tmp_path / "two.model")
     one, two = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in MODELS)
-    manifests = [json.loads(files.pop("manifest.json")) for files in (one, two)]
     assert one == two
-    for manifest in manifests:  # the only difference is the time that training took, and the checksum over it
-        del manifest["checksum"]
-        stats = next(part["stats"] for part in manifest.values() if isinstance(part, dict) and "stats" in part)
-        assert stats.pop("seconds") >= stats.pop("tree_seconds")
-    assert manifests[0] == manifests[1]
 
 
 def test_the_folder_can_be_read_again(prepared):
@@ -178,6 +172,9 @@ def test_a_folder_of_another_version_is_refused(run, prepared, version, which):
     assert result.exit_code == 2
     assert f"prepared by {which} version of labeltrees" in result.stderr
     assert "run labeltrees logs prepare again" in result.stderr
+    lt.LabelTreeClassifier().fit([[1.0, 0.0], [0.0, 1.0]], [["a"], ["b"]]).save(prepared.parent / "model")
+    result = run("predict", prepared.parent / "model", prepared)
+    assert f"prepared by {which} version of labeltrees" in result.stderr
     with pytest.raises(lt.InputError, match=which):
         lt.PreparedLogs.load(prepared)
 

@@ -79,6 +79,6 @@ def test_a_word_that_is_not_allowed_is_refused(run):
 def test_every_setting_of_a_stage_has_an_option(command, settings, missing):
     found = cli
     for name in command:
-        found = found.commands[name]
+        found = found.get_command(None, name)
     names = {parameter.name for parameter in found.params} | {"tree"}
     assert set(settings.__dataclass_fields__) - names == missing

@@ -82,6 +82,34 @@ def test_candidates_are_the_only_labels_returned(run, model_folder, data_folder,
     assert {frozenset(row) for row in labels} == {frozenset(["name-3", "name-30", "name-17"])}
 
 
+def test_weights_of_labels_come_from_a_file_or_from_propensities(run, model_folder, data_folder, tmp_path):
+    (tmp_path / "weights.tsv").write_text("name-3\t1e20\n\nname-30\t0\n")
+    labels, scores = rows_of(
+        run("predict", model_folder, data_folder, "--label-weight", tmp_path / "weights.tsv").stdout
+    )
+    assert {row[0] for row in labels} == {"name-3"}
+    assert not any("name-30" in row for row in labels)
+    plain, rare = (
+        run("predict", model_folder, data_folder, *options).stdout for options in ((), ("--label-weight", "propensity"))
+    )
+    assert plain != rare
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name-3\n", "weights.tsv, line 1: must be a label, a tab and a weight, got 'name-3'"),
+        ("name-3\t1\nnobody\t2\n", "weights.tsv, line 2: the model has no label 'nobody'"),
+        ("name-3\t-1\n", "weights.tsv, line 1: the weight must be a number of at least 0, got '-1'"),
+    ],
+)
+def test_other_weights_are_refused(run, model_folder, data_folder, tmp_path, text, message):
+    (tmp_path / "weights.tsv").write_text(text)
+    result = run("-q", "predict", model_folder, data_folder, "--label-weight", tmp_path / "weights.tsv")
+    assert result.exit_code == 3
+    assert message in result.stderr
+
+
 def test_labels_without_names_are_ids(run, nameless_model, data_folder, tmp_path):
     (tmp_path / "allowed.txt").write_text("3\n30\n")
     options = ("--candidates", tmp_path / "allowed.txt", "--format", "jsonl")

@@ -88,3 +88,35 @@ def test_a_saved_model_with_other_counts_is_refused(saved, tmp_path, counts):
 
 def test_the_manifest_tells_the_number_of_points(saved):
     assert json.loads((saved / "manifest.json").read_text())["parameters"]["n_points"] == 4
+
+
+COMPOSED, DECOMPOSED = "caf\u00e9", "cafe\u0301"
+
+
+def test_a_name_in_two_unicode_forms_is_one_label(tmp_path, caplog):
+    names = [[COMPOSED], [DECOMPOSED], ["tea"], [COMPOSED, "tea"]]
+    model = lt.LabelTreeClassifier(prune_below=0).fit(X, names)
+    assert model.classes_.tolist() == [COMPOSED, "tea"]
+    assert "1 label names were given in several Unicode forms" in caplog.text
+    assert model.predict_topk(X[:1], k=2, exclude=[DECOMPOSED])[0].tolist() == [["tea", None]]
+    assert model.score(X[:1], [[DECOMPOSED]]) == 1.0
+    path = tmp_path / "a.csv"
+    path.write_text(f"text,labels\nred cat,{COMPOSED}\nred cat,{DECOMPOSED}\n", encoding="utf-8")
+    assert lt.read_texts(path).label_names.tolist() == [COMPOSED]
+
+
+def test_given_names_in_two_unicode_forms_are_refused(tmp_path):
+    with pytest.raises(InputError, match="label_names has 'caf\u00e9' twice, at 0 and 1"):
+        lt.Dataset(np.eye(2), np.eye(2), label_names=[DECOMPOSED, COMPOSED])
+    path = tmp_path / "a.ft"
+    path.write_text(f"__label__{COMPOSED} red cat\n__label__{DECOMPOSED} red dog\n", encoding="utf-8")
+    with pytest.raises(FileFormatError, match="1 labels in several Unicode forms"):
+        lt.TextLabelTreeClassifier(dim=4, epochs=1, min_count=1).fit_file(path)
+
+
+def test_items_of_a_log_in_two_unicode_forms_are_one(tmp_path):
+    path = tmp_path / "log.csv"
+    rows = [f"{context},{item}" for context in "abc" for item in (COMPOSED, DECOMPOSED, "tea")]
+    path.write_text("context,item\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    prepared = lt.prepare_logs(path, feature_column="context", feature_separator="\t", min_engagement=0, test_share=0)
+    assert prepared.train.label_names.tolist() == [COMPOSED, "tea"]

@@ -48,9 +48,16 @@ def dense_folder(problem, tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("kind", ["rich", "dense"])
-def test_damaged_files_are_refused_or_answer(folder, dense_folder, problem, tmp_path, kind):
-    folder = folder if kind == "rich" else dense_folder
+@pytest.fixture(scope="module")
+def evidence_folder(problem, tmp_path_factory):
+    path = tmp_path_factory.mktemp("evidence") / "model"
+    lt.LabelTreeClassifier(fanout=3, evidence="both").fit(*problem).save(path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["rich", "dense", "evidence"])
+def test_damaged_files_are_refused_or_answer(folder, dense_folder, evidence_folder, problem, tmp_path, kind):
+    folder = {"rich": folder, "dense": dense_folder, "evidence": evidence_folder}[kind]
     copied = shutil.copytree(folder, tmp_path / "damaged")
     rng = np.random.default_rng(0)
     outcomes = {"refused": 0, "normal": 0}
@@ -113,6 +120,16 @@ def test_damaged_encoders_are_refused_or_answer(encoder_folder, tmp_path):
         (copied / file.name).write_bytes(original)
     assert min(outcomes.values()) > 20
     assert answers_contexts(lt.load(copied, verify=True))
+
+
+@pytest.mark.parametrize("value", [1e30, -1e30, np.inf, np.nan])
+def test_an_idf_that_makes_rows_overflow_is_refused(encoder_folder, tmp_path, value):
+    copied = shutil.copytree(encoder_folder, tmp_path / "damaged")
+    idf = np.load(copied / "encoder.part1.idf.npy")
+    idf[2] = value
+    rewrite(copied, lambda body: None, {"encoder.part1.idf": idf})
+    with pytest.raises(lt.FileFormatError, match="idf is damaged"):
+        lt.load(copied)
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ def texts():
 
 
 def test_the_chosen_model_takes_texts_and_keeps_doing_so_when_saved(texts, tmp_path):
-    model = lt.choose(texts, max_precision_loss=0.5, tradeoffs=[0, 1], fanouts=[2], repeats=1).model
+    model = lt.choose(texts, max_precision_loss=0.5, tradeoffs=[0, 1], fanouts=[2], repeats=1, tune="tree").model
     by_text = model.predict_topk(texts.texts[:7], 2)
     by_features = model.predict_topk(texts.X[:7], 2)
     np.testing.assert_array_equal(by_text[0], by_features[0])

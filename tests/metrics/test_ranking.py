@@ -101,3 +101,15 @@ def test_perfect_answers_score_one():
 def test_bad_input_is_refused_by_name(metric, Y, labels, k, message):
     with pytest.raises(InputError, match=message):
         metric(Y, labels, k)
+
+
+@pytest.mark.parametrize("metric", ["precision_at_k", "recall_at_k", "f1_at_k", "ndcg_at_k"])
+def test_lists_of_all_labels_are_like_longer_padded_ones(metric):
+    labels = np.array([[2, 0, 1], [1, -1, -1]])
+    padded = np.hstack([labels, np.full((2, 4), -1)])
+    Y = np.array([[1, 0, 1], [0, 1, 0]])
+    function = getattr(metrics, metric)
+    assert function(Y, labels, 7) == pytest.approx(function(Y, padded, 7))
+    assert function(Y, labels, 10**9) >= 0
+    with pytest.raises(InputError, match="k must be"):
+        function(Y, labels[:, :2], 3)

@@ -1,5 +1,6 @@
 """The page, as text and in a real browser: Debian's Chromium, or the one CHROMIUM names."""
 
+import copy
 import json
 import os
 import re
@@ -141,3 +142,15 @@ def test_a_row_and_a_metric_can_be_picked(view, result):
 def test_the_baselines_are_shown(view, result):
     assert view.locator("#baselines tr").count() == 2 + len(result.baselines)
     assert "The best baseline is" in view.locator("#baselines-note").inner_text()
+
+
+def test_the_summary_is_escaped(result, monkeypatch):
+    pytest.importorskip("altair")
+    from labeltrees.report import page as module
+
+    monkeypatch.setattr(module, "_library", lambda: "")
+    other = copy.copy(result)
+    other.explanation = "5 < 6 & <b>bold</b>"
+    text = module.make_page(other)
+    assert "5 &lt; 6 &amp; &lt;b&gt;bold&lt;/b&gt;" in text
+    assert "<b>bold" not in text

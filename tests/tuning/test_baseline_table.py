@@ -35,7 +35,7 @@ def test_the_baselines_are_those_of_the_public_functions(train, validation):
 def test_every_sweep_and_choice_has_them(result, train):
     assert [record["baseline"] for record in result.baselines] == NAMES
     assert result.facts["measured"]["baseline_points"] == 120
-    choice = lt.choose(train, max_precision_loss=0.5, tradeoffs=[0, 1], repeats=1)
+    choice = lt.choose(train, max_precision_loss=0.5, tradeoffs=[0, 1], repeats=1, tune="tree")
     assert [record["baseline"] for record in choice.result.baselines] == NAMES
     assert choice.result.comparison in choice.explanation
 

@@ -10,7 +10,7 @@ from tests.tuning.conftest import make_data
 
 pytestmark = pytest.mark.usefixtures("counted_time")
 
-QUICK = {"tradeoffs": [0, 1, 2], "fanouts": [2], "repeats": 1}
+QUICK = {"tradeoffs": [0, 1, 2], "fanouts": [2], "repeats": 1, "tune": "tree"}
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_the_explanation_says_what_was_tried_and_chosen(data):
 
 
 def test_a_choice_of_an_automatic_fanout_is_shown(data):
-    choice = lt.choose(data, max_precision_loss=1, tradeoffs=[1], fanouts=["auto"], repeats=1)
+    choice = lt.choose(data, max_precision_loss=1, tradeoffs=[1], fanouts=["auto"], repeats=1, tune="tree")
     assert repr(choice).startswith("Choice(LabelTreeClassifier(tradeoff=1.0, fanout='auto'), out of SweepResult(1 ")
     assert "Chosen: tradeoff 1, fanout auto, with P@1" in choice.explanation
 
@@ -110,7 +110,13 @@ def test_early_rounds_leave_the_choice_as_it_is_and_train_fewer_models_fully(dat
         return fit(self, X, *args, **kwargs)
 
     monkeypatch.setattr(lt.LabelTreeClassifier, "fit", counting)
-    wide = {"tradeoffs": [0, 0.5, 1, 1.5, 2], "fanouts": [2, 8], "max_precision_loss": 0.05, "repeats": 1}
+    wide = {
+        "tradeoffs": [0, 0.5, 1, 1.5, 2],
+        "fanouts": [2, 8],
+        "max_precision_loss": 0.05,
+        "repeats": 1,
+        "tune": "tree",
+    }
     early = lt.choose(data, **wide)
     assert sizes.count(213) == 10
     assert sizes.count(640) == 4
@@ -153,7 +159,9 @@ def test_an_interrupted_choice_goes_on_from_its_folder(data, tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "no limit given: set max_precision_loss"),
+        ({"tune": "everything"}, "tune must be"),
+        ({"tune": ["C", "dim"]}, "tune must be"),
+        ({"time_budget": 0}, "time_budget must be"),
         ({"max_precision_loss": 0.1, "validation": 1.5}, "validation must be"),
         ({"max_precision_loss": 0.1, "validation": 1e-9}, "holds out 0 of 800 points"),
         ({"max_precision_loss": 0.1, "validation": None}, "validation must be"),

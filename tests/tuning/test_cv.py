@@ -21,7 +21,7 @@ def data():
 def test_the_estimator_chooses_the_same(data):
     search = lt.LabelTreeClassifierCV(tradeoffs=[0, 1, 2], fanouts=[2], max_precision_loss=0.05)
     search.fit(data.X, data.Y, label_names=data.label_names)
-    choice = lt.choose(data, max_precision_loss=0.05, tradeoffs=[0, 1, 2], fanouts=[2], repeats=1)
+    choice = lt.choose(data, max_precision_loss=0.05, tradeoffs=[0, 1, 2], fanouts=[2], repeats=1, tune="tree")
     assert search.best_params_ == choice.parameters
     assert search.best_score_ == choice.record["p1"]
     assert search.explanation_ == choice.explanation

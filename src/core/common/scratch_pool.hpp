@@ -4,13 +4,31 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <memory>
+#include <vector>
 
 namespace labeltrees {
 
+// Bytes that vectors hold, whether they are used or not.
+template <class T>
+size_t held_bytes(const std::vector<T>& vector) {
+  return vector.capacity() * sizeof(T);
+}
+template <class T>
+size_t held_bytes(const std::vector<std::vector<T>>& vectors) {
+  size_t total = vectors.capacity() * sizeof(std::vector<T>);
+  for (const std::vector<T>& vector : vectors) total += held_bytes(vector);
+  return total;
+}
+
+// A Scratch that can grow with the size of a query has a method held_bytes(). If one query has made it large, it is
+// freed instead of being kept.
 template <class Scratch>
 class ScratchPool {
  public:
+  static constexpr size_t kMostKept = size_t{4} << 20;
+
   ScratchPool() = default;
   ScratchPool(const ScratchPool&) = delete;
   ~ScratchPool() {
@@ -29,6 +47,8 @@ class ScratchPool {
     }
     Borrowed(const Borrowed&) = delete;
     ~Borrowed() {
+      if constexpr (requires { scratch_->held_bytes(); })
+        if (scratch_->held_bytes() > kMostKept) return;
       for (auto& slot : pool_.slots_) {
         Scratch* empty = nullptr;
         if (!slot.load(std::memory_order_relaxed) &&

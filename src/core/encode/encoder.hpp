@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/scratch_pool.hpp"
 #include "encode/names.hpp"
 
 namespace labeltrees {
@@ -27,6 +28,11 @@ struct PartScratch {
   std::vector<std::vector<uint8_t>> texts;         // the text read, once per way of reading it
   std::vector<bool> tokens;                        // whether it is tokens
   bool has_text = false;
+
+  size_t held_bytes() const {
+    using labeltrees::held_bytes;
+    return held_bytes(padded) + held_bytes(counts) + held_bytes(text);
+  }
 };
 
 // Working memory of one thread.
@@ -45,6 +51,13 @@ struct EncodeScratch {
     n_unknown = 0;
     features.clear();
     values.clear();
+  }
+
+  size_t held_bytes() const {
+    using labeltrees::held_bytes;
+    size_t total = held_bytes(features) + held_bytes(values);
+    for (const PartScratch& part : parts) total += part.held_bytes();
+    return total;
   }
 };
 

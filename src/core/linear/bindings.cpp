@@ -45,6 +45,7 @@ struct LinearProblem {
   MaybeArray<int64_t> extra_indptr;
   MaybeArray<int32_t> extra_points;
   int64_t stream_offset;
+  MaybeArray<int64_t> edge_ids;
   std::unique_ptr<Occurrences> occurrences = nullptr;  // made on first use
 
   Points points() const {
@@ -67,6 +68,7 @@ struct LinearProblem {
             data_or_null(extra_points),
             *occurrences,
             stream_offset,
+            data_or_null(edge_ids),
             max_memory};
   }
 
@@ -97,13 +99,38 @@ struct LinearProblem {
                           to_numpy(std::move(bytes)));
   }
 
-  nb::tuple train(ConstArray<int64_t> nodes, ConstArray<int64_t> first_edges, ConstArray<int64_t> n_edges,
-                  const std::string& loss, float cost, float eps, int max_iter, float bias_value, float prune_below,
-                  bool balanced, uint64_t seed, int64_t max_memory, int n_threads, nb::object progress) {
-    const LinearOptions options{&find_loss(loss), cost, eps, max_iter, bias_value, prune_below, balanced, seed};
+  // What the classifiers of some groups lose on held-out points at each cost: (n_tasks, n_costs) losses, and per task
+  // the loss of constant margins and the number of held-out positives.
+  nb::tuple validate(ConstArray<int64_t> nodes, ConstArray<int64_t> first_edges, ConstArray<int64_t> n_edges,
+                     ConstArray<uint8_t> held_out, ConstArray<float> costs, const std::string& loss, float eps,
+                     int max_iter, float bias_value, float prune_below, bool balanced, uint64_t seed, int n_threads) {
+    const LinearOptions options{&find_loss(loss), 1.0f, eps, max_iter, bias_value, prune_below, balanced, seed};
     std::vector<NodeTask> tasks;
     for (size_t i = 0; i < nodes.size(); ++i)
-      tasks.push_back({nodes.data()[i], first_edges.data()[i], n_edges.data()[i]});
+      tasks.push_back({nodes.data()[i], first_edges.data()[i], n_edges.data()[i], 1.0f});
+    const std::vector<float> values(costs.data(), costs.data() + costs.size());
+    Job job;
+    std::vector<HeldOutLosses> found;
+    run_job(job, nb::none(),
+            [&] { found = validate_linear(input(0, job), tasks, options, values, held_out.data(), n_threads, job); });
+    std::vector<double> losses, constants;
+    std::vector<int64_t> positives;
+    for (const HeldOutLosses& task : found) {
+      losses.insert(losses.end(), task.at_cost.begin(), task.at_cost.end());
+      constants.push_back(task.constant);
+      positives.push_back(task.n_positive);
+    }
+    return nb::make_tuple(to_numpy(std::move(losses)), to_numpy(std::move(constants)), to_numpy(std::move(positives)));
+  }
+
+  nb::tuple train(ConstArray<int64_t> nodes, ConstArray<int64_t> first_edges, ConstArray<int64_t> n_edges,
+                  ConstArray<float> costs, const std::string& loss, float eps, int max_iter, float bias_value,
+                  float prune_below, bool balanced, uint64_t seed, int64_t max_memory, int n_threads,
+                  nb::object progress) {
+    const LinearOptions options{&find_loss(loss), 1.0f, eps, max_iter, bias_value, prune_below, balanced, seed};
+    std::vector<NodeTask> tasks;
+    for (size_t i = 0; i < nodes.size(); ++i)
+      tasks.push_back({nodes.data()[i], first_edges.data()[i], n_edges.data()[i], costs.data()[i]});
     Job job;
     LinearWeights weights;
     run_job(job, progress, [&] { weights = train_linear(input(max_memory, job), tasks, options, n_threads, job); });
@@ -136,10 +163,11 @@ void bind_linear(nb::module_& module) {
              MaybeArray<int32_t> x_columns, ConstArray<float> x_values, ConstArray<int64_t> y_indptr,
              ConstArray<int32_t> y_columns, MaybeArray<float> y_values, ConstArray<int64_t> child_ptr,
              ConstArray<int32_t> children, MaybeArray<float> point_weight, MaybeArray<float> label_cost,
-             MaybeArray<int64_t> extra_indptr, MaybeArray<int32_t> extra_points, int64_t stream_offset) {
-            new (self) LinearProblem{n_points,   n_features,   n_labels,     x_indptr,     x_columns, x_values,
-                                     y_indptr,   y_columns,    y_values,     child_ptr,    children,  point_weight,
-                                     label_cost, extra_indptr, extra_points, stream_offset};
+             MaybeArray<int64_t> extra_indptr, MaybeArray<int32_t> extra_points, int64_t stream_offset,
+             MaybeArray<int64_t> edge_ids) {
+            new (self) LinearProblem{n_points,   n_features,   n_labels,     x_indptr,      x_columns, x_values,
+                                     y_indptr,   y_columns,    y_values,     child_ptr,     children,  point_weight,
+                                     label_cost, extra_indptr, extra_points, stream_offset, edge_ids};
           },
           nb::kw_only(), nb::arg("n_points"), nb::arg("n_features"), nb::arg("n_labels"),
           nb::arg("x_indptr").noconvert().none(), nb::arg("x_columns").noconvert().none(),
@@ -147,14 +175,19 @@ void bind_linear(nb::module_& module) {
           nb::arg("y_values").noconvert().none(), nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(),
           nb::arg("point_weight").noconvert().none(), nb::arg("label_cost").noconvert().none(),
           nb::arg("extra_indptr").noconvert().none(), nb::arg("extra_points").noconvert().none(),
-          nb::arg("stream_offset") = 0)
+          nb::arg("stream_offset") = 0, nb::arg("edge_ids").noconvert().none() = nb::none())
       .def("memory", &LinearProblem::memory, nb::arg("balanced"), nb::arg("n_threads"))
       .def("node_sizes", &LinearProblem::node_sizes, nb::arg("balanced"))
       .def("extract", &LinearProblem::extract, nb::arg("node"))
+      .def("validate", &LinearProblem::validate, nb::kw_only(), nb::arg("nodes").noconvert(),
+           nb::arg("first_edges").noconvert(), nb::arg("n_edges").noconvert(), nb::arg("held_out").noconvert(),
+           nb::arg("costs").noconvert(), nb::arg("loss"), nb::arg("eps"), nb::arg("max_iter"), nb::arg("bias_value"),
+           nb::arg("prune_below"), nb::arg("balanced"), nb::arg("seed"), nb::arg("n_threads"))
       .def("train", &LinearProblem::train, nb::kw_only(), nb::arg("nodes").noconvert(),
-           nb::arg("first_edges").noconvert(), nb::arg("n_edges").noconvert(), nb::arg("loss"), nb::arg("cost"),
-           nb::arg("eps"), nb::arg("max_iter"), nb::arg("bias_value"), nb::arg("prune_below"), nb::arg("balanced"),
-           nb::arg("seed"), nb::arg("max_memory"), nb::arg("n_threads"), nb::arg("progress").none());
+           nb::arg("first_edges").noconvert(), nb::arg("n_edges").noconvert(), nb::arg("costs").noconvert(),
+           nb::arg("loss"), nb::arg("eps"), nb::arg("max_iter"), nb::arg("bias_value"), nb::arg("prune_below"),
+           nb::arg("balanced"), nb::arg("seed"), nb::arg("max_memory"), nb::arg("n_threads"),
+           nb::arg("progress").none());
 }
 
 }  // namespace labeltrees

@@ -24,10 +24,20 @@ float logistic_margin(float total_cost) {
   return low;
 }
 
+float hinge_value(float margin) { return margin < 1.0f ? (1.0f - margin) * (1.0f - margin) : 0.0f; }
+float logistic_value(float margin) {
+  return (margin < 0.0f ? -margin : 0.0f) + std::log1p(std::exp(-std::fabs(margin)));
+}
+
+double hinge_constant(double share) { return 4 * share * (1 - share); }
+double logistic_constant(double share) {
+  return share > 0 && share < 1 ? -share * std::log(share) - (1 - share) * std::log(1 - share) : 0.0;
+}
+
 // In the order of LossId. The logistic loss stores log(a / (C - a)): -87 is a = 0.
 const Loss kTable[kLosses] = {
-    {"squared_hinge", kSquaredHinge, std::nullopt, gradient_span, hinge_margin},
-    {"logistic", kLogistic, -87.0f, largest_gradient, logistic_margin},
+    {"squared_hinge", kSquaredHinge, std::nullopt, gradient_span, hinge_margin, hinge_value, hinge_constant},
+    {"logistic", kLogistic, -87.0f, largest_gradient, logistic_margin, logistic_value, logistic_constant},
 };
 
 }  // namespace

@@ -17,6 +17,10 @@ struct Loss {
   float (*violation)(float largest, float smallest);
   // The margin of a classifier whose rows are all positive, of this total cost.
   float (*certain_margin)(float total_cost);
+  // The loss at a margin, times the sign of the class.
+  float (*value)(float margin);
+  // The mean loss of the best constant margin for a share of positives.
+  double (*constant_loss)(double positive_share);
 };
 
 // Throws std::invalid_argument for an unknown name.

@@ -21,15 +21,13 @@ constexpr int64_t kRowsPerCheck = 16384;  // how often Ctrl-C is checked
 
 LaneSolver::LaneSolver() : table_(active_kernels()) {}
 
-void LaneSolver::solve(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options, uint64_t stream,
-                       const Job& job) {
+// Sets up rows, and weights of zero; the lanes to train are not known yet.
+LanePass LaneSolver::begin(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options) {
   kernels_ = &table_.lanes[targets.n_lanes <= 4 ? 0 : targets.n_lanes <= 8 ? 1 : 2];
-  const int lanes = kernels_->lanes;
   set_rows(node, targets);
-  weights_.resize(node.n_columns * lanes);
+  weights_.resize(node.n_columns * kernels_->lanes);
   weights_.zero();
   std::fill_n(bias_, kMaxLanes, 0.0f);
-
   LanePass pass{};
   pass.rows = rows_.data();
   pass.columns = node.columns;
@@ -40,17 +38,29 @@ void LaneSolver::solve(const NodeRows& node, const LaneTargets& targets, const L
   pass.shrink_above = shrink_above_;
   pass.largest = largest_;
   pass.smallest = smallest_;
+  return pass;
+}
+
+void LaneSolver::begin_cost(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options,
+                            LanePass& pass) {
+  pass.inverse_cost = 1.0f / (2.0f * options.cost);
+  if (node.row_weight.size() == 0 && !targets.pair_costs && !options.balanced) return;
+  set_costs(node, targets, options);
+  pass.inverse_costs = inverse_costs_.data();
+}
+
+void LaneSolver::solve(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options, uint64_t stream,
+                       const Job& job) {
+  held_out_ = nullptr;
+  LanePass pass = begin(node, targets, options);
+  const int lanes = kernels_->lanes;
   // A child that all rows have, or none, needs no training.
   for (int lane = 0; lane < targets.n_lanes; ++lane) {
     if (n_positive_[lane] > 0 && n_positive_[lane] < node.n_rows) pass.live |= static_cast<uint16_t>(1u << lane);
   }
   if (pass.live != 0) {
     alpha_.resize(node.n_rows * lanes);
-    pass.inverse_cost = 1.0f / (2.0f * options.cost);
-    if (node.row_weight.size() > 0 || targets.pair_costs || options.balanced) {
-      set_costs(node, targets, options);
-      pass.inverse_costs = inverse_costs_.data();
-    }
+    begin_cost(node, targets, options, pass);
     pass.alpha = alpha_.data();
     if (options.loss->start_alpha) {
       std::fill_n(alpha_.data(), alpha_.size(), *options.loss->start_alpha);
@@ -139,9 +149,10 @@ void LaneSolver::descend(const NodeRows& node, LanePass& pass, const LinearOptio
   uint16_t shrunk = 0;  // lanes that have shrunk rows
   // Makes all rows active again in these lanes.
   auto activate_all = [&](uint16_t which) {
-    n_order = node.n_rows;
-    for (int64_t row = 0; row < n_order; ++row) {
-      order_[row] = static_cast<int32_t>(row);
+    n_order = 0;
+    for (int64_t row = 0; row < node.n_rows; ++row) {
+      if (held_out_ && held_out_[row]) continue;
+      order_[n_order++] = static_cast<int32_t>(row);
       rows_[row].active |= which;
     }
     for (int lane = 0; lane < kMaxLanes; ++lane)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "common/aligned_scratch.hpp"
 #include "linear/loss.hpp"
@@ -30,6 +31,13 @@ struct LaneTargets {
   const float* pair_costs;                             // (pairs of the node) or null
 };
 
+// What the classifiers of a group lose on held-out rows: at each cost, and if each only knew its share of positives.
+struct HeldOutLosses {
+  std::vector<double> at_cost;
+  double constant = 0;
+  int64_t n_positive = 0;
+};
+
 class LaneSolver {
  public:
   LaneSolver();
@@ -37,6 +45,11 @@ class LaneSolver {
   // Trains the classifiers; the results are weights() and bias(). `stream`: selects the random numbers.
   void solve(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options, uint64_t stream,
              const Job& job);
+
+  // Trains at each of the rising `costs` instead of options.cost, each time from the solution before, on the rows that
+  // are not held out. Adds up the loss on the held-out rows, for classifiers that have both kinds of training rows.
+  HeldOutLosses validate(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options,
+                         const std::vector<float>& costs, const uint8_t* held_out, uint64_t stream, const Job& job);
 
   int lanes() const { return kernels_->lanes; }
   const LaneKernels& kernels() const { return *kernels_; }
@@ -51,7 +64,11 @@ class LaneSolver {
   AlignedScratch<int32_t> order_;
   alignas(64) float bias_[kMaxLanes], largest_[kMaxLanes], smallest_[kMaxLanes], shrink_above_[kMaxLanes];
   int64_t n_positive_[kMaxLanes];
+  const uint8_t* held_out_ = nullptr;  // (n_rows) rows not to train on; null: all are trained on
 
+  LanePass begin(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options);
+  void begin_cost(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options, LanePass& pass);
+  double held_out_loss(const NodeRows& node, const LinearOptions& options, uint16_t live) const;
   void set_rows(const NodeRows& node, const LaneTargets& targets);
   void set_costs(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options);
   struct ClassSums;

@@ -19,6 +19,7 @@ struct LaneGroup {
   int32_t n_edges;
   int32_t shared;    // index of the SharedNode, or -1: no other group needs the node's rows
   bool first, last;  // of the groups that share the rows
+  float cost;        // C
 };
 
 // The rows of a node with several groups: the first group to run gathers them, the last one frees them.
@@ -37,6 +38,18 @@ struct Worker {
 
   explicit Worker(const Points& points) : scratch(points) {}
 };
+
+LaneTargets lane_targets(const TrainInput& input, int64_t node, int64_t first_edge, int64_t n_edges) {
+  LaneTargets targets{};
+  targets.n_lanes = static_cast<int>(n_edges);
+  const int64_t first_pair = input.occurrences.begin(input.tree.child_ptr[node]);
+  for (int lane = 0; lane < n_edges; ++lane) {
+    targets.pair_begin[lane] = input.occurrences.begin(first_edge + lane) - first_pair;
+    targets.pair_end[lane] = input.occurrences.end(first_edge + lane) - first_pair;
+  }
+  if (input.occurrences.costs()) targets.pair_costs = input.occurrences.costs() + first_pair;
+  return targets;
+}
 
 class Training {
  public:
@@ -105,7 +118,7 @@ class Training {
       for (int64_t group = 0; group < n_lane_groups(n_edges); ++group) {
         const int64_t first = from + lane_group(n_edges, group), last = from + lane_group(n_edges, group + 1);
         if (first != at || last > end) continue;
-        groups_.push_back({node, first, n_rows_, static_cast<int32_t>(last - first), -1, false, false});
+        groups_.push_back({node, first, n_rows_, static_cast<int32_t>(last - first), -1, false, false, tasks[i].cost});
         n_rows_ += last - first;
         at = last;
       }
@@ -158,16 +171,10 @@ class Training {
   }
 
   int64_t solve(const LaneGroup& group, const NodeRows& rows, Worker& worker) {
-    LaneTargets targets{};
-    targets.n_lanes = group.n_edges;
-    const int64_t first_pair = occurrences_.begin(input_.tree.child_ptr[group.node]);
-    for (int lane = 0; lane < group.n_edges; ++lane) {
-      targets.pair_begin[lane] = occurrences_.begin(group.first_edge + lane) - first_pair;
-      targets.pair_end[lane] = occurrences_.end(group.first_edge + lane) - first_pair;
-    }
-    if (occurrences_.costs()) targets.pair_costs = occurrences_.costs() + first_pair;
-    const auto stream = static_cast<uint64_t>(input_.stream_offset + group.first_edge);
-    worker.solver.solve(rows, targets, options_, stream, job_);
+    const LaneTargets targets = lane_targets(input_, group.node, group.first_edge, group.n_edges);
+    LinearOptions options = options_;
+    options.cost = group.cost;
+    worker.solver.solve(rows, targets, options, input_.stream(group.first_edge), job_);
     if (!input_.points.dense()) return keep(group, rows, worker);
     keep_dense(group, worker.solver);
     return int64_t{group.n_edges} * input_.points.n_features / 2;
@@ -245,6 +252,27 @@ void gather_node(const TrainInput& input, int64_t node, float bias_value, NodeRo
   rows.gather(input.points, input.occurrences, input.occurrences.begin(child_ptr[node]),
               input.occurrences.end(child_ptr[node + 1] - 1), input.extra_points + extra,
               extra_ptr ? extra_ptr[node + 1] - extra : 0, input.point_weight, bias_value, scratch, job);
+}
+
+std::vector<HeldOutLosses> validate_linear(const TrainInput& input, const std::vector<NodeTask>& tasks,
+                                           const LinearOptions& options, const std::vector<float>& costs,
+                                           const uint8_t* held_out, int n_threads, Job& job) {
+  std::vector<HeldOutLosses> found(tasks.size());
+  std::vector<std::unique_ptr<Worker>> workers(static_cast<size_t>(std::max(n_threads, 1)));
+  parallel_for(static_cast<int64_t>(tasks.size()), n_threads, [&](int64_t i, int thread) {
+    if (!workers[thread]) workers[thread] = std::make_unique<Worker>(input.points);
+    Worker& worker = *workers[thread];
+    const NodeTask& task = tasks[i];
+    if (task.n_edges > kMaxLanes) throw std::invalid_argument("a task must be one group of lanes");
+    gather_node(input, task.node, options.bias_value, worker.rows, worker.scratch, job);
+    std::vector<uint8_t> rows_held_out;
+    for (const int32_t point : worker.scratch.found) rows_held_out.push_back(held_out[point]);
+    const LaneTargets targets = lane_targets(input, task.node, task.first_edge, task.n_edges);
+    found[i] = worker.solver.validate(worker.rows, targets, options, costs, rows_held_out.data(),
+                                      input.stream(task.first_edge), job);
+    job.done += task.n_edges;
+  });
+  return found;
 }
 
 LinearWeights train_linear(const TrainInput& input, const std::vector<NodeTask>& tasks, const LinearOptions& options,

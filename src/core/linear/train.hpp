@@ -20,9 +20,14 @@ struct TrainInput {
   const int64_t* extra_indptr;  // (n_nodes + 1) additional points per node, negatives of all its children; or null
   const int32_t* extra_points;
   const Occurrences& occurrences;
-  int64_t stream_offset;  // added to an edge's number to select its random numbers; 0 unless it is an extracted node
-  int64_t max_memory;     // bytes; 0 for no limit
+  int64_t stream_offset;    // added to an edge's number to select its random numbers; 0 unless it is an extracted node
+  const int64_t* edge_ids;  // (n_edges) the edges' numbers in the whole tree, if this is a piece of one; or null
+  int64_t max_memory;       // bytes; 0 for no limit
 
+  // Selects the random numbers of an edge: the same in the whole tree and in a piece of it.
+  uint64_t stream(int64_t edge) const {
+    return static_cast<uint64_t>(edge_ids ? edge_ids[edge] : stream_offset + edge);
+  }
   bool weighted(const LinearOptions& options) const {
     return point_weight || label_cost || labels.values || options.balanced;
   }
@@ -31,6 +36,7 @@ struct TrainInput {
 // A node, and a range of its edges that does not cut a group of lanes (lane_groups) in two.
 struct NodeTask {
   int64_t node, first_edge, n_edges;
+  float cost;  // C
 };
 
 // The edges of a node are trained in groups of at most kMaxLanes, as equal in size as possible. Returns the first edge
@@ -50,7 +56,14 @@ struct LinearWeights {
 void gather_node(const TrainInput& input, int64_t node, float bias_value, NodeRows& rows, GatherScratch& scratch,
                  const Job& job);
 
-// Throws std::invalid_argument for a task that is not in the tree or cuts a group of lanes.
+// For each task (of one group of lanes): what its classifiers lose on the points held out (n_points) if they are
+// trained on the others at each of the costs.
+std::vector<HeldOutLosses> validate_linear(const TrainInput& input, const std::vector<NodeTask>& tasks,
+                                           const LinearOptions& options, const std::vector<float>& costs,
+                                           const uint8_t* held_out, int n_threads, Job& job);
+
+// Trains each task at its own cost instead of options.cost. Throws std::invalid_argument for a task that is not in the
+// tree or cuts a group of lanes.
 LinearWeights train_linear(const TrainInput& input, const std::vector<NodeTask>& tasks, const LinearOptions& options,
                            int n_threads, Job& job);
 

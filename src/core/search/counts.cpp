@@ -162,13 +162,14 @@ void time_queries(SearchEngine& engine, const QueryRows& rows, const SearchReque
                   float* microseconds) {
   std::vector<int64_t> labels(static_cast<size_t>(request.k));
   std::vector<float> scores(static_cast<size_t>(request.k));
+  SearchStats stats;
   for (int64_t query = first; query < first + n; ++query) {
     auto start = SearchClock::now();
     if (rows.indptr)
       engine.search_one(rows.features + rows.indptr[query], rows.values + rows.indptr[query],
-                        rows.indptr[query + 1] - rows.indptr[query], request, labels.data(), scores.data());
+                        rows.indptr[query + 1] - rows.indptr[query], request, labels.data(), scores.data(), stats);
     else
-      engine.search_one_dense(rows.values + query * engine.n_features(), request, labels.data(), scores.data());
+      engine.search_one_dense(rows.values + query * engine.n_features(), request, labels.data(), scores.data(), stats);
     microseconds[query - first] = microseconds_since(start);
   }
 }

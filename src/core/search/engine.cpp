@@ -25,6 +25,14 @@ void SearchEngine::set_query(SearchQuery& prepared, size_t tree, const QueryRows
     prepared.set_dense(rows.values + query * n_features_, form(tree));
 }
 
+void SearchEngine::set_evidence_query(EvidenceScratch& scratch, const QueryRows& rows, int64_t query) const {
+  if (rows.indptr)
+    scratch.set_query(*evidence_, rows.features + rows.indptr[query], rows.values + rows.indptr[query],
+                      rows.indptr[query + 1] - rows.indptr[query]);
+  else
+    scratch.set_dense_query(*evidence_, rows.values + query * n_features_);
+}
+
 void SearchEngine::require_links(const SearchRequest& request) const {
   if (request.candidates.given() || trees_.size() > 1)
     for (const auto& tree : trees_) tree->links.require();
@@ -36,29 +44,71 @@ std::unique_ptr<LabelSet> SearchEngine::make_set(const int32_t* ids, int64_t n) 
                                     [&](size_t tree) -> const TreeLinks& { return trees_[tree]->links; });
 }
 
+std::unique_ptr<LabelWeights> SearchEngine::make_weights(const float* weights) const {
+  for (const auto& tree : trees_) tree->links.require();
+  return std::make_unique<LabelWeights>(this, weights, n_labels_, true, trees_.size(),
+                                        [&](size_t tree) -> const TreeLinks& { return trees_[tree]->links; });
+}
+
 void SearchEngine::start(SearchScratch& scratch) const {
   scratch.queries.resize(trees_.size());
   scratch.memos.resize(trees_.size());
   scratch.filters.start(trees_.size());
 }
 
+void SearchEngine::set_filters(SearchScratch& scratch, const SearchRequest& request, int64_t query) {
+  scratch.filters.set(request, query, n_labels_, [&](size_t tree) -> const TreeLinks& { return trees_[tree]->links; });
+}
+
+void SearchEngine::find(SearchScratch& scratch, const SearchRequest& request, int64_t query, SearchStats& stats) {
+  set_filters(scratch, request, query);
+  if (trees_.size() > 1) return run_ensemble(scratch, request, stats);
+  scratch.best.start(request.k, request.n_returned());
+  scratch.tree_search.run(trees_[0]->store, scratch.queries[0], request, scratch.filters.of_tree(0), scratch.best,
+                          stats);
+}
+
 int64_t SearchEngine::run(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels,
                           float* scores, SearchStats& stats) {
-  scratch.filters.set(request, query, n_labels_, [&](size_t tree) -> const TreeLinks& { return trees_[tree]->links; });
+  stats.no_features = scratch.queries[0].empty();
+  if (stats.no_features && prior_.known()) return run_prior(scratch, request, query, labels, scores);
+  if (blends(request)) return run_blended(scratch, request, query, labels, scores, stats);
+  find(scratch, request, query, stats);
   const bool one_tree = trees_.size() == 1;
-  if (one_tree) {
-    scratch.best.start(request.k);
-    scratch.tree_search.run(trees_[0]->store, scratch.queries[0], request, scratch.filters.of_tree(0), scratch.best,
-                            stats);
-  } else {
-    run_ensemble(scratch, request, stats);
-  }
   auto score_of = [&](const ScoredLabel& found) { return one_tree ? std::exp(found.score) : found.score; };
   return write_found(request, scratch.best.sorted(), score_of, labels, scores);
 }
 
+// Labels by how often they occur, for a query without a feature.
+int64_t SearchEngine::run_prior(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels,
+                                float* scores) {
+  set_filters(scratch, request, query);
+  scratch.best.start(request.k);
+  const float* weights = scratch.filters.of_tree(0).weights;
+  prior_.find(
+      request, scratch.filters.of_tree(0), [&](int32_t label) { return weights ? std::exp(weights[~label]) : 1.0f; },
+      scratch.best);
+  auto score_of = [](const ScoredLabel& found) { return found.score; };
+  return write_found(request, scratch.best.sorted(), score_of, labels, scores);
+}
+
+// The trees propose labels, the evidence adjusts their scores, and the k best are returned.
+int64_t SearchEngine::run_blended(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels,
+                                  float* scores, SearchStats& stats) {
+  SearchRequest wider = request;
+  wider.k = std::max(request.k, std::min<int64_t>(evidence_->n_searched, n_labels_));
+  wider.n_candidates = std::min<int64_t>(evidence_->n_candidates, n_labels_);
+  find(scratch, wider, query, stats);
+  scratch.candidates = scratch.best.sorted();
+  if (trees_.size() == 1)
+    for (ScoredLabel& found : scratch.candidates) found.score = std::exp(found.score);
+  scratch.evidence.blend(*evidence_, scratch.candidates, request.weights ? request.weights->by_child(0) : nullptr);
+  if (static_cast<int64_t>(scratch.candidates.size()) > request.k) scratch.candidates.resize(request.k);
+  return write_found(request, scratch.candidates, [](const ScoredLabel& found) { return found.score; }, labels, scores);
+}
+
 // Scores the k best labels of every tree in all trees, and leaves the k best in scratch.best with the means of their
-// probabilities. Each tree gets an equal share of the budgets.
+// probabilities, weighted. Each tree gets an equal share of the budgets.
 void SearchEngine::run_ensemble(SearchScratch& scratch, const SearchRequest& request, SearchStats& stats) {
   auto n_trees = static_cast<int64_t>(trees_.size());
   SearchRequest share = request;
@@ -75,13 +125,14 @@ void SearchEngine::run_ensemble(SearchScratch& scratch, const SearchRequest& req
   }
   std::sort(scratch.pooled.begin(), scratch.pooled.end());
   scratch.pooled.erase(std::unique(scratch.pooled.begin(), scratch.pooled.end()), scratch.pooled.end());
-  scratch.best.start(request.k);
+  scratch.best.start(request.n_returned());
   for (int32_t label : scratch.pooled) {
     float sum = 0.0f;
     for (int64_t tree = 0; tree < n_trees; ++tree)
       sum += std::exp(scratch.tree_search.path_score(trees_[tree]->store, trees_[tree]->links, scratch.queries[tree],
                                                      label, scratch.memos[tree], stats));
-    scratch.best.offer(sum / static_cast<float>(n_trees), label);
+    const float weight = request.weights ? std::exp(request.weights->by_child(0)[~label]) : 1.0f;
+    scratch.best.offer(weight * sum / static_cast<float>(n_trees), label);
   }
 }
 
@@ -92,6 +143,7 @@ void SearchEngine::search(const QueryRows& rows, const SearchRequest& request, i
       pool_, rows.n, n_threads, job, results, [&](SearchScratch& scratch) { start(scratch); },
       [&](int64_t query, SearchScratch& scratch, int64_t* labels, float* scores, SearchStats& stats) {
         for (size_t tree = 0; tree < trees_.size(); ++tree) set_query(scratch.queries[tree], tree, rows, query);
+        if (blends(request)) set_evidence_query(scratch.evidence, rows, query);
         return run(scratch, request, query, labels, scores, stats);
       });
 }
@@ -113,21 +165,22 @@ void SearchEngine::trace(int64_t tree, const QueryRows& rows, int64_t query, con
 }
 
 int64_t SearchEngine::search_one(const int32_t* features, const float* values, int64_t n, const SearchRequest& request,
-                                 int64_t* labels, float* scores) {
+                                 int64_t* labels, float* scores, SearchStats& stats) {
   require_links(request);
   Borrowed scratch(pool_);
   start(*scratch);
   for (size_t tree = 0; tree < trees_.size(); ++tree) scratch->queries[tree].set(features, values, n, form(tree));
-  SearchStats stats;
+  if (blends(request)) scratch->evidence.set_query(*evidence_, features, values, n);
   return run(*scratch, request, 0, labels, scores, stats);
 }
 
-int64_t SearchEngine::search_one_dense(const float* row, const SearchRequest& request, int64_t* labels, float* scores) {
+int64_t SearchEngine::search_one_dense(const float* row, const SearchRequest& request, int64_t* labels, float* scores,
+                                       SearchStats& stats) {
   require_links(request);
   Borrowed scratch(pool_);
   start(*scratch);
   for (size_t tree = 0; tree < trees_.size(); ++tree) scratch->queries[tree].set_dense(row, form(tree));
-  SearchStats stats;
+  if (blends(request)) scratch->evidence.set_dense_query(*evidence_, row);
   return run(*scratch, request, 0, labels, scores, stats);
 }
 

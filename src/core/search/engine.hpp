@@ -8,7 +8,9 @@
 
 #include "common/scratch_pool.hpp"
 #include "common/threads.hpp"
+#include "evidence/evidence.hpp"
 #include "search/links.hpp"
+#include "search/prior.hpp"
 #include "search/query_rows.hpp"
 #include "search/request.hpp"
 #include "search/results.hpp"
@@ -31,6 +33,8 @@ struct SearchScratch {
   BestLabels best;
   QueryFilters filters;
   std::vector<int32_t> pooled;
+  EvidenceScratch evidence;
+  std::vector<ScoredLabel> candidates;
 };
 
 class SearchEngine {
@@ -40,6 +44,8 @@ class SearchEngine {
 
   void add_tree(const ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank, bool checked,
                 const std::string& source, const TreeView& tree, const float* ceilings);
+  // The evidence must live as long as this engine; null: none.
+  void set_evidence(const Evidence* evidence) { evidence_ = evidence; }
   void check_all() const;
 
   void search(const QueryRows& rows, const SearchRequest& request, int n_threads, Job& job,
@@ -49,11 +55,17 @@ class SearchEngine {
              std::vector<OpenNode>& opened, std::vector<int32_t>* found = nullptr);
   // One query: writes at most k labels and scores, and returns how many.
   int64_t search_one(const int32_t* features, const float* values, int64_t n, const SearchRequest& request,
-                     int64_t* labels, float* scores);
-  int64_t search_one_dense(const float* row, const SearchRequest& request, int64_t* labels, float* scores);
+                     int64_t* labels, float* scores, SearchStats& stats);
+  int64_t search_one_dense(const float* row, const SearchRequest& request, int64_t* labels, float* scores,
+                           SearchStats& stats);
 
   // A set of labels for many searches.
   std::unique_ptr<LabelSet> make_set(const int32_t* ids, int64_t n) const;
+  std::unique_ptr<LabelWeights> make_weights(const float* weights) const;  // one per label
+  // Queries without features get the most frequent labels from now on. counts: of the training points of each label.
+  void set_prior(const int64_t* counts, int64_t n_points) {
+    prior_.set(counts, n_labels_, static_cast<double>(n_points));
+  }
 
   // Prepares one query for a tree.
   void set_query(SearchQuery& prepared, size_t tree, const QueryRows& rows, int64_t query) const;
@@ -68,17 +80,28 @@ class SearchEngine {
   using Borrowed = ScratchPool<SearchScratch>::Borrowed;
 
   QueryForm form(size_t tree) const { return {n_features_, trees_[tree]->store.feature_rank(), matrices_, normalize_}; }
+  void set_evidence_query(EvidenceScratch& scratch, const QueryRows& rows, int64_t query) const;
   void require_links(const SearchRequest& request) const;
   void start(SearchScratch& scratch) const;
+  bool blends(const SearchRequest& request) const { return evidence_ && request.evidence; }
   // Searches for the query prepared in scratch.queries; `query` is its place among the request's label lists.
   int64_t run(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels, float* scores,
               SearchStats& stats);
+  void set_filters(SearchScratch& scratch, const SearchRequest& request, int64_t query);
+  // Leaves the k best labels in scratch.best: with sums of logs for one tree, else with means of probabilities.
+  void find(SearchScratch& scratch, const SearchRequest& request, int64_t query, SearchStats& stats);
+  int64_t run_prior(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels,
+                    float* scores);
+  int64_t run_blended(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels,
+                      float* scores, SearchStats& stats);
   void run_ensemble(SearchScratch& scratch, const SearchRequest& request, SearchStats& stats);
 
   int64_t n_features_;
   int32_t n_labels_;
   bool matrices_, normalize_;
   ScoreLink link_;
+  const Evidence* evidence_ = nullptr;
+  LabelPrior prior_;
   std::vector<std::unique_ptr<StoredTree>> trees_;
   ScratchPool<SearchScratch> pool_;
 };

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "evidence/bindings.hpp"
 #include "search/bad_query.hpp"
 #include "search/native_engine.hpp"
 #include "search/predictor.hpp"
@@ -46,9 +47,14 @@ void add_tree(NativeEngine& native, ConstArray<uint8_t> chunks, ConstArray<int64
     native.arrays.push_back(array);
 }
 
+void set_evidence(NativeEngine& native, nb::object evidence) {
+  native.engine.set_evidence(&nb::cast<const NativeEvidence&>(evidence).evidence);
+  native.arrays.push_back(std::move(evidence));
+}
+
 nb::tuple search(NativeEngine& native, const NativeRows& rows, const NativeRequest& request, int n_threads,
                  bool stats) {
-  ResultArrays arrays(rows.rows.n, request.request.k, stats);
+  ResultArrays arrays(rows.rows.n, request.request.n_returned(), stats);
   Job job;
   run_search(job, rows.rows.n,
              [&] { native.engine.search(rows.rows, request.request, n_threads, job, arrays.results()); });
@@ -89,6 +95,7 @@ void bind_search(nb::module_& module) {
       .def("add_tree", &add_tree, nb::arg("chunks").noconvert(), nb::arg("offsets").noconvert(),
            nb::arg("feature_rank").noconvert(), nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(),
            nb::arg("checked"), nb::arg("source"), nb::arg("ceilings").noconvert().none() = nb::none())
+      .def("set_evidence", &set_evidence, nb::arg("evidence"))
       .def("check_all",
            [](const NativeEngine& native) {
              nb::gil_scoped_release release;
@@ -96,6 +103,8 @@ void bind_search(nb::module_& module) {
            })
       .def("search", &search, nb::arg("rows"), nb::arg("request"), nb::arg("n_threads"), nb::arg("stats"))
       .def("label_set", &label_set<NativeEngine>, nb::arg("labels"), nb::arg("names").none())
+      .def("label_weights", &label_weights<NativeEngine>, nb::arg("weights").noconvert())
+      .def("set_prior", &set_prior<NativeEngine>, nb::arg("counts").noconvert(), nb::arg("n_points"))
       .def("trace", &trace, nb::arg("tree"), nb::arg("rows"), nb::arg("request"));
   bind_search_counts(engine);
 
@@ -106,7 +115,8 @@ void bind_search(nb::module_& module) {
       .def("__call__", &NativePredictor::operator(), nb::arg("indices"), nb::arg("values").none() = nb::none(),
            nb::arg("k").none() = nb::none(), nb::arg("exclude").none() = nb::none(),
            nb::arg("candidates").none() = nb::none())
-      .def_prop_ro("n_unknown", &NativePredictor::n_unknown);
+      .def_prop_ro("n_unknown", &NativePredictor::n_unknown)
+      .def_prop_ro("n_no_features", &NativePredictor::n_no_features);
 }
 
 }  // namespace labeltrees

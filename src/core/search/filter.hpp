@@ -1,21 +1,23 @@
-// Which labels a query may return.
+// Which labels a query may return, and how much their scores count.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "search/label_set.hpp"
+#include "search/label_weights.hpp"
 #include "search/links.hpp"
 #include "search/request.hpp"
 
 namespace labeltrees {
 
-// Bitmaps, null for no restriction.
+// Null for no restriction.
 struct LabelFilter {
   const uint64_t* labels = nullptr;    // allowed labels
   const uint64_t* nodes = nullptr;     // nodes that lead to an allowed label
   const uint64_t* excluded = nullptr;  // labels not to return: a list, and a prepared set
   const uint64_t* excluded_set = nullptr;
+  const float* weights = nullptr;  // LabelWeights::by_child of the tree
 
   bool allows_label(int32_t label) const {
     return (!labels || has_bit(labels, label)) && (!excluded || !has_bit(excluded, label)) &&
@@ -87,6 +89,8 @@ class QueryFilters {
         filters_[tree].nodes = request.candidate_set->inside[tree].data();
       }
     }
+    if (request.weights)
+      for (size_t tree = 0; tree < filters_.size(); ++tree) filters_[tree].weights = request.weights->by_child(tree);
   }
   const LabelFilter& of_tree(size_t tree) const { return filters_[tree]; }
 

@@ -6,6 +6,7 @@
 
 #include "encode/names.hpp"
 #include "search/label_set.hpp"
+#include "search/label_weights.hpp"
 #include "search/request.hpp"
 
 namespace labeltrees {
@@ -15,6 +16,12 @@ struct NativeLabelSet {
   nb::object engine;
   std::unique_ptr<LabelSet> set;
   int64_t n_unknown = 0;  // labels given that the model does not have
+};
+
+// Prepared weights, kept alive with the engine that they belong to.
+struct NativeLabelWeights {
+  nb::object engine;
+  std::unique_ptr<LabelWeights> weights;
 };
 
 // The labels of one argument: a prepared set, or ids.
@@ -48,6 +55,29 @@ nb::object label_set(nb::handle_t<Native> engine, nb::handle labels, nb::handle 
   {
     nb::gil_scoped_release release;
     made.set = native.make_set(given.ids.data(), static_cast<int64_t>(given.ids.size()));
+  }
+  return nb::cast(std::move(made));
+}
+
+// The method set_prior of an engine's bindings.
+template <class Native>
+void set_prior(Native& native, ConstArray<int64_t> counts, int64_t n_points) {
+  if (static_cast<int64_t>(counts.size()) != native.engine.n_labels() || n_points < 1)
+    throw std::invalid_argument("counts must have one entry per label");
+  native.arrays.push_back(nb::find(counts));
+  native.engine.set_prior(counts.data(), n_points);
+}
+
+// The method label_weights of an engine's bindings. weights: one per label, finite and at least 0.
+template <class Native>
+nb::object label_weights(nb::handle_t<Native> engine, ConstArray<float> weights) {
+  auto& native = nb::cast<Native&>(engine).engine;
+  if (static_cast<int64_t>(weights.size()) != native.n_labels())
+    throw std::invalid_argument("weights must have one entry per label");
+  NativeLabelWeights made{nb::borrow(engine), nullptr};
+  {
+    nb::gil_scoped_release release;
+    made.weights = native.make_weights(weights.data());
   }
   return nb::cast(std::move(made));
 }

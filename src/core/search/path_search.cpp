@@ -7,9 +7,9 @@ namespace labeltrees {
 
 namespace {
 
-// Equal scores: nodes before labels, then the smaller id.
+// Equal bounds: nodes before labels, then the smaller id.
 bool better(const SearchPath& a, const SearchPath& b) {
-  if (a.score != b.score) return a.score > b.score;
+  if (a.bound != b.bound) return a.bound > b.bound;
   if ((a.child < 0) != (b.child < 0)) return b.child < 0;
   return a.child < 0 ? ~a.child < ~b.child : a.child < b.child;
 }
@@ -42,7 +42,7 @@ bool TreeSearch::open_path(const SearchPath& path, const Visit& visit) {
 }
 
 void TreeSearch::run_paths() {
-  paths_.assign(1, {0.0f, 0, 0, is_leaf(store_->open(0))});
+  paths_.assign(1, {0.0f, 0.0f, 0, 0, is_leaf(store_->open(0))});
   bool in_budget = true;
   while (in_budget && !std::all_of(paths_.begin(), paths_.end(), [](const SearchPath& path) { return path.ended; })) {
     longer_paths_.clear();
@@ -52,8 +52,9 @@ void TreeSearch::run_paths() {
         continue;
       }
       in_budget = open_path(path, [&](float score, int32_t child) {
-        if (child < 0 ? filter_->allows_label(~child) : filter_->allows_node(child))
-          longer_paths_.push_back({score, child, path.depth + 1, false});
+        const float bound = weighted(score, child);
+        if (bound > Frontier::kNone && (child < 0 ? filter_->allows_label(~child) : filter_->allows_node(child)))
+          longer_paths_.push_back({score, bound, child, path.depth + 1, false});
       });
     }
     const auto width = std::min(longer_paths_.size(), static_cast<size_t>(request_->beam));
@@ -66,10 +67,12 @@ void TreeSearch::run_paths() {
   }
   for (const SearchPath& path : paths_) {
     if (path.child < 0)
-      best_->offer(path.score, ~path.child);
-    else if (in_budget && !(request_->prune && path.score < best_->limit()))
+      best_->offer(path.bound, ~path.child);
+    else if (in_budget && !(request_->prune && path.bound < best_->limit()))
       in_budget = open_path(path, [&](float score, int32_t child) {
-        if (score >= best_->limit() && filter_->allows_label(~child)) best_->offer(score, ~child);
+        const float bound = weighted(score, child);
+        if (bound >= best_->kept_limit() && bound > Frontier::kNone && filter_->allows_label(~child))
+          best_->offer(bound, ~child);
       });
   }
 }

@@ -111,14 +111,15 @@ nb::tuple NativePredictor::predict_context(nb::handle context, const CallOptions
   const PartPlace place;
   encoder_->read(context, place, *scratch);
   scratch->seen = nullptr;
-  return answer_(options, &seen.labels, [&](const SearchRequest& request, int64_t* labels, float* scores) {
-    nb::gil_scoped_release release;
-    encoder_->finish(place, *scratch);
-    if (scratch->n_unknown) n_unknown_.fetch_add(scratch->n_unknown, std::memory_order_relaxed);
-    auto n = static_cast<int64_t>(scratch->features.size());
-    check_finite(scratch->values.data(), n);  // a damaged idf, or counts that add up to infinity
-    return engine_.search_one(scratch->features.data(), scratch->values.data(), n, request, labels, scores);
-  });
+  return answer_(
+      options, &seen.labels, [&](const SearchRequest& request, int64_t* labels, float* scores, SearchStats& stats) {
+        nb::gil_scoped_release release;
+        encoder_->finish(place, *scratch);
+        if (scratch->n_unknown) n_unknown_.fetch_add(scratch->n_unknown, std::memory_order_relaxed);
+        auto n = static_cast<int64_t>(scratch->features.size());
+        check_finite(scratch->values.data(), n);  // a damaged idf, or counts that add up to infinity
+        return engine_.search_one(scratch->features.data(), scratch->values.data(), n, request, labels, scores, stats);
+      });
 }
 
 nb::tuple NativePredictor::predict_sparse(nb::handle indices_object, nb::handle values_object,
@@ -132,20 +133,22 @@ nb::tuple NativePredictor::predict_sparse(nb::handle indices_object, nb::handle 
   uint32_t bad = 0;
   for (int64_t i = 0; i < n; ++i) bad |= static_cast<uint32_t>(indices[i]) >= engine_.n_features();
   if (bad) throw BadQuery("indices must be in [0, " + std::to_string(engine_.n_features()) + ")");
-  return answer_(options, nullptr, [&](const SearchRequest& request, int64_t* labels, float* scores) {
-    nb::gil_scoped_release release;
-    return engine_.search_one(indices, values.data(), n, request, labels, scores);
-  });
+  return answer_(options, nullptr,
+                 [&](const SearchRequest& request, int64_t* labels, float* scores, SearchStats& stats) {
+                   nb::gil_scoped_release release;
+                   return engine_.search_one(indices, values.data(), n, request, labels, scores, stats);
+                 });
 }
 
 nb::tuple NativePredictor::predict_dense(nb::handle row, const CallOptions& options) const {
   QueryValues values(row);
   if (values.size() != engine_.n_features())
     throw BadQuery("a dense query must have " + std::to_string(engine_.n_features()) + " values");
-  return answer_(options, nullptr, [&](const SearchRequest& request, int64_t* labels, float* scores) {
-    nb::gil_scoped_release release;
-    return engine_.search_one_dense(values.data(), request, labels, scores);
-  });
+  return answer_(options, nullptr,
+                 [&](const SearchRequest& request, int64_t* labels, float* scores, SearchStats& stats) {
+                   nb::gil_scoped_release release;
+                   return engine_.search_one_dense(values.data(), request, labels, scores, stats);
+                 });
 }
 
 }  // namespace labeltrees

@@ -23,6 +23,8 @@ class NativePredictor {
 
   // Items and words of all contexts so far that the encoder did not know.
   int64_t n_unknown() const { return n_unknown_.load(std::memory_order_relaxed); }
+  // Calls so far whose query had no feature.
+  int64_t n_no_features() const { return answer_.n_no_features(); }
 
  private:
   bool is_context(nb::handle first) const;

@@ -1,6 +1,7 @@
 // One query prepared for the chunks of a tree: values scaled, features replaced by their ranks.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -24,7 +25,9 @@ class SearchQuery {
   void set(const int32_t* features, const float* values, int64_t n, const QueryForm& form) {
     float scale = form.normalize ? scale_of(values, n) : 1.0f;
     ceilings_hold_ = true;
+    empty_ = true;
     for (int64_t i = 0; i < n; ++i) ceilings_hold_ &= values[i] >= 0.0f;
+    for (int64_t i = 0; i < n && empty_; ++i) empty_ = values[i] == 0.0f;
     for (int64_t i = 1; i < n; ++i) ceilings_hold_ &= features[i - 1] < features[i];
     if (form.matrices) {
       clear_dense(form.n_features);
@@ -51,12 +54,16 @@ class SearchQuery {
       return set(columns_.data(), nonzeros_.data(), static_cast<int64_t>(columns_.size()), form);
     }
     float scale = form.normalize ? scale_of(row, n) : 1.0f;
+    empty_ = std::all_of(row, row + n, [](float value) { return value == 0.0f; });
     clear_dense(n);
     for (int64_t i = 0; i < n; ++i) dense_[i] = form.normalize ? row[i] * scale : row[i];
     set_view(0);
   }
 
   const ChunkQuery& view() const { return view_; }
+
+  // Whether all features are zero.
+  bool empty() const { return empty_; }
 
   // Whether SearchStore::ceilings hold: no value is negative, and the features rise, so that none appears twice.
   bool ceilings_hold() const { return ceilings_hold_; }
@@ -90,7 +97,7 @@ class SearchQuery {
   std::vector<int32_t> columns_, at_[4];
   std::vector<float> value_, dense_, nonzeros_, row_value_[4];
   ChunkQuery view_{};
-  bool ceilings_hold_ = true;
+  bool ceilings_hold_ = true, empty_ = true;
 };
 
 }  // namespace labeltrees

@@ -19,14 +19,17 @@ struct LabelLists {
   int64_t size(int64_t query) const { return indptr ? indptr[query + 1] - indptr[query] : n; }
 };
 
-struct LabelSet;  // search/label_set.hpp
+struct LabelSet;      // search/label_set.hpp
+struct LabelWeights;  // search/label_weights.hpp
 
-// The text search has no beam and ignores mode, beam and prune.
+// The text search has no beam and no evidence: it ignores mode, beam, prune and evidence.
 struct SearchRequest {
-  int64_t k = 5;  // labels to find
+  int64_t k = 5;             // labels to find
+  int64_t n_candidates = 0;  // return so many of the labels scored on the way, if these are more than k
   SearchMode mode = SearchMode::best_first;
   int64_t beam = 0;              // nodes opened per depth, or paths; 0: no limit
   bool prune = true;             // modes beam and paths: do not open nodes below the k-th label found
+  bool evidence = true;          // adjust the scores of the labels found by the model's evidence, if it has any
   int64_t max_chunks = 0;        // nodes opened per query; 0: no limit
   int64_t max_microseconds = 0;  // 0: no limit
   // How much the score of each node is lowered before it is compared, one tree after another; null: not at all.
@@ -38,14 +41,19 @@ struct SearchRequest {
   // The same, prepared. With both a set and a list, labels in either are excluded; there is only one of candidates.
   const LabelSet* candidate_set = nullptr;
   const LabelSet* exclude_set = nullptr;
+  const LabelWeights* weights = nullptr;  // what the scores of labels are multiplied with
+
+  int64_t n_returned() const { return n_candidates > k ? n_candidates : k; }
 };
 
 // Calls fn(name, member) for each option that is a number; the name is that in Python.
 template <class Fn>
 void each_option(Fn&& fn) {
   fn("k", &SearchRequest::k);
+  fn("n_candidates", &SearchRequest::n_candidates);
   fn("beam", &SearchRequest::beam);
   fn("prune", &SearchRequest::prune);
+  fn("evidence", &SearchRequest::evidence);
   fn("max_chunks", &SearchRequest::max_chunks);
   fn("max_microseconds", &SearchRequest::max_microseconds);
 }

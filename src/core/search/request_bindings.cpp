@@ -41,7 +41,7 @@ const LabelSet* keep_set(const nb::object& set, std::vector<nb::object>& kept) {
 
 void make_request(NativeRequest* self, const std::string& search, Optional<float> discounts,
                   Optional<int64_t> candidate_ptr, Optional<int32_t> candidates, Optional<int64_t> exclude_ptr,
-                  Optional<int32_t> exclude, nb::object candidate_set, nb::object exclude_set,
+                  Optional<int32_t> exclude, nb::object candidate_set, nb::object exclude_set, nb::object weights,
                   const nb::kwargs& numbers) {
   new (self) NativeRequest();
   SearchRequest& request = self->request;
@@ -54,6 +54,10 @@ void make_request(NativeRequest* self, const std::string& search, Optional<float
   request.exclude = label_lists(exclude_ptr, exclude, self->arrays);
   request.candidate_set = keep_set(candidate_set, self->arrays);
   request.exclude_set = keep_set(exclude_set, self->arrays);
+  if (!weights.is_none()) {
+    self->arrays.push_back(weights);
+    request.weights = nb::cast<const NativeLabelWeights&>(weights).weights.get();
+  }
 }
 
 void make_rows(NativeRows* self, int64_t n, Optional<int64_t> indptr, Optional<int32_t> features,
@@ -72,12 +76,18 @@ void bind_search_request(nb::module_& module) {
       .def("belongs_to", [](const NativeLabelSet& self, nb::handle engine) { return self.engine.is(engine); })
       .def_ro("n_unknown", &NativeLabelSet::n_unknown);
 
+  nb::class_<NativeLabelWeights>(module, "LabelWeights",
+                                 "Weights of labels prepared for many searches; made by `label_weights`.")
+      .def("belongs_to", [](const NativeLabelWeights& self, nb::handle engine) { return self.engine.is(engine); });
+
   nb::class_<NativeRequest>(module, "SearchRequest")
       .def("__init__", &make_request, nb::kw_only(), nb::arg("search"), nb::arg("discounts").noconvert().none(),
            nb::arg("candidate_ptr").noconvert().none(), nb::arg("candidates").noconvert().none(),
            nb::arg("exclude_ptr").noconvert().none(), nb::arg("exclude").noconvert().none(),
-           nb::arg("candidate_set").none(), nb::arg("exclude_set").none(), nb::arg("numbers"))
-      .def_prop_ro("k", [](const NativeRequest& self) { return self.request.k; });
+           nb::arg("candidate_set").none(), nb::arg("exclude_set").none(), nb::arg("weights").none(),
+           nb::arg("numbers"))
+      .def_prop_ro("k", [](const NativeRequest& self) { return self.request.k; })
+      .def_prop_ro("n_returned", [](const NativeRequest& self) { return self.request.n_returned(); });
 
   nb::class_<NativeRows>(module, "QueryRows")
       .def("__init__", &make_rows, nb::arg("n"), nb::arg("indptr").noconvert().none(),

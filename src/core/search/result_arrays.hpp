@@ -25,11 +25,13 @@ class ResultArrays {
     depth_ = empty_array<int32_t>(n);
     microseconds_ = empty_array<float>(n);
     partial_ = empty_array<uint8_t>(n);
+    no_features_ = empty_array<uint8_t>(n);
     results_.chunks = chunks_.data();
     results_.classifiers = classifiers_.data();
     results_.depth = depth_.data();
     results_.microseconds = microseconds_.data();
     results_.partial = partial_.data();
+    results_.no_features = no_features_.data();
   }
 
   const SearchResults& results() const { return results_; }
@@ -37,7 +39,8 @@ class ResultArrays {
   // (labels, scores, None or the arrays of the statistics)
   nb::tuple to_python() const {
     if (!stats_) return nb::make_tuple(labels_, scores_, nb::none());
-    return nb::make_tuple(labels_, scores_, nb::make_tuple(chunks_, classifiers_, depth_, microseconds_, partial_));
+    return nb::make_tuple(labels_, scores_,
+                          nb::make_tuple(chunks_, classifiers_, depth_, microseconds_, partial_, no_features_));
   }
 
  private:
@@ -50,7 +53,7 @@ class ResultArrays {
   Column<int64_t> chunks_, classifiers_;
   Column<int32_t> depth_;
   Column<float> microseconds_;
-  Column<uint8_t> partial_;
+  Column<uint8_t> partial_, no_features_;
   SearchResults results_{};
 };
 

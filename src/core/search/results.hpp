@@ -17,10 +17,11 @@ inline float microseconds_since(SearchClock::time_point start) {
 }
 
 struct SearchStats {
-  int64_t chunks = 0;       // nodes opened
-  int64_t classifiers = 0;  // children scored
-  int32_t depth = 0;        // of the deepest child scored
-  bool partial = false;     // a budget ended the search
+  int64_t chunks = 0;        // nodes opened
+  int64_t classifiers = 0;   // children scored
+  int32_t depth = 0;         // of the deepest child scored
+  bool partial = false;      // a budget ended the search
+  bool no_features = false;  // the query has none: its list is the prior, if that is known
 };
 
 // Writes the labels that a search found, best first, and their scores, score_of(entry). Returns how many.
@@ -45,6 +46,7 @@ struct SearchResults {
   int32_t* depth = nullptr;
   float* microseconds = nullptr;
   uint8_t* partial = nullptr;
+  uint8_t* no_features = nullptr;
 
   int64_t* labels_of(int64_t query) const { return labels + query * k; }
   float* scores_of(int64_t query) const { return scores + query * k; }
@@ -58,6 +60,7 @@ struct SearchResults {
     classifiers[query] = stats.classifiers;
     depth[query] = stats.depth;
     partial[query] = stats.partial;
+    no_features[query] = stats.no_features;
     microseconds[query] = microseconds_since(start);
   }
 };

@@ -60,9 +60,10 @@ SingleAnswer::Call::Call(const SingleAnswer& self, const CallOptions& options, c
     return;
   }
   // Discounts hold for searches among all labels. A few excluded labels are searched for too and dropped from the list;
-  // otherwise the search is exact.
+  // otherwise the search is exact. So it is with evidence, which needs a full list of labels that are not excluded.
   const auto n_excluded = static_cast<int64_t>(exclude.ids.size());
-  if (!candidates.given && !request.exclude_set && k + n_excluded <= request.k) {
+  const bool fits = n_excluded == 0 || (!request.evidence && k + n_excluded <= request.k);
+  if (!candidates.given && !request.exclude_set && fits) {
     drop_later = n_excluded > 0;
     request.exclude = {};
     return;

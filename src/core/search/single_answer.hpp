@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "search/bad_query.hpp"
 #include "search/label_arguments.hpp"
 #include "search/request_bindings.hpp"
+#include "search/results.hpp"
 
 namespace labeltrees {
 
@@ -59,17 +61,20 @@ class SingleAnswer {
                bool with_names);
 
   const NameTable* names() const { return names_; }
+  int64_t n_no_features() const { return n_no_features_.load(std::memory_order_relaxed); }
 
-  // Calls search(request, labels, scores), which returns how many labels it found, and returns the first k of them.
-  // Discounts were learned for lists of one length: with them, every call searches for that many labels. `seen` holds
-  // labels that are excluded too.
+  // Calls search(request, labels, scores, stats), which returns how many labels it found, and returns the first k of
+  // them. Discounts were learned for lists of one length: with them, every call searches for that many labels. `seen`
+  // holds labels that are excluded too.
   template <class Search>
   nb::tuple operator()(const CallOptions& options, const SeenList* seen, Search&& search) const {
     Call call(*this, options, seen);
     nb::object labels = empty_(call.request.k, int64_), scores = empty_(call.request.k, float32_);
     auto* ids = data_of<int64_t>(labels);
     auto* values = data_of<float>(scores);
-    const int64_t found = std::min(call.drop_excluded(ids, values, search(call.request, ids, values)), call.k);
+    SearchStats stats;
+    const int64_t found = std::min(call.drop_excluded(ids, values, search(call.request, ids, values, stats)), call.k);
+    if (stats.no_features) n_no_features_.fetch_add(1, std::memory_order_relaxed);
     if (with_names_) return nb::make_tuple(name_list(ids, found), first(scores, found, call.request.k));
     return nb::make_tuple(first(labels, found, call.request.k), first(scores, found, call.request.k));
   }
@@ -111,6 +116,7 @@ class SingleAnswer {
   int64_t k_, n_labels_;
   const NameTable* names_ = nullptr;
   bool with_names_;
+  mutable std::atomic<int64_t> n_no_features_{0};
   nb::object empty_, int64_, float32_;  // numpy.empty and two dtypes: faster than making an array with nanobind
 };
 

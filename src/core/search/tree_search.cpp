@@ -24,7 +24,7 @@ void TreeSearch::run(const SearchStore& store, const SearchQuery& query, const S
   in_level_ = 0;
   level_.clear();
   opened_.clear();
-  frontier_.start(*kernels_, request.discounts != nullptr);
+  frontier_.start(*kernels_, has_priorities());
   if (request.mode == SearchMode::paths && request.beam) return run_paths();  // without a limit, level by level
   while (choose_next()) {
     for (const uint8_t* part = store_->open(node_.node); part; part = next_part(part)) {
@@ -65,7 +65,7 @@ bool TreeSearch::begin_node() {
 
 bool TreeSearch::is_below_ceiling(const OpenNode& node, float limit) const {
   // Scores are sums in single precision: a difference due to rounding does not count.
-  return ceilings_ && node.score + ceilings_[node.node] < limit + 1e-6f * limit;
+  return ceilings_ && weighted(node.score, node.node) + ceilings_[node.node] < limit + 1e-6f * limit;
 }
 
 bool TreeSearch::choose_best() {
@@ -92,13 +92,13 @@ bool TreeSearch::choose_best() {
 bool TreeSearch::choose_in_level() {
   float limit = request_->prune ? best_->limit() : Frontier::kNone;
   // The nodes of a level are in falling order, so the first one below the k-th label ends the level.
-  if (in_level_ == level_.size() || level_[in_level_].score < limit) {
+  if (in_level_ == level_.size() || weighted(level_[in_level_].score, level_[in_level_].node) < limit) {
     level_.clear();
     in_level_ = 0;
     auto width = request_->beam ? static_cast<size_t>(request_->beam) : std::numeric_limits<size_t>::max();
     while (level_.size() < width && !frontier_.empty() && frontier_.best().score >= limit)
       level_.push_back(frontier_.take(limit));
-    frontier_.start(*kernels_, request_->discounts != nullptr);
+    frontier_.start(*kernels_, has_priorities());
     if (level_.empty()) return false;
   }
   node_ = level_[in_level_++];
@@ -120,12 +120,18 @@ void TreeSearch::add_children(const uint8_t* part) {
   stats_->classifiers += n;
   bool prune = request_->mode == SearchMode::best_first || request_->prune;
   float* nodes = frontier_.allocate(n_padded);
-  float limit = prune ? best_->limit() : Frontier::kNone;
-  int64_t n_labels = kernels_->select_children(scores_, children, n, limit, nodes, labels_);
+  float limit = prune ? best_->kept_limit() : Frontier::kNone;
+  const float* scores = scores_;
+  if (filter_->weights) {
+    kernels_->add_child_values(scores_, children, n, filter_->weights, weighted_);
+    scores = weighted_;
+  }
+  int64_t n_labels = kernels_->select_children(scores, children, n, limit, nodes, labels_);
   for (int64_t i = 0; i < n_labels; ++i) {
-    float score = scores_[labels_[i]];
+    float score = scores[labels_[i]];
     int32_t label = ~children[labels_[i]];
-    if (score >= best_->limit() && filter_->allows_label(label)) best_->offer(score, label);
+    if (score >= best_->kept_limit() && score > Frontier::kNone && filter_->allows_label(label))
+      best_->offer(score, label);
   }
   if (filter_->nodes) {
     for (int64_t i = 0; i < n; ++i)
@@ -134,6 +140,8 @@ void TreeSearch::add_children(const uint8_t* part) {
   limit = prune ? best_->limit() : Frontier::kNone;
   if (request_->discounts)
     kernels_->priority_scores(children, n_padded, limit, request_->discounts, kPriorityScale, nodes, nodes + n_padded);
+  else if (filter_->weights)
+    std::copy_n(scores_, n_padded, nodes + n_padded);
   frontier_.add(children, n_padded, node_.depth + 1, limit);
 }
 

@@ -16,6 +16,9 @@
 // if that ceiling is strictly below the k-th label. This is not done with `beam`: the children of the skipped node
 // could have kept other nodes, and their labels, out of later levels.
 //
+// With label weights, labels are compared by score + log weight. A node is compared by its score plus the largest log
+// weight of the labels below it, which never rises from a node to its children either, so the search stays exact.
+//
 // Beam: goes level by level and opens the `beam` best nodes of each level (ties: the smaller id). Labels go to the list
 // at once and take no place in the beam. With `prune`, nodes strictly below the k-th label found are not opened. That
 // changes no list: everything below them, and everything they would displace from later levels, is strictly below the
@@ -45,6 +48,7 @@ namespace labeltrees {
 // Mode paths: a path from the root.
 struct SearchPath {
   float score;
+  float bound;    // the score, weighted
   int32_t child;  // where it is: a node, or ~label
   int32_t depth;
   bool ended;
@@ -77,6 +81,11 @@ class TreeSearch {
   bool is_below_ceiling(const OpenNode& node, float limit) const;
   bool out_of_budget();
   void score_part(const uint8_t* part, float base);
+  // The score of a child of a node, or the bound of the labels below it, with their weights.
+  float weighted(float score, int32_t child) const {
+    return filter_->weights ? score + filter_->weights[child] : score;
+  }
+  bool has_priorities() const { return request_->discounts || filter_->weights; }
   void add_children(const uint8_t* part);
 
   const SearchStore* store_ = nullptr;
@@ -99,7 +108,7 @@ class TreeSearch {
   std::vector<int64_t> opened_;                   // best first with a beam: nodes opened per depth
   std::vector<SearchPath> paths_, longer_paths_;  // mode paths: those of the current and of the next level
   std::vector<int32_t> path_;
-  alignas(64) float margins_[kMostChildren], scores_[kMostChildren];
+  alignas(64) float margins_[kMostChildren], scores_[kMostChildren], weighted_[kMostChildren];
   uint8_t labels_[kMostChildren];
 };
 

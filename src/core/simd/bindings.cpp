@@ -1,10 +1,12 @@
 // The choice of vector instructions, and the kernels one by one for the tests.
 #include "common/bindings.hpp"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <string>
+#include <utility>
 
 #include "simd/kernels.hpp"
 
@@ -25,6 +27,15 @@ void bind_simd(nb::module_& module) {
                                            dense.data());
       },
       nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("dense").noconvert());
+  module.def(
+      "gather_dot_pairs",
+      [](ConstArray<int32_t> columns, ConstArray<float> values, ConstArray<float> pairs) {
+        float sums[2];
+        active_kernels().gather_dot_pairs(columns.data(), values.data(), static_cast<int64_t>(columns.size()),
+                                          pairs.data(), sums);
+        return std::pair{sums[0], sums[1]};
+      },
+      nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("pairs").noconvert());
   module.def(
       "dense_dot",
       [](ConstArray<float> a, ConstArray<float> b) {

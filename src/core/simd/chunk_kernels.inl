@@ -102,3 +102,16 @@ static void priority_scores(const int32_t* children, int64_t n, float limit, con
   }
 #endif
 }
+
+static void add_child_values(const float* scores, const int32_t* children, int64_t n, const float* values, float* out) {
+#if defined(__AVX512F__)
+  for (int64_t i = 0; i < n; i += 16) {
+    __mmask16 lanes = n - i >= 16 ? 0xFFFF : static_cast<__mmask16>((1u << (n - i)) - 1);
+    __m512 value = _mm512_mask_i32gather_ps(_mm512_setzero_ps(), lanes, _mm512_maskz_loadu_epi32(lanes, children + i),
+                                            values, sizeof(float));
+    _mm512_mask_storeu_ps(out + i, lanes, _mm512_add_ps(_mm512_maskz_loadu_ps(lanes, scores + i), value));
+  }
+#else
+  for (int64_t i = 0; i < n; ++i) out[i] = scores[i] + values[children[i]];
+#endif
+}

@@ -31,6 +31,8 @@ struct Kernels {
   const char* name;
   // sum_i values[i] * dense[columns[i]]: one sparse row times a dense vector.
   float (*gather_dot)(const int32_t* columns, const float* values, int64_t n, const float* dense);
+  // The same for two dense vectors at once, whose values are side by side: pairs[2 * column] and pairs[2 * column + 1].
+  void (*gather_dot_pairs)(const int32_t* columns, const float* values, int64_t n, const float* pairs, float* sums);
   // sum_i a[i] * b[i]
   float (*dense_dot)(const float* a, const float* b, int64_t n);
   // margins[c] = bias[c] + sum_i value[i] * weight of (feature[i], child c), for one part of a chunk. Capacity 256.
@@ -48,6 +50,8 @@ struct Kernels {
   // -inf for a score below `limit`.
   void (*priority_scores)(const int32_t* children, int64_t n, float limit, const float* discounts, float scale,
                           float* nodes, float* scores);
+  // out[i] = scores[i] + values[children[i]], for n children; `values` can be indexed with negative children.
+  void (*add_child_values)(const float* scores, const int32_t* children, int64_t n, const float* values, float* out);
   // Training of 4, 8 and 16 classifiers at once.
   LaneKernels lanes[3];
   // The text model.

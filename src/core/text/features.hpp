@@ -62,6 +62,8 @@ struct TextFeatures {
   int64_t n = 0;                // number of features, also those without a row: the divisor of the mean
   int64_t n_tokens = 0;         // number of words and labels
   std::vector<int32_t> hashes;  // scratch
+
+  size_t held_bytes() const { return (rows.capacity() + labels.capacity() + hashes.capacity()) * sizeof(int32_t); }
 };
 
 class FeatureMap {

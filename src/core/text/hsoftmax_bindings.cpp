@@ -45,11 +45,12 @@ class NativeTextPredictor {
     nb::object encoded;
     const std::string_view view = text_of(text, "text", -1, encoded);
     return answer_({k, exclude, candidates}, nullptr,
-                   [&](const SearchRequest& request, int64_t* labels, float* scores) {
+                   [&](const SearchRequest& request, int64_t* labels, float* scores, SearchStats& stats) {
                      nb::gil_scoped_release release;
-                     return engine_.search_one(view, request, labels, scores);
+                     return engine_.search_one(view, request, labels, scores, stats);
                    });
   }
+  int64_t n_no_features() const { return answer_.n_no_features(); }
 
  private:
   HsEngine& engine_;
@@ -147,6 +148,8 @@ void bind_hsoftmax(nb::module_& module) {
       .def("features", &features, nb::arg("text"))
       .def("search", &search, nb::arg("texts"), nb::arg("request"), nb::arg("n_threads"), nb::arg("stats"))
       .def("label_set", &label_set<NativeTextEngine>, nb::arg("labels"), nb::arg("names").none())
+      .def("label_weights", &label_weights<NativeTextEngine>, nb::arg("weights").noconvert())
+      .def("set_prior", &set_prior<NativeTextEngine>, nb::arg("counts").noconvert(), nb::arg("n_points"))
       .def("trace", &trace, nb::arg("texts"), nb::arg("request"))
       .def("count", &count, nb::arg("texts"), nb::arg("request"))
       .def("time_parts", &time_parts, nb::arg("texts"), nb::arg("sum"), nb::arg("ends").noconvert(),
@@ -156,7 +159,8 @@ void bind_hsoftmax(nb::module_& module) {
       .def(nb::init<nb::object, nb::object, int64_t, nb::object, bool>(), nb::arg("engine"), nb::arg("request"),
            nb::arg("k"), nb::arg("names").none(), nb::arg("with_names"))
       .def("__call__", &NativeTextPredictor::operator(), nb::arg("text"), nb::arg("k").none() = nb::none(),
-           nb::arg("exclude").none() = nb::none(), nb::arg("candidates").none() = nb::none());
+           nb::arg("exclude").none() = nb::none(), nb::arg("candidates").none() = nb::none())
+      .def_prop_ro("n_no_features", &NativeTextPredictor::n_no_features);
 }
 
 }  // namespace labeltrees

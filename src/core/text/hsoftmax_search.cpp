@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "search/batch.hpp"
+#include "text/tokens.hpp"
 
 namespace labeltrees {
 
@@ -29,6 +30,7 @@ HsEngine::HsEngine(const FeatureMap& features, const float* input, const float* 
       stride_(stride),
       tree_(tree),
       links_(tree, "tree"),
+      line_end_(features.vocabulary().find(kLineEnd, fnv1a(kLineEnd))),
       slack_(std::pow(1.0 + kFloor, static_cast<double>(height)) * (1 + 1e-6)) {}  // and rounding
 
 void HsEngine::search(const std::vector<std::string_view>& texts, const SearchRequest& request, int n_threads, Job& job,
@@ -43,18 +45,24 @@ void HsEngine::search(const std::vector<std::string_view>& texts, const SearchRe
       });
 }
 
-int64_t HsEngine::search_one(std::string_view text, const SearchRequest& request, int64_t* labels, float* scores) {
+int64_t HsEngine::search_one(std::string_view text, const SearchRequest& request, int64_t* labels, float* scores,
+                             SearchStats& stats) {
   if (request.candidates.given()) links_.require();
   Borrowed scratch(pool_);
   scratch->filters.start(1);
   scratch->filters.set(request, 0, n_labels(), [&](size_t) -> const TreeLinks& { return links_; });
-  SearchStats stats;
   return run(text, request, *scratch, labels, scores, stats);
 }
 
 std::unique_ptr<LabelSet> HsEngine::make_set(const int32_t* ids, int64_t n) {
   links_.require();
   return std::make_unique<LabelSet>(this, ids, n, n_labels(), 1, [&](size_t) -> const TreeLinks& { return links_; });
+}
+
+std::unique_ptr<LabelWeights> HsEngine::make_weights(const float* weights) {
+  links_.require();
+  return std::make_unique<LabelWeights>(this, weights, n_labels(), false, 1,
+                                        [&](size_t) -> const TreeLinks& { return links_; });
 }
 
 void HsEngine::trace(std::string_view text, const SearchRequest& request, std::vector<HsScratch::Open>& opened) const {
@@ -74,14 +82,25 @@ int64_t HsEngine::run(std::string_view text, const SearchRequest& request, HsScr
   scratch.open.clear();
   scratch.found.clear();
   features_.read(text, true, scratch.features);
-  if (scratch.features.n == 0) return 0;
+  const float* weights = scratch.filters.of_tree(0).weights;
+  const std::vector<int32_t>& rows = scratch.features.rows;
+  stats.no_features = rows.empty() || (rows.size() == 1 && rows[0] == line_end_);
+  if (scratch.features.n == 0 || (stats.no_features && prior_.known())) {
+    BestLabels best;
+    best.start(request.k);
+    const LabelFilter& filter = scratch.filters.of_tree(0);
+    prior_.find(request, filter, [&](int32_t label) { return weights ? weights[~label] : 1.0f; }, best);
+    return write_found(request, best.sorted(), [](const ScoredLabel& label) { return label.score; }, labels, scores);
+  }
   const float* hidden = hidden_of(scratch);
-  scratch.open.push_back({1.0, 1.0, 0, 0});
+  scratch.open.push_back({weights ? weights[0] : 1.0, 1.0, 0, 0});
   while (!scratch.open.empty() && !stats.partial && can_win(scratch.open.front().priority, request.k, scratch))
     descend(scratch.pop(), request, hidden, deadline, scratch, stats);
   stats.classifiers = stats.chunks;  // a node has one unit
   std::sort_heap(scratch.found.begin(), scratch.found.end(), is_better);
-  auto score_of = [](const HsScratch::Found& found) { return static_cast<float>(std::min(found.score, 1.0)); };
+  auto score_of = [&](const HsScratch::Found& found) {
+    return static_cast<float>(std::min(found.score, weights ? weights[~found.label] : 1.0));
+  };
   return write_found(request, scratch.found, score_of, labels, scores);
 }
 
@@ -123,9 +142,10 @@ void HsEngine::descend(HsScratch::Open at, const SearchRequest& request, const f
     for (int64_t i = 0; i < n; ++i) {
       const int32_t child = children[i];
       if (child < 0) {
-        if (filter.allows_label(~child)) offer(score[i], ~child, k, scratch);
-      } else if (filter.allows_node(child)) {
-        const double priority = request.discounts ? score[i] * request.discounts[child] : score[i];
+        const double weight = filter.weights ? filter.weights[child] : 1.0;
+        if (weight > 0 && filter.allows_label(~child)) offer(score[i] * weight, ~child, k, scratch);
+      } else if (filter.allows_node(child) && !(filter.weights && filter.weights[child] == 0)) {
+        const double priority = priority_of(score[i], child, request, filter);
         if (!can_win(priority, k, scratch)) continue;
         HsScratch::Open open{priority, score[i], child, at.depth + 1};
         if (open.priority > next.priority) std::swap(open, next);

@@ -1,6 +1,8 @@
 // The k best labels of a text: best-first search in a binary tree with one logistic unit per node. Exact, unless the
 // request has budgets or discounts. With discounts, nodes are opened in the order of falling priority = score *
 // exp(-discount), and the search ends when no priority reaches the k-th label found. Scores are returned undiscounted.
+// With label weights, scores of labels are multiplied with their weights, and the priority of a node is its score times
+// the largest weight of the labels below it.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +16,7 @@
 #include "common/threads.hpp"
 #include "search/filter.hpp"
 #include "search/links.hpp"
+#include "search/prior.hpp"
 #include "search/request.hpp"
 #include "search/results.hpp"
 #include "simd/kernels.hpp"
@@ -52,6 +55,9 @@ struct HsScratch {
     open.pop_back();
     return best;
   }
+
+  // `open` and `found` are left out: they grow with the model and k, not with the text.
+  size_t held_bytes() const { return features.held_bytes(); }
 };
 
 class HsEngine {
@@ -67,10 +73,17 @@ class HsEngine {
 
   void search(const std::vector<std::string_view>& texts, const SearchRequest& request, int n_threads, Job& job,
               const SearchResults& results);
-  // One text: writes at most k labels and scores, and returns how many. A text without features has no labels.
-  int64_t search_one(std::string_view text, const SearchRequest& request, int64_t* labels, float* scores);
+  // One text: writes at most k labels and scores, and returns how many. A text without features has no labels, unless
+  // there is a prior.
+  int64_t search_one(std::string_view text, const SearchRequest& request, int64_t* labels, float* scores,
+                     SearchStats& stats);
   // A set of labels for many searches.
   std::unique_ptr<LabelSet> make_set(const int32_t* ids, int64_t n);
+  std::unique_ptr<LabelWeights> make_weights(const float* weights);  // one per label
+  // Texts without features get the most frequent labels from now on. counts: of the training points of each label.
+  void set_prior(const int64_t* counts, int64_t n_points) {
+    prior_.set(counts, n_labels(), static_cast<double>(n_points));
+  }
   // Adds the nodes that the search of one text evaluates to `opened`, in order.
   void trace(std::string_view text, const SearchRequest& request, std::vector<HsScratch::Open>& opened) const;
 
@@ -83,6 +96,11 @@ class HsEngine {
               SearchStats& stats) const;
   void descend(HsScratch::Open at, const SearchRequest& request, const float* hidden, SearchClock::time_point deadline,
                HsScratch& scratch, SearchStats& stats) const;
+  // What a node is compared by.
+  static double priority_of(double score, int32_t node, const SearchRequest& request, const LabelFilter& filter) {
+    if (request.discounts) return score * request.discounts[node];
+    return filter.weights ? score * filter.weights[node] : score;
+  }
   // The mean of the vectors of the features read, in scratch.hidden.
   const float* hidden_of(HsScratch& scratch) const;
   // The probability of the second of a node's two children. Inline, with the kernels passed in, because a search calls
@@ -106,6 +124,8 @@ class HsEngine {
   int64_t dim_, stride_;
   TreeView tree_;
   TreeLinks links_;
+  LabelPrior prior_;
+  int32_t line_end_;  // the row of the end of a line, which every text has; -1 if there is none
   double slack_;  // because of the floor, a score can rise a little on the way down: by at most (1 + floor)^height
   ScratchPool<HsScratch> pool_;
 };

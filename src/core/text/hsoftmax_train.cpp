@@ -14,6 +14,7 @@ namespace labeltrees {
 namespace {
 
 constexpr int64_t kTokensBetweenUpdates = 100;  // updates of the learning rate, as in fastText
+constexpr int64_t kRowsPerTurn = 2;             // rows to change and rows to prefetch, in turns
 
 // A text that is ready for its step: its rows and the path to the label drawn for it.
 struct Example {
@@ -44,7 +45,7 @@ class Worker {
   // Makes one step and returns the number of tokens of its text.
   int64_t step(float lr) {
     std::swap(now_, next_);
-    has_next_ = prepare(next_);  // one text ahead, so that its rows are prefetched during this step
+    has_next_ = prepare(next_);  // one text ahead, so that its rows can be prefetched during this step
     if (now_.weight > 0) update(now_, lr * now_.weight);
     return now_.features.n_tokens;
   }
@@ -53,7 +54,7 @@ class Worker {
   int64_t n_steps = 0;
 
  private:
-  // Reads the next text, draws one of its labels and prefetches the rows it needs. Returns false after the last text.
+  // Reads the next text, draws one of its labels and prefetches the nodes it needs. Returns false after the last text.
   bool prepare(Example& example) {
     example.weight = 0;
     TextLine line;
@@ -74,7 +75,6 @@ class Worker {
     if (!tree_.is_placed(label)) return true;
     tree_.path(label, example.nodes, example.codes);
     example.weight = weight;
-    for (int32_t row : example.features.rows) prefetch(matrices_.input, row);
     for (int32_t node : example.nodes) prefetch(matrices_.output, node);
     return true;
   }
@@ -110,7 +110,20 @@ class Worker {
     kernels_.step_rows(matrices_.output, matrices_.stride, example.nodes.data(), steps_.data(), depth, hidden_.data(),
                        gradient_.data());
     for (int64_t i = 0; i < matrices_.stride; ++i) gradient_[i] *= share;
-    kernels_.add_to_rows(matrices_.input, matrices_.stride, rows, n_rows, gradient_.data());
+    add_to_rows(rows, n_rows);
+  }
+
+  // Adds the gradient to the text's rows and prefetches the rows of the next text. A few rows of each in turns: so many
+  // prefetches one after the other would wait for memory.
+  void add_to_rows(const int32_t* rows, int64_t n_rows) {
+    const std::vector<int32_t>& later = next_.features.rows;
+    const auto n_later = has_next_ && next_.weight > 0 ? static_cast<int64_t>(later.size()) : 0;
+    for (int64_t at = 0; at < std::max(n_rows, n_later); at += kRowsPerTurn) {
+      for (int64_t i = at; i < std::min(n_later, at + kRowsPerTurn); ++i) prefetch(matrices_.input, later[i]);
+      if (at >= n_rows) continue;
+      const int64_t n = std::min(kRowsPerTurn, n_rows - at);
+      kernels_.add_to_rows(matrices_.input, matrices_.stride, rows + at, n, gradient_.data());
+    }
   }
 
   const HsMatrices& matrices_;

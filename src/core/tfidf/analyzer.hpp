@@ -34,6 +34,11 @@ struct AnalyzerScratch {
   unicode::TextBuffer first, second, third;
   std::vector<int64_t> starts;  // of words or characters in a buffer, and the end
   TermBlock block;
+
+  size_t held_bytes() const {
+    return first.bytes.capacity() + second.bytes.capacity() + third.bytes.capacity() +
+           starts.capacity() * sizeof(int64_t);
+  }
 };
 
 class TextAnalyzer {

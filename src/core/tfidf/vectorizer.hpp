@@ -44,6 +44,11 @@ struct VectorizerScratch {
   // The features and weights of one text in the form of a query.
   std::vector<int32_t> row;
   std::vector<float> weights;
+
+  size_t held_bytes() const {
+    using labeltrees::held_bytes;
+    return analyzer.held_bytes() + held_bytes(features) + held_bytes(spare) + held_bytes(row) + held_bytes(weights);
+  }
 };
 
 class TextVectorizer {

@@ -40,7 +40,7 @@ struct SplitTrace {
 class Splitter {
  public:
   Splitter(const SplitSettings& settings, Team& team, const Job& job)
-      : settings_(settings), kernels_(active_kernels()), team_(team), job_(job) {}
+      : settings_(settings), kernels_(active_kernels()), team_(team), job_(job), starts_(settings.n_starts) {}
 
   // Splits rows.n >= 2 rows. Afterwards share()[i] = (1+alpha_i)/2: 1 on the + side, 0 on the - side, and in relaxed
   // mode one row may be in between. Unless relaxed, no side is empty. It is the assignment with the highest objective
@@ -51,20 +51,30 @@ class Splitter {
   const std::vector<double>& share() const { return best_share_; }
 
  private:
+  struct Start {
+    int64_t rows[2];                            // the rows whose embeddings were the first m+ and m-; -1: other centres
+    double objective, before;                   // after the last iteration, and after the one before
+    std::vector<double> share, previous_share;  // per row
+    std::vector<double> keys;                   // per row: beta_l / f_l
+    std::vector<double> plus;                   // per column: sum of weight * share * v
+    std::vector<float> difference;              // per column: m+ - m-
+  };
+
   void start_from_sample(const LabelRows& given, uint64_t seed);
   LabelRows prepare(const LabelRows& given);
   void climb_from_labels(const LabelRows& rows, uint64_t seed, SplitTrace* trace);
-  void climb(const LabelRows& rows, SplitTrace* trace, int64_t first = -1, int64_t second = -1);
-  double iterate(const LabelRows& rows);
-  void centres_of_best(const LabelRows& rows);
+  void climb(const LabelRows& rows, size_t n_starts, SplitTrace* trace);
+  void keep_best(size_t n_starts, SplitTrace* trace);
+  void iterate(const LabelRows& rows, Start& start);
   void sum_all(const LabelRows& rows);
-  std::pair<int64_t, int64_t> draw_centres(const LabelRows& rows, uint64_t& seed);
+  void draw_centres(const LabelRows& rows, uint64_t& seed, Start& start);
   void score(const LabelRows& rows);
-  void assign(const LabelRows& rows);
+  void score_row(const LabelRows& rows, int64_t i);
+  void assign(const LabelRows& rows, Start& start);
   double round(double alpha, double similarity_part) const;
-  void list_moved();
-  void update_sums(const LabelRows& rows);
-  double update_centres(const LabelRows& rows);
+  void list_moved(const Start& start);
+  void update_sums(const LabelRows& rows, Start& start);
+  double update_centres(const LabelRows& rows, Start& start);
   int64_t draw(const LabelRows& rows, uint64_t random) const;
   bool equal_embeddings(const LabelRows& rows, int64_t i, int64_t j) const;
 
@@ -73,13 +83,14 @@ class Splitter {
   Team& team_;
   const Job& job_;
   double total_weight_ = 0;
-  double best_objective_ = 0;                                // of best_share_
-  std::vector<double> share_, previous_share_, best_share_;  // per row
-  std::vector<double> keys_;                                 // per row: beta_l / f_l
-  std::vector<double> plus_, total_;                         // per column: sum of weight * share * v, and of weight * v
-  std::vector<float> difference_;                            // per column: m+ - m-
-  std::vector<double> partial_;                              // sums per block
-  std::vector<LabelRow> uniform_;                            // replaces labels that all have weight 0
+  double best_objective_ = 0;       // of best_share_
+  std::vector<double> best_share_;  // per row
+  std::vector<double> total_;       // per column: sum of weight * v
+  std::vector<Start> starts_;
+  std::vector<Start*> running_;    // the starts that have not ended
+  std::vector<float> pairs_;       // the differences of two running starts, side by side
+  std::vector<double> partial_;    // sums per block
+  std::vector<LabelRow> uniform_;  // replaces labels that all have weight 0
   std::vector<LabelRow> sample_;
   std::vector<int64_t> moved_;  // rows whose share has changed
   SelectScratch select_;

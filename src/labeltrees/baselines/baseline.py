@@ -11,6 +11,7 @@ from labeltrees._matrices import Float32s, Int64s, is_sparse, sparse_features
 from labeltrees._validation import check_integer, refuse
 from labeltrees.baselines.training_points import TrainingPoints, is_texts
 from labeltrees.models.common.label_names import LabelNames
+from labeltrees.search.result import list_length
 
 
 class Baseline:
@@ -53,7 +54,7 @@ class Baseline:
 
     def rank(self, X: Any, k: int = 5) -> tuple[Int64s, Float32s]:
         """Return what `predict_topk` returns, always with label ids."""
-        k = check_integer("k", k, 1)
+        k = list_length(check_integer("k", k, 1), self.n_labels_)
         queries = self._check(X)
         labels = np.full((queries.shape[0], k), -1, dtype=np.int64)
         scores = np.zeros((queries.shape[0], k), dtype=np.float32)

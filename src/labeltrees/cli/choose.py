@@ -23,10 +23,15 @@ from labeltrees.tuning.choose import choose as run_choose
 
 _EPILOG = """\b
 Examples:
-  labeltrees choose debian -o debian.model --max-precision-loss 0.005
+  labeltrees choose debian -o debian.model --time-budget 60
+  labeltrees choose debian -o debian.model --max-precision-loss 0.005 --tune tree
   labeltrees choose questions.csv -o questions.model --text title --labels tags --max-precision-loss 0.01
   labeltrees choose products/ -o products.model --max-latency-us 50 -k 5 --result products.json
 """
+
+
+def _tuned(_context: click.Context, _parameter: click.Parameter, value: str) -> Any:
+    return value if value in ("all", "tree") else value.split(",")
 
 
 @click.command(epilog=_EPILOG)
@@ -51,6 +56,15 @@ Examples:
 @click.option(
     "--result", "result_file", type=click.Path(dir_okay=False), help="File to save all measurements in (JSON)."
 )
+@click.option(
+    "--tune",
+    default="all",
+    show_default=True,
+    callback=_tuned,
+    metavar="all|tree|NAMES",
+    help="Parameters to search over: all, tree (tradeoff and fanout), or names such as loss,C,evidence.",
+)
+@click.option("--time-budget", type=float, metavar="SECONDS", help="Most time for the search and the final training.")
 @click.option("--early-rounds/--no-early-rounds", default=True, help="Try all settings on a part of DATA first.")
 @fanouts_option("16,128")
 @tuning_options
@@ -65,12 +79,13 @@ def choose(
     as_json: bool,
     **parameters: Any,
 ) -> None:
-    """Choose the tradeoff and fanout for DATA by a limit, and save the model in the folder MODEL.
+    """Choose the parameters for DATA by measurement, and save the model in the folder MODEL.
 
-    --max-precision-loss chooses the fastest model whose metric is, with 95 % confidence, within that loss of the best.
-    --max-latency-us chooses the most precise model within that latency. With both, the fastest model that meets both is
-    chosen. Part of DATA is held out to compare models; the chosen one is then trained on all of DATA. Simple baselines
-    are measured on the same points (at most 5,000 of them). A model trained on texts also predicts from texts.
+    Without limits, the most precise model is chosen, within --time-budget seconds if given. --max-precision-loss
+    chooses the fastest model whose metric is, with 95 % confidence, within that loss of the best. --max-latency-us
+    chooses the most precise model within that latency. With both, the fastest model that meets both is chosen. Part of
+    DATA is held out to compare models; the chosen one is then trained on all of DATA. Simple baselines are measured on
+    the same points (at most 5,000 of them). A model trained on texts also predicts from texts.
     """
     hide_memory_log()
     check_output(output)
@@ -87,6 +102,7 @@ def choose(
             {
                 "model": output,
                 "parameters": choice.parameters,
+                "trials": choice.trials,
                 "record": choice.record,
                 "explanation": choice.explanation,
                 "table": choice.result.table,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labeltrees.cli.data_files import BUNDLED, find_file, names_in, read_lines
+from labeltrees.cli.data_files import BUNDLED, find_file, find_parts, names_in, read_lines
 from labeltrees.cli.text_data import (
     NO_OPTIONS,
     NO_TEXTS,
@@ -19,7 +19,7 @@ from labeltrees.cli.text_data import (
     table_dataset,
     text_blocks,
 )
-from labeltrees.data import Dataset, read_xmc
+from labeltrees.data import Dataset, PartsDataset, open_parts, read_xmc
 from labeltrees.data.logs.folder import check_version, folder_encoder, folder_times
 from labeltrees.data.xmc_blocks import IndexBase, open_xmc_blocks
 from labeltrees.errors import FileFormatError, InputError
@@ -48,7 +48,7 @@ def load_data(
         labels.txt and features.txt (the name of label or feature i in line i), each plain or compressed. Files hold
         texts (JSON lines, CSV, TSV, Parquet, fastText) or are in XMC format. Point weights for train.txt in XMC format
         are read from train.weights.txt, one per line, if it exists. A folder that `logs prepare` wrote also has the
-        encoder of its features.
+        encoder of its features. Or a dataset in parts.
     label_names, feature_names : str, optional
         A file with the name of label or feature i in line i, for data in XMC format.
     part : {"train", "test"}
@@ -64,6 +64,9 @@ def load_data(
     if table is not None:
         refuse_name_files(data, label_names, feature_names)
         return table_dataset(data, table, part, texts, features)
+    in_parts = find_parts(data, part)
+    if in_parts is not None:
+        return _parts(data, in_parts, label_names, feature_names, texts)
     path = find_file(data, part)
     if path is None:
         return _bundled(part)
@@ -118,14 +121,35 @@ def open_points(
                 raise InputError(NO_TEXTS.format(data=data))
             yield Points(None, None, map(read_texts, text_blocks(data, file, part, texts)))
             return
+        found = find_parts(data, part)
+        if found is not None:
+            in_parts = _parts(data, found, None, None, texts)
+            blocks_of_parts = (block for part_of in in_parts.parts for block in _row_blocks(part_of.matrices()[0]))
+            yield Points(in_parts.n_points, in_parts.n_features, blocks_of_parts)
+            return
         path = find_file(data, part)
+        if Path(data).is_dir():
+            check_version(Path(data))
         if path is not None and texts.test_share is None:
             blocks = stack.enter_context(open_xmc_blocks(path, index_base))
             yield Points(blocks.n_points, blocks.n_features, (block.X for block in blocks))
             return
         X = load_data(data, part=part, index_base=index_base, texts=texts).X
-        starts = range(0, X.shape[0], _BLOCK_SIZE)
-        yield Points(X.shape[0], X.shape[1], (X[start : start + _BLOCK_SIZE] for start in starts))
+        yield Points(X.shape[0], X.shape[1], _row_blocks(X))
+
+
+def _row_blocks(X: Any) -> Iterator[Any]:
+    return (X[start : start + _BLOCK_SIZE] for start in range(0, X.shape[0], _BLOCK_SIZE))
+
+
+def _parts(
+    data: str, folder: Path, label_names: str | None, feature_names: str | None, texts: TextOptions
+) -> PartsDataset:
+    if label_names is not None or feature_names is not None or texts.test_share is not None:
+        message = f"{data}: is in parts; give --label-names, --feature-names and --test-share to labeltrees convert"
+        raise InputError(message)
+    check_version(Path(data))
+    return open_parts(folder)
 
 
 def refuse_name_files(data: str, label_names: str | None, feature_names: str | None = None) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from labeltrees.data.files import COMPRESSED, read_lines
+from labeltrees.data.logs.part_names import parts_name
+from labeltrees.data.parts.manifest import MANIFEST_FILE
 from labeltrees.data.point_weights import is_weights_file
 from labeltrees.data.text_formats import TEXT_SUFFIXES
 from labeltrees.errors import FileFormatError, InputError
 
 BUNDLED = "debian"
-__all__ = ["BUNDLED", "find_file", "names_in", "read_lines"]
+__all__ = ["BUNDLED", "find_file", "find_parts", "names_in", "read_lines"]
 
 _KINDS = {"train": "training", "test": "test"}
 _FOLDER_ENDINGS = (".txt", *TEXT_SUFFIXES)
@@ -27,6 +29,15 @@ def find_file(data: str, part: str) -> Path | None:
         message = f"{data}: no such file or folder (the bundled data is called {BUNDLED})"
         raise InputError(message)
     return path
+
+
+def find_parts(data: str, part: str) -> Path | None:
+    """Return the dataset in parts that DATA is, or that a prepared log has for "train" or "test"; None if none."""
+    if data == BUNDLED:
+        return None
+    folder = Path(data)
+    found = (path for path in (folder, folder / parts_name(part)) if (path / MANIFEST_FILE).is_file())
+    return next(found, None)
 
 
 def names_in(folder: Path, name: str) -> str | None:

@@ -40,10 +40,13 @@ def name_options(message: str, command: click.Command | None) -> str:
     "--jobs must be an integer, got 'x'"
     >>> name_options("beam must be a positive integer", command)
     '--beam must be a positive integer'
+    >>> name_options("use beam='none'", command)
+    'use --beam none'
     """
     for ours, theirs in _ADVICE.items():
         message = message.replace(ours, theirs)
     for name, option in dict(_option_names(command)).items():
+        message = re.sub(rf"(?<![\w./'\"-]){re.escape(name)}='([^']*)'", rf"{option} \1", message)
         # A name without an underscore may be an ordinary word: it is replaced only where it must be a parameter.
         before = r"(?<![\w./'\"-])" if "_" in name else r"(?:^|(?<=combined with ))"
         after = r"(?![\w./'\"-])" if "_" in name else r"(?= must | cannot | needs |=|, which )"

@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 from labeltrees.cli.data_argument import TextOptions
+from labeltrees.cli.label_weight import label_weight_option, read_label_weight
 from labeltrees.cli.model_data import read_unseen
 from labeltrees.cli.options import (
     data_argument,
@@ -45,6 +46,7 @@ _EPILOG = """\b
 Examples:
   labeltrees evaluate debian.model debian
   labeltrees evaluate products.model test.txt.xz --beam none --json
+  labeltrees evaluate products.model test.txt.xz --label-weight propensity
 """
 
 
@@ -61,6 +63,7 @@ Examples:
     metavar="A B",
     help="Constants of PSP; use 0.5 0.4 for Wikipedia data sets and 0.6 2.6 for Amazon data sets.",
 )
+@label_weight_option
 @label_names_option
 @index_base_option
 @jobs_option
@@ -72,6 +75,7 @@ def evaluate(
     data: str,
     search: SearchOptions,
     propensity: tuple[float, float],
+    label_weight: str | None,
     label_names: str | None,
     index_base: Any,
     n_jobs: int,
@@ -91,7 +95,8 @@ def evaluate(
     calls for up to 2,000 points.
     """
     model = load_model(model_folder)
-    request = search.make_request(model, max(_KS))
+    weights = read_label_weight(label_weight, model, propensity)
+    request = search.make_request(model, max(_KS), label_weight=weights)
     with step("Reading data", show_progress):
         dataset = read_unseen(data, label_names, index_base, texts, model, n_jobs)
     with step("Measuring", show_progress):
@@ -100,6 +105,7 @@ def evaluate(
         "model": model_folder,
         "data": data,
         "agreement": request.agreement,
+        "label_weight": label_weight,
         **record,
         "disk_bytes": sum(disk_bytes(model_folder).values()),
     }
@@ -165,6 +171,8 @@ def _print(record: dict[str, Any]) -> None:
     search = "exact" if record["beam"] is None else f"beam {record['beam']}"
     if record["agreement"] is not None:
         search = f"agreement {record['agreement']:g}"
+    if record["label_weight"] is not None:
+        search += f", weights of labels: {record['label_weight']}"
     work = [
         (f"search for {record['k']} labels", search),
         *((title, number(record[key], 1)) for key, title in _WORK.items() if key in record),

@@ -7,7 +7,9 @@ from typing import Any
 import click
 
 from labeltrees._settings import check_settings
+from labeltrees.cli.cluster_options import TrainingPlace, cluster_options, fit_in_parts
 from labeltrees.cli.data_argument import TextOptions, load_data, load_texts, refuse_name_files
+from labeltrees.cli.data_files import is_in_parts
 from labeltrees.cli.model_report import report_fit
 from labeltrees.cli.options import (
     data_argument,
@@ -43,6 +45,8 @@ Examples:
   labeltrees fit titles.tsv -o subjects.model --features words+pairs+chars --label-texts subjects.tsv
   labeltrees fit train.txt.xz -o products.model --tradeoff 1.2 --fanout 64
   labeltrees fit train.txt -o parabel.model --preset parabel --n-trees 3
+  labeltrees fit train.parts -o products.model --max-memory 4GiB
+  labeltrees fit train.parts -o products.model --cluster local --workers 4 --memory-per-worker 4GiB
 """
 
 
@@ -69,6 +73,7 @@ Examples:
 @label_names_option
 @feature_names_option
 @index_base_option
+@cluster_options
 @json_option
 @click.pass_obj
 def fit(
@@ -86,13 +91,14 @@ def fit(
     as_json: bool,
     texts: TextOptions,
     vectorizer: TfidfVectorizer | None,
+    place: TrainingPlace,
     **settings: Any,
 ) -> None:
     """Train a model on DATA and save it in the folder MODEL.
 
     DATA is a file of texts with labels (.jsonl, .csv, .tsv, .parquet, or fastText's __label__ lines), a file in XMC
-    format, a folder with one such file named train*, or the word debian for the bundled data. A model that was trained
-    on texts also predicts from texts.
+    format, a folder with one such file named train*, a dataset in parts (labeltrees convert), or the word debian for
+    the bundled data. A model that was trained on texts also predicts from texts.
     """
     check_output(output)
     given = given_options(settings)
@@ -105,6 +111,23 @@ def fit(
         model.set_params(vectorizer=vectorizer)
         vectorizer.check_parameters()
     check_settings(model)
+    texts_of_labels = None if label_text_file is None else read_label_text_file(label_text_file)
+    if place.in_parts or is_in_parts(data):
+        fit_in_parts(
+            model,
+            data,
+            output,
+            place,
+            texts,
+            vectorizer,
+            (label_names, feature_names),
+            index_base,
+            lambda parts: _label_names(parts, tree, tree_file),
+            texts_of_labels,
+            show_progress,
+        )
+        _save(model, output, as_json)
+        return
     with step("Reading data", show_progress):
         table = load_texts(data, "train", texts)
         if table is not None:
@@ -113,7 +136,6 @@ def fit(
         else:
             dataset = load_data(data, label_names, feature_names=feature_names, index_base=index_base, texts=texts)
     names = _label_names(dataset, tree, tree_file)
-    texts_of_labels = None if label_text_file is None else read_label_text_file(label_text_file)
     if texts_of_labels is not None and names is None:
         message = f"{label_text_file}: names labels, but the labels of {data} have no names; give --label-names"
         raise InputError(message)
@@ -127,6 +149,10 @@ def fit(
             label_names=names,
             label_texts=texts_of_labels,
         )
+    _save(model, output, as_json)
+
+
+def _save(model: LabelTreeClassifier, output: str, as_json: bool) -> None:
     model.set_params(n_jobs=None, verbose=0)  # how the training was run is not part of the model
     model.save(output)
     report_fit(model, output, as_json)

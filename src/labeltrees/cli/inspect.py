@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from labeltrees.cli.label_view import LabelInspector, label_text
-from labeltrees.cli.model_report import model_facts
+from labeltrees.cli.model_report import c_text, evidence_words, model_facts
 from labeltrees.cli.options import is_given, json_option, model_argument, refuse_option
 from labeltrees.cli.output import console, make_table, plural, print_json, size
 from labeltrees.cli.saved_models import disk_bytes, load_model
@@ -69,6 +69,7 @@ def _describe(model: Model, folder: str) -> dict[str, Any]:
         "has_feature_names": feature_names_of(model) is not None,
         "takes_texts": model.takes_texts,
         "takes": None if model.encoder_ is None else model.encoder_.TAKES,
+        "evidence": model.stats_.get("evidence"),
         "files": disk_bytes(folder),
     }
 
@@ -90,5 +91,9 @@ def _print(model: Model, record: dict[str, Any]) -> None:
         out.print(make_table(None, summary_rows(tree.summary())))
     out.print("\nparameters")
     out.print(make_table(None, [(name, str(value)) for name, value in record["parameters"].items()], left=(0, 1)))
+    if record["evidence"] is not None:
+        out.print(f"\nevidence: {evidence_words(record['evidence'])}")
+    if "C" in record:
+        out.print(f"\nC by depth: {c_text(record['C'])}")
     out.print(f"\nsize on disk: {size(record['disk_bytes'])}, {plural(record['n_weights'] or 0, 'weight')}")
     out.print(make_table(None, [(name, size(n_bytes)) for name, n_bytes in record["files"].items()]))

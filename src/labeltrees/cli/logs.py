@@ -12,6 +12,7 @@ from labeltrees.cli.output import check_parent_folder, console, make_table, plur
 from labeltrees.data.logs import PreparedLogs, prepare_logs
 from labeltrees.data.logs.folder import check_dataset_folder
 from labeltrees.data.logs.settings import LogSettings
+from labeltrees.data.parts.writer import POINTS_PER_PART
 
 _EPILOG = """\b
 Examples:
@@ -38,23 +39,46 @@ def logs() -> None:
     type=click.Path(exists=True, file_okay=False),
     help="Where a log of more than 4 million events is sharded by context. [default: beside DATASET]",
 )
+@click.option("--parts", "in_parts", is_flag=True, help="Write a dataset in parts, which can be larger than memory.")
+@click.option(
+    "--points-per-part", type=click.IntRange(1), help=f"With --parts, points per part. [default: {POINTS_PER_PART}]"
+)
 @json_option
 @click.pass_obj
 def prepare(
-    show_progress: bool, /, events: str, output: str, temporary_folder: str | None, as_json: bool, **settings: Any
+    show_progress: bool,
+    /,
+    events: str,
+    output: str,
+    temporary_folder: str | None,
+    in_parts: bool,
+    points_per_part: int | None,
+    as_json: bool,
+    **settings: Any,
 ) -> None:
     """Turn the log EVENTS into the folder DATASET, which every command takes as DATA.
 
     EVENTS is a CSV, TSV or Parquet file, or a folder of such files, with one event per line: a context, an item, and
-    optionally a weight and a time. It is read in blocks and may be larger than memory. If the command is interrupted,
-    the same command continues with the shards that are finished.
+    optionally a weight and a time. It is read in blocks and may be larger than memory; with --parts, so may DATASET. If
+    the command is interrupted, the same command continues with the shards that are finished.
     """
     check_parent_folder(output)
     target = check_dataset_folder(output)  # before the work, not after it
     resume = Path(temporary_folder or target.parent) / f".{target.name}.preparing"
-    prepared = prepare_logs(events, progress=show_progress, resume_folder=resume, **settings)
-    with step("Writing", show_progress):
-        prepared.save(output)
+    if points_per_part is not None and not in_parts:
+        message = "--points-per-part needs --parts"
+        raise click.UsageError(message)
+    prepared = prepare_logs(
+        events,
+        progress=show_progress,
+        resume_folder=resume,
+        parts=output if in_parts else None,
+        points_per_part=points_per_part,
+        **settings,
+    )
+    if not in_parts:
+        with step("Writing", show_progress):
+            prepared.save(output)
     if as_json:
         print_json({"dataset": output, **prepared.summary.to_json()})
     else:

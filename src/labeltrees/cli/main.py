@@ -5,31 +5,38 @@ from __future__ import annotations
 import logging
 import sys
 import traceback
+from importlib import import_module
 from typing import Any
 
 import click
 
 import labeltrees
-from labeltrees.cli.baselines import baselines
-from labeltrees.cli.calibrate import calibrate
-from labeltrees.cli.choose import choose
-from labeltrees.cli.completion import completion
 from labeltrees.cli.error_messages import one_line
-from labeltrees.cli.evaluate import evaluate
-from labeltrees.cli.fasttext import export_fasttext, import_fasttext
-from labeltrees.cli.fit import fit
-from labeltrees.cli.fit_text import fit_text
-from labeltrees.cli.imbalance import imbalance
-from labeltrees.cli.inspect import inspect_model
-from labeltrees.cli.logs import logs
-from labeltrees.cli.predict import predict
-from labeltrees.cli.profile import profile_model
-from labeltrees.cli.quickstart import quickstart
-from labeltrees.cli.report import report
-from labeltrees.cli.sweep import sweep
-from labeltrees.cli.tree import tree
 from labeltrees.errors import LabelTreesError
 
+# Each command: where it is, and its line in the list of commands. A command is imported when it is used.
+_COMMANDS = {
+    "quickstart": ("quickstart:quickstart", "Choose, train and try a model on bundled data."),
+    "fit": ("fit:fit", "Train a model."),
+    "fit-text": ("fit_text:fit_text", "Train fastText's hierarchical softmax."),
+    "predict": ("predict:predict", "Print the best labels of each point."),
+    "evaluate": ("evaluate:evaluate", "Measure precision and speed of a model."),
+    "choose": ("choose:choose", "Choose the settings by a limit, and train."),
+    "sweep": ("sweep:sweep", "Train and measure at every setting."),
+    "report": ("report:report", "Write a sweep or choice as an HTML page."),
+    "serve": ("serve:serve", "Answer questions over HTTP, with a page to try."),
+    "baselines": ("baselines:baselines", "Show what simple recommenders reach."),
+    "calibrate": ("calibrate:calibrate", "Learn when searches may stop early."),
+    "inspect": ("inspect:inspect_model", "Show parameters, trees and sizes of a model."),
+    "profile": ("profile:profile_model", "Show where the time of searches goes."),
+    "imbalance": ("imbalance:imbalance", "Show how many points few labels serve."),
+    "tree": ("tree:tree", "Build, show and compare label trees."),
+    "logs": ("logs:logs", "Turn logs of events into training data."),
+    "convert": ("convert:convert", "Write data as a folder of parts."),
+    "export-fasttext": ("fasttext:export_fasttext", "Write a text model for fastText."),
+    "import-fasttext": ("fasttext:import_fasttext", "Import a model that fastText trained."),
+    "completion": ("completion:completion", "Complete commands with the Tab key."),
+}
 _INTERRUPTED = 130  # the exit code that shells use for Ctrl-C
 
 _EPILOG = """\b
@@ -49,7 +56,24 @@ To complete commands and options with the Tab key, add to ~/.bashrc
 
 
 class _Commands(click.Group):
-    """Turns errors of a command into one line and an exit code."""
+    """Imports a command when it is used, and turns its errors into one line and an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands, the most used first."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(f"labeltrees.cli.{module}"), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -93,30 +117,6 @@ def _log_to_standard_error(ctx: click.Context, level: int) -> None:
         logger.setLevel(before)
 
     ctx.call_on_close(undo)
-
-
-_COMMANDS = (
-    quickstart,
-    tree,
-    imbalance,
-    baselines,
-    fit,
-    fit_text,
-    predict,
-    evaluate,
-    calibrate,
-    inspect_model,
-    profile_model,
-    sweep,
-    choose,
-    report,
-    logs,
-    export_fasttext,
-    import_fasttext,
-    completion,
-)
-for _command in _COMMANDS:
-    cli.add_command(_command)
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ def read_unseen(
     contexts = context_file(data, "test", texts, model)
     if contexts is not None:
         refuse_name_files(data, label_names)
-        return context_dataset(data, contexts, model)
+        return context_dataset(contexts, model, n_jobs)
     is_bundled_matrix = data == BUNDLED and not model.takes_texts
     table = None if is_bundled_matrix else load_texts(data, "test", texts)
     if table is not None:

@@ -19,6 +19,7 @@ def model_facts(model: Model, folder: str) -> dict[str, Any]:
     return {
         "model": folder,
         "parameters": simple_parameters(model),
+        **({"C": model.stats_["C"]} if "C" in model.stats_ else {}),
         "n_labels": len(model.classes_),
         "n_points": model.n_points_,
         **model.sizes(),
@@ -27,10 +28,42 @@ def model_facts(model: Model, folder: str) -> dict[str, Any]:
     }
 
 
+def evidence_words(stats: dict[str, Any]) -> str:
+    """Return in words what was learned about evidence, from ``stats_["evidence"]`` of a model.
+
+    Examples
+    --------
+    >>> evidence_words({"used": False, "held_out_points": 900, "gain": 0.001, "gain_lower": -0.002})
+    'off: no significant gain on 900 held-out points (+0.10 percentage points)'
+    """
+    points = f"{plural(stats['held_out_points'], 'held-out point')}"
+    gain = f"{100 * stats['gain']:+.2f} percentage points" if "gain" in stats else None
+    if not stats["used"]:
+        return (
+            f"off: too few points to learn from ({points})"
+            if gain is None
+            else (f"off: no significant gain on {points} ({gain})")
+        )
+    weights = f"weight {stats['neighbour_weight']:g} of neighbours, {stats['centroid_weight']:g} of centroids"
+    learned = "not learned: too few points" if gain is None else f"{gain} on {points}"
+    return f"{weights} ({learned}), {size(stats['bytes'])}"
+
+
+def c_text(costs: list[float]) -> str:
+    """Return the cost of errors at each depth of a tree.
+
+    Examples
+    --------
+    >>> c_text([0.3, 1.0])
+    '0.3, 1'
+    """
+    return ", ".join(f"{cost:g}" for cost in costs)
+
+
 def report_fit(model: Model, folder: str, as_json: bool) -> None:
     """Print a summary of the model that was trained and saved."""
     facts, stats = model_facts(model, folder), model.stats_
-    training = {name: stats[name] for name in ("seconds", "tree_seconds", "loss") if name in stats}
+    training = {name: stats[name] for name in ("seconds", "tree_seconds", "loss", "evidence") if name in stats}
     if as_json:
         print_json({**facts, **training})
         return
@@ -39,9 +72,13 @@ def report_fit(model: Model, folder: str, as_json: bool) -> None:
     rows = [("training time", f"{stats['seconds']:.1f} s, of which {stats['tree_seconds']:.1f} s for the tree")]
     if "n_words" in facts:
         rows.append(("vocabulary", f"{plural(facts['n_words'], 'word')}, {plural(facts['n_ngrams'], 'n-gram')}"))
+    if "C" in facts:
+        rows.append(("C by depth", c_text(facts["C"])))
     if "loss" in training:
         rows.append(("loss", f"{training['loss']:.4f}"))
     rows += [("weights", f"{facts['n_weights']:,}"), ("size on disk", size(facts["disk_bytes"]))]
+    if "evidence" in stats:
+        rows.append(("evidence", evidence_words(stats["evidence"])))
     if len(trees) > 1:
         rows.append(("trees", f"{len(trees)}; the first one:"))
     out.print(make_table(None, [*rows, *summary_rows(trees[0].summary())]))

@@ -2,39 +2,49 @@
 
 from __future__ import annotations
 
-import logging
 import sys
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import IO, Any
 
 import click
+import numpy as np
 
+from labeltrees._matrices import Float32s, Int64s
 from labeltrees._progress import watch
 from labeltrees.cli.answer_lines import AnswerLines
-from labeltrees.cli.context_data import context_file, read_contexts
-from labeltrees.cli.data_argument import Points, TextOptions, open_points, read_lines
-from labeltrees.cli.options import data_argument, index_base_option, jobs_option, model_argument
-from labeltrees.cli.output import check_parent_folder, plural
-from labeltrees.cli.saved_models import check_n_features, load_model, text_reader
+from labeltrees.cli.data_argument import Points, TextOptions, read_lines
+from labeltrees.cli.label_weight import label_weight_option, read_label_weight
+from labeltrees.cli.options import index_base_option, jobs_option, model_argument
+from labeltrees.cli.output import check_parent_folder
+from labeltrees.cli.queries import find_contexts, open_queries
+from labeltrees.cli.saved_models import check_n_features, load_model
 from labeltrees.cli.search_options import SearchOptions, search_options
 from labeltrees.cli.text_options import text_options
 from labeltrees.data.files import write_any
-from labeltrees.errors import FileFormatError
+from labeltrees.errors import FileFormatError, InputError
 from labeltrees.models.common.protocol import Model
+from labeltrees.search.request import SearchRequest
 
-_logger = logging.getLogger("labeltrees")
 _EPILOG = """\b
 Examples:
   labeltrees predict debian.model debian | head
   labeltrees predict questions.model new.csv --text title --text body
   labeltrees predict products.model test.txt.xz -k 10 --format jsonl -o answers.jsonl.gz
+  labeltrees predict clicks.model --ask "red wine"
+  labeltrees predict shop.model --ask '["bread", "milk"]' --exclude-seen
 """
 
 
 @click.command(epilog=_EPILOG)
 @model_argument
-@data_argument
+@click.argument("data", metavar="[DATA]", required=False)
+@click.option(
+    "--ask",
+    "questions",
+    metavar="CONTEXT",
+    multiple=True,
+    help="Instead of DATA: a text, or a list of items as JSON. Repeat it for several.",
+)
 @text_options
 @click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="Number of labels per point.")
 @click.option(
@@ -51,6 +61,13 @@ Examples:
     type=click.Path(exists=True, dir_okay=False),
     help="File with the labels that may be returned, one name per line (ids if the labels have no names).",
 )
+@click.option(
+    "--exclude",
+    type=click.Path(exists=True, dir_okay=False),
+    help="File with labels that must not be returned, in the same form.",
+)
+@click.option("--exclude-seen", is_flag=True, help="Leave out the items of each given list.")
+@label_weight_option
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="File to write to. [default: standard output]")
 @index_base_option
 @jobs_option
@@ -58,11 +75,15 @@ Examples:
 def predict(
     show_progress: bool,
     model_folder: str,
-    data: str,
+    data: str | None,
+    questions: tuple[str, ...],
     k: int,
     form: str,
     search: SearchOptions,
     candidates: str | None,
+    exclude: str | None,
+    exclude_seen: bool,
+    label_weight: str | None,
     output: str | None,
     index_base: Any,
     n_jobs: int,
@@ -71,57 +92,80 @@ def predict(
     """Print the best labels of each point of DATA, best first, one line per point.
 
     DATA is a file of texts (.jsonl, .csv, .tsv, .parquet, or fastText's lines) if the model was trained on texts, a
-    .jsonl file of lists of items (or objects from items to counts) if its encoder takes items, a file in XMC format, a
-    folder with one such file named test*, or the word debian for the test part of the bundled data. Points are
-    processed in batches of some thousand, so that DATA may be larger than memory. Labels in DATA are not used.
+    .jsonl file of lists of items (or objects from items to counts) if its encoder takes items, a file with the feature
+    column (--text names it) if its encoder takes that, a file in XMC format, a folder with one such file named test*,
+    or the word debian for the test part of the bundled data. Points are processed in batches of some thousand, so that
+    DATA may be larger than memory. Labels in DATA are not used.
     """
+    if (data is None) == (not questions):
+        message = "give either DATA or --ask"
+        raise click.UsageError(message)
     check_parent_folder(output)
     model = load_model(model_folder)
-    allowed = None if candidates is None else _read_candidates(candidates, model)
+    allowed = None if candidates is None else _read_labels(candidates, model)
+    excluded = None if exclude is None else _read_labels(exclude, model)
     k = min(k, len(model.classes_))
-    request = search.make_request(model, k, allowed)
+    labels = {"candidates": allowed, "exclude": excluded, "label_weight": read_label_weight(label_weight, model)}
+    request = search.make_request(model, k, **labels)
     lines = AnswerLines(model.label_names_, form)
-    # Predictions and a progress bar on the same terminal would overwrite each other.
-    show_progress = show_progress and (output is not None or not sys.stdout.isatty())
-    with (
-        _open_points(data, index_base, texts, model, n_jobs) as points,
-        _output(output) as stream,
-    ):
-        if points.n_features is not None:
-            check_n_features(data, points.n_features, model)
-        n_done = 0
-        # The number of texts is not known before the last one: no progress bar for them.
-        watched = show_progress and points.n_points is not None
-        with watch("Predicting", points.n_points or 0, watched) as advance:
-            for X in points.blocks:
-                result = model.searcher_.topk(X, request, n_jobs=n_jobs)
-                stream.write(lines.encode(result.labels, result.scores))
-                stream.flush()
-                n_done += X.shape[0]
-                if advance is not None:
-                    advance(n_done)
+    with _output(output) as stream:
+        if exclude_seen:
+            contexts = find_contexts(data, questions, texts, model)
+            if contexts is None:
+                message = "--exclude-seen needs a model that takes items, and lists of items in DATA or --ask"
+                raise InputError(message)
+            answer = _Answer(model, k, search, labels)
+            for block in contexts.blocks():
+                stream.write(lines.encode(*answer(block)))
+            return
+        # Predictions and a progress bar on the same terminal would overwrite each other.
+        show_progress = show_progress and (output is not None or not sys.stdout.isatty())
+        with open_queries(data, questions, index_base, texts, model, n_jobs) as points:
+            if points.n_features is not None:
+                check_n_features(str(data), points.n_features, model)
+            _write_answers(points, model, request, lines, stream, n_jobs, show_progress)
 
 
-@contextmanager
-def _open_points(data: str, index_base: Any, texts: TextOptions, model: Model, n_jobs: int) -> Iterator[Points]:
-    contexts = context_file(data, "test", texts, model)
-    if contexts is None:
-        with open_points(data, index_base=index_base, texts=texts, read_texts=text_reader(model, n_jobs)) as points:
-            yield points
-        return
-    encoder = model.encoder_
-    assert encoder is not None
-    n_unknown = 0
+def _write_answers(
+    points: Points,
+    model: Model,
+    request: SearchRequest,
+    lines: AnswerLines,
+    stream: IO[bytes],
+    n_jobs: int,
+    show_progress: bool,
+) -> None:
+    n_done = 0
+    # The number of texts is not known before the last one: no progress bar for them.
+    watched = show_progress and points.n_points is not None
+    with watch("Predicting", points.n_points or 0, watched) as advance:
+        for X in points.blocks:
+            result = model.searcher_.topk(X, request, n_jobs=n_jobs)
+            stream.write(lines.encode(result.labels, result.scores))
+            stream.flush()
+            n_done += X.shape[0]
+            if advance is not None:
+                advance(n_done)
 
-    def rows() -> Iterator[Any]:
-        nonlocal n_unknown
-        for block, _ in read_contexts(contexts):
-            n_unknown += int(encoder.count_unknown(block).sum())
-            yield model.check_queries(encoder.transform(block, n_jobs), n_jobs)
 
-    yield Points(None, None, rows())
-    if n_unknown:
-        _logger.warning("%s: the model does not know %s, which were left out", data, plural(n_unknown, "item"))
+class _Answer:
+    """Answers contexts one by one, without the items that they contain."""
+
+    def __init__(self, model: Model, k: int, search: SearchOptions, labels: dict[str, Any]) -> None:
+        label_weight = labels["label_weight"]
+        self._predictor = model.predictor(k, exclude_seen=True, label_weight=label_weight, **search.given)
+        sets = {name: labels[name] for name in ("candidates", "exclude")}
+        self._sets = {name: model.label_set(found) for name, found in sets.items() if found is not None}
+        self._k = k
+
+    def __call__(self, contexts: list[Any]) -> tuple[Int64s, Float32s]:
+        """Return labels (n, k) padded with -1, and their scores."""
+        labels = np.full((len(contexts), self._k), -1, dtype=np.int64)
+        scores = np.zeros(labels.shape, dtype=np.float32)
+        for row, context in enumerate(contexts):
+            found, own = self._predictor(context, **self._sets)
+            labels[row, : len(found)], scores[row, : len(found)] = found, own
+        return labels, scores
 
 
 def _output(path: str | None) -> AbstractContextManager[IO[bytes]]:
@@ -130,7 +174,7 @@ def _output(path: str | None) -> AbstractContextManager[IO[bytes]]:
     return write_any(path)
 
 
-def _read_candidates(path: str, model: Model) -> list[int]:
+def _read_labels(path: str, model: Model) -> list[int]:
     lines = [line for line in read_lines(path) if line]
     if not lines:
         message = f"{path}: contains no labels"

@@ -9,9 +9,10 @@ import click
 from rich.console import Console
 
 from labeltrees.cli.data_argument import BUNDLED
-from labeltrees.cli.options import jobs_option
+from labeltrees.cli.options import jobs_option, refuse_option
 from labeltrees.cli.output import console, make_table, number, printable, step, typed_lines
 from labeltrees.cli.quickstart_logs import quickstart_logs
+from labeltrees.cli.quickstart_serve import quickstart_serve
 from labeltrees.cli.tuning_options import hide_memory_log
 from labeltrees.data import Dataset
 from labeltrees.datasets import load_debian
@@ -36,6 +37,7 @@ _EPILOG = """\b
 Examples:
   labeltrees quickstart
   labeltrees quickstart --logs
+  labeltrees quickstart --serve
 """
 
 
@@ -48,21 +50,27 @@ Examples:
     help="Folder to save the model and the report in.",
 )
 @click.option("--logs", "from_log", is_flag=True, help="Start from a small log of a shop instead of texts.")
+@click.option("--serve", is_flag=True, help="Serve models of the bundled data, and open the page in a browser.")
 @jobs_option
 @click.pass_obj
-def quickstart(show_progress: bool, folder: str, from_log: bool, n_jobs: int) -> None:
+def quickstart(show_progress: bool, folder: str, from_log: bool, serve: bool, n_jobs: int) -> None:
     """Choose a tradeoff for the bundled data, train a model and try it, in about a minute.
 
     The data are descriptions of Debian packages; the labels are the packages that each one depends on. On a terminal
     you can type your own descriptions at the end. With --logs the data are the baskets of a (synthetic) food shop, and
-    the model proposes what else to buy.
+    the model proposes what else to buy. With --serve a page shows the labels of what you type, and the search for them.
     """
+    if from_log and serve:
+        refuse_option("--serve", "--logs", "the page is for texts here")
     hide_memory_log()
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     out = console()
     if from_log:
         quickstart_logs(out, target, n_jobs, show_progress)
+        return
+    if serve:
+        quickstart_serve(target, n_jobs, show_progress)
         return
     with step("Reading data", show_progress):
         train, test = load_debian()
@@ -77,6 +85,7 @@ def quickstart(show_progress: bool, folder: str, from_log: bool, n_jobs: int) ->
         max_precision_loss=_MAX_LOSS,
         tradeoffs=TRADEOFFS,
         fanouts=_FANOUTS,
+        tune="tree",
         early_rounds=False,
         repeats=_REPEATS,
         n_jobs=n_jobs,

@@ -12,7 +12,7 @@ from labeltrees.models.common.protocol import Model
 from labeltrees.search.request import SearchRequest
 
 # Settings of a search that commands offer in another way (k, candidates), or not at all.
-_SKIPPED = ("k", "search", "prune", "max_chunks", "max_microseconds", "candidates", "exclude")
+_SKIPPED = ("k", "search", "prune", "max_chunks", "max_microseconds", "candidates", "exclude", "label_weight")
 _NAMES = tuple(item.name for item in settings_of(SearchRequest) if item.name not in _SKIPPED)
 
 
@@ -22,12 +22,12 @@ class SearchOptions:
 
     given: dict[str, Any]
 
-    def make_request(self, model: Model, k: int, candidates: Any = None) -> SearchRequest:
-        """Return the request for k labels, completed by the model."""
+    def make_request(self, model: Model, k: int, **labels: Any) -> SearchRequest:
+        """Return the request for k labels, completed by the model; `labels` are candidates, exclude, label_weight."""
         unsupported = next((name for name in self.given if name in model.UNSUPPORTED), None)
         if unsupported is not None:
             refuse_option("--" + unsupported.replace("_", "-"), f"a {model.KIND}", "its search is always exact")
-        return model.complete_request(SearchRequest(k, **self.given, candidates=candidates))
+        return model.complete_request(SearchRequest(k, **self.given, **labels))
 
 
 def search_options(command: Any) -> Any:

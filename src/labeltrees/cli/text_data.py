@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from labeltrees.cli.data_files import BUNDLED, find_file
+from labeltrees.cli.data_files import BUNDLED, find_file, find_parts
 from labeltrees.cli.output import plural
 from labeltrees.data import Dataset
 from labeltrees.data.text_dataset import default_vectorizer, no_features, text_dataset
@@ -60,6 +60,9 @@ class TextFile:
 @contextmanager
 def open_text_file(data: str, part: str, texts: TextOptions) -> Iterator[TextFile | None]:
     """Open the file of texts that DATA names; None if DATA has no texts."""
+    if find_parts(data, part) is not None:
+        yield None
+        return
     path = find_file(data, part)
     if path is None:
         from labeltrees.datasets import debian_folder  # only when needed

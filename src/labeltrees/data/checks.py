@@ -7,8 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labeltrees._names import nfc
 from labeltrees._validation import refuse
 from labeltrees.errors import InputError
+
+
+def check_label_names(values: Any, count: int) -> NDArray[np.object_]:
+    """Return `count` different names in the Unicode form NFC as a read-only 1-D array of str."""
+    names = check_texts("label_names", values, count, unique=True)
+    if all(map(str.isascii, names)):
+        return names
+    return check_texts("label_names", list(map(nfc, names)), count, unique=True)
 
 
 def check_texts(name: str, values: Any, count: int, *, unique: bool = False) -> NDArray[np.object_]:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from labeltrees._matrices import check_sample_weight, check_Y, freeze, sparse_features
 from labeltrees._validation import refuse
-from labeltrees.data.checks import check_texts
+from labeltrees.data.checks import check_label_names, check_texts
 from labeltrees.data.encoders.base import Encoder
 from labeltrees.data.label_texts import LabelTexts, read_label_texts
 from labeltrees.errors import InputError
@@ -29,6 +29,7 @@ class Dataset:
         Relevance of each label for each point: usually 1, and 0 (usually not stored) if the point does not have the
         label. Kept as CSR of float32; negative values and NaN are refused.
     label_names : n_labels str, optional
+        Kept in the Unicode form NFC.
         All different.
     feature_names : n_features str, optional
     sample_weight : (n_points,) floats, optional
@@ -97,7 +98,7 @@ class Dataset:
             raise InputError(message)
         if encoder is not None and encoder.n_features != n_features:
             refuse("encoder", f"one with {n_features} features, the columns of X", f"one with {encoder.n_features}")
-        names = None if label_names is None else check_texts("label_names", label_names, n_labels, unique=True)
+        names = None if label_names is None else check_label_names(label_names, n_labels)
         self._store(
             X=X,
             Y=Y,
@@ -115,16 +116,7 @@ class Dataset:
     def _from_checked(cls, X: sparse.csr_array[np.float32], Y: sparse.csr_array[np.float32], **others: Any) -> Self:
         """Make a Dataset from matrices that have the form that `__init__` would give them."""
         dataset = cls.__new__(cls)
-        names = (
-            "label_names",
-            "feature_names",
-            "sample_weight",
-            "texts",
-            "vectorizer",
-            "encoder",
-            "times",
-            "label_texts",
-        )
+        names = ("label_names", "feature_names", "sample_weight", "texts", "vectorizer", "encoder", "times", "label_texts")
         absent = dict.fromkeys(names)
         dataset._store(**(absent | others), X=freeze(X), Y=freeze(Y))
         return dataset
@@ -225,9 +217,7 @@ def _check_times(times: Any, n_points: int) -> NDArray[Any]:
 def _check_label_texts(given: Any, names: NDArray[np.object_] | None, n_labels: int) -> LabelTexts:
     texts, new = read_label_texts(given, None if names is None else names.tolist(), n_labels)
     if new:
-        refuse(
-            "label_texts", "texts of labels in label_names (a label without points has an empty column in Y)", new[0]
-        )
+        refuse("label_texts", "texts of labels in label_names (a label without points has an empty column in Y)", new[0])
     return texts
 
 

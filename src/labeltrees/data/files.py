@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import lzma
 import os
 import sys
@@ -14,6 +15,7 @@ from typing import IO, cast
 
 from labeltrees._files import replacing_file
 from labeltrees._validation import refuse
+from labeltrees.data.limits import BoundedReader
 from labeltrees.errors import FileFormatError
 
 if sys.version_info >= (3, 14):
@@ -23,6 +25,7 @@ else:
 
 FilePath = str | os.PathLike[str]
 COMPRESSED = (".gz", ".xz", ".zst")
+_BLOCK = 1 << 16
 
 
 class MissingFileError(FileFormatError, FileNotFoundError):
@@ -33,12 +36,15 @@ class MissingFileError(FileFormatError, FileNotFoundError):
 def open_any(path: FilePath) -> Iterator[IO[bytes]]:
     """Open a file to read its bytes, decompressed if its name ends with .gz, .xz or .zst.
 
-    Damage found while reading inside the `with` block is raised as a FileFormatError that names the file.
+    Damage found while reading inside the `with` block is raised as a FileFormatError that names the file, and so is
+    more than `read_limits` allows.
     """
     _check_path(path)
     try:
-        with open(path, "rb", buffering=1 << 16) as raw, _decompressed(raw, path) as stream:
-            yield stream
+        with open(path, "rb", buffering=_BLOCK) as raw, _decompressed(raw, path) as stream:
+            bounded = BoundedReader(path, stream, None if stream is raw else raw)
+            with io.BufferedReader(bounded, _BLOCK) as buffered:
+                yield buffered
     except FileNotFoundError as error:
         if error.filename != os.fspath(path):
             raise

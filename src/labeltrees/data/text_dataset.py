@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from labeltrees._names import nfc, nfc_labels
 from labeltrees._validation import refuse
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.tfidf import TfidfVectorizer
@@ -65,7 +66,8 @@ def text_dataset(
     """
     if len(texts) != len(labels):
         refuse("labels", f"{len(texts)} sequences of names, one per text", f"{len(labels)} of them")
-    names = sorted(set(itertools.chain.from_iterable(labels))) if label_names is None else list(label_names)
+    labels = nfc_lists(labels)
+    names = sorted(set(itertools.chain.from_iterable(labels))) if label_names is None else list(map(nfc, label_names))
     Y = label_matrix(labels, names)
     if X is None:
         vectorizer = default_vectorizer() if vectorizer is None else vectorizer
@@ -81,6 +83,16 @@ def text_dataset(
         texts=texts,
         vectorizer=vectorizer,
     )
+
+
+def nfc_lists(labels: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+    """Return lists of label names in the Unicode form NFC; log which of them become one name by this."""
+    flat = list(itertools.chain.from_iterable(labels))
+    normal = nfc_labels(flat)
+    if normal is flat:
+        return labels
+    rest = iter(normal)
+    return [list(itertools.islice(rest, len(names))) for names in labels]
 
 
 def no_features(texts: Sequence[str]) -> Any:
@@ -107,7 +119,7 @@ def label_matrix(labels: Sequence[Sequence[str]], names: Sequence[str]) -> spars
 
 def _features(vectorizer: Any, texts: Sequence[str]) -> Any:
     try:
-        return vectorizer.transform(texts) if _is_fitted(vectorizer) else vectorizer.fit_transform(texts)
+        return vectorizer.transform(texts) if is_fitted(vectorizer) else vectorizer.fit_transform(texts)
     except ValueError as error:  # no word occurs often enough
         message = f"no features can be made from the {len(texts)} texts: {error}"
         raise InputError(message) from None
@@ -117,7 +129,8 @@ def _knows_its_terms(vectorizer: Any) -> bool:
     return not isinstance(vectorizer, TfidfVectorizer) or vectorizer.get_state().has_names
 
 
-def _is_fitted(vectorizer: Any) -> bool:
+def is_fitted(vectorizer: Any) -> bool:
+    """Whether a vectorizer is fitted."""
     try:
         check_is_fitted(vectorizer)
     except NotFittedError:

@@ -14,7 +14,7 @@ from labeltrees._files import refuse_file
 from labeltrees._validation import check_number, check_seed, refuse
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.files import FilePath, open_any
-from labeltrees.data.text_dataset import default_vectorizer, text_dataset
+from labeltrees.data.text_dataset import default_vectorizer, nfc_lists, text_dataset
 from labeltrees.data.text_formats import FORMATS, TextBlock, TextFields, format_of
 from labeltrees.data.text_line_readers import LINE_READERS
 from labeltrees.data.text_parquet_reader import ParquetReader
@@ -75,6 +75,14 @@ def read_blocks(path: FilePath, fields: TextFields, format: str, block_size: int
         yield from LINE_READERS[format](path, stream, fields, block_size).blocks()
 
 
+def known_format(path: FilePath, format: str = "auto") -> str:
+    """Return the format of a file of texts; refuse a file whose name does not say it."""
+    found = format_of(path, format)
+    if found is None:
+        refuse_file(path, f"the format is not clear from the name; give it, one of {', '.join(FORMATS)}")
+    return found
+
+
 def read_table(path: FilePath, fields: TextFields | None = None, format: str = "auto") -> TextTable:
     """Read all records of a file of texts, and warn about empty texts and missing labels.
 
@@ -86,9 +94,7 @@ def read_table(path: FilePath, fields: TextFields | None = None, format: str = "
     format : {"auto", "jsonl", "csv", "tsv", "parquet", "fasttext"}
     """
     fields = TextFields() if fields is None else fields
-    found = format_of(path, format)
-    if found is None:
-        refuse_file(path, f"the format is not clear from the name; give it, one of {', '.join(FORMATS)}")
+    found = known_format(path, format)
     whole = TextBlock()
     for block in read_blocks(path, fields, found):
         whole.extend(block)
@@ -102,6 +108,7 @@ def read_table(path: FilePath, fields: TextFields | None = None, format: str = "
     n_empty = sum(not text.strip() for text in texts)
     n_without_labels = 0 if fields.labels is None else sum(not names for names in labels)
     warn_about_gaps(path, len(texts), n_empty, n_without_labels, whole.n_blank_labels)
+    labels = [list(names) for names in nfc_lists(labels)]
     return TextTable(texts, labels, whole.weights if fields.weight is not None else None)
 
 
@@ -125,6 +132,8 @@ def read_texts(
     label_separator: str = ",",
     weight: str | None = None,
     vectorizer: Any = None,
+    parts: FilePath | None = None,
+    points_per_part: int | None = None,
 ) -> Dataset:
     r"""Read texts and the names of their labels.
 
@@ -151,11 +160,15 @@ def read_texts(
     vectorizer : TfidfVectorizer or similar, optional
         Makes features from texts. Fitted on them unless it is fitted already. By default tf-idf of the words that occur
         in at least two texts.
+    parts : path, optional
+        Write a dataset in parts to this folder, with memory for one part and the vocabulary, and open it.
+    points_per_part : int, optional
+        By default 250,000.
 
     Returns
     -------
     Dataset
-        With texts, label_names (sorted) and feature_names.
+        With texts, label_names (sorted) and feature_names. A PartsDataset if `parts` is given.
 
     Examples
     --------
@@ -169,7 +182,12 @@ def read_texts(
     """
     if not isinstance(labels, str):
         refuse("labels", "the name of a field", labels)
-    table = read_table(path, TextFields.of(text, labels, weight, label_separator), format)
+    fields = TextFields.of(text, labels, weight, label_separator)
+    if parts is not None:
+        from labeltrees.data.parts.reading import texts_in_parts  # it imports this module
+
+        return texts_in_parts(path, fields, format, parts, vectorizer, points_per_part)
+    table = read_table(path, fields, format)
     return text_dataset(table.texts, table.labels, vectorizer, sample_weight=table.weights)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import IO, Any, NoReturn
 
 from labeltrees.data.files import FilePath
+from labeltrees.data.limits import current_limits
 from labeltrees.data.text_formats import LABEL_PREFIX, TextBlock, TextFields, drop_blank, split_labels
 from labeltrees.errors import FileFormatError, InputError
 
@@ -24,6 +25,7 @@ class LineReader(ABC):
     def __init__(self, path: FilePath, stream: IO[bytes], fields: TextFields, block_size: int) -> None:
         self.path, self.stream, self.fields, self.block_size = path, stream, fields, block_size
         self.line = 0
+        self.row_bytes = 0  # of the lines read since it was set to 0
         self.block = TextBlock()
 
     def fail(self, fault: str, line: int | None = None) -> NoReturn:
@@ -48,6 +50,7 @@ class LineReader(ABC):
         """Yield the lines as strings, with their line ends."""
         for raw in self.stream:
             self.line += 1
+            self.row_bytes += len(raw)
             if self.line == 1:
                 if raw.startswith(_UTF16):
                     self.fail("the file is in UTF-16; it must be UTF-8")
@@ -154,7 +157,7 @@ class CsvReader(LineReader):
     def add_records(self) -> Iterator[None]:
         """Add one record per step to the block."""
         csv.field_size_limit(max(_MAX_FIELD_BYTES, csv.field_size_limit()))  # texts may be longer than 128 kB
-        rows = csv.reader(self.lines(), delimiter=self.separator, strict=True)
+        rows = csv.reader(self.row_lines(), delimiter=self.separator, strict=True)
         first = 1  # the line where the row starts
         header: list[str] | None = None
         columns: dict[str, int] = {}
@@ -173,9 +176,18 @@ class CsvReader(LineReader):
                 self.add_row(row, columns)
                 yield
             first = self.line + 1
+            self.row_bytes = 0
         if header is None:
             message = f"{self.path}: the file is empty; it must have a header"
             raise FileFormatError(message)
+
+    def row_lines(self) -> Iterator[str]:
+        """Yield the lines; refuse a quoted field that does not end."""
+        limits = current_limits()
+        for line in self.lines():
+            if self.row_bytes > limits.line_bytes:
+                limits.refuse_line(self.path, self.line)
+            yield line
 
     def columns(self, header: list[str]) -> dict[str, int]:
         """Return the column of each field."""

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from labeltrees._extras import import_extra
 from labeltrees.data.files import FilePath, MissingFileError
+from labeltrees.data.limits import current_limits
+from labeltrees.data.parquet_sizes import check_parquet_sizes
 from labeltrees.data.text_formats import TextBlock, TextFields, drop_blank, split_labels
 from labeltrees.errors import FileFormatError, InputError
 
@@ -14,11 +17,19 @@ if TYPE_CHECKING:
     import polars
 
 
-class ParquetReader:
-    """Reads the records of a Parquet file in blocks of rows."""
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message, or its kind."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
-    def __init__(self, path: FilePath, fields: TextFields, block_size: int) -> None:
-        self.path, self.fields, self.block_size = path, fields, block_size
+
+class ParquetReader:
+    """Reads the records of a Parquet file in blocks of rows.
+
+    With `lists`, the text of a record can also be a list, which is kept as it is.
+    """
+
+    def __init__(self, path: FilePath, fields: TextFields, block_size: int, lists: bool = False) -> None:
+        self.path, self.fields, self.block_size, self.lists = path, fields, block_size, lists
 
     def fail(self, fault: str) -> NoReturn:
         """Raise the error for a fault of the file."""
@@ -27,20 +38,21 @@ class ParquetReader:
 
     def blocks(self) -> Iterator[TextBlock]:
         """Yield the records in blocks."""
-        import polars as pl  # importing it takes 0.2 s
-
+        pl = import_extra("polars", "logs", "reading Parquet files")
         if not Path(self.path).is_file():
             message = f"{self.path}: no such file"
             raise MissingFileError(message)
+        n_bytes = check_parquet_sizes(Path(self.path))
         try:
             lazy = pl.scan_parquet(Path(self.path))
             columns = self.check_columns(dict(lazy.collect_schema()), pl)
             n_rows = int(lazy.select(pl.len()).collect().item())
             for start in range(0, n_rows, self.block_size):
                 frame = lazy.select(columns).slice(start, self.block_size).collect()
+                n_bytes = self.check_lengths(frame, start, n_bytes, pl)
                 yield self.block(frame, start, pl)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            self.fail(f"cannot be read as Parquet ({str(error).splitlines()[0]})")
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            self.fail(f"cannot be read as Parquet ({first_line(error)})")
 
     def check_columns(self, schema: dict[str, Any], pl: Any) -> list[str]:
         """Return the columns to read; refuse missing columns and wrong types."""
@@ -53,7 +65,8 @@ class ParquetReader:
             columns.append(name)
         strings = (pl.String, pl.Categorical, pl.Enum, pl.Null)
         for name in self.fields.text:
-            if not isinstance(schema[name], strings):
+            is_list = self.lists and len(self.fields.text) == 1 and isinstance(schema[name], pl.List)
+            if not isinstance(schema[name], strings) and not is_list:
                 self.fail(f"column {name!r} is of type {schema[name]}, not strings")
         if self.fields.labels in columns:
             kind = schema[self.fields.labels]
@@ -64,12 +77,28 @@ class ParquetReader:
             self.fail(f"column {self.fields.weight!r} is of type {schema[self.fields.weight]}, not numbers")
         return columns
 
+    def check_lengths(self, frame: polars.DataFrame, start: int, n_bytes: int, pl: Any) -> int:
+        """Refuse texts that are too long, and return `n_bytes` plus the bytes of the texts.
+
+        A page can say the same long text for many rows, so the size of the pages says little about that of the texts.
+        """
+        limits = current_limits()
+        for name in (name for name in frame.columns if name != self.fields.weight):
+            strings = frame[name].list.join("") if isinstance(frame[name].dtype, pl.List) else frame[name]
+            lengths = strings.cast(pl.String).str.len_bytes().fill_null(0)
+            n_bytes += int(lengths.sum())
+            longest = lengths.arg_max()
+            if longest is not None and lengths[longest] > limits.line_bytes:
+                limits.refuse_line(self.path, start + longest + 1)
+        limits.check_size(self.path, n_bytes, Path(self.path).stat().st_size, start + 1)
+        return n_bytes
+
     def block(self, frame: polars.DataFrame, start: int, pl: Any) -> TextBlock:
         """Return the rows of `frame`, which start at row `start` of the file."""
         fields, block = self.fields, TextBlock()
         columns = []
         for name in fields.text:
-            column = frame[name].cast(pl.String)
+            column = frame[name] if isinstance(frame.schema[name], pl.List) else frame[name].cast(pl.String)
             self.refuse_nulls(name, column, start)
             columns.append(column.to_list())
         block.texts = (

@@ -17,7 +17,7 @@ from labeltrees._names import encode_names
 from labeltrees._validation import check_n_jobs, refuse
 from labeltrees.data.tfidf_fit import learn_state, state_without_idf
 from labeltrees.data.tfidf_parameters import TfidfParameters, effective_stop_words
-from labeltrees.data.tfidf_state import TfidfSettings
+from labeltrees.data.tfidf_state import LARGEST_IDF, TfidfSettings
 from labeltrees.data.tfidf_union import UnionState, union_parts
 from labeltrees.errors import InputError
 
@@ -227,8 +227,8 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
                 raise InputError(message)
             state = state_without_idf(self)
         idf = np.array(value, dtype=state.dtype)
-        if idf.shape != (state.n_features,) or not np.isfinite(idf).all():
-            refuse("idf_", f"{state.n_features} finite numbers, one per feature", value)
+        if idf.shape != (state.n_features,) or not (np.abs(idf) <= LARGEST_IDF).all():
+            refuse("idf_", f"{state.n_features} finite numbers of at most {LARGEST_IDF:g}, one per feature", value)
         ends = np.cumsum([part.n_features for part in state.parts])[:-1]
         parts = [replace(part, idf=own) for part, own in zip(state.parts, np.split(idf, ends), strict=True)]
         self.set_state(replace(state, parts=parts))

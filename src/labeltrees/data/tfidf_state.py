@@ -17,6 +17,7 @@ from labeltrees.data.tfidf_parameters import TfidfParameters
 from labeltrees.errors import FileFormatError, InputError
 
 _COUNTS_IN_TABLE = 256
+LARGEST_IDF = 1e9  # above, the length of a row overflows; an idf that was learned is below 50
 
 
 @dataclass(frozen=True)
@@ -188,6 +189,8 @@ class _StateReader:
         idf = self.arrays.get(f"{self.prefix}idf")
         if idf is not None and (idf.shape != (n_features,) or idf.dtype != np.dtype(settings.dtype)):
             self.fail("the vectorizer's idf does not have one number per feature")
+        if idf is not None and not (np.abs(idf) <= LARGEST_IDF).all():
+            self.fail("the vectorizer's idf is damaged")
         stop_words = self.pair("stop_words") or encode_names([])
         decode_names(stop_words[0], stop_words[1], self.source)
         return TfidfState(settings, n_features, terms, stop_words, idf, self.source)

@@ -26,7 +26,12 @@ _logger = logging.getLogger("labeltrees")
 
 
 def read_xmc(
-    path: FilePath, index_base: Literal["auto", 0, 1] = "auto", *, weights: FilePath | None = "auto"
+    path: FilePath,
+    index_base: Literal["auto", 0, 1] = "auto",
+    *,
+    weights: FilePath | None = "auto",
+    parts: FilePath | None = None,
+    points_per_part: int | None = None,
 ) -> Dataset:
     r"""Read a file in the XMC repository's format.
 
@@ -44,10 +49,15 @@ def read_xmc(
     weights : "auto", path or None
         The file with the weight of point i in line i. "auto": for train.txt the file train.weights.txt in the same
         folder, if it exists, as every command does. None ignores it.
+    parts : path, optional
+        Write a dataset in parts to this folder, with memory for one part, and open it; for files larger than memory.
+    points_per_part : int, optional
+        By default 250,000.
 
     Returns
     -------
     Dataset
+        A PartsDataset if `parts` is given.
 
     Raises
     ------
@@ -69,6 +79,10 @@ def read_xmc(
     """
     if isinstance(index_base, bool) or index_base not in ("auto", 0, 1):
         refuse("index_base", "'auto', 0 or 1", index_base)
+    if parts is not None:
+        from labeltrees.data.parts.reading import xmc_in_parts  # it imports this module
+
+        return xmc_in_parts(path, parts, index_base, weights, points_per_part)
     parser = _core.XmcParser(-1 if index_base == "auto" else int(index_base))
     with open_any(path) as stream, naming_faults(path):
         while block := stream.read(_BLOCK_BYTES):
@@ -91,6 +105,8 @@ def naming_faults(path: FilePath) -> Iterator[None]:
     """Turn errors of the parser into errors that name the file."""
     try:
         yield
+    except FileFormatError:  # of the file, not of the parser
+        raise
     except ValueError as fault:
         separator = "," if str(fault).startswith("line ") else ":"
         message = f"{path}{separator} {fault}"

@@ -39,7 +39,7 @@ def label_frequencies(Y: Any, sample_weight: Any = None) -> Float64s:
     """
     labels = check_Y(Y).indicator
     weights = check_sample_weight(sample_weight, labels.n_points)
-    return _normalised(label_weight_sums(labels, weights))
+    return normalised(label_weight_sums(labels, weights))
 
 
 def cover_frequencies(Y: Any, sample_weight: Any = None, method: str = "marginal", softness: float = 0.0) -> Float64s:
@@ -78,9 +78,13 @@ def cover_frequencies(Y: Any, sample_weight: Any = None, method: str = "marginal
     labels = check_Y(Y).indicator
     weights = check_sample_weight(sample_weight, labels.n_points)
     frequency = label_weight_sums(labels, weights)
-    cover = _greedy_cover(labels, weights) if method == "greedy" else _marginal_cover(labels, weights, frequency)
-    # A point adds its weight p to the label that covers it and softness * p to its others.
-    return _normalised((1 - softness) * cover + softness * frequency)
+    cover = greedy_cover_sums(labels, weights) if method == "greedy" else _marginal_cover(labels, weights, frequency)
+    return blend_cover(cover, frequency, softness)
+
+
+def blend_cover(cover: Float64s, sums: Float64s, softness: float) -> Float64s:
+    """Return cover frequencies: a point adds its weight p to the label that covers it, softness * p to its others."""
+    return normalised((1 - softness) * cover + softness * sums)
 
 
 def label_weight_sums(labels: Indicator, weights: Float64s | None) -> Float64s:
@@ -127,7 +131,7 @@ def _marginal_cover(labels: Indicator, weights: Float64s | None, frequency: Floa
     return cover
 
 
-def _greedy_cover(labels: Indicator, weights: Float64s | None) -> Float64s:
+def greedy_cover_sums(labels: Indicator, weights: Float64s | None) -> Float64s:
     """Return the weight each label takes in the paper's Algorithm 1."""
     if weights is None:
         weights = np.ones(labels.n_points)
@@ -137,7 +141,8 @@ def _greedy_cover(labels: Indicator, weights: Float64s | None) -> Float64s:
     return cover
 
 
-def _normalised(sums: Float64s) -> Float64s:
+def normalised(sums: Float64s) -> Float64s:
+    """Return the sums scaled to a total of 1."""
     total = float(sums.sum())
     if not total > 0:
         message = "Y must have at least one label on a point of positive weight, got none"

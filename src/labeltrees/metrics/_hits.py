@@ -18,13 +18,18 @@ class Hits(NamedTuple):
     """Which of the first k returned labels are true."""
 
     true: Indicator
-    returned: Int64s  # (n, k), -1 where fewer than k labels were returned
-    hit: Bools  # (n, k)
+    returned: Int64s  # (n, min(k, L)), -1 where fewer labels were returned
+    hit: Bools  # (n, min(k, L))
+    k: int  # the number of ranks, which may exceed the number of labels
 
     @property
-    def k(self) -> int:
-        """The number of ranks that are compared."""
+    def n_ranks(self) -> int:
+        """The number of ranks that can have a label."""
         return int(self.returned.shape[1])
+
+    def padded(self) -> Bools:
+        """Return which ranks have a true label (n, k)."""
+        return np.pad(self.hit, ((0, 0), (0, self.k - self.n_ranks)))
 
     def points_of_true(self) -> Int64s:
         """Return the point of each true label, in the order of ``true.indices``."""
@@ -38,11 +43,14 @@ def find_hits(Y_true: Any, labels: Any, k: Any) -> Hits:
     if len(returned) != true.n_points:
         message = f"Y_true and labels must have the same number of rows, got {true.n_points} and {len(returned)}"
         raise InputError(message)
-    return Hits(true, returned, _is_true(true, returned))
+    return Hits(true, returned, _is_true(true, returned), int(k))
 
 
 def check_returned(labels: Any, k: Any, n_labels: int) -> Int64s:
-    """Return the first k columns of `labels`, checked to be distinct label ids (or -1)."""
+    """Return the first k columns of `labels`, checked to be distinct label ids (or -1).
+
+    k may exceed the number of columns if there is one for each of the `n_labels`: no list can be longer.
+    """
     allowed = "a matrix of label ids (n, k), as predict_topk returns for labels without names"
     try:
         array = np.asarray(labels)
@@ -54,7 +62,7 @@ def check_returned(labels: Any, k: Any, n_labels: int) -> Int64s:
     if array.shape[0] == 0 or array.shape[1] == 0:
         message = f"labels must have at least one row and one column, got shape {array.shape}"
         raise InputError(message)
-    k = check_integer("k", k, 1, array.shape[1])
+    k = check_integer("k", k, 1, array.shape[1] if array.shape[1] < n_labels else None)
     returned = np.ascontiguousarray(array[:, :k], dtype=np.int64)
     outside = (returned < -1) | (returned >= n_labels)
     if outside.any():

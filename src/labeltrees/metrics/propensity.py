@@ -158,8 +158,8 @@ def psndcg_at_k(
     """
     hits = find_hits(Y_true, labels, k)
     gain = _inverse_propensities(hits.true.n_labels, Y_train, propensities, A, B)
-    discount = discounts(hits.k)
-    norm = ideal_gain(hits.true.labels_per_point(), hits.k)
+    discount = discounts(hits.n_ranks)
+    norm = ideal_gain(hits.true.labels_per_point(), hits.n_ranks)
     reached = np.where(hits.hit, gain[hits.returned], 0) @ discount / norm
     return _share(reached, _best_gains(hits, gain) @ discount / norm, sample_weight)
 
@@ -189,7 +189,7 @@ def _best_gains(hits: Hits, gain: Float64s) -> Float64s:
     order = np.argsort(-gain, kind="stable")
     ranks = ranks_within_points(hits.true, order)
     start, size = hits.true.indptr[:-1], hits.true.labels_per_point()
-    place = np.arange(hits.k)
+    place = np.arange(hits.n_ranks)
     exists = place < size[:, np.newaxis]
     best = np.zeros(exists.shape)
     best[exists] = gain[order[ranks[(start[:, np.newaxis] + place)[exists]]]]

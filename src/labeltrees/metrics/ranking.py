@@ -1,8 +1,8 @@
 """Precision, recall, F1, nDCG and coverage at k.
 
 Every metric takes the true labels ``Y_true`` (sparse or dense, (n, L); a positive value marks a label), the returned
-label ids ``labels`` (n, at least k), best first and padded with -1, and k. Labels are ids, not names. A point without
-true labels counts as 0.
+label ids ``labels`` (n, at least k or L), best first and padded with -1, and k. Labels are ids, not names. A point
+without true labels counts as 0.
 
 With ``sample_weight`` (n,) every metric is weighted: a point of weight 2 counts like two equal points, and a point of
 weight 0 is left out. The scale of the weights does not matter.
@@ -81,7 +81,7 @@ def ndcg_at_k(Y_true: Any, labels: Any, k: int, *, sample_weight: Any = None) ->
 
 def precision_of_points(hits: Hits) -> Float64s:
     """Return the precision of each point (n,)."""
-    return np.asarray(hits.hit.mean(axis=1))
+    return np.asarray(hits.hit.sum(axis=1) / hits.k)
 
 
 def recall_of_points(hits: Hits) -> Float64s:
@@ -96,7 +96,7 @@ def f1_of_points(hits: Hits) -> Float64s:
 
 def ndcg_of_points(hits: Hits) -> Float64s:
     """Return the nDCG of each point (n,)."""
-    return np.asarray(hits.hit @ discounts(hits.k) / ideal_gain(hits.true.labels_per_point(), hits.k))
+    return np.asarray(hits.hit @ discounts(hits.n_ranks) / ideal_gain(hits.true.labels_per_point(), hits.n_ranks))
 
 
 def _mean(of_points: Callable[[Hits], Float64s], hits: Hits, sample_weight: Any) -> float:

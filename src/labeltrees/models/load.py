@@ -12,7 +12,7 @@ from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.linear.files import open_classifier
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
 from labeltrees.models.text.files import open_text_model
-from labeltrees.storage import load_arrays
+from labeltrees.storage import LoadedModel, load_arrays
 
 # The class name in the manifest, and the function that makes a model of that family from an opened folder.
 FAMILIES: dict[str, Callable[..., Any]] = {
@@ -41,10 +41,14 @@ def load(
         Names of functions, such as "my_package.texts:split", that the model may import and call. Needed only for models
         whose vectorizer has a function as `tokenizer`, `preprocessor` or `analyzer`.
     """
-    loaded = load_arrays(folder, in_memory=in_memory, verify=verify)
+    with trusting(trusted):
+        return open_loaded(load_arrays(folder, in_memory=in_memory, verify=verify), verify=verify)
+
+
+def open_loaded(loaded: LoadedModel, *, verify: bool = False) -> Any:
+    """Return the model of an opened folder."""
     open_model = FAMILIES.get(loaded.manifest.kind)
     if open_model is None:
         message = f"{loaded.folder}: a model of the unknown kind {loaded.manifest.kind!r}"
         raise FileFormatError(message)
-    with trusting(trusted):
-        return open_model(loaded, verify=verify)
+    return open_model(loaded, verify=verify)

@@ -64,7 +64,7 @@ class LinearMeter:
     def count(self, workload: Workload) -> SearchCounts:
         """Return the counts of every query, from a slower search that counts its operations."""
         rows = query_rows(workload.queries, self._searcher.n_features)
-        request = self._searcher._native(workload.request, rows.n)
+        request = self._searcher._native(replace(workload.request, evidence=False), rows.n)
         flat, ends, nodes, depths, scores, trees, on_path = self._engine.count(rows, request)
         visits = Visits(ends, nodes, depths, np.exp(scores.astype(np.float64)), trees, on_path.view(bool))
         counted = SearchCounts.of(OPERATIONS, flat, visits)
@@ -75,7 +75,7 @@ class LinearMeter:
     def time(self, workload: Workload, visits: Visits) -> Float64s:
         """Return the microseconds of every query, searched one after the other on this thread."""
         rows = query_rows(workload.queries, self._searcher.n_features)
-        request = self._searcher._native(workload.request, rows.n)
+        request = self._searcher._native(replace(workload.request, evidence=False), rows.n)
         ends = visits.ends if workload.stage == "score" else np.zeros(rows.n + 1, np.int64)
         microseconds = np.empty(rows.n, np.float32)
         for first in range(0, rows.n, BLOCK_SIZE):

@@ -16,7 +16,8 @@ class Predictor(_core.Predictor):
 
     Every call takes ``exclude=`` (labels not to return) and ``candidates=`` (the labels allowed): names, ids, or a set
     that `label_set` of the model prepared. Names that the model does not know are ignored. `n_unknown` counts the items
-    and words of all calls that the encoder did not know.
+    and words of all calls that the encoder did not know. A query without any known feature gets the most frequent
+    labels, with their shares of the training points as scores; `n_no_features` counts such calls.
 
     Arrays are int32 or int64, and float32 or float64; only their ranges are checked. Several threads can call it at
     the same time: the interpreter lock is released during the search.

@@ -25,6 +25,7 @@ class LabelLists(NamedTuple):
 
 
 NO_LISTS = LabelLists(None, None)
+LARGEST_WEIGHT = 1e30  # of a label; far from where float32 overflows
 
 
 def _is_sparse(X: Any) -> bool:
@@ -115,6 +116,20 @@ def label_lists(name: str, lists: Any, n: int, n_labels: int) -> LabelLists:
     indptr = np.zeros(n + 1, np.int64)
     np.cumsum([len(part) for part in parts], out=indptr[1:])
     return LabelLists(indptr, np.concatenate(parts))
+
+
+def label_weight_values(label_weight: Any, n_labels: int) -> Float32s:
+    """Return the weights of labels for native code: one number of at least 0 per label."""
+    try:
+        values = np.asarray(label_weight)
+    except ValueError:  # rows of unequal length
+        values = np.empty(0, dtype=object)
+    if values.shape != (n_labels,) or values.dtype.kind not in "iufb":
+        refuse("label_weight", f"{n_labels} numbers, one per label", label_weight)
+    wrong = ~((values >= 0) & (values <= LARGEST_WEIGHT))  # true for NaN
+    if wrong.any():
+        refuse("label_weight", f"numbers in [0, {LARGEST_WEIGHT:g}]", values[wrong][0])
+    return np.ascontiguousarray(values, np.float32)
 
 
 def _check_ids(name: str, ids: ArrayLike, n_labels: int) -> Int32s:

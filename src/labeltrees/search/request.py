@@ -10,7 +10,7 @@ from labeltrees._settings import anything, check_settings, choice, flag, integer
 from labeltrees._validation import refuse
 from labeltrees.errors import InputError
 from labeltrees.search.node_values import NodeValues
-from labeltrees.search.queries import NO_LISTS, LabelLists, label_lists
+from labeltrees.search.queries import NO_LISTS, LabelLists, label_lists, label_weight_values
 
 MODES = ("best_first", "beam", "paths")
 _LONG_LIST = 8  # a list with more than one label in 8 is long, as LabelSet::kExcludedShare in native code
@@ -47,6 +47,8 @@ class SearchRequest:
         labels. By default as the model was fitted; a searcher alone has no limit.
     prune : bool
         For ``"beam"`` and ``"paths"``: do not open nodes below the k-th label found. The lists stay the same.
+    evidence : bool
+        Adjust the scores by the evidence that the model was fitted with; False returns the list of the tree alone.
     agreement : float, optional
         Stop early, so that at least this share of the lists is the same as with exact search. The model must have been
         calibrated.
@@ -58,10 +60,16 @@ class SearchRequest:
         The labels allowed; only their ancestors are searched.
     exclude : like candidates, optional
         Labels not to return.
+    label_weight : array (L,) or LabelWeights, optional
+        What the score of each label is multiplied with. Labels are ordered by the product, which is also what is
+        returned, and labels of weight 0 are left out. The search stays exact: a node is compared by its score times the
+        largest weight below it. Unless `search` or `beam` is given, the search then has no beam.
     discounts : NodeValues, optional
         How much the score of each node is lowered before it is compared; set by a model from `agreement`.
     n_searched : int, optional
         Labels to search for, if more than k: discounts are learned for lists of certain lengths.
+    n_candidates : int, optional
+        Return this many of the labels that are scored while the k best are searched for, if that is more than k.
 
     Examples
     --------
@@ -81,6 +89,7 @@ class SearchRequest:
         metavar="N|none",
     )
     prune: bool = setting(True, flag, "Skip nodes below the k-th label found.")
+    evidence: bool = setting(True, flag, "Adjust scores by the evidence that the model was fitted with, if any.")
     agreement: float | None = setting(
         None,
         optional(number(0, 1, low_open=True)),
@@ -90,8 +99,10 @@ class SearchRequest:
     max_microseconds: int | None = setting(None, _LIMIT, "Most microseconds per query.")
     candidates: Any = setting(None, anything, "Labels that may be returned.")
     exclude: Any = setting(None, anything, "Labels that must not be returned.")
+    label_weight: Any = setting(None, anything, "What the score of each label is multiplied with.")
     discounts: NodeValues | None = None
     n_searched: int | None = None
+    n_candidates: int | None = None
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -117,8 +128,8 @@ class SearchRequest:
 
     @property
     def is_restricted(self) -> bool:
-        """Whether only some of the labels may be returned."""
-        return self.candidates is not None or self.exclude is not None
+        """Whether only some of the labels may be returned, or their scores have weights."""
+        return self.candidates is not None or self.exclude is not None or self.label_weight is not None
 
     def native(
         self,
@@ -126,6 +137,8 @@ class SearchRequest:
         n_labels: int,
         discounts: _core.Float32s | None,
         engine: _core.SearchEngine | _core.TextEngine,
+        *,
+        evidence: bool = False,
     ) -> _core.SearchRequest:
         """Return the request for native code, where 0 means no limit.
 
@@ -136,16 +149,22 @@ class SearchRequest:
             Those of the request in the form that the model's native search takes.
         engine : native engine
             The engine that label sets must belong to.
+        evidence : bool
+            Whether the engine has evidence to use.
         """
         if discounts is not None and self.search in ("beam", "paths"):
             refuse("discounts", f"None with search={self.search!r}", "some")
+        if discounts is not None and self.label_weight is not None:
+            refuse("discounts", "None with label_weight", "some")
         candidates, candidate_set = _label_argument("candidates", self.candidates, n_queries, n_labels, engine)
         exclude, exclude_set = _label_argument("exclude", self.exclude, n_queries, n_labels, engine)
         return _core.SearchRequest(
             k=self.n_found(n_labels),
+            n_candidates=min(self.n_candidates or 0, n_labels),
             search=self.search or "best_first",
             beam=0 if self.beam is None or self.beam == AS_FITTED else self.beam,
             prune=bool(self.prune),
+            evidence=bool(evidence),
             max_chunks=self.max_chunks or 0,
             max_microseconds=min(self.max_microseconds or 0, 2**50),
             discounts=discounts,
@@ -155,7 +174,20 @@ class SearchRequest:
             exclude=exclude.labels,
             candidate_set=candidate_set,
             exclude_set=exclude_set,
+            weights=_label_weights(self.label_weight, n_labels, engine),
         )
+
+
+def _label_weights(given: Any, n_labels: int, engine: Any) -> _core.LabelWeights | None:
+    if given is None:
+        return None
+    if not isinstance(given, _core.LabelWeights):
+        given = engine.label_weights(label_weight_values(given, n_labels))
+    if not given.belongs_to(engine):
+        message = "label_weight was prepared for another model; make it with label_weights of this one"
+        raise InputError(message)
+    made: _core.LabelWeights = given
+    return made
 
 
 def _label_argument(

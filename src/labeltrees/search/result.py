@@ -13,6 +13,23 @@ if TYPE_CHECKING:
     from labeltrees._core import Float32s, Int32s, Int64s
 
 
+_ALWAYS_PADDED = 1000
+
+
+def list_length(k: int, n_labels: int) -> int:
+    """Return the number of columns of lists of the k best of `n_labels` labels.
+
+    Lists are padded to k columns. A k above both 1,000 and the number of labels is taken as the number of labels:
+    padding would be most of the memory.
+
+    Examples
+    --------
+    >>> list_length(5, 3), list_length(10**8, 3)
+    (5, 3)
+    """
+    return k if k <= max(n_labels, _ALWAYS_PADDED) else n_labels
+
+
 @dataclass(frozen=True)
 class SearchStats:
     """What each search did, one entry per query.
@@ -28,6 +45,9 @@ class SearchStats:
     microseconds : float32 (n,)
     partial : bool (n,)
         Whether a budget ended the search.
+    no_features : bool (n,)
+        Whether the query has no feature that the model knows. Its list is then that of the most frequent labels, with
+        their shares of the training points as scores.
     """
 
     chunks: Int64s
@@ -35,6 +55,7 @@ class SearchStats:
     depth: Int32s
     microseconds: Float32s
     partial: NDArray[np.bool_]
+    no_features: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -56,10 +77,13 @@ class SearchResult:
 
     @classmethod
     def from_native(cls, arrays: _core.NativeResults, n_found: int, k: int) -> SearchResult:
-        """Return the result of a native search for `n_found` labels as lists of length k, cut or padded."""
+        """Return the result of a native search for `n_found` labels as lists of length k, cut or padded.
+
+        `n_found` is less than k only if there are no more labels.
+        """
         labels, scores, stats = arrays
-        own = None if stats is None else SearchStats(*stats[:4], stats[4].view(bool))
-        return cls(labels.reshape(-1, n_found), scores.reshape(-1, n_found), own)._of_length(k)
+        own = None if stats is None else SearchStats(*stats[:4], stats[4].view(bool), stats[5].view(bool))
+        return cls(labels.reshape(-1, n_found), scores.reshape(-1, n_found), own)._of_length(list_length(k, n_found))
 
     def _of_length(self, k: int) -> SearchResult:
         more = k - self.labels.shape[1]

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from labeltrees import _core
 from labeltrees._losses import LOSSES
 from labeltrees._validation import check_choice, check_integer, check_n_jobs, check_number, refuse
+from labeltrees.search.evidence import Evidence
 from labeltrees.search.predictor import Predictor
-from labeltrees.search.queries import query_rows
+from labeltrees.search.queries import label_weight_values, query_rows
 from labeltrees.search.request import SearchRequest
 from labeltrees.search.result import SearchResult, SearchTrace
 from labeltrees.storage import ChunkStore
@@ -33,6 +36,8 @@ class Searcher:
     score_power : float
     normalize : bool
         Divide every query by its Euclidean norm.
+    evidence : Evidence, optional
+        Adjusts the scores of the labels that the trees propose.
 
     Examples
     --------
@@ -54,6 +59,7 @@ class Searcher:
         loss: str = "squared_hinge",
         score_power: float = 3.0,
         normalize: bool = False,
+        evidence: Evidence | None = None,
     ) -> None:
         self.stores = (stores,) if isinstance(stores, ChunkStore) else tuple(stores)
         if not self.stores or not all(isinstance(store, ChunkStore) for store in self.stores):
@@ -65,7 +71,9 @@ class Searcher:
         self.loss = check_choice("loss", loss, tuple(LOSSES))
         self.score_power = check_number("score_power", score_power, 0.0, low_open=True)
         self.normalize = bool(normalize)
+        self.evidence = evidence
         self._engine = self._make_engine()
+        self._prior: Any = None
 
     def _make_engine(self) -> _core.SearchEngine:
         first = self.stores[0]
@@ -84,6 +92,8 @@ class Searcher:
                 # Ceilings hold for queries of length 1.
                 store.ceilings if self.normalize and LOSSES[self.loss].ceilings else None,
             )
+        if self.evidence is not None:
+            engine.set_evidence(self.evidence.native())
         return engine
 
     @property
@@ -102,8 +112,8 @@ class Searcher:
         return sum(len(store.offsets) for store in self.stores)
 
     def of_tree(self, tree: int) -> Searcher:
-        """Return a searcher for one of the trees."""
-        if len(self.stores) == 1:
+        """Return a searcher for one of the trees, without evidence."""
+        if len(self.stores) == 1 and self.evidence is None:
             return self
         return Searcher(self.stores[tree], loss=self.loss, score_power=self.score_power, normalize=self.normalize)
 
@@ -134,7 +144,8 @@ class Searcher:
         n_threads = check_n_jobs(n_jobs)
         rows = query_rows(X, self.n_features, n_threads)
         native = self._native(request, rows.n)
-        return SearchResult.from_native(self._engine.search(rows, native, n_threads, stats), native.k, request.k)
+        found = self._engine.search(rows, native, n_threads, stats)
+        return SearchResult.from_native(found, native.n_returned, max(request.k, request.n_candidates or 0))
 
     def trace(self, X: Any, request: SearchRequest | int = 5, *, tree: int = 0) -> SearchTrace:
         """Return the nodes that the search of each query opens in one of the trees."""
@@ -177,15 +188,37 @@ class Searcher:
         """Return labels prepared for many searches; unknown names are counted in its `n_unknown`."""
         return self._engine.label_set(labels, names)
 
+    def label_weights(self, weights: Any) -> _core.LabelWeights:
+        """Return one weight per label prepared for many searches, for `label_weight` of a request."""
+        return self._engine.label_weights(label_weight_values(weights, self.n_labels))
+
+    def set_prior(self, counts: Any, n_points: int | None) -> None:
+        """Answer queries without any feature with the most frequent labels, their shares of the points as scores.
+
+        Parameters
+        ----------
+        counts : int64 (L,)
+            The number of training points of each label.
+        n_points : int or None
+            The number of training points; None if it is unknown: then nothing changes.
+        """
+        self._prior = (np.ascontiguousarray(counts, np.int64), n_points)
+        if n_points is not None:
+            self._engine.set_prior(self._prior[0], n_points)
+
     def _native(self, request: SearchRequest, n_queries: int) -> _core.SearchRequest:
         if request.discounts is not None:
             request.discounts.check_length(self.n_nodes)
         discounts = None if request.discounts is None else request.discounts.values
-        return request.native(n_queries, self.n_labels, discounts, self._engine)
+        return request.native(
+            n_queries, self.n_labels, discounts, self._engine, evidence=request.evidence and self.evidence is not None
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_engine"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update({"evidence": None, **state})  # searchers pickled before they could have evidence
         self._engine = self._make_engine()
+        if self._prior is not None:
+            self.set_prior(*self._prior)

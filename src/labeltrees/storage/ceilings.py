@@ -38,20 +38,25 @@ def logistic_ceilings(tree: TreeLike, weights: LinearWeights) -> Float32s:
     >>> np.exp(logistic_ceilings(tree, weights)).round(2)  # the sigmoid of 5 - 5
     array([0.5], dtype=float32)
     """
+    return ceilings_of_norms(tree, weights.bias, positive_norms(weights))
+
+
+def ceilings_of_norms(tree: TreeLike, bias: Float32s, norms: Float64s) -> Float32s:
+    """Return what `logistic_ceilings` returns, from the biases (n_edges,) and the `positive_norms` (n_edges,)."""
     child_ptr, children = np.asarray(tree.child_ptr, np.int64), np.asarray(tree.children, np.int64)
     # A little higher, because margins and scores are computed in single precision.
-    margins = np.asarray(weights.bias, np.float64) + 1.0001 * _positive_norms(weights) + 1e-5
+    margins = np.asarray(bias, np.float64) + 1.0001 * norms + 1e-5
     scores = -np.logaddexp(0.0, -margins)
     ceilings = np.zeros(len(child_ptr) - 1)
-    for nodes in reversed(_levels(child_ptr, children)):
-        edges, starts = _edges_of(child_ptr, nodes)
+    for nodes in reversed(tree_levels(child_ptr, children)):
+        edges, starts = edges_of(child_ptr, nodes)
         below = np.where(children[edges] >= 0, ceilings[np.maximum(children[edges], 0)], 0.0)
         ceilings[nodes] = np.maximum.reduceat(scores[edges] + below, starts)
     rounded = ceilings.astype(np.float32)
     return np.minimum(np.nextafter(rounded, np.float32(np.inf)), np.float32(0.0))
 
 
-def _positive_norms(weights: LinearWeights) -> Float64s:
+def positive_norms(weights: LinearWeights) -> Float64s:
     """Return the norm of each row's positive weights, as stored, in half precision."""
     stored = np.clip(np.asarray(weights.values), 0.0, 65504.0).astype(np.float16)
     starts, ends = np.asarray(weights.indptr[:-1], np.int64), np.asarray(weights.indptr[1:], np.int64)
@@ -62,16 +67,16 @@ def _positive_norms(weights: LinearWeights) -> Float64s:
     return np.asarray(np.sqrt(squares))
 
 
-def _levels(child_ptr: Int64s, children: Int64s) -> list[Int64s]:
+def tree_levels(child_ptr: Int64s, children: Int64s) -> list[Int64s]:
     """Return the nodes of each depth, from the root."""
     levels = [np.zeros(1, np.int64)]
     while len(levels[-1]):
-        below = children[_edges_of(child_ptr, levels[-1])[0]]
+        below = children[edges_of(child_ptr, levels[-1])[0]]
         levels.append(below[below >= 0])
     return levels[:-1]
 
 
-def _edges_of(child_ptr: Int64s, nodes: Int64s) -> tuple[Int64s, NDArray[np.int64]]:
+def edges_of(child_ptr: Int64s, nodes: Int64s) -> tuple[Int64s, NDArray[np.int64]]:
     """Return the edges below some nodes, and where each node's start among them."""
     counts = child_ptr[nodes + 1] - child_ptr[nodes]
     ends = np.cumsum(counts)

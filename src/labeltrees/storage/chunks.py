@@ -216,15 +216,36 @@ def pack_chunks(
         refuse("weights", f"{indptr[-1]} features and values", (len(features), len(values)))
     if len(features) and not _in_range(features, n_features):
         refuse("weights.features", f"in [0, {n_features})", (features.min(), features.max()))
-    rank = _rank_features(features, n_features)
+    rank = rank_of_counts(np.bincount(features, minlength=n_features))
+    checked = LinearWeights(indptr, features, values, bias)
+    chunks, offsets = pack_ranked(
+        child_ptr, children, checked, n_features, rank, mass, n_jobs=n_jobs, progress=progress
+    )
+    return ChunkStore(chunks, offsets, rank, child_ptr, children, tree.n_labels, n_features, checked=True)
+
+
+def pack_ranked(
+    child_ptr: Int64s,
+    children: Int32s,
+    weights: LinearWeights,
+    n_features: int,
+    rank: Int32s,
+    node_mass: Float64s | None = None,
+    *,
+    n_jobs: int | None = None,
+    progress: Progress = None,
+) -> tuple[UInt8s, Int64s]:
+    """Return the chunks of checked classifiers, and where each node's chunk starts, for given ranks of the features.
+
+    A node's chunk depends only on its own classifiers and the ranks, so any nodes can be packed without the others.
+    """
+    mass = np.zeros(len(child_ptr) - 1) if node_mass is None else node_mass
+    arrays = (weights.indptr, weights.features, weights.values, weights.bias)
     try:
-        chunks, offsets = _core.pack_chunks(
-            child_ptr, children, indptr, features, values, bias, n_features, rank, mass, check_n_jobs(n_jobs), progress
-        )
+        return _core.pack_chunks(child_ptr, children, *arrays, n_features, rank, mass, check_n_jobs(n_jobs), progress)
     except ValueError as error:
         message = f"weights: {error}"
         raise InputError(message) from None
-    return ChunkStore(chunks, offsets, rank, child_ptr, children, tree.n_labels, n_features, checked=True)
 
 
 def pack_dense_chunks(
@@ -277,14 +298,13 @@ def _in_range(ids: Int32s, n: int) -> bool:
     return len(ids) == 0 or bool(ids.min() >= 0 and ids.max() < n)
 
 
-def _rank_features(features: Int32s, n_features: int) -> Int32s:
+def rank_of_counts(counts: Int64s) -> Int32s:
     """Return the rank of each feature by its number of weights, most weights first; ties: the smaller feature first.
 
     Features with many weights occur in many queries. Ranking them first keeps their index entries close together.
     """
-    counts = np.bincount(features, minlength=n_features)
-    rank = np.empty(n_features, np.int32)
-    rank[np.argsort(-counts, kind="stable")] = np.arange(n_features, dtype=np.int32)
+    rank = np.empty(len(counts), np.int32)
+    rank[np.argsort(-counts, kind="stable")] = np.arange(len(counts), dtype=np.int32)
     return rank
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -11,36 +10,16 @@ from typing import Any, NoReturn
 import numpy as np
 
 from labeltrees import _core
+from labeltrees._array_files import DTYPES, MAX_ELEMENTS, ArrayEntry, checksum_text, read_entry
 from labeltrees.errors import FileFormatError
+
+__all__ = ["DTYPES", "MAX_ELEMENTS", "ArrayEntry", "Manifest", "checksum_text"]
 
 FORMAT_NAME = "labeltrees"
 FORMAT_VERSION = 1
 MANIFEST_FILE = "manifest.json"
 MANIFEST_BYTES = 16 * 2**20  # longer manifests are refused
 ARRAY_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}(\.[a-z0-9_]{1,63}){0,3}")
-DTYPES = ("|u1", "|b1", "<i4", "<i8", "<u8", "<f4", "<f8")
-MAX_ELEMENTS = 2**48
-
-
-@dataclass(frozen=True)
-class ArrayEntry:
-    """The entry of one array in the manifest. The array is in the file ``<name>.npy``."""
-
-    dtype: str
-    shape: tuple[int, ...]
-    checksum: str  # XXH64 of the whole file, 16 hexadecimal digits
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the array itself."""
-        return math.prod(self.shape) * np.dtype(self.dtype).itemsize
-
-    def header(self) -> bytes:
-        """Return the .npy header, version 1.0, that the file must start with: its length is a multiple of 64."""
-        shape = f"({', '.join(map(str, self.shape))}{',' if len(self.shape) == 1 else ''})"
-        text = f"{{'descr': '{self.dtype}', 'fortran_order': False, 'shape': {shape}, }}".encode("ascii")
-        padded = text + b" " * (-(10 + len(text) + 1) % 64) + b"\n"
-        return b"\x93NUMPY\x01\x00" + len(padded).to_bytes(2, "little") + padded
 
 
 @dataclass(frozen=True)
@@ -67,10 +46,7 @@ class Manifest:
             "version": FORMAT_VERSION,
             "class": self.kind,
             "parameters": self.parameters,
-            "arrays": {
-                name: {"dtype": entry.dtype, "shape": list(entry.shape), "checksum": entry.checksum}
-                for name, entry in sorted(self.arrays.items())
-            },
+            "arrays": {name: entry.to_json() for name, entry in sorted(self.arrays.items())},
         }
         whole = {**body, "checksum": _checksum_of_body(body)}
         return json.dumps(whole, indent=1, sort_keys=True, allow_nan=False) + "\n"
@@ -79,11 +55,6 @@ class Manifest:
     def from_json(cls, text: str, source: str) -> Manifest:
         """Read manifest.json; a fault is a `FileFormatError` that names `source`."""
         return _ManifestReader(source).read(text)
-
-
-def checksum_text(value: int) -> str:
-    """Return a 64-bit checksum as 16 hexadecimal digits."""
-    return f"{value:016x}"
 
 
 def _checksum_of_body(body: dict[str, Any]) -> str:
@@ -148,15 +119,4 @@ class _ManifestReader:
     def read_array(self, name: str, entry: Any) -> ArrayEntry:
         if not ARRAY_NAME.fullmatch(name):
             self.fail(f"{name!r} is not a valid array name"[:200])
-        if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "checksum"}:
-            self.fail(f"array {name}: must have dtype, shape and checksum")
-        dtype, shape, checksum = entry["dtype"], entry["shape"], entry["checksum"]
-        if dtype not in DTYPES:
-            self.fail(f"array {name}: dtype must be one of {', '.join(DTYPES)}, got {dtype!r}"[:300])
-        if not isinstance(shape, list) or not 1 <= len(shape) <= 4:
-            self.fail(f"array {name}: shape must be a list of 1 to 4 integers")
-        if not all(type(n) is int and 0 <= n <= MAX_ELEMENTS for n in shape) or math.prod(shape) > MAX_ELEMENTS:
-            self.fail(f"array {name}: shape {shape} is impossible"[:300])
-        if not isinstance(checksum, str) or not re.fullmatch(r"[0-9a-f]{16}", checksum):
-            self.fail(f"array {name}: checksum must be 16 hexadecimal digits")
-        return ArrayEntry(dtype, tuple(shape), checksum)
+        return read_entry(name, entry, self.fail)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import time
 from collections.abc import Iterator
@@ -11,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self
 
-import numpy as np
 from numpy.typing import NDArray
 
 from labeltrees import _core
+from labeltrees._array_files import map_array
 from labeltrees._files import is_being_replaced, open_regular, refuse_file, remove_leftovers
 from labeltrees.errors import FileFormatError
-from labeltrees.storage.format import MANIFEST_BYTES, MANIFEST_FILE, ArrayEntry, Manifest, checksum_text
+from labeltrees.storage.format import MANIFEST_BYTES, MANIFEST_FILE, Manifest
 
 MAX_ATTEMPTS = 100
 _PAUSE_SECONDS = 0.002
@@ -137,9 +136,8 @@ def _read_model(folder: _OpenFolder, in_memory: bool, verify: bool) -> LoadedMod
     manifest = Manifest.from_json(_read_manifest(folder), source)
     arrays = {}
     for name, entry in manifest.arrays.items():
-        mapped = _map_file(folder, f"{name}.npy", entry)
-        if verify and checksum_text(_core.xxh64(mapped)) != entry.checksum:
-            refuse_file(folder.path / f"{name}.npy", "its checksum is wrong: the file was altered")
+        with folder.open(f"{name}.npy") as opened:
+            mapped = map_array(folder.path / f"{name}.npy", opened, entry, verify=verify)
         data = mapped[len(entry.header()) :]
         if in_memory:
             data = _core.copy_to_huge_pages(data)
@@ -158,14 +156,3 @@ def _read_manifest(folder: _OpenFolder) -> str:
         return text.decode("utf-8")
     except UnicodeDecodeError:
         refuse_file(file, "not UTF-8")
-
-
-def _map_file(folder: _OpenFolder, name: str, entry: ArrayEntry) -> NDArray[np.uint8]:
-    file, header = folder.path / name, entry.header()
-    with folder.open(name) as opened:
-        size = os.fstat(opened.fileno()).st_size
-        if size != len(header) + entry.nbytes:
-            refuse_file(file, f"{size} bytes long, {len(header) + entry.nbytes} expected")
-        if opened.read(len(header)) != header:
-            refuse_file(file, "its header does not agree with the manifest")
-        return np.frombuffer(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)

@@ -8,22 +8,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from labeltrees import _core
+from labeltrees._array_files import ArrayEntry, write_array, write_new_file
 from labeltrees._files import open_regular, replacing_folder
 from labeltrees._validation import refuse
 from labeltrees.errors import InputError
 from labeltrees.storage.format import (
     ARRAY_NAME,
-    DTYPES,
     FORMAT_NAME,
     MANIFEST_BYTES,
     MANIFEST_FILE,
-    ArrayEntry,
     Manifest,
-    checksum_text,
 )
 
 
@@ -62,7 +58,7 @@ def save_arrays(
         refuse("parameters", f"JSON values ({error})", parameters)
     with replacing_folder(target) as new:
         entries = {name: _write_array(new, name, array) for name, array in arrays.items()}
-        _write_file(new / MANIFEST_FILE, Manifest(kind, dict(parameters), entries).to_json().encode("utf-8"))
+        write_new_file(new / MANIFEST_FILE, Manifest(kind, dict(parameters), entries).to_json().encode("utf-8"))
 
 
 def check_target(target: Path) -> None:
@@ -87,21 +83,4 @@ def check_target(target: Path) -> None:
 def _write_array(folder: Path, name: str, array: NDArray[Any]) -> ArrayEntry:
     if not ARRAY_NAME.fullmatch(name):
         refuse("an array's name", "lower-case letters, digits, underscores and dots", name)
-    array = np.asarray(array)
-    dtype = array.dtype.newbyteorder("<").str
-    if dtype not in DTYPES or not 1 <= array.ndim <= 4:
-        refuse(f"array {name}", f"of one of the types {', '.join(DTYPES)} and 1 to 4 dimensions", array.dtype)
-    data = np.ascontiguousarray(array, dtype).reshape(-1).view(np.uint8).data
-    header = ArrayEntry(dtype, array.shape, "").header()
-    path = folder / f"{name}.npy"
-    _write_file(path, header, data)
-    checksum = checksum_text(_core.xxh64(np.memmap(path, np.uint8, mode="r")))
-    return ArrayEntry(dtype, array.shape, checksum)
-
-
-def _write_file(path: Path, *parts: bytes | memoryview) -> None:
-    with open(path, "xb") as file:
-        for part in parts:
-            file.write(part)
-        file.flush()
-        os.fsync(file.fileno())
+    return write_array(folder / f"{name}.npy", array)

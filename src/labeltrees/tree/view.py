@@ -64,10 +64,13 @@ class TreeViewer:
     tree : LabelTree
     label_names : sequence of str (L,), optional
         By default those of the tree.
+    n_examples : int
+        Number of labels to name for a node.
     """
 
-    def __init__(self, tree: LabelTree, label_names: Any = None) -> None:
+    def __init__(self, tree: LabelTree, label_names: Any = None, n_examples: int = _EXAMPLES) -> None:
         self.tree = tree
+        self._n_examples = n_examples
         self._names = tree.label_names if label_names is None else label_names
         self._mass: Float64s = tree.mass()
         equal = np.full(tree.n_labels, 1 / tree.n_labels_below[0])
@@ -139,6 +142,6 @@ class TreeViewer:
     def _heaviest(self, start: int, n_labels: int) -> list[str]:
         """Return the names of the heaviest labels below a node."""
         labels = self._order[start : start + n_labels]
-        if n_labels > _EXAMPLES:
-            labels = labels[np.argpartition(-self._weights[labels], _EXAMPLES)[:_EXAMPLES]]
+        if n_labels > self._n_examples:
+            labels = labels[np.argpartition(-self._weights[labels], self._n_examples)[: self._n_examples]]
         return [self.name(int(label)) for label in sorted(labels, key=lambda label: (-self._weights[label], label))]

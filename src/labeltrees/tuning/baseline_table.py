@@ -69,7 +69,7 @@ def measure_baselines(
         metrics, intervals = measure_labels(measured_on.Y, labels, ks, measured_on.sample_weight)
         records.append({"baseline": baseline.name, **metrics, "intervals": intervals})
         found = find_hits(measured_on.Y, labels, max(ks))
-        hits[baseline.name] = Hits(found.hit, found.true.labels_per_point())
+        hits[baseline.name] = Hits(found.padded(), found.true.labels_per_point())
     return BaselineTable(records, rows, hits)
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from labeltrees._matrices import Float64s
 from labeltrees.tuning.baseline_table import MEANINGS
 from labeltrees.tuning.paired_bound import paired_difference
-from labeltrees.tuning.quality import metric_title
+from labeltrees.tuning.quality import Hits, metric_title
 from labeltrees.tuning.result import SweepResult
 
 _TWO_SIDED = 0.975  # each bound; both together hold with 95 % confidence
 
 
-def compare_with_baselines(result: SweepResult, setting: str, metric: str, what: str) -> str | None:
+def compare_with_baselines(
+    result: SweepResult, setting: str, metric: str, what: str, hits: Hits | None = None
+) -> str | None:
     """Return sentences about a setting and the best baseline; None if no baseline was measured.
 
     Parameters
@@ -23,12 +25,14 @@ def compare_with_baselines(result: SweepResult, setting: str, metric: str, what:
         "p1", "ndcg5", ...
     what : str
         The words for the setting, such as "The chosen model".
+    hits : Hits, optional
+        Those of the model, if they are not those of the setting.
     """
     if not result._baseline_hits:
         return None
     values = {name: hits.per_point(metric) for name, hits in result._baseline_hits.items()}
     best = max(values, key=lambda name: float(values[name].mean()))
-    model = result._hits[setting].per_point(metric)
+    model = (result._hits[setting] if hits is None else hits).per_point(metric)
     rows = result._baseline_rows
     return _words(best, values[best], model[rows], len(model), metric_title(metric), what)
 

@@ -1,8 +1,7 @@
-"""choose: the fastest model within a loss of precision, or the most precise model within a latency."""
+"""choose: the most precise model, or the fastest one within a loss of precision, within limits of latency and time."""
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,19 +11,22 @@ import numpy as np
 from sklearn.base import clone
 
 from labeltrees._progress import ProgressArgument, watch
-from labeltrees._validation import check_integer, check_n_jobs, check_seed
-from labeltrees.data import TfidfVectorizer
+from labeltrees._validation import check_integer, check_n_jobs, check_number, check_seed
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tuning.baseline_words import compare_with_baselines
 from labeltrees.tuning.explain import Round, explain
+from labeltrees.tuning.feature_search import TextData, can_choose_features
+from labeltrees.tuning.final_fit import fit_on_all
 from labeltrees.tuning.holding_out import SHARE, split_data
 from labeltrees.tuning.limits import Limits
-from labeltrees.tuning.quality import split_metric
+from labeltrees.tuning.parameter_search import ParameterSearch, check_tuned
 from labeltrees.tuning.result import SweepResult
 from labeltrees.tuning.settings import TRADEOFFS, Setting, make_settings
 from labeltrees.tuning.shared_inputs import SharedInputs
 from labeltrees.tuning.sweep import TIMED_POINTS, SweepJob, identity_of, open_folder
 from labeltrees.tuning.sweep_folder import SweepFolder
+from labeltrees.tuning.time_budget import TimeBudget
+from labeltrees.tuning.trials import TrialRunner
 from labeltrees.tuning.tuning_data import TuningData, as_tuning_data, check_pair
 
 _NARROW_FANOUT = 16  # tried besides the estimator's own
@@ -46,21 +48,24 @@ class Choice:
         The last round; `result.chosen` is the name of the chosen setting.
     explanation : str
         What was tried, what was chosen and why, and how far it is above the best baseline, in one paragraph.
+    parameters : dict
+        The chosen values of the parameters that were searched over.
+    trials : list of dict
+        The measurements of all variants of loss, C, evidence and number of trees, on samples and on all points.
     """
 
     model: Any
     result: SweepResult
     explanation: str
+    parameters: dict[str, Any]
+    trials: list[dict[str, Any]]
+    _last_trial: dict[str, Any] | None = None
 
     @property
     def record(self) -> dict[str, Any]:
         """The measurements of the chosen setting, before the final training."""
-        return self.result.record(str(self.result.chosen))
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The parameters of the chosen setting: tradeoff, and fanout if the model has one."""
-        return {name: self.record[name] for name in ("tradeoff", "fanout") if self.record[name] is not None}
+        of_tree = self.result.record(str(self.result.chosen))
+        return of_tree if self._last_trial is None else {**of_tree, **self._last_trial}
 
     def __repr__(self) -> str:
         parameters = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
@@ -78,6 +83,8 @@ def choose(
     fanouts: Any = None,
     estimator: Any = None,
     validation: Any = SHARE,
+    tune: Any = "all",
+    time_budget: float | None = None,
     early_rounds: bool = True,
     folder: str | os.PathLike[str] | None = None,
     repeats: int = 5,
@@ -85,14 +92,17 @@ def choose(
     n_jobs: int | None = None,
     progress: ProgressArgument = None,
 ) -> Choice:
-    """Return the fastest model within a loss of precision, or the most precise model within a latency.
+    """Return the most precise model, or the fastest within a loss of precision, or the most precise within a latency.
 
-    Simple baselines (`lt.baselines`) are measured on at most 5,000 of the validation points, and the explanation says
-    how far the choice is above the best of them.
+    The search has these steps: kinds of features, for data with texts; loss and C; tradeoff and fanout of the tree;
+    evidence and the number of trees. Each step starts from the best of the one before, on samples where there are
+    enough points. Simple baselines (`lt.baselines`) are measured on at most 5,000 of the validation points, and the
+    explanation says how far the choice is above the best of them.
 
     Parameters
     ----------
     train : Dataset, or pair (X, Y)
+        Without any limit, the most precise setting is chosen.
     max_precision_loss : float, optional
         Choose the fastest setting (median time of a single call for k labels) whose `metric` is at most this much below
         the best. The lower 95 % confidence bound of the paired difference over the validation points must be above
@@ -110,6 +120,14 @@ def choose(
     estimator : LabelTreeClassifier or another model with a tradeoff, optional
     validation : float, or Dataset, or pair (X, Y)
         The share of `train` to hold out for measuring (at most 100,000 points), or separate data.
+    tune : "all", "tree", or list
+        The parameters to search over. "all" is ``["features", "loss", "C", "tradeoff", "fanout", "evidence",
+        "n_trees"]``, as far as the data has texts and the estimator has the parameters; "tree" is
+        ``["tradeoff", "fanout"]``. The others are those of the estimator.
+    time_budget : float, optional
+        Seconds for the search and the final training. Trials that would not leave enough time for the final training
+        are skipped, so the choice depends on the speed of the machine. Timing and baselines are not cut short. Without
+        a budget, the plan is fixed.
     early_rounds : bool
         Try all settings on a ninth and on a third of the points first, and only the most promising ones on all points.
         Samples of fewer than 2,000 points are skipped.
@@ -129,7 +147,7 @@ def choose(
     >>> rng = np.random.default_rng(0)
     >>> Y = rng.random((200, 12)) < 0.3
     >>> X = Y @ rng.random((12, 8))
-    >>> choice = lt.choose((X, Y), max_precision_loss=0.5, tradeoffs=[0, 1], repeats=1)
+    >>> choice = lt.choose((X, Y), max_precision_loss=0.5, tradeoffs=[0, 1], tune="tree", repeats=1)
     >>> choice.model.predict_topk(X[:1], k=2)[0].shape
     (1, 2)
     """
@@ -139,27 +157,51 @@ def choose(
     limits.validate()
     check_integer("repeats", repeats, 1)
     check_n_jobs(n_jobs)
-    settings = make_settings(estimator, tradeoffs, _default_fanouts(estimator) if fanouts is None else fanouts)
+    if time_budget is not None:
+        check_number("time_budget", time_budget, 0, low_open=True)
     data = as_tuning_data(train, "train", estimator)
     fitted_on, measured_on, held_out = split_data(data, validation, estimator, check_seed(random_state))
     check_pair(fitted_on, measured_on)
+    tuned = check_tuned(tune, estimator, has_texts=can_choose_features(data) and measured_on.texts is not None)
+    own = estimator.get_params(deep=False)
+    if "tradeoff" in own and "tradeoff" not in tuned:
+        tradeoffs = [own["tradeoff"]]
+    if fanouts is None:
+        fanouts = _default_fanouts(estimator) if "fanout" in tuned else None
+    settings = make_settings(estimator, tradeoffs, fanouts)
     sizes = _round_sizes(fitted_on.n_points, len(settings)) if early_rounds else []
     counts = [len(settings)]
     for _ in sizes:
         counts.append(max(_MIN_SETTINGS, -(-counts[-1] // _FACTOR)))
-    total = sum(counts) + _EARLY_REPEATS * len(sizes) + repeats + 1
+    budget = TimeBudget(time_budget, data.n_points)
+    runner = TrialRunner(clone(estimator), measured_on, limits.ks, budget, random_state, n_jobs, lambda _: None)
+    others = ParameterSearch(runner, limits, fitted_on, tuned)
+    total = others.n_trials() + sum(counts) + _EARLY_REPEATS * len(sizes) + repeats + 1
     with watch("Choosing", total, progress) as advance:
-        chooser = _Chooser(estimator, limits, fitted_on, measured_on, held_out, random_state, n_jobs, advance)
+        chooser = _Chooser(estimator, limits, fitted_on, measured_on, held_out, random_state, n_jobs, budget, advance)
+        runner.count_done = chooser.count_done
+        features = None
+        if "features" in tuned:
+            texts, features = others.choose_features(TextData(fitted_on, measured_on, data))
+            chooser.train, chooser.validation, data = texts
+        chooser.estimator = others.before_the_tree()
         for n_points, n_kept in zip(sizes, counts[1:], strict=True):
             settings = chooser.early_round(settings, n_points, n_kept)
         result = chooser.last_round(settings, repeats, folder)
         verdict = limits.judge(result)
         result.chosen = verdict.choose()
-        result.comparison = compare_with_baselines(result, result.chosen, metric, "The chosen model")
-        result.explanation = explain(verdict, chooser.rounds, measured_on.n_points, data.n_points, held_out)
-        model = _fit_on_all(estimator, _named(settings, result.chosen), data, n_jobs)
+        of_tree = _named(settings, result.chosen).parameters
+        final, trials, variant = others.after_the_tree(clone(chooser.estimator).set_params(**of_tree))
+        hits = None if trials is None else trials._hits[str(variant)]
+        result.comparison = compare_with_baselines(result, result.chosen, metric, "The chosen model", hits)
+        result.explanation = explain(
+            verdict, chooser.rounds, measured_on.n_points, data.n_points, held_out, others.before, others.after, budget
+        )
+        model = fit_on_all(final, data, n_jobs)
         chooser.count_done(1)
-    return Choice(model, result, result.explanation)
+    chosen = {name: features if name == "features" else model.get_params(deep=False)[name] for name in tuned}
+    last = None if trials is None else trials.record(str(variant))
+    return Choice(model, result, result.explanation, chosen, others.trials, last)
 
 
 def _default_fanouts(estimator: Any) -> Any:
@@ -190,11 +232,11 @@ class _Chooser:
     held_out: bool
     random_state: int
     n_jobs: int | None
+    budget: TimeBudget
     advance: Callable[[int], object] | None
 
     def __post_init__(self) -> None:
-        k = self.limits.k
-        self.ks = tuple(sorted({at for at in (1, 3, k, split_metric(self.limits.metric)[1]) if at <= k}))
+        self.ks = self.limits.ks
         self.rounds: list[Round] = []
         self._done = 0
 
@@ -227,7 +269,6 @@ class _Chooser:
         timed_points: int,
         details: bool,
     ) -> SweepResult:
-        self.rounds.append(Round(len(settings), train.n_points))
         inputs = SharedInputs(self.estimator, train, self.n_jobs)
         job = SweepJob(
             inputs,
@@ -238,30 +279,12 @@ class _Chooser:
             self.n_jobs,
             held_out=self.held_out,
             details=details,
+            budget=self.budget,
         )
         before, advance = self._done, self.advance
         result = job.run(
             settings, repeats, timed_points, None if advance is None else lambda done: advance(before + done)
         )
         self._done = before + len(settings) + repeats
+        self.rounds.append(Round(len(result.table), train.n_points))
         return result
-
-
-def _fit_on_all(estimator: Any, setting: Setting, data: TuningData, n_jobs: int | None) -> Any:
-    model = clone(estimator).set_params(**setting.parameters)
-    parameters = model.get_params(deep=False)
-    if n_jobs is not None:
-        model.set_params(n_jobs=n_jobs)
-    model.set_params(verbose=0)
-    known = inspect.signature(model.fit).parameters
-    keeps_vectorizer = "vectorizer" in parameters and isinstance(data.vectorizer, TfidfVectorizer)
-    others = {
-        name: getattr(data, name)
-        for name in ("sample_weight", "label_names", "feature_names")
-        if name in known and getattr(data, name) is not None and not (keeps_vectorizer and name == "feature_names")
-    }
-    model.fit(data.points, data.Y, **others)
-    model.set_params(**{name: parameters[name] for name in ("n_jobs", "verbose") if name in parameters})
-    if keeps_vectorizer:
-        model.vectorizer_ = data.vectorizer  # the model takes texts, as if it had been fitted on them
-    return model

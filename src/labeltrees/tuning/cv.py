@@ -35,8 +35,10 @@ class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     Parameters
     ----------
     estimator : LabelTreeClassifier or another model with a tradeoff, optional
-    tradeoffs, fanouts, max_precision_loss, max_latency_us, metric, k, validation
+    tradeoffs, fanouts, max_precision_loss, max_latency_us, metric, k, time_budget, validation
         As in `choose`.
+    tune : "all", "tree", or list
+        As in `choose`; here only tradeoff and fanout by default.
     random_state : int
     n_jobs : int, optional
     verbose : int
@@ -69,6 +71,8 @@ class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     max_latency_us: float | None = None
     metric: str = "p1"
     k: int = 5
+    tune: Any = "tree"
+    time_budget: float | None = None
     validation: Any = 0.2
     random_state: int = 0
     n_jobs: int | None = None

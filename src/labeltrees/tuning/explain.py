@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from labeltrees.tuning.limits import SAME_TIME, Verdict
 from labeltrees.tuning.paired_bound import CONFIDENCE
 from labeltrees.tuning.quality import metric_title
 from labeltrees.tuning.settings import describe_setting
+from labeltrees.tuning.time_budget import TimeBudget
 
 
 class Round(NamedTuple):
@@ -17,7 +19,16 @@ class Round(NamedTuple):
     n_points: int
 
 
-def explain(verdict: Verdict, rounds: list[Round], n_validation: int, n_all: int, held_out: bool) -> str:
+def explain(
+    verdict: Verdict,
+    rounds: list[Round],
+    n_validation: int,
+    n_all: int,
+    held_out: bool,
+    before: Sequence[str] = (),
+    after: Sequence[str] = (),
+    budget: TimeBudget | None = None,
+) -> str:
     """Return the paragraph.
 
     Parameters
@@ -29,6 +40,9 @@ def explain(verdict: Verdict, rounds: list[Round], n_validation: int, n_all: int
         The numbers of validation points, and of points that the final model was trained on.
     held_out : bool
         Whether the validation points were held out from the training data.
+    before, after : sequences of str
+        Sentences about the parameters that were chosen before and after those of the tree.
+    budget : TimeBudget, optional
     """
     chosen, limits = verdict.choose(), verdict.limits
     metric = metric_title(limits.metric)
@@ -37,6 +51,7 @@ def explain(verdict: Verdict, rounds: list[Round], n_validation: int, n_all: int
         validation += f" ({_count(n_validation, 'point')})"
     return " ".join(
         [
+            *before,
             f"{_tried(rounds)}, each measured on {validation}.",
             f"The highest {metric} was {_percent(verdict.metric(verdict.best))} "
             f"({_describe(verdict, verdict.best)}; {verdict.time(verdict.best):.1f} us per call for "
@@ -44,10 +59,18 @@ def explain(verdict: Verdict, rounds: list[Round], n_validation: int, n_all: int
             f"Chosen: {_describe(verdict, chosen)}, with {metric} {_percent(verdict.metric(chosen))} and "
             f"{verdict.time(chosen):.1f} us per call (99th percentile {verdict.time(chosen, 99):.1f} us).",
             *_reasons(verdict, chosen, metric),
+            *after,
+            *_skipped(budget),
             *([] if verdict.result.comparison is None else [verdict.result.comparison]),
             f"The final model was then trained on all {_count(n_all, 'point')}; these figures are from before that.",
         ]
     )
+
+
+def _skipped(budget: TimeBudget | None) -> list[str]:
+    if budget is None or not budget.n_skipped:
+        return []
+    return [f"The time budget of {budget.seconds:g} s left out {_count(budget.n_skipped, 'trial')}."]
 
 
 def _reasons(verdict: Verdict, chosen: str, metric: str) -> list[str]:
@@ -55,6 +78,8 @@ def _reasons(verdict: Verdict, chosen: str, metric: str) -> list[str]:
     if limits.max_precision_loss is None:
         n_fast = sum(verdict.is_fast(name) for name in verdict.differences)
         which = "the only setting" if n_fast == 1 else f"the most precise of the {n_fast} settings"
+        if limits.max_latency_us is None:
+            return [f"It is {which}."]
         return [f"It is {which} within {limits.max_latency_us:g} us per call."]
     kept = [name for name in verdict.differences if verdict.is_close(name) and verdict.is_fast(name)]
     condition = (

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
 from labeltrees._validation import check_number, refuse
-from labeltrees.errors import InputError, LabelTreesError
+from labeltrees.errors import LabelTreesError
 from labeltrees.tuning.paired_bound import PairedDifference, paired_difference
-from labeltrees.tuning.quality import split_metric
-from labeltrees.tuning.result import SweepResult
+from labeltrees.tuning.quality import Hits, split_metric
 
 _SAMPLE_TOLERANCE = 1.5  # the latency limit of early rounds: models of a sample are smaller, and so faster
 SAME_TIME = 1.05  # times that differ by less than this factor count as equal
+
+
+class Measured(Protocol):
+    """Settings that were measured on the same points: those of a sweep, or variants of a model."""
+
+    comparison: str | None
+
+    @property
+    def _hits(self) -> dict[str, Hits]: ...
+
+    def record(self, name: str) -> dict[str, Any]:
+        """Return the measurements of a setting."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +49,13 @@ class Limits:
     metric: str
     k: int
 
+    @property
+    def ks(self) -> tuple[int, ...]:
+        """The values of k to measure."""
+        return tuple(sorted({at for at in (1, 3, self.k, split_metric(self.metric)[1]) if at <= self.k}))
+
     def validate(self) -> None:
-        """Raise `InputError` if a limit is missing or not allowed."""
-        if self.max_precision_loss is None and self.max_latency_us is None:
-            message = (
-                "no limit given: set max_precision_loss (fastest within it), max_latency_us (most precise), or both"
-            )
-            raise InputError(message)
+        """Raise `InputError` if a limit or the metric is not allowed."""
         if self.max_precision_loss is not None:
             check_number("max_precision_loss", self.max_precision_loss, 0, 1)
         if self.max_latency_us is not None:
@@ -52,7 +64,7 @@ class Limits:
         if kind not in ("p", "ndcg") or k > self.k:
             refuse("metric", f"p or ndcg followed by a number of at most k = {self.k}, such as 'p1'", self.metric)
 
-    def judge(self, result: SweepResult) -> Verdict:
+    def judge(self, result: Measured) -> Verdict:
         """Compare every setting of a result with the most precise one."""
         values = {name: hits.per_point(self.metric) for name, hits in result._hits.items()}
         names = list(values)
@@ -66,7 +78,7 @@ class Verdict:
     """How the settings of a result compare with the best, and which of them meet the limits."""
 
     limits: Limits
-    result: SweepResult
+    result: Measured
     best: str
     differences: dict[str, PairedDifference]
 

@@ -122,4 +122,4 @@ def measure_quality(
     for name in ("chunks", "classifiers"):
         record[name] = float(np.mean(getattr(stats, name, np.nan)))
     found = find_hits(Y, labels, max(ks))
-    return record, intervals, Hits(found.hit, found.true.labels_per_point())
+    return record, intervals, Hits(found.padded(), found.true.labels_per_point())

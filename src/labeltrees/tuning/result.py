@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from labeltrees._extras import import_extra
 from labeltrees._files import write_atomically
 from labeltrees.errors import MissingExtraError
 from labeltrees.tuning import result_form
@@ -136,11 +137,7 @@ class SweepResult:
 
     def to_polars(self) -> Any:
         """Return the table as a polars DataFrame."""
-        try:
-            import polars as pl
-        except ImportError as error:
-            message = "to_polars needs polars: pip install polars"
-            raise MissingExtraError(message) from error
+        pl = import_extra("polars", "logs", "to_polars")
         return pl.DataFrame(self.table, infer_schema_length=None)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:

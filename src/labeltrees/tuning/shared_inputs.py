@@ -84,7 +84,7 @@ class SharedInputs:
         started = time.perf_counter()
         tree_seconds = float("nan")
         if self._gives_trees:
-            tree = self._build_tree(setting)
+            tree = self.build_tree(setting)
             tree_seconds = time.perf_counter() - started
             self._fit(model.set_params(tree=tree))
             model.set_params(tree=None)  # as if the model had built the tree
@@ -107,7 +107,8 @@ class SharedInputs:
         else:
             model.fit(self.train.points, self.train.Y, sample_weight=weights)
 
-    def _build_tree(self, setting: Setting) -> LabelTree:
+    def build_tree(self, setting: Setting) -> LabelTree:
+        """Return the tree of a setting."""
         embeddings, frequencies, cover = self._tree_inputs(setting)
         parameters = {"fanout": 2, **self._parameters, **setting.parameters}  # models without a fanout are binary
         settings = settings_from(TreeSettings, parameters)

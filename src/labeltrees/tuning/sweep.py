@@ -23,6 +23,7 @@ from labeltrees.tuning.result import SweepResult
 from labeltrees.tuning.settings import TRADEOFFS, Setting, describe_setting, make_settings
 from labeltrees.tuning.shared_inputs import SharedInputs
 from labeltrees.tuning.sweep_folder import SweepFolder
+from labeltrees.tuning.time_budget import TimeBudget
 from labeltrees.tuning.timing import measure_times
 from labeltrees.tuning.tree_shape import tree_shape
 from labeltrees.tuning.tuning_data import TuningData, as_tuning_data, check_pair
@@ -160,6 +161,7 @@ class SweepJob:
     n_jobs: int | None
     held_out: bool = False
     details: bool = True
+    budget: TimeBudget | None = None
 
     def __post_init__(self) -> None:
         self.propensities = propensities_or_none(self.inputs.train)
@@ -172,13 +174,17 @@ class SweepJob:
         timed_points: int,
         advance: Callable[[int], object] | None = None,
     ) -> SweepResult:
-        """Return the result for all settings; settings that are finished in the folder are not trained again."""
-        trained = list(dict.fromkeys(setting.trained_as() for setting in settings))
-        for number, setting in enumerate(trained):
+        """Return the result for the settings that there is time for; finished ones are not trained again."""
+        trained: list[Setting] = []
+        for number, setting in enumerate(dict.fromkeys(setting.trained_as() for setting in settings)):
             if not self.folder.has(setting):
+                if trained and self.budget is not None and not self.budget.allows(self.inputs.train.n_points):
+                    continue
                 self._train(setting)
+            trained.append(setting)
             if advance is not None:
                 advance(number + 1)
+        settings = [setting for setting in settings if setting.trained_as() in trained]
         times = self._time(trained, repeats, timed_points, advance)
         table, details, hits = [], {}, {}
         for setting in settings:
@@ -203,6 +209,8 @@ class SweepJob:
             details = tree_shape(model.tree_, self.inputs.frequencies, self.inputs.train.label_names)
             details["intervals"] = intervals
             details["looks"] = self.examples.search(model)  # the key is part of the file format
+        if self.budget is not None:
+            self.budget.record(seconds, self.inputs.train.n_points)
         record = {**quality, "tree_seconds": tree_seconds, "training_seconds": seconds}
         self.folder.add(setting, model, hits, {"record": record, "details": details})
 

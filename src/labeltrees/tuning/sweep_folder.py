@@ -47,12 +47,13 @@ class SweepFolder:
             if differ:
                 message = f"{self.path} holds another sweep ({', '.join(differ)} differ): use another folder"
                 raise InputError(message)
-        elif self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+        elif self.path.exists() and (not self.path.is_dir() or any(map(_is_foreign, self.path.iterdir()))):
             message = f"{self.path} exists and is not the folder of a sweep: use another folder"
             raise InputError(message)
+        self.path.mkdir(parents=True, exist_ok=True)
+        write_json(file, expected)  # first: a sweep that is killed after it can continue
         for part in (_MODELS, _SETTINGS):
-            (self.path / part).mkdir(parents=True, exist_ok=True)
-        write_json(file, expected)
+            (self.path / part).mkdir(exist_ok=True)
 
     def has(self, setting: Setting) -> bool:
         """Whether a setting is finished. Its record is written last."""
@@ -101,6 +102,11 @@ class SweepFolder:
 
     def _hits_file(self, setting: Setting) -> Path:
         return self.path / _SETTINGS / f"{setting.name}.npz"
+
+
+def _is_foreign(path: Path) -> bool:
+    """Whether a file in a folder without identity was not left by a sweep that was killed as it started."""
+    return not path.name.startswith(f".{_IDENTITY_FILE}.")
 
 
 def write_json(path: str | os.PathLike[str], value: Any) -> None:

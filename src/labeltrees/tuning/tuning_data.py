@@ -27,6 +27,8 @@ class TuningData:
         The vectorizer that made the points from texts.
     times : array (n,), optional
         The time of each point.
+    encoder : Encoder, optional
+        The encoder that made the points from contexts.
     """
 
     points: Any
@@ -37,6 +39,7 @@ class TuningData:
     texts: Any = None
     vectorizer: Any = None
     times: Any = None
+    encoder: Any = None
 
     @property
     def n_points(self) -> int:
@@ -99,7 +102,8 @@ def _of_dataset(dataset: Dataset, points: Any) -> TuningData:
         dataset.feature_names,
         dataset.texts,
         dataset.vectorizer,
-        getattr(dataset, "times", None),
+        dataset.times,
+        dataset.encoder,
     )
 
 

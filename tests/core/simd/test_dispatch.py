@@ -15,6 +15,16 @@ def test_gather_dot_equals_numpy_on_every_instruction_set(kernels, n):
     assert _core.gather_dot(columns, values, dense) == pytest.approx(float(values @ dense[columns]), abs=1e-4)
 
 
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 100])
+def test_gather_dot_pairs_is_gather_dot_of_two_vectors(kernels, n):
+    rng = np.random.default_rng(n)
+    columns = rng.permutation(200)[:n].astype(np.int32)
+    values = rng.standard_normal(n).astype(np.float32)
+    dense = rng.standard_normal((200, 2)).astype(np.float32)
+    sums = _core.gather_dot_pairs(columns, values, dense.ravel())
+    np.testing.assert_allclose(sums, values @ dense[columns], atol=1e-4)
+
+
 @pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 100])
 def test_dense_dot_equals_numpy_on_every_instruction_set(kernels, n):
     a, b = np.random.default_rng(n).standard_normal((2, n)).astype(np.float32)

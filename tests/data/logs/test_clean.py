@@ -1,5 +1,7 @@
 """Logs as they are: what is wrong in them is refused with a clear error, or dropped and counted. Never silently."""
 
+import contextlib
+
 import numpy as np
 import polars as pl
 import pytest
@@ -265,3 +267,25 @@ def test_the_first_byte_that_is_not_utf8_is_found_across_blocks(tmp_path):
     assert invalid_utf8(path) == len(good) + 1
     path.write_bytes(b"x" + good + b"\xe2\x82")
     assert invalid_utf8(path) == len(good) + 1
+
+
+def test_a_header_that_is_not_csv_is_refused(tmp_path):
+    path = write(tmp_path, b"context,it\rem\na,x\n")
+    with pytest.raises(FileFormatError, match=r"log\.csv, line 1: cannot be read as CSV: new-line character"):
+        prepare(path)
+
+
+def test_damaged_parquet_logs_end_in_our_error(tmp_path):
+    frame = pl.DataFrame({"context": [f"c{i % 9}" for i in range(300)], "item": [f"i{i % 7}" for i in range(300)]})
+    frame.write_parquet(tmp_path / "a.parquet")
+    whole = (tmp_path / "a.parquet").read_bytes()
+    (tmp_path / "a.parquet").unlink()
+    path = tmp_path / "log.parquet"
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        damaged = bytearray(whole)
+        for place in rng.integers(len(whole), size=4):
+            damaged[place] = rng.integers(256)
+        path.write_bytes(damaged)
+        with contextlib.suppress(lt.LabelTreesError):
+            prepare(path)

@@ -119,7 +119,7 @@ def test_shards_do_not_change_sessions(monkeypatch, tmp_path):
     ("settings", "message"),
     [
         ({"session": "visit", "session_gap": "1h"}, "session and session_gap are both given"),
-        ({"features": "history"}, "needs history_before, .* or session or session_gap"),
+        ({"features": "history"}, "needs history_before .* session='COLUMN' or session_gap='30m'"),
         ({"session_gap": "soon"}, "session_gap must be a length of time"),
     ],
 )

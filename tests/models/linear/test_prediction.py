@@ -31,6 +31,13 @@ def test_more_labels_than_there_are_come_padded(model, problem, scores):
     assert (found[:, 12:] == 0).all()
 
 
+@pytest.mark.parametrize("k", [1001, 10**8, 2**31 - 1])
+def test_a_huge_k_is_the_number_of_labels(model, problem, scores, k):
+    labels, found = model.predict_topk(problem[0], k)
+    same((labels, found), best(scores, 12))
+    assert labels.shape == (120, 12)
+
+
 def test_five_are_returned_unless_more_are_asked_for(model, problem):
     assert model.predict_topk(problem[0])[0].shape == (120, 5)
 

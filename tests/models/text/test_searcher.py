@@ -93,6 +93,23 @@ def test_candidates_and_exclusions_filter_exactly(tree, seed, data):
         check_best(result.labels[row], result.scores[row], np.where(mask, expected, -1), 4)
 
 
+@given(binary_trees(), st.integers(0, 2**31), st.sampled_from([0.1, 2.0, 20.0]), st.integers(1, 25))
+@settings(max_examples=80, deadline=None)
+def test_weighted_lists_equal_brute_force(tree, seed, scale, k):
+    searcher = random_searcher(tree, seed, scale)
+    rng = np.random.default_rng(seed)
+    weights = np.exp(-3 * rng.random(tree.n_labels)).astype(np.float32)
+    weights[rng.random(tree.n_labels) < 0.2] = 0
+    texts = [" ".join(rng.choice(WORDS, size=size)) for size in (1, 2, 7)]
+    request = SearchRequest(k, label_weight=weights)
+    result = searcher.topk(Texts(texts), request)
+    for row, text in enumerate(texts):
+        expected = all_scores(searcher, text) * weights
+        check_best(result.labels[row], result.scores[row], np.where(weights > 0, expected, -1), k)
+        labels, scores = searcher.predictor(request)(text)
+        assert labels.tolist() == result.labels[row][result.labels[row] >= 0].tolist()
+
+
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_answers_do_not_depend_on_threads(n_jobs):
     searcher = random_searcher(lt.huffman_tree(np.arange(1, 40)), 0, 3.0)

@@ -6,12 +6,16 @@ import os
 from pathlib import Path
 from typing import Any
 
+from labeltrees._files import replacing_folder
 from labeltrees._progress import ProgressArgument
 from labeltrees._settings import settings_from
+from labeltrees._validation import check_integer
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import Encoder
 from labeltrees.data.logs.settings import LogSettings
 from labeltrees.data.logs.summary import LogSummary
+from labeltrees.data.parts.writer import POINTS_PER_PART
+from labeltrees.errors import InputError
 
 __all__ = ["PreparedLogs", "prepare_logs"]
 
@@ -101,12 +105,14 @@ def prepare_logs(
     vectorizer: Any = None,
     temporary_folder: str | os.PathLike[str] | None = None,
     resume_folder: str | os.PathLike[str] | None = None,
+    parts: str | os.PathLike[str] | None = None,
+    points_per_part: int | None = None,
     progress: ProgressArgument = None,
 ) -> PreparedLogs:
     """Make points and labels from a log of events, such as clicks or purchases.
 
     A point is a context (a customer, a query, a product page, a basket); its labels are the items of the events in that
-    context. The log is read in blocks and may be larger than memory; the result is in memory.
+    context. The log is read in blocks and may be larger than memory. The result is in memory, or with `parts` on disk.
 
     The defaults follow the paper: pairs of low engagement are removed, a random 5 % of the contexts is for testing, and
     all contexts count the same.
@@ -190,6 +196,11 @@ def prepare_logs(
     resume_folder : path, optional
         Use this folder for shards instead. It stays if the work is interrupted, and a second call with the same files
         and settings continues with its finished shards. It is removed at the end.
+    parts : path, optional
+        Write the result to this folder instead of keeping it in memory: the same folder as `PreparedLogs.save` writes,
+        but with train and test as datasets in parts (see `open_parts`). An earlier prepared log there is replaced.
+    points_per_part : int, optional
+        With `parts`: memory is needed for so many points at a time. By default 250,000.
     progress : bool or callable(done, total), optional
 
     Returns
@@ -221,7 +232,20 @@ def prepare_logs(
     (4, [1.0, 2.0, 1.0])
     """
     settings = settings_from(LogSettings, locals()).checked()
-    from labeltrees.data.logs.prepare import prepare  # imports polars, which takes 0.2 s
+    from labeltrees.data.logs.folder import check_dataset_folder, write_summary
+    from labeltrees.data.logs.prepare import Parts, prepare  # imports polars, which takes 0.2 s
 
     resume = None if resume_folder is None else Path(resume_folder)
-    return PreparedLogs(*prepare(events, settings, vectorizer, temporary_folder, progress, resume))
+    if parts is None:
+        if points_per_part is not None:
+            message = "points_per_part needs parts, the folder to write to"
+            raise InputError(message)
+        made = prepare(events, settings, vectorizer, temporary_folder, progress, resume)
+        assert made.pair is not None
+        return PreparedLogs(*made.pair, made.encoder, made.summary)
+    size = POINTS_PER_PART if points_per_part is None else check_integer("points_per_part", points_per_part, 1)
+    target = check_dataset_folder(parts)
+    with replacing_folder(target) as new:
+        made = prepare(events, settings, vectorizer, temporary_folder, progress, resume, Parts(new, size))
+        write_summary(made.summary, new)
+    return PreparedLogs.load(target)

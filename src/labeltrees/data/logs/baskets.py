@@ -8,7 +8,7 @@ from scipy import sparse
 from labeltrees.data.logs.features import Matrix
 
 
-def hide_items(baskets: Matrix, hide: float, seed: int) -> tuple[Matrix, Matrix]:
+def hide_items(baskets: Matrix, hide: float, seed: int | np.random.Generator) -> tuple[Matrix, Matrix]:
     """Return the visible items X and the hidden items Y of each basket.
 
     Parameters
@@ -17,8 +17,8 @@ def hide_items(baskets: Matrix, hide: float, seed: int) -> tuple[Matrix, Matrix]
         Each row has at least two items.
     hide : float
         The share of items to hide (below 1), or their number. At least one item is hidden and one stays visible.
-    seed : int
-        The same baskets and seed hide the same items.
+    seed : int or Generator
+        The same baskets and seed hide the same items. With a generator, so do blocks of baskets, one after the other.
     """
     sizes = np.diff(baskets.indptr)
     n_hidden = np.floor(hide * sizes + 0.5) if hide < 1 else np.full(len(sizes), hide)

@@ -65,7 +65,7 @@ def clean_events(events: Events, settings: LogSettings) -> CleanEvents:
         verb = "needs" if len(needing) == 1 else "need"
         message = (
             f"{', '.join(needing)} {verb} the time of events, but the log has no column 'time': "
-            "name the column with time, or, for baskets without times, use features='basket'"
+            "name the column of the times with time='COLUMN', or, for baskets without times, use features='basket'"
         )
         raise InputError(message)
     missing_time = pl.lit(False)

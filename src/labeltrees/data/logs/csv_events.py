@@ -86,10 +86,14 @@ def _header(path: Path, original: Path, separator: str | None) -> tuple[list[str
     if "\0" in text:
         message = f"{original}: a zero byte in the first line; is it text, and in which encoding?"
         raise FileFormatError(message)
-    if separator is None:
-        by_name = suffix_of_data(original) == ".tsv"
-        separator = "\t" if by_name else max(_SEPARATORS, key=lambda character: len(_fields(text, character)))
-    header = _fields(text, separator)
+    try:
+        if separator is None:
+            by_name = suffix_of_data(original) == ".tsv"
+            separator = "\t" if by_name else max(_SEPARATORS, key=lambda character: len(_fields(text, character)))
+        header = _fields(text, separator)
+    except csv.Error as error:
+        message = f"{original}, line 1: cannot be read as CSV: {error}"
+        raise FileFormatError(message) from None
     repeated = next((name for name in header if header.count(name) > 1), None)
     if repeated is not None:
         message = f"{original}: two columns are called {repeated!r}"

@@ -16,6 +16,7 @@ from labeltrees.data.files import MissingFileError
 from labeltrees.data.logs.csv_events import CSV_SUFFIXES, EXTRA_FIELDS, scan_csv_files, suffix_of_data
 from labeltrees.data.logs.reading import naming_events
 from labeltrees.data.logs.settings import LogSettings
+from labeltrees.data.parquet_sizes import check_parquet_sizes
 from labeltrees.errors import FileFormatError, InputError
 
 _SUFFIXES = (*CSV_SUFFIXES, ".parquet")
@@ -66,6 +67,8 @@ def open_events(events: Any, settings: LogSettings, scratch: Path) -> Iterator[E
         files, left_out = _event_files(Path(events))
         with naming_events(files):
             if suffix_of_data(files[0]) == ".parquet":
+                for file in files:
+                    check_parquet_sizes(file)
                 frame = pl.scan_parquet(files)
             else:
                 frame, read_files, ragged = scan_csv_files(files, settings, scratch)
@@ -159,8 +162,10 @@ def _typed(role: str, name: str, dtype: pl.DataType) -> pl.Expr:
             message = f"the column {name!r} ({role}) must hold texts or numbers, not {dtype}"
             raise InputError(message)
         column = column.cast(pl.Int64) if dtype.is_integer() and dtype != pl.UInt64 else column.cast(pl.String)
+        if role == "item" and not dtype.is_integer():
+            column = column.str.normalize("NFC")  # an item typed in two ways that look the same is one item
     elif role == "name":
-        column = column.cast(pl.String)
+        column = column.cast(pl.String).str.normalize("NFC")
     elif role == "feature":
         column = column.cast(pl.List(pl.String) if isinstance(dtype, pl.List | pl.Array) else pl.String)
     elif role == "weight" and (dtype.is_nested() or dtype.is_temporal()):

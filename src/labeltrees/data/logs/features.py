@@ -1,4 +1,4 @@
-"""Features of contexts: words of a text, names in a list, or items of the history."""
+"""Steps from contexts to features: names in a list, items of the history, and refusing contexts without words."""
 
 from __future__ import annotations
 
@@ -10,34 +10,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labeltrees.data.logs.reading import collect
-from labeltrees.data.text_dataset import default_vectorizer
 from labeltrees.errors import InputError
 
 _SHARE_OF_IDS = 0.9
 LIST_SEPARATOR = "\x1f"  # between the names of a list kept as one text
 
 Matrix = sparse.csr_array[np.float32]
-
-
-def text_features(texts: list[str], n_train: int, vectorizer: Any = None) -> tuple[Matrix, list[str] | None, Any]:
-    """Return the tf-idf weights of the words in texts, the words, and the fitted vectorizer.
-
-    The first `n_train` texts fit the vectorizer, unless it is fitted already.
-    """
-    if vectorizer is None:
-        vectorizer = default_vectorizer()
-    train, test = texts[:n_train], texts[n_train:]
-    try:
-        X = vectorizer.transform(train) if hasattr(vectorizer, "vocabulary_") else vectorizer.fit_transform(train)
-    except ValueError as error:  # no word occurs often enough
-        raise InputError(_no_words(texts)) from error
-    parts = [X, vectorizer.transform(test)] if test else [X]
-    stacked = sparse.csr_array(sparse.vstack([sparse.csr_array(part) for part in parts], format="csr"))
-    if stacked.shape[1] == 0 or stacked.nnz == 0:
-        raise InputError(_no_words(texts))
-    hashed = getattr(vectorizer, "hashing", None) is not None
-    names = None if hashed else [str(name) for name in vectorizer.get_feature_names_out()]
-    return stacked.astype(np.float32), names, vectorizer
 
 
 def check_words(texts: pl.Series) -> None:
@@ -48,13 +26,14 @@ def check_words(texts: pl.Series) -> None:
         raise InputError(_looks_like_ids(text.filter(is_id)[0]))
 
 
-def _no_words(texts: list[str]) -> str:
+def no_words(texts: list[str]) -> str:
+    """Return the message for texts that have no words in common."""
     one_word = sum(len(text.split()) < 2 for text in texts)
     if one_word >= _SHARE_OF_IDS * len(texts):
         return _looks_like_ids(texts[0])
     return (
         f"no word occurs in two of the {len(texts):,} texts, so there are no features: "
-        "use features='history', 'basket' or 'column', or give a vectorizer with min_df=1"
+        "use features='history', features='basket' or features='column', or give a vectorizer with min_df=1"
     )
 
 
@@ -66,37 +45,31 @@ def _looks_like_ids(example: str) -> str:
     )
 
 
-def split_names(values: pl.Series, separator: str) -> pl.LazyFrame:
-    """Return the names in each text of `values` as a long frame: point, name, value (its count)."""
-    frame = pl.LazyFrame({"point": np.arange(len(values), dtype=np.int64), "name": values})
-    names = frame.with_columns(pl.col("name").str.split(separator)).explode("name")
+def split_names(values: pl.LazyFrame, separator: str) -> pl.LazyFrame:
+    """Return the names in each text of a frame (point, value) as a long frame: point, name, value (its count)."""
+    names = values.select("point", pl.col("value").str.split(separator).alias("name")).explode("name")
     names = names.with_columns(pl.col("name").str.strip_chars()).filter(pl.col("name") != "")
     return names.group_by("point", "name").agg(pl.len().cast(pl.Float32).alias("value"))
 
 
-def name_features(long: list[pl.LazyFrame], n_points: int, n_train: int) -> tuple[Matrix, pl.Series, int]:
-    """Return a matrix of names, the names, and how many entries of test points have names not in train.
+def known_names(long: list[pl.LazyFrame], n_train: int) -> pl.Series:
+    """Return the names that training points have, sorted.
 
     Parameters
     ----------
     long : list of frames
         point, name (a text or an integer), value.
-    n_points, n_train : int
-        The first `n_train` points are the training points: their names, sorted, are the columns.
+    n_train : int
+        The first `n_train` points are the training points.
     """
-    known = collect(pl.concat(long).filter(pl.col("point") < n_train).select(pl.col("name").unique())).sort("name")
-    names = known.with_columns(pl.int_range(pl.len(), dtype=pl.Int32).alias("column"))
-    rows, columns, values = [], [], []
-    n_unknown = 0
-    for frame in long:
-        found = collect(frame.join(names.lazy(), on="name", how="left"))
-        n_unknown += found["column"].null_count()
-        found = found.drop_nulls("column")
-        rows.append(found["point"].to_numpy())
-        columns.append(found["column"].to_numpy())
-        values.append(found["value"].to_numpy().astype(np.float32))
-    X = entries_matrix(np.concatenate(rows), np.concatenate(columns), np.concatenate(values), (n_points, len(names)))
-    return X, known["name"], n_unknown
+    return collect(pl.concat(long).filter(pl.col("point") < n_train).select(pl.col("name").unique())).sort("name")[
+        "name"
+    ]
+
+
+def with_columns(names: pl.Series) -> pl.DataFrame:
+    """Return names with the number of their column."""
+    return names.to_frame("name").with_columns(pl.int_range(pl.len(), dtype=pl.Int32).alias("column"))
 
 
 def entries_matrix(

@@ -9,19 +9,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from labeltrees._files import refuse_file, replacing_folder, write_atomically
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import Encoder
 from labeltrees.data.encoders.encoder_file import ENCODER_FILE, read_encoder, write_encoder
 from labeltrees.data.files import MissingFileError, read_lines
+from labeltrees.data.logs.part_names import TEST, TRAIN, parts_name
 from labeltrees.data.logs.summary import FOLDER_VERSION, SUMMARY_FORMAT, LogSummary
+from labeltrees.data.parts import open_parts
 from labeltrees.data.xmc import read_xmc, write_xmc
 from labeltrees.errors import InputError
 
 SUMMARY_FILE = "summary.json"
-_PARTS = ("train", "test")
+_PARTS = (TRAIN, TEST)
 _FILES = {
+    *map(parts_name, _PARTS),
     *(f"{part}{ending}" for part in _PARTS for ending in (".txt", ".weights.txt", ".times.txt")),
     "labels.txt",
     "features.txt",
@@ -61,8 +65,13 @@ def save_prepared(
             write_atomically(new / "features.txt", [_lines(_names(train.feature_names))])
         if encoder is not None:
             write_encoder(encoder, new / ENCODER_FILE)
-        text = json.dumps(summary.to_json(), indent=2, ensure_ascii=False)
-        write_atomically(new / SUMMARY_FILE, [text.encode(), b"\n"])
+        write_summary(summary, new)
+
+
+def write_summary(summary: LogSummary, folder: Path) -> None:
+    """Write the file that makes a folder a prepared log."""
+    text = json.dumps(summary.to_json(), indent=2, ensure_ascii=False)
+    write_atomically(folder / SUMMARY_FILE, [text.encode(), b"\n"])
 
 
 def load_prepared(folder: str | os.PathLike[str]) -> tuple[Dataset, Dataset, Encoder | None, LogSummary]:
@@ -77,6 +86,8 @@ def load_prepared(folder: str | os.PathLike[str]) -> tuple[Dataset, Dataset, Enc
         summary = LogSummary.from_json(record)
     except KeyError as missing:
         refuse_file(path / SUMMARY_FILE, f"{missing} is missing; run labeltrees logs prepare again")
+    if (path / parts_name(TRAIN)).is_dir():
+        return *_open_parts(path), summary
     encoder = folder_encoder(path)
     label_names = read_lines(path / "labels.txt")
     has_names = (path / "features.txt").exists()
@@ -88,6 +99,14 @@ def load_prepared(folder: str | os.PathLike[str]) -> tuple[Dataset, Dataset, Enc
         weights = read.sample_weight
         parts.append(Dataset(read.X, read.Y, label_names, feature_names, weights, encoder=encoder, times=times))
     return parts[0], parts[1], encoder, summary
+
+
+def _open_parts(folder: Path) -> tuple[Dataset, Dataset, Encoder | None]:
+    train = open_parts(folder / parts_name(TRAIN))
+    if (folder / parts_name(TEST)).is_dir():
+        return train, open_parts(folder / parts_name(TEST)), train.encoder
+    X, Y = (sparse.csr_array((0, n), dtype=np.float32) for n in (train.n_features, train.n_labels))
+    return train, Dataset(X, Y, train.label_names, train.feature_names, encoder=train.encoder), train.encoder
 
 
 def folder_encoder(folder: Path) -> Encoder | None:

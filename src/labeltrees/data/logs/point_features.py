@@ -1,13 +1,13 @@
-"""Features and labels of all points, and the encoder that makes the same features for new contexts."""
+"""Features and labels of points in blocks, and the encoder that makes the same features for new contexts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from scipy import sparse
 
 from labeltrees.data.encoders import ColumnEncoder, Encoder, ItemEncoder, TextEncoder
 from labeltrees.data.logs.aggregate import Aggregated, Points
@@ -17,45 +17,30 @@ from labeltrees.data.logs.features import (
     Matrix,
     check_words,
     entries_matrix,
-    name_features,
+    known_names,
     split_names,
-    text_features,
+    with_columns,
 )
 from labeltrees.data.logs.item_names import name_items
+from labeltrees.data.logs.point_blocks import PointBlocks
 from labeltrees.data.logs.reading import collect
 from labeltrees.data.logs.settings import LogSettings
+from labeltrees.data.logs.text_features import TextFeatures
 from labeltrees.data.tfidf import TfidfVectorizer
 
 _KEY = ["context", "window"]
 
 
-@dataclass
-class PointFeatures:
-    """X and Y of all points, in their order, and what belongs to the features.
-
-    `encoder` is None if a vectorizer of another library made the features. `notes` are counts for the summary.
-    """
+class FeatureBlock(NamedTuple):
+    """X and Y of the points of a block, in their order, and their texts if features are made of texts."""
 
     X: Matrix
     Y: Matrix
-    feature_names: list[str] | None
-    encoder: Encoder | None
-    texts: list[str] | None = None
-    notes: dict[str, int] = field(default_factory=dict)
+    texts: list[str] | None
 
 
-def make_features(
-    points: pl.DataFrame,
-    n_train: int,
-    aggregated: Aggregated,
-    made: Points,
-    label_names: list[str],
-    items: pl.Series,
-    settings: LogSettings,
-    vectorizer: Any,
-    named: list[pl.LazyFrame] | None,
-) -> PointFeatures:
-    """Return the features and labels of points.
+class PointFeatures:
+    """Learns what turns points into features, then yields the features and labels of blocks of points.
 
     Parameters
     ----------
@@ -70,68 +55,135 @@ def make_features(
         Makes features of texts.
     named : list of frames, optional
         Events with item and name.
+    blocks : PointBlocks
+
+    Attributes
+    ----------
+    encoder : Encoder or None
+        None if a vectorizer of another library makes the features.
+    feature_names : list of str or None
+    n_features : int
     """
-    Y = _labels(points, made, len(items))
-    match settings.features:
-        case "basket":
-            X, hidden = hide_items(Y, settings.hide, settings.random_state)
-            encoder = ItemEncoder(label_names, items, weighting="log")
-            return _noted(PointFeatures(X, hidden, label_names, encoder))
-        case "history":
-            value = pl.col("engagement").log1p().cast(pl.Float32)
-            long = [
-                shard.join(_of_shard(points, number), on=_KEY, how="inner").select("point", name="item", value=value)
-                for number, shard in enumerate(made.history)
-            ]
-            X, known, n_unknown = name_features(long, points.height, n_train)
-            names = name_items(known, named)[0]
-            return _noted(PointFeatures(X, _ones(Y), names, ItemEncoder(names, known, weighting="log")), n_unknown)
-        case "column":
-            found = collect(pl.concat(aggregated.values))
-            values = points.join(found, on=_KEY, how="left", maintain_order="left")["value"]
-            separator = LIST_SEPARATOR if aggregated.lists else settings.feature_separator
-            if separator is not None:
-                X, known, n_unknown = name_features([split_names(values, separator)], points.height, n_train)
-                names = name_items(known, None)[0]
-                column = ColumnEncoder(names, separator=settings.feature_separator)
-                return _noted(PointFeatures(X, _ones(Y), names, column), n_unknown)
-            texts = values.to_list()
-        case _:
-            if vectorizer is None:
-                check_words(points["group"])
-            texts = points["group"].to_list()
-    X, words, fitted = text_features(texts, n_train, vectorizer)
-    text_encoder = TextEncoder(fitted) if isinstance(fitted, TfidfVectorizer) else None
-    return _noted(PointFeatures(X, _ones(Y), words, text_encoder, texts))
 
+    def __init__(
+        self,
+        points: pl.DataFrame,
+        n_train: int,
+        aggregated: Aggregated,
+        made: Points,
+        label_names: list[str],
+        items: pl.Series,
+        settings: LogSettings,
+        vectorizer: Any,
+        named: list[pl.LazyFrame] | None,
+        blocks: PointBlocks,
+    ) -> None:
+        self._points, self._n_train, self._settings, self._blocks = points, n_train, settings, blocks
+        self._n_labels = len(items)
+        self._random = np.random.default_rng(settings.random_state)
+        self._texts: TextFeatures | None = None
+        self._n_unknown = self._n_without = 0
+        self.encoder: Encoder | None = None
+        self.feature_names: list[str] | None = None
+        value = pl.col("engagement").log1p().cast(pl.Float32)
+        blocks.scatter("labels", self._by_point(made.labels, "point", column="label", value=value))
+        match settings.features:
+            case "basket":
+                self.feature_names, self.encoder = label_names, ItemEncoder(label_names, items, weighting="log")
+            case "history":
+                known = self._learn_names(self._by_point(made.history, "point", name="item", value=value))
+                self.feature_names = name_items(known, named)[0]
+                self.encoder = ItemEncoder(self.feature_names, known, weighting="log")
+            case "column":
+                values = self._by_point(aggregated.values, "point", "value")
+                separator = LIST_SEPARATOR if aggregated.lists else settings.feature_separator
+                if separator is None:
+                    blocks.scatter("values", values)
+                    self._learn_texts(vectorizer)
+                else:
+                    known = self._learn_names([split_names(frame, separator) for frame in values])
+                    self.feature_names = name_items(known, None)[0]
+                    self.encoder = ColumnEncoder(self.feature_names, separator=settings.feature_separator)
+            case _:
+                if vectorizer is None:
+                    check_words(points["group"])
+                self._learn_texts(vectorizer)
+        self.n_features = self._texts.n_features if self._texts is not None else len(self.feature_names or [])
 
-def _noted(features: PointFeatures, n_unknown: int = 0) -> PointFeatures:
-    notes = {
-        "features of test points that train has not (left out)": n_unknown,
-        "points without a known feature": int((np.diff(features.X.indptr) == 0).sum()),
-    }
-    features.notes = {what: count for what, count in notes.items() if count}
-    return features
+    def blocks(self) -> Iterator[FeatureBlock]:
+        """Yield the features and labels of all points, block by block."""
+        for block in range(self._blocks.count):
+            Y = self._matrix("labels", block, self._n_labels)
+            texts = None
+            if self._settings.features == "basket":
+                X, Y = hide_items(Y, self._settings.hide, self._random)
+            elif self._texts is not None:
+                texts = self._block_texts(block)
+                X = self._texts.rows(texts)
+            else:
+                X = self._matrix("features", block, self.n_features)
+            Y.data[:] = 1
+            self._n_without += int((np.diff(X.indptr) == 0).sum())
+            yield FeatureBlock(X, Y, texts)
+        if self._texts is not None:
+            self._texts.check_found()
 
+    def notes(self) -> dict[str, int]:
+        """Return counts for the summary, after the last block."""
+        notes = {
+            "features of test points that train has not (left out)": self._n_unknown,
+            "points without a known feature": self._n_without,
+        }
+        return {what: count for what, count in notes.items() if count}
 
-def _ones(Y: Matrix) -> Matrix:
-    Y.data[:] = 1
-    return Y
+    def _by_point(self, shards: list[pl.LazyFrame], *columns: Any, **named: Any) -> list[pl.LazyFrame]:
+        """Return frames of shards with the number of each point instead of its context."""
+        ids = self._points.lazy().select("context", "window", "point", "shard")
+        return [
+            shard.join(ids.filter(pl.col("shard") == number), on=_KEY, how="inner").select(*columns, **named)
+            for number, shard in enumerate(shards)
+        ]
 
+    def _learn_names(self, frames: list[pl.LazyFrame]) -> pl.Series:
+        """Keep the features of points by name; return the names, which are those of training points."""
+        known = known_names(frames, self._n_train)
+        columns = with_columns(known)
 
-def _labels(points: pl.DataFrame, made: Points, n_labels: int) -> Matrix:
-    """Return the matrix of points and their items, with log(1 + engagement)."""
-    rows: list[NDArray[Any]] = []
-    columns: list[NDArray[Any]] = []
-    values: list[NDArray[Any]] = []
-    for number, shard in enumerate(made.labels):
-        found = collect(shard.join(_of_shard(points, number), on=_KEY, how="inner"))
-        rows.append(found["point"].to_numpy())
-        columns.append(found["label"].to_numpy())
-        values.append(found["engagement"].log1p().cast(pl.Float32).to_numpy())
-    shape = (points.height, n_labels)
-    return entries_matrix(np.concatenate(rows), np.concatenate(columns), np.concatenate(values), shape)
+        def found() -> Iterator[pl.LazyFrame]:
+            for frame in frames:
+                joined = collect(frame.join(columns.lazy(), on="name", how="left"))
+                self._n_unknown += joined["column"].null_count()
+                yield joined.drop_nulls("column").select("point", "column", "value").lazy()
 
+        self._blocks.scatter("features", found())
+        return known
 
-def _of_shard(points: pl.DataFrame, number: int) -> pl.LazyFrame:
-    return points.lazy().filter(pl.col("shard") == number).select("context", "window", "point")
+    def _learn_texts(self, vectorizer: Any) -> None:
+        self._texts = TextFeatures(vectorizer, self._train_texts)
+        fitted = self._texts.vectorizer
+        self.feature_names = self._texts.feature_names
+        self.encoder = TextEncoder(fitted) if isinstance(fitted, TfidfVectorizer) else None
+
+    def _train_texts(self) -> Iterator[str]:
+        for block in range(self._blocks.count):
+            n_left = self._n_train - self._blocks.bounds[block]
+            if n_left > 0:
+                yield from self._block_texts(block)[:n_left]
+
+    def _block_texts(self, block: int) -> list[str]:
+        first, last = self._blocks.bounds[block : block + 2]
+        if self._settings.features != "column":
+            return self._points["group"][first:last].to_list()
+        return pl.concat(self._blocks.frames("values", block)).sort("point")["value"].to_list()
+
+    def _matrix(self, name: str, block: int, n_columns: int) -> Matrix:
+        rows, columns, values = [], [], []
+        for frame in self._blocks.frames(name, block):
+            rows.append(frame["point"].to_numpy())
+            columns.append(frame["column"].to_numpy())
+            values.append(frame["value"].to_numpy().astype(np.float32))
+        first, last = self._blocks.bounds[block : block + 2]
+        shape = (last - first, n_columns)
+        if not rows:
+            return sparse.csr_array(shape, dtype=np.float32)
+        return entries_matrix(np.concatenate(rows), np.concatenate(columns), np.concatenate(values), shape)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
 import polars as pl
 
 from labeltrees._progress import ProgressArgument
@@ -18,7 +17,10 @@ from labeltrees.data.logs.clean import CleanEvents, clean_events
 from labeltrees.data.logs.events import Events, open_events
 from labeltrees.data.logs.item_names import name_items
 from labeltrees.data.logs.leakage import count_leaks
-from labeltrees.data.logs.point_features import PointFeatures, make_features
+from labeltrees.data.logs.part_names import TEST, TRAIN
+from labeltrees.data.logs.point_blocks import PointBlocks
+from labeltrees.data.logs.point_datasets import PointDatasets
+from labeltrees.data.logs.point_features import PointFeatures
 from labeltrees.data.logs.recency import Recency
 from labeltrees.data.logs.sessions import split_sessions
 from labeltrees.data.logs.settings import LogSettings
@@ -26,11 +28,23 @@ from labeltrees.data.logs.shards import Shards
 from labeltrees.data.logs.split import order_points
 from labeltrees.data.logs.stages import Stages, watch_stages
 from labeltrees.data.logs.summary import LogSummary, moment_text
-from labeltrees.data.logs.weights import point_weights
 from labeltrees.data.logs.work_folder import work_folder
 from labeltrees.errors import InputError
 
-Prepared = tuple[Dataset, Dataset, Encoder | None, LogSummary]
+
+class Parts(NamedTuple):
+    """Where to write datasets in parts, and how many points a part has."""
+
+    folder: Path
+    points_per_part: int
+
+
+class Prepared(NamedTuple):
+    """Train and test (None if they were written in parts), the encoder of their features and the summary."""
+
+    pair: tuple[Dataset, Dataset] | None
+    encoder: Encoder | None
+    summary: LogSummary
 
 
 def prepare(
@@ -40,17 +54,20 @@ def prepare(
     temporary_folder: Any = None,
     progress: ProgressArgument = None,
     resume_folder: Path | None = None,
+    parts: Parts | None = None,
 ) -> Prepared:
-    """Return train, test, encoder and summary for checked settings."""
+    """Return or write train and test for checked settings."""
     with (
         work_folder(events, settings, temporary_folder, resume_folder) as scratch,
         watch_stages(progress) as stages,
         open_events(events, settings, scratch) as opened,
     ):
-        return _prepare(opened, settings, vectorizer, scratch, stages)
+        return _prepare(opened, settings, vectorizer, scratch, stages, parts)
 
 
-def _prepare(opened: Events, settings: LogSettings, vectorizer: Any, scratch: Path, stages: Stages) -> Prepared:
+def _prepare(
+    opened: Events, settings: LogSettings, vectorizer: Any, scratch: Path, stages: Stages, parts: Parts | None
+) -> Prepared:
     _check_words(opened, settings)
     stages.start("reading events")
     cleaned = clean_events(opened, settings)
@@ -76,15 +93,24 @@ def _prepare(opened: Events, settings: LogSettings, vectorizer: Any, scratch: Pa
     stages.start("making features")
     named = [shard.select("item", "name") for shard in events] if "name" in opened.columns else None
     label_names, changed = name_items(items["item"], named)
-    features = make_features(points, n_train, aggregated, made, label_names, items["item"], settings, vectorizer, named)
-    stages.start("splitting")
-    train, test = _datasets(features, label_names, points, n_train, settings)
-    notes = features.notes | changed
+    blocks = PointBlocks(points.height, None if parts is None else parts.points_per_part, scratch)
+    features = PointFeatures(
+        points, n_train, aggregated, made, label_names, items["item"], settings, vectorizer, named, blocks
+    )
+    datasets = PointDatasets(features, label_names, points, n_train, settings)
+    pair = None
+    if parts is None:
+        stages.start("splitting")
+        pair = datasets.in_memory()
+    else:
+        stages.start("writing parts")
+        datasets.write(parts.folder, parts.points_per_part, stages.report)
+    notes = features.notes() | changed
     if aggregated.n_several_values:
         notes["points with several feature values (the most common is taken)"] = aggregated.n_several_values
     if n_weak:
         notes["pairs of low engagement kept (most events are in such pairs)"] = n_weak
-    leaks = count_leaks(events, points, n_train) if "time" in opened.columns and test.n_points else {}
+    leaks = count_leaks(events, points, n_train) if "time" in opened.columns and points.height > n_train else {}
     used = ("history", "labels") if settings.features == "history" else ("labels",)
     summary = LogSummary(
         events_read=cleaned.n_read,
@@ -98,8 +124,8 @@ def _prepare(opened: Events, settings: LogSettings, vectorizer: Any, scratch: Pa
             "used": items.height,
         },
         contexts=_contexts(made, settings),
-        train=_shape(train),
-        test=_shape(test),
+        train=datasets.shapes[TRAIN].to_json(),
+        test=datasets.shapes[TEST].to_json(),
         first_event=moment_text(cleaned.first),
         last_event=moment_text(cleaned.last),
         columns=opened.columns,
@@ -110,7 +136,7 @@ def _prepare(opened: Events, settings: LogSettings, vectorizer: Any, scratch: Pa
         files_left_out=[str(path) for path in opened.left_out],
     )
     stages.finish()
-    return train, test, features.encoder, summary
+    return Prepared(pair, features.encoder, summary)
 
 
 def _check_words(opened: Events, settings: LogSettings) -> None:
@@ -144,25 +170,6 @@ def _refuse_empty(cleaned: CleanEvents, dropped: dict[str, int], settings: LogSe
     raise InputError(message)
 
 
-def _datasets(
-    features: PointFeatures, label_names: list[str], points: pl.DataFrame, n_train: int, settings: LogSettings
-) -> tuple[Dataset, Dataset]:
-    # First one Dataset, then its two parts, so that the names, which may be millions, are checked once.
-    parts = [point_weights(part, settings.point_weights) for part in (points[:n_train], points[n_train:])]
-    given = [part for part in parts if part is not None]
-    whole = Dataset(
-        features.X,
-        features.Y,
-        label_names=label_names,
-        feature_names=features.feature_names,
-        sample_weight=np.concatenate(given) if given else None,
-        texts=features.texts,
-        encoder=features.encoder,
-        times=points["latest"].to_numpy() if "latest" in points.columns else None,
-    )
-    return whole[:n_train], whole[n_train:]
-
-
 def _all_dropped(cleaned: CleanEvents, aggregated: Aggregated, made: Points, settings: LogSettings) -> dict[str, int]:
     repeated, without_items, without_features, low, rare = FATES
     dropped = dict(cleaned.dropped)
@@ -183,15 +190,3 @@ def _contexts(made: Points, settings: LogSettings) -> dict[str, int]:
     if settings.features == "history":
         counts["with history only (not among those seen)"] = made.contexts["history only"]
     return counts
-
-
-def _shape(dataset: Dataset) -> dict[str, Any]:
-    n_points = dataset.n_points
-    return {
-        "n_points": n_points,
-        "n_features": dataset.n_features,
-        "n_labels": dataset.n_labels,
-        "n_labels_with_points": len(np.unique(dataset.Y.indices)),
-        "labels_a_point": dataset.Y.nnz / max(n_points, 1),
-        "features_a_point": dataset.X.nnz / max(n_points, 1),
-    }

@@ -30,7 +30,7 @@ def naming_events(files: Sequence[Path], read_files: Sequence[Path] = ()) -> Ite
     """
     try:
         yield
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         fault = next(iter(str(error).splitlines()), type(error).__name__)
         if "utf-8" in str(error).lower():
             for path, read in zip(files, read_files, strict=False):

@@ -8,6 +8,7 @@ import itertools
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from labeltrees._extras import import_extra
 from labeltrees._settings import anything, check_settings, choice, flag, integer, number, optional, setting
 from labeltrees._validation import check_seed, refuse
 from labeltrees.errors import InputError
@@ -119,7 +120,8 @@ class LogSettings:
 
     def checked(self) -> LogSettings:
         """Check the settings; return them with the preset applied, times parsed and `features` chosen."""
-        from labeltrees.data.logs.times import parse_length, parse_moment  # imports polars
+        import_extra("polars", "logs", "preparing logs")
+        from labeltrees.data.logs.times import parse_length, parse_moment  # imports polars, which takes 0.2 s
 
         check_settings(self)
         settings = self._with_preset()
@@ -186,8 +188,8 @@ class LogSettings:
             features = "history" if self.history_before is not None else column
         if features == "history" and self.history_before is None and not self.has_sessions:
             message = (
-                "features='history' needs history_before, the time that ends the history, "
-                "or session or session_gap, so that earlier sessions are the history of later ones"
+                "features='history' needs history_before (the time that ends the history), or sessions: "
+                "session='COLUMN' or session_gap='30m' (earlier sessions are the history of later ones)"
             )
             raise InputError(message)
         if features == "column" and self.feature_column is None:

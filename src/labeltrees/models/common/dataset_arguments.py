@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from labeltrees.data.checks import check_texts
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import Encoder, TextEncoder
+from labeltrees.data.parts.parts_dataset import PartsDataset
 from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.errors import InputError
 
@@ -19,7 +21,7 @@ class FitArguments(NamedTuple):
     label_names: Any
     feature_names: Any
     encoder: Encoder | None
-    label_texts: Any
+    label_texts: Any = None
 
 
 def arguments_of(
@@ -56,3 +58,13 @@ def arguments_of(
         encoder,
         train.label_texts if label_texts is None else label_texts,
     )
+
+
+def arguments_of_parts(data: PartsDataset, label_names: Any = None) -> FitArguments:
+    """Return the arguments of `fit` from a dataset in parts, without its X, Y and weights."""
+    encoder = data.encoder
+    has_names = encoder is not None and encoder.feature_names is not None
+    names = (
+        data.label_names if label_names is None else check_texts("label_names", label_names, data.n_labels, unique=True)
+    )
+    return FitArguments(None, None, None, names, None if has_names else data.feature_names, encoder)

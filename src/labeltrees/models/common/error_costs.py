@@ -27,8 +27,13 @@ def point_costs(sample_weight: Any, n_points: int) -> NDArray[np.float64] | None
     """
     weights = check_sample_weight(sample_weight, n_points)
     if weights is not None:
-        _check_range("sample_weight", weights[weights > 0], "0 or ")
+        check_weight_range(weights)
     return weights
+
+
+def check_weight_range(weights: NDArray[np.float64]) -> None:
+    """Raise `InputError` for weights that are outside the range of the solver."""
+    _check_range("sample_weight", weights[weights > 0], "0 or ")
 
 
 def check_relevance(Y: Any) -> None:
@@ -47,10 +52,7 @@ def label_costs(class_weight: Any, n_labels: int, names: LabelNames | None = Non
     if class_weight is None or isinstance(class_weight, str):
         return None
     if isinstance(class_weight, Mapping):
-        costs = np.ones(n_labels, dtype=np.float32)
-        for label, cost in class_weight.items():
-            costs[_label_id(label, n_labels, names)] = check_number(f"class_weight[{label!r}]", cost, SMALLEST, LARGEST)
-        return costs
+        return values_by_label("class_weight", class_weight, n_labels, names, low=SMALLEST)
     try:
         given = np.asarray(class_weight)
     except ValueError:  # rows of unequal length
@@ -62,6 +64,22 @@ def label_costs(class_weight: Any, n_labels: int, names: LabelNames | None = Non
     return given.astype(np.float32)
 
 
+def values_by_label(
+    name: str, values: Mapping[Any, Any], n_labels: int, names: LabelNames | None, *, low: float
+) -> NDArray[np.float32]:
+    """Return the values of a mapping from labels to numbers of at least `low` as an array; others are 1.
+
+    Examples
+    --------
+    >>> values_by_label("label_weight", {1: 0}, 3, None, low=0)
+    array([1., 0., 1.], dtype=float32)
+    """
+    found = np.ones(n_labels, dtype=np.float32)
+    for label, value in values.items():
+        found[_label_id(name, label, n_labels, names)] = check_number(f"{name}[{label!r}]", value, low, LARGEST)
+    return found
+
+
 def check_finite(trained: Any) -> None:
     """Raise `InputError` if costs beyond the range of float32 have spoilt the trained classifiers."""
     if not (np.isfinite(trained.bias).all() and np.isfinite(trained.values).all()):
@@ -69,13 +87,13 @@ def check_finite(trained: Any) -> None:
         raise InputError(message)
 
 
-def _label_id(label: Any, n_labels: int, names: LabelNames | None) -> int:
+def _label_id(name: str, label: Any, n_labels: int, names: LabelNames | None) -> int:
     if names is not None:
         if label in names.position:
             return names.position[label]
     elif isinstance(label, int | np.integer) and not isinstance(label, bool) and 0 <= label < n_labels:
         return int(label)
-    refuse("class_weight", "a mapping with labels of Y as keys", label)
+    refuse(name, "a mapping with labels of Y as keys", label)
 
 
 def _check_range(name: str, values: NDArray[Any], or_else: str = "") -> None:

@@ -16,11 +16,15 @@ from labeltrees.tree.label_tree import LabelTree
 
 def given_tree(tree: LabelTree | str, Y: CheckedY, sample_weight: Float64s | None = None) -> LabelTree:
     """Return the tree to train for a given tree, or for "flat": only labels with points are placed."""
-    frequencies = label_frequencies(Y, sample_weight)
+    return place_labels(tree, Y.n_labels, label_frequencies(Y, sample_weight))
+
+
+def place_labels(tree: LabelTree | str, n_labels: int, frequencies: Float64s) -> LabelTree:
+    """Return the tree to train for a given tree, or for "flat": only labels of a frequency above 0 are placed."""
     if isinstance(tree, str):
-        return flat_tree(Y.n_labels, frequencies=frequencies)
-    if tree.n_labels != Y.n_labels:
-        refuse("tree", f"a LabelTree over the {Y.n_labels} labels of Y", tree)
+        return flat_tree(n_labels, frequencies=frequencies)
+    if tree.n_labels != n_labels:
+        refuse("tree", f"a LabelTree over the {n_labels} labels of Y", tree)
     return keep_labels(tree, frequencies > 0)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labeltrees import _core
+from labeltrees._names import nfc
 from labeltrees._validation import refuse
 from labeltrees.errors import FileFormatError
 from labeltrees.storage import decode_names, encode_names
@@ -42,8 +43,8 @@ class LabelNames:
 
     @cached_property
     def position(self) -> dict[str, int]:
-        """The label of each name."""
-        return {name: label for label, name in enumerate(self.array.tolist())}
+        """The label of each name, in the Unicode form NFC."""
+        return {nfc(name): label for label, name in enumerate(self.array.tolist())}
 
     @cached_property
     def native(self) -> _core.Names:
@@ -85,9 +86,9 @@ class LabelNames:
         if not any(isinstance(name, str) for name in names):
             return names
         for name in names:
-            if not isinstance(name, str) or name not in self.position:
+            if not isinstance(name, str) or nfc(name) not in self.position:
                 refuse(where, "names of labels that the model knows", name)
-        return np.array([self.position[name] for name in names], dtype=np.int64)
+        return np.array([self.position[nfc(name)] for name in names], dtype=np.int64)
 
 
 class StoredNames(LabelNames):

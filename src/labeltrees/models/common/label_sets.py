@@ -12,8 +12,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from labeltrees._matrices import check_same_points, check_Y
+from labeltrees._names import nfc_labels
 from labeltrees._validation import refuse
-from labeltrees.data.checks import check_texts
+from labeltrees.data.checks import check_label_names
 from labeltrees.errors import InputError
 from labeltrees.models.common.label_names import LabelNames
 
@@ -57,7 +58,7 @@ def read_training_labels(Y: Any, label_names: Any, n_points: int) -> LabelSets:
         message = "Y has no labels"
         raise InputError(message)
     if sets.names is not None:
-        _check_unicode(sets.names)
+        check_unicode(sets.names)
     return sets
 
 
@@ -67,10 +68,10 @@ def _with_names(sets: LabelSets, label_names: Any) -> LabelSets:
     matrix = sets.Y
     if not sets.is_matrix and matrix.shape[1] < len(label_names):  # of lists of ids only the largest id is known
         matrix = sp.csr_array((matrix.data, matrix.indices, matrix.indptr), (matrix.shape[0], len(label_names)))
-    return LabelSets(matrix, check_texts("label_names", label_names, matrix.shape[1], unique=True), sets.is_matrix)
+    return LabelSets(matrix, check_label_names(label_names, matrix.shape[1]), sets.is_matrix)
 
 
-def _check_unicode(names: NDArray[np.object_]) -> None:
+def check_unicode(names: NDArray[np.object_]) -> None:
     """Refuse names that cannot be written to a file."""
     try:
         "".join(names.tolist()).encode("utf-8")
@@ -149,6 +150,7 @@ def _are_ids(kinds: set[type]) -> bool:
 
 
 def _from_names(flat: list[str], indptr: NDArray[np.int64]) -> LabelSets:
+    flat = nfc_labels(flat)
     names = sorted(set(flat))
     position = dict(zip(names, range(len(names)), strict=True))
     ids = np.fromiter(map(position.__getitem__, flat), dtype=np.int64, count=len(flat))

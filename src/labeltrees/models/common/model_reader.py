@@ -67,6 +67,7 @@ class ModelReader:
         model.n_points_ = self.parameters["n_points"]
         model.stats_ = self.parameters["stats"]
         model.label_counts_ = self.label_counts()
+        model.searcher_.set_prior(model.label_counts_, model.n_points_)
         model._label_names = self.label_names()
         model.label_texts_ = LabelTexts.from_arrays(
             self.arrays, LABEL_TEXTS, self.parameters["n_labels"], str(self.source)

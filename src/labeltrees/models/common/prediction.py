@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
 
@@ -17,6 +17,7 @@ from labeltrees._validation import check_integer, check_number, refuse
 from labeltrees.errors import InputError
 from labeltrees.models.common.calibration import Calibration, fit_calibration
 from labeltrees.models.common.early_stop import LENGTHS, EarlyStop, check_lengths, learn_early_stop
+from labeltrees.models.common.error_costs import values_by_label
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.label_sets import has_label, known_labels
 from labeltrees.models.common.protocol import Searches
@@ -50,6 +51,10 @@ class PredictionMixin:
     @abstractmethod
     def searches(self) -> Searches:
         """Return the searches that early stopping and profiling need."""
+
+    def _n_proposed(self, k: int) -> int:
+        """Return how many labels the search must find for a list of k labels."""
+        return k
 
     def _fill_fitted(self, request: SearchRequest) -> SearchRequest:
         """Return the request with the options that were given when the model was made."""
@@ -87,11 +92,13 @@ class PredictionMixin:
         search: str | None = None,
         beam: int | None = AS_FITTED,
         prune: bool = True,
+        evidence: bool = True,
         agreement: float | None = None,
         max_chunks: int | None = None,
         max_microseconds: int | None = None,
         candidates: Any = None,
         exclude: Any = None,
+        label_weight: Any = None,
         n_jobs: int | None = None,
         return_stats: bool = False,
     ) -> Any:
@@ -102,20 +109,29 @@ class PredictionMixin:
         X : n points
             A sparse or dense matrix (n, d), or n contexts of the model's encoder: texts, or lists of items.
         k : int
+            A k above both 1,000 and the number of labels is taken as the number of labels.
         search, beam, prune
             How to search, if not as the model was fitted: `search` "best_first", "beam" or "paths"; `beam` None for
             exactly the k best labels. A `TextLabelTreeClassifier` always searches exactly and does not have these
             options.
+        evidence : bool
+            Whether to use the evidence that the model was fitted with; False returns the list of the tree alone.
         agreement : float, optional
             Instead of `search` and `beam`: stop early, so that at least this share of the lists is the same as with
             exact search. This holds for points from the distribution that `calibrate` learned from. 1 is exact search.
         max_chunks, max_microseconds : int, optional
             Budgets per point, in nodes opened and in time. Searches that they stop are marked as partial in the stats.
+            They limit the search of the tree; evidence comes on top.
         candidates : labels, a set of `label_set`, one list of labels per point, or sparse matrix (n, L), optional
-            The labels allowed, by name or by id; only their ancestors are searched. With `candidates` or `exclude`,
-            a search with `agreement` is exact.
+            The labels allowed, by name or by id; only their ancestors are searched. With `candidates`, `exclude`
+            or `label_weight`, a search with `agreement` is exact.
         exclude : like candidates, optional
             Labels not to return.
+        label_weight : array (L,), mapping from labels to numbers, or weights of `label_weights`, optional
+            What the score of each label is multiplied with; a label that a mapping lacks has the weight 1. The list
+            then holds the labels with the largest products, found exactly, and the products as scores. Labels of
+            weight 0 are left out. ``lt.metrics.inverse_propensity(Y_train)`` gives the lists that are best for
+            propensity-scored precision. The search is exact unless `search` or `beam` is given.
         n_jobs : int, optional
             By default that of the model.
         return_stats : bool
@@ -123,17 +139,19 @@ class PredictionMixin:
         Returns
         -------
         labels : array (n, k)
-            Best first: label ids padded with -1, or names padded with None if the labels have names. A text without
-            any known word has no labels.
+            Best first: label ids padded with -1, or names padded with None if the labels have names. A point
+            without any known feature gets the most frequent labels, and `no_features` of the stats is True for it.
         scores : array of float32 (n, k)
-            In [0, 1], padded with 0.
+            In [0, 1] without `label_weight`, padded with 0.
         stats : SearchStats, if `return_stats`
-            What each search did: chunks (nodes opened), classifiers, depth, microseconds, partial.
+            What each search did: chunks (nodes opened), classifiers, depth, microseconds, partial,
+            no_features.
         """
         points = self.check_queries(X, n_jobs)
         names = self._label_names
         if names is not None:
             candidates, exclude = names.ids("candidates", candidates), names.ids("exclude", exclude)
+        label_weight = self._label_weight_array(label_weight)
         request = self.complete_request(settings_from(SearchRequest, locals()))
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
         result = self.searcher_.topk(points, request, n_jobs=n_jobs, stats=return_stats)
@@ -150,6 +168,8 @@ class PredictionMixin:
         agreement: float | None = None,
         max_chunks: int | None = None,
         max_microseconds: int | None = None,
+        evidence: bool = True,
+        label_weight: Any = None,
         names: bool = False,
         exclude_seen: bool = False,
     ) -> Any:
@@ -160,10 +180,12 @@ class PredictionMixin:
 
         Parameters
         ----------
-        k, search, beam, prune, agreement, max_chunks, max_microseconds
+        k, search, beam, prune, agreement, max_chunks, max_microseconds, evidence
             As in `predict_topk`. With `agreement`, a call can ask for fewer than `k` labels, or for up to the next
             length that `calibrate` learned; a call with `candidates`, or with more excluded labels than there is room
             for, is exact.
+        label_weight : array (L,), mapping from labels to numbers, or weights of `label_weights`, optional
+            As in `predict_topk`; every call uses it.
         names : bool
             Return names (a list of str) instead of ids.
         exclude_seen : bool
@@ -174,6 +196,7 @@ class PredictionMixin:
             option = "names" if names else "exclude_seen"
             message = f"{option}=True needs label names, and this model has none: fit it with label_names"
             raise InputError(message)
+        label_weight = self._label_weight_array(label_weight)
         request = settings_from(SearchRequest, locals())
         return self._make_predictor(self.complete_request(request), names, exclude_seen)
 
@@ -190,6 +213,24 @@ class PredictionMixin:
         found: _core.LabelSet = self.searcher_.label_set(labels, self._native_names())
         return found
 
+    def label_weights(self, weights: Any) -> _core.LabelWeights:
+        """Return weights of labels prepared for many searches, as `label_weight` of this model and its predictors.
+
+        Parameters
+        ----------
+        weights : array (L,), or mapping from labels (names, or ids if they have no names) to numbers
+            Numbers of at least 0. A label that a mapping lacks has the weight 1.
+        """
+        check_is_fitted(self, "searcher_")
+        found: _core.LabelWeights = self.searcher_.label_weights(self._label_weight_array(weights))
+        return found
+
+    def _label_weight_array(self, weights: Any) -> Any:
+        """Return the weights of a mapping as an array (L,), and other weights unchanged."""
+        if not isinstance(weights, Mapping):
+            return weights
+        return values_by_label("label_weight", weights, self.searcher_.n_labels, self._label_names, low=0)
+
     def complete_request(self, request: SearchRequest) -> SearchRequest:
         """Return the request as `searcher_` takes it: with the fitted defaults, and discounts for `agreement`."""
         for option in fields(request):
@@ -204,7 +245,7 @@ class PredictionMixin:
         if early_stop is None:
             message = "agreement needs a calibrated model: call calibrate(X) on points the model has not seen"
             raise InputError(message)
-        place = early_stop.place(min(request.k, self.searcher_.n_labels))
+        place = early_stop.place(self._n_proposed(min(request.k, self.searcher_.n_labels)))
         discounts = early_stop.node_discounts(self.searches().trees, place, request.agreement)
         return replace(exact, discounts=discounts, n_searched=int(early_stop.k[place]))
 
@@ -230,9 +271,10 @@ class PredictionMixin:
     def predict_proba(self) -> Callable[..., Any]:
         """``predict_proba(X, k=None)`` returns the probabilities of the k best labels of each point as CSR (n, L).
 
-        After `calibrate(X, Y)`, these are the probabilities that the point has the label. Without it, they are the
-        scores: a `LabelTreeClassifier` needs ``loss="logistic"`` for that, and for a `TextLabelTreeClassifier` they are
-        the probabilities of drawing the label from the labels of the text.
+        After `calibrate(X, Y)`, these are the probabilities that the point has the label. Without it, they are the raw
+        scores, and those are not calibrated. A `LabelTreeClassifier` needs ``loss="logistic"`` for that: its scores are
+        products of regularised estimates along the path, which are usually too low. For a `TextLabelTreeClassifier`
+        they estimate the probability of drawing the label from the labels of the text.
         """
         self._check_probabilities()
         return self._probabilities
@@ -265,7 +307,7 @@ class PredictionMixin:
             The list lengths that `agreement` is for. Other lengths up to the longest are cut from the next longer one.
         """
         X = self.check_queries(X)
-        lengths = check_lengths(k, self.searcher_.n_labels)
+        lengths = sorted({self._n_proposed(length) for length in check_lengths(k, self.searcher_.n_labels)})
         calibration = getattr(self, "calibration_", None) if Y is None else self._learn_probabilities(X, Y)
         progress = bool(getattr(self, "verbose", 0))
         self.early_stop_ = learn_early_stop(self.searches(), X, X.shape[0], lengths, progress=progress)

@@ -101,8 +101,9 @@ class Model(Protocol):
     def searches(self) -> Searches:
         """Return the searches that early stopping and profiling need."""
 
-    def predictor(self, k: int = 5) -> Callable[..., Any]:
-        """Return a predictor for single queries."""
+    @property
+    def predictor(self) -> Callable[..., Callable[..., Any]]:
+        """``predictor(k, exclude_seen=False)`` returns a predictor for single queries."""
 
     def label_set(self, labels: Any) -> Any:
         """Return labels prepared for many searches."""

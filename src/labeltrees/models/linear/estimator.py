@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from labeltrees._validation import Fanout, refuse
 from labeltrees.data.checks import check_texts
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import Encoder, TextEncoder
+from labeltrees.data.parts import PartsDataset
 from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.models.common.dataset_arguments import arguments_of
 from labeltrees.models.common.error_costs import check_finite, check_relevance, label_costs, point_costs
@@ -35,8 +36,11 @@ from labeltrees.models.common.given_tree import given_tree
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.label_sets import read_training_labels
 from labeltrees.models.common.settings import ClassifierSettings, seed_of
+from labeltrees.models.linear.auto_cost import COST_IN_PARTS, settle_cost
 from labeltrees.models.linear.contexts import encode, fit_vectorizer, set_encoder
+from labeltrees.models.linear.evidence import KINDS, learn_evidence
 from labeltrees.models.linear.files import save_classifier
+from labeltrees.models.linear.in_parts.local import fit_parts
 from labeltrees.models.linear.label_text_points import (
     add_points,
     labels_to_read,
@@ -52,6 +56,7 @@ from labeltrees.models.linear.prediction import LinearPredictionMixin
 from labeltrees.models.linear.settings import LinearSettings, SolverSettings
 from labeltrees.models.linear.training import train_linear
 from labeltrees.search import Searcher
+from labeltrees.search.evidence import Evidence
 from labeltrees.search.request import MODES
 from labeltrees.storage import ChunkStore
 from labeltrees.tree.builder import grow_tree
@@ -109,8 +114,13 @@ class LabelTreeClassifier(
     loss : {"squared_hinge", "logistic"}
     score_power : float
         q in the score exp(-max(0, 1 - z)^q) of a squared hinge classifier with margin z.
-    C, eps, max_iter : float, float, int
-        Cost of errors, tolerance and maximum number of passes of the solver.
+    C : float or "auto"
+        Cost of errors, as in liblinear. "auto" chooses a value for each depth of the tree: it holds out a tenth of the
+        points, trains a sample of the classifiers at several values on the others and compares the losses. `stats_`
+        has the values as ``"C"``, by depth. A dataset in parts is trained with C = 1 instead: the points need not fit
+        into memory, and the model must not depend on whether they do.
+    eps, max_iter : float, int
+        Tolerance and maximum number of passes of the solver.
     class_weight : None, "balanced", mapping from labels to numbers, or array (L,)
         Costs of the labels' points.
     prune_below : float
@@ -126,6 +136,11 @@ class LabelTreeClassifier(
         Weight of such a point, relative to the mean weight of a point.
     label_text_embedding : float
         Weight of a label's texts in its embedding when the tree is built; its points together have weight 1.
+    evidence : {"auto", "neighbours", "centroids", "both"}, optional
+        Adjust the tree's scores of its 20 best labels by the votes of similar training points, by the cosine with the
+        labels' centroids, or by both. The weights are learned on held-out points, which takes a second training on
+        up to 90 % of the points (half of them where there are more than 40,000). "auto" is "both", turned off unless
+        the gain on held-out points is significant. See docs/precision.md.
     search : {"best_first", "beam", "paths"}
         How the tree is searched: see `SearchRequest`.
     beam : int, optional
@@ -158,7 +173,8 @@ class LabelTreeClassifier(
         What turns texts or lists of items into features, if the model was fitted on texts or on a Dataset with an
         encoder; it is saved with the model.
     stats_ : dict
-        Seconds, weights and bytes of the training.
+        Seconds, weights and bytes of the training, and ``"C"``: the cost of errors by depth of the node. With `evidence`,
+        also what was learned about it.
 
     Examples
     --------
@@ -194,6 +210,9 @@ class LabelTreeClassifier(
     label_text_embedding: float = setting(
         0.5, number(0, 1e6), "Weight of the texts of a label in its embedding when the tree is built."
     )
+    evidence: str | None = choice(
+        None, KINDS, "Adjust scores by similar training points and label centroids; auto: only if that helps."
+    )
     search: str = choice("best_first", MODES, "How the tree is searched.")
     beam: int | None = setting(
         10,
@@ -206,11 +225,11 @@ class LabelTreeClassifier(
     def parabel(cls, **changes: Any) -> LabelTreeClassifier:
         """Return Parabel's setting, which the paper uses at every tradeoff.
 
-        A binary tree to leaves of 100 labels (at tradeoff 0 balanced), squared scores, and a search that keeps 10
-        paths. Leaves whose score is below the k-th label found are not opened; this changes no result.
+        A binary tree to leaves of 100 labels (at tradeoff 0 balanced), C of 1, squared scores, and a search that keeps
+        10 paths. Leaves whose score is below the k-th label found are not opened; this changes no result.
         """
-        setting = {"tradeoff": 0.0, "fanout": 2, "leaf_size": 100, "score_power": 2, "search": "paths", "beam": 10}
-        return cls(**{**setting, **changes})
+        setting = {"tradeoff": 0.0, "fanout": 2, "leaf_size": 100, "C": 1.0, "score_power": 2}
+        return cls(**{**setting, "search": "paths", "beam": 10, **changes})
 
     @classmethod
     def one_vs_all(cls, **changes: Any) -> LabelTreeClassifier:
@@ -228,6 +247,8 @@ class LabelTreeClassifier(
         label_names: Any = None,
         feature_names: Any = None,
         encoder: Encoder | None = None,
+        max_memory: int | str | None = None,
+        work_folder: str | os.PathLike[str] | None = None,
         label_texts: Any = None,
     ) -> LabelTreeClassifier:
         """Build the tree and train its classifiers.
@@ -246,11 +267,25 @@ class LabelTreeClassifier(
             Names of the columns of X, stored in `feature_names_in_`.
         encoder : Encoder, optional
             What made X, or makes it from the contexts given as X; the model keeps it and then takes such contexts.
+        max_memory : int or str such as "4GiB", optional
+            For a dataset in parts: how much memory `fit` may use. If the points do not fit into it, they are read part
+            by part, with intermediate results on disk. The model is the same. By default 3/4 of the free memory.
+        work_folder : path, optional
+            For a dataset in parts: where intermediate results are written. They stay after an interruption, and the
+            same call continues with them. By default a temporary folder beside the parts.
         label_texts : L str or L lists of str, or dict from labels to them, optional
             Names, synonyms and descriptions of labels, which the model keeps. A model of texts uses them as
             `label_text_points` and `label_text_embedding` say, and a dict may name labels without training points.
         """
         check_settings(self)
+        in_parts = isinstance(X, PartsDataset)
+        if isinstance(X, PartsDataset):
+            others = {"Y": Y, "sample_weight": sample_weight, "feature_names": feature_names, "encoder": encoder}
+            others["label_texts"] = label_texts
+            if fit_parts(self, X, others, label_names, max_memory, work_folder):
+                return self
+        elif max_memory is not None or work_folder is not None:
+            refuse("X", "a dataset in parts if max_memory or work_folder is given (`write_parts` makes one)", type(X))
         started = time.perf_counter()
         if isinstance(X, Dataset) or Y is None:
             X, Y, sample_weight, label_names, feature_names, encoder, label_texts = arguments_of(
@@ -284,19 +319,28 @@ class LabelTreeClassifier(
         seed = seed_of(self.random_state)
         trees = self._make_trees(checked_X, checked_Y, weights, embeddings, seed)
         built = time.perf_counter()
+        if in_parts and settings.C == "auto":
+            settings = replace(settings, C=COST_IN_PARTS)
+        settings, costs = settle_cost(
+            checked_X, checked_Y, trees[0], settings, sample_weight=weights, random_state=seed, n_jobs=self.n_jobs
+        )
         stores = []
         n_weights = 0
         for tree in trees:
             trained = self._train(checked_X, checked_Y, tree, settings, weights, seed)
             n_weights += len(trained.values)
             stores.append(self._pack(tree, trained, checked_X))
+        learned = None
+        if self.evidence is not None:
+            learned = learn_evidence(self, checked_X, checked_Y, weights, settings, seed, n_points)
         set_encoder(self, encoder)
         self._label_names = names
         self.label_texts_ = texts
         self.label_counts_ = np.bincount(labels.Y.indices, minlength=checked_Y.n_labels)
         self.n_points_ = n_points
         self.trees_ = trees
-        self.searcher_ = self._make_searcher(stores)
+        self.searcher_ = self._make_searcher(stores, None if learned is None else learned.evidence)
+        self.searcher_.set_prior(self.label_counts_, self.n_points_)
         self.calibration_ = None
         self.early_stop_ = None
         self.stats_ = {
@@ -304,7 +348,10 @@ class LabelTreeClassifier(
             "seconds": time.perf_counter() - started,
             "n_weights": n_weights,
             "bytes": sum(store.nbytes for store in stores),
+            **costs,
         }
+        if learned is not None:
+            self.stats_["evidence"] = learned.stats
         return self
 
     @property
@@ -372,8 +419,14 @@ class LabelTreeClassifier(
     def _pack(self, tree: LabelTree, weights: Weights, X: CheckedX) -> ChunkStore:
         return pack(tree, weights, X.n_features, self.loss, n_jobs=self.n_jobs)
 
-    def _make_searcher(self, stores: list[ChunkStore]) -> Searcher:
-        return Searcher(stores, loss=self.loss, score_power=float(self.score_power), normalize=bool(self.normalize))
+    def _make_searcher(self, stores: list[ChunkStore], evidence: Evidence | None = None) -> Searcher:
+        return Searcher(
+            stores,
+            loss=self.loss,
+            score_power=float(self.score_power),
+            normalize=bool(self.normalize),
+            evidence=evidence,
+        )
 
     # Saving.
 

@@ -16,18 +16,22 @@ from labeltrees.models.common.error_costs import label_costs
 from labeltrees.models.common.model_reader import ModelReader
 from labeltrees.models.common.model_writer import shared_to_files
 from labeltrees.search import Searcher
+from labeltrees.search.evidence import Evidence
 from labeltrees.storage import ChunkStore, LoadedModel, decode_names, encode_names, save_arrays
 
 if TYPE_CHECKING:
     from labeltrees.models.linear.estimator import LabelTreeClassifier
 
 _KEYS = {"scoring", "n_features", "matrices", "n_trees"}
+_EVIDENCE = "evidence"  # the key in the manifest, and the prefix of the arrays
 
 
 def save_classifier(model: LabelTreeClassifier, folder: str | os.PathLike[str]) -> None:
     """Write a fitted model."""
     searcher = model.searcher_
     parameters, arrays = shared_to_files(model)
+    # Timings differ from run to run; without them the same training gives the same files.
+    parameters["stats"] = {name: value for name, value in model.stats_.items() if not name.endswith("seconds")}
     settings = parameters["settings"]
     if not isinstance(settings["class_weight"], str | None):
         # One number per label is too much for the manifest, and JSON cannot hold the keys of every mapping.
@@ -41,6 +45,9 @@ def save_classifier(model: LabelTreeClassifier, folder: str | os.PathLike[str]) 
         "matrices": searcher.stores[0].matrices,
         "n_trees": len(searcher.stores),
     }
+    if searcher.evidence is not None:
+        parameters[_EVIDENCE] = searcher.evidence.parameters()
+        arrays |= searcher.evidence.arrays(f"{_EVIDENCE}.")
     for number, (store, tree) in enumerate(zip(searcher.stores, model.trees_, strict=True)):
         arrays |= store.arrays(f"tree{number}.")
         if tree.label_weights is not None:
@@ -73,7 +80,7 @@ class _LinearReader(ModelReader):
             self.tree(store.child_ptr, store.children, f"tree{number}.") for number, store in enumerate(stores)
         ]
         try:
-            model.searcher_ = Searcher(stores, **scoring)
+            model.searcher_ = Searcher(stores, **scoring, evidence=self.evidence())
         except InputError as error:
             self.fail(str(error))
         self.set_shared(model)
@@ -90,9 +97,9 @@ class _LinearReader(ModelReader):
         from labeltrees.models.linear.estimator import LabelTreeClassifier
 
         parameters = self.parameters
-        self.check_parameters(_KEYS, optional=frozenset({"vectorizer", "encoder"}))
-        if isinstance(parameters["settings"], dict):  # models of releases without texts of labels
-            for name in ("label_text_points", "label_text_weight", "label_text_embedding"):
+        self.check_parameters(_KEYS, optional=frozenset({"vectorizer", "encoder", _EVIDENCE}))
+        if isinstance(parameters["settings"], dict):  # models of releases without texts of labels, or without evidence
+            for name in ("label_text_points", "label_text_weight", "label_text_embedding", "evidence"):
                 parameters["settings"].setdefault(name, getattr(LabelTreeClassifier, name))
         settings = self.read_settings(LabelTreeClassifier, not_saved={"embeddings", "vectorizer"})
         scoring = parameters["scoring"]
@@ -116,6 +123,14 @@ class _LinearReader(ModelReader):
             matrices=self.parameters["matrices"],
             prefix=f"tree{number}.",
             source=f"{self.source}, tree {number}",
+        )
+
+    def evidence(self) -> Evidence | None:
+        if _EVIDENCE not in self.parameters:
+            return None
+        n_labels, n_features = self.parameters["n_labels"], self.parameters["n_features"]
+        return Evidence.from_files(
+            self.parameters[_EVIDENCE], self.arrays, f"{_EVIDENCE}.", n_labels, n_features, str(self.source)
         )
 
     def feature_names(self) -> Any:

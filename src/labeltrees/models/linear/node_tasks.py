@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from labeltrees import _core
 from labeltrees._matrices import Float32s, Int32s, Int64s
 from labeltrees.errors import InputError
+from labeltrees.models.linear.auto_cost import costs_of_nodes
 from labeltrees.models.linear.settings import LinearSettings
 from labeltrees.storage import LinearWeights
 from labeltrees.tree.label_tree import LabelTree
@@ -129,7 +130,8 @@ class ThreadExecutor:
 
     def run(self, problem: TrainingProblem, tasks: NodeTasks, advance: Advance = None) -> Iterable[TaskWeights]:
         """Train the tasks."""
-        weights = _train(problem.native, tasks, problem.settings, problem.seed, self.n_threads, advance)
+        costs = np.take(costs_of_nodes(problem.tree, problem.settings.C), tasks.node, mode="clip")
+        weights = train_tasks(problem.native, tasks, problem.settings, problem.seed, self.n_threads, advance, costs)
         return [TaskWeights(tasks, weights)]
 
 
@@ -266,7 +268,7 @@ class ExtractedTask:
             stream_offset=self.first_edge,
         )
         local = self.task._replace(node=0, first_edge=self.task.first_edge - self.first_edge)
-        weights = _train(native, NodeTasks.of(local), self.settings, self.seed, n_threads, None)
+        weights = train_tasks(native, NodeTasks.of(local), self.settings, self.seed, n_threads)
         if isinstance(weights, LinearWeights) and len(self.features) > 0:
             weights = LinearWeights(weights.indptr, self.features[weights.features], weights.values, weights.bias)
         return TaskWeights(NodeTasks.of(self.task), weights)
@@ -276,24 +278,33 @@ def extract_task(problem: TrainingProblem, task: NodeTask) -> ExtractedTask:
     """Return the input of a task without the rest of the data."""
     first_edge, end = (int(place) for place in problem.tree.child_ptr[task.node : task.node + 2])
     arrays = problem.native.extract(task.node)
-    return ExtractedTask(task, end - first_edge, first_edge, *arrays, settings=problem.settings, seed=problem.seed)
+    cost = float(costs_of_nodes(problem.tree, problem.settings.C)[task.node])
+    settings = problem.settings if problem.settings.C == cost else replace(problem.settings, C=cost)
+    return ExtractedTask(task, end - first_edge, first_edge, *arrays, settings=settings, seed=problem.seed)
 
 
-def _train(
+def train_tasks(
     native: _core.LinearProblem,
     tasks: NodeTasks,
     settings: LinearSettings,
     seed: int,
     n_threads: int,
-    advance: Advance,
+    advance: Advance = None,
+    costs: Float32s | None = None,
 ) -> Weights:
+    """Train some tasks of a problem in one native call; one row per edge, in the order of the tasks.
+
+    `costs` has C for each task; by default all have that of the settings.
+    """
+    if costs is None:
+        costs = np.full(len(tasks.node), settings.C, np.float32)
     try:
         indptr, features, values, bias = native.train(
             nodes=tasks.node,
             first_edges=tasks.first_edge,
             n_edges=tasks.n_edges,
+            costs=costs,
             loss=settings.loss,
-            cost=float(settings.C),
             eps=float(settings.eps),
             max_iter=int(settings.max_iter),
             bias_value=float(settings.bias),

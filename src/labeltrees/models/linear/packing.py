@@ -7,6 +7,7 @@ from dataclasses import replace
 from labeltrees._losses import LOSSES
 from labeltrees.models.linear.node_tasks import DenseWeights, Weights
 from labeltrees.storage import ChunkStore, pack_chunks, pack_dense_chunks
+from labeltrees.storage.ceilings import positive_norms
 from labeltrees.tree.label_tree import LabelTree
 
 
@@ -16,4 +17,4 @@ def pack(tree: LabelTree, weights: Weights, n_features: int, loss: str, *, n_job
         return pack_dense_chunks(tree, weights.matrix, weights.bias, tree.mass(), n_jobs=n_jobs)
     store = pack_chunks(tree, weights, n_features, tree.mass(), n_jobs=n_jobs)
     ceilings = LOSSES[loss].ceilings
-    return store if ceilings is None else replace(store, ceilings=ceilings(tree, weights))
+    return store if ceilings is None else replace(store, ceilings=ceilings(tree, weights.bias, positive_norms(weights)))

@@ -65,7 +65,14 @@ class LinearPredictionMixin(PredictionMixin):
         """Return the searches that early stopping and profiling need."""
         return LinearSearches(self.searcher_, self.trees_, self.n_jobs)
 
+    def _n_proposed(self, k: int) -> int:
+        # `agreement` is about the trees' lists, before evidence.
+        evidence = self.searcher_.evidence
+        return k if evidence is None else min(max(k, evidence.n_searched), self.searcher_.n_labels)
+
     def _fill_fitted(self, request: SearchRequest) -> SearchRequest:
+        if request.label_weight is not None and request.search is None and request.beam == AS_FITTED:
+            return replace(request, search="best_first", beam=None)
         return replace(
             request,
             search=self.search if request.search is None else request.search,
@@ -84,6 +91,10 @@ class LinearPredictionMixin(PredictionMixin):
 
     def _check_probabilities(self) -> None:
         check_is_fitted(self, "searcher_")
-        if not LOSSES[self.searcher_.loss].scores_are_probabilities and self.calibration_ is None:
-            message = "predict_proba needs loss='logistic', or calibrate(X, Y) on points the model has not seen"
+        scores_are_probabilities = LOSSES[self.searcher_.loss].scores_are_probabilities
+        if self.calibration_ is None and (not scores_are_probabilities or self.searcher_.evidence is not None):
+            message = (
+                "predict_proba needs loss='logistic' without evidence, or calibrate(X, Y) on points the model has not "
+                "seen"
+            )
             raise NotCalibratedError(message)

@@ -15,7 +15,7 @@ from labeltrees.tree.label_tree import LabelTree
 
 
 class LinearSearches:
-    """The exact, discounted and traced searches of a linear model, over one tree or several."""
+    """The exact, discounted and traced searches of a linear model, over one tree or several, without evidence."""
 
     def __init__(self, searcher: Searcher, trees: list[LabelTree], n_jobs: int | None = None) -> None:
         self.searcher = searcher
@@ -24,7 +24,8 @@ class LinearSearches:
 
     def lists(self, X: Any, k: int, discounts: NodeValues | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the labels found (n, k), and the number of nodes opened (n,)."""
-        result = self.searcher.topk(X, SearchRequest(k, discounts=discounts), n_jobs=self.n_jobs, stats=True)
+        request = SearchRequest(k, discounts=discounts, evidence=False)
+        result = self.searcher.topk(X, request, n_jobs=self.n_jobs, stats=True)
         assert result.stats is not None
         return result.labels, result.stats.chunks
 

@@ -54,7 +54,7 @@ def make_problem(
 def _rows(X: Any) -> dict[str, Any]:
     rows = check_X(X).rows
     if isinstance(rows, SparseRows):
-        _refuse_large("X", rows.values)
+        refuse_large("X", rows.values)
         return {
             "n_points": rows.n_points,
             "n_features": rows.n_columns,
@@ -62,7 +62,7 @@ def _rows(X: Any) -> dict[str, Any]:
             "x_columns": rows.indices,
             "x_values": rows.values,
         }
-    _refuse_large("X", rows)
+    refuse_large("X", rows)
     n_points, n_features = rows.shape
     return {
         "n_points": n_points,
@@ -83,11 +83,12 @@ def _check_label_cost(label_cost: Any, n_labels: int) -> Float32s | None:
 
 
 def _as_costs(name: str, costs: Any) -> Float32s:
-    _refuse_large(name, costs)
+    refuse_large(name, costs)
     return np.ascontiguousarray(costs, dtype=np.float32)
 
 
-def _refuse_large(name: str, values: Any) -> None:
+def refuse_large(name: str, values: Any) -> None:
+    """Raise `InputError` for values whose products would overflow float32."""
     largest = float(max(-values.min(), values.max())) if values.size > 0 else 0.0
     if largest > LARGEST_VALUE:
         refuse(name, f"of values up to {LARGEST_VALUE:g}", largest)

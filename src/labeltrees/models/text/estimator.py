@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from labeltrees import _core
 from labeltrees._files import refuse_file
 from labeltrees._matrices import CheckedX, CheckedY
+from labeltrees._names import same_in_nfc
 from labeltrees._settings import setting, take_settings
 from labeltrees._validation import check_n_jobs
 from labeltrees.data.dataset import Dataset
@@ -169,6 +170,9 @@ class TextLabelTreeClassifier(
         if corpus.n_labels == 0:
             refuse_file(name, f"no line has a label (a word that starts with {PREFIX})")
         names = LabelNames(_label_names(corpus, name))
+        if same := same_in_nfc(names.array.tolist()):
+            fault = f"{len(same)} labels in several Unicode forms that look the same, such as {same[0]!r}"
+            refuse_file(name, f"{fault}; write the file in the form NFC, for example with uconv -x nfc")
         return self._fit(corpus, settings, names, corpus.counts[corpus.n_words :], None, None, started)
 
     def _check(self) -> TextSettings:
@@ -219,6 +223,7 @@ class TextLabelTreeClassifier(
         self.tree_ = tree
         self.n_points_: int | None = corpus.n_lines  # None: unknown, as in models from fastText
         self.searcher_ = TextSearcher(store)
+        self.searcher_.set_prior(self.label_counts_, self.n_points_)
         self.calibration_ = None
         self.early_stop_ = None
         self.stats_: dict[str, Any] = {

@@ -42,9 +42,9 @@ class _TextReader(ModelReader):
         store = self.read_store()
         model.searcher_ = TextSearcher(store)
         model.tree_ = self.tree(store.child_ptr, store.children)
+        if self.parameters["n_points"] == 1 and "seconds" not in self.parameters["stats"]:
+            self.parameters["n_points"] = None  # imported from fastText by an old release, which saved 1 for "unknown"
         self.set_shared(model)
-        if model.n_points_ == 1 and "seconds" not in model.stats_:
-            model.n_points_ = None  # imported from fastText by an old release, which saved 1 for "unknown"
         if verify:
             store.check_all()
             self.check_names_differ(model.classes_)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from labeltrees import _core
 from labeltrees._validation import check_n_jobs, refuse
 from labeltrees.models.text.store import TextStore
+from labeltrees.search.queries import label_weight_values
 from labeltrees.search.request import SearchRequest
 from labeltrees.search.result import SearchResult, SearchTrace
 
@@ -42,8 +43,8 @@ class TextPredictor(_core.TextPredictor):
 
     ``predictor(text, k=None, exclude=None, candidates=None)`` returns label ids (an array of int64), or their names (a
     list of str) if it was made with ``names=True``, and scores (an array of float32), best first. `exclude` and
-    `candidates` are names, ids, or a set that `label_set` of the model prepared. Several threads can call it at the
-    same time: the interpreter lock is released during the search.
+    `candidates` are names, ids, or a set that `label_set` of the model prepared. A text without any known word
+    gets the most frequent labels; `n_no_features` counts such calls. Several threads can call it at the same time: the interpreter lock is released during the search.
     """
 
 
@@ -61,6 +62,7 @@ class TextSearcher:
     def __init__(self, store: TextStore) -> None:
         self.store = store
         self._engine = self._make_engine()
+        self._prior: Any = None
 
     def _make_engine(self) -> _core.TextEngine:
         store = self.store
@@ -125,6 +127,24 @@ class TextSearcher:
         """Return labels prepared for many searches; unknown names are counted in its `n_unknown`."""
         return self._engine.label_set(labels, names)
 
+    def label_weights(self, weights: Any) -> _core.LabelWeights:
+        """Return one weight per label prepared for many searches, for `label_weight` of a request."""
+        return self._engine.label_weights(label_weight_values(weights, self.n_labels))
+
+    def set_prior(self, counts: Any, n_points: int | None) -> None:
+        """Answer queries without any feature with the most frequent labels, their shares of the points as scores.
+
+        Parameters
+        ----------
+        counts : int64 (L,)
+            The number of training points of each label.
+        n_points : int or None
+            The number of training points; None if it is unknown: then nothing changes.
+        """
+        self._prior = (np.ascontiguousarray(counts, np.int64), n_points)
+        if n_points is not None:
+            self._engine.set_prior(self._prior[0], n_points)
+
     def _native(self, request: SearchRequest, n_queries: int) -> _core.SearchRequest:
         if request.discounts is not None:
             request.discounts.check_length(self.store.tree.n_nodes)
@@ -132,8 +152,10 @@ class TextSearcher:
         return request.native(n_queries, self.n_labels, discounts, self._engine)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"store": self.store}
+        return {"store": self.store, "_prior": self._prior}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._engine = self._make_engine()
+        if self._prior is not None:
+            self.set_prior(*self._prior)

@@ -1,0 +1,124 @@
+"""C="auto" against one C for all nodes: precision and training time; and the precision at several tradeoffs.
+
+    python -m benchmarks.auto_cost [--sets cooking bibtex ...] [--costs 0.1 0.3 1 3] [--tradeoffs]
+
+One seed, one thread; precision is measured on the test points with the beam of the model. `online-retail` is the log of
+an online shop, prepared as `benchmarks.paper.shop` does. `baskets` is synthetic: 11,000 baskets of 10,000 items, of which
+60 % are drawn by popularity alone, and half of each basket is to be predicted from the other half. Seconds are processor
+time of `fit`. With --tradeoffs: a table of C="auto" for both losses at tradeoffs from 0 to 1.5 instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import labeltrees as lt
+from benchmarks.measures import precisions
+from benchmarks.shared_data import load
+from benchmarks.tables import print_head, slashed
+
+SETS = ("cooking", "bibtex", "baskets", "delicious", "online-retail", "eurlex4k", "debian-depends")
+TRADEOFFS = (0.0, 0.5, 1.0, 1.5)
+
+
+def make_baskets(n: int = 13_000, n_items: int = 10_000, n_test: int = 2_000) -> tuple[lt.Dataset, lt.Dataset]:
+    """Return noisy baskets: half of each is the features, the other half the labels."""
+    rng = np.random.default_rng(0)
+    popularity = 1 / np.arange(1, n_items + 1) ** 0.9
+    popularity /= popularity.sum()
+    group = rng.integers(0, 200, n_items)
+    members = [np.flatnonzero(group == i) for i in range(200)]
+    rows: tuple[list[Any], list[Any]] = ([], [])
+    for _ in range(n):
+        own, size = rng.integers(0, 200, 3), rng.integers(4, 20)
+        at_random = rng.choice(n_items, size, p=popularity)
+        in_group = [
+            rng.choice(members[i], p=popularity[members[i]] / popularity[members[i]].sum())
+            for i in rng.choice(own, size)
+        ]
+        items = np.unique(np.where(rng.random(size) < 0.6, at_random, in_group))
+        rng.shuffle(items)
+        half = max(1, len(items) // 2)
+        rows[0].append(items[:half])
+        rows[1].append(items[half:] if len(items) > 1 else items)
+    X, Y = (
+        sp.csr_array(
+            (np.ones(sum(map(len, part)), np.float32), np.concatenate(part), np.cumsum([0, *map(len, part)])),
+            shape=(n, n_items),
+        )
+        for part in rows
+    )
+    n_train = n - n_test
+    return lt.Dataset(X[:n_train], Y[:n_train]), lt.Dataset(X[n_train:], Y[n_train:])
+
+
+def load_set(name: str) -> tuple[lt.Dataset, lt.Dataset]:
+    """Return the training and test points of a set."""
+    if name == "baskets":
+        return make_baskets()
+    if name == "online-retail":
+        from benchmarks.paper.shop import load_shop
+
+        return load_shop(weighted=False)
+    return load(name)
+
+
+def popularity_precision(train: lt.Dataset, test: lt.Dataset) -> list[float]:
+    """Return the precision of recommending the most frequent labels to everybody."""
+    best = np.argsort(-np.bincount(train.Y.indices, minlength=train.Y.shape[1]), kind="stable")[:5]
+    return precisions(test.Y, np.tile(best, (test.n_points, 1)))
+
+
+def fit(train: lt.Dataset, test: lt.Dataset, **parameters: Any) -> tuple[list[float], float, lt.LabelTreeClassifier]:
+    """Return precision, seconds and the model."""
+    start = time.process_time()
+    model = lt.LabelTreeClassifier(random_state=0, n_jobs=1, **parameters).fit(train.X, train.Y)
+    seconds = time.process_time() - start
+    labels, _ = model.predict_topk(test.X, 5)
+    return precisions(test.Y, labels), seconds, model
+
+
+def compare_costs(sets: list[str], costs: list[float]) -> None:
+    """Print a row per set and C."""
+    print_head("data | C | P@1 / 3 / 5 | fit, s | chosen, by depth")
+    for name in sets:
+        train, test = load_set(name)
+        print(f"| {name} | (most frequent labels) | {slashed(popularity_precision(train, test))} | | |", flush=True)
+        for C in (*costs, "auto"):
+            found, seconds, model = fit(train, test, C=C)
+            chosen = slashed(model.stats_["C"], "g") if C == "auto" else ""
+            print(f"| {name} | {C} | {slashed(found)} | {seconds:.2f} | {chosen} |", flush=True)
+
+
+def compare_tradeoffs(sets: list[str]) -> None:
+    """Print a row per set, loss, C and tradeoff."""
+    print_head("data | loss | C | tradeoff | P@1 / 3 / 5 | mean depth of labels | chosen, by depth")
+    for name in sets:
+        train, test = load_set(name)
+        for loss, C in (("squared_hinge", 1.0), ("squared_hinge", "auto"), ("logistic", "auto")):
+            for tradeoff in TRADEOFFS:
+                found, _, model = fit(train, test, C=C, loss=loss, tradeoff=tradeoff)
+                chosen = slashed(model.stats_["C"], "g") if C == "auto" else ""
+                depth = model.tree_.label_depth.mean()
+                print(f"| {name} | {loss} | {C} | {tradeoff} | {slashed(found)} | {depth:.2f} | {chosen} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sets", nargs="+", default=list(SETS))
+    parser.add_argument("--costs", nargs="+", type=float, default=[0.03, 0.1, 0.3, 1, 3])
+    parser.add_argument("--tradeoffs", action="store_true")
+    options = parser.parse_args()
+    if options.tradeoffs:
+        compare_tradeoffs(options.sets)
+    else:
+        compare_costs(options.sets, options.costs)
+
+
+if __name__ == "__main__":
+    main()

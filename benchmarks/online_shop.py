@@ -1,0 +1,291 @@
+"""The online shop: our model against simple recommenders, PECOS, omikuji and implicit, each tuned on validation points.
+
+    python -m benchmarks.online_shop [--splits time random] [--jobs 1] [--without omikuji]
+
+A point is an invoice of a customer who has bought before; its features are the articles of all earlier invoices, with
+log(1 + quantity), its labels the articles of this invoice. "time": trained on the invoices before 2011-11-15, tested
+on the later ones. "random": tested on a tenth of the customers. Every method is tuned for P@5 on the last 21 days
+before 2011-11-15, stage by stage, with the settings below; then it is trained on all training points of each split. All
+get the same rows, scaled to length 1, except implicit, which gets the rows as they are. A second run continues an
+interrupted one with what is in build/online-shop.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import itertools
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.preprocessing import normalize
+
+import labeltrees as lt
+from benchmarks.peers.environment import ROOT, peers_python
+from benchmarks.peers.worker import PeerWorker
+from benchmarks.shared_data import data_folder, write_for_contestants
+from benchmarks.tables import print_head
+from examples.online_shop import prepare
+
+FOLDER = Path(__file__).parent / "contestants"
+FINISHED = ROOT / "build" / "online-shop"
+VALIDATION_DAYS = 21
+KS = (1, 3, 5)
+RESAMPLES = 2000
+Settings = dict[str, Any]
+
+
+@dataclass
+class Method:
+    """A method with its grid: stages of settings, each compared with the best settings of the stages before."""
+
+    name: str
+    script: str
+    stages: list[dict[str, list[Any]]]
+    fixed: Settings = field(default_factory=dict)
+    answer: Settings = field(default_factory=dict)
+
+    @property
+    def is_implicit(self) -> bool:
+        """Whether it takes the rows as they are, and runs in its own environment."""
+        return self.script == "implicit_models.py"
+
+    @property
+    def python(self) -> str:
+        """The Python that runs it."""
+        return sys.executable if self.script == "ours.py" else peers_python("implicit" if self.is_implicit else "peers")
+
+
+C = [0.03, 0.1, 0.3, 1.0]
+LARGE_C = [1.0, 3.0]  # logistic losses need a larger C
+METHODS = [
+    Method(
+        "label tree",
+        "ours.py",
+        [
+            {"C": C},
+            {"loss": ["logistic"], "C": LARGE_C},
+            {"tradeoff": [0.0, 0.5, 1.5]},
+            {"fanout": [16]},
+            {"n_trees": [3]},
+        ],
+    ),
+    Method(
+        "PECOS",
+        "pecos_xlinear.py",
+        [{"C": C}, {"loss": ["logistic"], "C": LARGE_C}, {"nr_splits": [2, 64]}],
+        {"nr_splits": 16, "loss": "hinge"},
+        {"beam_size": 20},
+    ),
+    Method(
+        "omikuji",
+        "omikuji_models.py",
+        [{"linear_c": C}, {"loss": ["log"], "linear_c": LARGE_C}, {"n_trees": [3]}],
+        {},
+        {"beam_size": 20},
+    ),
+    Method(
+        "implicit, ALS",
+        "implicit_models.py",
+        [
+            {"rows": ["all", "purchase"], "alpha": [1.0, 5.0, 20.0]},
+            {"regularization": [1.0, 10.0]},
+            {"factors": [64, 256]},
+        ],
+        {"model": "als", "factors": 128, "regularization": 0.1},
+    ),
+    Method(
+        "implicit, item-based",
+        "implicit_models.py",
+        [{"model": ["cosine", "tfidf", "bm25"], "rows": ["all", "purchase"], "K": [20, 100, 500]}],
+    ),
+]
+PECOS_LOSSES = {"hinge": ("L2R_L2LOSS_SVC_DUAL", "l3-hinge"), "logistic": ("L2R_LR_DUAL", "sigmoid")}
+
+
+class Contest:
+    """Trains methods on one pair of training and test points."""
+
+    def __init__(self, train: lt.Dataset, test: lt.Dataset, folder: Path, jobs: int) -> None:
+        self.train, self.test, self.folder, self.jobs = train, test, folder, jobs
+        for name, scale in (("raw", lambda X: X), ("unit", normalize)):
+            (folder / name).mkdir()
+            pair = (lt.Dataset(scale(part.X), part.Y) for part in (train, test))
+            write_for_contestants(*pair, folder / name)
+            np.save(folder / name / "feature_label.npy", feature_labels(train))
+
+    @contextmanager
+    def worker(self, method: Method) -> Iterator[PeerWorker]:
+        """Start the process of a method."""
+        data = self.folder / ("raw" if method.is_implicit else "unit")
+        environment = os.environ | {"OMP_NUM_THREADS": str(self.jobs), "OPENBLAS_NUM_THREADS": "1"}
+        script = FOLDER / method.script
+        with PeerWorker(script, data, self.folder, python=method.python, environment=environment) as worker:
+            yield worker
+
+    def answer(self, worker: PeerWorker, method: Method, settings: Settings) -> NDArray[np.int64]:
+        """Train with settings and return the best labels of the test points."""
+        wanted, search = dict(settings), dict(method.answer)
+        if method.name == "PECOS":
+            wanted["solver_type"], search["post_processor"] = PECOS_LOSSES[wanted.pop("loss")]
+        worker.ask(do="train", name="model", settings=wanted, seed=0, threads=self.jobs)
+        out = self.folder / "labels.npy"
+        worker.ask(do="batch", name="model", k=max(KS), settings=search, out=str(out), repeats=1)
+        labels: NDArray[np.int64] = np.load(out)
+        return labels
+
+
+def feature_labels(dataset: lt.Dataset) -> NDArray[np.int64]:
+    """Return the label with the name of each feature, -1 if there is none."""
+    assert dataset.label_names is not None
+    assert dataset.feature_names is not None
+    label = {name: number for number, name in enumerate(dataset.label_names.tolist())}
+    return np.array([label.get(name, -1) for name in dataset.feature_names.tolist()])
+
+
+def tune(method: Method, train: lt.Dataset, jobs: int) -> Settings:
+    """Return the settings with the best P@5 on the last weeks of the training points."""
+    assert train.times is not None
+    is_late = train.times >= train.times.max() - np.timedelta64(VALIDATION_DAYS, "D")
+    known = Finished(f"validation-{method.name}", [method.fixed, method.answer, train])
+    best, reached = dict(method.fixed), 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        contest = Contest(train[~is_late], train[is_late], Path(folder), jobs)
+        with contest.worker(method) as worker:
+            for stage in method.stages:
+                found = [] if best == method.fixed else [(reached, best)]
+                for values in itertools.product(*stage.values()):
+                    settings = best | dict(zip(stage, values, strict=True))
+                    key = json.dumps(settings, sort_keys=True)
+                    if key not in known.values:
+                        labels = contest.answer(worker, method, settings)
+                        known.add(key, lt.metrics.precision_at_k(contest.test.Y, labels, max(KS)))
+                        print(f"{method.name} {key}: P@5 {100 * known.values[key]:.2f}", file=sys.stderr, flush=True)
+                    found.append((known.values[key], settings))
+                reached, best = max(found, key=lambda pair: pair[0])
+    return best
+
+
+def answer(method: Method, settings: Settings, train: lt.Dataset, test: lt.Dataset, jobs: int) -> NDArray[np.int64]:
+    """Return the best labels of the test points, by a method trained with settings."""
+    known = Finished(f"answers-{method.name}", [method.fixed, method.answer, train, test])
+    key = json.dumps(settings, sort_keys=True)
+    if key not in known.values:
+        with tempfile.TemporaryDirectory() as folder:
+            contest = Contest(train, test, Path(folder), jobs)
+            with contest.worker(method) as worker:
+                known.add(key, contest.answer(worker, method, settings).tolist())
+    return np.array(known.values[key])
+
+
+class Finished:
+    """What earlier runs have measured, in a file."""
+
+    def __init__(self, name: str, inputs: list[Any]) -> None:
+        digest = hashlib.sha256(repr([inputs, VALIDATION_DAYS, lt.__version__]).encode()).hexdigest()[:12]
+        self._path = FINISHED / f"{name.replace(', ', '-').replace(' ', '-')}-{digest}.json"
+        self.values: dict[str, Any] = json.loads(self._path.read_text()) if self._path.exists() else {}
+
+    def add(self, key: str, value: Any) -> None:
+        """Keep a value."""
+        self.values[key] = value
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        part = self._path.with_suffix(".part")
+        part.write_text(json.dumps(self.values))
+        part.replace(self._path)
+
+
+def simple_answers(train: lt.Dataset, test: lt.Dataset) -> dict[str, NDArray[np.int64]]:
+    """Return the answers of the simple recommenders, and of our model with its default settings."""
+    pair, month = (train.X, train.Y), np.timedelta64(30, "D")
+    methods: dict[str, Any] = {
+        "popularity": lt.baselines.popularity(pair),
+        "popularity of the last 30 days": lt.baselines.recent_popularity(pair, train.times, period=month),
+        "item to item": lt.baselines.co_occurrence(pair),
+        "neighbours": lt.baselines.neighbours(pair),
+        "label tree, default": lt.LabelTreeClassifier(n_jobs=1).fit(*pair),
+    }
+    return {name: method.predict_topk(test.X, max(KS))[0] for name, method in methods.items()}
+
+
+def precision_of_points(test: lt.Dataset, labels: NDArray[np.int64], k: int) -> NDArray[np.float64]:
+    """Return the precision at k of every test point."""
+    rows = test.Y.tolil().rows
+    return np.array([sum(label in own for label in found[:k]) / k for found, own in zip(labels, rows, strict=True)])
+
+
+def difference(test: lt.Dataset, ours: Any, theirs: Any, weights: Any = None) -> str:
+    """Return the 95 % interval of our P@5 minus theirs, by resampling test points."""
+    gap = precision_of_points(test, ours, 5) - precision_of_points(test, theirs, 5)
+    weights = np.ones(len(gap)) if weights is None else weights
+    drawn = np.random.default_rng(0).integers(len(gap), size=(RESAMPLES, len(gap)))
+    values = (gap * weights)[drawn].sum(axis=1) / weights[drawn].sum(axis=1)
+    low, high = 100 * np.percentile(values, [2.5, 97.5])
+    return f"{low:+.1f} to {high:+.1f}"
+
+
+def cell(test: lt.Dataset, labels: Any, k: int, weights: Any = None) -> str:
+    """Return P@k in percent with its 95 % interval."""
+    value, low, high = lt.metrics.estimate_at_k(test.Y, labels, k, sample_weight=weights)["precision"]
+    return f"{100 * value:.1f} ({100 * low:.1f} to {100 * high:.1f})"
+
+
+def compare(split: str, chosen: dict[str, Settings], options: argparse.Namespace) -> None:
+    """Train and measure all methods on one split, and print the table."""
+    train, test = prepared(split)
+    answers = simple_answers(train, test)
+    for method in methods(options):
+        answers[method.name] = answer(method, chosen[method.name], train, test, options.jobs)
+    print(
+        f"\n## Split: {split}\n\n{train.n_points:,} training points, "
+        f"{test.n_points:,} test points, {train.n_labels:,} labels, {train.n_features:,} features\n"
+    )
+    print_head("method | P@1 | P@3 | P@5 | P@5 by traffic | ours minus theirs, P@5 | by traffic")
+    ours, traffic = answers["label tree"], test.sample_weight
+    for name, labels in answers.items():
+        cells = [*(cell(test, labels, k) for k in KS), cell(test, labels, 5, traffic)]
+        gaps = ["", ""] if labels is ours else [difference(test, ours, labels, w) for w in (None, traffic)]
+        print(f"| {name} | {' | '.join(cells + gaps)} |")
+    sys.stdout.flush()
+
+
+def prepared(split: str) -> lt.PreparedLogs:
+    """Return the log of the online shop, prepared as the example does it, by an earlier run if there was one."""
+    folder = FINISHED / f"{split}-log"
+    if not folder.exists():
+        prepare(str(data_folder("online-retail") / "events.csv.xz"), split).save(folder)
+    return lt.PreparedLogs.load(folder)
+
+
+def methods(options: argparse.Namespace) -> list[Method]:
+    """Return the methods that are wanted."""
+    return [method for method in METHODS if not any(word in method.name for word in options.without)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--splits", nargs="+", choices=["time", "random"], default=["time", "random"])
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--without", nargs="*", default=[], help="leave out methods whose name contains one of these")
+    options = parser.parse_args()
+    print("Precision in percent with 95 % intervals; by traffic, an invoice counts by its number of lines.")
+    train = prepared("time").train
+    chosen = {method.name: tune(method, train, options.jobs) for method in methods(options)}
+    print("Chosen settings:\n")
+    for name, settings in chosen.items():
+        print(f"- {name}: {', '.join(f'{key}={value}' for key, value in sorted(settings.items()))}")
+    for split in options.splits:
+        compare(split, chosen, options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Precision of models that were chosen by measurement, ours and the peers'."""

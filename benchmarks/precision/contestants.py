@@ -1,0 +1,167 @@
+"""How each contestant is tuned, trained and timed."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import labeltrees as lt
+from benchmarks.peers.worker import PeerWorker
+from benchmarks.precision.datasets import SHARE, Data
+from benchmarks.precision.records import KS, keep_record
+
+FOLDER = Path(__file__).resolve().parent.parent / "contestants"
+METRIC_K = 5  # everyone is tuned for nDCG@5 on the same validation points
+COSTS = (0.1, 0.3, 1.0, 3.0, 10.0)
+BUDGET, LEAST_BUDGET = 20.0, 20.0  # of choose: this many plain fits, and at least this many seconds
+REPEATS = 3
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A peer: its script, fixed settings, the name of C, and the settings that stand for its losses and beams."""
+
+    script: str
+    fixed: dict[str, Any]
+    cost: str
+    losses: tuple[dict[str, Any], ...]
+    beams: tuple[dict[str, Any], ...] = ({"beam_size": 10}, {"beam_size": 30})
+
+    def grid(self) -> Iterator[tuple[dict[str, Any], tuple[dict[str, Any], ...]]]:
+        """Yield the settings of every training, with those of its predictions."""
+        for cost, loss in itertools.product(COSTS, self.losses):
+            yield {**self.fixed, self.cost: cost, **loss}, self.beams
+
+
+PEERS = {
+    "PECOS": Peer(
+        "pecos_xlinear.py",
+        {"nr_splits": 16},
+        "C",
+        ({"solver_type": "L2R_L2LOSS_SVC_DUAL"}, {"solver_type": "L2R_L1LOSS_SVC_DUAL"}),  # it has no other
+    ),
+    "omikuji": Peer("omikuji_models.py", {}, "linear_c", ({"loss": "hinge"}, {"loss": "log"})),
+    "napkinXC": Peer(
+        "napkinxc_models.py",
+        {"tree_type": "hierarchicalKmeans"},
+        "C",
+        ({"loss": "squared_hinge"}, {"loss": "logistic"}),
+        ({},),  # its search is exact
+    ),
+}
+BASELINES = {"popularity": lt.baselines.popularity, "neighbours": lt.baselines.neighbours}
+EVIDENCE = {"ours, neighbours": "neighbours", "ours, centroids": "centroids", "ours, evidence auto": "auto"}
+OURS = ("ours, default", *EVIDENCE, "ours, choose")
+ALL = (*OURS, *PEERS, *BASELINES)
+
+
+def measure(data: Data, contestant: str) -> None:
+    """Tune and train a contestant, and keep its measurements on the test set."""
+    if contestant in PEERS:
+        _measure_peer(data, contestant)
+    elif contestant in BASELINES:
+        baseline = BASELINES[contestant](data.train)
+        started = time.perf_counter()
+        labels, _ = baseline.rank(data.test.X, max(KS))
+        keep_record(data, contestant, labels, {"us": _per_point(started, data), "seconds": 0.0, "settings": {}})
+    elif contestant == "ours, default":
+        _keep_ours(data, contestant, *_timed_fit(data, lt.LabelTreeClassifier(n_jobs=1)), {})
+    elif contestant in EVIDENCE:
+        model, seconds = _timed_fit(data, lt.LabelTreeClassifier(evidence=EVIDENCE[contestant], n_jobs=1))
+        _keep_ours(data, contestant, model, seconds, _learned(model))
+    else:
+        _measure_choice(data, contestant)
+
+
+def _measure_choice(data: Data, contestant: str) -> None:
+    _, plain = _timed_fit(data, lt.LabelTreeClassifier(n_jobs=1))
+    started = time.perf_counter()
+    choice = lt.choose(
+        data.train,
+        metric=f"ndcg{METRIC_K}",
+        validation=SHARE,
+        time_budget=max(BUDGET * plain, LEAST_BUDGET),
+        n_jobs=1,
+    )
+    seconds = time.perf_counter() - started
+    found = {**choice.parameters, **_learned(choice.model)}
+    _keep_ours(data, contestant, choice.model, seconds, found, {"explanation": choice.explanation, "plain": plain})
+
+
+def _learned(model: Any) -> dict[str, Any]:
+    """Return the weights of evidence that a model has learned."""
+    learned = model.stats_.get("evidence", {})
+    return {
+        name.replace("_", " "): learned[name] for name in ("neighbour_weight", "centroid_weight") if name in learned
+    }
+
+
+def _timed_fit(data: Data, model: Any) -> tuple[Any, float]:
+    started = time.perf_counter()
+    model.fit(data.train.X, data.train.Y)
+    return model, time.perf_counter() - started
+
+
+def _keep_ours(
+    data: Data,
+    contestant: str,
+    model: Any,
+    seconds: float,
+    settings: dict[str, Any],
+    more: dict[str, Any] | None = None,
+) -> None:
+    times = []
+    for _ in range(REPEATS):
+        started = time.perf_counter()
+        labels, _ = model.predict_topk(data.test.X, max(KS), n_jobs=1)
+        times.append(_per_point(started, data))
+    facts = {"us": min(times), "seconds": seconds, "settings": settings, **(more or {})}
+    keep_record(data, contestant, labels, facts)
+
+
+def _per_point(started: float, data: Data) -> float:
+    return (time.perf_counter() - started) / data.test.n_points * 1e6
+
+
+def _measure_peer(data: Data, contestant: str) -> None:
+    peer = PEERS[contestant]
+    script = FOLDER / peer.script
+    with tempfile.TemporaryDirectory() as temporary:
+        started = time.perf_counter()
+        best = _tune(data, peer, Path(temporary))
+        tuned = time.perf_counter() - started
+        with PeerWorker(script, data.final, temporary) as worker:
+            trained = worker.ask(do="train", name="final", settings=best, seed=0, threads=1)
+            out = Path(temporary) / "labels.npy"
+            answer = worker.ask(
+                do="batch", name="final", k=max(KS), out=str(out), settings=best, repeats=REPEATS, threads=1
+            )
+            labels = np.load(out)
+    us = answer["seconds"] / data.test.n_points * 1e6
+    facts = {"us": us, "seconds": trained["seconds"], "tuning_seconds": tuned, "settings": best}
+    keep_record(data, contestant, labels, facts)
+
+
+def _tune(data: Data, peer: Peer, temporary: Path) -> dict[str, Any]:
+    """Return the settings with the highest nDCG@5 on the validation points."""
+    found: list[tuple[float, dict[str, Any]]] = []
+    out = temporary / "tuning.npy"
+    with PeerWorker(FOLDER / peer.script, data.tuning, temporary) as worker:
+        for number, (settings, beams) in enumerate(peer.grid()):
+            name = f"tuning-{number}"  # omikuji does not save over a model
+            worker.ask(do="train", name=name, settings=settings, seed=0, threads=1)
+            for beam in beams:
+                own = {**settings, **beam}
+                worker.ask(do="batch", name=name, k=METRIC_K, out=str(out), settings=own, repeats=1, threads=1)
+                value = lt.metrics.ndcg_at_k(data.validation.Y, np.load(out), METRIC_K)
+                found.append((value, own))
+                print(f"{data.name} {own}: {value:.4f}", file=sys.stderr, flush=True)
+    return max(found, key=lambda pair: pair[0])[1]

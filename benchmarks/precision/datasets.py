@@ -1,0 +1,56 @@
+"""The datasets of the comparison, each with a training, a validation and a test set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import labeltrees as lt
+from benchmarks.paper.shop import load_shop
+from benchmarks.shared_data import CACHE, load, write_for_contestants
+
+SETS = ("bibtex", "eurlex4k", "cooking", "online-retail", "delicious", "debian-depends", "arxiv-authors")
+SHARE = 0.2  # of the training points, for validation
+
+
+@dataclass(frozen=True)
+class Data:
+    """A dataset; the peers read the matrices from two folders: to tune (fit, validation) and to compare (train, test).
+
+    `train` is `fit` and `validation` together.
+    """
+
+    name: str
+    train: lt.Dataset
+    fit: lt.Dataset
+    validation: lt.Dataset
+    test: lt.Dataset
+    folder: Path
+
+    @property
+    def tuning(self) -> Path:
+        """The folder with the matrices of `fit` and `validation`."""
+        return self.folder / "tuning"
+
+    @property
+    def final(self) -> Path:
+        """The folder with the matrices of `train` and `test`."""
+        return self.folder / "final"
+
+
+def load_data(name: str) -> Data:
+    """Return the dataset `name`; test points without labels, or with labels unknown in training only, are left out."""
+    train, test = load_shop(weighted=False) if name == "online-retail" else load(name)
+    train, test = lt.Dataset(train.X, train.Y), lt.Dataset(test.X, test.Y)
+    test = test[np.flatnonzero(np.diff(test.Y.indptr) > 0)]
+    order = np.random.default_rng(0).permutation(train.n_points)
+    n_validation = round(SHARE * train.n_points)
+    fit, validation = train[np.sort(order[n_validation:])], train[np.sort(order[:n_validation])]
+    data = Data(name, train, fit, validation, test, CACHE / "precision" / name)
+    for folder, pair in ((data.tuning, (fit, validation)), (data.final, (train, test))):
+        if not (folder / "train.txt").exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            write_for_contestants(*pair, folder)
+    return data

@@ -1,0 +1,130 @@
+"""The server under load, all on loopback: ``python -m benchmarks.serve``.
+
+Speed is measured beside a constant answer of the same ASGI server, in turns. Every run is bounded by ``--seconds``,
+``--requests`` and ``--reloads``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import labeltrees as lt
+from benchmarks.serve import servers
+from benchmarks.serve.load import Load, measure, request
+from benchmarks.serve.mixed import bad_requests, good_requests, run_mix
+from benchmarks.serve.reloads import run_reloads, two_versions
+
+_PATH = "/v1/models/debian/predict"
+_STACKS = ("constant:app", "stacks:make_msgspec", "stacks:make_orjson", "stacks:make_starlette")
+
+
+def _bodies(model: Any, texts: list[str]) -> dict[str, list[bytes]]:
+    titles = [" ".join(text.split()[:8]) for text in texts]
+    rows = model.vectorizer_.transform(titles)
+    row = [rows[[i]] for i in range(len(titles))]
+    return {
+        "a row of features": [
+            json.dumps({"row": {"indices": one.indices.tolist(), "values": one.data.tolist()}, "k": 5}).encode()
+            for one in row
+        ],
+        "a text of 8 words": [json.dumps({"text": title, "k": 5}).encode() for title in titles],
+        "a text of some 60 words": [json.dumps({"text": text, "k": 5}).encode() for text in texts],
+        "100 texts of 8 words": [json.dumps({"texts": (titles * 100)[:100], "k": 5}).encode()],
+    }
+
+
+def _speed(folder: Path, bodies: dict[str, list[bytes]], arguments: argparse.Namespace) -> None:
+    results: dict[tuple[str, int], list[Load]] = {}
+    for _ in range(arguments.rounds):
+        for name, start in (("constant", servers.constant), ("ours", lambda: servers.ours([f"debian={folder}"]))):
+            with start() as server:
+                for what, listed in bodies.items():
+                    if name == "constant" and what != "a text of 8 words":
+                        continue
+                    requests = [request(_PATH, body) for body in listed]
+                    measure(server.port, requests, 8, 0.3)
+                    for connections in arguments.connections:
+                        key = (what if name == "ours" else "the constant", connections)
+                        results.setdefault(key, []).append(
+                            measure(server.port, requests, connections, arguments.seconds)
+                        )
+                    if arguments.rate:
+                        key = (f"{what if name == 'ours' else 'the constant'}, {arguments.rate:g} per second", 64)
+                        load = measure(server.port, requests, 64, arguments.seconds, arguments.rate)
+                        results.setdefault(key, []).append(load)
+    print("\n| request | connections | requests per second | of the constant | p50 us | p99 us |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for (what, connections), loads in results.items():
+        rate = statistics.median(load.per_second for load in loads)
+        base = results.get(("the constant", connections))
+        share = rate / statistics.median(load.per_second for load in base) if base else float("nan")
+        p50, p99 = (statistics.median(getattr(load, name) for load in loads) for name in ("p50", "p99"))
+        print(f"| {what} | {connections} | {rate:,.0f} | {share:.0%} | {p50:,.0f} | {p99:,.0f} |")
+
+
+def _stacks(folder: Path, bodies: dict[str, list[bytes]], arguments: argparse.Namespace) -> None:
+    os.environ["STACK_MODEL"] = str(folder)
+    requests = [request(_PATH, body) for body in bodies["a text of 8 words"]]
+    results: dict[tuple[str, str], list[float]] = {}
+    for _ in range(arguments.rounds):
+        for asgi_server in ("uvicorn", "granian"):
+            for target in _STACKS:
+                with servers.asgi(asgi_server, f"benchmarks.serve.{target}") as server:
+                    measure(server.port, requests, 8, 0.3)
+                    load = measure(server.port, requests, 64, arguments.seconds)
+                    results.setdefault((asgi_server, target), []).append(load.per_second)
+    print("\n| server | handler | requests per second, 64 connections |\n| --- | --- | --- |")
+    for (asgi_server, target), rates in results.items():
+        print(f"| {asgi_server} | {target.partition(':')[2]} | {statistics.median(rates):,.0f} |")
+
+
+def main() -> None:
+    """Run the parts that were asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--parts", nargs="+", default=["speed", "mixed", "reloads"], choices=["speed", "stacks", "mixed", "reloads"]
+    )
+    parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--connections", type=int, nargs="+", default=[1, 8, 64])
+    parser.add_argument(
+        "--rate", type=float, default=0, help="also measure 64 connections at this many requests per second"
+    )
+    parser.add_argument("--requests", type=int, default=1_000_000, help="of the mixed run")
+    parser.add_argument("--workers", type=int, default=2, help="of the mixed run")
+    parser.add_argument("--reloads", type=int, default=100)
+    arguments = parser.parse_args()
+    train, test = lt.datasets.load_debian()
+    texts = [str(text) for text in test.texts[:200]]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "debian.model"
+        model = lt.LabelTreeClassifier(n_jobs=1).fit(train.texts, train.Y, label_names=train.label_names)
+        model.save(folder)
+        if "speed" in arguments.parts:
+            _speed(folder, _bodies(model, texts), arguments)
+        if "stacks" in arguments.parts:
+            _stacks(folder, _bodies(model, texts), arguments)
+        if "mixed" in arguments.parts:
+            options = ["--workers", str(arguments.workers), "--max-body", "40000", "--max-seconds", "5"]
+            with servers.ours([f"debian={folder}"], *options) as server:
+                print(f"\n{arguments.requests:,} mixed requests:")
+                result = run_mix(
+                    server, good_requests(model, "debian", texts[:50]), bad_requests("debian"), arguments.requests
+                )
+            print(json.dumps({**result, "faults": result["faults"][:20], "n_faults": len(result["faults"])}, indent=1))
+        if "reloads" in arguments.parts:
+            some = [str(text) for text in train.texts[:2000]]
+            names = [[str(train.label_names[label]) for label in train.Y[[i]].indices[:3]] for i in range(2000)]
+            versions = two_versions(some, names)
+            print(f"\n{arguments.reloads} reloads:")
+            print(json.dumps(run_reloads(versions, Path(temporary) / "reloaded.model", some, arguments.reloads)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""Servers as processes: started on a free port, measured from outside, stopped."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import Self
+
+_OURS = "from labeltrees.cli.main import main; main()"
+
+
+class ServerProcess:
+    """A server that runs while the `with` block runs."""
+
+    def __init__(self, command: list[str], path: str = "/ready") -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self._path = path
+        self.process = subprocess.Popen([*command, "--port", str(self.port)], stderr=subprocess.DEVNULL)
+
+    def __enter__(self) -> Self:
+        for _ in range(600):
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{self.port}{self._path}", timeout=5).read()
+                return self
+            except OSError:
+                time.sleep(0.1)
+        message = "the server did not start within a minute"
+        raise RuntimeError(message)
+
+    def __exit__(self, *_: object) -> None:
+        self.process.terminate()
+        self.process.wait(60)
+
+    @property
+    def workers(self) -> list[int]:
+        """The process ids of the workers."""
+        pid = self.process.pid
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+    def cpu_seconds(self) -> float:
+        """Processor time of the workers so far."""
+        total = 0
+        for pid in self.workers:
+            fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+            total += int(fields[11]) + int(fields[12])
+        return total / os.sysconf("SC_CLK_TCK")
+
+    def memory(self) -> dict[int, float]:
+        """Private memory of each worker in MiB: that of mapped models, which is shared, is left out."""
+        found = {}
+        for pid in self.workers:
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+            found[pid] = sum(int(line.split()[1]) for line in lines if line.startswith("Private_Dirty")) / 1024
+        return found
+
+
+def ours(models: list[str], *options: str) -> ServerProcess:
+    """Run `labeltrees serve`."""
+    return ServerProcess([sys.executable, "-c", _OURS, "serve", *models, *options])
+
+
+def asgi(server: str, target: str) -> ServerProcess:
+    """Serve an ASGI application, or one that a function `make_...` returns, as `labeltrees serve` does."""
+    factory = ["--factory"] if ":make_" in target else []
+    if server == "uvicorn":
+        quiet = ["--no-access-log", "--log-level", "warning"]
+        return ServerProcess([sys.executable, "-m", "uvicorn", target, *quiet, *factory])
+    options = ["--interface", "asgi", "--runtime-mode", "st", "--http", "1", "--no-ws", "--log-level", "warning"]
+    return ServerProcess([sys.executable, "-m", "granian", *options, *factory, target])
+
+
+def constant(server: str = "granian") -> ServerProcess:
+    """Serve the constant answer."""
+    return asgi(server, "benchmarks.serve.constant:app")

@@ -1,0 +1,143 @@
+// One iteration of a split: scores, the best assignment for the centres, the best centres for the assignment.
+#include <algorithm>
+#include <cmath>
+
+#include "tree/split.hpp"
+
+namespace labeltrees {
+
+// keys_l = beta_l / f_l = similarity/2 v_l.(m+ - m-) + frequency f_l, for all running starts in one pass over the rows.
+void Splitter::score(const LabelRows& rows) {
+  if (running_.size() == 2 && rows.columns) {
+    pairs_.resize(2 * static_cast<size_t>(rows.n_columns));
+    for (int64_t c = 0; c < rows.n_columns; ++c) {
+      pairs_[2 * c] = running_[0]->difference[c];
+      pairs_[2 * c + 1] = running_[1]->difference[c];
+    }
+  }
+  team_.run(n_blocks(rows.n), [&](int64_t block) {
+    for (int64_t i = block * kBlock, end = std::min(rows.n, i + kBlock); i < end; ++i) score_row(rows, i);
+  });
+}
+
+void Splitter::score_row(const LabelRows& rows, int64_t i) {
+  const LabelRow& row = rows.rows[i];
+  const double by_frequency = settings_.frequency / total_weight_ * row.weight;
+  const double similarity = settings_.similarity / 2;
+  const int32_t* columns = rows.columns ? rows.columns + row.start : nullptr;
+  const float* values = rows.values + row.start;
+  if (similarity > 0 && columns && running_.size() == 2) {
+    float dots[2];
+    kernels_.gather_dot_pairs(columns, values, row.length, pairs_.data(), dots);
+    for (size_t number = 0; number < 2; ++number) running_[number]->keys[i] = by_frequency + similarity * dots[number];
+    return;
+  }
+  for (Start* start : running_) {
+    double key = by_frequency;
+    if (similarity > 0)
+      key += similarity * (columns ? kernels_.gather_dot(columns, values, row.length, start->difference.data())
+                                   : kernels_.dense_dot(values, start->difference.data(), row.length));
+    start->keys[i] = key;
+  }
+}
+
+// The paper's Lemma: alpha = +1 from the largest key down to half of the weight, a fraction for the row that crosses
+// it, and -1 for the rest.
+void Splitter::assign(const LabelRows& rows, Start& start) {
+  const std::vector<double>& keys = start.keys;
+  const auto [crossing, alpha] = select_half(keys.data(), rows.rows, rows.n, total_weight_, team_, select_);
+  const double key = keys[crossing];
+  int64_t n_plus = 0;
+  for (int64_t i = 0; i < rows.n; ++i) {
+    const bool plus = keys[i] > key || (keys[i] == key && i < crossing);
+    start.share[i] = plus;
+    n_plus += plus;
+  }
+  double crossing_share = (1 + alpha) / 2;
+  if (!settings_.relaxed) {
+    const double similarity_part = key - settings_.frequency / total_weight_ * rows.rows[crossing].weight;
+    crossing_share = (1 + round(alpha, settings_.similarity > 0 ? similarity_part : 0)) / 2;
+    if (n_plus == 0) crossing_share = 1;
+    if (n_plus == rows.n - 1) crossing_share = 0;
+  }
+  start.share[crossing] = crossing_share;
+  list_moved(start);
+}
+
+void Splitter::list_moved(const Start& start) {
+  moved_.clear();
+  const auto n = static_cast<int64_t>(start.share.size());
+  for (int64_t i = 0; i < n; ++i)
+    if (start.share[i] != start.previous_share[i]) moved_.push_back(i);
+}
+
+// Rounds to the nearer side. A tie goes to + only if the label is more similar to m+ than to m-.
+double Splitter::round(double alpha, double similarity_part) const {
+  if (std::abs(alpha) <= kAlphaTie) return similarity_part > 0 ? 1 : -1;
+  return alpha > 0 ? 1 : -1;
+}
+
+// Updates the sums to the shares by adding or subtracting only the rows that moved: after the first iterations these
+// are few. Each thread has a range of columns, so every column is summed in the order of rows for any number of
+// threads.
+void Splitter::update_sums(const LabelRows& rows, Start& start) {
+  if (!(settings_.similarity > 0)) return;
+  const int64_t parts = static_cast<int64_t>(moved_.size()) * 8 < rows.n_columns ? 1 : team_.size();
+  team_.run(parts, [&](int64_t part) {
+    const auto first = static_cast<int32_t>(part * rows.n_columns / parts);
+    const auto last = static_cast<int32_t>((part + 1) * rows.n_columns / parts);
+    for (int64_t i : moved_) {
+      const LabelRow& row = rows.rows[i];
+      const double change = (start.share[i] - start.previous_share[i]) * row.weight;
+      const float* values = rows.values + row.start;
+      if (!rows.columns) {
+        for (int32_t column = first; column < last; ++column) start.plus[column] += change * values[column];
+        continue;
+      }
+      const int32_t* columns = rows.columns + row.start;
+      int64_t p = parts == 1 ? 0 : std::lower_bound(columns, columns + row.length, first) - columns;
+      const int64_t end = parts == 1 ? row.length : std::lower_bound(columns + p, columns + row.length, last) - columns;
+      for (; p < end; ++p) start.plus[columns[p]] += change * values[p];
+    }
+  });
+}
+
+// Sets m+ - m- from the sums and returns the objective. With the best centres, the sum over one side of
+// f_l (1+-alpha_l)/2 v_l.m+- is the length of that side's sum of f_l (1+-alpha_l)/2 v_l.
+double Splitter::update_centres(const LabelRows& rows, Start& start) {
+  double bonus = 0;
+  if (settings_.frequency > 0)
+    for (int64_t i = 0; i < rows.n; ++i) {
+      const double f = rows.rows[i].weight / total_weight_;
+      bonus += (2 * start.share[i] - 1) * f * f;
+    }
+  if (!(settings_.similarity > 0)) return settings_.frequency * bonus;
+
+  const int64_t n_columns = rows.n_columns, blocks = n_blocks(n_columns);
+  partial_.assign(2 * blocks, 0.0);
+  team_.run(blocks, [&](int64_t block) {
+    double plus = 0, minus = 0;
+    for (int64_t c = block * kBlock, end = std::min(n_columns, c + kBlock); c < end; ++c) {
+      const double rest = total_[c] - start.plus[c];
+      plus += start.plus[c] * start.plus[c];
+      minus += rest * rest;
+    }
+    partial_[2 * block] = plus;
+    partial_[2 * block + 1] = minus;
+  });
+  double plus = 0, minus = 0;
+  for (int64_t block = 0; block < blocks; ++block) {
+    plus += partial_[2 * block];
+    minus += partial_[2 * block + 1];
+  }
+  plus = std::sqrt(plus);
+  minus = std::sqrt(minus);
+  const double by_plus = plus > 0 ? 1 / plus : 0, by_minus = minus > 0 ? 1 / minus : 0;
+  team_.run(blocks, [&](int64_t block) {
+    for (int64_t c = block * kBlock, end = std::min(n_columns, c + kBlock); c < end; ++c)
+      start.difference[c] = static_cast<float>(start.plus[c] * by_plus - (total_[c] - start.plus[c]) * by_minus);
+  });
+  return settings_.similarity * (plus + minus) / total_weight_ + settings_.frequency * bonus;
+}
+
+}  // namespace labeltrees

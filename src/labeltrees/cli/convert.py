@@ -1,0 +1,129 @@
+"""labeltrees convert."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from labeltrees.cli.data_argument import TextOptions, load_data, refuse_name_files
+from labeltrees.cli.data_files import find_file, names_in, read_lines
+from labeltrees.cli.options import (
+    data_argument,
+    feature_names_option,
+    index_base_option,
+    json_option,
+    label_names_option,
+)
+from labeltrees.cli.output import check_parent_folder, console, plural, print_json, size, step
+from labeltrees.cli.text_data import open_text_file
+from labeltrees.cli.text_options import text_options
+from labeltrees.cli.vectorizer_options import vectorizer_options
+from labeltrees.data import PartsDataset, TfidfVectorizer, open_parts, write_parts
+from labeltrees.data.logs.folder import check_version, folder_encoder
+from labeltrees.data.parts.text_parts import texts_to_parts
+from labeltrees.data.parts.writer import POINTS_PER_PART, check_parts_target
+from labeltrees.data.parts.xmc_parts import xmc_to_parts
+
+_EPILOG = """\b
+Examples:
+  labeltrees convert train.txt.gz -o train.parts
+  labeltrees convert questions.jsonl -o questions.parts --points-per-part 100000
+  labeltrees fit train.parts -o products.model --max-memory 4GiB
+"""
+
+
+@click.command(epilog=_EPILOG)
+@data_argument
+@click.option(
+    "-o", "--output", metavar="FOLDER", type=click.Path(), required=True, help="Folder to write the parts to."
+)
+@click.option(
+    "--points-per-part",
+    type=click.IntRange(1),
+    default=POINTS_PER_PART,
+    show_default=True,
+    help="Number of points per part; memory is needed for one part.",
+)
+@text_options
+@vectorizer_options
+@label_names_option
+@feature_names_option
+@index_base_option
+@json_option
+@click.pass_obj
+def convert(
+    show_progress: bool,
+    /,
+    data: str,
+    output: str,
+    points_per_part: int,
+    texts: TextOptions,
+    vectorizer: TfidfVectorizer | None,
+    label_names: str | None,
+    feature_names: str | None,
+    index_base: Any,
+    as_json: bool,
+) -> None:
+    """Convert DATA to a dataset in parts, the folder FOLDER, which every command takes as DATA.
+
+    The file is read in blocks and may be larger than memory. Only a file that is split (--test-share) is read whole.
+    """
+    check_parent_folder(output)
+    check_parts_target(output)
+    with step("Converting", show_progress):
+        if texts.test_share is not None:
+            whole = load_data(data, label_names, feature_names=feature_names, index_base=index_base, texts=texts)
+            write_parts(whole, output, points_per_part)
+        else:
+            convert_file(data, output, points_per_part, texts, vectorizer, label_names, feature_names, index_base)
+    report_parts(open_parts(output), output, as_json)
+
+
+def convert_file(
+    data: str,
+    output: str,
+    points_per_part: int,
+    texts: TextOptions,
+    vectorizer: TfidfVectorizer | None,
+    label_names: str | None,
+    feature_names: str | None,
+    index_base: Any,
+) -> None:
+    """Write the training part of DATA as a folder of parts, block by block."""
+    with open_text_file(data, "train", texts) as file:
+        if file is not None:
+            refuse_name_files(data, label_names, feature_names)
+            texts_to_parts(
+                file.path, file.fields, file.format, output, vectorizer=vectorizer, points_per_part=points_per_part
+            )
+            return
+    folder, path = Path(data), find_file(data, "train")
+    assert path is not None  # the bundled data has texts
+    encoder = None
+    if folder.is_dir():
+        label_names = label_names or names_in(folder, "labels.txt")
+        feature_names = feature_names or names_in(folder, "features.txt")
+        check_version(folder)
+        encoder = folder_encoder(folder)
+    xmc_to_parts(
+        path,
+        output,
+        index_base=index_base,
+        points_per_part=points_per_part,
+        label_names=None if label_names is None else read_lines(label_names),
+        feature_names=None if feature_names is None else read_lines(feature_names),
+        encoder=encoder,
+    )
+
+
+def report_parts(parts: PartsDataset, folder: str, as_json: bool) -> None:
+    """Print what was written."""
+    n_bytes = sum(entry.nbytes for entry in parts.manifest.parts)
+    if as_json:
+        counts = {name: getattr(parts, name) for name in ("n_points", "n_features", "n_labels")}
+        print_json({"dataset": folder, **counts, "n_parts": len(parts.parts), "bytes": n_bytes})
+        return
+    counts_text = f"{plural(parts.n_points, 'point')}, {plural(parts.n_labels, 'label')}"
+    console().print(f"{counts_text} in {plural(len(parts.parts), 'part')}, {size(n_bytes)} -> {folder}")

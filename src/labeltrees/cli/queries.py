@@ -1,0 +1,140 @@
+"""The queries of `labeltrees predict`: points of DATA, or contexts typed with --ask."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from labeltrees.cli.context_data import (
+    ContextBlock,
+    ContextFile,
+    context_file,
+    encode_block,
+    parse_context,
+    read_contexts,
+)
+from labeltrees.cli.data_argument import Points, TextOptions, open_points
+from labeltrees.cli.output import plural
+from labeltrees.cli.saved_models import text_reader
+from labeltrees.data import TextEncoder
+from labeltrees.data.encoders import Encoder
+from labeltrees.errors import FileFormatError, InputError
+from labeltrees.models.common.protocol import Model
+
+_logger = logging.getLogger("labeltrees")
+_TYPED = Path("--ask")
+
+
+class Contexts:
+    """Contexts of a file or typed by the user, for a model whose encoder takes them. Counts what it does not know."""
+
+    def __init__(self, file: ContextFile, questions: tuple[str, ...], encoder: Encoder) -> None:
+        self._file, self._questions, self._encoder = file, questions, encoder
+        self._n_unknown = self._n_without = 0
+
+    def blocks(self) -> Iterator[list[Any]]:
+        """Yield the contexts."""
+        for block, _ in self._blocks():
+            yield block.contexts
+
+    def rows(self, model: Model, n_jobs: int) -> Iterator[Any]:
+        """Yield the contexts as points of the model's searcher."""
+        for _, rows in self._blocks(n_jobs):
+            yield model.check_queries(rows, n_jobs)
+
+    def _blocks(self, n_jobs: int = 1) -> Iterator[tuple[ContextBlock, Any]]:
+        if self._questions:
+            contexts = [parse_context(question, self._encoder) for question in self._questions]
+            blocks = iter([ContextBlock(contexts, 0, [])])
+        else:
+            blocks = read_contexts(self._file, self._encoder)
+        for block in blocks:
+            rows = encode_block(self._file, self._encoder, block, n_jobs)
+            self._n_unknown += int(self._encoder.count_unknown(block.contexts).sum())
+            self._n_without += int((np.diff(rows.indptr) == 0).sum())
+            yield block, rows
+        self._warn()
+
+    def _warn(self) -> None:
+        kind = "word" if isinstance(self._encoder, TextEncoder) else "item"
+        if self._n_unknown:
+            were = "was" if self._n_unknown == 1 else "were"
+            text = "%s: the model does not know %s, which %s left out"
+            _logger.warning(text, self._file.path, plural(self._n_unknown, kind), were)
+        if self._n_without:
+            warn_without(self._file.path, self._n_without, kind)
+
+
+def warn_without(source: Any, count: int, kind: str) -> None:
+    """Log how many points have no item or word that the model knows."""
+    have = "has" if count == 1 else "have"
+    _logger.warning(
+        "%s: %s %s no known %s; all such points get the same answer", source, plural(count, "point"), have, kind
+    )
+
+
+def find_contexts(data: str | None, questions: tuple[str, ...], texts: TextOptions, model: Model) -> Contexts | None:
+    """Return the contexts that are asked about; None if DATA has matrices, or texts in a file."""
+    if data is not None:
+        file = context_file(data, "test", texts, model)
+        return None if file is None or model.encoder_ is None else Contexts(file, (), model.encoder_)
+    if model.encoder_ is not None:
+        return Contexts(ContextFile(_TYPED, "", texts), questions, model.encoder_)
+    if not model.takes_texts:
+        message = (
+            "--ask needs a model that takes texts or items, and this one was trained on features: train it on texts, "
+            "or on a folder of `labeltrees logs prepare`, whose encoder the model keeps"
+        )
+        raise InputError(message)
+    return None
+
+
+@contextmanager
+def open_queries(
+    data: str | None, questions: tuple[str, ...], index_base: Any, texts: TextOptions, model: Model, n_jobs: int
+) -> Iterator[Points]:
+    """Open the points of DATA, or those of typed contexts, in blocks."""
+    contexts = find_contexts(data, questions, texts, model)
+    if contexts is not None:
+        yield Points(None, None, contexts.rows(model, n_jobs))
+    elif data is None:
+        yield Points(None, None, iter([model.check_queries(list(questions), n_jobs)]))
+    else:
+        try:
+            reader = _TextReader(model, n_jobs) if isinstance(model.encoder_, TextEncoder) else None
+            read = reader or text_reader(model, n_jobs)
+            with open_points(data, index_base=index_base, texts=texts, read_texts=read) as points:
+                yield points
+            if reader is not None and reader.n_without:
+                warn_without(data, reader.n_without, "word")
+        except FileFormatError as error:
+            raise FileFormatError(_with_hint(str(error), model)) from None
+
+
+class _TextReader:
+    """Turns texts into points, and counts those without a known word."""
+
+    def __init__(self, model: Model, n_jobs: int) -> None:
+        self._model, self._n_jobs, self.n_without = model, n_jobs, 0
+
+    def __call__(self, texts: list[str]) -> Any:
+        assert self._model.encoder_ is not None
+        rows = self._model.encoder_.transform(texts, self._n_jobs)
+        self.n_without += int((np.diff(rows.indptr) == 0).sum())
+        return self._model.check_queries(rows, self._n_jobs)
+
+
+def _with_hint(message: str, model: Model) -> str:
+    """Add what to do to the error of a file of lines that was read as a matrix."""
+    if "the header must be three counts" not in message:
+        return message
+    if model.takes_texts:
+        return f"{message}; for a file with one text per line use --data-format fasttext"
+    if model.encoder_ is not None:
+        return f'{message}; for lists of items use a .jsonl file with one list per line, such as ["bread", "milk"]'
+    return message

@@ -1,0 +1,7 @@
+"""Training on a Dask cluster, with the same bytes as on one machine (extra ``labeltrees[dask]``)."""
+
+from labeltrees.dask.estimator import DaskLabelTreeClassifier
+from labeltrees.dask.fitting import fit
+from labeltrees.dask.runner import ClusterError, ClusterSummary
+
+__all__ = ["ClusterError", "ClusterSummary", "DaskLabelTreeClassifier", "fit"]

@@ -1,0 +1,59 @@
+"""A client for a cluster: the address of a scheduler, or a cluster on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from labeltrees._memory import parse_bytes
+from labeltrees._validation import check_integer
+from labeltrees.dask.extra import import_dask, import_distributed
+from labeltrees.dask.runner import LOST_WORKERS, ClusterError
+
+SECONDS_TO_CONNECT = 10
+
+
+@contextmanager
+def connect(
+    cluster: str = "local", n_workers: int | None = None, memory_per_worker: int | str | None = None
+) -> Iterator[Any]:
+    """Yield a client, closed at the end, and so is a cluster that was started for it.
+
+    Parameters
+    ----------
+    cluster : str
+        "local" starts worker processes on this machine; otherwise the address of a scheduler, such as
+        "tcp://10.0.0.1:8786".
+    n_workers : int, optional
+        Of a local cluster; by default one per core.
+    memory_per_worker : int or str, optional
+        Of a local cluster; by default an equal share of the memory.
+    """
+    distributed, dask = import_distributed(), import_dask()
+    with dask.config.set({"distributed.scheduler.allowed-failures": LOST_WORKERS}):
+        if cluster != "local":
+            try:
+                client = distributed.Client(cluster, timeout=SECONDS_TO_CONNECT)
+            except (OSError, ValueError) as error:
+                message = f"no Dask scheduler answers at {cluster}: {error}"
+                raise ClusterError(message) from error
+            with client:
+                yield client
+            return
+        limit = "auto" if memory_per_worker is None else parse_bytes("memory_per_worker", memory_per_worker)
+        count = None if n_workers is None else check_integer("n_workers", n_workers, 1)
+        with (
+            distributed.LocalCluster(
+                n_workers=count, threads_per_worker=1, memory_limit=limit, dashboard_address=":0", processes=True
+            ) as started,
+            distributed.Client(started) as client,
+        ):
+            yield client
+
+
+def worker_bytes(client: Any) -> int | None:
+    """Return the smallest memory limit of the workers, None if none of them has a limit."""
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    limits = [worker["memory_limit"] for worker in workers if worker["memory_limit"]]
+    return min(limits) if limits else None

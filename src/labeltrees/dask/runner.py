@@ -1,0 +1,221 @@
+"""Running the tasks of a stage on a cluster: any worker may be lost at any moment."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from labeltrees._progress import ProgressArgument, watch
+from labeltrees.dask.extra import import_distributed
+from labeltrees.errors import FileFormatError, InputError, LabelTreesError
+from labeltrees.models.linear.in_parts.runner import Task, TaskRecord
+
+RETRIES = 3  # of a task that fails on a worker, for example because its disk is full
+LOST_WORKERS = 20  # of one task, before it is held responsible
+_SECONDS_BETWEEN_LOOKS = 0.5
+
+
+class ClusterError(LabelTreesError, RuntimeError):
+    """The cluster cannot go on; what is finished stays in the work folder."""
+
+    exit_code = 5
+
+
+@dataclass
+class ClusterSummary:
+    """How a fit on a cluster went.
+
+    Parameters
+    ----------
+    n_tasks, n_reused : int
+        All tasks, and those whose results an earlier fit had left.
+    task_seconds : float
+        Sum over all tasks.
+    bytes_written : int
+        Size of all results: what moves between workers, through files.
+    scheduler_bytes : int
+        Size of what was sent through the scheduler: the tasks themselves.
+    peak_bytes : dict of int
+        By worker, the largest memory of its process that was seen after a task.
+    seconds : dict of float
+        By stage.
+    """
+
+    n_tasks: int = 0
+    n_reused: int = 0
+    task_seconds: float = 0.0
+    bytes_written: int = 0
+    scheduler_bytes: int = 0
+    peak_bytes: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def lines(self) -> list[str]:
+        """Return the summary as text."""
+        largest = max(self.peak_bytes.values(), default=0)
+        stages = ", ".join(f"{stage.lower()} {seconds:.1f} s" for stage, seconds in self.seconds.items())
+        counts = f"{self.n_tasks} tasks on {len(self.peak_bytes)} workers, {self.n_reused} of them finished before"
+        return [
+            f"{counts}; {stages}",
+            f"{self.bytes_written / 2**20:.1f} MiB through files, {self.scheduler_bytes / 2**10:.0f} KiB through the "
+            f"scheduler; peak memory of a worker {largest / 2**20:.0f} MiB",
+        ]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a worker sends back: a record, or the message of an error that another attempt would meet again."""
+
+    record: TaskRecord | None
+    worker: str
+    peak_bytes: int
+    error: tuple[str, str] | None = None
+
+
+def run_on_worker(task: Task, version: str) -> Answer:
+    """Run a task in a process of the cluster."""
+    import labeltrees
+
+    worker = _worker_name()
+    if labeltrees.__version__ != version:
+        message = (
+            f"worker {worker} has labeltrees {labeltrees.__version__}, the client {version}: install the same version "
+            "on all machines"
+        )
+        return Answer(None, worker, 0, ("ClusterError", message))
+    try:
+        record = task.run()
+    except (InputError, FileFormatError) as error:
+        return Answer(None, worker, _peak_bytes(), (type(error).__name__, str(error)))
+    return Answer(record, worker, _peak_bytes())
+
+
+def _worker_name() -> str:
+    try:
+        return str(import_distributed().get_worker().address)
+    except ValueError:
+        return "this process"
+
+
+def _peak_bytes() -> int:
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+@dataclass
+class DaskRunner:
+    """Runs the tasks of a stage on the workers of a client.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    progress : bool or callable, optional
+    """
+
+    client: Any
+    progress: ProgressArgument = None
+    summary: ClusterSummary = field(default_factory=ClusterSummary)
+
+    def run(self, stage: str, tasks: Sequence[Task]) -> list[TaskRecord]:
+        """Run the tasks and return when all results are written."""
+        started = time.perf_counter()
+        answers = self._collect(stage, tasks)
+        records = []
+        for answer in answers:
+            if answer.error is not None:
+                kind, message = answer.error
+                raise {"InputError": InputError, "FileFormatError": FileFormatError}.get(kind, ClusterError)(message)
+            assert answer.record is not None
+            records.append(answer.record)
+            known = self.summary.peak_bytes.get(answer.worker, 0)
+            self.summary.peak_bytes[answer.worker] = max(known, answer.peak_bytes)
+        self._note(stage, records, time.perf_counter() - started)
+        return records
+
+    def _collect(self, stage: str, tasks: Sequence[Task]) -> list[Answer]:
+        import pickle
+
+        import labeltrees
+
+        distributed = import_distributed()
+        run = uuid.uuid4().hex[:8]  # a key is never used twice, so that an old failure is not remembered
+        self.summary.scheduler_bytes += sum(len(pickle.dumps(task)) for task in tasks)
+        futures: list[Any] = []
+        try:
+            futures = [
+                self.client.submit(
+                    run_on_worker, task, labeltrees.__version__, key=f"{task.name}-{run}", retries=RETRIES, pure=False
+                )
+                for task in tasks
+            ]
+            self._wait(stage, futures)
+            failed = next((future.exception() for future in futures if future.status == "error"), None)
+            if failed is None:
+                return list(self.client.gather(futures))
+        except (OSError, distributed.client.CancelledError, distributed.comm.CommClosedError) as error:
+            raise self._lost(stage) from error
+        finally:
+            _release(self.client, futures)
+        raise _failure(stage, failed) from failed
+
+    def _wait(self, stage: str, futures: list[Any]) -> None:
+        distributed = import_distributed()
+        with watch(stage, len(futures), self.progress) as advance:
+            while True:
+                if self.client.status not in ("running", "connecting"):
+                    raise self._lost(stage)
+                try:
+                    distributed.wait(futures, timeout=_SECONDS_BETWEEN_LOOKS)
+                    done = len(futures)
+                except TimeoutError:
+                    done = sum(future.done() for future in futures)
+                if advance is not None:
+                    advance(done)
+                if done == len(futures) or any(future.status in ("error", "cancelled", "lost") for future in futures):
+                    return
+
+    def _lost(self, stage: str) -> ClusterError:
+        message = (
+            f"{stage}: the connection to the scheduler is lost; start the cluster again and repeat the same call: it "
+            "continues with the results in the work folder"
+        )
+        return ClusterError(message)
+
+    def _note(self, stage: str, records: list[TaskRecord], seconds: float) -> None:
+        summary = self.summary
+        summary.n_tasks += len(records)
+        summary.n_reused += sum(record.was_finished for record in records)
+        summary.task_seconds += sum(record.seconds for record in records)
+        summary.bytes_written += sum(record.n_bytes for record in records)
+        summary.seconds[stage] = summary.seconds.get(stage, 0.0) + seconds
+
+
+def _failure(stage: str, error: BaseException) -> ClusterError:
+    """Return the error for a task that failed in all its attempts."""
+    finished = "finished results stay in the work folder, and the same call continues with them"
+    if isinstance(error, import_distributed().KilledWorker):
+        message = (
+            f"{stage}: a task has lost several workers in turn. They probably ran out of memory: give each worker more "
+            f"memory; {finished} ({error})"
+        )
+    elif isinstance(error, MemoryError):
+        message = f"{stage}: a worker ran out of memory: give each worker more; {finished}"
+    elif isinstance(error, OSError):
+        where = f" ({error.filename})" if error.filename else ""
+        message = f"{stage}: {error.strerror or error} on a worker{where}: repair this; {finished}"
+    else:
+        message = f"{stage}: a task failed with {error!r}; {finished}"
+    return ClusterError(message)
+
+
+def _release(client: Any, futures: list[Any]) -> None:
+    for future in futures:
+        try:
+            if client.status == "running" and future.status == "pending":
+                future.cancel()
+            future.release()
+        except Exception:
+            return

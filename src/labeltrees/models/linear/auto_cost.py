@@ -1,0 +1,164 @@
+"""C="auto": the cost of errors at each depth of a tree, chosen by the loss on held-out points."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeltrees import _core
+from labeltrees._losses import LOSSES
+from labeltrees._matrices import CheckedX, CheckedY
+from labeltrees._validation import check_n_jobs
+from labeltrees.models.linear.settings import LinearSettings
+from labeltrees.models.linear.training_data import make_problem
+from labeltrees.tree.label_tree import LabelTree
+
+HELD_OUT = 0.1  # share of the points
+MIN_POINTS = 200  # with fewer points C is 1
+MIN_POSITIVES = 30  # held-out positives that a decision needs
+MAX_DEPTH = 7  # deeper nodes have the C of this depth
+SAMPLED = 0.06  # share of the training work of each depth that is tried at every C
+TOLERANCE = 0.15  # of the loss that training saves: for that much C stays near 1
+COST_IN_PARTS = 1.0  # what "auto" means for a dataset in parts
+LANES = 16  # children that are trained together
+
+
+@dataclass(frozen=True)
+class CostChoice:
+    """The chosen costs, and what they were chosen from.
+
+    Parameters
+    ----------
+    C : tuple of float
+        By depth of the node; deeper nodes have the last one.
+    tried : tuple of float
+    losses : list of list of float
+        By depth: the held-out loss at each C tried, relative to the loss of constant scores.
+    """
+
+    C: tuple[float, ...]
+    tried: tuple[float, ...]
+    losses: list[list[float]]
+
+    def report(self) -> dict[str, Any]:
+        """Return the choice for `stats_`."""
+        return {"C": list(self.C), "C_tried": list(self.tried), "C_losses": self.losses}
+
+
+def settle_cost(
+    X: CheckedX,
+    Y: CheckedY,
+    tree: LabelTree,
+    settings: LinearSettings,
+    *,
+    sample_weight: Any,
+    random_state: int,
+    n_jobs: int | None,
+) -> tuple[LinearSettings, dict[str, Any]]:
+    """Return the settings with numbers for C, and what `stats_` says about them."""
+    if settings.C != "auto":
+        return settings, {"C": [float(settings.C)]}
+    started = time.perf_counter()
+    native = make_problem(X, Y, tree, settings.label_cost, sample_weight)
+    choice = choose_costs(native, X.n_points, tree, settings, random_state, check_n_jobs(n_jobs))
+    report = {**choice.report(), "C_seconds": time.perf_counter() - started}
+    return replace(settings, C=choice.C), report
+
+
+def choose_costs(
+    native: _core.LinearProblem, n_points: int, tree: LabelTree, settings: LinearSettings, seed: int, n_threads: int
+) -> CostChoice:
+    """Choose C for each depth of `tree` from the loss of a sample of classifiers on held-out points.
+
+    At each depth some groups of children are trained on 90 % of the points at rising values of C, each from the
+    solution before. Of the values whose loss on the other points is close to the lowest, the one nearest to 1 is taken:
+    close means within 15 % of what training saves, compared with constant scores. On noisy data training saves
+    little, so the lowest loss itself decides.
+    """
+    tried = LOSSES[settings.loss].costs
+    n_depths = min(int(tree.node_depth.max()), MAX_DEPTH) + 1
+    if n_points < MIN_POINTS:
+        return CostChoice((1.0,), tried, [])
+    rng = np.random.default_rng([seed, 0xC])
+    held_out = np.zeros(n_points, np.uint8)
+    held_out[rng.permutation(n_points)[: int(n_points * HELD_OUT)]] = 1
+    work = native.node_sizes(bool(settings.balanced))[2]
+    depth = np.minimum(tree.node_depth, MAX_DEPTH)
+    groups = [_sample_groups(np.flatnonzero(depth == level), tree, work, rng) for level in range(n_depths)]
+    sampled = np.concatenate(groups)
+    found, constants, positives = native.validate(
+        nodes=np.ascontiguousarray(sampled[:, 0]),
+        first_edges=np.ascontiguousarray(sampled[:, 1]),
+        n_edges=np.ascontiguousarray(sampled[:, 2]),
+        held_out=held_out,
+        costs=np.array(tried, np.float32),
+        loss=settings.loss,
+        eps=float(settings.eps),
+        max_iter=int(settings.max_iter),
+        bias_value=float(settings.bias),
+        prune_below=float(settings.prune_below),
+        balanced=bool(settings.balanced),
+        seed=seed,
+        n_threads=n_threads,
+    )
+    level_of = np.repeat(np.arange(n_depths), [len(group) for group in groups])
+    losses = found.reshape(len(sampled), len(tried))
+    chosen: list[float] = []
+    relative: list[list[float]] = []
+    for level in range(n_depths):
+        here = level_of == level
+        total, constant = losses[here].sum(axis=0), float(constants[here].sum())
+        enough = positives[here].sum() >= MIN_POSITIVES and constant > 0
+        chosen.append(nearest_to_one(total, constant, tried) if enough else (chosen[-1] if chosen else 1.0))
+        relative.append([round(float(loss) / constant, 6) for loss in total] if constant > 0 else [])
+    return CostChoice(tuple(chosen), tried, relative)
+
+
+def nearest_to_one(losses: NDArray[np.float64], constant: float, tried: tuple[float, ...]) -> float:
+    """Return the C nearest to 1 (on a log scale) whose loss is close to the lowest.
+
+    Examples
+    --------
+    >>> nearest_to_one(np.array([60.0, 50.0, 52.0]), 100.0, (0.1, 0.3, 1.0))
+    1.0
+    >>> nearest_to_one(np.array([98.0, 97.5, 99.0]), 100.0, (0.1, 0.3, 1.0))
+    0.3
+    """
+    lowest = float(losses.min())
+    limit = lowest + TOLERANCE * max(constant - lowest, 0.0)
+    close = [cost for cost, loss in zip(tried, losses, strict=True) if loss <= limit]
+    return min(close, key=lambda cost: abs(np.log(cost)))
+
+
+def _sample_groups(
+    nodes: NDArray[np.int64], tree: LabelTree, work: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return groups of children as rows (node, first edge, number of edges): a random share of the work of `nodes`."""
+    n_edges = np.diff(tree.child_ptr)[nodes]
+    n_groups = -(-n_edges // LANES)
+    node = np.repeat(np.arange(len(nodes)), n_groups)
+    place = np.arange(len(node)) - np.repeat(np.cumsum(n_groups) - n_groups, n_groups)
+    start, end = (n_edges[node] * at // n_groups[node] for at in (place, place + 1))
+    order = rng.permutation(len(node))
+    cost = (work[nodes[node]] * (end - start))[order]
+    n_taken = max(int(np.searchsorted(np.cumsum(cost), SAMPLED * cost.sum(), side="right")), 1)
+    taken = np.sort(order[:n_taken])
+    first = tree.child_ptr[nodes[node[taken]]] + start[taken]
+    return np.stack([nodes[node[taken]], first, (end - start)[taken]], axis=1).astype(np.int64)
+
+
+def costs_of_nodes(tree: LabelTree, C: Any) -> NDArray[np.float32]:
+    """Return C of every node as float32 (n_nodes,): one number for all, or numbers by depth.
+
+    Examples
+    --------
+    >>> import labeltrees as lt
+    >>> costs_of_nodes(lt.flat_tree(3), (0.3, 1.0))
+    array([0.3], dtype=float32)
+    """
+    by_depth = np.atleast_1d(np.asarray(C, np.float32))
+    return by_depth[np.minimum(tree.node_depth, len(by_depth) - 1)]

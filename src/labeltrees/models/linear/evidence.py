@@ -1,0 +1,186 @@
+"""Learning how much evidence counts: on points that were held out from a model trained for this purpose."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+from sklearn.base import clone
+
+from labeltrees._matrices import CheckedX, CheckedY, Float32s, Float64s
+from labeltrees.models.common.label_sets import has_label
+from labeltrees.models.linear.evidence_rows import make_evidence
+from labeltrees.models.linear.settings import LinearSettings
+from labeltrees.search.evidence import N_CANDIDATES, N_SEARCHED, Evidence
+from labeltrees.search.request import SearchRequest
+
+if TYPE_CHECKING:
+    from labeltrees.models.linear.estimator import LabelTreeClassifier
+
+KINDS = ("auto", "neighbours", "centroids", "both")
+WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+_UNKNOWN_WEIGHT = 0.1  # where there are too few points to learn from
+MIN_POINTS = 50  # held out
+# A tenth of the points is held out, and a model is trained on the others: on at most half of all points where these
+# are more than 20,000, so that learning costs at most half of a fit on large data.
+_HELD_OUT_SHARE, _MAX_HELD_OUT, _ENOUGH_POINTS = 0.1, 10_000, 20_000
+_LENGTHS = (1, 3, 5)
+_CONFIDENCE = 0.95
+_MAX_ROUNDS = 5
+
+
+class LearnedEvidence(NamedTuple):
+    """The evidence of a model, None if it is off, and what was measured."""
+
+    evidence: Evidence | None
+    stats: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """What is known about the labels that the tree proposes for held-out points, all (n, m), labels rising per row.
+
+    `hits` says whether the point has the label; the score of a place without a label is minus infinity.
+    """
+
+    scores: Float32s
+    votes: Float32s
+    cosines: Float32s
+    hits: NDArray[np.bool_]
+
+    def take(self, rows: Any) -> Proposals:
+        """Return some of the points."""
+        return Proposals(self.scores[rows], self.votes[rows], self.cosines[rows], self.hits[rows])
+
+    def quality(self, neighbour_weight: float, centroid_weight: float) -> Float64s:
+        """Return for each point the mean of its precision at 1, 3 and 5 with these weights (n,)."""
+        blended = self.scores + np.float32(neighbour_weight) * self.votes + np.float32(centroid_weight) * self.cosines
+        order = np.argsort(-blended, axis=1, kind="stable")[:, : max(_LENGTHS)]
+        found = np.take_along_axis(self.hits, order, axis=1)
+        return np.asarray(np.mean([found[:, :k].sum(axis=1) / k for k in _LENGTHS], axis=0))
+
+    def best_weights(self, neighbours: bool, centroids: bool) -> tuple[float, float]:
+        """Return the weights of the highest mean quality, found by changing one weight at a time."""
+        best = [0.0, 0.0]
+        free = [place for place, used in enumerate((neighbours, centroids)) if used]
+        highest = float(self.quality(*best).mean())
+        for _ in range(_MAX_ROUNDS):
+            before = list(best)
+            for place in free:
+                for weight in WEIGHTS:
+                    tried = list(best)
+                    tried[place] = weight
+                    quality = float(self.quality(*tried).mean())
+                    if quality > highest + 1e-12:
+                        best, highest = tried, quality
+            if best == before:
+                break
+        return best[0], best[1]
+
+    def gains(self, neighbours: bool, centroids: bool) -> Float64s:
+        """Return the gain of quality at each point, with weights that were learned on the other half of the points."""
+        halves = np.arange(len(self.scores)) % 2
+        gains = np.zeros(len(self.scores))
+        for half in (0, 1):
+            weights = self.take(halves != half).best_weights(neighbours, centroids)
+            own = self.take(halves == half)
+            gains[halves == half] = own.quality(*weights) - own.quality(0.0, 0.0)
+        return gains
+
+
+def learn_evidence(
+    model: LabelTreeClassifier,
+    X: CheckedX,
+    Y: CheckedY,
+    sample_weight: Float64s | None,
+    settings: LinearSettings,
+    seed: int,
+    n_points: int,
+) -> LearnedEvidence:
+    """Return the evidence that `model.evidence` asks for, with weights learned on held-out points.
+
+    Parameters
+    ----------
+    model : LabelTreeClassifier
+        Its parameters are used for the model that is trained without the held-out points.
+    X, Y : the training data, scaled as the model needs it
+    sample_weight : array (N,), optional
+    settings : LinearSettings
+        Those of the model.
+    seed : int
+    n_points : int
+        How many of the rows are points; those after them are texts of labels, which are not held out.
+    """
+    started = time.perf_counter()
+    kind = model.evidence
+    use = {"neighbours": kind != "centroids", "centroids": kind != "neighbours"}
+    fitted_on, held_out = _split(n_points, seed)
+    fitted_on = np.append(fitted_on, np.arange(n_points, X.n_points))
+    stats: dict[str, Any] = {"held_out_points": len(held_out)}
+    if len(held_out) < MIN_POINTS:
+        weights = tuple(_UNKNOWN_WEIGHT if used else 0.0 for used in use.values())
+    else:
+        helper = _helper(model, settings, seed)
+        own_weight = None if sample_weight is None else sample_weight[fitted_on]
+        helper.fit(X.matrix[fitted_on], Y.matrix[fitted_on], own_weight)
+        parts = make_evidence(X.matrix[fitted_on], Y.matrix[fitted_on], **use, n_jobs=model.n_jobs)
+        proposals = propose(helper, parts, X.matrix[held_out], Y.matrix[held_out])
+        weights = proposals.best_weights(**use)
+        gain, lower = _mean_and_bound(proposals.gains(**use))
+        stats |= {"gain": gain, "gain_lower": lower}
+    is_off = not any(weights) or (kind == "auto" and not stats.get("gain_lower", 0.0) > 0)
+    evidence = None
+    if not is_off:
+        used = {name: weight > 0 for name, weight in zip(use, weights, strict=True)}
+        made = make_evidence(X.matrix, Y.matrix, **used, n_jobs=model.n_jobs)
+        evidence = replace(made, neighbour_weight=weights[0], centroid_weight=weights[1])
+    stats |= {
+        "used": evidence is not None,
+        "neighbour_weight": 0.0 if evidence is None else weights[0],
+        "centroid_weight": 0.0 if evidence is None else weights[1],
+        "bytes": 0 if evidence is None else evidence.nbytes,
+        "seconds": time.perf_counter() - started,
+    }
+    return LearnedEvidence(evidence, stats)
+
+
+def propose(model: LabelTreeClassifier, parts: Evidence, X: Any, Y: Any) -> Proposals:
+    """Return what a model and evidence know about the labels that the model's trees propose for points."""
+    request = model.complete_request(SearchRequest(N_SEARCHED, n_candidates=N_CANDIDATES, evidence=False))
+    found = model.searcher_.topk(X, request, n_jobs=model.n_jobs)
+    # Of equal scores, the smaller label comes first.
+    order = np.argsort(np.where(found.labels < 0, np.iinfo(np.int64).max, found.labels), axis=1, kind="stable")
+    labels = np.take_along_axis(found.labels, order, axis=1)
+    scores = np.take_along_axis(found.scores, order, axis=1)
+    votes, cosines = parts.measure(X, labels, model.n_jobs)
+    is_label = labels >= 0
+    hits = np.zeros(labels.shape, dtype=bool)
+    hits[is_label] = has_label(Y, np.nonzero(is_label)[0], labels[is_label])
+    return Proposals(np.where(is_label, scores, -np.inf).astype(np.float32), votes, cosines, hits)
+
+
+def _split(n_points: int, seed: int) -> tuple[Any, Any]:
+    """Return the points to train on and the points to hold out."""
+    order = np.random.default_rng(seed).permutation(n_points)
+    n_held_out = min(int(n_points * _HELD_OUT_SHARE), _MAX_HELD_OUT)
+    n_fitted = min(n_points - n_held_out, max(n_points // 2, _ENOUGH_POINTS))
+    return np.sort(order[n_held_out : n_held_out + n_fitted]), np.sort(order[:n_held_out])
+
+
+def _helper(model: LabelTreeClassifier, settings: LinearSettings, seed: int) -> LabelTreeClassifier:
+    helper: LabelTreeClassifier = clone(model)
+    class_weight = "balanced" if settings.balanced else settings.label_cost
+    helper.set_params(evidence=None, vectorizer=None, class_weight=class_weight, random_state=seed, verbose=0)
+    return helper
+
+
+def _mean_and_bound(gains: Float64s) -> tuple[float, float]:
+    """Return the mean gain and its lower 95 % confidence bound."""
+    n, mean = len(gains), float(gains.mean())
+    if not gains.any():
+        return 0.0, 0.0
+    return mean, mean - float(student.ppf(_CONFIDENCE, n - 1) * np.std(gains, ddof=1) / np.sqrt(n))

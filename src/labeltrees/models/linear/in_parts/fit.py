@@ -1,0 +1,244 @@
+"""Fitting a model on a dataset in parts: the stages, in order, on any runner."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeltrees import _core
+from labeltrees._array_files import checksum_text
+from labeltrees._settings import take_settings
+from labeltrees._validation import check_n_jobs, refuse
+from labeltrees.data.parts.parts_dataset import PartsDataset
+from labeltrees.errors import InputError
+from labeltrees.models.common.dataset_arguments import arguments_of_parts
+from labeltrees.models.common.label_names import LabelNames
+from labeltrees.models.common.label_sets import check_unicode
+from labeltrees.models.common.settings import seed_of
+from labeltrees.models.linear.auto_cost import COST_IN_PARTS
+from labeltrees.models.linear.contexts import set_encoder
+from labeltrees.models.linear.in_parts.bundles import Bundle, node_sizes, plan_bundles
+from labeltrees.models.linear.in_parts.embeddings import embedding_tasks
+from labeltrees.models.linear.in_parts.packing import assemble_store, pack_nodes, packing_tasks, rank_features
+from labeltrees.models.linear.in_parts.result_file import open_result, write_result
+from labeltrees.models.linear.in_parts.routing import route_tasks
+from labeltrees.models.linear.in_parts.runner import Runner, Task, TaskRecord
+from labeltrees.models.linear.in_parts.scan import Survey, scan_tasks, survey
+from labeltrees.models.linear.in_parts.training import train_bundle
+from labeltrees.models.linear.in_parts.trees import (
+    build_from_embeddings,
+    count_labels,
+    read_tree,
+    tree_arrays,
+    tree_of_given,
+)
+from labeltrees.models.linear.settings import LinearSettings
+from labeltrees.storage import ChunkStore
+from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.settings import TreeSettings
+
+if TYPE_CHECKING:
+    from labeltrees.models.linear.estimator import LabelTreeClassifier
+
+__all__ = ["PartsFit", "pack_nodes"]
+
+_NOT_IN_TASKS = ("label_cost", "max_memory")
+_logger = logging.getLogger("labeltrees.training")
+
+
+@dataclass(eq=False)
+class PartsFit:
+    """One fit on a dataset in parts.
+
+    Parameters
+    ----------
+    model : LabelTreeClassifier
+        With checked settings; its fitted attributes are set.
+    data : PartsDataset
+    runner : Runner
+    folder : Path
+        For results. One that an earlier fit has left is continued.
+    task_bytes : int
+        What one task may use.
+    n_jobs : int, optional
+        Threads per task.
+    in_memory : bool
+        Whether the model is made in memory, or mapped from a file.
+    """
+
+    model: LabelTreeClassifier
+    data: PartsDataset
+    runner: Runner
+    folder: Path
+    task_bytes: int
+    n_jobs: int | None = None
+    in_memory: bool = True
+
+    def run(self, label_names: Any = None) -> list[TaskRecord]:
+        """Fit the model and return how the tasks went."""
+        started = time.perf_counter()
+        model, data = self.model, self.data
+        self.records: list[TaskRecord] = []
+        self.fingerprint = data.manifest.fingerprint()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        arguments = arguments_of_parts(data, label_names)
+        names = None if arguments.label_names is None else LabelNames(arguments.label_names)
+        if names is not None:
+            check_unicode(names.array)
+        if data.n_features == 0:
+            message = f"Found array with 0 feature(s) (shape={(data.n_points, 0)}) while a minimum of 1 is required."
+            raise InputError(message)
+        settings = model._linear_settings(data.n_labels, names)
+        if settings.C == "auto":
+            settings = replace(settings, C=COST_IN_PARTS)
+        seed = seed_of(model.random_state)
+        found, trees, stores = self._scan(), [], []
+        n_weights = 0
+        seconds = 0.0
+        for number in range(model.n_trees):
+            begun = time.perf_counter()
+            tree, name = self._tree(found, seed + number)
+            seconds += time.perf_counter() - begun
+            store, n_of_tree = self._train(tree, name, found, settings, seed)
+            trees.append(tree)
+            stores.append(store)
+            n_weights += n_of_tree
+        model.n_features_in_ = data.n_features
+        if hasattr(model, "feature_names_in_"):
+            del model.feature_names_in_
+        if arguments.feature_names is not None:
+            model.feature_names_in_ = arguments.feature_names
+        set_encoder(model, arguments.encoder)
+        model._label_names = names
+        model.label_texts_ = None
+        model.label_counts_ = found.label_pairs
+        model.n_points_ = data.n_points
+        model.trees_ = trees
+        model.searcher_ = model._make_searcher(stores)
+        model.searcher_.set_prior(model.label_counts_, model.n_points_)
+        model.calibration_ = model.early_stop_ = None
+        model.stats_ = {
+            "tree_seconds": seconds,
+            "seconds": time.perf_counter() - started,
+            "n_weights": n_weights,
+            "bytes": sum(store.nbytes for store in stores),
+            "C": [float(settings.C)],
+        }
+        return self.records
+
+    def _run(self, stage: str, tasks: list[Task]) -> list[Task]:
+        self.records += self.runner.run(stage, tasks)
+        return tasks
+
+    def _scan(self) -> Survey:
+        data = self.data
+        self.scans = self._run(
+            "Reading the parts", scan_tasks(str(self.folder), str(data.folder), self.fingerprint, len(data.parts))
+        )
+        n_values = sum(part.n_values for part in data.manifest.parts)
+        found = survey(self.scans, data.n_labels, n_values, bool(self.model.normalize))
+        if found.n_pairs == 0:
+            message = "Y has no labels"
+            raise InputError(message)
+        return found
+
+    def _tree(self, found: Survey, seed: int) -> tuple[LabelTree, str]:
+        """Return a tree, and the file with it."""
+        model, data, folder = self.model, self.data, str(self.folder)
+        settings = take_settings(TreeSettings, model)
+        counts_inputs = {
+            "fingerprint": self.fingerprint,
+            "cover": settings.cover,
+            "cover_softness": float(settings.cover_softness),
+        }
+        counts = Task(count_labels, counts_inputs, folder, {"data": str(data.folder)})
+        self._run("Counting labels", [counts])
+        if model.tree is not None or model.embeddings is not None:
+            if model.tree is not None and model.n_trees > 1:
+                refuse("n_trees", "1 if the tree is given", model.n_trees)
+            tree = tree_of_given(
+                model.tree, model.embeddings, open_result(counts.path), settings, data.n_labels, seed, model.n_jobs
+            )
+            return tree, self._store("tree", tree_arrays(tree))
+        embeddings = embedding_tasks(folder, str(data.folder), self.scans, found, self.task_bytes, self.n_jobs)
+        self._run("Label embeddings", embeddings)
+        self._check_tree_memory(embeddings)
+        inputs = {
+            "counts": counts.name,
+            "embeddings": [task.name for task in embeddings],
+            "settings": vars(settings),
+            "n_features": data.n_features,
+            "seed": seed,
+        }
+        build = Task(build_from_embeddings, inputs, folder, {"n_jobs": self.n_jobs})
+        self._run("Building the tree", [build])
+        return read_tree(open_result(build.path), data.n_labels)[0], build.name
+
+    def _check_tree_memory(self, embeddings: list[Task]) -> None:
+        n_values = sum(len(open_result(task.path)["values"]) for task in embeddings)
+        needed = tree_bytes(n_values, self.data.n_labels)
+        _logger.info("Building the tree: up to %.0f MiB", needed / 2**20)
+        if needed > self.task_bytes:
+            refuse("max_memory", f"at least {needed} bytes to build the tree of these labels", self.task_bytes)
+
+    def _train(
+        self, tree: LabelTree, name: str, found: Survey, settings: LinearSettings, seed: int
+    ) -> tuple[ChunkStore, int]:
+        data, folder = self.data, str(self.folder)
+        routes = self._run(
+            "Routing points",
+            route_tasks(folder, str(data.folder), self.fingerprint, len(data.parts), name, found.all_ones),
+        )
+        results = [open_result(task.path) for task in routes]
+        n_without = sum(len(result["without"]) for result in results)
+        layout = read_tree(open_result(self.folder / name), data.n_labels)[1]
+        sizes = node_sizes(tree, layout, found, n_without)
+        n_threads = check_n_jobs(self.n_jobs)
+        bundles = plan_bundles(tree, sizes, self.task_bytes, data.n_points, data.n_features, n_threads)
+        trained = self._training_tasks(bundles, [task.name for task in routes], name, found, settings, seed)
+        self._run("Training the classifiers", trained)
+        rank_inputs = {"trained": [task.name for task in trained], "n_features": data.n_features}
+        rank = Task(rank_features, rank_inputs, folder)
+        self._run("Ranking features", [rank])
+        packed = packing_tasks(folder, bundles, trained, rank, name, data.n_features, self.n_jobs)
+        self._run("Packing chunks", packed)
+        store = assemble_store(
+            folder, tree, packed, trained, rank, data.n_features, settings.loss, in_memory=self.in_memory
+        )
+        return store, open_result(rank.path).values["n_weights"]
+
+    def _training_tasks(
+        self, bundles: list[Bundle], routes: list[str], tree: str, found: Survey, settings: LinearSettings, seed: int
+    ) -> list[Task]:
+        label_cost = None
+        if settings.label_cost is not None:
+            label_cost = self._store("costs", {"label_cost": settings.label_cost})
+        shared = {
+            "routes": routes,
+            "tree": tree,
+            "label_cost": label_cost,
+            "n_labels": self.data.n_labels,
+            "scale": found.scale,
+            "settings": {key: value for key, value in vars(settings).items() if key not in _NOT_IN_TASKS},
+            "seed": seed,
+        }
+        how = {"data": str(self.data.folder), "spill_above": self.task_bytes // 2, "n_jobs": self.n_jobs}
+        return [Task(train_bundle, {**shared, **bundle.to_json()}, str(self.folder), how) for bundle in bundles]
+
+    def _store(self, kind: str, arrays: dict[str, Any]) -> str:
+        """Write arrays that come from the user, and return the name of their file."""
+        hashes = [[key, int(_core.xxh64(np.ascontiguousarray(array).view(np.uint8)))] for key, array in arrays.items()]
+        name = f"{kind}-{checksum_text(_core.xxh64(np.frombuffer(json.dumps(hashes).encode(), np.uint8)))}"
+        write_result(self.folder / name, arrays)
+        return name
+
+
+def tree_bytes(n_values: int, n_labels: int) -> int:
+    """Return the bytes for building a tree: two copies of the embeddings, and the labels."""
+    return n_values * 16 + n_labels * 150

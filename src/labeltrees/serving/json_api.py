@@ -1,0 +1,73 @@
+"""The server's own JSON form: predictions, and what models there are."""
+
+from __future__ import annotations
+
+import msgspec
+
+from labeltrees.serving.answers import ModelFacts, PredictAnswer, PredictAnswers
+from labeltrees.serving.http import Handler, Reply, Request, Route, decode_json, encode, json_reply
+from labeltrees.serving.questions import PredictRequest
+from labeltrees.serving.registry import Place
+from labeltrees.serving.service import Service
+
+_decoder = msgspec.json.Decoder(PredictRequest)
+
+
+class ModelList(msgspec.Struct):
+    """All models of the server, and those that are still being loaded."""
+
+    models: list[ModelFacts]
+    loading: list[str]
+
+
+def json_routes(service: Service) -> dict[str, Route]:
+    """Return the routes of the JSON form."""
+    places = service.registry.places
+    routes = {"/v1/models": Route("models", {"GET": _list_models(service)})}
+    for name, place in places.items():
+        routes[f"/v1/models/{name}"] = Route("models", {"GET": _model(place)})
+        routes[f"/v1/models/{name}/predict"] = Route("predict", {"POST": _predict(service, place)})
+    return routes
+
+
+def _list_models(service: Service) -> Handler:
+    async def handle(request: Request) -> Reply:
+        places = service.registry.places.values()
+        ready = [place.current.facts for place in places if place.current is not None]
+        return json_reply(ModelList(ready, [place.name for place in places if place.current is None]))
+
+    return handle
+
+
+def _model(place: Place) -> Handler:
+    async def handle(request: Request) -> Reply:
+        return json_reply(place.get().facts)
+
+    return handle
+
+
+def _predict(service: Service, place: Place) -> Handler:
+    async def handle(request: Request) -> Reply:
+        asked: PredictRequest = decode_json(_decoder, request.body)
+        kind, questions, is_single = asked.questions()
+        served = place.get()
+        found, microseconds = await service.answer(served, kind, questions, asked, len(request.body))
+        microseconds = round(microseconds, 1)
+        if not is_single:
+            return Reply(encode(PredictAnswers(served.name, served.version, microseconds, found)))
+        (one,) = found
+        answer = PredictAnswer(
+            one.labels,
+            one.scores,
+            one.probabilities,
+            one.label_texts,
+            one.partial,
+            one.n_opened,
+            one.path,
+            served.name,
+            served.version,
+            microseconds,
+        )
+        return Reply(encode(answer))
+
+    return handle

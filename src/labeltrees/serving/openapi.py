@@ -1,0 +1,95 @@
+"""The OpenAPI document of the server, from the types of requests and answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+import labeltrees
+from labeltrees.serving.answers import ModelFacts, PredictAnswer, PredictAnswers
+from labeltrees.serving.json_api import ModelList
+from labeltrees.serving.questions import PredictRequest
+from labeltrees.serving.service import Service
+
+_ERRORS = {
+    "400": "The request is not valid; the message says where.",
+    "401": "A valid API key is needed.",
+    "404": "There is no such path or model.",
+    "408": "The request took too long.",
+    "413": "The request is too large.",
+    "429": "Too many requests are in progress.",
+    "503": "The model is being loaded.",
+}
+
+
+def openapi_document(service: Service) -> dict[str, Any]:
+    """Return the document."""
+    types = [PredictRequest, PredictAnswer, PredictAnswers, ModelFacts, ModelList]
+    _, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    components["Error"] = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
+    example = {"text": "a game with penguins", "k": 3}
+    name = {
+        "name": "name",
+        "in": "path",
+        "required": True,
+        "schema": {"type": "string", "enum": service.registry.names},
+    }
+    predict = _operation("Predict labels", ["PredictAnswer", "PredictAnswers"], parameters=[name])
+    predict["requestBody"] = {
+        "required": True,
+        "content": {"application/json": {"schema": _reference("PredictRequest"), "example": example}},
+    }
+    paths = {
+        "/v1/models": {"get": _operation("List the models", ["ModelList"])},
+        "/v1/models/{name}": {"get": _operation("Describe a model", ["ModelFacts"], parameters=[name])},
+        "/v1/models/{name}/predict": {"post": predict},
+        "/health": {"get": _operation("Whether the server runs", [], is_open=True)},
+        "/ready": {"get": _operation("Whether all models are loaded", [], is_open=True)},
+        "/metrics": {"get": _operation("Metrics for Prometheus", [], content="text/plain")},
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "labeltrees",
+            "version": labeltrees.__version__,
+            "description": "Also served: the Open Inference Protocol v2 at /v2, and the form of Annif at /v1/projects.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer"},
+                "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+            },
+        },
+        "security": [{}, {"bearer": []}, {"key": []}],
+    }
+
+
+def _operation(
+    summary: str,
+    answers: list[str],
+    *,
+    parameters: list[dict[str, Any]] | None = None,
+    is_open: bool = False,
+    content: str = "application/json",
+) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string" if content == "text/plain" else "object"}
+    if answers:
+        schema = _reference(answers[0]) if len(answers) == 1 else {"anyOf": [_reference(name) for name in answers]}
+    responses: dict[str, Any] = {"200": {"description": "The answer.", "content": {content: {"schema": schema}}}}
+    errors = ("503",) if is_open else tuple(_ERRORS)
+    for status in errors:
+        error = {"application/json": {"schema": _reference("Error")}}
+        responses[status] = {"description": _ERRORS[status], "content": error}
+    operation: dict[str, Any] = {"summary": summary, "responses": responses}
+    if parameters:
+        operation["parameters"] = parameters
+    if is_open:
+        operation["security"] = []
+    return operation
+
+
+def _reference(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}

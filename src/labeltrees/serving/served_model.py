@@ -1,0 +1,269 @@
+"""One version of a model that answers requests."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from msgspec import UNSET
+from scipy import sparse
+
+from labeltrees.data.encoders import TextEncoder, UnionEncoder
+from labeltrees.data.encoders.items import ItemEncoder
+from labeltrees.models.common.protocol import Model
+from labeltrees.search.request import AS_FITTED, SearchRequest
+from labeltrees.serving.answers import ModelFacts, Prediction, score_list
+from labeltrees.serving.errors import RequestError
+from labeltrees.serving.questions import Options, Row
+from labeltrees.serving.search_path import PathFinder
+
+_MAX_PREDICTORS = 256
+_FIELDS = {
+    "text": "text or texts",
+    "items": "items or histories",
+    "row": "row or rows",
+    "context": "context or contexts",
+}
+
+
+class ServedModel:
+    """A model with everything a request needs. It never changes: a new version is a new object.
+
+    Parameters
+    ----------
+    name, version : str
+    model : Model
+    label_texts : dict from label names to texts
+    measured : dict from names to numbers
+        What a sweep measured for this model.
+    """
+
+    def __init__(
+        self, name: str, version: str, model: Model, label_texts: dict[str, str], measured: dict[str, float]
+    ) -> None:
+        self.name, self.version, self.model = name, version, model
+        self.loaded = datetime.now(UTC)
+        self.has_names = model.label_names_ is not None
+        self.reads, self.columns = _reads(model)
+        self._texts = label_texts
+        self._measured = measured
+        self._predictors: dict[Any, Any] = {}
+        self._calibration = getattr(model, "calibration_", None)
+        self.has_probabilities = _has_probabilities(model)
+        nothing: dict[str, Any] = {"text": "", "items": [], "context": {}, "row": Row([], [])}
+        self._search(self.reads, [nothing[self.reads]], Options(), float("inf"))  # now, because the first one is slow
+
+    def predictor(self, options: Options) -> Any:
+        """Return a predictor for these options; those in use are kept."""
+        o = options
+        key = (o.k, o.search, o.beam, o.agreement, o.exclude_seen)
+        found = self._predictors.get(key)
+        if found is None:
+            if len(self._predictors) >= _MAX_PREDICTORS:
+                self._predictors.clear()
+            beam = AS_FITTED if o.beam is UNSET else o.beam
+            how = {"search": o.search, "beam": beam}
+            found = self._predictors[key] = self.model.predictor(
+                o.k, agreement=o.agreement, names=self.has_names, exclude_seen=o.exclude_seen, **how
+            )
+        return found
+
+    def answer(
+        self, kind: str, questions: list[Any], options: Options, deadline: float
+    ) -> tuple[list[Prediction], float]:
+        """Return the predictions for questions, all of this version, and the microseconds that the searches took."""
+        if kind != self.reads and kind != "row":
+            self._refuse_kind(kind)
+        if options.probabilities and not self.has_probabilities:
+            message = f"the model {self.name} has no probabilities: calibrate it with labels first"
+            raise RequestError(400, message)
+        if not questions:
+            return [], 0.0
+        search = self._search_with_budget if options.has_budget else self._search
+        found, microseconds = search(kind, questions, options, deadline)
+        if options.path:
+            self._add_paths(kind, questions, options, found)
+        return found, microseconds
+
+    def _search(
+        self, kind: str, questions: list[Any], options: Options, deadline: float
+    ) -> tuple[list[Prediction], float]:
+        predictor = self.predictor(options)
+        which: dict[str, Any] = {}
+        if options.candidates is not None:
+            which["candidates"] = self._labels(options.candidates, len(questions))
+        if options.exclude is not None:
+            which["exclude"] = self._labels(options.exclude, len(questions))
+        found = []
+        start = time.perf_counter()
+        for question in questions:
+            if kind == "row":
+                labels, scores = predictor(*self._arrays(question), **which)
+            else:
+                labels, scores = predictor(question, **which)
+            found.append(self._prediction(labels if self.has_names else labels.tolist(), scores.tolist(), options))
+            if len(questions) > 1 and time.monotonic() > deadline:
+                _refuse_late(len(found), len(questions))
+        return found, (time.perf_counter() - start) * 1e6
+
+    def _labels(self, labels: list[Any], n_questions: int) -> Any:
+        if not self.has_names and any(isinstance(label, str) for label in labels):
+            message = f"the labels of the model {self.name} have no names: give their numbers"
+            raise RequestError(400, message)
+        return labels if n_questions == 1 else self.model.label_set(labels)
+
+    def _prediction(self, labels: list[Any], scores: list[float], options: Options) -> Prediction:
+        probabilities = None
+        if options.probabilities:
+            raw = scores if self._calibration is None else self._calibration(np.array(scores)).tolist()
+            probabilities = [round(value, 6) for value in raw]
+        if options.threshold is not None:
+            n = sum(value >= options.threshold for value in probabilities or scores)  # they only fall
+            labels, scores = labels[:n], scores[:n]
+            probabilities = None if probabilities is None else probabilities[:n]
+        texts = [self._texts.get(str(label)) for label in labels] if self._texts else None
+        return Prediction(labels, score_list(scores), probabilities, texts)
+
+    def _search_with_budget(
+        self, kind: str, questions: list[Any], options: Options, deadline: float
+    ) -> tuple[list[Prediction], float]:
+        """Return predictions that also say which searches were cut short."""
+        request = self._request(options)
+        found: list[Prediction] = []
+        microseconds = 0.0
+        for question in questions:
+            result = self.model.searcher_.topk(self._points(kind, [question]), request, n_jobs=1, stats=True)
+            n = int((result.labels[0] >= 0).sum())
+            ids = result.labels[0, :n]
+            labels = self._names[ids].tolist() if self.has_names else ids.tolist()
+            prediction = self._prediction(labels, result.scores[0, :n].tolist(), options)
+            prediction.partial = bool(result.stats.partial[0])
+            prediction.n_opened = int(result.stats.chunks[0])
+            microseconds += float(result.stats.microseconds[0])
+            found.append(prediction)
+            if time.monotonic() > deadline:
+                _refuse_late(len(found), len(questions))
+        return found, microseconds
+
+    def _request(self, options: Options) -> SearchRequest:
+        o = options
+        if o.exclude_seen:
+            message = "exclude_seen cannot be combined with max_chunks, max_microseconds or path"
+            raise RequestError(400, message)
+        return self.model.complete_request(
+            SearchRequest(
+                o.k,
+                search=o.search,
+                beam=AS_FITTED if o.beam is UNSET else o.beam,
+                agreement=o.agreement,
+                max_chunks=o.max_chunks,
+                max_microseconds=o.max_microseconds,
+                candidates=None if o.candidates is None else self.model.label_set(self._labels(o.candidates, 1)),
+                exclude=None if o.exclude is None else self.model.label_set(self._labels(o.exclude, 1)),
+            )
+        )
+
+    def _add_paths(self, kind: str, questions: list[Any], options: Options, found: list[Prediction]) -> None:
+        request = self._request(options)
+        for question, prediction in zip(questions, found, strict=True):
+            labels = prediction.labels
+            ids = [self._position[name] for name in labels] if self.has_names else labels
+            prediction.path = self._paths.find(self._points(kind, [question]), request, ids)
+
+    def _points(self, kind: str, questions: list[Any]) -> Any:
+        if kind != "row":
+            return self.model.check_queries(questions, 1)
+        (row,) = questions
+        indices, values = self._arrays(row)
+        columns = self.model.searcher_.n_features
+        if len(indices) and indices.max() >= columns:
+            message = f"indices must be below {columns}, the number of features, got {indices.max()}"
+            raise RequestError(400, message)
+        shape = (1, columns)
+        return self.model.check_queries(
+            sparse.csr_array((values.astype(np.float32), indices, np.array([0, len(indices)])), shape=shape), 1
+        )
+
+    def _arrays(self, row: Row) -> tuple[Any, Any]:
+        if self.model.READS_TEXTS:
+            self._refuse_kind("row")
+        if len(row.indices) != len(row.values):
+            message = f"a row has {len(row.indices)} indices and {len(row.values)} values; it needs as many of both"
+            raise RequestError(400, message)
+        return np.array(row.indices, np.int32), np.array(row.values, np.float64)
+
+    def _refuse_kind(self, kind: str) -> None:
+        message = f"the model {self.name} does not take {_FIELDS[kind]}; give {_FIELDS[self.reads]}"
+        raise RequestError(400, message)
+
+    @cached_property
+    def _names(self) -> Any:
+        return self.model.label_names_
+
+    @cached_property
+    def _position(self) -> dict[str, int]:
+        return {name: label for label, name in enumerate(self._names.tolist())}
+
+    @cached_property
+    def _paths(self) -> PathFinder:
+        return PathFinder(self.model)
+
+    def label_text(self, label: str | int) -> str:
+        """Return the text to show for a label: its name if there is no other."""
+        return self._texts.get(str(label), str(label))
+
+    @cached_property
+    def facts(self) -> ModelFacts:
+        """What a client needs to know about the model."""
+        model, tree = self.model, self.model.tree_
+        encoder = model.encoder_
+        parameters = model.get_params(deep=False)
+        beam = parameters.get("beam")
+        return ModelFacts(
+            name=self.name,
+            version=self.version,
+            ready=True,
+            kind=model.KIND,
+            reads=self.reads,
+            columns=self.columns,
+            n_labels=len(model.classes_),
+            n_features=None if model.READS_TEXTS else model.searcher_.n_features,
+            n_nodes=sum(one.n_nodes for one in model.trees_),
+            n_trees=len(model.trees_),
+            height=tree.height,
+            tradeoff=parameters.get("tradeoff"),
+            beam=beam if isinstance(beam, int) else None,
+            has_beam="beam" not in model.UNSUPPORTED,
+            has_agreement=model.early_stop_ is not None,
+            has_probabilities=self.has_probabilities,
+            has_items=_has_items(encoder) and self.has_names,
+            measured=self._measured,
+            loaded=self.loaded.isoformat(timespec="seconds"),
+        )
+
+
+def _reads(model: Model) -> tuple[str, list[str]]:
+    """Return the kind of question that a model takes, and the columns of a context."""
+    encoder = model.encoder_
+    if model.READS_TEXTS or isinstance(encoder, TextEncoder):
+        return "text", []
+    if isinstance(encoder, UnionEncoder):
+        return "context", list(encoder.parts)
+    return ("row", []) if encoder is None else ("items", [])
+
+
+def _has_items(encoder: Any) -> bool:
+    parts = encoder.parts.values() if isinstance(encoder, UnionEncoder) else [encoder]
+    return any(type(part) is ItemEncoder for part in parts)
+
+
+def _has_probabilities(model: Model) -> bool:
+    return hasattr(model, "predict_proba")
+
+
+def _refuse_late(n_done: int, n: int) -> None:
+    message = f"the time for one request ended after {n_done:,} of {n:,} questions; send fewer per request"
+    raise RequestError(408, message)

@@ -1,0 +1,73 @@
+"""Service: answers questions for every protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from labeltrees.errors import FileFormatError, LabelTreesError
+from labeltrees.serving.answers import Prediction
+from labeltrees.serving.errors import RequestError
+from labeltrees.serving.metrics import Metrics
+from labeltrees.serving.questions import Options, check_limits
+from labeltrees.serving.registry import Registry
+from labeltrees.serving.served_model import ServedModel
+from labeltrees.serving.settings import ServingSettings
+
+# A search takes some 10 us: less than handing it to a thread. Longer work would hold up other requests.
+_INLINE_ROWS, _INLINE_BYTES = 8, 16_384
+
+
+class Service:
+    """Answers questions within the limits, in this thread or another, and counts them."""
+
+    def __init__(self, registry: Registry, settings: ServingSettings, metrics: Metrics) -> None:
+        self.registry, self.settings, self.metrics = registry, settings, metrics
+        self._pool: ThreadPoolExecutor | None = None
+        self._n_in_pool = 0
+
+    @property
+    def n_waiting(self) -> int:
+        """The number of requests that wait for a thread."""
+        return max(self._n_in_pool - self.settings.threads, 0)
+
+    async def answer(
+        self, served: ServedModel, kind: str, questions: list[Any], options: Options, n_bytes: int
+    ) -> tuple[list[Prediction], float]:
+        """Return the predictions for questions in a body of `n_bytes`, and the microseconds that the searches took."""
+        check_limits(kind, questions, options, self.settings)
+        deadline = time.monotonic() + self.settings.max_seconds
+        if len(questions) <= _INLINE_ROWS and n_bytes <= _INLINE_BYTES:
+            found, microseconds = _answer(served, kind, questions, options, deadline)
+        else:
+            found, microseconds = await self._in_pool(served, kind, questions, options, deadline)
+        n_partial = sum(one.partial for one in found) if options.has_budget else 0
+        self.metrics.count_searches(served.name, len(found), n_partial)
+        return found, microseconds
+
+    async def _in_pool(self, *arguments: Any) -> tuple[list[Prediction], float]:
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.settings.threads, "labeltrees")
+        self._n_in_pool += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, _answer, *arguments)
+        finally:
+            self._n_in_pool -= 1
+
+    def close(self) -> None:
+        """End the threads when they have finished their work."""
+        if self._pool is not None:
+            self._pool.shutdown()
+
+
+def _answer(
+    served: ServedModel, kind: str, questions: list[Any], options: Options, deadline: float
+) -> tuple[list[Prediction], float]:
+    try:
+        return served.answer(kind, questions, options, deadline)
+    except (RequestError, FileFormatError):
+        raise
+    except (LabelTreesError, TypeError, ValueError, OverflowError) as error:  # of what was asked
+        raise RequestError(400, str(error)) from None

@@ -1,0 +1,37 @@
+"""ServingSettings: limits of requests, and how a worker works."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from labeltrees._settings import check_settings, flag, integer, number, setting
+
+
+@dataclass(frozen=True)
+class ServingSettings:
+    """Limits of requests, and how a worker works.
+
+    A request beyond a limit is answered with status 4xx and a message that names the limit.
+
+    Examples
+    --------
+    >>> ServingSettings(max_k=20).max_k
+    20
+    """
+
+    threads: int = setting(1, integer(1, 1024), "Threads per worker for batches and long texts.")
+    max_body: int = setting(10 * 2**20, integer(1), "Largest request body, in bytes.")
+    max_rows: int = setting(1000, integer(1), "Most texts, rows or histories per request.")
+    max_k: int = setting(1000, integer(1), "Most labels per text, row or history.")
+    max_text: int = setting(1_000_000, integer(1), "Longest text, in characters.")
+    max_seconds: float = setting(10.0, number(0, 3600, low_open=True), "Longest time for receiving and answering.")
+    max_requests: int = setting(1000, integer(1), "Most requests in progress per worker.")
+    reload_seconds: float = setting(
+        1.0, number(0, 86400), "How often to look for a new version of a model, in seconds; 0 for never."
+    )
+    in_memory: bool = setting(False, flag, "Copy models into memory instead of mapping them.")
+    page: bool = setting(True, flag, "Serve the page at /.")
+    access_log: bool = setting(False, flag, "Write one JSON line per request to standard error.")
+
+    def __post_init__(self) -> None:
+        check_settings(self)

@@ -1,0 +1,225 @@
+"use strict";
+// Asks the server as the user types, and shows labels, times and the search.
+
+const element = id => document.getElementById(id);
+const BEAMS = [1, 2, 3, 5, 10, 20, 50, 100, null];
+const AGREEMENTS = [null, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1];
+const EXAMPLE = "music player with a graphical interface, plays ogg and mp3 files";
+
+let models = [], group = [], model = null, running = null, waiting = null;
+
+async function call(path, body) {
+  const headers = {"Content-Type": "application/json"};
+  if (element("key").value) headers.Authorization = `Bearer ${element("key").value}`;
+  const reply = await fetch(path, body === undefined ? {headers} : {method: "POST", headers, body: JSON.stringify(body)});
+  const answer = await reply.json().catch(() => ({error: `the server answered with status ${reply.status}`}));
+  if (reply.ok) return answer;
+  if (reply.status === 401) element("key-field").hidden = false;
+  throw new Error(answer.error);
+}
+
+function showProblem(message) {
+  element("problem").hidden = !message;
+  element("problem").textContent = message || "";
+}
+
+// Models that differ only in their tradeoff form a group: the slider moves between them.
+function sameGroup(one, other) {
+  return one.n_labels === other.n_labels && one.reads === other.reads && one.kind === other.kind &&
+    one.tradeoff !== null && other.tradeoff !== null;
+}
+
+async function start() {
+  try {
+    const answer = await call("/v1/models");
+    models = answer.models;
+    if (answer.loading.length || !models.length) {
+      showProblem(`Models are being loaded: ${answer.loading.join(", ")}`);
+      setTimeout(start, 1000);
+      if (!models.length) return;
+    } else {
+      showProblem(null);
+    }
+    element("model").replaceChildren(...models.map(one => new Option(one.name, one.name)));
+    element("model-field").hidden = models.length < 2;
+    if (!element("text").value) element("text").value = EXAMPLE;
+    chooseModel(models[0].name);
+  } catch (error) {
+    showProblem(error.message);
+    if (element("key-field").hidden) setTimeout(start, 2000);
+  }
+}
+
+function chooseModel(name) {
+  model = models.find(one => one.name === name);
+  element("model").value = name;
+  element("about").textContent = `${model.n_labels.toLocaleString("en")} labels in a tree of ` +
+    `${model.n_nodes.toLocaleString("en")} nodes, ${model.height} deep.`;
+  for (const kind of ["text", "items", "row"]) element(`${kind}-field`).hidden = model.reads !== kind;
+  makeColumns();
+  group = models.filter(one => sameGroup(one, model)).sort((a, b) => a.tradeoff - b.tradeoff);
+  element("tradeoff-field").hidden = group.length < 2;
+  element("tradeoff").max = group.length - 1;
+  element("tradeoff").value = group.findIndex(one => one.name === name);
+  element("beam-field").hidden = !model.has_beam;
+  element("beam").max = BEAMS.length - 1;
+  const fitted = BEAMS.findIndex(beam => beam !== null && beam >= (model.beam || Infinity));
+  element("beam").value = fitted < 0 ? BEAMS.length - 1 : fitted;
+  element("agreement-field").hidden = !model.has_agreement;
+  element("agreement").max = AGREEMENTS.length - 1;
+  element("agreement").value = 0;
+  showMeasured();
+  ask();
+}
+
+function makeColumns() {
+  element("columns").replaceChildren(...(model.reads === "context" ? model.columns : []).map(column => {
+    const field = document.createElement("div");
+    field.className = "field";
+    const label = document.createElement("label");
+    label.htmlFor = `column-${column}`;
+    label.textContent = column;
+    const input = document.createElement("input");
+    input.type = "text";
+    input.id = `column-${column}`;
+    input.dataset.column = column;
+    field.append(label, input);
+    return field;
+  }));
+}
+
+function showMeasured() {
+  const shown = [["p1", "P@1"], ["p5", "P@5"], ["depth1", "expected depth"], ["top5_p50_us", "us per call"]];
+  const known = shown.filter(([key]) => key in model.measured);
+  element("measured").textContent = known.length === 0 ? "" :
+    "Measured in the sweep: " + known.map(([key, name]) => `${name} ${model.measured[key].toPrecision(3)}`).join(", ");
+}
+
+const listed = text => text.split(",").map(part => part.trim()).filter(part => part);
+
+function question() {
+  if (model.reads === "text") return {text: element("text").value};
+  if (model.reads === "items") return {items: listed(element("items").value)};
+  if (model.reads === "context") {
+    const context = {};
+    for (const input of element("columns").querySelectorAll("input"))
+      if (input.value.trim()) context[input.dataset.column] = input.value.includes(",") ? listed(input.value) : input.value;
+    return {context};
+  }
+  const pairs = element("row").value.split(/\s+/).filter(part => part).map(part => part.split(":").map(Number));
+  if (pairs.some(pair => pair.length !== 2 || pair.some(Number.isNaN))) throw new Error("write features as index:value, such as 3:1 17:0.5");
+  return {row: {indices: pairs.map(pair => pair[0]), values: pairs.map(pair => pair[1])}};
+}
+
+function options() {
+  const k = Number(element("k").value);
+  const agreement = model.has_agreement ? AGREEMENTS[element("agreement").value] : null;
+  const beam = BEAMS[element("beam").value];
+  element("k-value").textContent = k;
+  element("agreement-value").textContent = agreement === null ? "off" : agreement === 1 ? "1 (exact)" : agreement;
+  element("beam").disabled = agreement !== null;
+  element("beam-value").textContent = agreement !== null ? "not used with agreement" : beam === null ? "no limit (exact)" : beam;
+  element("tradeoff-value").textContent = model.tradeoff === null ? "" : model.tradeoff;
+  const chosen = {k, path: true, probabilities: model.has_probabilities};
+  if (agreement !== null) chosen.agreement = agreement;
+  else if (model.has_beam) chosen.beam = beam;
+  return chosen;
+}
+
+// At most one request at a time; of what is typed meanwhile, the last counts.
+async function ask() {
+  if (model === null) return;
+  if (running) { waiting = true; return; }
+  running = true;
+  try {
+    const answer = await call(`/v1/models/${model.name}/predict`, {...question(), ...options()});
+    showProblem(null);
+    showAnswer(answer);
+  } catch (error) {
+    showProblem(error.message);
+  }
+  running = null;
+  if (waiting) { waiting = null; ask(); }
+}
+
+function showAnswer(answer) {
+  const shown = answer.labels.map((label, place) => (answer.label_texts || [])[place] || String(label));
+  element("answers").replaceChildren(...answer.labels.map((label, place) => answerLine(answer, shown[place], label, place)));
+  element("summary").textContent = shown.length === 0 ? "No label was found." :
+    `${shown.length} labels in ${answer.microseconds.toLocaleString("en")} microseconds. Best: ${shown[0]}.`;
+  showSearch(answer, shown);
+}
+
+function answerLine(answer, text, label, place) {
+  const line = document.createElement("li");
+  const name = document.createElement("span");
+  name.className = "name";
+  name.textContent = text;
+  if (text !== String(label)) name.append(Object.assign(document.createElement("small"), {textContent: label}));
+  const track = document.createElement("span");
+  track.className = "track";
+  track.setAttribute("aria-hidden", "true");
+  const drawing = svgElement("svg", {viewBox: "0 0 100 10", preserveAspectRatio: "none"}, track);
+  const value = answer.probabilities ? answer.probabilities[place] : answer.scores[place];
+  svgElement("rect", {class: "bar", width: Math.max(value * 100, 0.5), height: 10}, drawing);
+  const score = document.createElement("span");
+  score.className = "score";
+  score.textContent = answer.probabilities ? `${(value * 100).toFixed(1)} %` : value.toPrecision(3);
+  score.title = `score ${answer.scores[place]}`;
+  line.append(name, track, score);
+  return line;
+}
+
+function showSearch(answer, shown) {
+  const paths = answer.path || [];
+  const opened = paths.reduce((sum, path) => sum + path.n_opened, 0);
+  const all = paths.reduce((sum, path) => sum + path.n_nodes, 0);
+  element("tree-summary").textContent = `${opened.toLocaleString("en")} of ${all.toLocaleString("en")} nodes were opened ` +
+    `(${(100 * opened / all).toPrecision(2)} %); ${(all - opened).toLocaleString("en")} were left unopened. ` +
+    "Numbers: order of opening. Below a node: its score, and how many of its children were opened.";
+  const trees = element("trees");
+  while (trees.children.length > paths.length) trees.lastChild.remove();
+  while (trees.children.length < paths.length) {
+    const box = document.createElement("div");
+    box.className = "tree";
+    box.tabIndex = 0;
+    box.setAttribute("role", "region");
+    box.setAttribute("aria-label", `Tree ${trees.children.length + 1}`);
+    trees.append(box);
+  }
+  paths.forEach((path, number) => drawTree(trees.children[number], path, shown, text => {
+    element("node-details").textContent = text;
+  }));
+  showSteps(paths);
+}
+
+function showSteps(paths) {
+  const head = ["step", "depth", "score", "labels below", "children", "some of its labels"];
+  const rows = paths.flatMap(path => path.opened.map((node, place) => [
+    place + 1, node.depth, node.score.toPrecision(3), node.n_labels.toLocaleString("en"), node.n_children, node.labels.join(", "),
+  ]));
+  const row = (cells, kind) => {
+    const line = document.createElement("tr");
+    line.append(...cells.map(text => Object.assign(document.createElement(kind), {textContent: text})));
+    return line;
+  };
+  element("steps").replaceChildren(row(head, "th"), ...rows.map(cells => row(cells, "td")));
+}
+
+element("question").addEventListener("submit", event => event.preventDefault());
+element("question").addEventListener("input", event => {
+  if (event.target.id === "model") chooseModel(event.target.value);
+  else if (event.target.id === "tradeoff") moveTo(group[event.target.value].name);
+  else if (event.target.id === "key") start();
+  else ask();
+});
+
+// Moves along the tradeoff and keeps the other sliders where they are.
+function moveTo(name) {
+  const kept = ["beam", "agreement"].map(id => [id, element(id).value]);
+  chooseModel(name);
+  for (const [id, value] of kept) element(id).value = value;
+  ask();
+}
+
+start();

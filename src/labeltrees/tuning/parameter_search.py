@@ -1,0 +1,177 @@
+"""The search over parameters besides the tree's: features, loss and C before the tree, evidence and trees after it.
+
+Trying all combinations would take hundreds of trainings. Instead, one group of parameters is varied at a time, with the
+best values so far for the others, and each group starts on samples: a ninth of the points, then a third, then all, with
+the most promising variants only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from labeltrees._validation import check_choice, refuse
+from labeltrees.errors import InputError, LabelTreesError
+from labeltrees.tuning.feature_search import AS_GIVEN, TextData, try_features, with_features
+from labeltrees.tuning.feature_search import n_trials as n_feature_trials
+from labeltrees.tuning.limits import Limits, Verdict
+from labeltrees.tuning.quality import metric_title
+from labeltrees.tuning.trials import TrialRunner, Trials, Variant
+from labeltrees.tuning.tuning_data import TuningData
+
+TUNED = ("features", "loss", "C", "tradeoff", "fanout", "evidence", "n_trees")
+TREE = ("tradeoff", "fanout")
+LOSSES, COSTS = ("squared_hinge", "logistic"), (0.1, 0.3, 1.0, 3.0, 10.0)
+N_TREES = 3
+_FACTOR, _MIN_POINTS = 3, 2000  # samples are a ninth and a third of the points, and have at least this many
+_KEPT = (5, 3)  # variants to continue with after each round on a sample
+_REPEATS, _TIMED_POINTS = 2, 200
+
+
+def check_tuned(tune: Any, estimator: Any, *, has_texts: bool = False) -> tuple[str, ...]:
+    """Return the names of the parameters to search over; those that the estimator does not have are left out of "all".
+
+    `has_texts` says whether other features can be made from the texts of the data.
+
+    Examples
+    --------
+    >>> import labeltrees as lt
+    >>> check_tuned("tree", lt.LabelTreeClassifier())
+    ('tradeoff', 'fanout')
+    """
+    known = set(estimator.get_params(deep=False)) | ({"features"} if has_texts else set())
+    if isinstance(tune, str) and tune in ("all", "tree"):
+        wanted: tuple[str, ...] = TUNED if tune == "all" else TREE
+        return tuple(name for name in wanted if name in known and not (name == "evidence" and _reads_texts(estimator)))
+    if isinstance(tune, str) or not np.iterable(tune):
+        refuse("tune", f"'all', 'tree' or a list of {', '.join(TUNED)}", tune)
+    names = tuple(dict.fromkeys(check_choice("tune", name, TUNED) for name in tune))
+    for name in names:
+        if name == "features" and not has_texts:
+            message = "features can only be chosen for a Dataset with texts that a labeltrees.TfidfVectorizer has read"
+            raise InputError(message)
+        if name not in known:
+            refuse("tune", f"parameters of a {type(estimator).__name__}", name)
+    return names
+
+
+def _reads_texts(estimator: Any) -> bool:
+    return bool(getattr(estimator, "READS_TEXTS", False))
+
+
+@dataclass
+class ParameterSearch:
+    """Varies groups of parameters. `before` and `after` say what was found, `trials` has all measurements."""
+
+    runner: TrialRunner
+    limits: Limits
+    train: TuningData
+    tuned: tuple[str, ...]
+    before: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
+    trials: list[dict[str, Any]] = field(default_factory=list)
+
+    def n_trials(self) -> int:
+        """Return the number of trials of a plan without a time budget."""
+        n_features = n_feature_trials(self.train) if "features" in self.tuned else 0
+        n_first = len(self._loss_and_cost())
+        rounds = len(self._sample_sizes(n_first))
+        first = n_first + sum(_KEPT[-rounds:] if rounds else ()) if n_first > 1 else 0
+        n_after = len(self._after_the_tree())
+        return n_features + first + (n_after if n_after > 1 else 0)
+
+    def choose_features(self, data: TextData) -> tuple[TextData, str]:
+        """Return the data with the best features, and their name."""
+        trials = try_features(self.runner, data, _REPEATS, _TIMED_POINTS)
+        self.trials += trials.records()
+        chosen, words = self._choose(trials, "kinds of features")
+        self.before.append(words)
+        name = str(dict(trials.variants[chosen].parameters)["features"])
+        if name != AS_GIVEN:
+            train, validation = with_features(name, self.runner.n_jobs, data.train, data.validation)
+            (everything,) = with_features(name, self.runner.n_jobs, data.everything)
+            data = TextData(train, validation, everything)
+        self.train, self.runner.validation = data.train, data.validation
+        return data, name
+
+    def before_the_tree(self) -> Any:
+        """Return the estimator with the best loss and C."""
+        variants = self._loss_and_cost()
+        if len(variants) > 1:
+            sizes = self._sample_sizes(len(variants))
+            kept = _KEPT[len(_KEPT) - len(sizes) :]
+            for size, n_kept in zip(sizes, kept, strict=True):
+                rows = np.random.default_rng(self.runner.random_state).permutation(self.train.n_points)[:size]
+                trials = self._run(variants, self.train.take(np.sort(rows)))
+                variants = [trials.variants[name] for name in self.limits.judge(trials).promising(n_kept)]
+            self._adopt(self._run(variants, self.train), "pairs of loss and C", self.before)
+        return self.runner.estimator
+
+    def after_the_tree(self, estimator: Any) -> tuple[Any, Trials | None, str | None]:
+        """Return the estimator with evidence and more trees, if these are chosen, the trials and the chosen one."""
+        self.runner.estimator = estimator
+        variants = self._after_the_tree()
+        if len(variants) < 2:
+            return estimator, None, None
+        trials = self._run(variants, self.train)
+        chosen = self._adopt(trials, "combinations of evidence and number of trees", self.after)
+        return self.runner.estimator, trials, chosen
+
+    def _loss_and_cost(self) -> list[Variant]:
+        own = self.runner.estimator.get_params(deep=False)
+        losses = _own_first(own.get("loss"), LOSSES) if "loss" in self.tuned else [own.get("loss")]
+        costs = _own_first(own.get("C"), COSTS) if "C" in self.tuned else [own.get("C")]
+        return [Variant.of(loss=loss, C=cost) for loss in losses for cost in costs]
+
+    def _after_the_tree(self) -> list[Variant]:
+        own = self.runner.estimator.get_params(deep=False)
+        evidence = [own.get("evidence")]
+        if "evidence" in self.tuned and own["evidence"] is None:
+            evidence.append("auto")
+        n_trees = [own.get("n_trees", 1)]
+        if "n_trees" in self.tuned and own["n_trees"] < N_TREES:
+            n_trees.append(N_TREES)
+        return [Variant.of(evidence=kind, n_trees=count) for count in n_trees for kind in evidence]
+
+    def _sample_sizes(self, n_variants: int) -> list[int]:
+        if n_variants <= _KEPT[-1]:
+            return []
+        sizes = [self.train.n_points // _FACTOR**power for power in (2, 1)]
+        return [size for size in sizes if size >= _MIN_POINTS]
+
+    def _run(self, variants: list[Variant], train: TuningData) -> Trials:
+        trials = self.runner.run(variants, train, _REPEATS, _TIMED_POINTS)
+        self.trials += trials.records()
+        return trials
+
+    def _adopt(self, trials: Trials, what: str, sentences: list[str]) -> str:
+        """Give the estimator the parameters of the best variant within the limits, and return its name."""
+        chosen, words = self._choose(trials, what)
+        self.runner.estimator.set_params(**dict(trials.variants[chosen].parameters))
+        sentences.append(words)
+        return chosen
+
+    def _choose(self, trials: Trials, what: str) -> tuple[str, str]:
+        verdict = self.limits.judge(trials)
+        try:
+            chosen = verdict.choose()
+        except LabelTreesError:  # the choice of the tree may still meet the limits, or says that nothing does
+            chosen = verdict.best
+        return chosen, self._words(trials, verdict, chosen, what)
+
+    def _words(self, trials: Trials, verdict: Verdict, chosen: str, what: str) -> str:
+        metric = metric_title(self.limits.metric)
+        others = [name for name in trials.variants if name != chosen]
+        best_other = max(others, key=verdict.metric, default=None)
+        against = "" if best_other is None else f" (next: {best_other}, {100 * verdict.metric(best_other):.2f} %)"
+        return (
+            f"{len(trials.variants)} {what} were tried on {trials.n_points:,} points; chosen: {chosen}, with {metric} "
+            f"{100 * verdict.metric(chosen):.2f} %{against}."
+        )
+
+
+def _own_first(own: Any, values: tuple[Any, ...]) -> list[Any]:
+    """Return the estimator's own value and the others; the first is tried even if there is no time for more."""
+    return list(dict.fromkeys([own, *values]))

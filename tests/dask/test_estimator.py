@@ -1,0 +1,175 @@
+"""A model trained on a cluster of processes has the bytes of the model trained here, whatever happens to workers."""
+
+import os
+import pickle
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import labeltrees as lt
+from labeltrees import FileFormatError, InputError
+from tests.models.linear.in_parts.same_files import saved, small_dataset
+
+distributed = pytest.importorskip("distributed")
+
+from labeltrees.dask import (  # noqa: E402
+    ClusterError,
+    DaskLabelTreeClassifier,
+    cluster,
+    fit,
+)
+from labeltrees.dask.cluster import connect  # noqa: E402
+from labeltrees.models.linear.in_parts import bundles  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own, when workers end
+
+
+@pytest.fixture(scope="module")
+def client():
+    with connect("local", 2, "1GiB") as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cluster") / "parts"
+    lt.write_parts(small_dataset(weights=True, names=True), folder, 60)
+    return lt.open_parts(folder)
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    model = lt.LabelTreeClassifier(fanout=4).fit(small_dataset(weights=True, names=True))
+    return saved(model, tmp_path_factory.mktemp("expected") / "model")
+
+
+@pytest.fixture(autouse=True)
+def many_tasks(monkeypatch):
+    monkeypatch.setattr(bundles, "LEAST_COST", 0)
+
+
+def test_the_files_are_those_of_a_local_fit(client, parts, expected, tmp_path):
+    model = DaskLabelTreeClassifier(client=client, fanout=4).fit(parts)
+    assert saved(model, tmp_path / "found") == expected
+    assert model.client_ is client
+    assert model.cluster_summary_.n_tasks > 20
+    assert model.cluster_summary_.n_reused == 0
+    assert 0 < model.cluster_summary_.scheduler_bytes < 200_000
+    # The client is never pickled.
+    again = pickle.loads(pickle.dumps(model))
+    assert again.client is None
+    local = model.to_local()
+    assert type(local) is lt.LabelTreeClassifier
+    for other in (again, local):
+        np.testing.assert_array_equal(other.predict_topk(parts.X)[0], model.predict_topk(parts.X)[0])
+
+
+def test_dask_arrays_in_and_lazy_predictions_out(client, parts, tmp_path):
+    da = pytest.importorskip("dask.array")
+    import dask
+
+    def blocks(matrix):
+        delayed = [dask.delayed(matrix[start : start + 80]) for start in range(0, 240, 80)]
+        arrays = [da.from_delayed(block, (80, matrix.shape[1]), matrix.dtype) for block in delayed]
+        return da.concatenate(arrays)
+
+    dataset = small_dataset()
+    X, Y = blocks(dataset.X), blocks(dataset.Y)
+    model = DaskLabelTreeClassifier(client=client, fanout=4).fit(X, Y)
+    local = lt.LabelTreeClassifier(fanout=4).fit(dataset.X, dataset.Y)
+    assert saved(model, tmp_path / "found") == saved(local, tmp_path / "expected")
+    labels, scores = model.predict_topk(X, 3)
+    assert labels.chunks == ((80, 80, 80), (3,))
+    np.testing.assert_array_equal(labels.compute(), local.predict_topk(dataset.X, 3)[0])
+    np.testing.assert_array_equal(scores.compute(), local.predict_topk(dataset.X, 3)[1])
+
+
+def test_a_bag_of_texts(client):
+    bag = pytest.importorskip("dask.bag")
+    records = [(f"word{i % 7} word{i % 5} more", [f"l{i % 7}", f"l{i % 3}"]) for i in range(60)]
+    model = fit(client, bag.from_sequence(records, npartitions=3), fanout=4)
+    local = lt.LabelTreeClassifier(fanout=4).fit([text for text, _ in records], [labels for _, labels in records])
+    texts = ["word1 word2", "word6 more"]
+    np.testing.assert_array_equal(model.predict_topk(texts)[0], local.predict_topk(texts)[0])
+
+
+def test_a_killed_worker_changes_nothing(client, parts, expected, tmp_path):
+    pids = list(client.run(os.getpid).values())
+    killer = threading.Timer(0.15, os.kill, (pids[0], signal.SIGKILL))
+    killer.start()
+    model = fit(client, parts, fanout=4)
+    killer.join()
+    assert saved(model, tmp_path / "found") == expected
+
+
+def test_a_damaged_part_is_one_clear_error(client, tmp_path):
+    lt.write_parts(small_dataset(), tmp_path / "parts", 60)
+    path = tmp_path / "parts" / "part-00002" / "Y_indices.npy"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(FileFormatError, match=r"part-00002/Y_indices.npy: its checksum is wrong"):
+        fit(client, tmp_path / "parts")
+
+
+def no_space(*_arguments, **_options):
+    raise OSError(28, "No space left on device", "results")
+
+
+def test_a_full_disk_is_one_clear_error_and_the_fit_continues(client, parts, expected, tmp_path, monkeypatch):
+    monkeypatch.setattr(bundles, "BUNDLES", 2)
+
+    def fill(full):
+        from labeltrees.models.linear.in_parts import training
+
+        if not hasattr(training, "usual"):
+            training.usual = training.gather_rows
+        training.gather_rows = no_space if full else training.usual
+
+    client.run(fill, True)
+    with pytest.raises(ClusterError, match="Training the classifiers: No space left on device on a worker"):
+        fit(client, parts, fanout=4, work_folder=tmp_path / "work")
+    client.run(fill, False)
+    model = fit(client, parts, fanout=4, work_folder=tmp_path / "work")
+    assert model.cluster_summary_.n_reused > 5
+    assert saved(model, tmp_path / "found") == expected
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_settings_are_checked_before_any_task(client, parts):
+    with pytest.raises(InputError, match="tradeoff"):
+        fit(client, parts, tradeoff=3)
+    with pytest.raises(InputError, match="a dataset in parts, its folder"):
+        fit(client, [1, 2])
+
+
+def fit_again_and_again(client, parts, work_folder):
+    for _ in range(50):
+        fit(client, parts, fanout=4, work_folder=work_folder)
+
+
+def test_a_scheduler_that_goes_away_is_one_clear_error(parts, expected, tmp_path):
+    def stop(local):
+        time.sleep(0.3)
+        local.close()
+
+    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as local:
+        client = distributed.Client(local)
+        closing = threading.Thread(target=stop, args=(local,))
+        client.run(time.sleep, 0)
+        closing.start()
+        try:
+            with pytest.raises(ClusterError, match=r"connection to the scheduler is lost|no workers"):
+                fit_again_and_again(client, parts, tmp_path / "work")
+        finally:
+            closing.join()
+            client.close()
+
+
+def test_no_scheduler_is_one_clear_error(monkeypatch):
+    monkeypatch.setattr(cluster, "SECONDS_TO_CONNECT", 0.5)
+    with pytest.raises(ClusterError, match="no Dask scheduler answers"), connect("tcp://127.0.0.1:9"):
+        pass

@@ -1,0 +1,183 @@
+"""A small file cannot fill the memory: long lines and decompression bombs are refused with the file and the line."""
+
+import contextlib
+import gzip
+import lzma
+
+import numpy as np
+import polars as pl
+import pytest
+
+import labeltrees as lt
+from labeltrees.data import limits as module
+from labeltrees.data.files import open_any, read_lines, write_any
+from labeltrees.data.parquet_sizes import check_parquet_sizes
+
+SUFFIXES = ["", ".gz", ".xz", ".zst"]
+
+
+def write(path, data):
+    with write_any(path) as stream:
+        stream.write(data)
+    return path
+
+
+@pytest.fixture
+def small_free_size(monkeypatch):
+    monkeypatch.setattr(module, "FREE_BYTES", 1 << 20)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("a.jsonl", b'{"text": "red cat", "labels": ["x"]}\n', b'{"text": "%s", "labels": ["x"]}\n' % (b"red " * 150)),
+        ("a.csv", b"text,labels\nred cat,x\n", b"%s,x\n" % (b"red " * 150)),
+        ("a.tsv", b"text\tlabels\nred cat\tx\n", b"%s\tx\n" % (b"red " * 150)),
+        ("a.ft", b"__label__x red cat\n", b"__label__x %s\n" % (b"red " * 150)),
+    ],
+)
+def test_a_long_line_is_refused_with_its_number(tmp_path, suffix, name, good, bad):
+    path = write(tmp_path / f"{name}{suffix}", good + bad + good.splitlines(True)[-1])
+    line = good.count(b"\n") + 1
+    lt.read_texts(path)
+    with pytest.raises(lt.FileFormatError, match=rf"{name}{suffix}, line {line}: longer than 500 bytes"):
+        with lt.read_limits(line_bytes=500):
+            lt.read_texts(path)
+    with lt.read_limits(line_bytes=len(bad)):
+        lt.read_texts(path)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_long_lines_of_xmc_files_and_names_are_refused(tmp_path, suffix):
+    points = write(tmp_path / f"a.txt{suffix}", b"2 100 1\n0 0:1\n0 %s\n" % b" ".join(b"%d:1" % i for i in range(100)))
+    names = write(tmp_path / f"names.txt{suffix}", b"one\n%s\n" % (b"x" * 300))
+    with lt.read_limits(line_bytes=200):
+        with pytest.raises(lt.FileFormatError, match=r"a\.txt.*, line 3: longer than 200 bytes"):
+            lt.read_xmc(points)
+        with pytest.raises(lt.FileFormatError, match=r"names\.txt.*, line 2: longer than 200 bytes"):
+            read_lines(names)
+
+
+@pytest.mark.parametrize("block", [1, 7, 100, 1 << 16])
+def test_the_limit_is_exact_however_the_file_is_read(tmp_path, block):
+    path = write(tmp_path / "a.txt", b"123456789\n" * 5 + b"1234567890\n" + b"1")
+
+    def read(line_bytes):
+        with lt.read_limits(line_bytes=line_bytes), open_any(path) as stream:
+            return b"".join(iter(lambda: stream.read(block), b""))
+
+    assert read(11) == path.read_bytes()
+    with pytest.raises(lt.FileFormatError, match="line 6"):
+        read(10)
+    with pytest.raises(lt.FileFormatError, match="line 1"):
+        read(9)
+
+
+def test_a_quoted_field_that_does_not_end_is_refused(tmp_path):
+    path = write(tmp_path / "a.csv", b"text,labels\nred,x\n" + b'"open\n' * 1 + b"more\n" * 200)
+    with pytest.raises(lt.FileFormatError, match=r"a\.csv, line \d+: longer than 100 bytes"):
+        with lt.read_limits(line_bytes=100):
+            lt.read_texts(path)
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
+def test_a_bomb_is_refused_before_it_is_in_memory(tmp_path, small_free_size, compress):
+    suffix = ".gz" if compress is gzip.compress else ".xz"
+    path = tmp_path / f"a.jsonl{suffix}"
+    path.write_bytes(compress(b'{"text": "red cat", "labels": ["x"]}\n' * 3 + b" " * (4 << 20)))
+    with pytest.raises(lt.FileFormatError, match=r"a\.jsonl\.\w\w, line 4: decompresses to more than 250 times its"):
+        lt.read_texts(path)
+    with lt.read_limits(ratio=10**6):
+        assert lt.read_texts(path).n_points == 3
+
+
+def test_the_size_after_decompression_is_limited(tmp_path):
+    path = write(tmp_path / "a.ft.gz", b"__label__x red cat\n" * 1000)
+    with pytest.raises(lt.FileFormatError, match="decompresses to more than 9,999 bytes"):
+        with lt.read_limits(decompressed_bytes=9999):
+            lt.read_texts(path)
+    plain = write(tmp_path / "a.ft", b"__label__x red cat\n" * 1000)
+    with lt.read_limits(decompressed_bytes=9999):
+        assert lt.read_texts(plain).n_points == 1000
+
+
+def test_limits_come_from_the_environment(tmp_path, monkeypatch):
+    path = write(tmp_path / "a.ft", b"__label__x red cat\n" * 3)
+    monkeypatch.setenv("LABELTREES_MAX_LINE_BYTES", "5")
+    with pytest.raises(lt.FileFormatError, match=r"line 1: longer than 5 bytes.*LABELTREES_MAX_LINE_BYTES"):
+        lt.read_texts(path)
+    with lt.read_limits(line_bytes=100):
+        assert lt.read_texts(path).n_points == 3
+    for wrong in ("much", "-1", "0", "9" * 30):
+        monkeypatch.setenv("LABELTREES_MAX_LINE_BYTES", wrong)
+        with pytest.raises(lt.InputError, match="LABELTREES_MAX_LINE_BYTES must be a positive integer"):
+            lt.read_texts(path)
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, "1"])
+def test_bad_limits_are_refused(value):
+    with pytest.raises(lt.InputError, match="ratio must be"), lt.read_limits(ratio=value):
+        pass
+
+
+# ---- Parquet ---------------------------------------------------------------------------------------------------------
+
+
+def parquet(path, texts, labels=None, **options):
+    labels = [["x"]] * len(texts) if labels is None else labels
+    pl.DataFrame({"text": texts, "labels": labels}).write_parquet(path, **options)
+    return path
+
+
+@pytest.mark.parametrize("compression", ["uncompressed", "snappy", "zstd", "gzip", "lz4", "brotli"])
+def test_the_sizes_of_parquet_pages_are_found(tmp_path, compression):
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(list("abcdef "), 200)) for _ in range(500)]
+    path = parquet(tmp_path / "a.parquet", texts, compression=compression, row_group_size=100)
+    assert 500 * 200 <= check_parquet_sizes(path) <= 500 * 230
+
+
+def test_a_parquet_bomb_is_refused(tmp_path, small_free_size):
+    path = parquet(tmp_path / "a.parquet", ["a" * (4 << 20)], compression="zstd")
+    assert path.stat().st_size < 10_000
+    with pytest.raises(lt.FileFormatError, match=r"a\.parquet: decompresses to more than 250 times its size"):
+        lt.read_texts(path)
+    with pytest.raises(lt.FileFormatError, match="decompresses to more than 250 times"):
+        lt.prepare_logs(path, context="text", item="text")
+
+
+def test_one_long_text_for_many_rows_is_refused(tmp_path, small_free_size):
+    path = parquet(tmp_path / "a.parquet", ["red " * 30_000] * 500, compression="zstd")
+    with pytest.raises(lt.FileFormatError, match=r"a\.parquet, line 1: decompresses to more than"):
+        lt.read_texts(path)
+
+
+@pytest.mark.parametrize("field", ["texts", "labels"])
+def test_a_long_text_of_a_parquet_file_is_refused_with_its_row(tmp_path, field):
+    long = {"texts": ["red cat", "red cat", "red " * 150], "labels": [["x"], ["x"], ["x", "y" * 600]]}
+    path = parquet(tmp_path / "a.parquet", long["texts"] if field == "texts" else ["red cat"] * 3, long["labels"])
+    with pytest.raises(lt.FileFormatError, match=r"a\.parquet, line 3: longer than 500 bytes"):
+        with lt.read_limits(line_bytes=500):
+            lt.read_texts(path)
+
+
+def test_damaged_parquet_files_end_in_our_error(tmp_path):
+    whole = parquet(tmp_path / "a.parquet", [f"text {i}" for i in range(300)]).read_bytes()
+    rng = np.random.default_rng(3)
+    path = tmp_path / "b.parquet"
+    for _ in range(60):
+        damaged = bytearray(whole)
+        for place in rng.integers(len(whole), size=3):
+            damaged[place] = rng.integers(256)
+        path.write_bytes(damaged[: rng.integers(4, len(whole))] if rng.random() < 0.3 else damaged)
+        with contextlib.suppress(lt.LabelTreesError):
+            lt.read_texts(path)
+
+
+def test_deep_parquet_metadata_are_refused(tmp_path):
+    path = tmp_path / "a.parquet"
+    for metadata in (b"\x49" + b"\x19" * 5000, b"\x1c" * 5000, b"\x49\xff\xff\xff\xff\xff\xff\x0f", b""):
+        path.write_bytes(b"PAR1" + metadata + len(metadata).to_bytes(4, "little") + b"PAR1")
+        with pytest.raises(lt.FileFormatError, match=r"a\.parquet: cannot be read as Parquet"):
+            lt.read_texts(path)

@@ -1,0 +1,122 @@
+"""Let the n-th call of a kind fail, for n = 1, 2, ..., in the operations that write files.
+
+    python -m tests.faults.inject [--operations save,calibrate] [--kinds write,fsync] [--most 20]
+
+It compiles shim.c, starts itself with it preloaded, and prints one line of JSON per operation and kind: how many calls
+there are, how many of them were let fail, and what was wrong after it. The exit code is 1 if anything was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+KINDS = ("write", "fsync", "rename", "mmap", "malloc")
+# Rust ends the process if it gets no memory, so allocations fail only in operations without polars.
+WITHOUT_MALLOC = ("logs prepare", "sweep", "choose")
+
+
+def compile_shim(folder: Path) -> Path:
+    """Compile the shim and return the library."""
+    library = folder / "shim.so"
+    compiler = os.environ.get("CC", "cc")
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, HERE / "shim.c", "-ldl"], check=True)
+    return library
+
+
+def preloaded(library: Path, **variables: str) -> dict[str, str]:
+    """Return an environment with the shim preloaded."""
+    return {**os.environ, "LD_PRELOAD": str(library), "POLARS_MAX_THREADS": "1", **variables}
+
+
+def inject(name: str, kind: str, most: int | None, template: Path, folder: Path) -> dict[str, Any]:
+    """Run an operation once for each of its calls of a kind, with that call failing; return what came of it."""
+    from tests.faults.operations import OPERATIONS, check_after_failure, fresh
+
+    shim = ctypes.CDLL(None)
+    shim.fault_disarm.restype = ctypes.c_long
+
+    def attempt(n: int) -> tuple[int, str | None]:
+        before, files = fresh(template, folder)
+        shim.fault_arm(kind.encode(), ctypes.c_long(n))
+        fault: BaseException | None = None
+        try:
+            OPERATIONS[name].run(folder)
+        except BaseException as error:
+            fault = error
+        n_calls = shim.fault_disarm()
+        return n_calls, _what_is_wrong(name, fault, folder, before, files, check_after_failure)
+
+    n_calls, wrong = attempt(0)
+    problems = [] if wrong is None else [f"without a fault: {wrong}"]
+    tried = list(range(1, n_calls + 1))
+    if most is not None and n_calls > most:  # evenly spaced
+        tried = sorted({1 + round(place * (n_calls - 1) / max(most - 1, 1)) for place in range(most)})
+    for n in tried:
+        _, wrong = attempt(n)
+        if wrong is not None:
+            problems.append(f"call {n}: {wrong}")
+    return {"operation": name, "kind": kind, "calls": n_calls, "failed": len(tried), "problems": problems}
+
+
+def _what_is_wrong(name: str, fault: Any, folder: Path, before: Any, files: Any, check: Any) -> str | None:
+    from labeltrees.errors import LabelTreesError
+    from tests.faults.operations import CommandError
+
+    if fault is not None and not isinstance(fault, LabelTreesError | CommandError | OSError | MemoryError):
+        return f"{type(fault).__name__}: {fault}"
+    try:
+        check(name, folder, before, files)
+    except Exception as error:
+        return f"after {type(fault).__name__}: {error}"
+    return None
+
+
+def run_all(operations: list[str], kinds: list[str], most: int | None) -> Iterator[dict[str, Any]]:
+    """Yield the outcome of every operation and kind."""
+    from tests.faults.operations import OPERATIONS
+
+    with tempfile.TemporaryDirectory() as temporary:
+        for name in operations:
+            template = Path(temporary, "template", name)
+            template.mkdir(parents=True)
+            OPERATIONS[name].prepare(template)
+            for kind in kinds:
+                if kind != "malloc" or name not in WITHOUT_MALLOC:
+                    yield inject(name, kind, most, template, Path(temporary, "work"))
+
+
+def main() -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--operations", help="names, separated by commas")
+    parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--most", type=int, help="calls to let fail per operation and kind")
+    options = parser.parse_args()
+    if "shim.so" not in os.environ.get("LD_PRELOAD", ""):
+        with tempfile.TemporaryDirectory() as temporary:
+            library = compile_shim(Path(temporary))
+            return subprocess.run(
+                [sys.executable, "-m", "tests.faults.inject", *sys.argv[1:]], env=preloaded(library), check=False
+            ).returncode
+    from tests.faults.operations import OPERATIONS
+
+    names = options.operations.split(",") if options.operations else list(OPERATIONS)
+    wrong = 0
+    for outcome in run_all(names, options.kinds.split(","), options.most):
+        print(json.dumps(outcome), flush=True)
+        wrong += len(outcome["problems"])
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

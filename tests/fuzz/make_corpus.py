@@ -1,0 +1,84 @@
+"""Write the small inputs that the fuzzer starts from: ``python -m tests.fuzz.make_corpus``."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+import labeltrees as lt
+from labeltrees.data.encoders.encoder_file import write_encoder
+from tests.fuzz.run import CORPUS
+from tests.fuzz.targets import pack_folder
+
+PEERS = Path(__file__).parents[1] / "data_files" / "peers"
+FASTTEXT = Path(__file__).parents[1] / "models" / "text" / "data"
+JSONL = b'{"text": "red cat", "labels": ["x"]}\n{"text": "red dog", "labels": ["x", "y"]}\n'
+LOG = b"context,item,weight,time\na,x,1,2024-01-01\na,y,2,2024-01-02\nb,x,1,2024-01-03\nb,y,1,2024-01-04\n"
+
+
+def put(target: str, name: str, data: bytes) -> None:
+    """Write one input."""
+    (CORPUS / target).mkdir(parents=True, exist_ok=True)
+    (CORPUS / target / name).write_bytes(data)
+
+
+def main() -> None:
+    """Write all inputs; those that were found by fuzzing stay."""
+    with tempfile.TemporaryDirectory() as temporary:
+        _models(Path(temporary))
+        _trees(Path(temporary))
+        _tables(Path(temporary))
+    put("xmc", "small", b"3 4 2\n0,1 0:0.5 3:2\n 1:1\n1 2:0.25\n")
+    put("jsonl", "small", JSONL)
+    put("gz", "small", gzip.compress(JSONL, mtime=0))
+    put("csv", "small", b'text,labels\n"red, cat",x\nred dog,"x,y"\n')
+    put("fasttext_text", "small", b"__label__x red cat\n__label__x __label__y red dog\n")
+    put("events_csv", "small", LOG)
+
+
+def _models(folder: Path) -> None:
+    X, Y = np.eye(4, dtype=np.float32), np.eye(4)
+    texts = ["red cat", "red dog", "blue cat", "blue dog"]
+    labels = [["c"], ["d"], ["c"], ["d", "b"]]
+    made = {
+        "linear": lt.LabelTreeClassifier(fanout=2).fit(X, Y),
+        "two_trees": lt.LabelTreeClassifier(fanout=2, n_trees=2).fit(X, Y, label_names=list("abcd")),
+        "texts": lt.LabelTreeClassifier(fanout=2).fit(texts, labels),
+        "text": lt.TextLabelTreeClassifier(dim=4, epochs=1, min_count=1, buckets=40).fit(texts, labels),
+    }
+    for name, model in made.items():
+        model.save(folder / name)
+        put("model", name, pack_folder(folder / name))
+    put("manifest", "linear", (folder / "linear" / "manifest.json").read_bytes())
+    shutil.copy(FASTTEXT / "one_label.bin", folder / "a.bin")
+    put("fasttext_bin", "one_label", (folder / "a.bin").read_bytes())
+    made["text"].export_fasttext(folder / "b.bin")
+    put("fasttext_bin", "bigrams", (folder / "b.bin").read_bytes())
+    encoder = lt.ItemEncoder().fit([["red", "cat"], ["dog"]])
+    write_encoder(encoder, folder / "encoder.bin")
+    put("encoder", "items", (folder / "encoder.bin").read_bytes())
+
+
+def _trees(folder: Path) -> None:
+    tree = lt.LabelTree([0, 2, 4], [~0, 1, ~1, ~2], n_labels=3)
+    tree.save(folder / "a.tree")
+    put("tree", "small", (folder / "a.tree").read_bytes())
+    put("json_tree", "small", tree.to_json().encode())
+    put("napkinxc", "huffman", (PEERS / "napkinxc_huffman.txt").read_bytes()[:400])
+    put("omikuji", "small", (PEERS / "omikuji_model" / "tree0.cbor").read_bytes()[:2000])
+
+
+def _tables(folder: Path) -> None:
+    pl.DataFrame({"text": ["red cat", "red dog"], "labels": [["x"], ["x", "y"]]}).write_parquet(folder / "a.parquet")
+    put("parquet", "small", (folder / "a.parquet").read_bytes())
+    pl.read_csv(LOG).write_parquet(folder / "log.parquet")
+    put("events_parquet", "small", (folder / "log.parquet").read_bytes())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""Fuzz the readers of untrusted bytes.
+
+    python -m tests.fuzz.run [--targets xmc,tree] [--seconds 60] [--executions 100000] [--seed 0] [--atheris]
+
+Starts from the files in corpus/ and prints one line of JSON per target: executions, how many were refused, lines of
+Python reached, and crashes, which are anything but an error of ours. A crash is written to corpus/<target>/, where the
+ordinary tests read it from then on. With --atheris, Atheris drives the first target instead of our own engine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import logging
+import sys
+from pathlib import Path
+
+CORPUS = Path(__file__).parent / "corpus"
+
+
+def seeds_of(target: str) -> list[bytes]:
+    """Return the inputs of the corpus for a target."""
+    return [path.read_bytes() for path in sorted((CORPUS / target).glob("*")) if path.is_file()]
+
+
+def _run_atheris(name: str, seconds: float) -> None:
+    import atheris  # type: ignore[import-not-found]
+
+    with atheris.instrument_imports(include=["labeltrees"]):
+        from labeltrees.errors import LabelTreesError
+        from tests.fuzz.targets import TARGETS
+
+    def run(data: bytes) -> None:
+        try:
+            TARGETS[name](data)
+        except LabelTreesError:
+            pass
+
+    atheris.Setup([sys.argv[0], str(CORPUS / name), f"-max_total_time={int(seconds)}"], run)
+    atheris.Fuzz()
+
+
+def main() -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--targets", help="names, separated by commas")
+    parser.add_argument("--seconds", type=float, default=60, help="per target")
+    parser.add_argument("--executions", type=int, default=10**9, help="the most per target")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--atheris", action="store_true")
+    options = parser.parse_args()
+    logging.getLogger("labeltrees").setLevel(logging.CRITICAL)
+    names = options.targets.split(",") if options.targets else None
+    if options.atheris:
+        _run_atheris((names or ["xmc"])[0], options.seconds)
+        return 0
+    import labeltrees
+    from tests.fuzz.engine import fuzz
+    from tests.fuzz.targets import TARGETS
+
+    package = Path(labeltrees.__file__).parent
+    n_crashes = 0
+    for name in names or TARGETS:
+        found = fuzz(TARGETS[name], seeds_of(name), package, options.seconds, options.executions, options.seed)
+        for data, _ in found.crashes[:20]:
+            path = CORPUS / name / f"crash-{hashlib.sha256(data).hexdigest()[:12]}"
+            path.write_bytes(data)
+        n_crashes += len(found.crashes)
+        record = {
+            "target": name,
+            "executions": found.executions,
+            "refused": found.refused,
+            "covered": len(found.covered),
+            "inputs_kept": len(found.kept),
+            "crashes": sorted({fault for _, fault in found.crashes})[:10],
+        }
+        print(json.dumps(record), flush=True)
+    return int(n_crashes > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,158 @@
+"""The readers of untrusted bytes. A target takes bytes; it may raise an error of ours, and nothing else.
+
+Checksums are put right first where a format has them: an attacker would do so, too.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import tempfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import labeltrees as lt
+from labeltrees import _core
+from labeltrees.data.encoders.encoder_file import read_encoder
+from labeltrees.errors import LabelTreesError
+from labeltrees.models.text.fasttext_file import read_fasttext
+from labeltrees.tree.serialize import HEADER
+
+_FAST = Path("/dev/shm") if os.path.isdir("/dev/shm") else None
+_FOLDER = Path(tempfile.mkdtemp(prefix="labeltrees-fuzz-", dir=_FAST))
+TEXTS = ["red cat", "blue dog", "red dog sat", "", "cat " * 50]
+
+
+Target = Callable[[bytes], None]
+
+
+def in_file(name: str, read: Callable[[Path], object], repair: Callable[[bytes], bytes] | None = None) -> Target:
+    """Return the target that writes its bytes to a file and reads it."""
+
+    def run(data: bytes) -> None:
+        path = _FOLDER / name
+        path.write_bytes(data if repair is None else repair(data))
+        read(path)
+
+    return run
+
+
+def pack_folder(folder: Path) -> bytes:
+    """Return the files of a folder as one text of bytes."""
+    parts = []
+    for path in sorted(folder.iterdir()):
+        content = path.read_bytes()
+        parts += [bytes([len(path.name)]), path.name.encode(), struct.pack("<I", len(content)), content]
+    return b"".join(parts)
+
+
+def unpack_folder(data: bytes, folder: Path) -> None:
+    """Write the files of `pack_folder`, as far as the bytes make sense."""
+    folder.mkdir(exist_ok=True)
+    for old in folder.iterdir():
+        old.unlink()
+    at = 0
+    while at < len(data):
+        name = data[at + 1 : at + 1 + data[at]].decode("latin-1")
+        at += 1 + data[at]
+        size = int.from_bytes(data[at : at + 4], "little")
+        if not name.replace(".", "").replace("_", "").isalnum() or not name.strip("."):
+            return
+        (folder / name).write_bytes(data[at + 4 : at + 4 + size])
+        at += 4 + size
+
+
+def _model(data: bytes) -> None:
+    folder = _FOLDER / "model"
+    unpack_folder(data, folder)
+    model = lt.load(folder)
+    _use(model)
+    lt.load(folder, verify=True)
+
+
+def _use(model: object) -> None:
+    if model.takes_texts:  # type: ignore[attr-defined]
+        queries: object = TEXTS
+    else:
+        n_features = min(model.searcher_.n_features, 1000)  # type: ignore[attr-defined]
+        queries = np.zeros((2, n_features), np.float32)
+    model.predict_topk(queries, 3)  # type: ignore[attr-defined]
+    for tree in model.trees_:  # type: ignore[attr-defined]
+        tree.to_newick()
+        tree.summary()
+
+
+def _tree_checksums(data: bytes) -> bytes:
+    if len(data) < HEADER.size:
+        return data
+    fields = list(HEADER.unpack(data[: HEADER.size]))
+    body = data[HEADER.size :]
+    fields[7], fields[8] = len(body), zlib.crc32(body)
+    head = HEADER.pack(*fields)
+    return head[:-4] + struct.pack("<I", zlib.crc32(head[:-4])) + body
+
+
+def _encoder_checksum(data: bytes) -> bytes:
+    body = data[:-8]
+    return body + _core.xxh64(np.frombuffer(body, np.uint8)).to_bytes(8, "little") if body else data
+
+
+def _read_tree(path: Path) -> None:
+    tree = lt.LabelTree.load(path)
+    tree.to_newick()
+    tree.summary()
+
+
+def _read_encoder(path: Path) -> None:
+    encoder = read_encoder(path)
+    for contexts in (["red cat"], [["red", "cat"]], [{"red": 2}]):
+        try:
+            encoder.transform(contexts)
+        except LabelTreesError:
+            continue
+
+
+def _read_bin(path: Path) -> None:
+    read_fasttext(path)
+    lt.TextLabelTreeClassifier.from_fasttext(path).predict_topk(TEXTS, 3)
+
+
+def _prepare(path: Path) -> None:
+    lt.prepare_logs(path, min_engagement=0)
+
+
+def _json_tree(data: bytes) -> None:
+    lt.LabelTree.from_json(data)
+
+
+def _manifest(data: bytes) -> None:
+    """A whole model whose manifest alone is attacked."""
+    folder = _FOLDER / "manifested"
+    if not folder.exists():
+        model = lt.LabelTreeClassifier(fanout=2).fit(np.eye(4), np.eye(4))
+        model.save(folder)
+    (folder / "manifest.json").write_bytes(data)
+    _use(lt.load(folder))
+
+
+TARGETS: dict[str, Target] = {
+    "model": _model,
+    "manifest": _manifest,
+    "tree": in_file("a.tree", _read_tree, _tree_checksums),
+    "json_tree": _json_tree,
+    "fasttext_bin": in_file("a.bin", _read_bin),
+    "napkinxc": in_file("a.napkinxc", lt.LabelTree.from_napkinxc),
+    "omikuji": in_file("a.cbor", lt.LabelTree.from_omikuji),
+    "encoder": in_file("encoder.bin", _read_encoder, _encoder_checksum),
+    "xmc": in_file("a.txt", lt.read_xmc),
+    "jsonl": in_file("a.jsonl", lt.read_texts),
+    "csv": in_file("a.csv", lt.read_texts),
+    "fasttext_text": in_file("a.ft", lt.read_texts),
+    "gz": in_file("a.jsonl.gz", lt.read_texts),
+    "parquet": in_file("a.parquet", lt.read_texts),
+    "events_csv": in_file("log.csv", _prepare),
+    "events_parquet": in_file("log.parquet", _prepare),
+}

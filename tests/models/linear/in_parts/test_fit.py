@@ -1,0 +1,82 @@
+"""A model trained on parts has the bytes of the model trained in memory, whatever the parts and the tasks."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import labeltrees as lt
+from labeltrees.models.linear.in_parts import bundles
+from labeltrees.models.linear.in_parts.fit import PartsFit
+from labeltrees.models.linear.in_parts.runner import SerialRunner
+from tests.models.linear.in_parts.same_files import N_LABELS, saved, small_dataset
+
+SETTINGS = {
+    "default": {},
+    "narrow": {"fanout": 4},
+    "logistic": {"tradeoff": 1.5, "fanout": 8, "loss": "logistic"},
+    "binary": {"tradeoff": 1.7, "cover": "greedy", "cover_softness": 0.3, "fanout": 2, "leaf_size": 5},
+    "all weights": {"prune_below": 0, "path": "direct"},
+    "flat": {"tree": "flat"},
+    "two trees": {"n_trees": 2, "class_weight": "balanced", "normalize": False},
+    "costs": {"class_weight": np.linspace(0.5, 2, N_LABELS), "weights_of": "node"},
+    "given tree": {"tree": lt.random_tree(N_LABELS, fanout=3, random_state=1)},
+    "given embeddings": {"embeddings": np.random.default_rng(5).random((N_LABELS, 7))},
+}
+
+
+def fit_on_parts(model, dataset, folder, points_per_part, task_bytes=2**40):
+    lt.write_parts(dataset, folder / "parts", points_per_part)
+    PartsFit(model, lt.open_parts(folder / "parts"), SerialRunner(), folder / "work", task_bytes).run()
+    return model
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("data", [{}, {"weights": True, "relevance": True, "names": True}], ids=["plain", "weighted"])
+def test_the_files_are_those_of_a_fit_in_memory(tmp_path, monkeypatch, name, data):
+    monkeypatch.setattr(bundles, "LEAST_COST", 0)
+    dataset, parameters = small_dataset(**data), SETTINGS[name]
+    expected = saved(lt.LabelTreeClassifier(**parameters).fit(dataset), tmp_path / "expected")
+    model = fit_on_parts(lt.LabelTreeClassifier(**parameters), dataset, tmp_path, 70)
+    assert saved(model, tmp_path / "found") == expected
+
+
+@given(
+    points_per_part=st.sampled_from([50, 120, 1000]),
+    n_bundles=st.integers(1, 200),
+    task_bytes=st.sampled_from([40_000, 200_000, 2**40]),
+    seed=st.integers(0, 3),
+)
+@settings(max_examples=4)
+def test_parts_and_tasks_do_not_matter(tmp_path_factory, points_per_part, n_bundles, task_bytes, seed):
+    folder, dataset = tmp_path_factory.mktemp("any"), small_dataset(weights=True, seed=seed)
+    expected = saved(lt.LabelTreeClassifier(fanout=4).fit(dataset), folder / "expected")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bundles, "LEAST_COST", 0)
+        patch.setattr(bundles, "BUNDLES", n_bundles)
+        model = fit_on_parts(lt.LabelTreeClassifier(fanout=4), dataset, folder, points_per_part, task_bytes)
+    assert saved(model, folder / "found") == expected
+
+
+def test_a_finished_task_is_not_run_again(tmp_path):
+    dataset, model = small_dataset(), lt.LabelTreeClassifier()
+    lt.write_parts(dataset, tmp_path / "parts", 100)
+    fit = PartsFit(model, lt.open_parts(tmp_path / "parts"), SerialRunner(), tmp_path / "work", 2**40)
+    assert not any(record.was_finished for record in fit.run())
+    assert all(record.was_finished for record in fit.run())
+
+
+@pytest.mark.parametrize("how", ["cut", "flip", "empty"])
+def test_a_damaged_result_is_made_again(tmp_path, how):
+    dataset, model = small_dataset(), lt.LabelTreeClassifier()
+    lt.write_parts(dataset, tmp_path / "parts", 100)
+    fit = PartsFit(model, lt.open_parts(tmp_path / "parts"), SerialRunner(), tmp_path / "work", 2**40)
+    fit.run()
+    expected = saved(model, tmp_path / "expected")
+    for path in (tmp_path / "work").glob("train_bundle-*"):
+        content = bytearray(path.read_bytes())
+        content[-20] ^= 1
+        path.write_bytes(content if how == "flip" else content[:100] if how == "cut" else b"")
+    records = fit.run()
+    assert next(record.name for record in records if not record.was_finished).startswith("train_bundle")
+    assert saved(model, tmp_path / "found") == expected

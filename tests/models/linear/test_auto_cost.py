@@ -1,0 +1,133 @@
+"""C="auto": chosen from the training data, by depth."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import labeltrees as lt
+from labeltrees.errors import InputError
+from labeltrees.models.linear.auto_cost import choose_costs, costs_of_nodes, nearest_to_one
+from labeltrees.models.linear.settings import LinearSettings
+from labeltrees.models.linear.training import train_linear
+from labeltrees.models.linear.training_data import make_problem
+
+
+def make_data(noise, n=900, n_labels=40, seed=0):
+    """Points whose features name their label; a share `noise` of the labels is drawn at random."""
+    rng = np.random.default_rng(seed)
+    topic = rng.integers(0, n_labels, n)
+    X = sp.csr_array(rng.random((n, 200)) * (rng.random((n, 200)) < 0.05))
+    X = sp.csr_array(X + sp.csr_array((np.ones(n), (np.arange(n), topic)), shape=(n, 200)))
+    label = np.where(rng.random(n) < noise, rng.integers(0, n_labels, n), topic)
+    return X, sp.csr_array((np.ones(n), (np.arange(n), label)), shape=(n, n_labels))
+
+
+def fit(X, Y, **options):
+    return lt.LabelTreeClassifier(fanout=8, leaf_size=8, tradeoff=0.0, **options).fit(X, Y)
+
+
+def test_auto_is_the_default_and_reports_a_cost_for_each_depth():
+    model = fit(*make_data(0.1))
+    assert model.get_params()["C"] == "auto"
+    assert len(model.stats_["C"]) == model.tree_.node_depth.max() + 1
+    assert set(model.stats_["C"]) <= set(model.stats_["C_tried"])
+    assert len(model.stats_["C_losses"][0]) == len(model.stats_["C_tried"])
+
+
+def test_noise_lowers_the_cost():
+    clean, noisy = (fit(*make_data(noise)).stats_["C"][0] for noise in (0.0, 0.9))
+    assert noisy < clean
+
+
+def test_the_held_out_loss_equals_that_of_training_without_those_points():
+    X, Y = make_data(0.3, n=400, n_labels=12)
+    tree = lt.flat_tree(12)
+    settings = LinearSettings(eps=1e-4, max_iter=5000, prune_below=0.2)
+    held_out = np.zeros(400, np.uint8)
+    held_out[::5] = 1
+    losses, constants, positives = make_problem(X, Y, tree).validate(
+        nodes=np.array([0]),
+        first_edges=np.array([0]),
+        n_edges=np.array([12]),
+        held_out=held_out,
+        costs=np.array([0.1, 1.0], np.float32),
+        loss="squared_hinge",
+        eps=settings.eps,
+        max_iter=settings.max_iter,
+        bias_value=1.0,
+        prune_below=0.2,
+        balanced=False,
+        seed=0,
+        n_threads=1,
+    )
+    signs = np.where(Y[held_out == 1].toarray() > 0, 1, -1)
+    share = (signs > 0).mean(axis=0)
+    for C, loss in zip((0.1, 1.0), losses, strict=True):
+        weights = train_linear(
+            X[held_out == 0], Y[held_out == 0], tree, LinearSettings(eps=1e-4, max_iter=5000, prune_below=0.2, C=C)
+        )
+        W = sp.csr_array((weights.values, weights.features, weights.indptr), shape=(12, 200))
+        margins = (X[held_out == 1] @ W.T).toarray() + weights.bias
+        # A weight near prune_below can fall on either side of it.
+        assert loss == pytest.approx((np.maximum(0, 1 - signs * margins) ** 2).sum(), rel=0.02)
+    assert constants[0] == pytest.approx((4 * share * (1 - share)).sum() * len(signs))
+    assert positives[0] == (signs > 0).sum()
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_the_choice_does_not_depend_on_threads(loss):
+    X, Y = make_data(0.5)
+    one, two = (fit(X, Y, loss=loss, n_jobs=n_jobs) for n_jobs in (1, 2))
+    assert one.stats_["C_losses"] == two.stats_["C_losses"]
+    assert one.predict_topk(X, 3)[1].tobytes() == two.predict_topk(X, 3)[1].tobytes()
+
+
+def test_dense_points_get_the_costs_of_sparse_points():
+    X, Y = make_data(0.5)
+    assert fit(X.toarray(), Y, prune_below=0).stats_["C"] == fit(X, Y, prune_below=0).stats_["C"]
+
+
+def test_costs_by_depth_train_each_node_at_its_own():
+    X, Y = make_data(0.2)
+    tree = fit(X, Y).tree_
+    mixed = train_linear(X, Y, tree, LinearSettings(C=(0.1, 1.0)))
+    parts = {C: train_linear(X, Y, tree, LinearSettings(C=C)) for C in (0.1, 1.0)}
+    node = np.repeat(np.arange(tree.n_nodes), np.diff(tree.child_ptr))
+    for edge in range(len(tree.children)):
+        own = parts[0.1 if tree.node_depth[node[edge]] == 0 else 1.0]
+        assert mixed.bias[edge] == own.bias[edge]
+    assert costs_of_nodes(tree, (0.1, 1.0)).tolist() == [
+        np.float32(0.1 if depth == 0 else 1.0) for depth in tree.node_depth
+    ]
+
+
+def test_few_points_use_one():
+    X, Y = make_data(0.0, n=100)
+    tree = lt.flat_tree(40)
+    assert choose_costs(make_problem(X, Y, tree), 100, tree, LinearSettings(), 0, 1).C == (1.0,)
+
+
+def test_a_cost_near_one_is_taken_if_it_loses_little_of_what_training_saves():
+    tried = (0.1, 0.3, 1.0, 3.0)
+    assert nearest_to_one(np.array([60.0, 50.0, 57.0, 70.0]), 100.0, tried) == 1.0
+    assert nearest_to_one(np.array([60.0, 50.0, 58.0, 70.0]), 100.0, tried) == 0.3
+    assert nearest_to_one(np.array([60.0, 50.0, 40.0, 35.0]), 100.0, tried) == 1.0
+    assert nearest_to_one(np.array([150.0, 120.0, 140.0, 160.0]), 100.0, tried) == 0.3  # worse than constant scores
+
+
+def test_a_number_turns_it_off_and_other_values_are_refused():
+    X, Y = make_data(0.2)
+    model = fit(X, Y, C=0.5)
+    assert model.stats_["C"] == [0.5]
+    assert "C_losses" not in model.stats_
+    for wrong in ("best", None, (0.1, 1.0)):
+        with pytest.raises(InputError, match="^C must be"):
+            fit(X, Y, C=wrong)
+
+
+def test_the_costs_are_saved_with_the_model(tmp_path):
+    model = fit(*make_data(0.2))
+    model.save(tmp_path / "model")
+    loaded = lt.load(tmp_path / "model")
+    assert loaded.get_params()["C"] == "auto"
+    assert loaded.stats_["C"] == model.stats_["C"]

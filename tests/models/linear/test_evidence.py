@@ -1,0 +1,185 @@
+"""Evidence is learned on held-out points, stored with the model, and off where it does not help."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import labeltrees as lt
+from labeltrees.errors import FileFormatError, InputError
+from labeltrees.models.linear.evidence import WEIGHTS, Proposals
+from labeltrees.storage import load_arrays, save_arrays
+
+
+def make_problem(n=700, seed=0):
+    """Labels of clusters of points, which neighbours know and a classifier with few iterations does not."""
+    rng = np.random.default_rng(seed)
+    centres = rng.random((60, 50)) * (rng.random((60, 50)) < 0.2)
+    cluster = rng.integers(0, 60, n)
+    X = centres[cluster] + 0.05 * rng.random((n, 50)) * (rng.random((n, 50)) < 0.3)
+    Y = sp.csr_array((np.ones(2 * n), np.stack([cluster % 25, 25 + cluster], 1).ravel(), 2 * np.arange(n + 1)))
+    return sp.csr_array(X.astype(np.float32)), sp.csr_array(Y, shape=(n, 85))
+
+
+def noisy_problem(n=700):
+    """Labels that no feature says anything about."""
+    rng = np.random.default_rng(1)
+    X = sp.random_array((n, 40), density=0.1, rng=rng, dtype=np.float32).tocsr()
+    return X, sp.csr_array((rng.random((n, 30)) < 0.07).astype(np.float32))
+
+
+WEAK = {"C": 1e-4, "n_jobs": 1, "prune_below": 0}
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return make_problem()
+
+
+@pytest.fixture(scope="module")
+def model(problem):
+    return lt.LabelTreeClassifier(evidence="auto", **WEAK).fit(*problem)
+
+
+def test_evidence_helps_where_neighbours_know_more_than_the_tree(model, problem):
+    stats = model.stats_["evidence"]
+    assert stats["used"]
+    assert 0 < stats["gain_lower"] < stats["gain"]
+    assert stats["held_out_points"] == 70
+    assert stats["bytes"] == model.searcher_.evidence.nbytes > 0
+    assert {stats["neighbour_weight"], stats["centroid_weight"]} <= set(WEIGHTS)
+    X, Y = make_problem(300, seed=0)
+    with_it, _ = model.predict_topk(X, 5)
+    alone, _ = model.predict_topk(X, 5, evidence=False)
+    assert lt.metrics.precision_at_k(Y, with_it, 1) > lt.metrics.precision_at_k(Y, alone, 1)
+
+
+def test_auto_is_off_where_nothing_is_gained():
+    model = lt.LabelTreeClassifier(evidence="auto", n_jobs=1).fit(*noisy_problem())
+    stats = model.stats_["evidence"]
+    assert not stats["used"]
+    assert stats["bytes"] == stats["neighbour_weight"] == stats["centroid_weight"] == 0
+    assert model.searcher_.evidence is None
+
+
+@pytest.mark.parametrize("kind", ["neighbours", "centroids"])
+def test_one_kind_of_evidence_leaves_the_other_out(problem, kind):
+    model = lt.LabelTreeClassifier(evidence=kind, **WEAK).fit(*problem)
+    evidence = model.searcher_.evidence
+    assert (evidence.points is not None) == (kind == "neighbours")
+    assert (evidence.centroids is not None) == (kind == "centroids")
+
+
+def test_too_few_points_turn_auto_off_and_give_the_others_a_usual_weight():
+    X, Y = make_problem(200)
+    assert lt.LabelTreeClassifier(evidence="auto", **WEAK).fit(X, Y).searcher_.evidence is None
+    stats = lt.LabelTreeClassifier(evidence="both", **WEAK).fit(X, Y).stats_["evidence"]
+    assert (stats["neighbour_weight"], stats["centroid_weight"]) == (0.1, 0.1)
+
+
+def test_the_number_of_threads_and_a_second_fit_change_nothing(model, problem):
+    other = lt.LabelTreeClassifier(evidence="auto", **{**WEAK, "n_jobs": 2}).fit(*problem)
+    for name, array in model.searcher_.evidence.arrays().items():
+        np.testing.assert_array_equal(other.searcher_.evidence.arrays()[name], array)
+    assert other.searcher_.evidence.parameters() == model.searcher_.evidence.parameters()
+
+
+@pytest.mark.parametrize("changes", [{"n_trees": 2}, {"loss": "logistic"}, {"class_weight": {0: 2.0}}, {"beam": None}])
+def test_it_works_with_other_options_of_the_model(problem, changes):
+    model = lt.LabelTreeClassifier(evidence="both", **{**WEAK, **changes}).fit(*problem)
+    labels, scores = model.predict_topk(problem[0][:20], 5)
+    assert ((scores >= 0) & (scores <= 1)).all()
+    assert (np.diff(scores, axis=1) <= 0).all()
+    row = problem[0][[0]]
+    np.testing.assert_array_equal(model.predictor(5)(row.indices, row.data)[0], labels[0])
+
+
+def test_texts_names_sample_weights_and_dense_points_work(problem):
+    X, Y = problem
+    names = [f"label {i}" for i in range(85)]
+    weights = np.linspace(1, 2, X.shape[0])
+    model = lt.LabelTreeClassifier(evidence="both", **WEAK).fit(X.toarray(), Y, weights, label_names=names)
+    assert model.predict_topk(X.toarray()[:3], 2)[0][0, 0] in names
+    texts = [" ".join(f"w{column}" for column in X[[row]].indices) for row in range(X.shape[0])]
+    fitted = lt.LabelTreeClassifier(evidence="neighbours", **WEAK).fit(texts, Y)
+    assert len(fitted.predictor(3)(texts[0])[0]) == 3
+
+
+def test_agreement_is_about_the_list_of_the_tree(model, problem):
+    model = lt.LabelTreeClassifier(evidence="both", **WEAK).fit(*problem).calibrate(*make_problem(3000, seed=0))
+    assert model.early_stop_.k.tolist() == [5, 10]
+    X = make_problem(500, seed=0)[0]
+    exact, _ = model.predict_topk(X, 10, agreement=1.0, evidence=False)
+    found, _ = model.predict_topk(X, 10, agreement=0.9, evidence=False)
+    assert (exact == found).all(axis=1).mean() >= 0.9
+    early, _ = model.predict_topk(X, 3, agreement=0.9)
+    row = X[[0]]
+    np.testing.assert_array_equal(model.predictor(3, agreement=0.9)(row.indices, row.data)[0], early[0])
+
+
+def test_probabilities_need_calibration_of_the_blended_scores(problem):
+    model = lt.LabelTreeClassifier(evidence="both", loss="logistic", **WEAK).fit(*problem)
+    with pytest.raises(InputError, match="calibrate"):
+        model.predict_proba(problem[0])
+    proba = model.calibrate(*make_problem(400, seed=0)).predict_proba(problem[0][:50], 5)
+    assert 0 <= proba.data.min() <= proba.data.max() <= 1
+
+
+# Files.
+
+
+def test_a_saved_model_has_the_same_evidence(model, problem, tmp_path):
+    model.save(tmp_path / "model")
+    loaded = lt.load(tmp_path / "model", verify=True)
+    for a, b in zip(model.predict_topk(problem[0], 7), loaded.predict_topk(problem[0], 7), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert loaded.evidence == "auto"
+    assert loaded.stats_ == model.stats_
+
+
+def test_models_saved_before_there_was_evidence_open(problem, tmp_path):
+    lt.LabelTreeClassifier(**WEAK).fit(*problem).save(tmp_path / "model")
+    change_manifest(tmp_path / "model", lambda parameters, arrays: parameters["settings"].pop("evidence"))
+    assert lt.load(tmp_path / "model").evidence is None
+
+
+@pytest.mark.parametrize("name", ["postings.columns", "labels.columns", "labels.indptr", "centroids.columns"])
+def test_a_model_with_damaged_evidence_is_refused(problem, tmp_path, name):
+    model = lt.LabelTreeClassifier(evidence="both", **WEAK).fit(*make_problem(200))
+    model.save(tmp_path / "model")
+
+    def damage(parameters, arrays):
+        arrays[f"evidence.{name}"] = np.full_like(arrays[f"evidence.{name}"], 10**9)
+
+    change_manifest(tmp_path / "model", damage)
+    with pytest.raises(FileFormatError, match="evidence is damaged"):
+        lt.load(tmp_path / "model")
+
+
+def change_manifest(folder, change):
+    loaded = load_arrays(folder)
+    parameters, arrays = loaded.manifest.parameters, {name: array.copy() for name, array in loaded.arrays.items()}
+    change(parameters, arrays)
+    save_arrays(folder, loaded.manifest.kind, parameters, arrays)
+
+
+# Weights.
+
+
+def test_the_best_weights_are_those_of_a_search_over_all_pairs():
+    rng = np.random.default_rng(0)
+    hits = rng.random((300, 8)) < 0.3
+    scores, votes, cosines = ((rng.random((300, 8)) + share * hits).astype(np.float32) for share in (0.2, 0.4, 0.0))
+    proposals = Proposals(scores, votes, cosines, hits)
+    best = max(float(proposals.quality(a, b).mean()) for a in WEIGHTS for b in WEIGHTS)
+    found = proposals.best_weights(True, True)
+    assert proposals.quality(*found).mean() >= best - 0.005
+    assert found[0] > found[1]
+    assert proposals.best_weights(False, False) == (0.0, 0.0)
+    assert proposals.best_weights(False, True)[0] == 0.0
+
+
+def test_quality_is_the_mean_precision_at_1_3_and_5():
+    hits = np.array([[True, False, True, False, False, True]])
+    zero = np.zeros((1, 6), np.float32)
+    scores = np.array([[0.6, 0.5, 0.4, 0.3, 0.2, 0.1]], np.float32)
+    assert Proposals(scores, zero, zero, hits).quality(0, 0) == pytest.approx([(1 + 2 / 3 + 2 / 5) / 3])

@@ -1,0 +1,151 @@
+"""The answers of the JSON form are those of the model."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labeltrees.serving import ServingSettings, make_app
+from tests.serving.conftest import WORDS, ask, make_texts
+
+PREDICT = "/v1/models/model/predict"
+
+
+@pytest.fixture(scope="module")
+def app(text_model):
+    return make_app(text_model)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"k": 1}, {"k": 100}, {"beam": None}, {"beam": 2, "search": "beam"}, {"agreement": 0.9}, {"max_chunks": 2},
+     {"exclude": ["is-red"]}, {"candidates": ["is-red", "is-plum"]}],
+)  # fmt: skip
+def test_many_questions_get_the_answers_of_predict_topk(app, text_model, post, options):
+    texts, _ = make_texts(20, seed=5)
+    reply = post(app, PREDICT, {"texts": texts, **options})
+    assert reply.status_code == 200, reply.text
+    labels, scores = text_model.predict_topk(texts, **{"k": 5, **options})
+    for row, found in enumerate(reply.json()["results"]):
+        known = [name for name in labels[row] if name is not None]
+        assert found["labels"] == known
+        np.testing.assert_allclose(found["scores"], scores[row][: len(known)], rtol=1e-5)
+
+
+def test_one_question_gets_the_same_answer_as_in_a_list(app, post):
+    one = post(app, PREDICT, {"text": "red apple", "k": 3}).json()
+    (same,) = post(app, PREDICT, {"texts": ["red apple"], "k": 3}).json()["results"]
+    assert {name: one[name] for name in same} == same
+    assert (one["model"], one["version"]) == ("model", "1")
+    assert one["microseconds"] > 0
+
+
+def test_items_rows_and_ids(item_model, row_model, post):
+    app = make_app({"shop": item_model, "rows": row_model})
+    for items in (["bread", "milk"], [["bread", 1], "milk"], {"bread": 1, "milk": 1}, [101, 102]):
+        labels, _ = item_model.predict_topk([["bread", "milk"]], 2)
+        assert post(app, "/v1/models/shop/predict", {"items": items, "k": 2}).json()["labels"] == labels[0].tolist()
+    seen = post(app, "/v1/models/shop/predict", {"items": ["bread"], "exclude_seen": True, "k": 4}).json()
+    assert "bread" not in seen["labels"]
+    x = np.zeros((1, 8), np.float32)
+    x[0, [1, 5]] = 1, 0.5
+    row = {"indices": [1, 5], "values": [1, 0.5]}
+    for options in ({}, {"max_chunks": 50}):
+        found = post(app, "/v1/models/rows/predict", {"rows": [row], "k": 3, **options}).json()["results"][0]
+        assert found["labels"] == row_model.predict_topk(x, 3)[0][0].tolist()
+
+
+def test_probabilities_and_threshold(app, text_model, post):
+    found = post(app, PREDICT, {"text": "red apple", "k": 10, "probabilities": True}).json()
+    expected = text_model.calibration_(np.array(found["scores"], np.float32))
+    np.testing.assert_allclose(found["probabilities"], expected, atol=1e-4)
+    cut = post(app, PREDICT, {"text": "red apple", "k": 10, "probabilities": True, "threshold": 0.5}).json()
+    assert cut["probabilities"] == [value for value in found["probabilities"] if value >= 0.5]
+    scored = post(app, PREDICT, {"text": "red apple", "k": 10, "threshold": 0.5}).json()
+    assert scored["scores"] == [value for value in found["scores"] if value >= 0.5]
+
+
+def test_a_model_without_probabilities_says_so(row_model, post):
+    row = {"indices": [], "values": []}
+    reply = post(make_app(row_model), PREDICT, {"row": row, "probabilities": True})
+    assert reply.status_code == 400
+    assert "calibrate" in reply.json()["error"]
+
+
+def test_the_path_is_the_trace_of_the_search(app, text_model, post):
+    reply = post(app, PREDICT, {"text": "red apple river", "k": 3, "path": True}).json()
+    (path,) = reply["path"]
+    tree = text_model.tree_
+    names = text_model.label_names_.tolist()
+    assert path["opened"][0]["node"] == 0
+    opened = {node["node"] for node in path["opened"]}
+    assert path["n_opened"] == len(opened)
+    for node in path["opened"]:
+        assert node["parent"] == tree.parent[node["node"]]
+        assert node["node"] == 0 or node["parent"] in opened
+        assert 0 <= node["score"] <= 1
+    for label, above in zip(reply["labels"], path["answers"], strict=True):
+        assert above == tree.path(names.index(label)).tolist()
+        assert set(above) <= opened
+
+
+def test_label_texts_stand_beside_names(text_model, post):
+    app = make_app(text_model, label_texts={"is-red": "Rot"})
+    found = post(app, PREDICT, {"text": "red red red", "k": 2, "candidates": ["is-red", "is-plum"]}).json()
+    texts = dict(zip(found["labels"], found["label_texts"], strict=True))
+    assert texts == {"is-red": "Rot", "is-plum": None}
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "says"),
+    [
+        (b"{", 400, "not valid JSON"),
+        (b'{"text": "\xff"}', 400, "not valid JSON"),
+        (b'{"text": "\\ud800"}', 400, "not valid JSON"),
+        (b"[" * 50_000, 400, "object"),
+        ({"text": 3}, 400, "$.text"),
+        ({}, 400, "exactly one of"),
+        ({"text": "a", "texts": ["b"]}, 400, "exactly one of"),
+        ({"text": "a", "kk": 3}, 400, "kk"),
+        ({"text": "a", "k": 0}, 400, "$.k"),
+        ({"text": "a", "k": 21}, 400, "at most 20"),
+        ({"text": "a" * 101}, 413, "at most 100"),
+        ({"texts": ["a"] * 11}, 413, "at most 10"),
+        ({"text": "a", "agreement": 2}, 400, "$.agreement"),
+        ({"text": "a", "agreement": 0.9, "beam": 3}, 400, "beam"),
+        ({"text": "a", "candidates": [10**9]}, 400, "candidates"),
+        ({"text": "a", "candidates": [-1]}, 400, "candidates"),
+        ({"items": ["a"]}, 400, "give text or texts"),
+        ({"row": {"indices": [10**6], "values": [1]}}, 400, "indices"),
+        ({"row": {"indices": [1], "values": []}}, 400, "as many"),
+        ({"row": {"indices": [1], "values": [1e300]}}, 400, "1e+30"),
+        ({"text": "a", "exclude_seen": True}, 400, "items"),
+    ],
+)
+def test_a_wrong_request_is_refused_with_the_reason(text_model, post, body, status, says):
+    app = make_app(text_model, settings=ServingSettings(max_k=20, max_text=100, max_rows=10))
+    reply = post(app, PREDICT, body)
+    assert reply.status_code == status
+    assert says in reply.json()["error"]
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+fields = st.sampled_from(
+    "text texts items row rows context k beam agreement max_chunks candidates exclude path probabilities".split()
+)
+
+
+@settings(max_examples=60)
+@given(body=st.dictionaries(fields, values | st.sampled_from(WORDS), max_size=4))
+def test_any_json_is_answered_or_refused(app, body):
+    assert ask(app, "POST", PREDICT, json=body).status_code in (200, 400, 413)
+
+
+def test_models_are_described(app, get):
+    (facts,) = get(app, "/v1/models").json()["models"]
+    assert facts == get(app, "/v1/models/model").json()
+    assert (facts["reads"], facts["n_labels"], facts["has_agreement"]) == ("text", len(WORDS), True)

@@ -1,0 +1,118 @@
+"""The page in a real browser: typing, sliders, the tree, errors. LABELTREES_AXE can name axe.min.js of axe-core."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+import labeltrees as lt
+from tests.report.test_page import find_browser
+from tests.serving.conftest import make_texts
+
+
+@pytest.fixture(scope="module")
+def two_tradeoffs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    texts, labels = make_texts()
+    for tradeoff in (0, 2):
+        model = lt.LabelTreeClassifier(tradeoff=tradeoff, fanout=3, n_jobs=1).fit(texts, labels)
+        model.calibrate(*make_texts(900, seed=1)).save(folder / f"fruit-{tradeoff}.model")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page_server(start_server, two_tradeoffs):
+    return start_server(two_tradeoffs / "fruit-0.model", 1, str(two_tradeoffs / "fruit-2.model"))
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright, which drives the browser, is missing")
+    path = find_browser()
+    if path is None:
+        pytest.skip("no Chromium is installed (apt-get install chromium), so the page is not looked at in a browser")
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(params=["light", "dark"])
+def view(browser, page_server, request):
+    """The page; whatever it complains of fails the test, unless the test clears `problems`."""
+    context = browser.new_context(color_scheme=request.param, viewport={"width": 390, "height": 800})
+    context.route(lambda url: not url.startswith((page_server.url, "data:")), lambda route: route.abort())
+    view = context.new_page()
+    view.problems = []
+    view.on("console", lambda message: view.problems.append(message.text))
+    view.on("pageerror", lambda error: view.problems.append(str(error)))
+    view.goto(page_server.url)
+    view.wait_for_selector("#answers li")
+    yield view
+    context.close()
+    assert view.problems == []
+
+
+def type_text(view, text):
+    with view.expect_response("**/predict"):
+        view.fill("#text", text)
+    view.wait_for_function("() => document.querySelectorAll('#answers li').length > 0")
+
+
+def test_labels_and_the_tree_follow_what_is_typed_and_chosen(view):
+    type_text(view, "red red apple")
+    view.wait_for_function("() => document.querySelector('#answers .name').textContent.match(/is-(red|apple)/)")
+    assert "microseconds" in view.inner_text("#summary")
+    assert "nodes were opened" in view.inner_text("#tree-summary")
+    nodes = view.locator(".tree .node")
+    assert nodes.count() >= 2
+    nodes.nth(1).hover()
+    assert "labels below" in view.inner_text("#node-details")
+    nodes.first.focus()
+    view.keyboard.press("ArrowRight")
+    assert view.inner_text("#node-details").startswith("Node 2 in order of opening")
+    with view.expect_response("**/models/fruit-2/predict"):
+        view.locator("#tradeoff").focus()
+        view.keyboard.press("End")
+    assert view.inner_text("#tradeoff-value") == "2"
+    with view.expect_request(lambda request: '"beam":1' in (request.post_data or "")):
+        view.locator("#beam").focus()
+        view.keyboard.press("Home")
+    with view.expect_request(lambda request: '"agreement":0.8' in (request.post_data or "")):
+        view.locator("#agreement").focus()
+        view.keyboard.press("ArrowRight")
+    width = view.evaluate("document.documentElement.scrollWidth")
+    assert width <= 390  # nothing is wider than a phone
+
+
+def test_an_error_of_the_server_is_shown_and_goes_away(view):
+    view.route("**/predict", lambda route: route.fulfill(status=503, body='{"error": "the model is being loaded"}'))
+    view.fill("#text", "pear")
+    view.wait_for_selector("#problem:not([hidden])")
+    assert view.inner_text("#problem") == "the model is being loaded"
+    view.unroute("**/predict")
+    type_text(view, "pear tree")
+    view.wait_for_selector("#problem", state="hidden")
+    view.problems.clear()  # the browser itself reports the status 503
+
+
+def test_the_description_of_the_api_is_shown(view, page_server):
+    view.goto(f"{page_server.url}/docs")
+    view.wait_for_selector("#PredictRequest")
+    assert "curl" in view.inner_text("main")
+    assert "agreement" in view.inner_text("#PredictRequest")
+
+
+@pytest.mark.skipif("LABELTREES_AXE" not in os.environ, reason="LABELTREES_AXE does not name axe.min.js")
+@pytest.mark.parametrize("path", ["/", "/docs"])
+def test_axe_finds_no_serious_fault(view, page_server, path):
+    view.goto(page_server.url + path)
+    view.wait_for_selector("#PredictRequest" if path == "/docs" else ".tree .node")
+    view.evaluate(Path(os.environ["LABELTREES_AXE"]).read_text() + "; undefined")
+    found = view.evaluate("axe.run().then(result => result.violations)")
+    serious = [
+        (fault["id"], [node["html"] for node in fault["nodes"]])
+        for fault in found
+        if fault["impact"] in ("serious", "critical")
+    ]
+    assert serious == []

@@ -1,0 +1,74 @@
+"""The server as a process: workers, signals, requests that are not HTTP."""
+
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+
+import httpx
+
+QUESTION = {"text": "red apple", "k": 3}
+
+
+def children(pid):
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def ask_raw(port, sent):
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.sendall(sent)
+        connection.shutdown(socket.SHUT_WR)
+        return connection.recv(65536)
+
+
+def test_it_answers_and_counts_over_all_workers(server):
+    with httpx.Client(base_url=server.url) as client:
+        for _ in range(20):
+            assert client.post("/v1/models/fruit/predict", json=QUESTION).json()["labels"]
+    metrics = httpx.get(f"{server.url}/metrics").text
+    counted = [line for line in metrics.splitlines() if 'route="predict",status="200"' in line]
+    assert float(counted[0].split()[-1]) >= 20
+
+
+def test_a_killed_worker_is_replaced(server):
+    before = children(server.process.pid)
+    os.kill(before[0], signal.SIGKILL)
+    for _ in range(300):
+        time.sleep(0.1)
+        now = children(server.process.pid)
+        if len(now) == len(before) and before[0] not in now:
+            break
+    else:
+        raise AssertionError((before, now))
+    server.wait_until_ready()
+    for _ in range(20):  # both workers get some
+        assert httpx.post(f"{server.url}/v1/models/fruit/predict", json=QUESTION).status_code == 200
+
+
+def test_what_is_not_http_gets_a_4xx_or_an_end(server):
+    for sent in (b"\x00\x01\x02\r\n\r\n", b"GET\r\n\r\n", b"POST /v1/models/fruit/predict HTTP/1.1\r\nHost: x\r\n\r\n"):
+        got = ask_raw(server.port, sent)
+        assert got == b"" or got.split()[1].startswith(b"4")
+    cut = b"POST /v1/models/fruit/predict HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{"
+    got = ask_raw(server.port, cut)
+    assert got == b"" or got.split()[1].startswith(b"4")
+    huge = b"POST /v1/models/fruit/predict HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n" + b"x" * 100_000
+    got = ask_raw(server.port, huge)
+    assert got == b"" or got.split()[1].startswith(b"4")
+    assert httpx.get(f"{server.url}/ready").status_code == 200
+
+
+def test_it_finishes_accepted_requests_before_it_stops(start_server, model_folder):
+    own = start_server(model_folder, workers=1)
+    body = b'{"texts": ["red apple", "green pear"], "k": 3}'
+    head = b"POST /v1/models/fruit/predict HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with socket.create_connection(("127.0.0.1", own.port), timeout=20) as connection:
+        connection.sendall(head + body[:10])
+        time.sleep(0.3)
+        own.process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        connection.sendall(body[10:])
+        got = connection.recv(65536)
+    assert got.startswith(b"HTTP/1.1 200")
+    assert own.process.wait(20) == 0
