@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from labeltrees.cli.convert import convert_file
-from labeltrees.cli.data_files import is_in_parts
+from labeltrees.cli.data_files import find_parts
 from labeltrees.cli.options import add_options, refuse_option
 from labeltrees.cli.output import step
 from labeltrees.cli.text_data import TextOptions
@@ -96,18 +96,19 @@ def fit_in_parts(
     """Fit a model on DATA in parts; other data is converted first, beside the model."""
     model.set_params(vectorizer=None)
     with ExitStack() as stack:
-        if not is_in_parts(data):
+        folder = find_parts(data, "train")
+        if folder is None:
             if texts.test_share is not None:
                 message = "--test-share cannot be combined with --cluster or --max-memory: run labeltrees convert first"
                 raise InputError(message)
             beside = stack.enter_context(tempfile.TemporaryDirectory(prefix=".parts-", dir=Path(output).parent))
             with step("Converting", show_progress):
                 convert_file(data, f"{beside}/parts", POINTS_PER_PART, texts, vectorizer, *names, index_base)
-            data = f"{beside}/parts"
+            folder = Path(beside) / "parts"
         elif vectorizer is not None or names != (None, None):
             message = f"{data}: is in parts; give names and options of texts to labeltrees convert"
             raise InputError(message)
-        parts = open_parts(data)
+        parts = open_parts(folder)
         if place.cluster is None:
             model.fit(
                 parts,

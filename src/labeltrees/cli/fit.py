@@ -9,7 +9,7 @@ import click
 from labeltrees._settings import check_settings
 from labeltrees.cli.cluster_options import TrainingPlace, cluster_options, fit_in_parts
 from labeltrees.cli.data_argument import TextOptions, load_data, load_texts, refuse_name_files
-from labeltrees.cli.data_files import is_in_parts
+from labeltrees.cli.data_files import find_parts
 from labeltrees.cli.model_report import report_fit
 from labeltrees.cli.options import (
     data_argument,
@@ -112,7 +112,7 @@ def fit(
         vectorizer.check_parameters()
     check_settings(model)
     texts_of_labels = None if label_text_file is None else read_label_text_file(label_text_file)
-    if place.in_parts or is_in_parts(data):
+    if place.in_parts or find_parts(data, "train") is not None:
         fit_in_parts(
             model,
             data,
