@@ -31,9 +31,7 @@ struct PartScratch {
 
   size_t held_bytes() const {
     using labeltrees::held_bytes;
-    size_t total = held_bytes(padded) + held_bytes(counts);
-    for (const auto& text : texts) total += held_bytes(text);
-    return total;
+    return held_bytes(padded) + held_bytes(counts) + held_bytes(texts);
   }
 };
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/scratch_pool.hpp"
 #include "tfidf/analyzer.hpp"
 #include "tfidf/learn.hpp"
 
