@@ -14,7 +14,7 @@ from labeltrees._progress import ProgressArgument, watch
 from labeltrees._validation import check_integer, check_n_jobs, check_number, check_seed
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tuning.baseline_words import compare_with_baselines
-from labeltrees.tuning.explain import Round, explain
+from labeltrees.tuning.explain import Round, explain, explain_costs
 from labeltrees.tuning.feature_search import TextData, can_choose_features
 from labeltrees.tuning.final_fit import fit_on_all
 from labeltrees.tuning.holding_out import SHARE, split_data
@@ -204,6 +204,7 @@ def choose(
             verdict, chooser.rounds, measured_on.n_points, data.n_points, held_out, others.before, others.after, budget
         )
         model = fit_on_all(final, data, n_jobs)
+        result.explanation += explain_costs(model.stats_)
         chooser.count_done(1)
     chosen = {name: features if name == "features" else model.get_params(deep=False)[name] for name in tuned}
     return Choice(model, result, result.explanation, chosen, others.trials, trials.record(variant))

@@ -208,7 +208,7 @@ class LabelTreeClassifier(
     )
     label_text_weight: float = setting(1.0, number(0, 1e6, low_open=True), "Weight of the text of a label as a point.")
     label_text_embedding: float = setting(
-        0.0, number(0, 1e6), "Weight of the texts of a label in its embedding when the tree is built."
+        0.5, number(0, 1e6), "Weight of the texts of a label in its embedding when the tree is built."
     )
     evidence: str | None = choice(
         None, KINDS, "Adjust scores by similar training points and label centroids; auto: only if that helps."
