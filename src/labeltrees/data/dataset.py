@@ -116,7 +116,16 @@ class Dataset:
     def _from_checked(cls, X: sparse.csr_array[np.float32], Y: sparse.csr_array[np.float32], **others: Any) -> Self:
         """Make a Dataset from matrices that have the form that `__init__` would give them."""
         dataset = cls.__new__(cls)
-        names = ("label_names", "feature_names", "sample_weight", "texts", "vectorizer", "encoder", "times", "label_texts")
+        names = (
+            "label_names",
+            "feature_names",
+            "sample_weight",
+            "texts",
+            "vectorizer",
+            "encoder",
+            "times",
+            "label_texts",
+        )
         absent = dict.fromkeys(names)
         dataset._store(**(absent | others), X=freeze(X), Y=freeze(Y))
         return dataset
@@ -217,7 +226,9 @@ def _check_times(times: Any, n_points: int) -> NDArray[Any]:
 def _check_label_texts(given: Any, names: NDArray[np.object_] | None, n_labels: int) -> LabelTexts:
     texts, new = read_label_texts(given, None if names is None else names.tolist(), n_labels)
     if new:
-        refuse("label_texts", "texts of labels in label_names (a label without points has an empty column in Y)", new[0])
+        refuse(
+            "label_texts", "texts of labels in label_names (a label without points has an empty column in Y)", new[0]
+        )
     return texts
 
 
