@@ -4,7 +4,7 @@ BIN := .venv/bin
 SOURCES := $(shell find src -type f -not -name '*.pyc' 2>/dev/null) CMakeLists.txt pyproject.toml README.md LICENSE
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: quickstart test lint format docs bench sanitize sanitize-threads fuzz faults mutants clean install
+.PHONY: quickstart test lint format docs bench sanitize fuzz faults mutants clean install
 
 install: .venv/installed
 
@@ -56,19 +56,11 @@ sanitize: install
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize $(BIN)/python -m pytest -q tests
 
-# Runs the tests with several threads under ThreadSanitizer.
-sanitize-threads: install
-	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --upgrade --target build/sanitize-threads . \
-	  -Cbuild-dir=build/sanitize-threads-objects -Ccmake.define.LABELTREES_SANITIZE=thread -Ccmake.build-type=RelWithDebInfo
-	LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" TSAN_OPTIONS="suppressions=tests/tsan.txt halt_on_error=0" \
-	  PYTHONPATH=build/sanitize-threads $(BIN)/python -m pytest -q tests/search tests/models/text/test_shuffle.py \
-	  tests/core/text tests/core/linear tests/models/linear/test_training.py
-
 # Fuzzes every reader of untrusted bytes, SECONDS each. CORE=build/sanitize does it under sanitizers, after make sanitize.
 SECONDS ?= 60
 fuzz: install
-	LD_PRELOAD="$$(test -z "$(CORE)" || $(CXX) -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 \
-	  PYTHONPATH="$(CORE)" $(BIN)/python -m tests.fuzz.run --seconds $(SECONDS)
+	LD_PRELOAD="$(if $(CORE),$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so))" \
+	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH="$(CORE)" $(BIN)/python -m tests.fuzz.run --seconds $(SECONDS)
 
 # Lets every write, fsync, rename, mmap and large allocation fail, and kills commands at random moments.
 faults: install

@@ -65,7 +65,7 @@ def replacing_folder(target: Path) -> Iterator[Path]:
         _flush_folder(new)
         _put_in_place(new, target)
     finally:
-        shutil.rmtree(new, ignore_errors=True)  # left by a failure, or the folder that was replaced
+        _remove_folder(new)  # left by a failure, or the folder that was replaced
         os.close(descriptor)
     _flush_folder(target.parent)
 
@@ -137,6 +137,13 @@ def _aside_prefix(target: Path) -> str:
     return f".{target.name}.old-"
 
 
+def _remove_folder(folder: Path) -> None:
+    """Delete a folder; once more if that fails, for example because there was no memory to list it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def _flush_folder(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -159,7 +166,7 @@ def _put_in_place(new: Path, target: Path) -> None:
     aside = target.parent / f"{_aside_prefix(target)}{uuid.uuid4().hex[:12]}"
     os.rename(target, aside)
     os.rename(new, target)
-    shutil.rmtree(aside, ignore_errors=True)
+    _remove_folder(aside)
 
 
 def open_regular(path: Path, folder: int | None = None) -> IO[bytes]:

@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import labeltrees as lt
 from labeltrees import FileFormatError, InputError
@@ -58,6 +59,7 @@ def test_the_files_are_those_of_a_local_fit(client, parts, expected, tmp_path):
     assert model.cluster_summary_.n_tasks > 20
     assert model.cluster_summary_.n_reused == 0
     assert 0 < model.cluster_summary_.scheduler_bytes < 200_000
+    assert clone(model).client is client
     # The client is never pickled.
     again = pickle.loads(pickle.dumps(model))
     assert again.client is None

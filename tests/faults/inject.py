@@ -19,6 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.results import write_table
+
 HERE = Path(__file__).parent
 KINDS = ("write", "fsync", "rename", "mmap", "malloc")
 # Rust ends the process if it gets no memory, so allocations fail only in operations without polars.
@@ -101,6 +103,7 @@ def main() -> int:
     parser.add_argument("--operations", help="names, separated by commas")
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--most", type=int, help="calls to let fail per operation and kind")
+    parser.add_argument("--results", type=Path, help="write the table to this file")
     options = parser.parse_args()
     if "shim.so" not in os.environ.get("LD_PRELOAD", ""):
         with tempfile.TemporaryDirectory() as temporary:
@@ -111,10 +114,15 @@ def main() -> int:
     from tests.faults.operations import OPERATIONS
 
     names = options.operations.split(",") if options.operations else list(OPERATIONS)
-    wrong = 0
+    wrong, records = 0, []
     for outcome in run_all(names, options.kinds.split(","), options.most):
         print(json.dumps(outcome), flush=True)
+        records.append(outcome)
         wrong += len(outcome["problems"])
+    if options.results:
+        write_table(
+            options.results, "Faults on purpose", f"python -m tests.faults.inject {' '.join(sys.argv[1:])}", records
+        )
     return int(wrong > 0)
 
 

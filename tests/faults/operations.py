@@ -17,6 +17,7 @@ import labeltrees as lt
 from labeltrees.cli.main import cli
 
 FAST = ["--tradeoffs", "1", "--fanouts", "8", "--repeats", "1", "--jobs", "1"]
+FEATURES = ["--feature-column", "context", "--features", "column", "--min-engagement", "0"]
 TEXTS = ["red cat", "red dog", "blue cat", "blue dog", "red bird", "blue bird"] * 5
 
 
@@ -79,12 +80,16 @@ def _new_model(folder: Path) -> None:
     lt.LabelTreeClassifier(fanout=3).fit(data.X, data.Y).save(folder / "other")
 
 
+def _prepare(folder: Path, log: str) -> None:
+    command("logs", "prepare", folder / log, "-o", folder / "dataset", *FEATURES)
+
+
 def _log(folder: Path) -> None:
     rng = np.random.default_rng(0)
     for name, n in (("old.csv", 200), ("log.csv", 300)):
         rows = [f"c{rng.integers(20)},i{rng.integers(9)},{day % 28 + 1:02d}" for day in range(n)]
         (folder / name).write_text("context,item,time\n" + "".join(f"{row[:-2]}2024-01-{row[-2:]}\n" for row in rows))
-    command("logs", "prepare", folder / "old.csv", "-o", folder / "dataset")
+    _prepare(folder, "old.csv")
 
 
 def _texts(folder: Path) -> None:
@@ -114,7 +119,7 @@ OPERATIONS = {
     ),
     "logs prepare": Operation(
         _log,
-        lambda at: command("logs", "prepare", at / "log.csv", "-o", at / "dataset"),
+        lambda at: _prepare(at, "log.csv"),
         ("dataset",),
         r"\.dataset\.preparing(/.*)?",
     ),

@@ -1,6 +1,7 @@
 """A part of the fault injection and of the kills (make faults does all), and forks while locks are slow."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,8 @@ from tests.faults.kill import kill_often
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(
-    not sys.platform.startswith("linux") or shutil.which("cc") is None, reason="needs Linux and a C compiler"
+    not sys.platform.startswith("linux") or shutil.which("cc") is None or "LD_PRELOAD" in os.environ,
+    reason="needs Linux, a C compiler, and no other preloaded library such as a sanitizer",
 )
 
 FORK = """

@@ -39,6 +39,10 @@ def main() -> None:
     put("csv", "small", b'text,labels\n"red, cat",x\nred dog,"x,y"\n')
     put("fasttext_text", "small", b"__label__x red cat\n__label__x __label__y red dog\n")
     put("events_csv", "small", LOG)
+    put("http", "predict", b'\x00{"text": "red cat", "k": 2}')
+    put("http", "predict_many", b'\x00{"texts": ["red cat", "blue"], "k": 2, "exclude": ["c"]}')
+    put("http", "suggest", b"\x01text=red+cat&limit=2&threshold=0.1")
+    put("http", "infer", b'\x02{"inputs": [{"name": "text", "shape": [1], "datatype": "BYTES", "data": ["red cat"]}]}')
 
 
 def _models(folder: Path) -> None:
@@ -59,7 +63,7 @@ def _models(folder: Path) -> None:
     put("fasttext_bin", "one_label", (folder / "a.bin").read_bytes())
     made["text"].export_fasttext(folder / "b.bin")
     put("fasttext_bin", "bigrams", (folder / "b.bin").read_bytes())
-    encoder = lt.ItemEncoder().fit([["red", "cat"], ["dog"]])
+    encoder = lt.ItemEncoder(["red", "cat", "dog"])
     write_encoder(encoder, folder / "encoder.bin")
     put("encoder", "items", (folder / "encoder.bin").read_bytes())
 
@@ -70,10 +74,13 @@ def _trees(folder: Path) -> None:
     put("tree", "small", (folder / "a.tree").read_bytes())
     put("json_tree", "small", tree.to_json().encode())
     put("napkinxc", "huffman", (PEERS / "napkinxc_huffman.txt").read_bytes()[:400])
-    put("omikuji", "small", (PEERS / "omikuji_model" / "tree0.cbor").read_bytes()[:2000])
+    put("omikuji", "small", (PEERS / "omikuji_model" / "tree0.cbor").read_bytes())
 
 
 def _tables(folder: Path) -> None:
+    dataset = lt.Dataset([[0.5, 0], [0, 2], [1, 1]], [[1, 0], [0, 1], [1, 1]], label_names=["a", "b"])
+    lt.write_parts(dataset, folder / "parts", points_per_part=2)
+    put("parts", "small", pack_folder(folder / "parts"))
     pl.DataFrame({"text": ["red cat", "red dog"], "labels": [["x"], ["x", "y"]]}).write_parquet(folder / "a.parquet")
     put("parquet", "small", (folder / "a.parquet").read_bytes())
     pl.read_csv(LOG).write_parquet(folder / "log.parquet")

@@ -16,6 +16,8 @@ import logging
 import sys
 from pathlib import Path
 
+from tests.results import write_table
+
 CORPUS = Path(__file__).parent / "corpus"
 
 
@@ -49,6 +51,7 @@ def main() -> int:
     parser.add_argument("--executions", type=int, default=10**9, help="the most per target")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--atheris", action="store_true")
+    parser.add_argument("--results", type=Path, help="write the table to this file")
     options = parser.parse_args()
     logging.getLogger("labeltrees").setLevel(logging.CRITICAL)
     names = options.targets.split(",") if options.targets else None
@@ -60,7 +63,7 @@ def main() -> int:
     from tests.fuzz.targets import TARGETS
 
     package = Path(labeltrees.__file__).parent
-    n_crashes = 0
+    n_crashes, records = 0, []
     for name in names or TARGETS:
         found = fuzz(TARGETS[name], seeds_of(name), package, options.seconds, options.executions, options.seed)
         for data, _ in found.crashes[:20]:
@@ -76,6 +79,9 @@ def main() -> int:
             "crashes": sorted({fault for _, fault in found.crashes})[:10],
         }
         print(json.dumps(record), flush=True)
+        records.append(record)
+    if options.results:
+        write_table(options.results, "Fuzzing", "python -m tests.fuzz.run " + " ".join(sys.argv[1:]), records)
     return int(n_crashes > 0)
 
 

@@ -5,12 +5,18 @@ Checksums are put right first where a format has them: an attacker would do so, 
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import os
+import re
+import shutil
 import struct
 import tempfile
 import zlib
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -43,25 +49,28 @@ def in_file(name: str, read: Callable[[Path], object], repair: Callable[[bytes],
 def pack_folder(folder: Path) -> bytes:
     """Return the files of a folder as one text of bytes."""
     parts = []
-    for path in sorted(folder.iterdir()):
-        content = path.read_bytes()
-        parts += [bytes([len(path.name)]), path.name.encode(), struct.pack("<I", len(content)), content]
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name, content = path.relative_to(folder).as_posix().encode(), path.read_bytes()
+        parts += [bytes([len(name)]), name, struct.pack("<I", len(content)), content]
     return b"".join(parts)
 
 
 def unpack_folder(data: bytes, folder: Path) -> None:
     """Write the files of `pack_folder`, as far as the bytes make sense."""
-    folder.mkdir(exist_ok=True)
-    for old in folder.iterdir():
-        old.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
     at = 0
     while at < len(data):
         name = data[at + 1 : at + 1 + data[at]].decode("latin-1")
         at += 1 + data[at]
         size = int.from_bytes(data[at : at + 4], "little")
-        if not name.replace(".", "").replace("_", "").isalnum() or not name.strip("."):
+        if not re.fullmatch(r"(\w[\w.-]*/)?\w[\w.-]*", name, re.ASCII):
             return
-        (folder / name).write_bytes(data[at + 4 : at + 4 + size])
+        path = folder / name
+        if path.is_dir() or path.parent.is_file():
+            return
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data[at + 4 : at + 4 + size])
         at += 4 + size
 
 
@@ -121,7 +130,7 @@ def _read_bin(path: Path) -> None:
 
 
 def _prepare(path: Path) -> None:
-    lt.prepare_logs(path, min_engagement=0)
+    lt.prepare_logs(path, min_engagement=0, features="column", feature_column="context", test_share=0)
 
 
 def _json_tree(data: bytes) -> None:
@@ -138,6 +147,45 @@ def _manifest(data: bytes) -> None:
     _use(lt.load(folder))
 
 
+def _parts(data: bytes) -> None:
+    folder = _FOLDER / "parts"
+    unpack_folder(data, folder)
+    dataset = lt.open_parts(folder)
+    dataset.X, dataset.Y  # noqa: B018
+
+
+@functools.cache
+def _app() -> Any:
+    from labeltrees.serving import make_app
+
+    texts = ["red cat", "red dog", "blue cat", "blue dog"]
+    return make_app({"model": lt.LabelTreeClassifier(n_jobs=1).fit(texts, [["c"], ["d"], ["c"], ["d", "b"]])})
+
+
+def _http(data: bytes) -> None:
+    """The body of a request to each of the routes that take one; the first byte chooses it."""
+    paths = ("/v1/models/model/predict", "/v1/projects/model/suggest", "/v2/models/model/infer")
+    path = paths[(data[:1] or b"\0")[0] % len(paths)]
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": data[1:], "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    headers = [(b"content-type", b"application/x-www-form-urlencoded" if "projects" in path else b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": path, "headers": headers, "query_string": b""}
+    asyncio.run(_app()(scope, receive, send))
+    status = sent[0]["status"]
+    if status >= 500:
+        message = f"status {status} for {data!r}"[:300]
+        raise AssertionError(message)
+    if status >= 400:
+        message = sent[1]["body"].decode()
+        raise lt.InputError(message)
+
+
 TARGETS: dict[str, Target] = {
     "model": _model,
     "manifest": _manifest,
@@ -147,6 +195,7 @@ TARGETS: dict[str, Target] = {
     "napkinxc": in_file("a.napkinxc", lt.LabelTree.from_napkinxc),
     "omikuji": in_file("a.cbor", lt.LabelTree.from_omikuji),
     "encoder": in_file("encoder.bin", _read_encoder, _encoder_checksum),
+    "parts": _parts,
     "xmc": in_file("a.txt", lt.read_xmc),
     "jsonl": in_file("a.jsonl", lt.read_texts),
     "csv": in_file("a.csv", lt.read_texts),
@@ -156,3 +205,5 @@ TARGETS: dict[str, Target] = {
     "events_csv": in_file("log.csv", _prepare),
     "events_parquet": in_file("log.parquet", _prepare),
 }
+if all(find_spec(package) for package in ("msgspec", "prometheus_client")):
+    TARGETS["http"] = _http

@@ -21,6 +21,7 @@ def resident_bytes():
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
+@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer keeps freed memory")
 @pytest.mark.parametrize(
     "model",
     [

@@ -42,13 +42,8 @@ def test_all_parameters_are_tried_and_the_most_precise_are_chosen(choice, data):
     best = [(trial["loss"], trial["C"]) for trial in pairs if trial["p3"] == highest]
     assert (choice.parameters["loss"], choice.parameters["C"]) in best
     others = [trial for trial in choice.trials if "n_trees" in trial]
-    assert [(trial["evidence"], trial["n_trees"]) for trial in others] == [
-        (None, 1),
-        ("auto", 1),
-        (None, 3),
-        ("auto", 3),
-    ]
-    assert choice.record["p3"] == max(trial["p3"] for trial in others)
+    assert [(trial["evidence"], trial["n_trees"]) for trial in others] == [("auto", 1), (None, 3), ("auto", 3)]
+    assert choice.record["p3"] >= max(trial["p3"] for trial in others)
     for name, value in choice.parameters.items():
         assert choice.model.get_params()[name] == value
     assert choice.model.n_points_ == data.n_points
@@ -104,7 +99,7 @@ def test_the_same_data_and_seed_give_the_same_choice(data, choice):
 
 def test_a_time_budget_that_is_too_short_still_gives_a_model(data):
     choice = lt.choose(data, time_budget=1e-6, **ONE_TREE)
-    assert len(choice.trials) == 2  # the first of each step
+    assert len(choice.trials) == 1
     assert choice.parameters["loss"] == "squared_hinge"
     assert "The time budget of 1e-06 s left out 12 trials." in choice.explanation
     assert choice.model.predict_topk(data.X[:2], 3)[0].shape == (2, 3)

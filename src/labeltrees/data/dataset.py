@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labeltrees._matrices import check_sample_weight, check_Y, freeze, sparse_features
-from labeltrees._validation import refuse
+from labeltrees._validation import check_integer, refuse
 from labeltrees.data.checks import check_label_names, check_texts
 from labeltrees.data.encoders.base import Encoder
 from labeltrees.data.label_texts import LabelTexts, read_label_texts
@@ -161,6 +161,21 @@ class Dataset:
 
     def __getitem__(self, rows: Any) -> Self:
         return self.take(rows)
+
+    def labels_of(self, point: int) -> list[Any]:
+        """Return the names (ids if labels have no names) of the labels of one point, in the order of their ids.
+
+        Examples
+        --------
+        >>> import labeltrees as lt
+        >>> lt.Dataset([[0.5], [1.0]], [[1, 0], [1, 1]], label_names=["cat", "dog"]).labels_of(1)
+        ['cat', 'dog']
+        """
+        point = check_integer("point", point, -self.n_points, self.n_points - 1) % max(self.n_points, 1)
+        start, end = self.Y.indptr[point : point + 2]
+        ids = np.sort(self.Y.indices[start:end][self.Y.data[start:end] > 0])
+        labels: list[Any] = (ids if self.label_names is None else self.label_names[ids]).tolist()
+        return labels
 
     def take(self, rows: Any) -> Self:
         """Return a Dataset with some of the points, and all features and labels.

@@ -100,12 +100,14 @@ class TrialRunner:
     n_jobs: int | None
     count_done: Callable[[int], object]
 
-    def run(self, variants: list[Variant], train: TuningData, repeats: int, timed_points: int) -> Trials:
-        """Return the measurements; at least the first variant is tried, the others as long as there is time."""
+    def run(
+        self, variants: list[Variant], train: TuningData, repeats: int, timed_points: int, *, all_optional: bool = False
+    ) -> Trials:
+        """Return the measurements of the variants that there is time for, and of the first if not all are optional."""
         trials, models = Trials(train.n_points), list[Any]()
         tree: _TimedTree | None = None
         for variant in variants:
-            if not models or self.budget.allows(train.n_points, variant.cost):
+            if (not models and not all_optional) or self.budget.allows(train.n_points, variant.cost):
                 if tree is None:
                     tree = self._tree(train)
                 model, seconds = self._fit(variant, train, tree)

@@ -44,7 +44,7 @@ def test_evidence_helps_where_neighbours_know_more_than_the_tree(model, problem)
     stats = model.stats_["evidence"]
     assert stats["used"]
     assert 0 < stats["gain_lower"] < stats["gain"]
-    assert stats["held_out_points"] == 70
+    assert stats["held_out_points"] == 175
     assert stats["bytes"] == model.searcher_.evidence.nbytes > 0
     assert {stats["neighbour_weight"], stats["centroid_weight"]} <= set(WEIGHTS)
     X, Y = make_problem(300, seed=0)
@@ -70,7 +70,7 @@ def test_one_kind_of_evidence_leaves_the_other_out(problem, kind):
 
 
 def test_too_few_points_turn_auto_off_and_give_the_others_a_usual_weight():
-    X, Y = make_problem(200)
+    X, Y = make_problem(190)
     assert lt.LabelTreeClassifier(evidence="auto", **WEAK).fit(X, Y).searcher_.evidence is None
     stats = lt.LabelTreeClassifier(evidence="both", **WEAK).fit(X, Y).stats_["evidence"]
     assert (stats["neighbour_weight"], stats["centroid_weight"]) == (0.1, 0.1)

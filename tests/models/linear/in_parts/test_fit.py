@@ -41,6 +41,16 @@ def test_the_files_are_those_of_a_fit_in_memory(tmp_path, monkeypatch, name, dat
     assert saved(model, tmp_path / "found") == expected
 
 
+@pytest.mark.parametrize("n_bundles", [2, 5, 60])
+def test_the_features_that_a_bundle_lacks_change_no_rounding(tmp_path, monkeypatch, n_bundles):
+    monkeypatch.setattr(bundles, "LEAST_COST", 0)
+    monkeypatch.setattr(bundles, "BUNDLES", n_bundles)
+    dataset = small_dataset(1500, 3000)
+    expected = saved(lt.LabelTreeClassifier(fanout=8).fit(dataset), tmp_path / "expected")
+    model = fit_on_parts(lt.LabelTreeClassifier(fanout=8), dataset, tmp_path, 400)
+    assert saved(model, tmp_path / "found") == expected
+
+
 @given(
     points_per_part=st.sampled_from([50, 120, 1000]),
     n_bundles=st.integers(1, 200),
