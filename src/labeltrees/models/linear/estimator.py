@@ -173,7 +173,7 @@ class LabelTreeClassifier(
         What turns texts or lists of items into features, if the model was fitted on texts or on a Dataset with an
         encoder; it is saved with the model.
     stats_ : dict
-        Seconds, weights and bytes of the training, and ``"C"``: the cost of errors by depth of the node; with
+        Seconds, weights and bytes of the training, and ``"C"``: the cost of errors by depth of the node. With
         `evidence`, also what was learned about it.
 
     Examples
