@@ -2,10 +2,10 @@
 
     python -m benchmarks.auto_cost [--sets cooking bibtex ...] [--costs 0.1 0.3 1 3] [--tradeoffs]
 
-One seed, one thread; precision is measured on the test points with the beam of the model. `online-retail` is the log of
-an online shop, prepared as `benchmarks.paper.shop` does. `baskets` is synthetic: 11,000 baskets of 10,000 items, of which
-60 % are drawn by popularity alone, and half of each basket is to be predicted from the other half. Seconds are processor
-time of `fit`. With --tradeoffs: a table of C="auto" for both losses at tradeoffs from 0 to 1.5 instead.
+One seed, one thread; precision is measured on the test points with the beam of the model. `online-retail` is the log
+of an online shop, prepared as `benchmarks.paper.shop` does. `baskets` is synthetic: 11,000 baskets of 10,000 items, of
+which 60 % are drawn by popularity alone, and half of each basket is to be predicted from the other half. Seconds are
+processor time of `fit`. With --tradeoffs: a table for several tradeoffs instead.
 """
 
 from __future__ import annotations

@@ -80,8 +80,11 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    print(f"Leaves of at most {LEAF_SIZE} labels, {options.jobs} thread{'s' if options.jobs > 1 else ''}, best of {options.repeats}")
-    print_head("data | tree | seconds | times as fast as PECOS | processor s | times as fast | similarity within leaves")
+    threads = f"{options.jobs} thread{'s' if options.jobs > 1 else ''}"
+    print(f"Leaves of at most {LEAF_SIZE} labels, {threads}, best of {options.repeats}")
+    print_head(
+        "data | tree | seconds | times as fast as PECOS | processor s | times as fast | similarity within leaves"
+    )
     for name in options.sets:
         compare(name, options.repeats, options.jobs)
 

@@ -4,9 +4,10 @@
 
 Every preset is fitted on the same texts (at most --points of them, a random sample) and measured on the same test
 texts (at most --queries), with one thread. The table has P@1/3/5 in percent, the difference of P@1 to the first row
-with the interval of the paired bootstrap, the features per query, the chunks that a search opens, the processor time of
-the vectorizer and of the search per query in batches of all queries (the best of five rounds in turns), and the size of
-the model. --cut shortens every text to at most this many characters, as titles.
+with the interval of the paired bootstrap, the features per query, the chunks that a search opens, the features that it
+looks up and the rows of weights that it finds and adds, the processor time of the vectorizer and of the search per
+query in batches of all queries (the best of five rounds in turns), and the size of the model. --cut shortens every text
+to at most this many characters, as titles. --ranges adds words, pairs and pieces of these lengths, such as 3-5.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Fitted(NamedTuple):
     vectorizer: Any
     queries: Any
     hits: Any  # (n, 5) whether a returned label is right
-    chunks: float
+    counts: dict[str, float]  # per query
     fit_seconds: float
 
 
@@ -67,9 +68,13 @@ def fit(name: str, vectorizer: Any, train: Texts, test: Texts, **parameters: Any
     model = lt.LabelTreeClassifier(n_jobs=1, **parameters).fit(X, train.labels)
     took = time.process_time() - started
     queries = vectorizer.transform(test.texts)
-    labels, _, stats = model.predict_topk(queries, 5, n_jobs=1, return_stats=True)
-    hits = [[label in own for label in found] for found, own in zip(labels.tolist(), map(set, test.labels), strict=True)]
-    return Fitted(name, model, vectorizer, queries, np.array(hits), float(stats.chunks.mean()), took)
+    labels, _ = model.predict_topk(queries, 5, n_jobs=1)
+    each = lt.profile(model, queries, rows=np.arange(min(500, queries.shape[0])), repeats=1).counts.each
+    counts = {name: float(values.mean()) for name, values in each.items()}
+    hits = [
+        [label in own for label in found] for found, own in zip(labels.tolist(), map(set, test.labels), strict=True)
+    ]
+    return Fitted(name, model, vectorizer, queries, np.array(hits), counts, took)
 
 
 def gain(hits: Any, base: Any) -> str:
@@ -83,7 +88,7 @@ def gain(hits: Any, base: Any) -> str:
 def report(fitted: list[Fitted], test: Texts) -> None:
     """Print one row per kind of features."""
     print_head(
-        "features | P@1 / 3 / 5 | P@1 against the first | features of the model | per query | chunks "
+        "features | P@1 / 3 / 5 | P@1 against the first | features of the model | per query | chunks | lookups | rows "
         "| vectorizer us | search us | MB | fit s"
     )
     calls: list[Any] = []
@@ -97,8 +102,10 @@ def report(fitted: list[Fitted], test: Texts) -> None:
         size = one.model.stats_["bytes"] / 1e6
         print(
             f"| {one.name} | {precision} | {against} | {one.queries.shape[1]:,} "
-            f"| {one.queries.nnz / one.queries.shape[0]:.0f} | {one.chunks:.1f} | {times[2 * number]:.1f} "
-            f"| {times[2 * number + 1]:.1f} | {size:.1f} | {one.fit_seconds:.1f} |",
+            f"| {one.queries.nnz / one.queries.shape[0]:.0f} | {one.counts['visits']:.1f} "
+            f"| {one.counts['lookups']:.0f} | {one.counts['hits']:.0f} "
+            f"| {times[2 * number]:.1f} | {times[2 * number + 1]:.1f} | {size:.1f} "
+            f"| {one.fit_seconds:.1f} |",
             flush=True,
         )
 
@@ -108,6 +115,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="+", default=["cooking", "debian-depends"])
     parser.add_argument("--presets", nargs="+", default=list(PRESETS), choices=list(PRESETS))
+    parser.add_argument("--ranges", nargs="*", default=[])
     parser.add_argument("--points", type=int, default=10**9)
     parser.add_argument("--queries", type=int, default=10**9)
     parser.add_argument("--cut", type=int, default=10**9)
@@ -116,7 +124,13 @@ def main() -> None:
         train, test = read(name, options.points, options.queries, options.cut)
         length = np.mean([len(text) for text in test.texts])
         print(f"\n**{name}**: {len(train.texts):,} texts, {len(test.texts):,} queries of {length:.0f} characters\n")
-        report([fit(preset, preset_vectorizer(preset), train, test) for preset in options.presets], test)
+        vectorizers = {preset: preset_vectorizer(preset) for preset in options.presets}
+        for lengths in options.ranges:
+            low, high = map(int, lengths.split("-"))
+            pieces = {"analyzer": "char_wb", "ngram_range": (low, high)}
+            whole = preset_vectorizer().set_params(union=[{"ngram_range": (1, 2)}, pieces])
+            vectorizers[f"words, pairs, pieces of {lengths}"] = whole
+        report([fit(preset, vectorizer, train, test) for preset, vectorizer in vectorizers.items()], test)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
     python -m benchmarks.label_weight [--sets eurlex4k delicious] [--repeats 5]
 
-Both searches are exact and use one thread; times are the best of the repeats, which take turns. "weighted later" is what
-is possible without weights inside the search: the 20 best labels by score, ordered by score times weight.
+Searches are exact and use one thread; times are the best of the repeats, which take turns. "weighted later" is what is
+possible without weights inside the search: the 20 best labels by score, ordered by score times weight.
 """
 
 from __future__ import annotations

@@ -52,6 +52,7 @@ BENCHMARKS = {
     "paper": ["-m", "benchmarks.paper"],
     "text_models": ["-m", "benchmarks.text_models"],
     "precision": ["-m", "benchmarks.precision"],
+    "evidence": ["-m", "benchmarks.evidence"],
     "agreement": ["-m", "benchmarks.agreement"],
     "frontier": ["-m", "benchmarks.frontier"],
     "budgets": ["-m", "benchmarks.budgets"],

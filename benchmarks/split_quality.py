@@ -143,7 +143,9 @@ def compare_readings(name: str, build: Build, options: argparse.Namespace) -> No
                 )
             if options.model_seeds:
                 changes = [difference_cell(models["root", place], models["node", place]) for place in (0, 1)]
-                print(f"| {name} | {tradeoff:g} | node - root | | | | | | {changes[0]} | | {changes[1]} | |", flush=True)
+                print(
+                    f"| {name} | {tradeoff:g} | node - root | | | | | | {changes[0]} | | {changes[1]} | |", flush=True
+                )
 
 
 def main() -> None:

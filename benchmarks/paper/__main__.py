@@ -31,7 +31,7 @@ PICTURES = ROOT / "docs" / "pictures"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sets", nargs="+", default=DEFAULT_SETS, help="also arxiv-authors, 'amazon-1m-shape at 10 %%', ...")
+    parser.add_argument("--sets", nargs="+", default=DEFAULT_SETS, help="also arxiv-authors and amazon-1m-shape")
     parser.add_argument("--seeds", type=int, default=5, help="number of seeds (default: %(default)s)")
     parser.add_argument("--tradeoffs", nargs="+", type=float, help="only these tradeoffs of the paper's grid")
     parser.add_argument("--variants", nargs="+", choices=list(VARIANTS), help="only these curves of figure 3")
@@ -51,7 +51,9 @@ def main() -> None:
         until = None if options.minutes is None else time.time() + 60 * options.minutes
         if not options.train_only:
             record_imbalance(RESULTS / "imbalance.jsonl", IMBALANCE_SETS)
-        runs = missing_runs(RESULTS / "runs.jsonl", options.sets, range(options.seeds), options.tradeoffs, options.variants)
+        runs = missing_runs(
+            RESULTS / "runs.jsonl", options.sets, range(options.seeds), options.tradeoffs, options.variants
+        )
         train_missing(RESULTS / "runs.jsonl", runs, options.jobs, until)
     if not options.train_only:
         publish(RESULTS, PAGE, PICTURES)

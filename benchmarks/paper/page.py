@@ -19,11 +19,13 @@ from benchmarks.paper.claims import (
 )
 from benchmarks.paper.collect import Collected, collect
 from benchmarks.paper.curve_tables import curve_tables
-from benchmarks.paper.datasets import is_log
+from benchmarks.paper.datasets import DEFAULT_SETS, LARGE, is_log
 from benchmarks.paper.figure_texts import figure_texts
 from benchmarks.paper.figures import available, draw_all
 from benchmarks.paper.grid import READING
 from benchmarks.paper.table import RULES, claims_table
+from benchmarks.paper.verdicts import MIN_SEEDS
+from benchmarks.scale.shapes import SHAPES
 
 BEGIN, END = "<!-- made by python -m benchmarks.paper: begin -->", "<!-- made by python -m benchmarks.paper: end -->"
 
@@ -76,12 +78,28 @@ def outdated(curves: dict[str, Collected]) -> list[str]:
     return [name for name, found in curves.items() if found.test and found.reading != READING]
 
 
+def unfinished(curves: dict[str, Collected]) -> list[str]:
+    """Return the datasets of the full reproduction that have too few seeds or no runs; none for a quick run."""
+    if any(name.startswith("quick") for name in curves):
+        return []
+    seeds = {name: len(found.test["marginal"].seeds) for name, found in curves.items() if "marginal" in found.test}
+    return [name for name in (*DEFAULT_SETS, *LARGE, *SHAPES) if seeds.get(name, 0) < MIN_SEEDS]
+
+
 def section(results: Results, findings: list[Finding]) -> str:
     """Return the generated part of the page: the table, how to read it, and the figures."""
     old = outdated(results.curves)
     parts = [claims_table(findings)]
     if old:
         parts.append(f"**Made before the trees or the search last changed:** {', '.join(old)}. Run the command again.")
+    missing = unfinished(results.curves)
+    if missing:
+        names = ", ".join(f'"{name}"' if "," in name else name for name in missing)
+        parts.append(
+            f"**Not run here, or with fewer than {MIN_SEEDS} seeds:** {names}. "
+            "`python -m benchmarks.paper --sets NAME` runs them. "
+            "`python -m benchmarks.scale.shapes` measures time and memory on the synthetic shapes."
+        )
     return "\n\n".join([*parts, RULES, "## The figures", figure_texts(findings, available(results))])
 
 

@@ -1,6 +1,10 @@
 // The native module labeltrees._core. Python has checked every argument before it gets here.
 #include "common/bindings.hpp"
 
+namespace labeltrees {
+void bind_evidence(nb::module_& module);
+}
+
 NB_MODULE(_core, module) {
   using namespace labeltrees;
   module.doc() = "Hot loops of labeltrees. Not a public interface: arguments are trusted.";

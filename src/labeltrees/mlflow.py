@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 import labeltrees
-from labeltrees.errors import InputError, MissingExtraError
+from labeltrees._extras import import_extra
+from labeltrees.errors import InputError
 from labeltrees.models.load import load
 
 FLAVOR_NAME = "labeltrees"
@@ -98,7 +99,7 @@ def _wrapper_class() -> Any:
 
             self.model = load(context.artifacts["model"])
 
-        def predict(self, context: Any, model_input: Any, params: dict[str, Any] | None = None) -> Any:
+        def predict(self, context, model_input, params=None):  # type: ignore[no-untyped-def]  # MLflow reads type hints
             """Return a table with the columns labels and scores, a list per point."""
             from labeltrees.mlflow import predict_table
 
@@ -145,11 +146,6 @@ def _points(points: Any) -> Any:
 
 
 def _import_mlflow() -> Any:
-    try:
-        import mlflow
-        import mlflow.artifacts
-        import mlflow.pyfunc
-    except ImportError:
-        message = "labeltrees.mlflow needs the package mlflow: pip install 'labeltrees[mlflow]'"
-        raise MissingExtraError(message) from None
-    return mlflow
+    for module in ("artifacts", "pyfunc"):
+        import_extra(f"mlflow.{module}", "mlflow", "labeltrees.mlflow")
+    return import_extra("mlflow", "mlflow", "labeltrees.mlflow")

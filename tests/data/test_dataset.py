@@ -263,3 +263,11 @@ def test_as_dataset_takes_a_dataset_or_a_pair():
 def test_as_dataset_refuses_other_things(train):
     with pytest.raises(lt.InputError, match="train must be a Dataset or a pair"):
         as_dataset(train)
+
+
+def test_labels_of_a_point():
+    dataset = lt.Dataset(np.zeros((3, 1)), [[0, 1, 1], [0, 0, 0], [2, 0, 1]], label_names=["a", "b", "c"])
+    assert [dataset.labels_of(point) for point in (0, 1, 2, -1)] == [["b", "c"], [], ["a", "c"], ["a", "c"]]
+    assert lt.Dataset(dataset.X, dataset.Y).labels_of(0) == [1, 2]
+    with pytest.raises(lt.InputError, match=r"point must be an integer in \[-3, 2\]"):
+        dataset.labels_of(3)

@@ -60,10 +60,17 @@ def a_model() -> dict[str, Any]:
     return {}
 
 
+def the_server() -> dict[str, Any]:
+    for package in ("msgspec", "prometheus_client", "httpx"):
+        pytest.importorskip(package, reason="the extra labeltrees[serve] is not installed")
+    return {}
+
+
 # The names and files that a page assumes to exist.
 GIVEN: dict[str, Callable[[], dict[str, Any]]] = {
     "docs/text-model.md": texts_and_a_file,
     "docs/logs.md": a_log,
+    "docs/server.md": the_server,
     "docs/examples/online-shop.md": articles,
     "docs/examples/short-texts.md": a_model,
 }

@@ -53,6 +53,19 @@ def test_other_methods_are_refused_with_those_allowed(text_model):
     assert (head.status_code, head.content) == (200, b"")
 
 
+def test_it_can_be_mounted_under_a_path(text_model, post):
+    import httpx
+
+    app = make_app(text_model)
+    transport = httpx.ASGITransport(app, root_path="/labels")
+
+    async def send():
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            return await client.post(f"/labels{PREDICT}", json=QUESTION)
+
+    assert asyncio.run(send()).status_code == 200
+
+
 def test_a_body_in_parts_is_joined_and_a_long_one_refused(text_model):
     app = make_app(text_model, settings=ServingSettings(max_body=100))
     body = json.dumps(QUESTION).encode()

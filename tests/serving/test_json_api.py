@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import labeltrees as lt
 from labeltrees.serving import ServingSettings, make_app
 from tests.serving.conftest import WORDS, ask, make_texts
 
@@ -94,6 +95,14 @@ def test_label_texts_stand_beside_names(text_model, post):
     found = post(app, PREDICT, {"text": "red red red", "k": 2, "candidates": ["is-red", "is-plum"]}).json()
     texts = dict(zip(found["labels"], found["label_texts"], strict=True))
     assert texts == {"is-red": "Rot", "is-plum": None}
+
+
+def test_label_texts_that_the_model_has_are_shown(post):
+    texts, labels = make_texts()
+    named = {f"is-{word}": [word.upper(), "other"] for word in WORDS[:5]}
+    model = lt.LabelTreeClassifier(n_jobs=1).fit(texts, labels, label_texts=named)
+    found = post(make_app(model), PREDICT, {"text": "red plum", "k": 10}).json()
+    assert found["label_texts"] == [named[name][0] if name in named else None for name in found["labels"]]
 
 
 @pytest.mark.parametrize(

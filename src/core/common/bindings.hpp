@@ -106,7 +106,6 @@ void bind_tree_building(nb::module_& module);
 void bind_linear(nb::module_& module);
 void bind_chunks(nb::module_& module);
 void bind_search_request(nb::module_& module);
-void bind_evidence(nb::module_& module);
 void bind_search(nb::module_& module);
 void bind_text(nb::module_& module);
 void bind_hsoftmax(nb::module_& module);

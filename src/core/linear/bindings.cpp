@@ -46,10 +46,11 @@ struct LinearProblem {
   MaybeArray<int32_t> extra_points;
   int64_t stream_offset;
   MaybeArray<int64_t> edge_ids;
+  int64_t n_whole;
   std::unique_ptr<Occurrences> occurrences = nullptr;  // made on first use
 
   Points points() const {
-    return {n_points, n_features, data_or_null(x_indptr), data_or_null(x_columns), x_values.data()};
+    return {n_points, n_features, data_or_null(x_indptr), data_or_null(x_columns), x_values.data(), n_whole};
   }
   PointLists labels() const { return {y_indptr.data(), y_columns.data(), data_or_null(y_values)}; }
   TreeView tree() const { return view_tree(child_ptr, children, n_labels); }
@@ -164,10 +165,10 @@ void bind_linear(nb::module_& module) {
              ConstArray<int32_t> y_columns, MaybeArray<float> y_values, ConstArray<int64_t> child_ptr,
              ConstArray<int32_t> children, MaybeArray<float> point_weight, MaybeArray<float> label_cost,
              MaybeArray<int64_t> extra_indptr, MaybeArray<int32_t> extra_points, int64_t stream_offset,
-             MaybeArray<int64_t> edge_ids) {
+             MaybeArray<int64_t> edge_ids, int64_t n_whole) {
             new (self) LinearProblem{n_points,   n_features,   n_labels,     x_indptr,      x_columns, x_values,
                                      y_indptr,   y_columns,    y_values,     child_ptr,     children,  point_weight,
-                                     label_cost, extra_indptr, extra_points, stream_offset, edge_ids};
+                                     label_cost, extra_indptr, extra_points, stream_offset, edge_ids,  n_whole};
           },
           nb::kw_only(), nb::arg("n_points"), nb::arg("n_features"), nb::arg("n_labels"),
           nb::arg("x_indptr").noconvert().none(), nb::arg("x_columns").noconvert().none(),
@@ -175,7 +176,7 @@ void bind_linear(nb::module_& module) {
           nb::arg("y_values").noconvert().none(), nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(),
           nb::arg("point_weight").noconvert().none(), nb::arg("label_cost").noconvert().none(),
           nb::arg("extra_indptr").noconvert().none(), nb::arg("extra_points").noconvert().none(),
-          nb::arg("stream_offset") = 0, nb::arg("edge_ids").noconvert().none() = nb::none())
+          nb::arg("stream_offset") = 0, nb::arg("edge_ids").noconvert().none() = nb::none(), nb::arg("n_whole") = 0)
       .def("memory", &LinearProblem::memory, nb::arg("balanced"), nb::arg("n_threads"))
       .def("node_sizes", &LinearProblem::node_sizes, nb::arg("balanced"))
       .def("extract", &LinearProblem::extract, nb::arg("node"))

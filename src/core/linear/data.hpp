@@ -16,7 +16,9 @@ struct Points {
   const int64_t* indptr;
   const int32_t* columns;
   const float* values;
+  int64_t n_whole = 0;  // values of the whole dataset, if these are some of its points
 
+  int64_t n_values_of_all() const { return n_whole > 0 ? n_whole : begin(n_points); }
   bool dense() const { return columns == nullptr; }
   int64_t begin(int64_t point) const { return dense() ? point * n_features : indptr[point]; }
   int32_t length(int64_t point) const {

@@ -48,8 +48,9 @@ void NodeRows::gather(const Points& points, const Occurrences& occurrences, int6
     if (point_weight) row_weight[row] = weight;
     total_weight += weight;
   }
-  // With more than half of all values nothing is copied and all columns are used. Dense rows are never copied.
-  identity = points.dense() || 2 * n_values > points.indptr[points.n_points];
+  // With more than half of all values nothing is copied and all columns are used. Dense rows are never copied. Sums
+  // over the columns depend on how many there are, so some of the points must not decide otherwise than all of them.
+  identity = points.dense() || 2 * n_values > points.n_values_of_all();
   if (identity) {
     columns = points.columns;
     values = points.values;
@@ -57,11 +58,14 @@ void NodeRows::gather(const Points& points, const Occurrences& occurrences, int6
   } else {
     compact(points, found, n_values, scratch, job);
   }
+  add_up(points, bias_value);
+}
 
+void NodeRows::add_up(const Points& points, float bias_value) {
   total.resize(n_columns);
   total.zero();
   for (int64_t row = 0; row < n_rows; ++row) {
-    const float weight = point_weight ? row_weight[row] : 1.0f;
+    const float weight = row_weight.size() ? row_weight[row] : 1.0f;
     const float* value = values + begin[row];
     float square = bias_value * bias_value;
     for (int32_t i = 0; i < length[row]; ++i) {

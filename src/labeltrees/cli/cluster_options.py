@@ -96,19 +96,19 @@ def fit_in_parts(
     """Fit a model on DATA in parts; other data is converted first, beside the model."""
     model.set_params(vectorizer=None)
     with ExitStack() as stack:
-        folder = find_parts(data, "train")
-        if folder is None:
+        found = find_parts(data, "train")
+        if found is None:
             if texts.test_share is not None:
                 message = "--test-share cannot be combined with --cluster or --max-memory: run labeltrees convert first"
                 raise InputError(message)
             beside = stack.enter_context(tempfile.TemporaryDirectory(prefix=".parts-", dir=Path(output).parent))
             with step("Converting", show_progress):
                 convert_file(data, f"{beside}/parts", POINTS_PER_PART, texts, vectorizer, *names, index_base)
-            folder = Path(beside) / "parts"
+            data = f"{beside}/parts"
         elif vectorizer is not None or names != (None, None):
             message = f"{data}: is in parts; give names and options of texts to labeltrees convert"
             raise InputError(message)
-        parts = open_parts(folder)
+        parts = open_parts(data if found is None else found)
         if place.cluster is None:
             model.fit(
                 parts,

@@ -148,7 +148,6 @@ def _parts(
     if label_names is not None or feature_names is not None or texts.test_share is not None:
         message = f"{data}: is in parts; give --label-names, --feature-names and --test-share to labeltrees convert"
         raise InputError(message)
-    check_version(Path(data))
     return open_parts(folder)
 
 

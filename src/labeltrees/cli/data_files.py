@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from labeltrees.data.files import COMPRESSED, read_lines
+from labeltrees.data.logs.folder import check_version
 from labeltrees.data.logs.part_names import parts_name
 from labeltrees.data.parts.manifest import MANIFEST_FILE
 from labeltrees.data.point_weights import is_weights_file
@@ -36,8 +37,10 @@ def find_parts(data: str, part: str) -> Path | None:
     if data == BUNDLED:
         return None
     folder = Path(data)
-    found = (path for path in (folder, folder / parts_name(part)) if (path / MANIFEST_FILE).is_file())
-    return next(found, None)
+    found = next((path for path in (folder, folder / parts_name(part)) if (path / MANIFEST_FILE).is_file()), None)
+    if found is not None:
+        check_version(folder)
+    return found
 
 
 def names_in(folder: Path, name: str) -> str | None:

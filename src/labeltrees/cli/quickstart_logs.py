@@ -45,7 +45,8 @@ def quickstart_logs(out: Console, target: Path, n_jobs: int, show_progress: bool
     out.print("  labeltrees logs prepare YOUR-LOG.csv -o shop --context basket --item item --features basket")
     out.print("  labeltrees fit shop -o shop.model")
     out.print("\nNext steps:")
-    out.print(f"  labeltrees predict {target / 'shop.model'} --ask '[\"tortillas\", \"limes\"]' --exclude-seen", markup=False)
+    question = '["tortillas", "limes"]'
+    out.print(f"  labeltrees predict {target / 'shop.model'} --ask '{question}' --exclude-seen", markup=False)
     out.print(f"  labeltrees baselines {target / 'shop'}")
     out.print(f"  labeltrees evaluate {target / 'shop.model'} {target / 'shop'}")
     out.print(f"  labeltrees choose {target / 'shop'} -o {target / 'chosen.model'} --max-precision-loss 0.005")

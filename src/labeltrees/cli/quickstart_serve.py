@@ -27,6 +27,7 @@ def quickstart_serve(target: Path, n_jobs: int, show_progress: bool) -> None:
     folders = {f"debian-{tradeoff:g}": target / f"debian-{tradeoff:g}.model" for tradeoff in _TRADEOFFS}
     if not all(folder.exists() for folder in folders.values()):
         train, test = load_debian()
+        assert test.texts is not None
         held_out = test.texts[:_CALIBRATION_POINTS], test.Y[:_CALIBRATION_POINTS]
         for tradeoff, folder in zip(_TRADEOFFS, folders.values(), strict=True):
             with step(f"Training a model with tradeoff {tradeoff:g}", show_progress):

@@ -28,7 +28,7 @@ features_option = click.option(
     type=click.Choice(list(PRESETS)),
     default="words",
     show_default=True,
-    help="Kinds of terms: words, pairs of words, and pieces of 3 to 5 characters within words.",
+    help="Kinds of terms: words, pairs of words, and pieces of 3 or 4 characters within words.",
 )
 
 

@@ -52,8 +52,13 @@ def connect(
             yield client
 
 
-def worker_bytes(client: Any) -> int | None:
-    """Return the smallest memory limit of the workers, None if none of them has a limit."""
-    workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    limits = [worker["memory_limit"] for worker in workers if worker["memory_limit"]]
-    return min(limits) if limits else None
+def bytes_per_task(client: Any, memory_per_worker: int | str | None = None) -> int | None:
+    """Return the smallest memory that a task has: a worker's limit, shared by its threads. None without any limit."""
+    given = None if memory_per_worker is None else parse_bytes("memory_per_worker", memory_per_worker)
+    shares = client.run(_limit_and_threads).values()
+    limits = [(given or limit) // n_threads for limit, n_threads in shares if given or limit]
+    return min(limits) if limits else given
+
+
+def _limit_and_threads(dask_worker: Any) -> tuple[int | None, int]:
+    return dask_worker.memory_manager.memory_limit, dask_worker.state.nthreads

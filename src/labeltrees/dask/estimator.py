@@ -99,6 +99,11 @@ class DaskLabelTreeClassifier(LabelTreeClassifier):
         """Save the model as an ordinary one; `labeltrees.load` opens it."""
         self.to_local().save(folder)
 
+    def __sklearn_clone__(self) -> DaskLabelTreeClassifier:
+        # A client cannot be copied: clones share it.
+        parameters = clone(self.to_local_parameters()).get_params(deep=False)
+        return type(self)(client=self.client, **parameters)
+
     def __getstate__(self) -> Any:
         state: Any = super().__getstate__()
         return {**state, "client": None}

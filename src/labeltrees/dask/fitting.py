@@ -11,12 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from labeltrees._memory import parse_bytes
 from labeltrees._settings import check_settings
-from labeltrees.dask.cluster import worker_bytes
+from labeltrees.dask.cluster import bytes_per_task
 from labeltrees.dask.collections import as_parts
 from labeltrees.dask.extra import import_distributed
-from labeltrees.dask.runner import ClusterError, DaskRunner
+from labeltrees.dask.runner import ClusterError, DaskRunner, asking_cluster
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.linear.in_parts.fit import PartsFit
 from labeltrees.models.linear.in_parts.local import WORK_FOLDER, check_in_parts
@@ -55,7 +54,8 @@ def fit(
         Seen by all workers. Results of tasks are written here; a fit that was interrupted continues with them. By
         default a temporary folder beside the parts, removed at the end.
     memory_per_worker : int or str, optional
-        By default the smallest memory limit of the workers. Tasks are planned for half of it.
+        By default the smallest memory limit of the workers. The threads of a worker share it; tasks are planned for
+        half of their share.
     label_names : L str, optional
     progress : bool
         Show a bar per stage, and at the end a summary.
@@ -74,8 +74,9 @@ def fit(
         _logger.info("Dask dashboard: %s", client.dashboard_link)
     with _work_folder(parts, work_folder) as folder:
         data = as_parts(client, parts, Y, folder, model, label_names)
-        _check_shared(client, folder)
-        task_bytes = _task_bytes(client, memory_per_worker)
+        with asking_cluster("Starting"):
+            _check_shared(client, folder)
+            task_bytes = _task_bytes(client, memory_per_worker)
         PartsFit(model, data, runner, folder, task_bytes, None).run(label_names)
     model.cluster_summary_ = runner.summary
     if progress:
@@ -85,7 +86,7 @@ def fit(
 
 
 def _task_bytes(client: Any, memory_per_worker: int | str | None) -> int:
-    given = worker_bytes(client) if memory_per_worker is None else parse_bytes("memory_per_worker", memory_per_worker)
+    given = bytes_per_task(client, memory_per_worker)
     return 2**62 if given is None else max(int(given * SHARE_FOR_TASK), _LEAST_BYTES)
 
 

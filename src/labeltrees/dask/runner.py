@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,6 +63,24 @@ class ClusterSummary:
             f"{self.bytes_written / 2**20:.1f} MiB through files, {self.scheduler_bytes / 2**10:.0f} KiB through the "
             f"scheduler; peak memory of a worker {largest / 2**20:.0f} MiB",
         ]
+
+
+@contextmanager
+def asking_cluster(stage: str) -> Iterator[None]:
+    """Turn errors of Dask, whose kinds differ with the moment at which a scheduler goes away, into one `ClusterError`.
+
+    Errors of tasks do not come this way: they are values.
+    """
+    try:
+        yield
+    except LabelTreesError:
+        raise
+    except Exception as error:
+        message = (
+            f"{stage}: the connection to the scheduler is lost ({type(error).__name__}: {error}); start the cluster "
+            "again and repeat the same call: it continues with the results in the work folder"
+        )
+        raise ClusterError(message) from error
 
 
 @dataclass(frozen=True)
@@ -140,23 +159,26 @@ class DaskRunner:
 
         import labeltrees
 
-        distributed = import_distributed()
         run = uuid.uuid4().hex[:8]  # a key is never used twice, so that an old failure is not remembered
         self.summary.scheduler_bytes += sum(len(pickle.dumps(task)) for task in tasks)
         futures: list[Any] = []
         try:
-            futures = [
-                self.client.submit(
-                    run_on_worker, task, labeltrees.__version__, key=f"{task.name}-{run}", retries=RETRIES, pure=False
-                )
-                for task in tasks
-            ]
-            self._wait(stage, futures)
-            failed = next((future.exception() for future in futures if future.status == "error"), None)
-            if failed is None:
-                return list(self.client.gather(futures))
-        except (OSError, distributed.client.CancelledError, distributed.comm.CommClosedError) as error:
-            raise self._lost(stage) from error
+            with asking_cluster(stage):
+                futures = [
+                    self.client.submit(
+                        run_on_worker,
+                        task,
+                        labeltrees.__version__,
+                        key=f"{task.name}-{run}",
+                        retries=RETRIES,
+                        pure=False,
+                    )
+                    for task in tasks
+                ]
+                self._wait(stage, futures)
+                failed = next((future.exception() for future in futures if future.status == "error"), None)
+                if failed is None:
+                    return list(self.client.gather(futures))
         finally:
             _release(self.client, futures)
         raise _failure(stage, failed) from failed
@@ -166,7 +188,8 @@ class DaskRunner:
         with watch(stage, len(futures), self.progress) as advance:
             while True:
                 if self.client.status not in ("running", "connecting"):
-                    raise self._lost(stage)
+                    message = f"the client is {self.client.status}"
+                    raise OSError(message)
                 try:
                     distributed.wait(futures, timeout=_SECONDS_BETWEEN_LOOKS)
                     done = len(futures)
@@ -176,13 +199,6 @@ class DaskRunner:
                     advance(done)
                 if done == len(futures) or any(future.status in ("error", "cancelled", "lost") for future in futures):
                     return
-
-    def _lost(self, stage: str) -> ClusterError:
-        message = (
-            f"{stage}: the connection to the scheduler is lost; start the cluster again and repeat the same call: it "
-            "continues with the results in the work folder"
-        )
-        return ClusterError(message)
 
     def _note(self, stage: str, records: list[TaskRecord], seconds: float) -> None:
         summary = self.summary

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labeltrees._matrices import check_sample_weight, check_Y, freeze, sparse_features
-from labeltrees._validation import refuse
+from labeltrees._validation import check_integer, refuse
 from labeltrees.data.checks import check_label_names, check_texts
 from labeltrees.data.encoders.base import Encoder
 from labeltrees.data.label_texts import LabelTexts, read_label_texts
@@ -116,7 +116,16 @@ class Dataset:
     def _from_checked(cls, X: sparse.csr_array[np.float32], Y: sparse.csr_array[np.float32], **others: Any) -> Self:
         """Make a Dataset from matrices that have the form that `__init__` would give them."""
         dataset = cls.__new__(cls)
-        names = ("label_names", "feature_names", "sample_weight", "texts", "vectorizer", "encoder", "times", "label_texts")
+        names = (
+            "label_names",
+            "feature_names",
+            "sample_weight",
+            "texts",
+            "vectorizer",
+            "encoder",
+            "times",
+            "label_texts",
+        )
         absent = dict.fromkeys(names)
         dataset._store(**(absent | others), X=freeze(X), Y=freeze(Y))
         return dataset
@@ -152,6 +161,21 @@ class Dataset:
 
     def __getitem__(self, rows: Any) -> Self:
         return self.take(rows)
+
+    def labels_of(self, point: int) -> list[Any]:
+        """Return the names (ids if labels have no names) of the labels of one point, in the order of their ids.
+
+        Examples
+        --------
+        >>> import labeltrees as lt
+        >>> lt.Dataset([[0.5], [1.0]], [[1, 0], [1, 1]], label_names=["cat", "dog"]).labels_of(1)
+        ['cat', 'dog']
+        """
+        point = check_integer("point", point, -self.n_points, self.n_points - 1) % max(self.n_points, 1)
+        start, end = self.Y.indptr[point : point + 2]
+        ids = np.sort(self.Y.indices[start:end][self.Y.data[start:end] > 0])
+        labels: list[Any] = (ids if self.label_names is None else self.label_names[ids]).tolist()
+        return labels
 
     def take(self, rows: Any) -> Self:
         """Return a Dataset with some of the points, and all features and labels.
@@ -217,7 +241,9 @@ def _check_times(times: Any, n_points: int) -> NDArray[Any]:
 def _check_label_texts(given: Any, names: NDArray[np.object_] | None, n_labels: int) -> LabelTexts:
     texts, new = read_label_texts(given, None if names is None else names.tolist(), n_labels)
     if new:
-        refuse("label_texts", "texts of labels in label_names (a label without points has an empty column in Y)", new[0])
+        refuse(
+            "label_texts", "texts of labels in label_names (a label without points has an empty column in Y)", new[0]
+        )
     return texts
 
 

@@ -10,7 +10,7 @@ from labeltrees._validation import check_choice
 from labeltrees.data.tfidf import TfidfVectorizer
 
 _WORDS: dict[str, Any] = {"sublinear_tf": True, "min_df": 2, "dtype": np.float32}
-_CHARACTERS: dict[str, Any] = {"analyzer": "char_wb", "ngram_range": (3, 5)}
+_CHARACTERS: dict[str, Any] = {"analyzer": "char_wb", "ngram_range": (3, 4)}
 _PAIRS: dict[str, Any] = {"ngram_range": (1, 2)}
 
 # The parameters of each; all have sublinear tf-idf of terms that occur in at least two texts.
@@ -29,7 +29,7 @@ def preset_vectorizer(name: str = "words", n_jobs: int | None = None) -> TfidfVe
     Parameters
     ----------
     name : {"words", "words+pairs", "words+chars", "words+pairs+chars", "chars"}
-        Words, pairs of words, and pieces of 3 to 5 characters within words.
+        Words, pairs of words, and pieces of 3 or 4 characters within words.
     n_jobs : int, optional
 
     Examples

@@ -17,7 +17,7 @@ from labeltrees.profiling.counts import SearchCounts
 _ONLY_FOR_COSTS = {"queries", "visits", "roots", "below_root"}  # not reported: the number of nodes says the same
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Profile:
     """What the searches of some points did, and how long they took.
 
@@ -66,6 +66,13 @@ class Profile:
     error: float
     counters: dict[str, float] | None
     counters_reason: str | None
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{part} {times.mean():.1f} us" for part, times in self.parts.items())
+        nodes = f"{self.counts.each['visits'].mean():.1f} nodes per query (an oracle: {self.oracle.mean():.1f})"
+        return (
+            f"Profile({self.n_queries:,} queries, k={self.k}; {self.microseconds.mean():.1f} us and {nodes}; {parts})"
+        )
 
     @property
     def n_queries(self) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from labeltrees.errors import MissingExtraError
+from labeltrees._extras import import_extra
 from labeltrees.serving.settings import ServingSettings
 
 if TYPE_CHECKING:
@@ -62,10 +62,5 @@ def make_app(
 
 def require_extra() -> None:
     """Raise `MissingExtraError` if the packages of the extra are not installed."""
-    try:
-        import msgspec
-        import prometheus_client
-    except ImportError as error:
-        message = f"serving needs the package {error.name}: pip install 'labeltrees[serve]'"
-        raise MissingExtraError(message) from None
-    del msgspec, prometheus_client
+    for package in ("msgspec", "prometheus_client"):
+        import_extra(package, "serve", "serving")

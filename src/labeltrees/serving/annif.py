@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qsl
 
-import msgspec
-
-from labeltrees.serving.answers import Prediction
+from labeltrees.serving.answers import Prediction, score_values
 from labeltrees.serving.errors import RequestError
 from labeltrees.serving.http import Handler, Reply, Request, Route, json_reply
 from labeltrees.serving.questions import Options
@@ -69,10 +67,9 @@ def _suggest(service: Service, place: Place) -> Handler:
 
 
 def _results(served: ServedModel, found: Prediction) -> list[dict[str, Any]]:
-    scores = msgspec.json.decode(bytes(found.scores))  # type: ignore[call-overload]
     return [
-        {"uri": str(label), "label": served.label_text(label), "notation": None, "score": score}
-        for label, score in zip(found.labels, scores, strict=True)
+        {"uri": str(label), "label": served.label_text(label) or str(label), "notation": None, "score": score}
+        for label, score in zip(found.labels, score_values(found), strict=True)
     ]
 
 

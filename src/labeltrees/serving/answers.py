@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from msgspec import Raw, Struct
 
 
@@ -33,20 +34,15 @@ class Prediction(Struct, omit_defaults=True):
     """The best labels of one question, best first."""
 
     labels: list[str | int]
-    scores: list[float]
+    scores: list[float]  # or the same as JSON text, from `score_list`
     probabilities: list[float] | None = None
     label_texts: list[str | None] | None = None
     partial: bool = False  # whether a budget ended the search
     n_opened: int | None = None  # nodes opened, if there was a budget
     path: list[SearchPath] | None = None  # one per tree
-
-
-class PredictAnswer(Prediction):
-    """The answer to one question."""
-
-    model: str = ""
-    version: str = ""
-    microseconds: float = 0.0
+    model: str | None = None  # this and the following: only in the answer to a single question
+    version: str | None = None
+    microseconds: float | None = None
 
 
 class PredictAnswers(Struct):
@@ -96,3 +92,8 @@ def score_list(scores: list[float]) -> Any:
     n = len(scores)
     form = _FORMATS[n] if n < len(_FORMATS) else "[" + ",".join(["%.6g"] * n) + "]"
     return Raw((form % tuple(scores)).encode())
+
+
+def score_values(prediction: Prediction) -> list[float]:
+    """Return the scores of a prediction as numbers."""
+    return msgspec.json.decode(msgspec.json.encode(prediction.scores), type=list[float])

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from labeltrees.errors import FileFormatError
+from labeltrees.serving.bodies import BodyReader
 from labeltrees.serving.errors import RequestError
 from labeltrees.serving.http import (
     Headers,
@@ -21,7 +22,6 @@ from labeltrees.serving.http import (
     Send,
     encode,
     error_reply,
-    read_body,
 )
 from labeltrees.serving.keys import Keys
 from labeltrees.serving.metrics import Metrics
@@ -65,6 +65,7 @@ class App:
         self._routes = make_routes(self._service)
         self._keys = api_keys
         self._origins = {origin.encode() for origin in allowed_origins}
+        self._bodies = BodyReader(settings.max_body, settings.max_seconds)
         self._n_requests = 0
         self._watcher: asyncio.Task[None] | None = None
 
@@ -79,16 +80,17 @@ class App:
 
     async def _http(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         start = time.perf_counter()
-        route = self._routes.get(scope["path"], _UNKNOWN)
+        path, root = scope["path"], scope.get("root_path")
+        route = self._routes.get(path.removeprefix(root) if root else path, _UNKNOWN)
         self._n_requests += 1
-        self._metrics.set_in_progress(self._n_requests, self._service.n_waiting)
+        self._metrics.set_in_progress(self._n_requests)
         try:
             reply = await self._reply(route, scope, receive)
         finally:
             self._n_requests -= 1
         await self._send(reply, scope, send)
         seconds = time.perf_counter() - start
-        self._metrics.set_in_progress(self._n_requests, self._service.n_waiting)
+        self._metrics.set_in_progress(self._n_requests)
         self._metrics.count_request(route.kind, reply.status, seconds)
         if self.settings.access_log:
             _log_request(scope, reply.status, seconds)
@@ -107,7 +109,7 @@ class App:
                 )
             body = b""
             if scope["method"] == "POST":
-                body = await read_body(receive, self.settings.max_body, self.settings.max_seconds)
+                body = await self._bodies.read(receive)
             return await handler(Request(body, scope))
         except RequestError as error:
             return error_reply(error.status, str(error))

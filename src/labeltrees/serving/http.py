@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -81,37 +80,6 @@ def fixed(body: bytes, content_type: bytes, headers: tuple[tuple[bytes, bytes], 
         return reply
 
     return handle
-
-
-async def read_body(receive: Receive, max_bytes: int, max_seconds: float) -> bytes:
-    """Return the body of a request.
-
-    Raises
-    ------
-    RequestError
-        If it is longer than `max_bytes`, takes longer than `max_seconds`, or is cut off.
-    """
-    try:
-        async with asyncio.timeout(max_seconds):
-            parts: list[bytes] = []
-            size = 0
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    # A client that only closed its half of the connection gets the answer; another never sees it.
-                    cut_off = "the request ended before its body was complete"
-                    raise RequestError(400, cut_off)
-                body = message.get("body", b"")
-                size += len(body)
-                if size > max_bytes:
-                    too_long = f"the body is longer than {max_bytes:,} bytes, the most that this server takes"
-                    raise RequestError(413, too_long)
-                if not message.get("more_body"):
-                    return b"".join([*parts, body]) if parts else body
-                parts.append(body)
-    except TimeoutError:
-        too_late = f"the request did not arrive within {max_seconds:g} seconds"
-        raise RequestError(408, too_late) from None
 
 
 def decode_json(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:

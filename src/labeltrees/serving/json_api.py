@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from labeltrees.serving.answers import ModelFacts, PredictAnswer, PredictAnswers
+from labeltrees.serving.answers import ModelFacts, PredictAnswers
 from labeltrees.serving.http import Handler, Reply, Request, Route, decode_json, encode, json_reply
 from labeltrees.serving.questions import PredictRequest
 from labeltrees.serving.registry import Place
@@ -56,18 +56,7 @@ def _predict(service: Service, place: Place) -> Handler:
         if not is_single:
             return Reply(encode(PredictAnswers(served.name, served.version, microseconds, found)))
         (one,) = found
-        answer = PredictAnswer(
-            one.labels,
-            one.scores,
-            one.probabilities,
-            one.label_texts,
-            one.partial,
-            one.n_opened,
-            one.path,
-            served.name,
-            served.version,
-            microseconds,
-        )
-        return Reply(encode(answer))
+        one.model, one.version, one.microseconds = served.name, served.version, microseconds
+        return Reply(encode(one))
 
     return handle

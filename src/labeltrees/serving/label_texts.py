@@ -30,9 +30,10 @@ def read_label_texts(source: Any) -> dict[str, str]:
     texts: dict[str, str] = {}
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            quoting = csv.QUOTE_MINIMAL if separator == "," else csv.QUOTE_NONE
-            for number, row in enumerate(csv.reader(file, delimiter=separator, quoting=quoting), start=1):
-                if not row or (number == 1 and row[0].lower() == "uri"):
+            # Quotation marks have no meaning in a file with tabs.
+            rows = csv.reader(file) if separator == "," else (line.rstrip("\r\n").split("\t") for line in file)
+            for number, row in enumerate(rows, start=1):
+                if not any(row) or (number == 1 and row[0].lower() == "uri"):
                     continue
                 if len(row) < 2:
                     message = f"{path}, line {number}: two columns expected, the name of a label and its text"

@@ -38,9 +38,12 @@ class Metrics:
     def __init__(self, registry: Registry, path: str | None = None) -> None:
         self._registry = registry
         self._models = {name: place for place, name in enumerate(registry.names)}
-        self._status = {status: place for place, status in enumerate(STATUSES)}
-        self._route = {route: place for place, route in enumerate(ROUTES)}
         self._seconds_at = len(ROUTES) * len(STATUSES)
+        self._places = {
+            (route, status): (r * len(STATUSES) + s, self._seconds_at + r * (len(BUCKETS) + 2))
+            for r, route in enumerate(ROUTES)
+            for s, status in enumerate(STATUSES)
+        }
         self._models_at = self._seconds_at + len(ROUTES) * (len(BUCKETS) + 2)
         self._gauges_at = self._models_at + 2 * len(self._models)
         n_bytes = 8 * (self._gauges_at + 2)
@@ -56,11 +59,10 @@ class Metrics:
 
     def count_request(self, route: str, status: int, seconds: float) -> None:
         """Count a request that was answered."""
-        own, number = self._own, self._route[route]
-        own[number * len(STATUSES) + self._status[status]] += 1
-        at = self._seconds_at + number * (len(BUCKETS) + 2)
-        own[at + bisect.bisect_left(BUCKETS, seconds)] += 1
-        own[at + len(BUCKETS) + 1] += int(seconds * 1e9)
+        own, (at, seconds_at) = self._own, self._places[route, status]
+        own[at] += 1
+        own[seconds_at + bisect.bisect_left(BUCKETS, seconds)] += 1
+        own[seconds_at + len(BUCKETS) + 1] += int(seconds * 1e9)
 
     def count_searches(self, model: str, n_searches: int, n_partial: int) -> None:
         """Count searches of a model, and those that a budget ended."""
@@ -68,10 +70,13 @@ class Metrics:
         self._own[at] += n_searches
         self._own[at + 1] += n_partial
 
-    def set_in_progress(self, n_requests: int, n_waiting: int) -> None:
-        """Set the numbers of requests in progress, and of those that wait for a thread."""
+    def set_in_progress(self, n_requests: int) -> None:
+        """Set the number of requests in progress."""
         self._own[self._gauges_at] = n_requests
-        self._own[self._gauges_at + 1] = n_waiting
+
+    def set_waiting(self, n_requests: int) -> None:
+        """Set the number of requests that wait for a thread."""
+        self._own[self._gauges_at + 1] = n_requests
 
     def _sum(self, place: int) -> int:
         return sum(self._all[place :: self._stride // 8])
@@ -113,11 +118,11 @@ class Metrics:
         for name, number in self._models.items():
             searches.add_metric([name], self._sum(self._models_at + 2 * number))
             partial.add_metric([name], self._sum(self._models_at + 2 * number + 1))
-            place = self._registry.places[name]
-            faulty.add_metric([name], float(place.fault is not None))
-            if place.current is not None:
-                info.add_metric([name, place.current.version], 1)
-                loaded.add_metric([name], place.current.loaded.timestamp())
+            model = self._registry.places[name]
+            faulty.add_metric([name], float(model.fault is not None))
+            if model.current is not None:
+                info.add_metric([name, model.current.version], 1)
+                loaded.add_metric([name], model.current.loaded.timestamp())
         yield from (searches, partial, info, loaded, faulty)
         yield GaugeMetricFamily(
             "labeltrees_requests_in_progress", "Requests in progress.", value=self._sum(self._gauges_at)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 import labeltrees
-from labeltrees.serving.answers import Prediction
+from labeltrees.serving.answers import Prediction, score_values
 from labeltrees.serving.errors import RequestError
 from labeltrees.serving.http import Handler, Reply, Request, Route, decode_json, encode, error_reply, json_reply
 from labeltrees.serving.questions import Options
@@ -140,11 +140,7 @@ def _options(parameters: dict[str, Any]) -> Options:
 def _reply(asked: InferRequest, served: ServedModel, found: list[Prediction]) -> Reply:
     width = max((len(one.labels) for one in found), default=0)
     names = [name for one in found for name in _padded(map(str, one.labels), width, "")]
-    scores = [
-        score
-        for one in found
-        for score in _padded(msgspec.json.decode(bytes(one.scores)), width, 0.0)  # type: ignore[call-overload]
-    ]
+    scores = [score for one in found for score in _padded(score_values(one), width, 0.0)]
     values: dict[str, tuple[str, list[Any]]] = {"labels": ("BYTES", names), "scores": ("FP32", scores)}
     all_binary = bool(asked.parameters.get("binary_data_output"))
     outputs = asked.outputs if asked.outputs is not None else [RequestedOutput(name) for name in values]

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 import labeltrees
-from labeltrees.serving.answers import ModelFacts, PredictAnswer, PredictAnswers
+from labeltrees.serving.answers import ModelFacts, PredictAnswers, Prediction
 from labeltrees.serving.json_api import ModelList
 from labeltrees.serving.questions import PredictRequest
 from labeltrees.serving.service import Service
@@ -25,7 +25,7 @@ _ERRORS = {
 
 def openapi_document(service: Service) -> dict[str, Any]:
     """Return the document."""
-    types = [PredictRequest, PredictAnswer, PredictAnswers, ModelFacts, ModelList]
+    types = [PredictRequest, Prediction, PredictAnswers, ModelFacts, ModelList]
     _, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     components["Error"] = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
     example = {"text": "a game with penguins", "k": 3}
@@ -35,7 +35,7 @@ def openapi_document(service: Service) -> dict[str, Any]:
         "required": True,
         "schema": {"type": "string", "enum": service.registry.names},
     }
-    predict = _operation("Predict labels", ["PredictAnswer", "PredictAnswers"], parameters=[name])
+    predict = _operation("Predict labels", ["Prediction", "PredictAnswers"], parameters=[name])
     predict["requestBody"] = {
         "required": True,
         "content": {"application/json": {"schema": _reference("PredictRequest"), "example": example}},

@@ -49,6 +49,7 @@ class ServedModel:
         self.has_names = model.label_names_ is not None
         self.reads, self.columns = _reads(model)
         self._texts = label_texts
+        self._stored_texts = None if label_texts else getattr(model, "label_texts_", None)
         self._measured = measured
         self._predictors: dict[Any, Any] = {}
         self._calibration = getattr(model, "calibration_", None)
@@ -124,7 +125,9 @@ class ServedModel:
             n = sum(value >= options.threshold for value in probabilities or scores)  # they only fall
             labels, scores = labels[:n], scores[:n]
             probabilities = None if probabilities is None else probabilities[:n]
-        texts = [self._texts.get(str(label)) for label in labels] if self._texts else None
+        texts = None
+        if self._texts or self._stored_texts is not None:
+            texts = [self.label_text(label) for label in labels]
         return Prediction(labels, score_list(scores), probabilities, texts)
 
     def _search_with_budget(
@@ -170,7 +173,7 @@ class ServedModel:
         request = self._request(options)
         for question, prediction in zip(questions, found, strict=True):
             labels = prediction.labels
-            ids = [self._position[name] for name in labels] if self.has_names else labels
+            ids = [self._number(label) for label in labels]
             prediction.path = self._paths.find(self._points(kind, [question]), request, ids)
 
     def _points(self, kind: str, questions: list[Any]) -> Any:
@@ -211,9 +214,15 @@ class ServedModel:
     def _paths(self) -> PathFinder:
         return PathFinder(self.model)
 
-    def label_text(self, label: str | int) -> str:
-        """Return the text to show for a label: its name if there is no other."""
-        return self._texts.get(str(label), str(label))
+    def label_text(self, label: str | int) -> str | None:
+        """Return the text to show for a label: the one given to the server, or the first one stored with the model."""
+        if self._stored_texts is None:
+            return self._texts.get(str(label))
+        text: str | None = self._stored_texts.title(self._number(label))
+        return text
+
+    def _number(self, label: str | int) -> int:
+        return self._position[label] if isinstance(label, str) else label
 
     @cached_property
     def facts(self) -> ModelFacts:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from labeltrees.errors import MissingExtraError
+from labeltrees._extras import import_extra
 from labeltrees.serving.metrics import make_shared_file
 from labeltrees.serving.settings import ServingSettings
 
@@ -57,7 +57,9 @@ def run_server(
         Files, as for `make_app`.
     allowed_origins : list of str, optional
     """
-    granian = _import_granian()
+    for module in ("constants", "http", "log"):
+        import_extra(f"granian.{module}", "serve", "labeltrees serve")
+    granian = import_extra("granian", "serve", "labeltrees serve")
     metrics_file = make_shared_file()
     configuration = ServerConfiguration(
         models={name: os.path.abspath(folder) for name, folder in models.items()},
@@ -93,15 +95,3 @@ def run_server(
         os.environ.pop(CONFIGURATION, None)
         for leftover in (path, metrics_file):
             Path(leftover).unlink(missing_ok=True)
-
-
-def _import_granian() -> Any:
-    try:
-        import granian
-        import granian.constants
-        import granian.http
-        import granian.log
-    except ImportError:
-        message = "labeltrees serve needs the package granian: pip install 'labeltrees[serve]'"
-        raise MissingExtraError(message) from None
-    return granian

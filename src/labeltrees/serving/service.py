@@ -28,11 +28,6 @@ class Service:
         self._pool: ThreadPoolExecutor | None = None
         self._n_in_pool = 0
 
-    @property
-    def n_waiting(self) -> int:
-        """The number of requests that wait for a thread."""
-        return max(self._n_in_pool - self.settings.threads, 0)
-
     async def answer(
         self, served: ServedModel, kind: str, questions: list[Any], options: Options, n_bytes: int
     ) -> tuple[list[Prediction], float]:
@@ -50,11 +45,15 @@ class Service:
     async def _in_pool(self, *arguments: Any) -> tuple[list[Prediction], float]:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.settings.threads, "labeltrees")
-        self._n_in_pool += 1
+        self._count_in_pool(1)
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, _answer, *arguments)
         finally:
-            self._n_in_pool -= 1
+            self._count_in_pool(-1)
+
+    def _count_in_pool(self, change: int) -> None:
+        self._n_in_pool += change
+        self.metrics.set_waiting(max(self._n_in_pool - self.settings.threads, 0))
 
     def close(self) -> None:
         """End the threads when they have finished their work."""

@@ -91,7 +91,8 @@ def _flat(data: list[Any]) -> Any:
 
 def _read_texts(tensor: InputTensor, own: memoryview, size: int) -> list[bytes]:
     """Return values of which each is preceded by its length, 4 bytes, little-endian."""
-    texts, at = [], 0
+    texts: list[bytes] = []
+    at = 0
     while at + 4 <= len(own) and len(texts) < size:
         (length,) = struct.unpack_from("<I", own, at)
         texts.append(bytes(own[at + 4 : at + 4 + length]))

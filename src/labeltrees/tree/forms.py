@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from labeltrees._files import PathLike, naming_file
 from labeltrees.tree import json_form, serialize, text_forms
 from labeltrees.tree.arrays import Float64s, Int32s, Int64s, Names, TreeArrays
+from labeltrees.tree.exchange import linkage as linkages
 from labeltrees.tree.exchange import napkinxc, omikuji, pecos
 
 if TYPE_CHECKING:
@@ -239,3 +240,21 @@ class TreeForms:
             By default one more than the largest label of the tree; omikuji does not store it.
         """
         return cls._of_file(path, omikuji.read_omikuji(path, tree, n_labels))
+
+    @classmethod
+    def from_linkage(cls, linkage: ArrayLike) -> Self:
+        """Return the binary tree of a hierarchical clustering of labels.
+
+        Parameters
+        ----------
+        linkage : array (n_labels - 1, 4)
+            As ``scipy.cluster.hierarchy.linkage`` returns it; observation i is label i.
+
+        Examples
+        --------
+        >>> import labeltrees as lt
+        >>> from scipy.cluster.hierarchy import linkage
+        >>> lt.LabelTree.from_linkage(linkage([[0.0], [0.1], [5.0]])).to_newick()
+        '(2,(0,1));'
+        """
+        return cls._adopt(linkages.read_linkage(linkage))

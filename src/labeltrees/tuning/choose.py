@@ -14,12 +14,12 @@ from labeltrees._progress import ProgressArgument, watch
 from labeltrees._validation import check_integer, check_n_jobs, check_number, check_seed
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tuning.baseline_words import compare_with_baselines
-from labeltrees.tuning.explain import Round, explain
+from labeltrees.tuning.explain import Round, explain, explain_costs
 from labeltrees.tuning.feature_search import TextData, can_choose_features
 from labeltrees.tuning.final_fit import fit_on_all
 from labeltrees.tuning.holding_out import SHARE, split_data
 from labeltrees.tuning.limits import Limits
-from labeltrees.tuning.parameter_search import ParameterSearch, check_tuned
+from labeltrees.tuning.parameter_search import AFTER, BEFORE, TREE_STEP, ParameterSearch, check_tuned
 from labeltrees.tuning.result import SweepResult
 from labeltrees.tuning.settings import TRADEOFFS, Setting, make_settings
 from labeltrees.tuning.shared_inputs import SharedInputs
@@ -59,13 +59,12 @@ class Choice:
     explanation: str
     parameters: dict[str, Any]
     trials: list[dict[str, Any]]
-    _last_trial: dict[str, Any] | None = None
+    _last_trial: dict[str, Any]
 
     @property
     def record(self) -> dict[str, Any]:
         """The measurements of the chosen setting, before the final training."""
-        of_tree = self.result.record(str(self.result.chosen))
-        return of_tree if self._last_trial is None else {**of_tree, **self._last_trial}
+        return {**self.result.record(str(self.result.chosen)), **self._last_trial}
 
     def __repr__(self) -> str:
         parameters = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
@@ -169,6 +168,8 @@ def choose(
     if fanouts is None:
         fanouts = _default_fanouts(estimator) if "fanout" in tuned else None
     settings = make_settings(estimator, tradeoffs, fanouts)
+    if time_budget is not None:
+        settings = _own_first(own, settings)
     sizes = _round_sizes(fitted_on.n_points, len(settings)) if early_rounds else []
     counts = [len(settings)]
     for _ in sizes:
@@ -180,28 +181,38 @@ def choose(
     with watch("Choosing", total, progress) as advance:
         chooser = _Chooser(estimator, limits, fitted_on, measured_on, held_out, random_state, n_jobs, budget, advance)
         runner.count_done = chooser.count_done
+        budget.enter(BEFORE)
         features = None
         if "features" in tuned:
             texts, features = others.choose_features(TextData(fitted_on, measured_on, data))
             chooser.train, chooser.validation, data = texts
         chooser.estimator = others.before_the_tree()
+        budget.enter(TREE_STEP)
         for n_points, n_kept in zip(sizes, counts[1:], strict=True):
             settings = chooser.early_round(settings, n_points, n_kept)
         result = chooser.last_round(settings, repeats, folder)
         verdict = limits.judge(result)
         result.chosen = verdict.choose()
         of_tree = _named(settings, result.chosen).parameters
-        final, trials, variant = others.after_the_tree(clone(chooser.estimator).set_params(**of_tree))
-        hits = None if trials is None else trials._hits[str(variant)]
+        budget.enter(AFTER)
+        final, trials, variant = others.after_the_tree(
+            clone(chooser.estimator).set_params(**of_tree), result.record(result.chosen), result._hits[result.chosen]
+        )
+        hits = trials._hits[variant]
         result.comparison = compare_with_baselines(result, result.chosen, metric, "The chosen model", hits)
         result.explanation = explain(
             verdict, chooser.rounds, measured_on.n_points, data.n_points, held_out, others.before, others.after, budget
         )
         model = fit_on_all(final, data, n_jobs)
+        result.explanation += explain_costs(model.stats_)
         chooser.count_done(1)
     chosen = {name: features if name == "features" else model.get_params(deep=False)[name] for name in tuned}
-    last = None if trials is None else trials.record(str(variant))
-    return Choice(model, result, result.explanation, chosen, others.trials, last)
+    return Choice(model, result, result.explanation, chosen, others.trials, trials.record(variant))
+
+
+def _own_first(own: dict[str, Any], settings: list[Setting]) -> list[Setting]:
+    """Return the settings with the estimator's own first: the time may end before the last."""
+    return sorted(settings, key=lambda setting: any(own[name] != value for name, value in setting.parameters.items()))
 
 
 def _default_fanouts(estimator: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from labeltrees.tuning.limits import SAME_TIME, Verdict
 from labeltrees.tuning.paired_bound import CONFIDENCE
@@ -65,6 +65,20 @@ def explain(
             f"The final model was then trained on all {_count(n_all, 'point')}; these figures are from before that.",
         ]
     )
+
+
+def explain_costs(stats: dict[str, Any]) -> str:
+    """Return the sentence about ``C="auto"`` for the `stats_` of the final model, or nothing if C was given.
+
+    Examples
+    --------
+    >>> explain_costs({"C": [0.3, 1.0], "C_tried": [0.1, 0.3, 1.0]})
+    ' Its C, chosen by the loss on held-out training points, is 0.3, 1 by depth of the tree.'
+    """
+    if "C_tried" not in stats:
+        return ""
+    costs = ", ".join(f"{cost:g}" for cost in stats["C"])
+    return f" Its C, chosen by the loss on held-out training points, is {costs} by depth of the tree."
 
 
 def _skipped(budget: TimeBudget | None) -> list[str]:

@@ -17,7 +17,7 @@ from labeltrees.errors import InputError, LabelTreesError
 from labeltrees.tuning.feature_search import AS_GIVEN, TextData, try_features, with_features
 from labeltrees.tuning.feature_search import n_trials as n_feature_trials
 from labeltrees.tuning.limits import Limits, Verdict
-from labeltrees.tuning.quality import metric_title
+from labeltrees.tuning.quality import Hits, metric_title
 from labeltrees.tuning.trials import TrialRunner, Trials, Variant
 from labeltrees.tuning.tuning_data import TuningData
 
@@ -28,6 +28,8 @@ N_TREES = 3
 _FACTOR, _MIN_POINTS = 3, 2000  # samples are a ninth and a third of the points, and have at least this many
 _KEPT = (5, 3)  # variants to continue with after each round on a sample
 _REPEATS, _TIMED_POINTS = 2, 200
+# The shares of a time budget after which the steps end: features, loss and C; the tree; evidence and number of trees.
+BEFORE, TREE_STEP, AFTER = 0.45, 0.65, 1.0
 
 
 def check_tuned(tune: Any, estimator: Any, *, has_texts: bool = False) -> tuple[str, ...]:
@@ -80,7 +82,7 @@ class ParameterSearch:
         rounds = len(self._sample_sizes(n_first))
         first = n_first + sum(_KEPT[-rounds:] if rounds else ()) if n_first > 1 else 0
         n_after = len(self._after_the_tree())
-        return n_features + first + (n_after if n_after > 1 else 0)
+        return n_features + first + n_after
 
     def choose_features(self, data: TextData) -> tuple[TextData, str]:
         """Return the data with the best features, and their name."""
@@ -109,13 +111,20 @@ class ParameterSearch:
             self._adopt(self._run(variants, self.train), "pairs of loss and C", self.before)
         return self.runner.estimator
 
-    def after_the_tree(self, estimator: Any) -> tuple[Any, Trials | None, str | None]:
-        """Return the estimator with evidence and more trees, if these are chosen, the trials and the chosen one."""
+    def after_the_tree(self, estimator: Any, record: dict[str, Any], hits: Hits) -> tuple[Any, Trials, str]:
+        """Return the estimator with evidence and more trees, if these are chosen, the trials and the chosen one.
+
+        `record` and `hits` are the measurements of the estimator as it is.
+        """
         self.runner.estimator = estimator
+        own = Variant.of(**{name: value for name, value in self._own_after().items() if value is not None})
         variants = self._after_the_tree()
-        if len(variants) < 2:
-            return estimator, None, None
-        trials = self._run(variants, self.train)
+        trials = self._run(variants, self.train, all_optional=True) if variants else Trials(self.train.n_points)
+        trials.variants = {own.name: own, **trials.variants}
+        trials._records = {own.name: record, **trials._records}
+        trials._hits = {own.name: hits, **trials._hits}
+        if len(trials.variants) == 1:
+            return estimator, trials, own.name
         chosen = self._adopt(trials, "combinations of evidence and number of trees", self.after)
         return self.runner.estimator, trials, chosen
 
@@ -126,14 +135,18 @@ class ParameterSearch:
         return [Variant.of(loss=loss, C=cost) for loss in losses for cost in costs]
 
     def _after_the_tree(self) -> list[Variant]:
-        own = self.runner.estimator.get_params(deep=False)
-        evidence = [own.get("evidence")]
+        own = self._own_after()
+        evidence, n_trees = [own["evidence"]], [own["n_trees"]]
         if "evidence" in self.tuned and own["evidence"] is None:
             evidence.append("auto")
-        n_trees = [own.get("n_trees", 1)]
         if "n_trees" in self.tuned and own["n_trees"] < N_TREES:
             n_trees.append(N_TREES)
-        return [Variant.of(evidence=kind, n_trees=count) for count in n_trees for kind in evidence]
+        pairs = [(kind, count) for count in n_trees for kind in evidence]
+        return [Variant.of(evidence=kind, n_trees=count) for kind, count in pairs[1:]]  # the first is known
+
+    def _own_after(self) -> dict[str, Any]:
+        own = self.runner.estimator.get_params(deep=False)
+        return {name: own.get(name) for name in ("evidence", "n_trees")}
 
     def _sample_sizes(self, n_variants: int) -> list[int]:
         if n_variants <= _KEPT[-1]:
@@ -141,8 +154,8 @@ class ParameterSearch:
         sizes = [self.train.n_points // _FACTOR**power for power in (2, 1)]
         return [size for size in sizes if size >= _MIN_POINTS]
 
-    def _run(self, variants: list[Variant], train: TuningData) -> Trials:
-        trials = self.runner.run(variants, train, _REPEATS, _TIMED_POINTS)
+    def _run(self, variants: list[Variant], train: TuningData, *, all_optional: bool = False) -> Trials:
+        trials = self.runner.run(variants, train, _REPEATS, _TIMED_POINTS, all_optional=all_optional)
         self.trials += trials.records()
         return trials
 

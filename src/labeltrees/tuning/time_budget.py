@@ -26,6 +26,7 @@ class TimeBudget:
     seconds: float | None
     n_final: int
     clock: Callable[[], float] = time.monotonic
+    _share: float = 1.0
     _per_point: float = 0.0
     _skipped: int = 0
     _started: float = field(init=False)
@@ -42,6 +43,10 @@ class TimeBudget:
     def elapsed(self) -> float:
         """Seconds since the start."""
         return self.clock() - self._started
+
+    def enter(self, share: float) -> None:
+        """Begin a step that may go on until this share of the time has passed, so that later steps have some left."""
+        self._share = share
 
     def record(self, seconds: float, n_points: int, cost: float = 1.0) -> None:
         """Learn from a training that took `seconds`; `cost` is its time relative to a plain training."""
@@ -60,6 +65,7 @@ class TimeBudget:
         if self.seconds is None or self._per_point == 0:
             return True
         needed = self._per_point * cost * (n_points + self.n_final)
-        allowed = self.elapsed + needed <= self.seconds
+        trial = self._per_point * cost * n_points
+        allowed = self.elapsed + needed <= self.seconds and self.elapsed + trial <= self._share * self.seconds
         self._skipped += not allowed
         return allowed

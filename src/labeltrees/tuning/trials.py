@@ -18,6 +18,7 @@ from labeltrees.tuning.timing import measure_times
 from labeltrees.tuning.tuning_data import TuningData
 
 _EVIDENCE_COST = 2.0  # the time of a training with evidence, relative to one without
+_AUTO_COST = 1.5  # of a training with C="auto", relative to one with a number
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ class Variant:
     def cost(self) -> float:
         """The time of its training relative to a plain one."""
         own = dict(self.parameters)
-        return float(own.get("n_trees", 1)) * (_EVIDENCE_COST if own.get("evidence") else 1.0)
+        cost = float(own.get("n_trees", 1)) * (_EVIDENCE_COST if own.get("evidence") else 1.0)
+        return cost * (_AUTO_COST if own.get("C") == "auto" else 1.0)
 
 
 @dataclass
@@ -100,12 +102,14 @@ class TrialRunner:
     n_jobs: int | None
     count_done: Callable[[int], object]
 
-    def run(self, variants: list[Variant], train: TuningData, repeats: int, timed_points: int) -> Trials:
-        """Return the measurements; at least the first variant is tried, the others as long as there is time."""
+    def run(
+        self, variants: list[Variant], train: TuningData, repeats: int, timed_points: int, *, all_optional: bool = False
+    ) -> Trials:
+        """Return the measurements of the variants that there is time for, and of the first if not all are optional."""
         trials, models = Trials(train.n_points), list[Any]()
         tree: _TimedTree | None = None
         for variant in variants:
-            if not models or self.budget.allows(train.n_points, variant.cost):
+            if (not models and not all_optional) or self.budget.allows(train.n_points, variant.cost):
                 if tree is None:
                     tree = self._tree(train)
                 model, seconds = self._fit(variant, train, tree)

@@ -44,7 +44,7 @@ def test_evidence_helps_where_neighbours_know_more_than_the_tree(model, problem)
     stats = model.stats_["evidence"]
     assert stats["used"]
     assert 0 < stats["gain_lower"] < stats["gain"]
-    assert stats["held_out_points"] == 70
+    assert stats["held_out_points"] == 175
     assert stats["bytes"] == model.searcher_.evidence.nbytes > 0
     assert {stats["neighbour_weight"], stats["centroid_weight"]} <= set(WEIGHTS)
     X, Y = make_problem(300, seed=0)
@@ -70,7 +70,7 @@ def test_one_kind_of_evidence_leaves_the_other_out(problem, kind):
 
 
 def test_too_few_points_turn_auto_off_and_give_the_others_a_usual_weight():
-    X, Y = make_problem(200)
+    X, Y = make_problem(190)
     assert lt.LabelTreeClassifier(evidence="auto", **WEAK).fit(X, Y).searcher_.evidence is None
     stats = lt.LabelTreeClassifier(evidence="both", **WEAK).fit(X, Y).stats_["evidence"]
     assert (stats["neighbour_weight"], stats["centroid_weight"]) == (0.1, 0.1)
@@ -133,7 +133,7 @@ def test_a_saved_model_has_the_same_evidence(model, problem, tmp_path):
     for a, b in zip(model.predict_topk(problem[0], 7), loaded.predict_topk(problem[0], 7), strict=True):
         np.testing.assert_array_equal(a, b)
     assert loaded.evidence == "auto"
-    assert loaded.stats_ == model.stats_
+    assert loaded.stats_["evidence"] == model.stats_["evidence"]
 
 
 def test_models_saved_before_there_was_evidence_open(problem, tmp_path):

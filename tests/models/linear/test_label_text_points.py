@@ -9,7 +9,7 @@ from labeltrees.models.linear.label_text_points import TextPoints, add_points, t
 
 TEXTS = ["brown rice", "white rice", "green tea", "black tea", "rye bread", "white bread"] * 2
 LABELS = [["rice"], ["rice"], ["tea"], ["tea"], ["bread"], ["bread"]] * 2
-PARAMETERS = {"prune_below": 0, "fanout": 2}
+PARAMETERS = {"prune_below": 0, "fanout": 2, "label_text_embedding": 0.0}
 
 
 def same_weights(one, other):
@@ -55,7 +55,8 @@ def test_texts_in_embeddings_change_only_the_tree():
     labels = [[f"l{i}"] for i in rng.integers(0, 30, 200)]
     names = {f"l{i}": words[i % 4] for i in range(30)}
     plain = lt.LabelTreeClassifier(fanout=2).fit(texts, labels)
-    kept = lt.LabelTreeClassifier(fanout=2, label_text_points="none").fit(texts, labels, label_texts=names)
+    without = {"label_text_points": "none", "label_text_embedding": 0.0}
+    kept = lt.LabelTreeClassifier(fanout=2, **without).fit(texts, labels, label_texts=names)
     assert same_weights(plain, kept)
     used = lt.LabelTreeClassifier(fanout=2, label_text_embedding=5.0).fit(texts, labels, label_texts=names)
     assert used.tree_ != plain.tree_

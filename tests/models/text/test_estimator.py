@@ -196,12 +196,13 @@ def test_odd_texts_are_answered(model):
     assert model.predict_topk([], 3)[0].shape == (0, 3)
 
 
-def test_a_text_of_nothing_known_has_no_label(tmp_path):
+def test_a_text_of_nothing_known_has_the_most_frequent_label(tmp_path):
     (tmp_path / "train.txt").write_text("__label__x aa bb aa")  # no line end: </s> is not counted as a word
     model = lt.TextLabelTreeClassifier(dim=4, word_ngrams=1, min_count=1).fit_file(tmp_path / "train.txt")
-    labels, scores = model.predict_topk(["zz", "aa"], 1)
-    assert labels.tolist() == [[None], ["x"]]
-    assert scores.tolist() == [[0.0], [1.0]]
+    labels, scores, stats = model.predict_topk(["zz", "aa"], 1, return_stats=True)
+    assert labels.tolist() == [["x"], ["x"]]
+    assert scores.tolist() == [[1.0], [1.0]]
+    assert stats.no_features.tolist() == [True, False]
 
 
 def test_labels_seen_once_or_never_and_a_single_label():

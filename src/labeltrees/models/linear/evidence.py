@@ -25,19 +25,21 @@ KINDS = ("auto", "neighbours", "centroids", "both")
 WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 _UNKNOWN_WEIGHT = 0.1  # where there are too few points to learn from
 MIN_POINTS = 50  # held out
-# A tenth of the points is held out, and a model is trained on the others: on at most half of all points where these
-# are more than 20,000, so that learning costs at most half of a fit on large data.
-_HELD_OUT_SHARE, _MAX_HELD_OUT, _ENOUGH_POINTS = 0.1, 10_000, 20_000
+# A tenth of the points is held out, or up to a quarter where a tenth is less than 2,000 points, and at most 10,000. A
+# model is trained on the others: on at most half of all points where these are more than 20,000, so that learning costs
+# at most half of a fit on large data.
+_SHARE, _LARGEST_SHARE, _MANY, _MAX_HELD_OUT, _ENOUGH_POINTS = 0.1, 0.25, 2000, 10_000, 20_000
 _LENGTHS = (1, 3, 5)
 _CONFIDENCE = 0.95
 _MAX_ROUNDS = 5
 
 
 class LearnedEvidence(NamedTuple):
-    """The evidence of a model, None if it is off, and what was measured."""
+    """The evidence of a model, None if it is off, what was measured, and the time it took."""
 
     evidence: Evidence | None
     stats: dict[str, Any]
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -143,9 +145,8 @@ def learn_evidence(
         "neighbour_weight": 0.0 if evidence is None else weights[0],
         "centroid_weight": 0.0 if evidence is None else weights[1],
         "bytes": 0 if evidence is None else evidence.nbytes,
-        "seconds": time.perf_counter() - started,
     }
-    return LearnedEvidence(evidence, stats)
+    return LearnedEvidence(evidence, stats, time.perf_counter() - started)
 
 
 def propose(model: LabelTreeClassifier, parts: Evidence, X: Any, Y: Any) -> Proposals:
@@ -166,7 +167,8 @@ def propose(model: LabelTreeClassifier, parts: Evidence, X: Any, Y: Any) -> Prop
 def _split(n_points: int, seed: int) -> tuple[Any, Any]:
     """Return the points to train on and the points to hold out."""
     order = np.random.default_rng(seed).permutation(n_points)
-    n_held_out = min(int(n_points * _HELD_OUT_SHARE), _MAX_HELD_OUT)
+    n_held_out = max(int(n_points * _SHARE), min(int(n_points * _LARGEST_SHARE), _MANY))
+    n_held_out = min(n_held_out, _MAX_HELD_OUT)
     n_fitted = min(n_points - n_held_out, max(n_points // 2, _ENOUGH_POINTS))
     return np.sort(order[n_held_out : n_held_out + n_fitted]), np.sort(order[:n_held_out])
 

@@ -11,7 +11,6 @@ from labeltrees._settings import anything, choice, flag, integer, number, option
 from labeltrees._validation import check_choice
 from labeltrees.models.linear.training_data import LARGEST_VALUE
 
-
 _COST = number(1e-12, 1e12)
 
 

@@ -44,7 +44,8 @@ class TextPredictor(_core.TextPredictor):
     ``predictor(text, k=None, exclude=None, candidates=None)`` returns label ids (an array of int64), or their names (a
     list of str) if it was made with ``names=True``, and scores (an array of float32), best first. `exclude` and
     `candidates` are names, ids, or a set that `label_set` of the model prepared. A text without any known word
-    gets the most frequent labels; `n_no_features` counts such calls. Several threads can call it at the same time: the interpreter lock is released during the search.
+    gets the most frequent labels; `n_no_features` counts such calls. Several threads can call it at the same time: the
+    interpreter lock is released during the search.
     """
 
 

@@ -118,7 +118,7 @@ function options() {
   element("k-value").textContent = k;
   element("agreement-value").textContent = agreement === null ? "off" : agreement === 1 ? "1 (exact)" : agreement;
   element("beam").disabled = agreement !== null;
-  element("beam-value").textContent = agreement !== null ? "not used with agreement" : beam === null ? "no limit (exact)" : beam;
+  element("beam-value").textContent = agreement !== null ? "not used" : beam === null ? "no limit (exact)" : beam;
   element("tradeoff-value").textContent = model.tradeoff === null ? "" : model.tradeoff;
   const chosen = {k, path: true, probabilities: model.has_probabilities};
   if (agreement !== null) chosen.agreement = agreement;

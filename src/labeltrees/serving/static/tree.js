@@ -2,7 +2,7 @@
 // Draws the nodes that a search opened: one row per depth, numbered in the order in which they were opened.
 
 const SVG = "http://www.w3.org/2000/svg";
-const ROW = 92, WIDTH = 62, LABEL_WIDTH = 108, MARGIN = 30;
+const ROW = 92, WIDTH = 78, LABEL_WIDTH = 108, MARGIN = 30;
 
 function svgElement(name, attributes, parent) {
   const element = document.createElementNS(SVG, name);
@@ -99,6 +99,7 @@ function drawTree(container, path, labels, onNode) {
   };
   draw(root);
   moveWithArrows(all);
+  container.scrollLeft = root.x - container.clientWidth / 2;
 }
 
 // One stop of the Tab key for the whole tree; the arrow keys move in the order of opening.

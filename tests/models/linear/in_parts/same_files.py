@@ -8,10 +8,10 @@ import labeltrees as lt
 N_LABELS = 60
 
 
-def small_dataset(n_points=240, *, weights=False, relevance=False, names=False, seed=0):
+def small_dataset(n_points=240, n_features=50, *, weights=False, relevance=False, names=False, seed=0):
     """Return points with a long tail of labels; the last few points have none."""
     rng = np.random.default_rng(seed)
-    X = sp.random_array((n_points, 50), density=0.15, rng=rng, dtype=np.float32, format="csr")
+    X = sp.random_array((n_points, n_features), density=7.5 / n_features, rng=rng, dtype=np.float32, format="csr")
     Y = np.zeros((n_points, N_LABELS), np.float32)
     for point, labels in enumerate(rng.zipf(1.5, (n_points - 5, 3)) % N_LABELS):
         Y[point, labels] = rng.random() + 0.5 if relevance else 1

@@ -167,9 +167,13 @@ def _problem(
     values = None if pairs[0].values is None else np.concatenate([part.values for part in pairs])
     n_labels = sum(end - begin for begin, end in piece.ranges)
     y_indptr, y_columns, y_values = _by_point(points, labels, values, n_points, n_labels)
-    rows, features = renumber_columns(
-        gather_rows(dataset, distinct, scale=scale, spill_above=spill_above, folder=folder)
-    )
+    rows = gather_rows(dataset, distinct, scale=scale, spill_above=spill_above, folder=folder)
+    n_whole = sum(part.n_values for part in dataset.manifest.parts)
+    # Sums over columns depend on their number: a node with more than half of all values is trained on all features.
+    if 2 * len(rows.values) > n_whole:
+        features: Int32s = np.arange(rows.n_columns, dtype=np.int32)
+    else:
+        rows, features = renumber_columns(rows)
     at = np.concatenate([layout.label_at[begin:end] for begin, end in piece.ranges])
     n_nodes = len(piece.child_ptr) - 1
     extra_indptr = np.zeros(n_nodes + 1, np.int64)
@@ -192,6 +196,7 @@ def _problem(
         extra_indptr=extra_indptr if has_extra else None,
         extra_points=without.astype(np.int32) if has_extra else None,
         edge_ids=piece.edge_ids,
+        n_whole=n_whole,
     )
     return native, features
 
