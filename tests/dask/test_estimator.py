@@ -107,6 +107,7 @@ def test_a_killed_worker_changes_nothing(client, parts, expected, tmp_path):
     model = fit(client, parts, C=1.0, fanout=4)
     killer.join()
     assert saved(model, tmp_path / "found") == expected
+    client.wait_for_workers(2, timeout=60)  # for the tests that follow
 
 
 def test_a_damaged_part_is_one_clear_error(client, tmp_path):
