@@ -73,7 +73,7 @@ def test_the_model_is_that_of_a_log_in_memory(log, tmp_path):
     found = lt.prepare_logs(log, **settings, parts=tmp_path / "parts", points_per_part=50)
     models = {}
     for name, train in {"parts": found.train, "memory": lt.prepare_logs(log, **settings).train}.items():
-        lt.LabelTreeClassifier(fanout=4).fit(train).save(tmp_path / f"{name}.model")
+        lt.LabelTreeClassifier(C=1.0, fanout=4).fit(train).save(tmp_path / f"{name}.model")
         models[name] = {path.name: path.read_bytes() for path in (tmp_path / f"{name}.model").iterdir()}
     assert models["parts"] == models["memory"]
     names, _ = lt.load(tmp_path / "parts.model").predictor(3, names=True)(["3", 4])
