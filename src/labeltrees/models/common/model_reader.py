@@ -31,6 +31,7 @@ ADDED_SETTINGS = {
     "weights_of": "root",
 }
 
+
 class ModelReader:
     """Reads an opened folder piece by piece. A fault is a `FileFormatError` that names the folder."""
 
