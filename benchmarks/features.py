@@ -103,7 +103,8 @@ def report(fitted: list[Fitted], test: Texts) -> None:
         print(
             f"| {one.name} | {precision} | {against} | {one.queries.shape[1]:,} "
             f"| {one.queries.nnz / one.queries.shape[0]:.0f} | {one.counts['visits']:.1f} "
-            f"| {one.counts['lookups']:.0f} | {one.counts['hits']:.0f} | {times[2 * number]:.1f} | {times[2 * number + 1]:.1f} | {size:.1f} "
+            f"| {one.counts['lookups']:.0f} | {one.counts['hits']:.0f} "
+            f"| {times[2 * number]:.1f} | {times[2 * number + 1]:.1f} | {size:.1f} "
             f"| {one.fit_seconds:.1f} |",
             flush=True,
         )

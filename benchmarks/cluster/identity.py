@@ -45,8 +45,9 @@ def run(arguments: argparse.Namespace, folder: Path) -> list[str]:
                 seconds, summary = cluster_fit(client, parts, folder / "cluster")
             same = "yes" if digest(folder / "cluster") == expected else "NO"
             ratio = seconds / local["seconds"]
+            workers = "1 worker" if n_workers == 1 else f"{n_workers} workers"
             lines.append(
-                f"| {name} | {n_workers} workers | {seconds:.1f} | {ratio:.2f} | {same} | {summary.n_tasks} | "
+                f"| {name} | {workers} | {seconds:.1f} | {ratio:.2f} | {same} | {summary.n_tasks} | "
                 f"{summary.bytes_written / 2**20:.0f} | {summary.scheduler_bytes / 2**10:.0f} | "
                 f"{max(summary.peak_bytes.values()) / 2**20:.0f} |"
             )

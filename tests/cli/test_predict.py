@@ -84,9 +84,7 @@ def test_candidates_are_the_only_labels_returned(run, model_folder, data_folder,
 
 def test_weights_of_labels_come_from_a_file_or_from_propensities(run, model_folder, data_folder, tmp_path):
     (tmp_path / "weights.tsv").write_text("name-3\t1e20\n\nname-30\t0\n")
-    labels, scores = rows_of(
-        run("predict", model_folder, data_folder, "--label-weight", tmp_path / "weights.tsv").stdout
-    )
+    labels, _ = rows_of(run("predict", model_folder, data_folder, "--label-weight", tmp_path / "weights.tsv").stdout)
     assert {row[0] for row in labels} == {"name-3"}
     assert not any("name-30" in row for row in labels)
     plain, rare = (

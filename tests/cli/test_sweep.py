@@ -121,14 +121,11 @@ def test_choose_as_json(run, data_folder, tmp_path):
     found = json.loads(
         run("choose", data_folder, "-o", tmp_path / "m", "--max-latency-us", "1e6", *QUICK, "--json").stdout
     )
-    assert set(found["parameters"]) == {"tradeoff", "fanout"}
+    assert set(found["parameters"]) == {"tradeoff", "fanout", "C", "evidence", "loss", "n_trees"}
     assert found["record"]["p1"] == max(record["p1"] for record in found["table"])
 
 
-def test_choose_needs_a_limit_that_can_be_kept(run, data_folder, tmp_path):
-    result = run("choose", data_folder, "-o", tmp_path / "m", *QUICK)
-    assert result.exit_code == 2
-    assert "no limit given: set --max-precision-loss" in result.stderr
+def test_choose_refuses_a_limit_that_no_setting_meets(run, data_folder, tmp_path):
     result = run("choose", data_folder, "-o", tmp_path / "m", "--max-latency-us", "0.001", *QUICK)
     assert result.exit_code == 1
     assert "no setting meets --max-latency-us 0.001: the fastest, tradeoff-" in result.stderr
@@ -163,7 +160,7 @@ def test_the_script_completes_commands(monkeypatch):
     from labeltrees.cli.main import cli
 
     completer = BashComplete(cli, {}, "labeltrees", "_LABELTREES_COMPLETE")
-    assert {item.value for item in completer.get_completions([], "s")} == {"sweep"}
+    assert {item.value for item in completer.get_completions([], "s")} == {"serve", "sweep"}
     assert "--max-latency-us" in {item.value for item in completer.get_completions(["choose"], "--max")}
 
 

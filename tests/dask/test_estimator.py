@@ -43,7 +43,7 @@ def parts(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):
-    model = lt.LabelTreeClassifier(fanout=4).fit(small_dataset(weights=True, names=True))
+    model = lt.LabelTreeClassifier(C=1.0, fanout=4).fit(small_dataset(weights=True, names=True))
     return saved(model, tmp_path_factory.mktemp("expected") / "model")
 
 
@@ -53,7 +53,7 @@ def many_tasks(monkeypatch):
 
 
 def test_the_files_are_those_of_a_local_fit(client, parts, expected, tmp_path):
-    model = DaskLabelTreeClassifier(client=client, fanout=4).fit(parts)
+    model = DaskLabelTreeClassifier(client=client, C=1.0, fanout=4).fit(parts)
     assert saved(model, tmp_path / "found") == expected
     assert model.client_ is client
     assert model.cluster_summary_.n_tasks > 20
@@ -80,8 +80,8 @@ def test_dask_arrays_in_and_lazy_predictions_out(client, parts, tmp_path):
 
     dataset = small_dataset()
     X, Y = blocks(dataset.X), blocks(dataset.Y)
-    model = DaskLabelTreeClassifier(client=client, fanout=4).fit(X, Y)
-    local = lt.LabelTreeClassifier(fanout=4).fit(dataset.X, dataset.Y)
+    model = DaskLabelTreeClassifier(client=client, C=1.0, fanout=4).fit(X, Y)
+    local = lt.LabelTreeClassifier(C=1.0, fanout=4).fit(dataset.X, dataset.Y)
     assert saved(model, tmp_path / "found") == saved(local, tmp_path / "expected")
     labels, scores = model.predict_topk(X, 3)
     assert labels.chunks == ((80, 80, 80), (3,))
@@ -92,8 +92,10 @@ def test_dask_arrays_in_and_lazy_predictions_out(client, parts, tmp_path):
 def test_a_bag_of_texts(client):
     bag = pytest.importorskip("dask.bag")
     records = [(f"word{i % 7} word{i % 5} more", [f"l{i % 7}", f"l{i % 3}"]) for i in range(60)]
-    model = fit(client, bag.from_sequence(records, npartitions=3), fanout=4)
-    local = lt.LabelTreeClassifier(fanout=4).fit([text for text, _ in records], [labels for _, labels in records])
+    model = fit(client, bag.from_sequence(records, npartitions=3), C=1.0, fanout=4)
+    local = lt.LabelTreeClassifier(C=1.0, fanout=4).fit(
+        [text for text, _ in records], [labels for _, labels in records]
+    )
     texts = ["word1 word2", "word6 more"]
     np.testing.assert_array_equal(model.predict_topk(texts)[0], local.predict_topk(texts)[0])
 
@@ -102,9 +104,10 @@ def test_a_killed_worker_changes_nothing(client, parts, expected, tmp_path):
     pids = list(client.run(os.getpid).values())
     killer = threading.Timer(0.15, os.kill, (pids[0], signal.SIGKILL))
     killer.start()
-    model = fit(client, parts, fanout=4)
+    model = fit(client, parts, C=1.0, fanout=4)
     killer.join()
     assert saved(model, tmp_path / "found") == expected
+    client.wait_for_workers(2, timeout=60)  # for the tests that follow
 
 
 def test_a_damaged_part_is_one_clear_error(client, tmp_path):
@@ -133,9 +136,9 @@ def test_a_full_disk_is_one_clear_error_and_the_fit_continues(client, parts, exp
 
     client.run(fill, True)
     with pytest.raises(ClusterError, match="Training the classifiers: No space left on device on a worker"):
-        fit(client, parts, fanout=4, work_folder=tmp_path / "work")
+        fit(client, parts, C=1.0, fanout=4, work_folder=tmp_path / "work")
     client.run(fill, False)
-    model = fit(client, parts, fanout=4, work_folder=tmp_path / "work")
+    model = fit(client, parts, C=1.0, fanout=4, work_folder=tmp_path / "work")
     assert model.cluster_summary_.n_reused > 5
     assert saved(model, tmp_path / "found") == expected
     assert list((tmp_path / "work").iterdir()) == []
@@ -150,7 +153,7 @@ def test_settings_are_checked_before_any_task(client, parts):
 
 def fit_again_and_again(client, parts, work_folder):
     for _ in range(50):
-        fit(client, parts, fanout=4, work_folder=work_folder)
+        fit(client, parts, C=1.0, fanout=4, work_folder=work_folder)
 
 
 def test_a_scheduler_that_goes_away_is_one_clear_error(parts, expected, tmp_path):

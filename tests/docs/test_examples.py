@@ -36,6 +36,8 @@ def a_log() -> dict[str, Any]:
         "product": [f"item {product}" for product in products],
     }
     pl.DataFrame(events).write_parquet("clicks.parquet")
+    Path("events").mkdir()
+    pl.DataFrame(events).write_parquet("events/1.parquet")
     return {}
 
 

@@ -17,7 +17,6 @@ import labeltrees as lt
 from labeltrees.cli.main import cli
 
 FAST = ["--tradeoffs", "1", "--fanouts", "8", "--repeats", "1", "--jobs", "1"]
-FEATURES = ["--feature-column", "context", "--features", "column", "--min-engagement", "0"]
 TEXTS = ["red cat", "red dog", "blue cat", "blue dog", "red bird", "blue bird"] * 5
 
 
@@ -81,14 +80,17 @@ def _new_model(folder: Path) -> None:
 
 
 def _prepare(folder: Path, log: str) -> None:
-    command("logs", "prepare", folder / log, "-o", folder / "dataset", *FEATURES)
+    command("logs", "prepare", folder / log, "-o", folder / "dataset", "--min-engagement", 0)
 
 
 def _log(folder: Path) -> None:
     rng = np.random.default_rng(0)
     for name, n in (("old.csv", 200), ("log.csv", 300)):
-        rows = [f"c{rng.integers(20)},i{rng.integers(9)},{day % 28 + 1:02d}" for day in range(n)]
-        (folder / name).write_text("context,item,time\n" + "".join(f"{row[:-2]}2024-01-{row[-2:]}\n" for row in rows))
+        rows = [
+            f"red{rng.integers(5)} cat{rng.integers(5)},i{rng.integers(9)},2024-01-{day % 28 + 1:02d}"
+            for day in range(n)
+        ]
+        (folder / name).write_text("context,item,time\n" + "\n".join(rows) + "\n")
     _prepare(folder, "old.csv")
 
 

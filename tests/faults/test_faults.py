@@ -39,7 +39,7 @@ threads = [threading.Thread(target=run, args=(model,)) for model in (text_model,
 for thread in threads:
     thread.start()
 codes = []
-for _ in range(6):
+for _ in range(3):
     child = os.fork()
     if child == 0:
         signal.alarm(20)
@@ -89,4 +89,4 @@ def test_a_child_predicts_that_was_forked_while_locks_are_slow(shim):
         text=True,
         timeout=300,
     )
-    assert done.stdout.strip() == "[0, 0, 0, 0, 0, 0]", done.stderr
+    assert done.stdout.strip() == "[0, 0, 0]", done.stderr

@@ -18,7 +18,10 @@ from tests.fuzz.targets import pack_folder
 PEERS = Path(__file__).parents[1] / "data_files" / "peers"
 FASTTEXT = Path(__file__).parents[1] / "models" / "text" / "data"
 JSONL = b'{"text": "red cat", "labels": ["x"]}\n{"text": "red dog", "labels": ["x", "y"]}\n'
-LOG = b"context,item,weight,time\na,x,1,2024-01-01\na,y,2,2024-01-02\nb,x,1,2024-01-03\nb,y,1,2024-01-04\n"
+LOG = b"context,item,weight,time\n" + b"".join(
+    b"red %s,%s,%d,2024-01-0%d\n" % (word, item, day, day)
+    for day, (word, item) in enumerate([(b"cat", b"x"), (b"cat", b"y"), (b"dog", b"x"), (b"dog", b"y")] * 2, 1)
+)
 
 
 def put(target: str, name: str, data: bytes) -> None:

@@ -130,7 +130,7 @@ def _read_bin(path: Path) -> None:
 
 
 def _prepare(path: Path) -> None:
-    lt.prepare_logs(path, min_engagement=0, features="column", feature_column="context", test_share=0)
+    lt.prepare_logs(path, min_engagement=0, test_share=0)
 
 
 def _json_tree(data: bytes) -> None:
@@ -160,6 +160,13 @@ def _app() -> Any:
 
     texts = ["red cat", "red dog", "blue cat", "blue dog"]
     return make_app({"model": lt.LabelTreeClassifier(n_jobs=1).fit(texts, [["c"], ["d"], ["c"], ["d", "b"]])})
+
+
+def forget() -> None:
+    """Drop the model that is served, and all files."""
+    _app.cache_clear()
+    shutil.rmtree(_FOLDER, ignore_errors=True)
+    _FOLDER.mkdir()
 
 
 def _http(data: bytes) -> None:

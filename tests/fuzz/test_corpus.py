@@ -9,7 +9,7 @@ import pytest
 import labeltrees as lt
 from tests.fuzz.engine import mutate
 from tests.fuzz.run import seeds_of
-from tests.fuzz.targets import TARGETS
+from tests.fuzz.targets import TARGETS, forget
 
 
 @pytest.fixture(autouse=True)
@@ -19,6 +19,12 @@ def quiet():
     logger.setLevel(logging.CRITICAL)
     yield
     logger.setLevel(before)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def clean_up():
+    yield
+    forget()
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -23,16 +23,18 @@ def resident_bytes():
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
 @pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer keeps freed memory")
 @pytest.mark.parametrize(
-    "model",
+    "make_model",
     [
-        lt.LabelTreeClassifier(),
-        lt.LabelTreeClassifier(vectorizer=lt.TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), hashing=1000)),
-        lt.TextLabelTreeClassifier(dim=4, epochs=1, min_count=1, buckets=1000, min_n=2, max_n=4),
+        lambda: lt.LabelTreeClassifier(),
+        lambda: lt.LabelTreeClassifier(
+            vectorizer=lt.TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), hashing=1000)
+        ),
+        lambda: lt.TextLabelTreeClassifier(dim=4, epochs=1, min_count=1, buckets=1000, min_n=2, max_n=4),
     ],
     ids=["words", "characters", "text model"],
 )
-def test_a_long_text_gives_its_memory_back(model, tmp_path):
-    model.fit(TEXTS, LABELS)
+def test_a_long_text_gives_its_memory_back(make_model):
+    model = make_model().fit(TEXTS, LABELS)
     answer = model.predictor(2)
     expected = answer("red cat")[0]
     before = resident_bytes()

@@ -90,7 +90,6 @@ def test_early_rounds_keep_what_may_be_chosen(loss, latency, kept):
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        ((None, None, "p1", 5), "no limit given: set max_precision_loss"),
         ((-0.1, None, "p1", 5), "max_precision_loss must be"),
         ((None, 0, "p1", 5), "max_latency_us must be"),
         ((0.1, None, "p7", 5), "metric must be"),
@@ -99,6 +98,10 @@ def test_early_rounds_keep_what_may_be_chosen(loss, latency, kept):
         ((0.1, None, 3, 5), "metric must be"),
     ],
 )
-def test_limits_that_say_nothing_are_refused(limits, message):
+def test_limits_that_are_not_allowed_are_refused(limits, message):
     with pytest.raises(lt.InputError, match=message):
         Limits(*limits).validate()
+
+
+def test_no_limit_is_allowed_and_means_the_most_precise():
+    Limits(None, None, "p1", 5).validate()

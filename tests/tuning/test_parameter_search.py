@@ -12,7 +12,8 @@ from tests.tuning.conftest import count_as_time, make_data
 
 pytestmark = pytest.mark.usefixtures("counted_time")
 
-ONE_TREE = {"tradeoffs": [1], "fanouts": [8], "repeats": 1}
+PLAIN = lt.LabelTreeClassifier(C=1.0)
+ONE_TREE = {"tradeoffs": [1], "fanouts": [8], "repeats": 1, "estimator": PLAIN}
 
 
 @pytest.fixture(scope="module")
@@ -70,22 +71,35 @@ def test_a_model_that_does_not_beat_the_baselines_is_reported_as_such():
     rng = np.random.default_rng(0)
     Y = sp.csr_array(rng.random((1200, 20)) < np.linspace(0.6, 0.02, 20))
     X = sp.csr_array(rng.random((1200, 200)) < 0.05, dtype=np.float32)  # says nothing about the labels
-    explanation = lt.choose((X, Y), tune=["C"], estimator=lt.LabelTreeClassifier(prune_below=0), repeats=1).explanation
+    explanation = lt.choose(
+        (X, Y), tune=["C"], estimator=lt.LabelTreeClassifier(C=1.0, prune_below=0), repeats=1
+    ).explanation
     assert "does not beat it" in explanation or "does not clearly beat it" in explanation
 
 
 def test_only_the_named_parameters_are_tried(data):
-    choice = lt.choose(data, tune=["C", "tradeoff"], tradeoffs=[0, 1], repeats=1)
+    choice = lt.choose(data, tune=["C", "tradeoff"], tradeoffs=[0, 1], repeats=1, estimator=PLAIN)
     assert set(choice.parameters) == {"C", "tradeoff"}
     assert [trial["C"] for trial in choice.trials] == [1.0, 0.1, 0.3, 3.0, 10.0]
     assert {trial["loss"] for trial in choice.trials} == {"squared_hinge"}
     assert {record["fanout"] for record in choice.result.table} == {128}
 
 
+def test_a_cost_found_by_the_model_itself_is_tried_beside_the_numbers(data):
+    choice = lt.choose(data, tune=["C"], repeats=1)
+    assert [trial["C"] for trial in choice.trials] == ["auto", 0.1, 0.3, 1.0, 3.0, 10.0]
+
+
 def test_samples_come_first_where_there_are_enough_points(data, monkeypatch):
     monkeypatch.setattr(parameter_search, "_MIN_POINTS", 60)
     reported = []
-    choice = lt.choose(data, tune=["loss", "C"], repeats=1, progress=lambda done, total: reported.append((done, total)))
+    choice = lt.choose(
+        data,
+        tune=["loss", "C"],
+        repeats=1,
+        estimator=PLAIN,
+        progress=lambda done, total: reported.append((done, total)),
+    )
     sizes = [trial["n_points"] for trial in choice.trials]
     assert sizes == [71] * 10 + [213] * 5 + [640] * 3
     assert reported[-1][0] == reported[-1][1]
@@ -106,7 +120,7 @@ def test_a_time_budget_that_is_too_short_still_gives_a_model(data):
 
 
 def test_limits_hold_for_the_last_step_too(data):
-    choice = lt.choose(data, max_precision_loss=1.0, tune=["n_trees"], fanouts=[8], repeats=1)
+    choice = lt.choose(data, max_precision_loss=1.0, tune=["n_trees"], fanouts=[8], repeats=1, estimator=PLAIN)
     assert choice.parameters["n_trees"] == 1  # three trees take more work, and any loss is allowed
 
 
@@ -119,4 +133,5 @@ def test_a_text_model_has_only_its_own_parameters():
 def test_a_variant_costs_as_much_as_its_trainings():
     assert Variant.of(loss="logistic", C=1.0).cost == 1.0
     assert Variant.of(evidence="auto", n_trees=3).cost == 6.0
+    assert Variant.of(C="auto").cost == 1.5
     assert Variant().name == "as given"

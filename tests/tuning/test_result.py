@@ -31,7 +31,7 @@ def test_polars_gets_the_same_table(result):
 @pytest.mark.parametrize("package", ["pandas", "polars"])
 def test_without_the_package_the_error_names_it(result, monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(lt.MissingExtraError, match=f"pip install {package}"):
+    with pytest.raises(lt.MissingExtraError, match=rf"{package}.*pip install"):
         getattr(result, f"to_{package}")()
 
 

@@ -58,11 +58,14 @@ void NodeRows::gather(const Points& points, const Occurrences& occurrences, int6
   } else {
     compact(points, found, n_values, scratch, job);
   }
+  add_up(points, bias_value);
+}
 
+void NodeRows::add_up(const Points& points, float bias_value) {
   total.resize(n_columns);
   total.zero();
   for (int64_t row = 0; row < n_rows; ++row) {
-    const float weight = point_weight ? row_weight[row] : 1.0f;
+    const float weight = row_weight.size() ? row_weight[row] : 1.0f;
     const float* value = values + begin[row];
     float square = bias_value * bias_value;
     for (int32_t i = 0; i < length[row]; ++i) {

@@ -47,6 +47,7 @@ struct NodeRows {
 
   void compact(const Points& points, const std::vector<int32_t>& rows, int64_t n_values, GatherScratch& scratch,
                const Job& job);
+  void add_up(const Points& points, float bias_value);  // total and squared_norm
 };
 
 }  // namespace labeltrees

@@ -126,7 +126,7 @@ class HsEngine {
   TreeLinks links_;
   LabelPrior prior_;
   int32_t line_end_;  // the row of the end of a line, which every text has; -1 if there is none
-  double slack_;  // because of the floor, a score can rise a little on the way down: by at most (1 + floor)^height
+  double slack_;      // because of the floor, a score can rise a little on the way down: by at most (1 + floor)^height
   ScratchPool<HsScratch> pool_;
 };
 

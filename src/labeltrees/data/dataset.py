@@ -174,7 +174,8 @@ class Dataset:
         point = check_integer("point", point, -self.n_points, self.n_points - 1) % max(self.n_points, 1)
         start, end = self.Y.indptr[point : point + 2]
         ids = np.sort(self.Y.indices[start:end][self.Y.data[start:end] > 0])
-        return ids.tolist() if self.label_names is None else self.label_names[ids].tolist()
+        labels: list[Any] = (ids if self.label_names is None else self.label_names[ids]).tolist()
+        return labels
 
     def take(self, rows: Any) -> Self:
         """Return a Dataset with some of the points, and all features and labels.

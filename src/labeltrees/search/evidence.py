@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 N_SEARCHED = 5  # labels that the search finds
-N_CANDIDATES = 20  # labels that the trees propose: the best of those scored during that search
-N_NEIGHBOURS = 50  # training points that vote
-QUERY_FEATURES = 16  # the strongest features of a query find training points
+N_CANDIDATES = 12  # labels that the trees propose: the best of those scored during that search
+N_NEIGHBOURS = 20  # training points that vote
+QUERY_FEATURES = 8  # the strongest features of a query find training points
 POINTS_PER_FEATURE = 64  # a feature finds the training points in which it is strongest
 CENTROID_FEATURES = 32  # the strongest features of a centroid are kept
 

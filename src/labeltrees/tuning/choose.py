@@ -204,7 +204,7 @@ def choose(
             verdict, chooser.rounds, measured_on.n_points, data.n_points, held_out, others.before, others.after, budget
         )
         model = fit_on_all(final, data, n_jobs)
-        result.explanation += explain_costs(model.stats_)
+        result.explanation += explain_costs(getattr(model, "stats_", {}))
         chooser.count_done(1)
     chosen = {name: features if name == "features" else model.get_params(deep=False)[name] for name in tuned}
     return Choice(model, result, result.explanation, chosen, others.trials, trials.record(variant))

@@ -18,6 +18,7 @@ from labeltrees.tuning.timing import measure_times
 from labeltrees.tuning.tuning_data import TuningData
 
 _EVIDENCE_COST = 2.0  # the time of a training with evidence, relative to one without
+_AUTO_COST = 1.5  # of a training with C="auto", relative to one with a number
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ class Variant:
     def cost(self) -> float:
         """The time of its training relative to a plain one."""
         own = dict(self.parameters)
-        return float(own.get("n_trees", 1)) * (_EVIDENCE_COST if own.get("evidence") else 1.0)
+        cost = float(own.get("n_trees", 1)) * (_EVIDENCE_COST if own.get("evidence") else 1.0)
+        return cost * (_AUTO_COST if own.get("C") == "auto" else 1.0)
 
 
 @dataclass

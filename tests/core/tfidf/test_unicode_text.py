@@ -17,7 +17,7 @@ RUNNING = tuple(map(int, unicodedata.unidata_version.split(".")))
 
 
 def analyzer(kind="word", n=1, lowercase=True, strip="none"):
-    return _core.TextAnalyzer(kind, n, n, lowercase, strip, *encode_names([]), "utf-8", "strict")
+    return _core.TextAnalyzer(kind, n, n, lowercase, strip, *encode_names([]), "utf-8", "strict", False, None, False)
 
 
 def characters():

@@ -45,7 +45,8 @@ def test_a_model_comes_back_as_it_was(rich, folder, problem, in_memory, verify):
     assert loaded.feature_names_in_.tolist() == rich.feature_names_in_.tolist()
     assert loaded.n_features_in_ == 40
     assert loaded.trees_ == rich.trees_
-    assert loaded.stats_ == rich.stats_
+    # Times are not saved, so that the same training gives the same files.
+    assert loaded.stats_ == {name: value for name, value in rich.stats_.items() if "seconds" not in name}
     np.testing.assert_array_equal(loaded.tree_.mass(), rich.tree_.mass())
     assert loaded.score(problem[0], problem[1].toarray()) == rich.score(problem[0], problem[1].toarray())
     given, found = rich.get_params(), loaded.get_params()

@@ -106,7 +106,7 @@ def test_weighted_lists_equal_brute_force(tree, seed, scale, k):
     for row, text in enumerate(texts):
         expected = all_scores(searcher, text) * weights
         check_best(result.labels[row], result.scores[row], np.where(weights > 0, expected, -1), k)
-        labels, scores = searcher.predictor(request)(text)
+        labels, _ = searcher.predictor(request)(text)
         assert labels.tolist() == result.labels[row][result.labels[row] >= 0].tolist()
 
 

@@ -21,6 +21,17 @@ from labeltrees.tree.label_tree import LabelTree
 _SHARED_KEYS = {"settings", "n_labels", "n_points", "stats"}
 
 
+# Settings that models saved by earlier releases lack, with the values that stand for their absence.
+ADDED_SETTINGS = {
+    "evidence": None,
+    "label_text_embedding": 0.0,
+    "label_text_points": "none",
+    "label_text_weight": 1.0,
+    "shuffle": False,
+    "weights_of": "root",
+}
+
+
 class ModelReader:
     """Reads an opened folder piece by piece. A fault is a `FileFormatError` that names the folder."""
 
@@ -56,6 +67,8 @@ class ModelReader:
         """Return the parameters of the estimator `cls`, checked by its settings."""
         settings: dict[str, Any] = self.parameters["settings"]
         checks = checks_of(cls)
+        if isinstance(settings, dict):
+            settings = {name: value for name, value in ADDED_SETTINGS.items() if name in checks} | settings
         self.check_keys("settings", settings, checks.keys() - not_saved)
         check_values({**settings, "tree": None} if settings["tree"] == GIVEN_TREE else settings, checks)
         return settings

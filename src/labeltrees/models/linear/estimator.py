@@ -137,7 +137,7 @@ class LabelTreeClassifier(
     label_text_embedding : float
         Weight of a label's texts in its embedding when the tree is built; its points together have weight 1.
     evidence : {"auto", "neighbours", "centroids", "both"}, optional
-        Adjust the tree's scores of its 20 best labels by the votes of similar training points, by the cosine with the
+        Adjust the tree's scores of its 12 best labels by the votes of similar training points, by the cosine with the
         labels' centroids, or by both. The weights are learned on held-out points, which takes a second training on
         up to 90 % of the points (half of them where there are more than 40,000). "auto" is "both", turned off unless
         the gain on held-out points is significant. See docs/precision.md.
@@ -173,8 +173,8 @@ class LabelTreeClassifier(
         What turns texts or lists of items into features, if the model was fitted on texts or on a Dataset with an
         encoder; it is saved with the model.
     stats_ : dict
-        Seconds, weights and bytes of the training, and ``"C"``: the cost of errors by depth of the node. With `evidence`,
-        also what was learned about it.
+        Seconds, weights and bytes of the training, and ``"C"``: the cost of errors by depth of the node. With
+        `evidence`, also what was learned about it.
 
     Examples
     --------
@@ -351,7 +351,7 @@ class LabelTreeClassifier(
             **costs,
         }
         if learned is not None:
-            self.stats_["evidence"] = learned.stats
+            self.stats_ |= {"evidence": learned.stats, "evidence_seconds": learned.seconds}
         return self
 
     @property

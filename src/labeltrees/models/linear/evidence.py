@@ -35,10 +35,11 @@ _MAX_ROUNDS = 5
 
 
 class LearnedEvidence(NamedTuple):
-    """The evidence of a model, None if it is off, and what was measured."""
+    """The evidence of a model, None if it is off, what was measured, and the time it took."""
 
     evidence: Evidence | None
     stats: dict[str, Any]
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -144,9 +145,8 @@ def learn_evidence(
         "neighbour_weight": 0.0 if evidence is None else weights[0],
         "centroid_weight": 0.0 if evidence is None else weights[1],
         "bytes": 0 if evidence is None else evidence.nbytes,
-        "seconds": time.perf_counter() - started,
     }
-    return LearnedEvidence(evidence, stats)
+    return LearnedEvidence(evidence, stats, time.perf_counter() - started)
 
 
 def propose(model: LabelTreeClassifier, parts: Evidence, X: Any, Y: Any) -> Proposals:

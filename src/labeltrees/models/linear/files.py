@@ -98,9 +98,6 @@ class _LinearReader(ModelReader):
 
         parameters = self.parameters
         self.check_parameters(_KEYS, optional=frozenset({"vectorizer", "encoder", _EVIDENCE}))
-        if isinstance(parameters["settings"], dict):  # models of releases without texts of labels, or without evidence
-            for name in ("label_text_points", "label_text_weight", "label_text_embedding", "evidence"):
-                parameters["settings"].setdefault(name, getattr(LabelTreeClassifier, name))
         settings = self.read_settings(LabelTreeClassifier, not_saved={"embeddings", "vectorizer"})
         scoring = parameters["scoring"]
         self.check_keys("scoring", scoring, {"loss", "score_power", "normalize"})

@@ -55,8 +55,6 @@ class _TextReader(ModelReader):
 
         parameters = self.parameters
         self.check_parameters({"shape"})
-        if isinstance(parameters["settings"], dict):
-            parameters["settings"].setdefault("shuffle", False)  # models of releases that could not shuffle
         settings = self.read_settings(TextLabelTreeClassifier, not_saved={"embeddings"})
         self.check_keys("shape", parameters["shape"], set(TextStore.NUMBERS))
         self.check_counts(("n_labels",) if parameters["n_points"] is None else ("n_labels", "n_points"), 2**62)
