@@ -66,7 +66,6 @@ class Method:
 
 
 C = [0.03, 0.1, 0.3, 1.0]
-LARGE_C = [3.0]  # logistic losses need a larger C
 METHODS = [
     Method(
         "label tree",
@@ -75,20 +74,20 @@ METHODS = [
             {"C": C},
             {"tradeoff": [0.0, 0.5, 1.5]},
             {"n_trees": [3]},
-            {"loss": ["logistic"], "C": LARGE_C, "tradeoff": [1.0]},
+            {"loss": ["logistic"], "C": [3.0], "tradeoff": [1.0]},
         ],
     ),
     Method(
         "PECOS",
         "pecos_xlinear.py",
-        [{"C": C}, {"nr_splits": [64]}, {"loss": ["logistic"], "C": LARGE_C}],
+        [{"C": C}, {"nr_splits": [2, 64]}, {"loss": ["logistic"], "C": [3.0]}],
         {"nr_splits": 16, "loss": "hinge"},
         {"beam_size": 20},
     ),
     Method(
         "omikuji",
         "omikuji_models.py",
-        [{"linear_c": C}, {"n_trees": [3]}, {"loss": ["log"], "linear_c": LARGE_C}],
+        [{"linear_c": C}, {"n_trees": [3]}, {"loss": ["log"], "linear_c": [3.0]}],
         {},
         {"beam_size": 20},
     ),
@@ -97,7 +96,7 @@ METHODS = [
         "implicit_models.py",
         [
             {"rows": ["all", "purchase"], "alpha": [1.0, 10.0]},
-            {"regularization": [1.0, 10.0]},
+            {"regularization": [1.0, 10.0, 30.0]},
             {"factors": [64, 256]},
         ],
         {"model": "als", "factors": 128, "regularization": 0.1},
@@ -105,7 +104,7 @@ METHODS = [
     Method(
         "implicit, item-based",
         "implicit_models.py",
-        [{"model": ["cosine", "tfidf", "bm25"], "rows": ["all", "purchase"], "K": [20, 100]}],
+        [{"model": ["cosine", "tfidf", "bm25"], "rows": ["all", "purchase"], "K": [20, 100, 500]}],
     ),
 ]
 PECOS_LOSSES = {"hinge": ("L2R_L2LOSS_SVC_DUAL", "l3-hinge"), "logistic": ("L2R_LR_DUAL", "sigmoid")}
@@ -222,9 +221,9 @@ def precision_of_points(test: lt.Dataset, labels: NDArray[np.int64], k: int) -> 
     return np.array([sum(label in own for label in found[:k]) / k for found, own in zip(labels, rows, strict=True)])
 
 
-def difference(test: lt.Dataset, ours: Any, theirs: Any, weights: Any = None) -> str:
-    """Return the 95 % interval of our P@5 minus theirs, by resampling test points."""
-    gap = precision_of_points(test, ours, 5) - precision_of_points(test, theirs, 5)
+def difference(test: lt.Dataset, ours: Any, theirs: Any, k: int, weights: Any = None) -> str:
+    """Return the 95 % interval of our P@k minus theirs, by resampling test points."""
+    gap = precision_of_points(test, ours, k) - precision_of_points(test, theirs, k)
     weights = np.ones(len(gap)) if weights is None else weights
     drawn = np.random.default_rng(0).integers(len(gap), size=(RESAMPLES, len(gap)))
     values = (gap * weights)[drawn].sum(axis=1) / weights[drawn].sum(axis=1)
@@ -248,11 +247,13 @@ def compare(split: str, chosen: dict[str, Settings], options: argparse.Namespace
         f"\n## Split: {split}\n\n{train.n_points:,} training points, "
         f"{test.n_points:,} test points, {train.n_labels:,} labels, {train.n_features:,} features\n"
     )
-    print_head("method | P@1 | P@3 | P@5 | P@5 by traffic | ours minus theirs, P@5 | by traffic")
+    print_head("method | P@1 | P@3 | P@5 | P@5 by traffic | ours minus theirs: P@1 | P@3 | P@5 | P@5 by traffic")
     ours, traffic = answers["label tree"], test.sample_weight
     for name, labels in answers.items():
         cells = [*(cell(test, labels, k) for k in KS), cell(test, labels, 5, traffic)]
-        gaps = ["", ""] if labels is ours else [difference(test, ours, labels, w) for w in (None, traffic)]
+        gaps = [""] * 4
+        if labels is not ours:
+            gaps = [*(difference(test, ours, labels, k) for k in KS), difference(test, ours, labels, 5, traffic)]
         print(f"| {name} | {' | '.join(cells + gaps)} |")
     sys.stdout.flush()
 

@@ -59,7 +59,7 @@ def open_model(request):
 def recommend(request, histories):
     model = models[request["name"]]
     users = np.arange(histories.shape[0])
-    again = {"recalculate_user": True} if isinstance(model, MODELS["als"]) else {}
+    again = {"recalculate_user": True} if hasattr(model, "user_factors") else {}
     return model.recommend(users, histories, N=request["k"], filter_already_liked_items=False, **again)[0]
 
 
