@@ -16,6 +16,7 @@ from labeltrees.models.linear.in_parts.runner import Task, TaskRecord
 
 RETRIES = 3  # of a task that fails on a worker, for example because its disk is full
 LOST_WORKERS = 20  # of one task, before it is held responsible
+SECONDS_WITHOUT_WORKERS = 300.0  # lost workers are usually started again within seconds
 _SECONDS_BETWEEN_LOOKS = 0.5
 
 
@@ -185,6 +186,7 @@ class DaskRunner:
 
     def _wait(self, stage: str, futures: list[Any]) -> None:
         distributed = import_distributed()
+        seen = time.monotonic()  # when there was last a worker
         with watch(stage, len(futures), self.progress) as advance:
             while True:
                 if self.client.status not in ("running", "connecting"):
@@ -195,10 +197,24 @@ class DaskRunner:
                     done = len(futures)
                 except TimeoutError:
                     done = sum(future.done() for future in futures)
+                    seen = self._look_for_workers(stage, seen)
                 if advance is not None:
                     advance(done)
                 if done == len(futures) or any(future.status in ("error", "cancelled", "lost") for future in futures):
                     return
+
+    def _look_for_workers(self, stage: str, seen: float) -> float:
+        """Return when there was last a worker; raise `ClusterError` if that is long ago."""
+        now = time.monotonic()
+        if self.client.scheduler_info()["workers"]:
+            return now
+        if now - seen > SECONDS_WITHOUT_WORKERS:
+            message = (
+                f"{stage}: the cluster has had no workers for {SECONDS_WITHOUT_WORKERS:.0f} s; start some and repeat the "
+                "same call: it continues with the results in the work folder"
+            )
+            raise ClusterError(message)
+        return seen
 
     def _note(self, stage: str, records: list[TaskRecord], seconds: float) -> None:
         summary = self.summary
