@@ -210,8 +210,8 @@ class DaskRunner:
             return now
         if now - seen > SECONDS_WITHOUT_WORKERS:
             message = (
-                f"{stage}: the cluster has had no workers for {SECONDS_WITHOUT_WORKERS:.0f} s; start some and repeat the "
-                "same call: it continues with the results in the work folder"
+                f"{stage}: the cluster has had no workers for {SECONDS_WITHOUT_WORKERS:.0f} s; start some and repeat "
+                "the same call: it continues with the results in the work folder"
             )
             raise ClusterError(message)
         return seen
