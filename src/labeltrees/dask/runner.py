@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from joblib import parallel_config
+
 from labeltrees._progress import ProgressArgument, watch
 from labeltrees.dask.extra import import_distributed
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError
@@ -106,7 +108,9 @@ def run_on_worker(task: Task, version: str) -> Answer:
         )
         return Answer(None, worker, 0, ("ClusterError", message))
     try:
-        record = task.run()
+        # Dask's workers may not start processes, so joblib would allow one thread only; native code starts threads.
+        with parallel_config(backend="threading", n_jobs=1):
+            record = task.run()
     except (InputError, FileFormatError) as error:
         return Answer(None, worker, _peak_bytes(), (type(error).__name__, str(error)))
     return Answer(record, worker, _peak_bytes())
