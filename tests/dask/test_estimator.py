@@ -21,9 +21,11 @@ from labeltrees.dask import (  # noqa: E402
     DaskLabelTreeClassifier,
     cluster,
     fit,
+    runner,
 )
 from labeltrees.dask.cluster import connect  # noqa: E402
 from labeltrees.models.linear.in_parts import bundles  # noqa: E402
+from labeltrees.models.linear.in_parts.runner import Task  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own, when workers end
 
@@ -172,6 +174,16 @@ def test_a_scheduler_that_goes_away_is_one_clear_error(parts, expected, tmp_path
         finally:
             closing.join()
             client.close()
+
+
+def test_a_cluster_without_workers_is_one_clear_error(monkeypatch):
+    monkeypatch.setattr(runner, "SECONDS_WITHOUT_WORKERS", 0.6)
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as empty,
+        distributed.Client(empty) as waiting,
+        pytest.raises(ClusterError, match="no workers for 1 s; start some and repeat"),
+    ):
+        runner.DaskRunner(waiting).run("Reading the parts", [Task(no_space, {}, "results")])
 
 
 def test_no_scheduler_is_one_clear_error(monkeypatch):

@@ -60,5 +60,14 @@ def bytes_per_task(client: Any, memory_per_worker: int | str | None = None) -> i
     return min(limits) if limits else given
 
 
+def threads_of_host(client: Any) -> int:
+    """Return the threads that the workers on one machine have together, on the machine with the fewest."""
+    threads: dict[str, int] = {}
+    for address, n_threads in client.nthreads().items():
+        host = address.rpartition(":")[0]
+        threads[host] = threads.get(host, 0) + n_threads
+    return min(threads.values(), default=1)
+
+
 def _limit_and_threads(dask_worker: Any) -> tuple[int | None, int]:
     return dask_worker.memory_manager.memory_limit, dask_worker.state.nthreads

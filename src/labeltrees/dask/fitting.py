@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from labeltrees._settings import check_settings
-from labeltrees.dask.cluster import bytes_per_task
+from labeltrees.dask.cluster import bytes_per_task, threads_of_host
 from labeltrees.dask.collections import as_parts
 from labeltrees.dask.extra import import_distributed
 from labeltrees.dask.runner import ClusterError, DaskRunner, asking_cluster
@@ -77,7 +77,8 @@ def fit(
         with asking_cluster("Starting"):
             _check_shared(client, folder)
             task_bytes = _task_bytes(client, memory_per_worker)
-        PartsFit(model, data, runner, folder, task_bytes, None).run(label_names)
+            tree_jobs = threads_of_host(client)
+        PartsFit(model, data, runner, folder, task_bytes, tree_jobs=tree_jobs).run(label_names)
     model.cluster_summary_ = runner.summary
     if progress:
         for line in runner.summary.lines():

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from joblib import parallel_config
+
 from labeltrees._progress import ProgressArgument, watch
 from labeltrees.dask.extra import import_distributed
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError
@@ -16,6 +18,7 @@ from labeltrees.models.linear.in_parts.runner import Task, TaskRecord
 
 RETRIES = 3  # of a task that fails on a worker, for example because its disk is full
 LOST_WORKERS = 20  # of one task, before it is held responsible
+SECONDS_WITHOUT_WORKERS = 300.0  # lost workers are usually started again within seconds
 _SECONDS_BETWEEN_LOOKS = 0.5
 
 
@@ -105,7 +108,9 @@ def run_on_worker(task: Task, version: str) -> Answer:
         )
         return Answer(None, worker, 0, ("ClusterError", message))
     try:
-        record = task.run()
+        # Dask's workers may not start processes, so joblib would allow one thread only; native code starts threads.
+        with parallel_config(backend="threading", n_jobs=1):
+            record = task.run()
     except (InputError, FileFormatError) as error:
         return Answer(None, worker, _peak_bytes(), (type(error).__name__, str(error)))
     return Answer(record, worker, _peak_bytes())
@@ -185,6 +190,7 @@ class DaskRunner:
 
     def _wait(self, stage: str, futures: list[Any]) -> None:
         distributed = import_distributed()
+        seen = time.monotonic()  # when there was last a worker
         with watch(stage, len(futures), self.progress) as advance:
             while True:
                 if self.client.status not in ("running", "connecting"):
@@ -195,10 +201,24 @@ class DaskRunner:
                     done = len(futures)
                 except TimeoutError:
                     done = sum(future.done() for future in futures)
+                    seen = self._look_for_workers(stage, seen)
                 if advance is not None:
                     advance(done)
                 if done == len(futures) or any(future.status in ("error", "cancelled", "lost") for future in futures):
                     return
+
+    def _look_for_workers(self, stage: str, seen: float) -> float:
+        """Return when there was last a worker; raise `ClusterError` if that is long ago."""
+        now = time.monotonic()
+        if self.client.scheduler_info()["workers"]:
+            return now
+        if now - seen > SECONDS_WITHOUT_WORKERS:
+            message = (
+                f"{stage}: the cluster has had no workers for {SECONDS_WITHOUT_WORKERS:.0f} s; start some and repeat "
+                "the same call: it continues with the results in the work folder"
+            )
+            raise ClusterError(message)
+        return seen
 
     def _note(self, stage: str, records: list[TaskRecord], seconds: float) -> None:
         summary = self.summary

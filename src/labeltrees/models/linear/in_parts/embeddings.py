@@ -17,6 +17,8 @@ from labeltrees.models.linear.in_parts.result_file import open_result
 from labeltrees.models.linear.in_parts.runner import Outcome, Task
 from labeltrees.models.linear.in_parts.scan import Survey
 
+RANGES = 16  # at least so many are aimed at, to keep the workers of a small cluster equally busy
+LEAST_VALUES = 1_000_000  # of a range: about 0.05 s
 BYTES_PER_VALUE = 28  # of the points of a range: the rows (8), the block of the part (8), and sums and results (12)
 
 
@@ -48,6 +50,8 @@ def embedding_tasks(
 ) -> list[Task]:
     """Return tasks for ranges of labels, none of which needs more than `max_bytes` unless it is a single label."""
     names = [task.name for task in scans]
+    in_memory = max_bytes // BYTES_PER_VALUE
+    for_all_workers = max(int(found.label_values.sum()) // RANGES, LEAST_VALUES)
     return [
         Task(
             embed_labels,
@@ -55,7 +59,7 @@ def embedding_tasks(
             folder,
             {"data": data, "n_jobs": n_jobs},
         )
-        for first, last in label_ranges(found.label_values, max(max_bytes // BYTES_PER_VALUE, 1))
+        for first, last in label_ranges(found.label_values, max(min(in_memory, for_all_workers), 1))
     ]
 
 

@@ -70,6 +70,8 @@ class PartsFit:
         Threads per task.
     in_memory : bool
         Whether the model is made in memory, or mapped from a file.
+    tree_jobs : int, optional
+        Threads of the task that builds the tree: no other task runs beside it. By default `n_jobs`.
     """
 
     model: LabelTreeClassifier
@@ -79,6 +81,7 @@ class PartsFit:
     task_bytes: int
     n_jobs: int | None = None
     in_memory: bool = True
+    tree_jobs: int | None = None
 
     def run(self, label_names: Any = None) -> list[TaskRecord]:
         """Fit the model and return how the tasks went."""
@@ -176,7 +179,7 @@ class PartsFit:
             "n_features": data.n_features,
             "seed": seed,
         }
-        build = Task(build_from_embeddings, inputs, folder, {"n_jobs": self.n_jobs})
+        build = Task(build_from_embeddings, inputs, folder, {"n_jobs": self.tree_jobs or self.n_jobs})
         self._run("Building the tree", [build])
         return read_tree(open_result(build.path), data.n_labels)[0], build.name
 
