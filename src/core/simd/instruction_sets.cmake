@@ -12,5 +12,9 @@ function(labeltrees_kernels target)
       COMPILE_OPTIONS "-mavx512f;-mavx512bw;-mavx512vl;-mavx512dq;-mavx2;-mfma;-mf16c;-mbmi2;-mprefer-vector-width=512")
   elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
     target_compile_definitions(${target} PRIVATE LABELTREES_ARM=1)
+    # Every ARM processor has fused multiply-add. Only the NEON kernels use it, so the baseline gives the bytes of other
+    # processors (docs/decisions/0001-run-time-dispatch.md).
+    target_compile_options(${target} PRIVATE -ffp-contract=off)
+    set_source_files_properties(${simd}/neon.cpp PROPERTIES COMPILE_OPTIONS "-ffp-contract=fast")
   endif()
 endfunction()
