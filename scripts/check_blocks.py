@@ -3,7 +3,7 @@
     python scripts/check_blocks.py [PAGE ...]     # after make wheel
 
 It makes one environment per set of extras from the wheel in dist/, in build/blocks-*. A page names its extras as
-``labeltrees[logs]`` or "the extra `logs`"; other packages in lines with ``pip install``.
+``labeltrees[logs]`` or "the extra `logs`"; other packages as ``pip install httpx``.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.docs.pages import blocks_of, extras_of, pages_with_blocks, shell_lines  # noqa: E402
+from tests.docs.pages import extras_of, pages_with_blocks  # noqa: E402
 
 
 def packages_of(page: str) -> list[str]:
-    """Return the packages besides labeltrees that the page's lines with pip install."""
-    lines = [line for block in blocks_of(page) for line in shell_lines(block) if line.startswith("pip install")]
-    words = {word.strip("'\"") for line in lines for word in line.split()[2:]}
-    return sorted(word for word in words if re.fullmatch(r"[a-z0-9-]+", word) and word != "labeltrees")
+    """Return the packages besides labeltrees that the page says to install with pip."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return sorted(set(re.findall(r"pip install ([a-z0-9-]+)\b", text)) - {"labeltrees"})
 
 
 def environment(extras: list[str], packages: list[str]) -> Path:
