@@ -15,6 +15,8 @@ from labeltrees.cli import imbalance as imbalance_command
 from labeltrees.cli.main import cli
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError, MissingExtraError
 
+pytestmark = pytest.mark.smoke
+
 
 def all_commands(command, path=()):
     yield path

@@ -12,6 +12,8 @@ from labeltrees.errors import InputError
 from labeltrees.search import Searcher, SearchRequest
 from labeltrees.storage import pack_dense_chunks
 
+pytestmark = pytest.mark.smoke
+
 
 @pytest.fixture(scope="module")
 def case(twin):
