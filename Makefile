@@ -71,7 +71,7 @@ faults: install
 mutants: install
 	mkdir -p build/mutants && git ls-files | xargs cp --parents -t build/mutants
 	cp $$($(BIN)/python -c "import labeltrees._core as core; print(core.__file__)") build/mutants/src/labeltrees/
-	cd build/mutants && $(CURDIR)/$(BIN)/python scripts/mutants.py --python $(CURDIR)/$(BIN)/python $(MUTANTS)
+	cd build/mutants && $(CURDIR)/$(BIN)/python scripts/mutants.py $(MUTANTS)
 
 clean:
 	rm -rf .venv build
