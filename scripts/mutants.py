@@ -29,7 +29,7 @@ from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
-from mutant_list import GUARDED, ROOT, Mutant, all_mutants
+from mutant_list import GUARDED, ROOT, Mutant, all_mutants, mutants_by_hand
 from mutant_tests import SOURCES, run_tests, tests_of
 
 RESULTS = ROOT / "build" / "mutants.jsonl"
@@ -135,7 +135,10 @@ def main() -> int:
     options = parser.parse_args()
     wanted = [mutant for mutant in all_mutants() if not options.only or options.only in mutant.path]
     if options.sample is not None:
-        wanted = random.Random(options.seed).sample(wanted, min(options.sample, len(wanted)))
+        by_hand = {mutant.name for mutant in mutants_by_hand()}
+        wanted = random.Random(options.seed).sample(wanted, len(wanted))
+        wanted.sort(key=lambda mutant: mutant.name not in by_hand)  # those come first
+        wanted = wanted[: options.sample]
     if options.list:
         print("\n".join(f"{mutant.name}  [line {mutant.line}]" for mutant in wanted))
         print(f"{len(wanted)} mutants")
