@@ -4,7 +4,7 @@ BIN := .venv/bin
 SOURCES := $(shell find src -type f -not -name '*.pyc' 2>/dev/null) CMakeLists.txt pyproject.toml README.md LICENSE
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: quickstart test lint format docs bench sanitize fuzz faults mutants clean install
+.PHONY: quickstart test lint format docs bench sanitize sanitize-threads fuzz faults mutants clean install
 
 install: .venv/installed
 
@@ -55,6 +55,17 @@ sanitize: install
 	  -Cbuild-dir=build/sanitize-objects -Ccmake.define.LABELTREES_SANITIZE=ON -Ccmake.build-type=RelWithDebInfo
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize $(BIN)/python -m pytest -q tests
+
+# Runs the tests that use threads with a core that is built with ThreadSanitizer.
+THREADED := tests/search tests/integration/test_fork.py tests/integration/test_ensembles.py tests/storage/test_chunks.py \
+  tests/models/linear/test_training.py tests/models/text/test_estimator.py tests/models/text/test_shuffle.py \
+  tests/labels/test_embedding.py tests/tree/test_builder.py tests/data/test_tfidf.py tests/data/test_tfidf_union.py
+sanitize-threads: install
+	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --upgrade --target build/sanitize-threads . \
+	  -Cbuild-dir=build/sanitize-threads-objects -Ccmake.define.LABELTREES_SANITIZE_THREADS=ON \
+	  -Ccmake.build-type=RelWithDebInfo
+	LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" TSAN_OPTIONS=suppressions=tests/tsan.supp \
+	  PYTHONPATH=build/sanitize-threads $(BIN)/python -m pytest -q $(THREADED)
 
 # Fuzzes every reader of untrusted bytes, SECONDS each. CORE=build/sanitize does it under sanitizers, after make sanitize.
 SECONDS ?= 60
