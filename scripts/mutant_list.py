@@ -24,7 +24,11 @@ GUARDED: dict[str, tuple[str, ...]] = {
     "data/files.py": ("tests/data/test_files.py", "tests/data/test_limits.py", "tests/data/test_xmc.py"),
     "data/limits.py": ("tests/data/test_limits.py",),
     "data/parquet_sizes.py": ("tests/data/test_limits.py",),
-    "data/text_line_readers.py": ("tests/data/test_text_line_readers.py", "tests/data/test_limits.py"),
+    "data/text_line_readers.py": (
+        "tests/data/test_text_line_readers.py",
+        "tests/data/test_text_files.py",
+        "tests/data/test_limits.py",
+    ),
     "data/tfidf_files.py": ("tests/data/test_tfidf.py", "tests/data/encoders", _DAMAGE),
     "models/common/early_stop.py": ("tests/models/common/test_early_stop.py", _DAMAGE),
     "models/common/early_stop_tables.py": (
@@ -36,7 +40,10 @@ GUARDED: dict[str, tuple[str, ...]] = {
         "tests/integration/test_label_names.py",
     ),
     "models/common/model_reader.py": ("tests/models/linear/test_files.py", _DAMAGE),
-    "models/text/fasttext_file.py": ("tests/models/text/test_fasttext_file.py",),
+    "models/text/fasttext_file.py": (
+        "tests/models/text/test_fasttext_file.py",
+        "tests/models/text/test_fasttext_export.py",
+    ),
     "models/text/store.py": (_GUARDS, "tests/models/text/test_searcher.py", _DAMAGE),
     "storage/format.py": ("tests/storage/test_format.py", "tests/storage/test_load.py"),
     "storage/load.py": ("tests/storage/test_load.py", "tests/storage/test_format.py", _DAMAGE),

@@ -199,6 +199,7 @@ WEIGHTS = forged_section(8, struct.pack("<2d", 0.5, 0.5))
         (forge(n_nodes=0), "0 nodes"),
         (forge(n_nodes=3, n_children=2), "claims 2 children for 3 nodes"),
         (forge(n_children=2**40), "children for 1 nodes"),
+        (forge(n_children=3), "claims 3 children for 1 nodes and 2 labels"),
         (forge(n_nodes=2**30, n_children=2**30), "bytes of children per node in"),
         (forge(n_labels=10**7, n_children=10**7), "bytes of children in"),
         (forge(n_labels=10**7, flags=2, sections=[COUNT, CHILDREN, WEIGHTS]), "bytes of weights in"),
