@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import os
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -93,14 +93,30 @@ class LinesByTest:
 @functools.cache
 def _lines_by_test(guarded: str) -> list[tuple[str, float, list[int]]]:
     """Return test, seconds and lines for the tests of a file, the fastest first; end if they fail without a change."""
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder, "lines.jsonl")
-        if run_tests(GUARDED[guarded], 1200, LinesByTest(SOURCES / guarded, output)) != 0:
+    output = ROOT / "build" / "lines" / f"{_digest(guarded)}.jsonl"  # kept for the next run
+    if not output.exists():
+        output.parent.mkdir(parents=True, exist_ok=True)
+        new = output.with_suffix(".new")
+        new.write_text("")
+        if run_tests(GUARDED[guarded], 1200, LinesByTest(SOURCES / guarded, new)) != 0:
             sys.exit(f"{', '.join(GUARDED[guarded])}: fail without any change, see {LOG}")
-        return sorted(map(json.loads, output.read_text().splitlines()), key=lambda record: record[1])
+        new.rename(output)
+    return sorted(map(json.loads, output.read_text().splitlines()), key=lambda record: record[1])
+
+
+def _digest(guarded: str) -> str:
+    tests = [ROOT / test for test in GUARDED[guarded]]
+    files = [file for test in tests for file in ([test] if test.is_file() else sorted(test.rglob("*.py")))]
+    content = b"".join(file.read_bytes() for file in [SOURCES / guarded, *files])
+    return hashlib.sha256(guarded.encode() + content).hexdigest()[:20]
 
 
 def tests_of(mutant: Mutant) -> tuple[str, ...]:
-    """Return the tests that reach the line of a mutant, up to 40 of the fastest; none for native code."""
-    tests = _lines_by_test(mutant.guarded)
-    return tuple(test for test, _, lines in tests if mutant.line in lines)[:40]
+    """Return the tests that reach the line of a mutant, the fastest first.
+
+    These are all tests of the file if the line is native or runs in no test, for example when a module is imported.
+    """
+    if not mutant.path.endswith(".py"):
+        return GUARDED[mutant.guarded]
+    near = tuple(test for test, _, lines in _lines_by_test(mutant.guarded) if mutant.line in lines)
+    return near or GUARDED[mutant.guarded]
