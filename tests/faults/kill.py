@@ -3,7 +3,8 @@
     python -m tests.faults.kill [--operations save,calibrate] [--times 200] [--seed 0]
 
 After each kill every target must be the old one or a complete new one, and the same operation must then succeed and
-leave nothing behind. It prints one line of JSON per operation; the exit code is 1 if anything was wrong.
+leave nothing behind. It prints one line of JSON per operation; the exit code is 1 if anything was wrong. Lines are
+added to build/kills.jsonl; --results writes a table of their sums.
 
 Every step runs in a fork of this process, which has imported everything and has started no threads.
 """
@@ -11,7 +12,6 @@ Every step runs in a fork of this process, which has imported everything and has
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import signal
@@ -26,7 +26,7 @@ from typing import Any
 import labeltrees as lt
 from labeltrees import _files
 from tests.faults.operations import OPERATIONS, check_after_failure, check_whole, fresh, state_of
-from tests.results import write_table
+from tests.results import add_record, records_of, write_table
 
 
 def import_everything() -> None:
@@ -109,6 +109,16 @@ def _check(name: str, folder: Path, before: dict[str, str | None], files: set[st
     check_after_failure(name, folder, before, files)
 
 
+def _sums() -> list[dict[str, Any]]:
+    """Return one row per operation: the sums over all runs."""
+    rows: dict[str, dict[str, Any]] = {}
+    for record in records_of("kills"):
+        row = rows.setdefault(record["operation"], {**record, "runs": 0, "killed": 0, "problems": []})
+        for name in ("runs", "killed", "problems"):
+            row[name] += record[name]
+    return list(rows.values())
+
+
 def main() -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -118,15 +128,14 @@ def main() -> int:
     parser.add_argument("--results", type=Path, help="write the table to this file")
     options = parser.parse_args()
     names = options.operations.split(",") if options.operations else list(OPERATIONS)
-    wrong, records = 0, []
+    wrong = 0
     for name in names:
         with tempfile.TemporaryDirectory() as temporary:
             outcome = kill_often(name, options.times, options.seed, Path(temporary))
-        print(json.dumps(outcome), flush=True)
-        records.append(outcome)
+        add_record("kills", outcome)
         wrong += len(outcome["problems"])
     if options.results:
-        write_table(options.results, "Kills", f"python -m tests.faults.kill {' '.join(sys.argv[1:])}", records)
+        write_table(options.results, "Kills", "python -m tests.faults.kill --times 200", _sums())
     return int(wrong > 0)
 
 

@@ -13,17 +13,15 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import logging
 import os
 import sys
 from pathlib import Path
 from typing import Any
 
-from tests.results import write_table
+from tests.results import add_record, records_of, write_table
 
 CORPUS = Path(__file__).parent / "corpus"
-RUNS = Path(__file__).parents[2] / "build" / "fuzz.jsonl"
 
 
 def seeds_of(target: str) -> list[bytes]:
@@ -86,10 +84,7 @@ def main() -> int:
             "inputs_kept": len(found.kept),
             "crashes": sorted({fault for _, fault in found.crashes})[:10],
         }
-        print(json.dumps(record), flush=True)
-        RUNS.parent.mkdir(exist_ok=True)
-        with RUNS.open("a") as file:
-            file.write(json.dumps(record) + "\n")
+        add_record("fuzz", record)
     if options.results:
         write_table(options.results, "Fuzzing", "make fuzz", _sums(list(TARGETS)))
     return int(n_crashes > 0)
@@ -97,7 +92,7 @@ def main() -> int:
 
 def _sums(targets: list[str]) -> list[dict[str, Any]]:
     """Return one row per target: the sums over all runs, and the most lines that one run reached."""
-    runs = [json.loads(line) for line in RUNS.read_text().splitlines()]
+    runs = records_of("fuzz")
     rows = []
     for target in targets:
         own = [run for run in runs if run["target"] == target]

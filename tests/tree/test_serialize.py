@@ -197,6 +197,7 @@ WEIGHTS = forged_section(8, struct.pack("<2d", 0.5, 0.5))
         (forge(n_labels=2**63), "claims 9223372036854775808 labels"),
         (forge(n_labels=2**30), "only 2 are placed"),
         (forge(n_nodes=0), "0 nodes"),
+        (forge(n_nodes=2**31 - 1, n_children=2**31 - 1), "claims 2 labels and 2147483647 nodes"),
         (forge(n_nodes=3, n_children=2), "claims 2 children for 3 nodes"),
         (forge(n_children=2**40), "children for 1 nodes"),
         (forge(n_children=3), "claims 3 children for 1 nodes and 2 labels"),
