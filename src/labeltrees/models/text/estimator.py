@@ -171,7 +171,7 @@ class TextLabelTreeClassifier(
             refuse_file(name, f"no line has a label (a word that starts with {PREFIX})")
         names = LabelNames(_label_names(corpus, name))
         if same := same_in_nfc(names.array.tolist()):
-            fault = f"{len(same)} labels in several Unicode forms that look the same, such as {same[0]!r}"
+            fault = f"labels in several Unicode forms that look the same, such as {same[0]!r} ({len(same)} in all)"
             refuse_file(name, f"{fault}; write the file in the form NFC, for example with uconv -x nfc")
         return self._fit(corpus, settings, names, corpus.counts[corpus.n_words :], None, None, started)
 
