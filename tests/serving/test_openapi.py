@@ -10,7 +10,7 @@ def test_every_path_of_the_document_is_a_route(text_model, get):
     document = get(app, "/openapi.json").json()
     assert document["openapi"].startswith("3.1")
     for path, operations in document["paths"].items():
-        methods = app._routes[path.replace("{name}", "model")].methods
+        methods = app.app._routes[path.replace("{name}", "model")].methods
         assert {method.upper() for method in operations} <= set(methods)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 
-from labeltrees.serving.answers import ModelFacts, PredictAnswers
-from labeltrees.serving.http import Handler, Reply, Request, Route, decode_json, encode, json_reply
+from labeltrees.serving.answers import ModelFacts, PredictAnswers, Prediction
+from labeltrees.serving.http import FindHeader, Handler, Reply, Route, Work, decode_json, encode, json_reply
 from labeltrees.serving.questions import PredictRequest
 from labeltrees.serving.registry import Place
+from labeltrees.serving.served_model import ServedModel
 from labeltrees.serving.service import Service
 
 _decoder = msgspec.json.Decoder(PredictRequest)
@@ -31,7 +34,7 @@ def json_routes(service: Service) -> dict[str, Route]:
 
 
 def _list_models(service: Service) -> Handler:
-    async def handle(request: Request) -> Reply:
+    def handle(body: bytes, header: FindHeader) -> Reply:
         places = service.registry.places.values()
         ready = [place.current.facts for place in places if place.current is not None]
         return json_reply(ModelList(ready, [place.name for place in places if place.current is None]))
@@ -40,23 +43,28 @@ def _list_models(service: Service) -> Handler:
 
 
 def _model(place: Place) -> Handler:
-    async def handle(request: Request) -> Reply:
+    def handle(body: bytes, header: FindHeader) -> Reply:
         return json_reply(place.get().facts)
 
     return handle
 
 
 def _predict(service: Service, place: Place) -> Handler:
-    async def handle(request: Request) -> Reply:
-        asked: PredictRequest = decode_json(_decoder, request.body)
+    def handle(body: bytes, header: FindHeader) -> Reply | Work:
+        asked: PredictRequest = decode_json(_decoder, body)
         kind, questions, is_single = asked.questions()
         served = place.get()
-        found, microseconds = await service.answer(served, kind, questions, asked, len(request.body))
-        microseconds = round(microseconds, 1)
-        if not is_single:
-            return Reply(encode(PredictAnswers(served.name, served.version, microseconds, found)))
-        (one,) = found
-        one.model, one.version, one.microseconds = served.name, served.version, microseconds
-        return Reply(encode(one))
+        make_reply = partial(_single if is_single else _several, served)
+        return service.answer(served, kind, questions, asked, len(body), make_reply)
 
     return handle
+
+
+def _single(served: ServedModel, found: list[Prediction], microseconds: float) -> Reply:
+    one = found[0]
+    one.model, one.version, one.microseconds = served.name, served.version, round(microseconds, 1)
+    return Reply(encode(one))
+
+
+def _several(served: ServedModel, found: list[Prediction], microseconds: float) -> Reply:
+    return Reply(encode(PredictAnswers(served.name, served.version, round(microseconds, 1), found)))
