@@ -39,11 +39,12 @@ class BodyReader:
         RequestError
             If it is too long, takes too long, or is cut off.
         """
-        task = asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task(loop)
         assert task is not None
         self._started[task] = start
-        if self._timer is None or self._loop is not task.get_loop():
-            self._start_timer(task.get_loop())
+        if self._timer is None or self._loop is not loop:
+            self._start_timer(loop)
         try:
             return await read_body(self._max_bytes)
         except asyncio.CancelledError:

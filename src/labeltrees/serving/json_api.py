@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Annotated
 
 import msgspec
 
@@ -14,6 +15,21 @@ from labeltrees.serving.served_model import ServedModel
 from labeltrees.serving.service import Service
 
 _decoder = msgspec.json.Decoder(PredictRequest)
+_MAX_ITEM = 1000  # characters of the name of an item
+
+
+class ItemsRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """A part of the name of an item, as it is typed."""
+
+    text: str
+    column: str = "items"
+    limit: Annotated[int, msgspec.Meta(ge=1, le=100)] = 10
+
+
+class ItemList(msgspec.Struct):
+    """Names of items: first those that begin with the text, then those that contain it."""
+
+    items: list[str]
 
 
 class ModelList(msgspec.Struct):
@@ -29,6 +45,7 @@ def json_routes(service: Service) -> dict[str, Route]:
     routes = {"/v1/models": Route("models", {"GET": _list_models(service)})}
     for name, place in places.items():
         routes[f"/v1/models/{name}"] = Route("models", {"GET": _model(place)})
+        routes[f"/v1/models/{name}/items"] = Route("models", {"POST": _items(place)})
         routes[f"/v1/models/{name}/predict"] = Route("predict", {"POST": _predict(service, place)})
     return routes
 
@@ -45,6 +62,19 @@ def _list_models(service: Service) -> Handler:
 def _model(place: Place) -> Handler:
     def handle(body: bytes, header: FindHeader) -> Reply:
         return json_reply(place.get().facts)
+
+    return handle
+
+
+def _items(place: Place) -> Handler:
+    decoder = msgspec.json.Decoder(ItemsRequest)
+
+    def handle(body: bytes, header: FindHeader) -> Reply | Work:
+        asked: ItemsRequest = decode_json(decoder, body)
+        served = place.get()
+        text = asked.text[:_MAX_ITEM]
+        # In a thread: the first call sorts out the names, and a later one reads all of them.
+        return lambda: json_reply(ItemList(served.find_items(asked.column, text, asked.limit)))
 
     return handle
 

@@ -13,6 +13,7 @@ _FILES = {
     "/static/page.css": "page.css",
     "/static/page.js": "page.js",
     "/static/tree.js": "tree.js",
+    "/static/items.js": "items.js",
     "/static/docs.js": "docs.js",
 }
 _TYPES = {

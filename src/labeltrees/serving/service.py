@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from labeltrees.errors import FileFormatError, LabelTreesError
@@ -48,19 +49,28 @@ class Service:
         check_limits(kind, questions, options, self.settings)
         n = len(questions)
         deadline = time.monotonic() + self.settings.max_seconds if n > 1 else math.inf
+        if n <= _INLINE_ROWS and n_bytes <= _INLINE_BYTES:
+            return self._reply(served, kind, questions, options, deadline, make_reply)
+        return partial(self._reply, served, kind, questions, options, deadline, make_reply)
 
-        def work() -> Reply:
-            try:
-                found, microseconds = served.answer(kind, questions, options, deadline)
-            except (RequestError, FileFormatError):
-                raise
-            except (LabelTreesError, TypeError, ValueError, OverflowError) as error:  # of what was asked
-                raise RequestError(400, str(error)) from None
-            n_partial = sum(one.partial for one in found) if options.has_budget else 0
-            self.metrics.count_searches(served.name, len(found), n_partial)
-            return make_reply(found, microseconds)
-
-        return work() if n <= _INLINE_ROWS and n_bytes <= _INLINE_BYTES else work
+    def _reply(
+        self,
+        served: ServedModel,
+        kind: str,
+        questions: list[Any],
+        options: Options,
+        deadline: float,
+        make_reply: MakeReply,
+    ) -> Reply:
+        try:
+            found, microseconds = served.answer(kind, questions, options, deadline)
+        except (RequestError, FileFormatError):
+            raise
+        except (LabelTreesError, TypeError, ValueError, OverflowError) as error:  # of what was asked
+            raise RequestError(400, str(error)) from None
+        n_partial = sum(one.partial for one in found) if options.has_budget else 0
+        self.metrics.count_searches(served.name, len(found), n_partial)
+        return make_reply(found, microseconds)
 
     async def in_thread(self, work: Work) -> Reply:
         """Return the reply that work in a thread makes."""
