@@ -100,17 +100,21 @@ class ServedModel:
             which["candidates"] = self._labels(options.candidates, n)
         if options.exclude is not None:
             which["exclude"] = self._labels(options.exclude, n)
-        found = []
+        results = []
         start = time.perf_counter()
         for question in questions:
             if kind == "row":
-                labels, scores = predictor(*self._arrays(question), **which)
+                results.append(predictor(*self._arrays(question), **which))
             else:
-                labels, scores = predictor(question, **which)
-            found.append(self._prediction(labels if self.has_names else labels.tolist(), scores.tolist(), options))
+                results.append(predictor(question, **which))
             if n > 1 and time.monotonic() > deadline:
-                _refuse_late(len(found), n)
-        return found, (time.perf_counter() - start) * 1e6
+                _refuse_late(len(results), n)
+        microseconds = (time.perf_counter() - start) * 1e6
+        found = [
+            self._prediction(labels if self.has_names else labels.tolist(), scores.tolist(), options)
+            for labels, scores in results
+        ]
+        return found, microseconds
 
     def _labels(self, labels: list[Any], n_questions: int) -> Any:
         if not self.has_names and any(isinstance(label, str) for label in labels):
