@@ -90,6 +90,7 @@ def main() -> None:
     parser.add_argument(
         "--parts", nargs="+", default=["speed", "mixed", "reloads"], choices=["speed", "stacks", "mixed", "reloads"]
     )
+    parser.add_argument("--model", type=Path, help="folder for the model, which is trained if it is not there")
     parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--connections", type=int, nargs="+", default=[1, 8, 64])
@@ -98,14 +99,16 @@ def main() -> None:
     )
     parser.add_argument("--requests", type=int, default=1_000_000, help="of the mixed run")
     parser.add_argument("--workers", type=int, default=2, help="of the mixed run")
+    parser.add_argument("--seed", type=int, default=1, help="of the mixed run, which may be made in pieces")
     parser.add_argument("--reloads", type=int, default=100)
     arguments = parser.parse_args()
     train, test = lt.datasets.load_debian()
     texts = [str(text) for text in test.texts[:200]]
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary) / "debian.model"
-        model = lt.LabelTreeClassifier(n_jobs=1).fit(train.texts, train.Y, label_names=train.label_names)
-        model.save(folder)
+        folder = arguments.model or Path(temporary) / "debian.model"
+        if not folder.exists():
+            lt.LabelTreeClassifier(n_jobs=1).fit(train.texts, train.Y, label_names=train.label_names).save(folder)
+        model = lt.load(folder)
         if "speed" in arguments.parts:
             _speed(folder, _bodies(model, texts), arguments)
         if "stacks" in arguments.parts:
@@ -115,7 +118,11 @@ def main() -> None:
             with servers.ours([f"debian={folder}"], *options) as server:
                 print(f"\n{arguments.requests:,} mixed requests:")
                 result = run_mix(
-                    server, good_requests(model, "debian", texts[:50]), bad_requests("debian"), arguments.requests
+                    server,
+                    good_requests(model, "debian", texts[:50]),
+                    bad_requests("debian"),
+                    arguments.requests,
+                    arguments.seed,
                 )
             print(json.dumps({**result, "faults": result["faults"][:20], "n_faults": len(result["faults"])}, indent=1))
         if "reloads" in arguments.parts:

@@ -11,7 +11,7 @@ from labeltrees._extras import import_extra
 from labeltrees.serving.settings import ServingSettings
 
 if TYPE_CHECKING:
-    from labeltrees.serving.app import App
+    from labeltrees.serving.asgi import AsgiApp
 
 __all__ = ["ServingSettings", "make_app"]
 
@@ -23,7 +23,7 @@ def make_app(
     label_texts: Any = None,
     api_keys: Any = (),
     allowed_origins: Any = (),
-) -> App:
+) -> AsgiApp:
     """Return an ASGI application that serves models, for any ASGI server.
 
     Parameters
@@ -51,13 +51,15 @@ def make_app(
     """
     require_extra()
     from labeltrees.serving.app import App
+    from labeltrees.serving.asgi import AsgiApp
     from labeltrees.serving.keys import read_keys
     from labeltrees.serving.label_texts import read_label_texts
     from labeltrees.serving.registry import Registry
 
     settings = ServingSettings() if settings is None else settings
     registry = Registry(models, read_label_texts(label_texts), in_memory=settings.in_memory)
-    return App(registry, settings, api_keys=read_keys(api_keys), allowed_origins=tuple(allowed_origins))
+    app = App(registry, settings, api_keys=read_keys(api_keys), allowed_origins=tuple(allowed_origins))
+    return AsgiApp(app)
 
 
 def require_extra() -> None:

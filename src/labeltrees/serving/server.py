@@ -78,7 +78,7 @@ def run_server(
             "labeltrees.serving.worker:make_worker_app",
             address=host,
             port=port,
-            interface=granian.constants.Interfaces.ASGI,
+            interface=granian.constants.Interfaces.RSGI,
             workers=workers,
             runtime_mode=granian.constants.RuntimeModes.st,
             http=granian.constants.HTTPModes.http1,
