@@ -28,46 +28,65 @@ def make(shape: str, scale: str, points_per_part: str, folder: str) -> dict[str,
 
 @dataclass(frozen=True)
 class TimedRunner(SerialRunner):
-    """Runs tasks as usual, and notes processor time, the longest task and the bytes of every stage."""
+    """Runs tasks as usual, and notes each in a file that the next run continues.
 
-    stages: dict[str, dict[str, float]] = field(default_factory=dict)
+    Parameters
+    ----------
+    notes : Path
+        One line per finished task: stage, processor seconds, bytes, and the peak memory of the process so far.
+    """
+
+    notes: Path = field(default_factory=Path)
 
     def run(self, stage: str, tasks: Sequence[Task]) -> list[TaskRecord]:
         """Run the tasks."""
-        noted = self.stages.setdefault(stage, {"tasks": 0, "processor": 0.0, "longest": 0.0, "bytes": 0})
         records = []
         for task in tasks:
             started = time.process_time()
             records += super().run(stage, [task])
-            seconds = time.process_time() - started
-            noted["tasks"] += 1
-            noted["processor"] += seconds
-            noted["longest"] = max(noted["longest"], seconds)
-            noted["bytes"] += records[-1].n_bytes
+            if not records[-1].was_finished:
+                note = [stage, time.process_time() - started, records[-1].n_bytes, _peak()]
+                with open(self.notes, "a", encoding="utf-8") as file:
+                    file.write(json.dumps(note) + "\n")
         return records
+
+    def read(self) -> list[list[Any]]:
+        """Return the notes of all runs."""
+        return [json.loads(line) for line in self.notes.read_text().splitlines()] if self.notes.exists() else []
 
 
 def fit(folder: str, model: str, n_jobs: str, max_memory: str) -> dict[str, Any]:
-    """Fit a model part by part, and save it."""
-    runner = TimedRunner()
+    """Fit a model part by part, and save it; a fit that was interrupted continues."""
+    work = Path(f"{folder}.work")
+    work.mkdir(exist_ok=True)
+    runner = TimedRunner(notes=work / "notes.jsonl")
+    n_before = len(runner.read())
     local.SerialRunner = lambda _progress: runner  # type: ignore[assignment,misc]
-    local.bytes_in_memory = lambda _data: 2**62  # also for sizes that fit into the limit
     parts = lt.open_parts(folder)
-    before = _peak()
-    started, processor = time.perf_counter(), time.process_time()
-    fitted = lt.LabelTreeClassifier(n_jobs=int(n_jobs)).fit(parts, max_memory=max_memory)
-    seconds, processor = time.perf_counter() - started, time.process_time() - processor
+    started = time.process_time()
+    fitted = lt.LabelTreeClassifier(n_jobs=int(n_jobs)).fit(parts, max_memory=max_memory, work_folder=work)
+    rest = time.process_time() - started - sum(note[1] for note in runner.read()[n_before:])
     fitted.save(model)
+    stages = _by_stage(runner.read())
     return {
         "max_memory": max_memory,
         "n_jobs": int(n_jobs),
-        "seconds": seconds,
-        "processor": processor,
-        "before": before,
-        "peak": _peak(),
+        "processor": rest + sum(stage["processor"] for stage in stages.values()),
+        "peak": max(_peak(), *(note[3] for note in runner.read())),
         "C": fitted.stats_["C"],
-        "stages": runner.stages,
+        "stages": stages,
     }
+
+
+def _by_stage(notes: list[list[Any]]) -> dict[str, dict[str, float]]:
+    stages: dict[str, dict[str, float]] = {}
+    for stage, seconds, n_bytes, _ in notes:
+        noted = stages.setdefault(stage, {"tasks": 0, "processor": 0.0, "longest": 0.0, "bytes": 0})
+        noted["tasks"] += 1
+        noted["processor"] += seconds
+        noted["longest"] = max(noted["longest"], seconds)
+        noted["bytes"] += n_bytes
+    return stages
 
 
 def search(folder: str, model: str) -> dict[str, Any]:
