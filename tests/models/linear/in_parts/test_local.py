@@ -77,7 +77,9 @@ def test_too_little_memory_for_the_tree_says_how_much_it_needs(parts):
 @pytest.mark.parametrize(
     ("parameters", "arguments", "message"),
     [
-        ({"negatives": "matcher"}, {}, "negatives must be 'siblings'"),
+        ({"negatives": "matcher"}, {}, "negatives must be 'siblings'.*all points in memory"),
+        ({"evidence": "auto"}, {}, "evidence must be None.*all points in memory"),
+        ({}, {"label_texts": ["text"] * 60}, "label_texts must be None for a dataset in parts"),
         ({}, {"Y": np.eye(3)}, "Y must be None for a dataset in parts"),
         ({}, {"sample_weight": np.ones(240)}, "sample_weight must be None"),
         ({}, {"max_memory": "much"}, "a size such as 4GiB"),
