@@ -59,7 +59,9 @@ class ClusterSummary:
     def lines(self) -> list[str]:
         """Return the summary as text."""
         largest = max(self.peak_bytes.values(), default=0)
-        stages = ", ".join(f"{stage[:1].lower() + stage[1:]} {seconds:.1f} s" for stage, seconds in self.seconds.items())
+        stages = ", ".join(
+            f"{stage[:1].lower() + stage[1:]} {seconds:.1f} s" for stage, seconds in self.seconds.items()
+        )
         counts = f"{self.n_tasks} tasks on {len(self.peak_bytes)} workers, {self.n_reused} of them finished before"
         return [
             f"{counts}; {stages}",

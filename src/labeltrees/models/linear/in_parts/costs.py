@@ -15,8 +15,7 @@ import numpy as np
 from labeltrees._matrices import Int64s
 from labeltrees._validation import check_n_jobs
 from labeltrees.models.linear.auto_cost import CostSample, HeldOutLosses, held_out_losses
-from labeltrees.models.linear.in_parts import bundles
-from labeltrees.models.linear.in_parts.bundles import NodeSizes
+from labeltrees.models.linear.in_parts.bundles import NodeSizes, target_cost
 from labeltrees.models.linear.in_parts.result_file import open_result
 from labeltrees.models.linear.in_parts.runner import Outcome, Task
 from labeltrees.models.linear.in_parts.training import cut_subtrees, piece_problem
@@ -93,7 +92,7 @@ def plan_validation(
     depth = tree.node_depth[nodes]
     places = np.lexsort((node_start[nodes], depth))  # stable: groups of a node stay in order
     cost = sizes.values[nodes].astype(np.float64) * sample.groups[:, 2]
-    target = max(float(cost.sum()) / bundles.BUNDLES, bundles.LEAST_COST)
+    target = target_cost(float(cost.sum()))
     cuts: list[list[int]] = []
     spent, n_bytes, last = 0.0, 0, -1
     for place in places.tolist():
