@@ -7,7 +7,7 @@ import pytest
 
 import labeltrees as lt
 from labeltrees.cli import output
-from labeltrees.tuning import sweep as sweep_module
+from labeltrees.tuning import setting_trial
 from tests.tuning.conftest import count_as_time
 
 QUICK = ("--tradeoffs", "0,1,2", "--fanouts", "2,4", "--repeats", "1", "--prune-below", "0")
@@ -15,7 +15,7 @@ QUICK = ("--tradeoffs", "0,1,2", "--fanouts", "2,4", "--repeats", "1", "--prune-
 
 @pytest.fixture(autouse=True)
 def counted(monkeypatch):
-    monkeypatch.setattr(sweep_module, "measure_times", count_as_time)
+    monkeypatch.setattr(setting_trial, "measure_times", count_as_time)
 
 
 @pytest.fixture(scope="module")

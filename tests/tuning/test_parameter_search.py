@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import labeltrees as lt
-from labeltrees.tuning import parameter_search, sweep, trials
+from labeltrees.tuning import parameter_search, setting_trial
 from labeltrees.tuning.parameter_search import TUNED, check_tuned
 from labeltrees.tuning.trials import Variant
 from tests.tuning.conftest import count_as_time, make_data
@@ -23,8 +23,7 @@ def data():
 
 def choose_by_work(data):
     with pytest.MonkeyPatch.context() as patch:
-        for module in (sweep, trials):
-            patch.setattr(module, "measure_times", count_as_time)
+        patch.setattr(setting_trial, "measure_times", count_as_time)
         return lt.choose(data, metric="p3", **ONE_TREE)
 
 

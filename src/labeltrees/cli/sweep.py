@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from labeltrees.cli.baseline_view import held_out_note, print_baselines_of
+from labeltrees.cli.cluster_options import TrainingPlace, only_cluster_options
 from labeltrees.cli.options import Decorator, data_argument, json_option
 from labeltrees.cli.output import check_parent_folder, console, make_table, number, print_table
 from labeltrees.cli.tuning_options import (
@@ -55,6 +56,7 @@ def _repeated(flag: str, name: str, choices: tuple[str, ...], help: str) -> Deco
 @_repeated("--cover", "covers", COVERS, "Cover frequencies to try, as in labeltrees tree build.")
 @_repeated("--path", "paths", PATHS, "Paths to try, as in labeltrees tree build.")
 @tuning_options
+@only_cluster_options
 @json_option
 @click.pass_obj
 def sweep(
@@ -65,6 +67,7 @@ def sweep(
     validation: str | None,
     csv_file: str | None,
     as_json: bool,
+    place: TrainingPlace,
     **parameters: Any,
 ) -> None:
     """Train a model on DATA at every setting, and measure its precision, expected depth and speed.
@@ -72,7 +75,8 @@ def sweep(
     DATA is a folder with a train and a test file (texts with labels, or XMC format), the word debian for the bundled
     data, or one file. A fifth of one file is held out at random to measure on, unless --validation names other data or
     --test-share another share. Simple baselines are measured on the same points (at most 5,000 of them). --cover and
-    --path can be repeated. With --folder, an interrupted sweep continues where it stopped.
+    --path can be repeated. With --folder, an interrupted sweep continues where it stopped. With --cluster, the models
+    are trained as tasks of a Dask cluster, and all are timed on one of its workers; --folder must be seen by all.
     """
     hide_memory_log()
     check_parent_folder(output)
@@ -85,7 +89,8 @@ def sweep(
         validation_data = read_validation(validation, train, reading, show_progress)
     elif has_test_part(data, reading):
         validation_data = read_data(data, reading, show_progress, part="test")
-    result = run_sweep(train, validation_data, estimator=estimator, progress=show_progress, **others)
+    with place.client() as client:
+        result = run_sweep(train, validation_data, estimator=estimator, progress=show_progress, client=client, **others)
     if output is not None:
         result.save(output)
     if csv_file is not None:

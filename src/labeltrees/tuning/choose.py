@@ -14,6 +14,7 @@ from labeltrees._progress import ProgressArgument, watch
 from labeltrees._validation import check_integer, check_n_jobs, check_number, check_seed
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tuning.baseline_words import compare_with_baselines
+from labeltrees.tuning.executor import Executor, open_executor
 from labeltrees.tuning.explain import Round, explain, explain_costs
 from labeltrees.tuning.feature_search import TextData, can_choose_features
 from labeltrees.tuning.final_fit import fit_on_all
@@ -90,6 +91,7 @@ def choose(
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: ProgressArgument = None,
+    client: Any = None,
 ) -> Choice:
     """Return the most precise model, or the fastest within a loss of precision, or the most precise within a latency.
 
@@ -134,6 +136,9 @@ def choose(
         Where the last round keeps finished settings, as in `sweep`.
     repeats, random_state, n_jobs, progress
         As in `sweep`. `random_state` also seeds the split into training and validation data.
+    client : distributed.Client, optional
+        As in `sweep`. Metrics and the rule of choice are the same as without it. The final training runs in this
+        process.
 
     Returns
     -------
@@ -178,9 +183,11 @@ def choose(
     runner = TrialRunner(clone(estimator), measured_on, limits.ks, budget, random_state, n_jobs, lambda _: None)
     others = ParameterSearch(runner, limits, fitted_on, tuned)
     total = others.n_trials() + sum(counts) + _EARLY_REPEATS * len(sizes) + repeats + 1
-    with watch("Choosing", total, progress) as advance:
-        chooser = _Chooser(estimator, limits, fitted_on, measured_on, held_out, random_state, n_jobs, budget, advance)
-        runner.count_done = chooser.count_done
+    with open_executor(client, folder) as executor, watch("Choosing", total, progress) as advance:
+        chooser = _Chooser(
+            estimator, limits, fitted_on, measured_on, held_out, random_state, n_jobs, budget, advance, executor
+        )
+        runner.count_done, runner.executor = chooser.count_done, executor
         budget.enter(BEFORE)
         features = None
         if "features" in tuned:
@@ -245,6 +252,7 @@ class _Chooser:
     n_jobs: int | None
     budget: TimeBudget
     advance: Callable[[int], object] | None
+    executor: Executor
 
     def __post_init__(self) -> None:
         self.ks = self.limits.ks
@@ -261,14 +269,14 @@ class _Chooser:
         """Try settings on `n_points` random points and return the `n_kept` most promising ones."""
         rows = np.random.default_rng(self.random_state).permutation(self.train.n_points)[:n_points]
         sample = self.train.take(np.sort(rows))
-        with open_folder(None, {}) as folder:
+        with open_folder(None, {}, self.executor.folder) as folder:
             result = self._run(settings, sample, folder, _EARLY_REPEATS, _EARLY_TIMED_POINTS, details=False)
         return [_named(settings, name) for name in self.limits.judge(result).promising(n_kept)]
 
     def last_round(self, settings: list[Setting], repeats: int, path: str | os.PathLike[str] | None) -> SweepResult:
         """Try settings on all training points."""
         identity = identity_of(self.estimator, self.train, self.validation, self.ks, self.random_state)
-        with open_folder(path, identity) as folder:
+        with open_folder(path, identity, self.executor.folder) as folder:
             return self._run(settings, self.train, folder, repeats, TIMED_POINTS, details=True)
 
     def _run(
@@ -291,6 +299,7 @@ class _Chooser:
             held_out=self.held_out,
             details=details,
             budget=self.budget,
+            executor=self.executor,
         )
         before, advance = self._done, self.advance
         result = job.run(

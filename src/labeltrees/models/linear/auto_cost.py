@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ MIN_POSITIVES = 30  # held-out positives that a decision needs
 MAX_DEPTH = 7  # deeper nodes have the C of this depth
 SAMPLED = 0.06  # share of the training work of each depth that is tried at every C
 TOLERANCE = 0.15  # of the loss that training saves: for that much C stays near 1
-COST_IN_PARTS = 1.0  # what "auto" means for a dataset in parts
 LANES = 16  # children that are trained together
 
 
@@ -69,6 +68,31 @@ def settle_cost(
     return replace(settings, C=choice.C), report
 
 
+class CostSample(NamedTuple):
+    """What C is chosen from: the same points and classifiers for data in memory and in parts.
+
+    Parameters
+    ----------
+    held_out : uint8 (n_points,)
+    groups : int64 (n_groups, 3)
+        Groups of children as rows (node, first edge, number of edges), by depth.
+    level : int64 (n_groups,)
+        Depth of each group's node.
+    """
+
+    held_out: NDArray[np.uint8]
+    groups: NDArray[np.int64]
+    level: NDArray[np.int64]
+
+
+class HeldOutLosses(NamedTuple):
+    """By group: losses at each C tried (n_groups, n_tried), the loss of constant scores, and held-out positives."""
+
+    losses: NDArray[np.float64]
+    constants: NDArray[np.float64]
+    positives: NDArray[np.int64]
+
+
 def choose_costs(
     native: _core.LinearProblem, n_points: int, tree: LabelTree, settings: LinearSettings, seed: int, n_threads: int
 ) -> CostChoice:
@@ -79,21 +103,47 @@ def choose_costs(
     close means within 15 % of what training saves, compared with constant scores. On noisy data training saves
     little, so the lowest loss itself decides.
     """
-    tried = LOSSES[settings.loss].costs
-    n_depths = min(int(tree.node_depth.max()), MAX_DEPTH) + 1
+    work = native.node_sizes(bool(settings.balanced))[2]
+    sample = draw_sample(n_points, tree, work, seed)
+    if sample is None:
+        return choose_by_losses(None, None, settings.loss)
+    found = held_out_losses(native, sample.groups, sample.held_out, settings, seed, n_threads)
+    return choose_by_losses(sample, found, settings.loss)
+
+
+def draw_sample(n_points: int, tree: LabelTree, work: NDArray[np.int64], seed: int) -> CostSample | None:
+    """Return a sample that depends on the seed, the tree and `work` of its nodes only; None for too few points.
+
+    Parameters
+    ----------
+    work : int64 (n_nodes,)
+        Values in the rows of each node's points, at most.
+    """
     if n_points < MIN_POINTS:
-        return CostChoice((1.0,), tried, [])
+        return None
     rng = np.random.default_rng([seed, 0xC])
     held_out = np.zeros(n_points, np.uint8)
     held_out[rng.permutation(n_points)[: int(n_points * HELD_OUT)]] = 1
-    work = native.node_sizes(bool(settings.balanced))[2]
     depth = np.minimum(tree.node_depth, MAX_DEPTH)
-    groups = [_sample_groups(np.flatnonzero(depth == level), tree, work, rng) for level in range(n_depths)]
-    sampled = np.concatenate(groups)
+    levels = range(int(depth.max()) + 1)
+    groups = [_sample_groups(np.flatnonzero(depth == level), tree, work, rng) for level in levels]
+    return CostSample(held_out, np.concatenate(groups), np.repeat(levels, [len(group) for group in groups]))
+
+
+def held_out_losses(
+    native: _core.LinearProblem,
+    groups: NDArray[np.int64],
+    held_out: NDArray[np.uint8],
+    settings: LinearSettings,
+    seed: int,
+    n_threads: int,
+) -> HeldOutLosses:
+    """Return the losses of some groups of children of a problem; each depends on its own group only."""
+    tried = LOSSES[settings.loss].costs
     found, constants, positives = native.validate(
-        nodes=np.ascontiguousarray(sampled[:, 0]),
-        first_edges=np.ascontiguousarray(sampled[:, 1]),
-        n_edges=np.ascontiguousarray(sampled[:, 2]),
+        nodes=np.ascontiguousarray(groups[:, 0]),
+        first_edges=np.ascontiguousarray(groups[:, 1]),
+        n_edges=np.ascontiguousarray(groups[:, 2]),
         held_out=held_out,
         costs=np.array(tried, np.float32),
         loss=settings.loss,
@@ -105,16 +155,22 @@ def choose_costs(
         seed=seed,
         n_threads=n_threads,
     )
-    level_of = np.repeat(np.arange(n_depths), [len(group) for group in groups])
-    losses = found.reshape(len(sampled), len(tried))
+    return HeldOutLosses(found.reshape(len(groups), len(tried)), constants, positives)
+
+
+def choose_by_losses(sample: CostSample | None, found: HeldOutLosses | None, loss: str) -> CostChoice:
+    """Return the choice for each depth; without a sample C is 1."""
+    tried = LOSSES[loss].costs
+    if sample is None or found is None:
+        return CostChoice((1.0,), tried, [])
     chosen: list[float] = []
     relative: list[list[float]] = []
-    for level in range(n_depths):
-        here = level_of == level
-        total, constant = losses[here].sum(axis=0), float(constants[here].sum())
-        enough = positives[here].sum() >= MIN_POSITIVES and constant > 0
+    for level in range(int(sample.level[-1]) + 1):
+        here = sample.level == level
+        total, constant = found.losses[here].sum(axis=0), float(found.constants[here].sum())
+        enough = found.positives[here].sum() >= MIN_POSITIVES and constant > 0
         chosen.append(nearest_to_one(total, constant, tried) if enough else (chosen[-1] if chosen else 1.0))
-        relative.append([round(float(loss) / constant, 6) for loss in total] if constant > 0 else [])
+        relative.append([round(float(value) / constant, 6) for value in total] if constant > 0 else [])
     return CostChoice(tuple(chosen), tried, relative)
 
 

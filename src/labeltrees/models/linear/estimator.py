@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ from labeltrees.models.common.given_tree import given_tree
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.label_sets import read_training_labels
 from labeltrees.models.common.settings import ClassifierSettings, seed_of
-from labeltrees.models.linear.auto_cost import COST_IN_PARTS, settle_cost
+from labeltrees.models.linear.auto_cost import settle_cost
 from labeltrees.models.linear.contexts import encode, fit_vectorizer, set_encoder
 from labeltrees.models.linear.evidence import KINDS, learn_evidence
 from labeltrees.models.linear.files import save_classifier
@@ -117,8 +117,7 @@ class LabelTreeClassifier(
     C : float or "auto"
         Cost of errors, as in liblinear. "auto" chooses a value for each depth of the tree: it holds out a tenth of the
         points, trains a sample of the classifiers at several values on the others and compares the losses. `stats_`
-        has the values as ``"C"``, by depth. A dataset in parts is trained with C = 1 instead: the points need not fit
-        into memory, and the model must not depend on whether they do.
+        has the values as ``"C"``, by depth.
     eps, max_iter : float, int
         Tolerance and maximum number of passes of the solver.
     class_weight : None, "balanced", mapping from labels to numbers, or array (L,)
@@ -278,7 +277,6 @@ class LabelTreeClassifier(
             `label_text_points` and `label_text_embedding` say, and a dict may name labels without training points.
         """
         check_settings(self)
-        in_parts = isinstance(X, PartsDataset)
         if isinstance(X, PartsDataset):
             others = {"Y": Y, "sample_weight": sample_weight, "feature_names": feature_names, "encoder": encoder}
             others["label_texts"] = label_texts
@@ -319,8 +317,6 @@ class LabelTreeClassifier(
         seed = seed_of(self.random_state)
         trees = self._make_trees(checked_X, checked_Y, weights, embeddings, seed)
         built = time.perf_counter()
-        if in_parts and settings.C == "auto":
-            settings = replace(settings, C=COST_IN_PARTS)
         settings, costs = settle_cost(
             checked_X, checked_Y, trees[0], settings, sample_weight=weights, random_state=seed, n_jobs=self.n_jobs
         )
