@@ -12,7 +12,7 @@ import polars as pl
 
 from labeltrees.data.logs.reading import collect, naming_events
 from labeltrees.data.logs.shards import EVENTS, Shards
-from labeltrees.data.logs.steps import Report, ShardStep, StepRunner
+from labeltrees.data.logs.steps import Report, SerialSteps, ShardStep, StepRunner
 
 _SEED = 7  # of the hash that assigns contexts to shards; results do not depend on it
 EVENTS_DONE = "events.done"  # this file exists when all shards are written
@@ -28,7 +28,7 @@ def shard_events(
     sources : list of frames
         The events: one frame of all, or one per group of files. Each is a step.
     files : list of paths
-        For messages.
+        That the events are read from; none for a frame.
     """
     if shards.in_memory:
         shards.keep(EVENTS, 0, collect(pl.concat(sources)))
@@ -40,7 +40,8 @@ def shard_events(
             )
             for number, source in enumerate(sources)
         ]
-        runner.run("sharding by context", steps, report)
+        here = not files  # a frame is in the memory of this process
+        (SerialSteps() if here else runner).run("sharding by context", steps, report)
         (shards.folder / EVENTS_DONE).touch()
     by_shard: dict[str, list[Path]] = defaultdict(list)
     for folder in sorted(path for path in (shards.folder / EVENTS).iterdir() if path.name.isdigit()):
