@@ -34,7 +34,7 @@ from benchmarks.peers.environment import ROOT, peers_python
 from benchmarks.peers.worker import PeerWorker
 from benchmarks.shared_data import data_folder, write_for_contestants
 from benchmarks.tables import print_head
-from examples.online_shop import prepare, without_weights
+from examples.online_shop import prepare
 
 FOLDER = Path(__file__).parent / "contestants"
 FINISHED = ROOT / "build" / "online-shop"
@@ -267,13 +267,12 @@ def compare(split: str, chosen: dict[str, Settings], options: argparse.Namespace
     sys.stdout.flush()
 
 
-def prepared(split: str) -> tuple[lt.Dataset, lt.Dataset]:
+def prepared(split: str) -> lt.PreparedLogs:
     """Return the log of the online shop, prepared as the example does it, by an earlier run if there was one."""
     folder = FINISHED / f"{split}-log"
     if not folder.exists():
         prepare(str(data_folder("online-retail") / "events.csv.xz"), split).save(folder)
-    loaded = lt.PreparedLogs.load(folder)
-    return without_weights(loaded.train), loaded.test
+    return lt.PreparedLogs.load(folder)
 
 
 def methods(options: argparse.Namespace) -> list[Method]:

@@ -58,15 +58,8 @@ def prepare(path: str, split: str) -> lt.PreparedLogs:
         item_name="Description",
         features="history",
         min_item_contexts=5,
-        point_weights="events",  # for the results by traffic; training does not use them
         **SPLITS[split],
     )
-
-
-def without_weights(dataset: lt.Dataset) -> lt.Dataset:
-    """Return the dataset with equal weights."""
-    parts = {name: getattr(dataset, name) for name in ("label_names", "feature_names", "encoder", "times")}
-    return lt.Dataset(dataset.X, dataset.Y, **parts)
 
 
 def choose_C(train: lt.Dataset, jobs: int) -> float:
@@ -232,7 +225,7 @@ def main() -> None:
         return
     prepared = prepare(options.events, options.split)
     show_summary(prepared)
-    train = without_weights(prepared.train)
+    train = prepared.train
     C = choose_C(train, options.jobs)
     print(f"\nC={C:g} is the best of {CS} on the last {VALIDATION_DAYS} days of training.\n")
     model = compare(train, prepared.test, C, options.jobs)

@@ -185,8 +185,8 @@ def prepare_logs(
         Whether events that are equal in all used columns count once. By default they add up, like two clicks.
     point_weights : {"events", "engagement", "sqrt_events", "sqrt_engagement"}, optional
         The sample_weight of a point: the number of valid events of its context, the sum of their weights (for logs that
-        are aggregated already), or the square root of either. Scaled to mean 1 in each part. By default all contexts
-        count the same.
+        are aggregated already), or the square root of either. Scaled to mean 1 in each part. By default all training
+        points count the same, and test points have weights by events: results are shown with and without them.
     test_share : float in [0, 0.99]
         The share of contexts that are drawn at random for test, with all their sessions.
     test_since : time, optional

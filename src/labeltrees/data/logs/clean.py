@@ -63,9 +63,13 @@ def clean_events(events: Events, settings: LogSettings) -> CleanEvents:
     needing = settings.needing_time()
     if needing and not has_time:
         verb = "needs" if len(needing) == 1 else "need"
+        # What also works without times depends on what was asked for.
+        without = "for baskets without times, use features='basket'"
+        if settings.features == "basket":
+            without = "for baskets without times, split at random with test_share, and leave this out"
         message = (
             f"{', '.join(needing)} {verb} the time of events, but the log has no column 'time': "
-            "name the column of the times with time='COLUMN', or, for baskets without times, use features='basket'"
+            f"name the column of the times with time='COLUMN', or, {without}"
         )
         raise InputError(message)
     missing_time = pl.lit(False)
