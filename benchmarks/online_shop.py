@@ -79,7 +79,7 @@ METHODS = [
     Method(
         "omikuji",
         "omikuji_models.py",
-        [{"linear_c": C}, {"n_trees": [3]}, {"loss": ["log"], "linear_c": [1.0, 3.0]}],
+        [{"linear_c": C}, {"loss": ["log"], "linear_c": [1.0]}, {"n_trees": [3]}],
         {},
         {"beam_size": 20},
     ),

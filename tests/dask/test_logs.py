@@ -97,7 +97,7 @@ def test_a_worker_that_is_lost_changes_nothing(client, log, tmp_path, monkeypatc
 
     monkeypatch.setattr(DaskSteps, "run", run_and_kill)
     found = lt.prepare_logs(log, **SETTINGS["basket"], client=client, temporary_folder=tmp_path)
-    assert stages == ["sharding by context", "summing pairs", "making points"]
+    assert stages == ["sharding by context", "summing pairs", "counting items", "making points"]
     assert saved(found, tmp_path / "there") == expected
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,28 +19,30 @@ from labeltrees.data.logs.steps import Report, ShardStep, StepRunner
 # Tolerance: sums of the same weights in another order differ in their last digits.
 _ROUNDING = 1 - 1e-9
 
-PAIRS, VALUES, SESSIONS = "pairs", "values", "sessions"  # names of frames
+PAIRS, VALUES, SESSIONS, COUNTED = "pairs", "values", "sessions", "counted"  # names of frames
 
 
 @dataclass
 class Aggregated:
-    """The pairs of a log; lists have one entry per shard.
+    """What is known of the pairs of a log.
+
+    The pairs of each shard are kept under the name PAIRS: context, item, window, engagement, recent (by its age at the
+    last event), events; group and order if contexts are sessions; latest (the time of the last event) if the log has
+    times; valued (its context has a value) if features come from a column.
 
     Attributes
     ----------
-    pairs : list of frames
-        context, item, window, engagement, recent (by its age at the last event), events; group and order if contexts
-        are sessions; latest (the time of the last event) if the log has times; valued (its context has a value) if
-        features come from a column.
     values : list of frames
-        context, window and value: the features of a point, only for features="column".
+        By shard: context, window and value, the features of a point; only for features="column".
+    weak : counter
+        Events of the label windows, and the events and pairs of low engagement among them.
     """
 
-    pairs: list[pl.LazyFrame] = field(default_factory=list)
     values: list[pl.LazyFrame] = field(default_factory=list)
     lists: bool = False  # whether values are lists of names
     n_repeated: int = 0
     n_several_values: int = 0
+    weak: Counter[str] = field(default_factory=Counter)
 
 
 def aggregate(
@@ -53,7 +56,7 @@ def aggregate(
         result.lists = record["lists"]
         result.n_repeated += record["n_repeated"]
         result.n_several_values += record["n_several_values"]
-    result.pairs = shards.frames(PAIRS)
+        result.weak.update(record["weak"])
     if settings.features == "column":
         result.values = shards.frames(VALUES)
     return result
@@ -84,44 +87,43 @@ def sum_pairs(
         shards.keep(VALUES, number, values)
         pairs = pairs.join(values.select("context", "window", valued=True), on=["context", "window"], how="left")
     shards.keep(PAIRS, number, pairs)
+    weak = ~_is_strong(LOW_ENGAGEMENT)
+    record["weak"] = (
+        pairs.filter(pl.col("window") != HISTORY)
+        .select(
+            pl.col("events").sum(),
+            pl.col("events").filter(weak).sum().alias("weak events"),
+            weak.sum().alias("weak pairs"),
+        )
+        .row(0, named=True)
+    )
     return record
 
 
-def mark_pairs(pairs: list[pl.LazyFrame], settings: LogSettings) -> tuple[list[pl.LazyFrame], float, int]:
-    """Say of each pair whether its context has features, and whether it has enough engagement.
+def _is_strong(min_engagement: float) -> pl.Expr:
+    return pl.col("engagement") >= min_engagement * _ROUNDING
 
-    Returns
-    -------
-    pairs : list of frames
-        With group, order, featured and strong added.
-    min_engagement : float
-        The threshold used.
-    n_weak : int
-        The number of pairs of low engagement that were kept, because most events are in such pairs.
+
+def engagement_threshold(aggregated: Aggregated, settings: LogSettings) -> tuple[float, int]:
+    """Return the least engagement of a pair, and how many pairs of low engagement it keeps.
+
+    "auto" keeps all pairs if more than half of the events are in pairs of low engagement.
     """
-    given = settings.min_engagement
-    if given != "auto":
-        return [marked(shard, float(given), settings) for shard in pairs], float(given), 0
-    strict = [marked(shard, LOW_ENGAGEMENT, settings) for shard in pairs]
-    labels = pl.concat([shard.select("window", "events", "strong") for shard in strict])
-    weak = ~pl.col("strong")
-    found = collect(
-        labels.filter(pl.col("window") != HISTORY).select(
-            pl.col("events").sum().alias("all"),
-            pl.col("events").filter(weak).sum().alias("weak"),
-            weak.sum().alias("n"),
-        )
-    ).row(0, named=True)
-    if 2 * found["weak"] <= found["all"]:
-        return strict, LOW_ENGAGEMENT, 0
-    return [marked(shard, 0.0, settings) for shard in pairs], 0.0, found["n"]
+    if settings.min_engagement != "auto":
+        return float(settings.min_engagement), 0
+    weak = aggregated.weak
+    return (LOW_ENGAGEMENT, 0) if 2 * weak["weak events"] <= weak["events"] else (0.0, weak["weak pairs"])
 
 
-def marked(shard: pl.LazyFrame, min_engagement: float, settings: LogSettings) -> pl.LazyFrame:
-    """Return the pairs of one shard as `mark_pairs` does."""
+def marked_pairs(shards: Shards, number: int, settings: LogSettings) -> pl.LazyFrame:
+    """Return the pairs of one shard with group, order and two marks.
+
+    `featured`: their context has features; `strong`: they have enough engagement.
+    """
+    shard = shards.frame(PAIRS, number)
     if not settings.has_sessions:  # of one context, events of an earlier window are the history of a later one
         shard = shard.with_columns(group=pl.col("context"), order=pl.col("window").cast(pl.Int64))
-    strong = (pl.col("engagement") >= min_engagement * _ROUNDING).alias("strong")
+    strong = _is_strong(float(settings.min_engagement)).alias("strong")
     featured = pl.lit(True)
     if settings.features == "history":
         featured = pl.col("order").min().over("group") < pl.col("order")
@@ -152,8 +154,18 @@ def _given_values(shard: pl.LazyFrame, lists: bool) -> tuple[pl.DataFrame, int]:
     return values.drop("n_values"), int((values["n_values"] > 1).sum())
 
 
-def count_items(pairs: list[pl.LazyFrame]) -> pl.DataFrame:
+def count_items(settings: LogSettings, shards: Shards, runner: StepRunner, report: Report) -> pl.DataFrame:
     """Return every item of the label windows, and the number of points that may have it: item, points."""
+    steps = [
+        ShardStep(COUNTED, items_of_shard, shards, number, {"settings": settings}) for number in range(shards.count)
+    ]
+    runner.run("counting items", steps, report)
+    return collect(pl.concat(shards.frames(COUNTED)).group_by("item").agg(pl.col("points").sum()))
+
+
+def items_of_shard(shards: Shards, number: int, *, settings: LogSettings) -> dict[str, Any]:
+    """Keep the items of one shard, and the number of its points that may have them."""
+    labels = marked_pairs(shards, number, settings).filter(pl.col("window") != HISTORY)
     carried = (pl.col("featured") & pl.col("strong")).sum()
-    labels = pl.concat(pairs).filter(pl.col("window") != HISTORY)
-    return collect(labels.group_by("item").agg(carried.alias("points")))
+    shards.keep(COUNTED, number, collect(labels.group_by("item").agg(carried.alias("points"))))
+    return {}

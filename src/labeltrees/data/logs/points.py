@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from labeltrees.data.logs.aggregate import PAIRS, marked
+from labeltrees.data.logs.aggregate import marked_pairs
 from labeltrees.data.logs.clean import HISTORY
 from labeltrees.data.logs.reading import collect
 from labeltrees.data.logs.recency import Recency
@@ -63,7 +63,7 @@ def make_points(
     items : frame
         item and label of the items that are kept.
     settings : LogSettings
-        With the threshold that `mark_pairs` has found.
+        With the threshold of `engagement_threshold`.
     shards : Shards
         With the pairs.
     """
@@ -84,8 +84,7 @@ def make_points(
 def points_of_shard(shards: Shards, number: int, *, settings: LogSettings, recency: Recency) -> dict[str, Any]:
     """Keep the points of one shard, their labels and histories; return counts of events, pairs and contexts."""
     key = ["context", "window"]
-    assert isinstance(settings.min_engagement, float)
-    pairs = marked(shards.frame(PAIRS, number), settings.min_engagement, settings)
+    pairs = marked_pairs(shards, number, settings)
     frame = collect(pairs.join(shards.frame(ITEMS, 0), on="item", how="left"))
     latest = [name for name in frame.columns if name == "latest"]
     if settings.features == "basket":  # without its rare items a basket may have one item left

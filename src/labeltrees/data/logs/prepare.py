@@ -11,7 +11,7 @@ import polars as pl
 from labeltrees._progress import ProgressArgument
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import Encoder
-from labeltrees.data.logs.aggregate import SESSIONS, Aggregated, aggregate, count_items, mark_pairs
+from labeltrees.data.logs.aggregate import SESSIONS, Aggregated, aggregate, count_items, engagement_threshold
 from labeltrees.data.logs.clean import CleanEvents, clean_events
 from labeltrees.data.logs.events import Events, open_events
 from labeltrees.data.logs.item_names import name_items
@@ -91,12 +91,12 @@ def _prepare(
     recency = Recency(settings.half_life, cleaned.last)
     aggregated = aggregate(settings, shards, recency, cleaned.whole_weights, runner, stages.report)
     stages.start("making points")
-    pairs, min_engagement, n_weak = mark_pairs(aggregated.pairs, settings)
+    min_engagement, n_weak = engagement_threshold(aggregated, settings)
     settings = replace(settings, min_engagement=min_engagement)
-    counted = count_items(pairs)
+    counted = count_items(settings, shards, runner, lambda share: stages.report(share / 2))
     items = counted.filter(pl.col("points") >= settings.min_item_contexts).sort("item")
     items = items.select("item", pl.int_range(pl.len(), dtype=pl.Int32).alias("label"))
-    made = make_points(items, settings, shards, recency, runner, stages.report)
+    made = make_points(items, settings, shards, recency, runner, lambda share: stages.report(0.5 + share / 2))
     dropped = _all_dropped(cleaned, aggregated, made, settings)
     if made.contexts["used"] == 0:
         _refuse_empty(cleaned, dropped, settings)
