@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -26,9 +26,9 @@ PAIRS, VALUES, SESSIONS, COUNTED = "pairs", "values", "sessions", "counted"  # n
 class Aggregated:
     """What is known of the pairs of a log.
 
-    The pairs of each shard are kept under the name PAIRS: context, item, window, engagement, recent (by its age at the
-    last event), events; group and order if contexts are sessions; latest (the time of the last event) if the log has
-    times; valued (its context has a value) if features come from a column.
+    The pairs of each shard are kept under the name PAIRS: context, item, window, total (of the weights), engagement,
+    recent (the total by age at the last event), events; group and order if contexts are sessions; latest (the time of
+    the last event) if the log has times; valued (its context has a value) if features come from a column.
 
     Attributes
     ----------
@@ -69,8 +69,8 @@ def sum_pairs(
     record: dict[str, Any] = {"lists": False, "n_repeated": 0, "n_several_values": 0}
     shard = shards.frame(SESSIONS if settings.has_sessions else EVENTS, number)
     # Sums of fractions depend on their order in the last digits: such weights are sorted before they are summed.
-    weight = recency.weight()
-    total = weight.sum() if whole_weights and not recency.is_used else weight.sort().sum()
+    total = pl.col("weight").sum() if whole_weights else pl.col("weight").sort().sum()
+    recent = recency.weight().sort().sum() if recency.is_used else total
     if settings.drop_duplicates:
         before = collect(shard.select(pl.len())).item()
         distinct = collect(shard.unique())
@@ -79,15 +79,17 @@ def sum_pairs(
     key = ["context", "item", "window", *(("group", "order") if settings.has_sessions else ())]
     has_time = "moment" in shard.collect_schema()
     latest = [pl.col("moment").max().alias("latest")] if has_time else []
-    pairs = collect(shard.group_by(key).agg(total.alias("recent"), pl.len().alias("events"), *latest))
-    pairs = pairs.with_columns((pl.col("recent") * recency.label_factor(settings)).alias("engagement"))
+    sums = (total.alias("total"), recent.alias("recent"), pl.len().alias("events"))
+    pairs = collect(shard.group_by(key).agg(*sums, *latest)).with_columns(
+        (pl.col("recent") * recency.label_factor(settings)).alias("engagement")
+    )
     if settings.features == "column":
         record["lists"] = isinstance(shard.collect_schema()["feature"], pl.List)
         values, record["n_several_values"] = _given_values(shard, record["lists"])
         shards.keep(VALUES, number, values)
         pairs = pairs.join(values.select("context", "window", valued=True), on=["context", "window"], how="left")
     shards.keep(PAIRS, number, pairs)
-    weak = ~_is_strong(LOW_ENGAGEMENT)
+    weak = ~is_strong("total", LOW_ENGAGEMENT)
     record["weak"] = (
         pairs.filter(pl.col("window") != HISTORY)
         .select(
@@ -100,22 +102,34 @@ def sum_pairs(
     return record
 
 
-def _is_strong(min_engagement: float) -> pl.Expr:
-    return pl.col("engagement") >= min_engagement * _ROUNDING
+def is_strong(column: str, threshold: float) -> pl.Expr:
+    """Return whether a pair has enough engagement."""
+    return pl.col(column) >= threshold * _ROUNDING
 
 
-def engagement_threshold(aggregated: Aggregated, settings: LogSettings) -> tuple[float, int]:
-    """Return the least engagement of a pair, and how many pairs of low engagement it keeps.
+class Threshold(NamedTuple):
+    """The least value that a pair must have in a column, and how many pairs of low engagement are kept."""
 
-    "auto" keeps all pairs if more than half of the events are in pairs of low engagement.
+    column: str
+    value: float
+    n_weak: int = 0
+
+
+def engagement_threshold(aggregated: Aggregated, settings: LogSettings) -> Threshold:
+    """Return the threshold that the user has given, or that of "auto".
+
+    "auto" keeps all pairs if more than half of the events are in pairs of low engagement. It does not look at the age
+    of events: a pair that was engaged with twice is not of low engagement only because that was long ago.
     """
     if settings.min_engagement != "auto":
-        return float(settings.min_engagement), 0
+        return Threshold("engagement", float(settings.min_engagement))
     weak = aggregated.weak
-    return (LOW_ENGAGEMENT, 0) if 2 * weak["weak events"] <= weak["events"] else (0.0, weak["weak pairs"])
+    if 2 * weak["weak events"] <= weak["events"]:
+        return Threshold("total", LOW_ENGAGEMENT)
+    return Threshold("total", 0.0, weak["weak pairs"])
 
 
-def marked_pairs(shards: Shards, number: int, settings: LogSettings) -> pl.LazyFrame:
+def marked_pairs(shards: Shards, number: int, settings: LogSettings, threshold: Threshold) -> pl.LazyFrame:
     """Return the pairs of one shard with group, order and two marks.
 
     `featured`: their context has features; `strong`: they have enough engagement.
@@ -123,7 +137,7 @@ def marked_pairs(shards: Shards, number: int, settings: LogSettings) -> pl.LazyF
     shard = shards.frame(PAIRS, number)
     if not settings.has_sessions:  # of one context, events of an earlier window are the history of a later one
         shard = shard.with_columns(group=pl.col("context"), order=pl.col("window").cast(pl.Int64))
-    strong = _is_strong(float(settings.min_engagement)).alias("strong")
+    strong = is_strong(threshold.column, threshold.value).alias("strong")
     featured = pl.lit(True)
     if settings.features == "history":
         featured = pl.col("order").min().over("group") < pl.col("order")
@@ -154,18 +168,19 @@ def _given_values(shard: pl.LazyFrame, lists: bool) -> tuple[pl.DataFrame, int]:
     return values.drop("n_values"), int((values["n_values"] > 1).sum())
 
 
-def count_items(settings: LogSettings, shards: Shards, runner: StepRunner, report: Report) -> pl.DataFrame:
+def count_items(
+    settings: LogSettings, threshold: Threshold, shards: Shards, runner: StepRunner, report: Report
+) -> pl.DataFrame:
     """Return every item of the label windows, and the number of points that may have it: item, points."""
-    steps = [
-        ShardStep(COUNTED, items_of_shard, shards, number, {"settings": settings}) for number in range(shards.count)
-    ]
+    arguments = {"settings": settings, "threshold": threshold}
+    steps = [ShardStep(COUNTED, items_of_shard, shards, number, arguments) for number in range(shards.count)]
     runner.run("counting items", steps, report)
     return collect(pl.concat(shards.frames(COUNTED)).group_by("item").agg(pl.col("points").sum()))
 
 
-def items_of_shard(shards: Shards, number: int, *, settings: LogSettings) -> dict[str, Any]:
+def items_of_shard(shards: Shards, number: int, *, settings: LogSettings, threshold: Threshold) -> dict[str, Any]:
     """Keep the items of one shard, and the number of its points that may have them."""
-    labels = marked_pairs(shards, number, settings).filter(pl.col("window") != HISTORY)
+    labels = marked_pairs(shards, number, settings, threshold).filter(pl.col("window") != HISTORY)
     carried = (pl.col("featured") & pl.col("strong")).sum()
     shards.keep(COUNTED, number, collect(labels.group_by("item").agg(carried.alias("points"))))
     return {}

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from labeltrees.data.logs.aggregate import marked_pairs
+from labeltrees.data.logs.aggregate import Threshold, marked_pairs
 from labeltrees.data.logs.clean import HISTORY
 from labeltrees.data.logs.reading import collect
 from labeltrees.data.logs.recency import Recency
@@ -54,7 +54,13 @@ class Points:
 
 
 def make_points(
-    items: pl.DataFrame, settings: LogSettings, shards: Shards, recency: Recency, runner: StepRunner, report: Report
+    items: pl.DataFrame,
+    settings: LogSettings,
+    threshold: Threshold,
+    shards: Shards,
+    recency: Recency,
+    runner: StepRunner,
+    report: Report,
 ) -> Points:
     """Decide how every pair is used, and collect the labels of the remaining contexts.
 
@@ -63,12 +69,12 @@ def make_points(
     items : frame
         item and label of the items that are kept.
     settings : LogSettings
-        With the threshold of `engagement_threshold`.
+    threshold : Threshold
     shards : Shards
         With the pairs.
     """
     shards.keep(ITEMS, 0, items)
-    arguments = {"settings": settings, "recency": recency}
+    arguments = {"settings": settings, "threshold": threshold, "recency": recency}
     steps = [ShardStep(POINTS, points_of_shard, shards, number, arguments) for number in range(shards.count)]
     result = Points()
     for record in runner.run("making points", steps, report):
@@ -81,10 +87,12 @@ def make_points(
     return result
 
 
-def points_of_shard(shards: Shards, number: int, *, settings: LogSettings, recency: Recency) -> dict[str, Any]:
+def points_of_shard(
+    shards: Shards, number: int, *, settings: LogSettings, threshold: Threshold, recency: Recency
+) -> dict[str, Any]:
     """Keep the points of one shard, their labels and histories; return counts of events, pairs and contexts."""
     key = ["context", "window"]
-    pairs = marked_pairs(shards, number, settings)
+    pairs = marked_pairs(shards, number, settings, threshold)
     frame = collect(pairs.join(shards.frame(ITEMS, 0), on="item", how="left"))
     latest = [name for name in frame.columns if name == "latest"]
     if settings.features == "basket":  # without its rare items a basket may have one item left

@@ -91,12 +91,14 @@ def _prepare(
     recency = Recency(settings.half_life, cleaned.last)
     aggregated = aggregate(settings, shards, recency, cleaned.whole_weights, runner, stages.report)
     stages.start("making points")
-    min_engagement, n_weak = engagement_threshold(aggregated, settings)
-    settings = replace(settings, min_engagement=min_engagement)
-    counted = count_items(settings, shards, runner, lambda share: stages.report(share / 2))
+    threshold = engagement_threshold(aggregated, settings)
+    settings = replace(settings, min_engagement=threshold.value)
+    counted = count_items(settings, threshold, shards, runner, lambda share: stages.report(share / 2))
     items = counted.filter(pl.col("points") >= settings.min_item_contexts).sort("item")
     items = items.select("item", pl.int_range(pl.len(), dtype=pl.Int32).alias("label"))
-    made = make_points(items, settings, shards, recency, runner, lambda share: stages.report(0.5 + share / 2))
+    made = make_points(
+        items, settings, threshold, shards, recency, runner, lambda share: stages.report(0.5 + share / 2)
+    )
     dropped = _all_dropped(cleaned, aggregated, made, settings)
     if made.contexts["used"] == 0:
         _refuse_empty(cleaned, dropped, settings)
@@ -120,8 +122,8 @@ def _prepare(
     notes = features.notes() | changed
     if aggregated.n_several_values:
         notes["points with several feature values (the most common is taken)"] = aggregated.n_several_values
-    if n_weak:
-        notes["pairs of low engagement kept (most events are in such pairs)"] = n_weak
+    if threshold.n_weak:
+        notes["pairs of low engagement kept (most events are in such pairs)"] = threshold.n_weak
     leaks = count_leaks(events, points, n_train) if "time" in opened.columns and points.height > n_train else {}
     used = ("history", "labels") if settings.features == "history" else ("labels",)
     summary = LogSummary(
