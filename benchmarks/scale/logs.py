@@ -2,6 +2,7 @@
 
     python -m benchmarks.scale.logs [--events 100000000] [--contexts 4000000] [--items 1000000] [--parts]
     python -m benchmarks.scale.logs --write FOLDER --events 1000000000      # only write the log
+    python -m benchmarks.scale.logs --log FOLDER --parts                    # measure on it; continue an interrupted run
 
 The log has power-law items and contexts, seasons and drift (`synthetic_events`). It is written as Parquet files of 5
 million events, each made from its own seed, so that a billion events need no more memory than 5 million. `prepare_logs`
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -112,6 +114,8 @@ class StageMeter:
         """Note the stages that are done."""
         while len(self._ends) - 1 < done * len(STAGES) // total:
             self._ends.append(self._now())
+            name, seconds, processor, peak = self.rows()[-1]
+            print(f"{name}: {seconds:.1f} s, {processor:.1f} s of processor time, {peak:.2f} GiB", file=sys.stderr)
 
     @staticmethod
     def _now() -> tuple[float, float, float]:
@@ -119,7 +123,7 @@ class StageMeter:
 
     def rows(self) -> list[tuple[str, float, float, float]]:
         """Return stage, seconds, processor seconds and the peak so far in GiB."""
-        pairs = zip(STAGES, self._ends[:-1], self._ends[1:], strict=True)
+        pairs = zip(STAGES, self._ends[:-1], self._ends[1:], strict=False)
         return [(name, after[0] - before[0], after[1] - before[1], after[2]) for name, before, after in pairs]
 
 
@@ -137,7 +141,7 @@ def measure(folder: str, temporary: str, options: argparse.Namespace) -> dict[st
         prepared = lt.prepare_logs(
             folder,
             **settings,
-            temporary_folder=temporary,
+            resume_folder=Path(temporary) / "shards",
             parts=target if options.parts else None,
             client=client,
             progress=meter,
@@ -165,6 +169,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", help="folder for the log and temporary files, which are removed afterwards")
     parser.add_argument("--write", metavar="FOLDER", type=Path, help="only write the log, to this folder")
+    parser.add_argument("--log", metavar="FOLDER", type=Path, help="a log that --write has written")
     parser.add_argument("--parts", action="store_true", help="write the datasets in parts")
     parser.add_argument("--cluster", type=int, metavar="N", help="use a local Dask cluster of N processes")
     parser.add_argument("--one", nargs=2, metavar=("LOG", "TEMPORARY"), help=argparse.SUPPRESS)
@@ -176,6 +181,12 @@ def main() -> None:
         options.write.mkdir(parents=True, exist_ok=True)
         print(f"{write_log(options.write, options) / 1e9:.2f} GB")
         return
+    if options.log:
+        work = options.log.with_name(f"{options.log.name}.work")
+        work.mkdir(exist_ok=True)
+        report(run(options.log, work, options))
+        shutil.rmtree(work)
+        return
     with tempfile.TemporaryDirectory(prefix="labeltrees-scale-", dir=options.folder) as folder:
         log = Path(folder, "log")
         log.mkdir()
@@ -184,11 +195,16 @@ def main() -> None:
         seconds = time.perf_counter() - start
         size = f"{n_bytes / 1e9:.2f} GB of Parquet"
         print(f"{options.events:,} events, {size}, written in {seconds:.0f} s\n", flush=True)
-        command = [sys.executable, "-m", "benchmarks.scale.logs", "--one", str(log), folder]
-        command += ["--parts"] if options.parts else []
-        command += ["--cluster", str(options.cluster)] if options.cluster else []
-        row = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
-    report(row)
+        report(run(log, Path(folder), options))
+
+
+def run(log: Path, folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """Run `measure` in its own process."""
+    command = [sys.executable, "-m", "benchmarks.scale.logs", "--one", str(log), str(folder)]
+    command += ["--parts"] if options.parts else []
+    command += ["--cluster", str(options.cluster)] if options.cluster else []
+    row: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    return row
 
 
 def report(row: dict[str, Any]) -> None:
