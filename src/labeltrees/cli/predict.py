@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import IO, Any
@@ -15,16 +16,18 @@ from labeltrees.cli.answer_lines import AnswerLines
 from labeltrees.cli.data_argument import Points, TextOptions, read_lines
 from labeltrees.cli.label_weight import label_weight_option, read_label_weight
 from labeltrees.cli.options import index_base_option, jobs_option, model_argument
-from labeltrees.cli.output import check_parent_folder
+from labeltrees.cli.output import check_parent_folder, plural
 from labeltrees.cli.queries import find_contexts, open_queries
 from labeltrees.cli.saved_models import check_n_features, load_model
 from labeltrees.cli.search_options import SearchOptions, search_options
 from labeltrees.cli.text_options import text_options
+from labeltrees.data import ItemEncoder
 from labeltrees.data.files import write_any
 from labeltrees.errors import FileFormatError, InputError
 from labeltrees.models.common.protocol import Model
 from labeltrees.search.request import SearchRequest
 
+_logger = logging.getLogger("labeltrees")
 _EPILOG = """\b
 Examples:
   labeltrees predict debian.model debian | head
@@ -59,7 +62,7 @@ Examples:
 @click.option(
     "--candidates",
     type=click.Path(exists=True, dir_okay=False),
-    help="File with the labels that may be returned, one name per line (ids if the labels have no names).",
+    help="File with the labels that may be returned, one name or item id per line (label ids if they have no names).",
 )
 @click.option(
     "--exclude",
@@ -181,8 +184,15 @@ def _read_labels(path: str, model: Model) -> list[int]:
         raise FileFormatError(message)
     names = range(len(model.classes_)) if model.label_names_ is None else model.label_names_
     ids = {str(name): label for label, name in enumerate(names)}
-    unknown = next((line for line in lines if line not in ids), None)
-    if unknown is not None:
-        message = f"{path}: the model has no label {unknown!r}"
+    takes_items = isinstance(model.encoder_, ItemEncoder)
+    if isinstance(model.encoder_, ItemEncoder):
+        known = zip(model.encoder_.item_ids, model.encoder_.feature_names.tolist(), strict=False)
+        ids = {item: ids[name] for item, name in known if name in ids} | ids
+    unknown = [line for line in lines if line not in ids]
+    if unknown and not (takes_items and len(unknown) < len(lines)):
+        message = f"{path}: the model has no label {unknown[0]!r}"
         raise FileFormatError(message)
-    return [ids[line] for line in lines]
+    if unknown:  # a list of the items in stock has some that nobody has bought yet
+        text = "%s: the model does not know %s, such as %r, which are left out"
+        _logger.warning(text, path, plural(len(unknown), "label"), unknown[0])
+    return [ids[line] for line in lines if line in ids]
