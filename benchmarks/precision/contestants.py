@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +12,9 @@ import numpy as np
 
 import labeltrees as lt
 from benchmarks.peers.worker import PeerWorker
+from benchmarks.precision.climb import climb
 from benchmarks.precision.datasets import SHARE, Data
-from benchmarks.precision.records import KS, keep_record
+from benchmarks.precision.records import KS, Tuning, keep_record
 
 FOLDER = Path(__file__).resolve().parent.parent / "contestants"
 METRIC_K = 5  # everyone is tuned for nDCG@5 on the same validation points
@@ -34,11 +32,6 @@ class Peer:
     cost: str
     losses: tuple[dict[str, Any], ...]
     beams: tuple[dict[str, Any], ...] = ({"beam_size": 10}, {"beam_size": 30})
-
-    def grid(self) -> Iterator[tuple[dict[str, Any], tuple[dict[str, Any], ...]]]:
-        """Yield the settings of every training, with those of its predictions."""
-        for cost, loss in itertools.product(COSTS, self.losses):
-            yield {**self.fixed, self.cost: cost, **loss}, self.beams
 
 
 PEERS = {
@@ -136,7 +129,7 @@ def _measure_peer(data: Data, contestant: str) -> None:
     script = FOLDER / peer.script
     with tempfile.TemporaryDirectory() as temporary:
         started = time.perf_counter()
-        best = _tune(data, peer, Path(temporary))
+        best = _tune(data, contestant, Path(temporary))
         tuned = time.perf_counter() - started
         with PeerWorker(script, data.final, temporary) as worker:
             trained = worker.ask(do="train", name="final", settings=best, seed=0, threads=1)
@@ -150,18 +143,24 @@ def _measure_peer(data: Data, contestant: str) -> None:
     keep_record(data, contestant, labels, facts)
 
 
-def _tune(data: Data, peer: Peer, temporary: Path) -> dict[str, Any]:
-    """Return the settings with the highest nDCG@5 on the validation points."""
-    found: list[tuple[float, dict[str, Any]]] = []
-    out = temporary / "tuning.npy"
+def _tune(data: Data, contestant: str, temporary: Path) -> dict[str, Any]:
+    """Return the settings with the highest nDCG@5 on the validation points: for each loss, a climb over C."""
+    peer, tuning = PEERS[contestant], Tuning(data, contestant)
     with PeerWorker(FOLDER / peer.script, data.tuning, temporary) as worker:
-        for number, (settings, beams) in enumerate(peer.grid()):
-            name = f"tuning-{number}"  # omikuji does not save over a model
-            worker.ask(do="train", name=name, settings=settings, seed=0, threads=1)
-            for beam in beams:
-                own = {**settings, **beam}
-                worker.ask(do="batch", name=name, k=METRIC_K, out=str(out), settings=own, repeats=1, threads=1)
-                value = lt.metrics.ndcg_at_k(data.validation.Y, np.load(out), METRIC_K)
-                found.append((value, own))
-                print(f"{data.name} {own}: {value:.4f}", file=sys.stderr, flush=True)
-    return max(found, key=lambda pair: pair[0])[1]
+        for loss in peer.losses:
+            climb(COSTS, lambda cost, loss=loss: _best_beam(data, peer, worker, tuning, {peer.cost: cost, **loss}))
+    return tuning.best()
+
+
+def _best_beam(data: Data, peer: Peer, worker: PeerWorker, tuning: Tuning, settings: dict[str, Any]) -> float:
+    """Return the highest nDCG@5 of one training over the beams; measurements of an earlier run are not repeated."""
+    trained = {**peer.fixed, **settings}
+    variants = [{**trained, **beam} for beam in peer.beams]
+    if not all(own in tuning for own in variants):
+        name = f"tuning-{len(tuning)}"  # omikuji does not save over a model
+        worker.ask(do="train", name=name, settings=trained, seed=0, threads=1)
+        out = data.folder / "tuning.npy"
+        for own in variants:
+            worker.ask(do="batch", name=name, k=METRIC_K, out=str(out), settings=own, repeats=1, threads=1)
+            tuning.keep(own, lt.metrics.ndcg_at_k(data.validation.Y, np.load(out), METRIC_K))
+    return max(tuning[own] for own in variants)

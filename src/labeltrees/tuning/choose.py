@@ -101,7 +101,8 @@ def choose(
     Parameters
     ----------
     train : Dataset, or pair (X, Y)
-        Without any limit, the most precise setting is chosen.
+        Without any limit, the most precise setting is chosen. It replaces the estimator's own only if it gains more
+        than the best of as many equal settings would gain by luck, and more than one standard error.
     max_precision_loss : float, optional
         Choose the fastest setting (median time of a single call for k labels) whose `metric` is at most this much below
         the best. The lower 95 % confidence bound of the paired difference over the validation points must be above
@@ -188,10 +189,11 @@ def choose(
             chooser.train, chooser.validation, data = texts
         chooser.estimator = others.before_the_tree()
         budget.enter(TREE_STEP)
+        chooser.own = next((setting.name for setting in settings if _is_own(own, setting)), None)
         for n_points, n_kept in zip(sizes, counts[1:], strict=True):
             settings = chooser.early_round(settings, n_points, n_kept)
         result = chooser.last_round(settings, repeats, folder)
-        verdict = limits.judge(result)
+        verdict = limits.judge(result, chooser.own, counts[0] - 1)
         result.chosen = verdict.choose()
         of_tree = _named(settings, result.chosen).parameters
         budget.enter(AFTER)
@@ -212,7 +214,11 @@ def choose(
 
 def _own_first(own: dict[str, Any], settings: list[Setting]) -> list[Setting]:
     """Return the settings with the estimator's own first: the time may end before the last."""
-    return sorted(settings, key=lambda setting: any(own[name] != value for name, value in setting.parameters.items()))
+    return sorted(settings, key=lambda setting: not _is_own(own, setting))
+
+
+def _is_own(own: dict[str, Any], setting: Setting) -> bool:
+    return all(own[name] == value for name, value in setting.parameters.items())
 
 
 def _default_fanouts(estimator: Any) -> Any:
@@ -249,6 +255,7 @@ class _Chooser:
     def __post_init__(self) -> None:
         self.ks = self.limits.ks
         self.rounds: list[Round] = []
+        self.own: str | None = None  # the estimator's own setting, if it is tried
         self._done = 0
 
     def count_done(self, count: int) -> None:
@@ -263,7 +270,7 @@ class _Chooser:
         sample = self.train.take(np.sort(rows))
         with open_folder(None, {}) as folder:
             result = self._run(settings, sample, folder, _EARLY_REPEATS, _EARLY_TIMED_POINTS, details=False)
-        return [_named(settings, name) for name in self.limits.judge(result).promising(n_kept)]
+        return [_named(settings, name) for name in self.limits.judge(result, self.own).promising(n_kept)]
 
     def last_round(self, settings: list[Setting], repeats: int, path: str | os.PathLike[str] | None) -> SweepResult:
         """Try settings on all training points."""
