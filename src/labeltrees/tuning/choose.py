@@ -29,7 +29,7 @@ from labeltrees.tuning.time_budget import TimeBudget
 from labeltrees.tuning.trials import TrialRunner
 from labeltrees.tuning.tuning_data import TuningData, as_tuning_data, check_pair
 
-_NARROW_FANOUT = 16  # tried besides the estimator's own
+_NARROW_FANOUT, _WIDER = 16, 2  # tried besides the estimator's own: a fast one, or one that is wider by this factor
 # Early rounds train on a ninth and on a third of the points, if these are enough to learn from, and keep a third of the
 # settings each.
 _FACTOR, _MIN_POINTS, _MIN_SETTINGS = 3, 2000, 4
@@ -116,7 +116,8 @@ def choose(
     k : int
         The number of labels that a single call returns.
     tradeoffs, fanouts : lists
-        The settings to try. By default the fanouts are 16 and the estimator's own.
+        The settings to try. By default the fanouts are the estimator's own and, if there is a limit, 16, which is faster.
+        Without a limit they are the own and twice as many, which is more precise on some data.
     estimator : LabelTreeClassifier or another model with a tradeoff, optional
     validation : float, or Dataset, or pair (X, Y)
         The share of `train` to hold out for measuring (at most 100,000 points), or separate data.
@@ -167,7 +168,7 @@ def choose(
     if "tradeoff" in own and "tradeoff" not in tuned:
         tradeoffs = [own["tradeoff"]]
     if fanouts is None:
-        fanouts = _default_fanouts(estimator) if "fanout" in tuned else None
+        fanouts = _default_fanouts(own.get("fanout"), limits) if "fanout" in tuned else None
     settings = make_settings(estimator, tradeoffs, fanouts)
     if time_budget is not None:
         settings = _own_first(own, settings)
@@ -221,9 +222,12 @@ def _is_own(own: dict[str, Any], setting: Setting) -> bool:
     return all(own[name] == value for name, value in setting.parameters.items())
 
 
-def _default_fanouts(estimator: Any) -> Any:
-    own = estimator.get_params(deep=False).get("fanout")
-    return None if own is None else list(dict.fromkeys([_NARROW_FANOUT, own]))
+def _default_fanouts(own: Any, limits: Limits) -> Any:
+    if own is None:
+        return None
+    is_limited = limits.max_precision_loss is not None or limits.max_latency_us is not None
+    other = _WIDER * own if isinstance(own, int) and not is_limited else _NARROW_FANOUT
+    return list(dict.fromkeys([other, own]))
 
 
 def _round_sizes(n_points: int, n_settings: int) -> list[int]:
