@@ -13,7 +13,7 @@ import numpy as np
 import labeltrees as lt
 from benchmarks.peers.worker import PeerWorker
 from benchmarks.precision.climb import climb
-from benchmarks.precision.datasets import SHARE, Data
+from benchmarks.precision.datasets import SHARE, TEXT_SETS, Data, load_texts
 from benchmarks.precision.records import KS, Tuning, keep_record
 
 FOLDER = Path(__file__).resolve().parent.parent / "contestants"
@@ -52,7 +52,8 @@ PEERS = {
 }
 BASELINES = {"popularity": lt.baselines.popularity, "neighbours": lt.baselines.neighbours}
 EVIDENCE = {"ours, neighbours": "neighbours", "ours, centroids": "centroids", "ours, evidence auto": "auto"}
-OURS = ("ours, default", *EVIDENCE, "ours, choose")
+CHOOSE, CHOOSE_TEXTS = "ours, choose", "ours, choose with features"
+OURS = ("ours, default", *EVIDENCE, CHOOSE, CHOOSE_TEXTS)
 ALL = (*OURS, *PEERS, *BASELINES)
 
 
@@ -70,15 +71,18 @@ def measure(data: Data, contestant: str) -> None:
     elif contestant in EVIDENCE:
         model, seconds = _timed_fit(data, lt.LabelTreeClassifier(evidence=EVIDENCE[contestant], n_jobs=1))
         _keep_ours(data, contestant, model, seconds, _learned(model))
-    else:
-        _measure_choice(data, contestant)
+    elif contestant == CHOOSE:
+        _measure_choice(data, contestant, data.train, data.test.X)
+    elif data.name in TEXT_SETS:
+        train, texts = load_texts(data.name)
+        _measure_choice(data, contestant, train, texts)
 
 
-def _measure_choice(data: Data, contestant: str) -> None:
+def _measure_choice(data: Data, contestant: str, train: lt.Dataset, queries: Any) -> None:
     _, plain = _timed_fit(data, lt.LabelTreeClassifier(n_jobs=1))
     started = time.perf_counter()
     choice = lt.choose(
-        data.train,
+        train,
         metric=f"ndcg{METRIC_K}",
         validation=SHARE,
         time_budget=max(BUDGET * plain, LEAST_BUDGET),
@@ -86,7 +90,10 @@ def _measure_choice(data: Data, contestant: str) -> None:
     )
     seconds = time.perf_counter() - started
     found = {**choice.parameters, **_learned(choice.model)}
-    _keep_ours(data, contestant, choice.model, seconds, found, {"explanation": choice.explanation, "plain": plain})
+    more = {"explanation": choice.explanation, "plain": plain}
+    if train.texts is not None:
+        queries = choice.model.vectorizer_.transform(queries)
+    _keep_ours(data, contestant, choice.model, seconds, found, more, queries)
 
 
 def _learned(model: Any) -> dict[str, Any]:
@@ -110,12 +117,16 @@ def _keep_ours(
     seconds: float,
     settings: dict[str, Any],
     more: dict[str, Any] | None = None,
+    queries: Any = None,
 ) -> None:
     times = []
     for _ in range(REPEATS):
         started = time.perf_counter()
-        labels, _ = model.predict_topk(data.test.X, max(KS), n_jobs=1)
+        labels, _ = model.predict_topk(data.test.X if queries is None else queries, max(KS), n_jobs=1)
         times.append(_per_point(started, data))
+    if model.label_names_ is not None:
+        number = {name: label for label, name in enumerate(model.label_names_.tolist())} | {None: -1}
+        labels = np.array([[number[name] for name in row] for row in labels.tolist()])
     facts = {"us": min(times), "seconds": seconds, "settings": settings, **(more or {})}
     keep_record(data, contestant, labels, facts)
 

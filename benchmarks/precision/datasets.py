@@ -8,12 +8,14 @@ from pathlib import Path
 import numpy as np
 
 import labeltrees as lt
+from benchmarks.builds import inputs
 from benchmarks.paper.shop import load_shop
-from benchmarks.shared_data import CACHE, load, share_of, write_for_contestants
+from benchmarks.shared_data import CACHE, VECTORIZER, data_folder, load, share_of, write_for_contestants
 
 SETS = ("bibtex", "cooking", "delicious", "online-retail", "eurlex4k", "debian-depends", "arxiv-authors")
 SHARE = 0.2  # of the training points, for validation
 MAX_VALIDATION = 5000  # points that peers are tuned on
+TEXT_SETS = ("cooking", "debian-depends")  # whose features `choose` may choose
 PARTS = {"arxiv-authors": 0.1}  # random shares of sets that would take days to tune on
 
 
@@ -58,3 +60,10 @@ def load_data(name: str) -> Data:
             folder.mkdir(parents=True, exist_ok=True)
             write_for_contestants(*pair, folder)
     return data
+
+
+def load_texts(name: str) -> tuple[lt.Dataset, list[str]]:
+    """Return the training points of a set with their texts, and the texts of the test points of `load_data`."""
+    train, test = inputs.load(data_folder(name), VECTORIZER)
+    kept = np.flatnonzero(np.diff(test.Y.indptr) > 0)
+    return train, [str(test.texts[row]) for row in kept]
