@@ -81,7 +81,7 @@ def test_only_the_named_parameters_are_tried(data):
     assert set(choice.parameters) == {"C", "tradeoff"}
     assert [trial["C"] for trial in choice.trials] == [1.0, 0.1, 0.3, 3.0, 10.0]
     assert {trial["loss"] for trial in choice.trials} == {"squared_hinge"}
-    assert {record["fanout"] for record in choice.result.table} == {128}
+    assert {record["fanout"] for record in choice.result.table} == {256}
 
 
 def test_a_cost_found_by_the_model_itself_is_tried_beside_the_numbers(data):

@@ -67,7 +67,7 @@ def _tuned(_context: click.Context, _parameter: click.Parameter, value: str) -> 
 )
 @click.option("--time-budget", type=float, metavar="SECONDS", help="Most time for the search and the final training.")
 @click.option("--early-rounds/--no-early-rounds", default=True, help="Try all settings on a part of DATA first.")
-@fanouts_option("16,128")
+@fanouts_option("256,512; with a limit 16,256")
 @tuning_options
 @only_cluster_options
 @json_option

@@ -52,7 +52,7 @@ def _repeated(flag: str, name: str, choices: tuple[str, ...], help: str) -> Deco
     help="Data to measure on. [default: the test part of DATA; a fifth of a single file, held out at random]",
 )
 @click.option("--csv", "csv_file", type=click.Path(dir_okay=False), help="Also write the table to this file.")
-@fanouts_option("128")
+@fanouts_option("256")
 @_repeated("--cover", "covers", COVERS, "Cover frequencies to try, as in labeltrees tree build.")
 @_repeated("--path", "paths", PATHS, "Paths to try, as in labeltrees tree build.")
 @tuning_options

@@ -185,7 +185,7 @@ class LabelTreeClassifier(
     [['a']]
     """
 
-    fanout: Fanout = with_default(TreeSettings, "fanout", 128)
+    fanout: Fanout = with_default(TreeSettings, "fanout", 256)
     tree: LabelTree | str | None = setting(None, _check_tree, "A tree instead of a new one.")
     vectorizer: TfidfVectorizer | None = setting(None, _check_vectorizer, "Turns texts into features.")
     normalize: bool = setting(True, flag, "Scale every point to unit length.")
