@@ -86,6 +86,7 @@ def sweep(
     elif has_test_part(data, reading):
         validation_data = read_data(data, reading, show_progress, part="test")
     result = run_sweep(train, validation_data, estimator=estimator, progress=show_progress, **others)
+    result.data_name = data
     if output is not None:
         result.save(output)
     if csv_file is not None:
