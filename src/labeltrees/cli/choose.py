@@ -95,6 +95,7 @@ def choose(
     train = read_data(data, reading, show_progress)
     choice = run_choose(train, estimator=estimator, progress=show_progress, **others)
     choice.model.save(output)
+    choice.result.data_name = data
     if result_file is not None:
         choice.result.save(result_file)
     if as_json:
