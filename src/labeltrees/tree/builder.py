@@ -70,8 +70,8 @@ def build_tree(
     embeddings : sparse or dense matrix (L, d), optional
         Used instead of PIFA; rows are scaled to unit length.
     tradeoff : float in [0, 2], default 1
-        **The splits.** 0: balanced, similar labels together. 1: the same, each label weighted by its frequency. 2: frequency only
-        (Fano).
+        **The splits.** 0: balanced, similar labels together. 1: the same, each label weighted by its frequency. 2:
+        frequency only (Fano).
     fanout : int or "auto", default 16
         Maximum number of children per node; 2 keeps the binary tree. "auto" chooses the width of each node to
         minimise the search cost (`contract`).

@@ -101,8 +101,8 @@ class LabelTreeClassifier(
     Parameters
     ----------
     tradeoff : float in [0, 2], default 1
-        **The tree.** 0: balanced, similar labels together. 1: the same, each label weighted by its frequency. 2: frequency
-        only.
+        **The tree.** 0: balanced, similar labels together. 1: the same, each label weighted by its frequency. 2:
+        frequency only.
     fanout : int or "auto", default 128
         Maximum number of children per node. "auto" chooses the width of each node to minimise the search cost.
     leaf_size : int, default 1
