@@ -43,6 +43,8 @@ def main() -> None:
     put("xz", "small", lzma.compress(JSONL))
     put("csv", "small", b'text,labels\n"red, cat",x\nred dog,"x,y"\n')
     put("fasttext_text", "small", b"__label__x red cat\n__label__x __label__y red dog\n")
+    put("annif", "small", b"red cat\t<http://x/1>\nred dog\t<http://x/1> <http://x/2>\n")
+    put("vocabulary", "small", b'uri,label_en\nhttp://x/1,"cats, big"\n')
     put("events_csv", "small", LOG)
     put("http", "predict", b'\x00{"text": "red cat", "k": 2}')
     put("http", "predict_many", b'\x00{"texts": ["red cat", "blue"], "k": 2, "exclude": ["c"]}')

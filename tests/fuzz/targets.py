@@ -222,6 +222,8 @@ TARGETS: dict[str, Target] = {
     "jsonl": in_file("a.jsonl", lt.read_texts),
     "csv": in_file("a.csv", lt.read_texts),
     "fasttext_text": in_file("a.ft", lt.read_texts),
+    "annif": in_file("a.tsv", functools.partial(lt.read_texts, format="annif")),
+    "vocabulary": in_file("vocabulary.csv", lt.read_vocabulary),
     "gz": in_file("a.jsonl.gz", lt.read_texts),
     "xz": in_file("a.jsonl.xz", lt.read_texts),
     "parquet": in_file("a.parquet", lt.read_texts),

@@ -100,6 +100,7 @@ def choose(
     with place.client() as client:
         choice = run_choose(train, estimator=estimator, progress=show_progress, client=client, **others)
     choice.model.save(output)
+    choice.result.data_name = data
     if result_file is not None:
         choice.result.save(result_file)
     if as_json:

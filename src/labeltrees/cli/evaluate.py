@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 from labeltrees.cli.data_argument import TextOptions
+from labeltrees.cli.label_results import write_label_results
 from labeltrees.cli.label_weight import label_weight_option, read_label_weight
 from labeltrees.cli.model_data import read_unseen
 from labeltrees.cli.options import (
@@ -18,10 +19,22 @@ from labeltrees.cli.options import (
     label_names_option,
     model_argument,
 )
-from labeltrees.cli.output import console, make_table, number, plural, print_json, print_table, size, step, with_margin
+from labeltrees.cli.output import (
+    check_parent_folder,
+    console,
+    make_table,
+    number,
+    plural,
+    print_json,
+    print_table,
+    size,
+    step,
+    with_margin,
+)
 from labeltrees.cli.saved_models import disk_bytes, load_model
 from labeltrees.cli.search_options import SearchOptions, search_options
 from labeltrees.cli.text_options import text_options
+from labeltrees.cli.vocabulary_options import titles_of, vocabulary_options
 from labeltrees.data import Dataset
 from labeltrees.metrics import estimate_at_k, expected_depth_at_k, propensities_of_counts, psp_at_k
 from labeltrees.metrics.propensity import MIN_POINTS
@@ -63,6 +76,12 @@ Examples:
     metavar="A B",
     help="Constants of PSP; use 0.5 0.4 for Wikipedia data sets and 0.6 2.6 for Amazon data sets.",
 )
+@click.option(
+    "--label-results",
+    type=click.Path(dir_okay=False),
+    help="Write the precision, recall and F1 of each label among the first 5 to this file (tab-separated).",
+)
+@vocabulary_options(help="Texts of labels for --label-results. [default: those that the model keeps]")
 @label_weight_option
 @label_names_option
 @index_base_option
@@ -75,6 +94,9 @@ def evaluate(
     data: str,
     search: SearchOptions,
     propensity: tuple[float, float],
+    label_results: str | None,
+    vocabulary: str | None,
+    language: str | None,
     label_weight: str | None,
     label_names: str | None,
     index_base: Any,
@@ -94,13 +116,17 @@ def evaluate(
     depth of the returned labels, the nodes opened and the classifiers evaluated per point, and the latency of single
     calls for up to 2,000 points.
     """
+    check_parent_folder(label_results)
     model = load_model(model_folder)
+    titles = titles_of(model, vocabulary, language)
     weights = read_label_weight(label_weight, model, propensity)
     request = search.make_request(model, max(_KS), label_weight=weights)
     with step("Reading data", show_progress):
         dataset = read_unseen(data, label_names, index_base, texts, model, n_jobs)
     with step("Measuring", show_progress):
         record = measure(model, dataset, request, propensity, n_jobs)
+        if label_results is not None:
+            write_label_results(label_results, model, dataset, request, titles, n_jobs)
     record = {
         "model": model_folder,
         "data": data,

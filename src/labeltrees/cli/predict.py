@@ -21,6 +21,7 @@ from labeltrees.cli.queries import find_contexts, open_queries
 from labeltrees.cli.saved_models import check_n_features, load_model
 from labeltrees.cli.search_options import SearchOptions, search_options
 from labeltrees.cli.text_options import text_options
+from labeltrees.cli.vocabulary_options import titles_of, vocabulary_options
 from labeltrees.data import ItemEncoder
 from labeltrees.data.files import write_any
 from labeltrees.errors import FileFormatError, InputError
@@ -33,6 +34,7 @@ Examples:
   labeltrees predict debian.model debian | head
   labeltrees predict questions.model new.csv --text title --text body
   labeltrees predict products.model test.txt.xz -k 10 --format jsonl -o answers.jsonl.gz
+  labeltrees predict subjects.model --ask "a history of tea" --vocabulary subjects.ttl --language en
   labeltrees predict clicks.model --ask "red wine"
   labeltrees predict shop.model --ask '["bread", "milk"]' --exclude-seen
 """
@@ -58,6 +60,8 @@ Examples:
     show_default=True,
     help="tsv: label, score, label, score, ...; jsonl: one object per line with labels and scores.",
 )
+@click.option("--with-texts", is_flag=True, help="Also print what people call each label, before its score.")
+@vocabulary_options(help="Texts for --with-texts: two columns, or SKOS. [default: those that the model keeps]")
 @search_options
 @click.option(
     "--candidates",
@@ -82,6 +86,9 @@ def predict(
     questions: tuple[str, ...],
     k: int,
     form: str,
+    with_texts: bool,
+    vocabulary: str | None,
+    language: str | None,
     search: SearchOptions,
     candidates: str | None,
     exclude: str | None,
@@ -94,11 +101,11 @@ def predict(
 ) -> None:
     """Print the best labels of each point of DATA, best first, one line per point.
 
-    DATA is a file of texts (.jsonl, .csv, .tsv, .parquet, or fastText's lines) if the model was trained on texts, a
-    .jsonl file of lists of items (or objects from items to counts) if its encoder takes items, a file with the feature
-    column (--text names it) if its encoder takes that, a file in XMC format, a folder with one such file named test*,
-    or the word debian for the test part of the bundled data. Points are processed in batches of some thousand, so that
-    DATA may be larger than memory. Labels in DATA are not used.
+    DATA is a file of texts (.jsonl, .csv, .tsv, .parquet, fastText's or Annif's lines) if the model was trained on
+    texts, a .jsonl file of lists of items (or objects from items to counts) if its encoder takes items, a file with the
+    feature column (--text names it) if its encoder takes that, a file in XMC format, a folder with one such file named
+    test*, a folder of documents, or the word debian for the test part of the bundled data. Points are processed in
+    batches of some thousand, so that DATA may be larger than memory. Labels in DATA are not used.
     """
     if (data is None) == (not questions):
         message = "give either DATA or --ask"
@@ -110,7 +117,11 @@ def predict(
     k = min(k, len(model.classes_))
     labels = {"candidates": allowed, "exclude": excluded, "label_weight": read_label_weight(label_weight, model)}
     request = search.make_request(model, k, **labels)
-    lines = AnswerLines(model.label_names_, form)
+    titles = titles_of(model, vocabulary, language) if with_texts or vocabulary is not None else None
+    if with_texts and titles is None:
+        message = "--with-texts: the model keeps no texts of its labels; give them with --vocabulary FILE"
+        raise InputError(message)
+    lines = AnswerLines(model.label_names_, form, titles)
     with _output(output) as stream:
         if exclude_seen:
             contexts = find_contexts(data, questions, texts, model)

@@ -91,6 +91,7 @@ def sweep(
         validation_data = read_data(data, reading, show_progress, part="test")
     with place.client() as client:
         result = run_sweep(train, validation_data, estimator=estimator, progress=show_progress, client=client, **others)
+    result.data_name = data
     if output is not None:
         result.save(output)
     if csv_file is not None:
