@@ -108,12 +108,12 @@ def baselines(
     if len(table.rows) < parts.validation.n_points:
         measured = f"{len(table.rows):,} of {parts.validation.n_points:,} points"
     learnt = plural(parts.train.n_points, "point")
-    out.print(f"{data}: learnt from {learnt}, measured on {measured}\n", soft_wrap=True)
+    out.print(f"{data}: learnt from {learnt}, measured on {measured}\n")
     print_comparison(out, table.records, sizes)
     if parts.train.times is None:
         out.print("recent popularity: not measured, because the points have no times (--times FILE)")
     if parts.held_out:
-        out.print(f"\n{held_out_note(parts.validation.n_points, data, random_state)}", soft_wrap=True)
+        out.print(f"\n{held_out_note(parts.validation.n_points, data, random_state)}")
 
 
 def _read_times(path: str, n_points: int) -> Any:

@@ -16,8 +16,9 @@ from labeltrees.cli.options import (
     label_names_option,
     model_argument,
 )
-from labeltrees.cli.output import console, make_table, number, plural, print_json, step
+from labeltrees.cli.output import console, number, plural, print_json, step
 from labeltrees.cli.saved_models import check_output, load_model
+from labeltrees.cli.tables import make_table
 from labeltrees.cli.text_options import text_options
 from labeltrees.models.common.early_stop import LENGTHS, EarlyStop
 

@@ -8,7 +8,7 @@ import click
 
 from labeltrees.cli.baseline_view import print_baselines_of
 from labeltrees.cli.options import data_argument, json_option, output_option
-from labeltrees.cli.output import check_parent_folder, console, print_json, print_table
+from labeltrees.cli.output import check_parent_folder, console, print_json
 from labeltrees.cli.saved_models import check_output
 from labeltrees.cli.sweep import result_table
 from labeltrees.cli.tuning_options import (
@@ -111,9 +111,9 @@ def choose(
         )
         return
     out = console()
-    print_table(out, result_table(choice.result))
+    out.print(result_table(choice.result))
     print_baselines_of(out, choice.result)
-    out.print(f"\n{choice.explanation}", soft_wrap=True)
+    out.print(f"\n{choice.explanation}")
     out.print(f"\nThe model is in {output}. To evaluate it: labeltrees evaluate {output} TEST-DATA")
     if result_file is not None:
         out.print(

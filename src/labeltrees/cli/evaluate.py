@@ -18,9 +18,10 @@ from labeltrees.cli.options import (
     label_names_option,
     model_argument,
 )
-from labeltrees.cli.output import console, make_table, number, plural, print_json, print_table, size, step, with_margin
+from labeltrees.cli.output import console, number, plural, print_json, size, step, with_margin
 from labeltrees.cli.saved_models import disk_bytes, load_model
 from labeltrees.cli.search_options import SearchOptions, search_options
+from labeltrees.cli.tables import make_table
 from labeltrees.cli.text_options import text_options
 from labeltrees.data import Dataset
 from labeltrees.metrics import estimate_at_k, expected_depth_at_k, propensities_of_counts, psp_at_k
@@ -165,7 +166,7 @@ def _print(record: dict[str, Any]) -> None:
         (name, *(number(factor * record[key][k]) for k in _KS))
         for name, key, factor in (("PSP (%)", "psp", 100), ("expected depth", "expected_depth", 1))
     ]
-    print_table(out, make_table(("", *(f"@{k}" for k in _KS)), rows))
+    out.print(make_table(("", *(f"@{k}" for k in _KS)), rows))
     out.print("\n± is half of the 95 % confidence interval. " + _WEIGHT_NOTES[record["weighted"] is not None])
     times = record["microseconds"]
     search = "exact" if record["beam"] is None else f"beam {record['beam']}"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from labeltrees.cli.data_argument import TextOptions, load_data
 from labeltrees.cli.options import data_argument, json_option
-from labeltrees.cli.output import check_parent_folder, console, make_table, plural, print_json, step
+from labeltrees.cli.output import check_parent_folder, console, plural, print_json, step
+from labeltrees.cli.tables import Column, Table
 from labeltrees.cli.text_options import text_options
 from labeltrees.errors import InputError
 from labeltrees.labels.imbalance import Imbalance
@@ -57,7 +57,7 @@ def imbalance(show_progress: bool, data: str, plot: str | None, as_json: bool, t
     out.print(_table(result))
 
 
-def _table(result: Imbalance) -> Any:
+def _table(result: Imbalance) -> Table:
     rows = [
         (
             f"{row['q']:,}",
@@ -67,7 +67,9 @@ def _table(result: Imbalance) -> Any:
         )
         for row in result.table()
     ]
-    return make_table(("labels", "of all", "at least 1", "at least 3", "all", ""), rows, left=(0, 5))
+    served = [Column("at least 1"), Column("at least 3", priority=1), Column("all")]
+    bar = Column("", priority=3, align="left")
+    return Table([Column("labels"), Column("of all", priority=2), *served, bar], rows)
 
 
 def _bar(share: float) -> str:

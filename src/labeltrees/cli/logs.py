@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from labeltrees.cli.options import json_option, seed_option, setting_options
-from labeltrees.cli.output import check_parent_folder, console, make_table, plural, print_json, step
+from labeltrees.cli.output import check_parent_folder, console, plural, print_json, step
+from labeltrees.cli.tables import make_table
 from labeltrees.data.logs import PreparedLogs, prepare_logs
 from labeltrees.data.logs.folder import check_dataset_folder
 from labeltrees.data.logs.settings import LogSettings

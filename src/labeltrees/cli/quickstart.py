@@ -10,9 +10,10 @@ from rich.console import Console
 
 from labeltrees.cli.data_argument import BUNDLED
 from labeltrees.cli.options import jobs_option, refuse_option
-from labeltrees.cli.output import console, make_table, number, printable, step, typed_lines
+from labeltrees.cli.output import console, number, printable, step, typed_lines
 from labeltrees.cli.quickstart_logs import quickstart_logs
 from labeltrees.cli.quickstart_serve import quickstart_serve
+from labeltrees.cli.tables import make_table
 from labeltrees.cli.tuning_options import hide_memory_log
 from labeltrees.data import Dataset
 from labeltrees.datasets import load_debian
@@ -91,7 +92,7 @@ def quickstart(show_progress: bool, folder: str, from_log: bool, serve: bool, n_
         n_jobs=n_jobs,
         progress=show_progress,
     )
-    out.print(choice.explanation + "\n", soft_wrap=True)
+    out.print(choice.explanation + "\n")
     with step("Comparing with tradeoff 0", show_progress):
         table = compare(choice, train, test, n_jobs)
     out.print(f"Compared with tradeoff 0, on {test.n_points:,} packages not used so far (us: microseconds per call):\n")

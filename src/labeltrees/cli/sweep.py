@@ -9,7 +9,8 @@ import click
 
 from labeltrees.cli.baseline_view import held_out_note, print_baselines_of
 from labeltrees.cli.options import Decorator, data_argument, json_option
-from labeltrees.cli.output import check_parent_folder, console, make_table, number, print_table
+from labeltrees.cli.output import check_parent_folder, console, number
+from labeltrees.cli.tables import Column, Table
 from labeltrees.cli.tuning_options import (
     fanouts_option,
     has_test_part,
@@ -98,18 +99,18 @@ def sweep(
         )
         return
     out = console()
-    print_table(out, result_table(result))
+    out.print(result_table(result))
     print_baselines_of(out, result)
     if result.comparison is not None:
-        out.print(f"\n{result.comparison}", soft_wrap=True)
+        out.print(f"\n{result.comparison}")
     if result.facts["measured"]["held_out"]:
         n_points = result.facts["data"]["n_validation_points"]
-        out.print(f"\n{held_out_note(n_points, data, others['random_state'])}", soft_wrap=True)
+        out.print(f"\n{held_out_note(n_points, data, others['random_state'])}")
     if output is not None:
         out.print(f"\nThe result is in {output}. For a report: labeltrees report {output} -o report.html")
 
 
-def result_table(result: SweepResult) -> Any:
+def result_table(result: SweepResult) -> Table:
     """Return the table of a result; a star marks settings on the frontier of time and the first P@k."""
     ks, largest = result.ks, max(result.ks)
     best = {record["setting"] for record in result.frontier(f"top{largest}_p50_us", f"p{ks[0]}")}
@@ -125,6 +126,10 @@ def result_table(result: SweepResult) -> Any:
         chosen = " chosen" if record["setting"] == result.chosen else ""
         row.append(("*" if record["setting"] in best else "") + chosen)
         rows.append(row)
-    columns = ["tradeoff", "fanout", *(["cover, path"] if variants else []), *(f"P@{k} %" for k in ks)]
-    columns += [f"depth@{ks[0]}", "nodes", f"top-{largest} us", "p99 us", "train s", "MB", ""]
-    return make_table(columns, rows, left=(0, len(columns) - 1))
+    columns = [Column("tradeoff", "trade", align="left"), Column("fanout", "fan", 1)]
+    columns += [Column("cover, path", align="left")] if variants else []
+    # The first and the last k matter most; a table without the first P@k or the time would say nothing.
+    columns += [Column(f"P@{k} %", f"P@{k}", 0 if k == ks[0] else 2 if k == largest else 4) for k in ks]
+    columns += [Column(f"depth@{ks[0]}", priority=3), Column("nodes", priority=6), Column(f"top-{largest} us", "us")]
+    columns += [Column("p99 us", "p99", 3), Column("train s", priority=5), Column("MB", priority=5)]
+    return Table([*columns, Column("", align="left")], rows)

@@ -18,7 +18,8 @@ from labeltrees.cli.options import (
     seed_option,
     setting_options,
 )
-from labeltrees.cli.output import check_parent_folder, console, make_table, number, print_json, step, write_csv
+from labeltrees.cli.output import check_parent_folder, console, number, print_json, step, write_csv
+from labeltrees.cli.tables import Column, make_table
 from labeltrees.cli.text_options import text_options
 from labeltrees.cli.tree_compare import Comparison, Row
 from labeltrees.cli.tree_view import as_text, find_label, label_line, node_line
@@ -213,7 +214,14 @@ def summary_rows(summary: TreeSummary) -> list[tuple[str, str]]:
 def compare_table(rows: list[Row]) -> Any:
     """Return the rows of a comparison as a table."""
     return make_table(
-        ("tree", "height", "nodes", "depth (f)", "depth (f~)", "similarity"),
+        (
+            Column("tree", align="left"),
+            Column("height", priority=2),
+            Column("nodes", priority=3),
+            Column("depth (f)", "f"),
+            Column("depth (f~)", "f~", 1),
+            Column("similarity"),
+        ),
         [
             (
                 row.tree,
