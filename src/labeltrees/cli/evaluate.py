@@ -19,13 +19,17 @@ from labeltrees.cli.options import (
     model_argument,
 )
 from labeltrees.cli.output import console, number, plural, print_json, size, step, with_margin
+from labeltrees.cli.reliability_view import print_reliability, reliability_record, returned_labels
 from labeltrees.cli.saved_models import disk_bytes, load_model
+from labeltrees.cli.score_options import ScoreOptions, score_options
 from labeltrees.cli.search_options import SearchOptions, search_options
+from labeltrees.cli.set_quality import measure_sets, print_sets
 from labeltrees.cli.tables import make_table
 from labeltrees.cli.text_options import text_options
 from labeltrees.data import Dataset
 from labeltrees.metrics import estimate_at_k, expected_depth_at_k, propensities_of_counts, psp_at_k
 from labeltrees.metrics.propensity import MIN_POINTS
+from labeltrees.metrics.reliability import reliability
 from labeltrees.models.common.protocol import Model
 from labeltrees.profiling.call_times import single_call_microseconds
 from labeltrees.search import SearchStats
@@ -48,6 +52,7 @@ Examples:
   labeltrees evaluate debian.model debian
   labeltrees evaluate products.model test.txt.xz --beam none --json
   labeltrees evaluate products.model test.txt.xz --label-weight propensity
+  labeltrees evaluate products.model test.txt.xz --proba --threshold 0.5
 """
 
 
@@ -55,6 +60,7 @@ Examples:
 @model_argument
 @data_argument
 @text_options
+@score_options("Also measure the sets of all labels whose score, or probability with --proba, is at least T.")
 @search_options
 @click.option(
     "--propensity",
@@ -74,6 +80,7 @@ def evaluate(
     show_progress: bool,
     model_folder: str,
     data: str,
+    score: ScoreOptions,
     search: SearchOptions,
     propensity: tuple[float, float],
     label_weight: str | None,
@@ -94,14 +101,20 @@ def evaluate(
     have weights, such as their traffic, weighted values are shown beside the unweighted ones. Then follow the expected
     depth of the returned labels, the nodes opened and the classifiers evaluated per point, and the latency of single
     calls for up to 2,000 points.
+
+    --threshold T also measures sets of labels: all labels that reach T. --proba shows how reliable the probabilities of
+    a calibrated model are (labeltrees calibrate), which needs points that were not used to calibrate it.
     """
     model = load_model(model_folder)
+    score.check(model, model_folder, label_weight)
     weights = read_label_weight(label_weight, model, propensity)
     request = search.make_request(model, max(_KS), label_weight=weights)
     with step("Reading data", show_progress):
         dataset = read_unseen(data, label_names, index_base, texts, model, n_jobs)
     with step("Measuring", show_progress):
         record = measure(model, dataset, request, propensity, n_jobs)
+        record |= {"reliability": _reliability(model, dataset, request, n_jobs) if score.proba else None}
+        record |= {"sets": None if score.threshold is None else measure_sets(model, dataset, request, score, n_jobs)}
     record = {
         "model": model_folder,
         "data": data,
@@ -148,6 +161,12 @@ def measure(
     }
 
 
+def _reliability(model: Model, dataset: Dataset, request: SearchRequest, n_jobs: int) -> dict[str, Any]:
+    found = returned_labels(model, dataset, request, n_jobs)
+    probabilities = found.scores if model.calibration_ is None else model.calibration_(found.scores)
+    return reliability_record(reliability(probabilities, found.hits))
+
+
 def _estimates(Y: Any, labels: Any, sample_weight: Any) -> dict[str, Any]:
     """Return the values of each metric at each k, and the bounds of their 95 % intervals."""
     measured = {k: estimate_at_k(Y, labels, k, sample_weight=sample_weight) for k in _KS}
@@ -183,6 +202,11 @@ def _print(record: dict[str, Any]) -> None:
     ]
     out.print()
     out.print(make_table(None, work))
+    if record["sets"] is not None:
+        print_sets(out, record["sets"])
+    if record["reliability"] is not None:
+        out.print("\nOf the returned labels with a probability in each range, this share is correct:\n")
+        print_reliability(out, record["reliability"], None)
 
 
 def _metric_rows(record: dict[str, Any], prefix: str) -> list[tuple[str, ...]]:

@@ -20,8 +20,10 @@ from rich.console import Console
 from labeltrees._files import write_atomically
 from labeltrees.cli.tables import Cell
 from labeltrees.errors import InputError
+from labeltrees.report.charts import altair
 
 _logger = logging.getLogger("labeltrees")
+_PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 _WIDTH_WITHOUT_TERMINAL = 10_000
 
 
@@ -86,6 +88,17 @@ def check_parent_folder(path: str | None) -> None:
     if path is not None and not Path(path).absolute().parent.is_dir():
         message = f"{path}: its folder does not exist"
         raise InputError(message)
+
+
+def check_plot(path: str | None) -> None:
+    """Raise an error if no picture can be drawn to `path`: before the work, not after it."""
+    if path is None:
+        return
+    if Path(path).suffix.lower() not in _PLOT_SUFFIXES:
+        message = f"--plot must end in one of {', '.join(_PLOT_SUFFIXES)}, got {path!r}"
+        raise InputError(message)
+    check_parent_folder(path)
+    altair()  # raises an error if the extra plots is missing
 
 
 def printable(text: str) -> str:

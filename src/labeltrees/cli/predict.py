@@ -18,6 +18,7 @@ from labeltrees.cli.options import index_base_option, jobs_option, model_argumen
 from labeltrees.cli.output import check_parent_folder
 from labeltrees.cli.queries import find_contexts, open_queries
 from labeltrees.cli.saved_models import check_n_features, load_model
+from labeltrees.cli.score_options import ScoreOptions, score_options
 from labeltrees.cli.search_options import SearchOptions, search_options
 from labeltrees.cli.text_options import text_options
 from labeltrees.data.files import write_any
@@ -30,6 +31,7 @@ Examples:
   labeltrees predict debian.model debian | head
   labeltrees predict questions.model new.csv --text title --text body
   labeltrees predict products.model test.txt.xz -k 10 --format jsonl -o answers.jsonl.gz
+  labeltrees predict debian.model debian --proba --threshold 0.5
   labeltrees predict clicks.model --ask "red wine"
   labeltrees predict shop.model --ask '["bread", "milk"]' --exclude-seen
 """
@@ -55,6 +57,7 @@ Examples:
     show_default=True,
     help="tsv: label, score, label, score, ...; jsonl: one object per line with labels and scores.",
 )
+@score_options("Leave out labels whose score, or probability with --proba, is below T.")
 @search_options
 @click.option(
     "--candidates",
@@ -79,6 +82,7 @@ def predict(
     questions: tuple[str, ...],
     k: int,
     form: str,
+    score: ScoreOptions,
     search: SearchOptions,
     candidates: str | None,
     exclude: str | None,
@@ -96,12 +100,16 @@ def predict(
     column (--text names it) if its encoder takes that, a file in XMC format, a folder with one such file named test*,
     or the word debian for the test part of the bundled data. Points are processed in batches of some thousand, so that
     DATA may be larger than memory. Labels in DATA are not used.
+
+    A score orders the labels of a point. With --proba, the probability that the label is correct is printed instead,
+    which needs a calibrated model (labeltrees calibrate). --threshold 0.5 leaves out labels below 0.5, of the -k best.
     """
     if (data is None) == (not questions):
         message = "give either DATA or --ask"
         raise click.UsageError(message)
     check_parent_folder(output)
     model = load_model(model_folder)
+    score.check(model, model_folder, label_weight)
     allowed = None if candidates is None else _read_labels(candidates, model)
     excluded = None if exclude is None else _read_labels(exclude, model)
     k = min(k, len(model.classes_))
@@ -116,20 +124,21 @@ def predict(
                 raise InputError(message)
             answer = _Answer(model, k, search, labels)
             for block in contexts.blocks():
-                stream.write(lines.encode(*answer(block)))
+                stream.write(lines.encode(*score.apply(model, *answer(block))))
             return
         # Predictions and a progress bar on the same terminal would overwrite each other.
         show_progress = show_progress and (output is not None or not sys.stdout.isatty())
         with open_queries(data, questions, index_base, texts, model, n_jobs) as points:
             if points.n_features is not None:
                 check_n_features(str(data), points.n_features, model)
-            _write_answers(points, model, request, lines, stream, n_jobs, show_progress)
+            _write_answers(points, model, request, score, lines, stream, n_jobs, show_progress)
 
 
 def _write_answers(
     points: Points,
     model: Model,
     request: SearchRequest,
+    score: ScoreOptions,
     lines: AnswerLines,
     stream: IO[bytes],
     n_jobs: int,
@@ -141,7 +150,7 @@ def _write_answers(
     with watch("Predicting", points.n_points or 0, watched) as advance:
         for X in points.blocks:
             result = model.searcher_.topk(X, request, n_jobs=n_jobs)
-            stream.write(lines.encode(result.labels, result.scores))
+            stream.write(lines.encode(*score.apply(model, result.labels, result.scores)))
             stream.flush()
             n_done += X.shape[0]
             if advance is not None:

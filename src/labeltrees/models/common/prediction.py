@@ -24,6 +24,8 @@ from labeltrees.models.common.protocol import Searches
 from labeltrees.models.common.score_matrix import scores_above, top_scores
 from labeltrees.search.request import AS_FITTED, SearchRequest
 
+LEARNED_LABELS = 10  # per point; probabilities are learned from their scores
+
 
 class PredictionMixin:
     """Prediction for an estimator that has a searcher.
@@ -316,7 +318,7 @@ class PredictionMixin:
 
     def _learn_probabilities(self, X: Any, Y: Any) -> Calibration:
         Y = known_labels(Y, (X.shape[0], self.searcher_.n_labels), self._label_names)
-        labels, scores = self._topk(X, max(check_integer("k", self.k, 1), 10))
+        labels, scores = self._topk(X, max(check_integer("k", self.k, 1), LEARNED_LABELS))
         found = labels >= 0
         return fit_calibration(scores[found], has_label(Y, np.nonzero(found)[0], labels[found]))
 
