@@ -19,7 +19,6 @@ from labeltrees.cli.options import (
 )
 from labeltrees.cli.output import check_plot, console, number, plural, print_json, step
 from labeltrees.cli.reliability_view import (
-    checked_on,
     cross_checked,
     print_reliability,
     reliability_record,
@@ -97,7 +96,7 @@ def calibrate(
     as_json: bool,
     texts: TextOptions,
 ) -> None:
-    """Learn from DATA how far a MODEL can be trusted, and save this with the model. It learns two things:
+    """Learn from DATA how far a MODEL can be trusted, and save this with the model.
 
     Probabilities: how often a label with a given score is correct. Then --proba of labeltrees predict and evaluate, and
     predict_proba in Python, return probabilities. The first table shows how reliable they are: each half of the points
@@ -119,9 +118,7 @@ def calibrate(
     with step("Reading data", show_progress):
         dataset = read_unseen(data, label_names, index_base, texts, model, n_jobs)
     if probabilities and dataset.Y.nnz == 0:
-        message = (
-            f"{data}: has no labels to learn probabilities from; to learn early stopping alone: --no-probabilities"
-        )
+        message = f"{data}: has no labels to learn probabilities from; --no-probabilities learns early stopping alone"
         raise InputError(message)
     parameters = model.get_params(deep=False)
     model.set_params(n_jobs=n_jobs, verbose=int(show_progress))
@@ -141,9 +138,8 @@ def calibrate(
         return
     out = console()
     if checked is not None:
-        out.print(
-            f"{target}: probabilities, checked on {checked_on(dataset.n_points, checked['n_labels'])} of {data}\n"
-        )
+        labels = f"{plural(checked['n_labels'], 'returned label')} of {plural(dataset.n_points, 'point')}"
+        out.print(f"{target}: probabilities, checked on {labels} of {data}\n")
         print_reliability(out, checked["probabilities"], checked["scores"])
         out.print(f"\nTo use them: labeltrees predict {target} DATA --proba --threshold 0.5\n")
     out.print(f"{target}: early stopping, checked on {plural(early_stop.n_checked, 'point')} of {data}\n")

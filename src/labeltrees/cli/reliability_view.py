@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from labeltrees._matrices import Float32s
-from labeltrees.cli.output import number, plural
+from labeltrees.cli.output import number
 from labeltrees.cli.tables import Column, Table
 from labeltrees.data import Dataset
 from labeltrees.metrics.reliability import Reliability, reliability
@@ -74,8 +74,3 @@ def print_reliability(out: Console, record: dict[str, Any], raw: dict[str, Any] 
     out.print(f"mean error of a probability: {number(100 * record['error'], 1)} %{beside}")
     beside = "" if raw is None else f" (raw scores: {raw['brier']:.4f})"
     out.print(f"Brier score: {record['brier']:.4f}{beside}")
-
-
-def checked_on(n_points: int, n_labels: int) -> str:
-    """Return the words for what a reliability was measured on."""
-    return f"{plural(n_labels, 'returned label')} of {plural(n_points, 'point')}"

@@ -1,4 +1,4 @@
-"""How far probabilities can be trusted: of the labels with a probability near 0.7, are 70 % correct?"""
+"""How far probabilities can be trusted: of the labels with a probability near 0.7, about 70 % should be correct."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chart of a calibration: are labels as often correct as their probability says?"""
+"""The chart of a calibration: labels should be correct as often as their probability says."""
 
 from __future__ import annotations
 
