@@ -10,6 +10,7 @@ import numpy as np
 
 from labeltrees._validation import check_integer
 from labeltrees.cli.baseline_view import held_out_note, print_comparison
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_files import read_lines
 from labeltrees.cli.options import (
     data_argument,
@@ -35,7 +36,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @data_argument
 @click.option(
     "--validation",
@@ -83,7 +84,7 @@ def baselines(
     data, or one file. A fifth of one file is held out at random to measure on, unless --validation names other data or
     --test-share another share. A model that does not beat these baselines is not worth its training.
     """
-    sizes = tuple(sorted({check_integer("k", k, 1, 10_000) for k in ks}))
+    sizes = tuple(sorted({check_integer("ks", k, 1, 10_000) for k in ks}))
     check_integer("max_points", max_points, 0)
     reading = {"label_names": label_names, "feature_names": None, "index_base": index_base, "texts": texts}
     train = read_data(data, reading, show_progress)

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import TextOptions
 from labeltrees.cli.model_data import read_unseen
 from labeltrees.cli.options import (
@@ -55,7 +56,7 @@ def _lengths(_context: click.Context, _parameter: click.Parameter, value: str) -
         raise click.BadParameter(message) from None
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @model_argument
 @data_argument
 @text_options

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from labeltrees.cli.baseline_view import print_baselines_of
+from labeltrees.cli.command import Command
 from labeltrees.cli.options import data_argument, json_option, output_option
 from labeltrees.cli.output import check_parent_folder, console, print_json
 from labeltrees.cli.saved_models import check_output
@@ -34,7 +35,7 @@ def _tuned(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     return value if value in ("all", "tree") else value.split(",")
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @data_argument
 @output_option
 @click.option(

@@ -7,6 +7,7 @@ from typing import Any, cast
 import click
 import numpy as np
 
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import TextOptions
 from labeltrees.cli.label_weight import label_weight_option, read_label_weight
 from labeltrees.cli.model_data import read_unseen
@@ -56,7 +57,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @model_argument
 @data_argument
 @text_options

@@ -8,6 +8,7 @@ import click
 
 from labeltrees._settings import check_settings
 from labeltrees.cli.cluster_options import TrainingPlace, cluster_options, fit_in_parts
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import TextOptions, load_data, load_texts, refuse_name_files
 from labeltrees.cli.data_files import find_parts
 from labeltrees.cli.model_report import report_fit
@@ -50,7 +51,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @data_argument
 @text_options
 @vectorizer_options

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import TextOptions, load_data
 from labeltrees.cli.options import data_argument, json_option
 from labeltrees.cli.output import check_plot, console, plural, print_json, step
@@ -23,7 +24,7 @@ _BAR_WIDTH = 20
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @data_argument
 @text_options
 @click.option("--plot", type=click.Path(dir_okay=False), help="Also draw the curves to this file (.png, .svg or .pdf).")

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from labeltrees.cli.command import Command
 from labeltrees.cli.label_view import LabelInspector, label_text
 from labeltrees.cli.model_report import c_text, evidence_words, model_facts
 from labeltrees.cli.options import is_given, json_option, model_argument, refuse_option
@@ -23,7 +24,7 @@ Examples:
 """
 
 
-@click.command("inspect", epilog=_EPILOG)
+@click.command("inspect", cls=Command, epilog=_EPILOG)
 @model_argument
 @click.option(
     "--label", metavar="NAME", help="Show the path to this label (name or id) and the strongest features on it."

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from labeltrees.cli.command import Command
+from labeltrees.cli.option_groups import LOG_GROUPS
 from labeltrees.cli.options import json_option, seed_option, setting_options
 from labeltrees.cli.output import check_parent_folder, console, plural, print_json, step
 from labeltrees.cli.tables import make_table
@@ -30,7 +32,7 @@ def logs() -> None:
     """Turn logs of events into training data."""
 
 
-@logs.command(epilog=_EPILOG)
+@logs.command(cls=Command, groups=LOG_GROUPS, epilog=_EPILOG)
 @click.argument("events", metavar="EVENTS", type=click.Path(exists=True))
 @click.option("-o", "--output", metavar="DATASET", type=click.Path(), required=True, help="Folder to save the data in.")
 @setting_options(LogSettings, skip=("random_state",))

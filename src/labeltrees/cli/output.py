@@ -85,8 +85,9 @@ def with_margin(value: float, low: float, high: float) -> Cell:
 
 def check_parent_folder(path: str | None) -> None:
     """Raise `InputError` if the folder for an output does not exist: before the work, not after it."""
-    if path is not None and not Path(path).absolute().parent.is_dir():
-        message = f"{path}: its folder does not exist"
+    parent = Path(path or ".").parent
+    if path is not None and not parent.absolute().is_dir():
+        message = f"{path}: its folder does not exist; to make it: mkdir -p {parent}"
         raise InputError(message)
 
 

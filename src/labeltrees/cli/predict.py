@@ -12,6 +12,7 @@ import numpy as np
 from labeltrees._matrices import Float32s, Int64s
 from labeltrees._progress import watch
 from labeltrees.cli.answer_lines import AnswerLines
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import Points, TextOptions, read_lines
 from labeltrees.cli.label_weight import label_weight_option, read_label_weight
 from labeltrees.cli.options import index_base_option, jobs_option, model_argument
@@ -37,7 +38,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @model_argument
 @click.argument("data", metavar="[DATA]", required=False)
 @click.option(

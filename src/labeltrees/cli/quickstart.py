@@ -8,6 +8,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import BUNDLED
 from labeltrees.cli.options import jobs_option, refuse_option
 from labeltrees.cli.output import console, number, printable, step, typed_lines
@@ -42,7 +43,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @click.option(
     "--folder",
     type=click.Path(file_okay=False),

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from labeltrees.cli.baseline_view import held_out_note, print_baselines_of
+from labeltrees.cli.command import Command
 from labeltrees.cli.options import Decorator, data_argument, json_option
 from labeltrees.cli.output import check_parent_folder, console, number
 from labeltrees.cli.tables import Column, Table
@@ -41,7 +42,7 @@ def _repeated(flag: str, name: str, choices: tuple[str, ...], help: str) -> Deco
     return click.option(flag, name, multiple=True, type=kind, default=choices[:1], show_default=True, help=help)
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @data_argument
 @click.option(
     "-o", "--output", metavar="RESULT", type=click.Path(dir_okay=False), help="File to save the result in (JSON)."

@@ -9,6 +9,7 @@ import click
 from rich.tree import Tree as TextTree
 
 from labeltrees._progress import watch
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import TextOptions, load_data
 from labeltrees.cli.options import (
     data_argument,
@@ -51,7 +52,7 @@ def tree() -> None:
     """Build, show and compare label trees."""
 
 
-@tree.command(epilog=_BUILD_EPILOG)
+@tree.command(cls=Command, epilog=_BUILD_EPILOG)
 @data_argument
 @text_options
 @click.option(
@@ -97,7 +98,7 @@ def build(
         out.print(summary_table(named))
 
 
-@tree.command(epilog=_SHOW_EPILOG)
+@tree.command(cls=Command, epilog=_SHOW_EPILOG)
 @click.argument("tree_file", metavar="TREE", type=click.Path(exists=True, dir_okay=False))
 @click.option(
     "--depth", type=click.IntRange(min=0), default=3, show_default=True, help="Number of levels to show below the root."
@@ -141,7 +142,7 @@ def _show_path(viewer: TreeViewer, label: int, as_json: bool) -> None:
     console().print(text)
 
 
-@tree.command(epilog=_COMPARE_EPILOG)
+@tree.command(cls=Command, epilog=_COMPARE_EPILOG)
 @data_argument
 @text_options
 @setting_options(TreeSettings, skip=("tradeoff",), defaults={"fanout": 2})

@@ -118,6 +118,12 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
 
     # Fitting.
 
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return the parameters that differ from the defaults and, once it is fitted, the number of features."""
+        parameters = str(super().__repr__(N_CHAR_MAX))
+        state = getattr(self, "_state", None)
+        return parameters if state is None else f"{parameters}\n  fitted: {state.n_features:,} features"
+
     def fit(self, raw_documents: Any, y: Any = None) -> TfidfVectorizer:
         """Learn the vocabulary and the idf of texts."""
         self.set_state(learn_state(self, self._texts(raw_documents)))

@@ -22,3 +22,8 @@ class Predictor(_core.Predictor):
     Arrays are int32 or int64, and float32 or float64; only their ranges are checked. Several threads can call it at
     the same time: the interpreter lock is released during the search.
     """
+
+    description = ""  # set by the searcher that makes it
+
+    def __repr__(self) -> str:
+        return f"Predictor({self.description})"
