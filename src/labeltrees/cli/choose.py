@@ -16,6 +16,7 @@ from labeltrees.cli.tuning_options import (
     fanouts_option,
     hide_memory_log,
     read_data,
+    saying_how_to_continue,
     split_parameters,
     take_data_options,
     tuning_options,
@@ -94,7 +95,8 @@ def choose(
     reading = take_data_options(parameters)
     estimator, others = split_parameters(parameters)
     train = read_data(data, reading, show_progress)
-    choice = run_choose(train, estimator=estimator, progress=show_progress, **others)
+    with saying_how_to_continue(others["folder"]):
+        choice = run_choose(train, estimator=estimator, progress=show_progress, **others)
     choice.model.save(output)
     if result_file is not None:
         choice.result.save(result_file)

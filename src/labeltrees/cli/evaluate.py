@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, cast
 
 import click
 import numpy as np
 
+from labeltrees._progress import watch
 from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import TextOptions
 from labeltrees.cli.label_weight import label_weight_option, read_label_weight
@@ -33,11 +36,12 @@ from labeltrees.metrics.propensity import MIN_POINTS
 from labeltrees.metrics.reliability import reliability
 from labeltrees.models.common.protocol import Model
 from labeltrees.profiling.call_times import single_call_microseconds
-from labeltrees.search import SearchStats
 from labeltrees.search.request import SearchRequest
+from labeltrees.search.result import SearchResult, SearchStats
 
 _KS = (1, 3, 5)
 _MAX_CALLS = 2000
+_BLOCK = 65_536  # points searched between two updates of the progress bar
 _METRICS = {"precision": "P", "recall": "recall", "f1": "F1", "ndcg": "nDCG", "coverage": "coverage"}
 _WEIGHT_NOTES = {
     False: "Every point counts the same.",
@@ -112,8 +116,10 @@ def evaluate(
     request = search.make_request(model, max(_KS), label_weight=weights)
     with step("Reading data", show_progress):
         dataset = read_unseen(data, label_names, index_base, texts, model, n_jobs)
+    with watch("Searching", dataset.n_points, show_progress, unit="points") as advance:
+        found = search_all(model, dataset, request, n_jobs, advance)
     with step("Measuring", show_progress):
-        record = measure(model, dataset, request, propensity, n_jobs)
+        record = measure(model, dataset, request, propensity, found)
         record |= {"reliability": _reliability(model, dataset, request, n_jobs) if score.proba else None}
         record |= {"sets": None if score.threshold is None else measure_sets(model, dataset, request, score, n_jobs)}
     record = {
@@ -130,12 +136,32 @@ def evaluate(
     _print(record)
 
 
+def search_all(
+    model: Model,
+    dataset: Dataset,
+    request: SearchRequest,
+    n_jobs: int,
+    advance: Callable[[int], object] | None = None,
+) -> SearchResult:
+    """Return the lists of all points, with the work of each search; `advance` gets the number of points done."""
+    points = model.check_queries(model.queries(dataset), n_jobs)
+    results = []
+    for first in range(0, dataset.n_points, _BLOCK):
+        rows = np.arange(first, min(first + _BLOCK, dataset.n_points))
+        results.append(model.searcher_.topk(points[rows], request, n_jobs=n_jobs, stats=True))
+        if advance is not None:
+            advance(int(rows[-1]) + 1)
+    stats = [cast(SearchStats, result.stats) for result in results]
+    merged = SearchStats(*(np.concatenate([getattr(own, item.name) for own in stats]) for item in fields(SearchStats)))
+    labels, scores = (np.concatenate([getattr(own, name) for own in results]) for name in ("labels", "scores"))
+    return SearchResult(labels, scores, merged)
+
+
 def measure(
-    model: Model, dataset: Dataset, request: SearchRequest, propensity: tuple[float, float], n_jobs: int
+    model: Model, dataset: Dataset, request: SearchRequest, propensity: tuple[float, float], result: SearchResult
 ) -> dict[str, Any]:
     """Return the metrics, the search work and the latency of a model on a dataset, for a completed request."""
     queries, Y = model.queries(dataset), dataset.Y
-    result = model.searcher_.topk(model.check_queries(queries, n_jobs), request, n_jobs=n_jobs, stats=True)
     labels, stats = result.labels, cast(SearchStats, result.stats)
     record: dict[str, Any] = {
         "n_points": dataset.n_points,

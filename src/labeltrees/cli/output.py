@@ -18,6 +18,7 @@ import click
 from rich.console import Console
 
 from labeltrees._files import write_atomically
+from labeltrees._progress import spinning
 from labeltrees.cli.tables import Cell
 from labeltrees.errors import InputError
 from labeltrees.report.charts import altair
@@ -42,7 +43,7 @@ def step(what: str, show: bool) -> Iterator[None]:
         yield
         return
     started = time.monotonic()
-    with Console(stderr=True).status(what):
+    with spinning(what):
         yield
     _logger.info("%s: %.1f s", what, time.monotonic() - started)
 

@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from labeltrees._matrices import Float32s, Int64s
-from labeltrees._progress import watch
+from labeltrees._progress import showing, watch
 from labeltrees.cli.answer_lines import AnswerLines
 from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import Points, TextOptions, read_lines
@@ -146,9 +146,12 @@ def _write_answers(
     show_progress: bool,
 ) -> None:
     n_done = 0
-    # The number of texts is not known before the last one: no progress bar for them.
+    # The number of texts is not known before the last one: how much of the file has been read is shown instead.
     watched = show_progress and points.n_points is not None
-    with watch("Predicting", points.n_points or 0, watched) as advance:
+    with (
+        showing(show_progress and not watched),
+        watch("Predicting", points.n_points or 0, watched, unit="points") as advance,
+    ):
         for X in points.blocks:
             result = model.searcher_.topk(X, request, n_jobs=n_jobs)
             stream.write(lines.encode(*score.apply(model, result.labels, result.scores)))

@@ -18,6 +18,7 @@ from labeltrees.cli.tuning_options import (
     hide_memory_log,
     read_data,
     read_validation,
+    saying_how_to_continue,
     split_parameters,
     take_data_options,
     tuning_options,
@@ -87,7 +88,8 @@ def sweep(
         validation_data = read_validation(validation, train, reading, show_progress)
     elif has_test_part(data, reading):
         validation_data = read_data(data, reading, show_progress, part="test")
-    result = run_sweep(train, validation_data, estimator=estimator, progress=show_progress, **others)
+    with saying_how_to_continue(others["folder"]):
+        result = run_sweep(train, validation_data, estimator=estimator, progress=show_progress, **others)
     if output is not None:
         result.save(output)
     if csv_file is not None:

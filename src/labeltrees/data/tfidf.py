@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from labeltrees._names import encode_names
 from labeltrees._validation import check_n_jobs, refuse
-from labeltrees.data.tfidf_fit import learn_state, state_without_idf
+from labeltrees.data.tfidf_fit import LONG_JOB, learn_state, state_without_idf, watch_texts
 from labeltrees.data.tfidf_parameters import TfidfParameters, effective_stop_words
 from labeltrees.data.tfidf_state import LARGEST_IDF, TfidfSettings
 from labeltrees.data.tfidf_union import UnionState, union_parts
@@ -146,7 +146,11 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
     def rows(self, texts: Any, n_threads: int) -> Any:
         """Return the rows of texts that are strings or bytes, made by `n_threads` threads."""
         state = self.get_state()
-        values, indices, indptr = state.native.transform(texts, n_threads, None)
+        if isinstance(texts, list) and len(texts) >= LONG_JOB:
+            with watch_texts("Vectorizing texts", texts) as advance:
+                values, indices, indptr = state.native.transform(texts, n_threads, advance)
+        else:
+            values, indices, indptr = state.native.transform(texts, n_threads, None)
         kind = sparse.csr_array if get_config().get("sparse_interface") == "sparray" else sparse.csr_matrix
         n = len(indptr) - 1
         if n != 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 from collections.abc import Callable, Iterator
@@ -29,6 +30,7 @@ from labeltrees.tuning.tree_shape import tree_shape
 from labeltrees.tuning.tuning_data import TuningData, as_tuning_data, check_pair
 
 TIMED_POINTS = 1000
+_logger = logging.getLogger("labeltrees")
 
 
 def sweep(
@@ -109,7 +111,9 @@ def sweep(
     with open_folder(folder, identity_of(estimator, fitted_on, measured_on, ks, random_state)) as opened:
         inputs = SharedInputs(estimator, fitted_on, n_jobs)
         job = SweepJob(inputs, measured_on, ks, opened, random_state, n_jobs, held_out=held_out)
-        with watch("Sweep", len({setting.trained_as() for setting in settings}) + repeats, progress) as advance:
+        with watch(
+            "Sweep", len({setting.trained_as() for setting in settings}) + repeats, progress, unit="steps"
+        ) as advance:
             result = job.run(settings, repeats, timed_points, advance)
     metric = f"p{ks[0]}"
     best = max(result.table, key=lambda record: record[metric])
@@ -176,7 +180,11 @@ class SweepJob:
     ) -> SweepResult:
         """Return the result for the settings that there is time for; finished ones are not trained again."""
         trained: list[Setting] = []
-        for number, setting in enumerate(dict.fromkeys(setting.trained_as() for setting in settings)):
+        wanted = list(dict.fromkeys(setting.trained_as() for setting in settings))
+        n_reused = sum(map(self.folder.has, wanted))
+        if n_reused:
+            _logger.info("%s: %d of %d settings are finished already", self.folder.path, n_reused, len(wanted))
+        for number, setting in enumerate(wanted):
             if not self.folder.has(setting):
                 if trained and self.budget is not None and not self.budget.allows(self.inputs.train.n_points):
                     continue
