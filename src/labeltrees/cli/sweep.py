@@ -126,7 +126,7 @@ def result_table(result: SweepResult) -> Table:
         row += [number(record[f"depth{ks[0]}"]), number(record["chunks"], 1)]
         row += [number(record[f"top{largest}_p{percentile}_us"], 1) for percentile in (50, 99)]
         row += [number(record["training_seconds"], 1), number(record["model_bytes"] / 1e6, 1)]
-        chosen = " chosen" if record["setting"] == result.chosen else ""
+        chosen = "chosen" if record["setting"] == result.chosen else ""
         row.append(("*" if record["setting"] in best else "") + chosen)
         rows.append(row)
     columns = [Column("tradeoff", "trade", align="left"), Column("fanout", "fan", 1)]

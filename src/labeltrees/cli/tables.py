@@ -120,8 +120,8 @@ class Table:
         spare = width - sum(widths) - _GAP * (len(places) - 1)
         if spare < 0:
             return None
-        # Numbers first, so that their headers stay on one line.
-        for at in sorted(range(len(places)), key=lambda at: self.columns[places[at]].align == "left"):
+        # What a row is stays on one line if possible, then the headers of numbers, then texts.
+        for at in sorted(range(len(places)), key=lambda at: (at > 0, self.columns[places[at]].align == "left")):
             more = min(spare, self._widest(places[at], long_headers, short_cells) - widths[at])
             widths[at], spare = widths[at] + more, spare - more
         return widths

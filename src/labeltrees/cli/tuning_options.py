@@ -146,7 +146,6 @@ def saying_how_to_continue(folder: str | None) -> Iterator[None]:
     except KeyboardInterrupt:
         message = "nothing was kept; with --folder FOLDER, finished settings are kept and the same command continues"
         if folder is not None:
-            message = (
-                f"{plural(count_finished(folder), 'setting')} finished in {folder}; the same command continues there"
-            )
+            finished = plural(count_finished(folder), "finished setting")
+            message = f"{finished} in {folder}; run the same command again to continue"
         raise KeyboardInterrupt(message) from None

@@ -111,9 +111,7 @@ def sweep(
     with open_folder(folder, identity_of(estimator, fitted_on, measured_on, ks, random_state)) as opened:
         inputs = SharedInputs(estimator, fitted_on, n_jobs)
         job = SweepJob(inputs, measured_on, ks, opened, random_state, n_jobs, held_out=held_out)
-        with watch(
-            "Sweep", len({setting.trained_as() for setting in settings}) + repeats, progress, unit="steps"
-        ) as advance:
+        with watch("Sweep", len({setting.trained_as() for setting in settings}) + repeats, progress) as advance:
             result = job.run(settings, repeats, timed_points, advance)
     metric = f"p{ks[0]}"
     best = max(result.table, key=lambda record: record[metric])
