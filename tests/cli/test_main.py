@@ -21,8 +21,8 @@ from labeltrees.errors import FileFormatError, InputError, LabelTreesError, Miss
 
 def all_commands(command, path=()):
     yield path
-    for name, child in getattr(command, "commands", {}).items():
-        yield from all_commands(child, (*path, name))
+    for name in command.list_commands(None) if isinstance(command, click.Group) else ():
+        yield from all_commands(command.get_command(None, name), (*path, name))
 
 
 @pytest.mark.parametrize("path", list(all_commands(cli)), ids=" ".join)
