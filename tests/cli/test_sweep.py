@@ -76,17 +76,43 @@ def test_one_file_is_split_as_choose_splits_it_and_the_output_says_so(run, data_
 
 
 def test_a_narrow_terminal_cuts_no_number(run, data_folder, monkeypatch):
-    monkeypatch.setattr(output, "_WIDTH_WITHOUT_TERMINAL", 80)
+    monkeypatch.setattr(output, "_WIDTH_WITHOUT_TERMINAL", 50)
     shown = run("sweep", data_folder, "--tradeoffs", "1", "--repeats", "1").stdout
     assert "\N{HORIZONTAL ELLIPSIS}" not in shown
-    assert "train s" in shown
+    assert "Not shown at this width:" in shown
+    assert "--json, --csv FILE" in " ".join(shown.split())
 
 
 def test_a_sweep_goes_on_from_its_folder(run, data_folder, tmp_path, monkeypatch):
     folder = tmp_path / "sweep"
     first = run("sweep", data_folder, *QUICK, "--folder", folder, "--json").stdout
     monkeypatch.setattr(lt.LabelTreeClassifier, "fit", lambda *_, **__: pytest.fail("trained again"))
-    assert run("sweep", data_folder, *QUICK, "--folder", folder, "--json").stdout == first
+    again = run("sweep", data_folder, *QUICK, "--folder", folder, "--json")
+    assert again.stdout == first
+    assert f"{folder}: 6 of 6 settings are finished already" in again.stderr
+
+
+@pytest.mark.parametrize("command", ["sweep", "choose"])
+def test_an_interrupted_run_says_how_to_continue(run, data_folder, tmp_path, monkeypatch, command):
+    folder, real, n_fits = tmp_path / "sweep", sweep_module.SweepJob._train, []
+
+    def interrupted(self, setting):
+        if len(n_fits) == 2:
+            raise KeyboardInterrupt
+        n_fits.append(setting)
+        real(self, setting)
+
+    monkeypatch.setattr(sweep_module.SweepJob, "_train", interrupted)
+    output_option = ("-o", tmp_path / "model") if command == "choose" else ()
+    options = (*QUICK, *output_option, *(("--tune", "tree", "--no-early-rounds") if command == "choose" else ()))
+    result = run("-q", command, data_folder, *options, "--folder", folder)
+    assert result.exit_code == 130
+    assert result.stderr == f"Interrupted: 2 finished settings in {folder}; run the same command again to continue\n"
+    n_fits.clear()
+    result = run("-q", command, data_folder, *options)
+    assert result.exit_code == 130
+    assert result.stderr.startswith("Interrupted: nothing was kept; with --folder FOLDER")
+    assert result.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,10 @@ from typing import Any
 
 import click
 
+from labeltrees._progress import showing
 from labeltrees._settings import check_settings
 from labeltrees.cli.cluster_options import TrainingPlace, cluster_options, fit_in_parts
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import TextOptions, load_data, load_texts, refuse_name_files
 from labeltrees.cli.data_files import find_parts
 from labeltrees.cli.model_report import report_fit
@@ -51,7 +53,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @data_argument
 @text_options
 @vectorizer_options
@@ -140,16 +142,17 @@ def fit(
     if texts_of_labels is not None and names is None:
         message = f"{vocabulary}: names labels, but the labels of {data} have no names; give --label-names"
         raise InputError(message)
-    if table is None:
-        model.fit(dataset, label_names=names, label_texts=texts_of_labels)
-    else:
-        model.fit(
-            table.texts,
-            dataset.Y,
-            sample_weight=dataset.sample_weight,
-            label_names=names,
-            label_texts=texts_of_labels,
-        )
+    with showing(show_progress):
+        if table is None:
+            model.fit(dataset, label_names=names, label_texts=texts_of_labels)
+        else:
+            model.fit(
+                table.texts,
+                dataset.Y,
+                sample_weight=dataset.sample_weight,
+                label_names=names,
+                label_texts=texts_of_labels,
+            )
     _save(model, output, as_json)
 
 

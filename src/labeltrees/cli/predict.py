@@ -11,14 +11,16 @@ import click
 import numpy as np
 
 from labeltrees._matrices import Float32s, Int64s
-from labeltrees._progress import watch
+from labeltrees._progress import showing, watch
 from labeltrees.cli.answer_lines import AnswerLines
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import Points, TextOptions, read_lines
 from labeltrees.cli.label_weight import label_weight_option, read_label_weight
 from labeltrees.cli.options import index_base_option, jobs_option, model_argument
 from labeltrees.cli.output import check_parent_folder, plural
 from labeltrees.cli.queries import find_contexts, open_queries
 from labeltrees.cli.saved_models import check_n_features, load_model
+from labeltrees.cli.score_options import ScoreOptions, score_options
 from labeltrees.cli.search_options import SearchOptions, search_options
 from labeltrees.cli.text_options import text_options
 from labeltrees.cli.vocabulary_options import titles_of, vocabulary_options
@@ -35,12 +37,13 @@ Examples:
   labeltrees predict questions.model new.csv --text title --text body
   labeltrees predict products.model test.txt.xz -k 10 --format jsonl -o answers.jsonl.gz
   labeltrees predict subjects.model --ask "a history of tea" --vocabulary subjects.ttl --language en
+  labeltrees predict debian.model debian --proba --threshold 0.5
   labeltrees predict clicks.model --ask "red wine"
   labeltrees predict shop.model --ask '["bread", "milk"]' --exclude-seen
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @model_argument
 @click.argument("data", metavar="[DATA]", required=False)
 @click.option(
@@ -62,6 +65,7 @@ Examples:
 )
 @click.option("--with-texts", is_flag=True, help="Also print what people call each label, before its score.")
 @vocabulary_options(help="Texts for --with-texts: two columns, or SKOS. [default: those that the model keeps]")
+@score_options("Leave out labels whose score, or probability with --proba, is below T.")
 @search_options
 @click.option(
     "--candidates",
@@ -89,6 +93,7 @@ def predict(
     with_texts: bool,
     vocabulary: str | None,
     language: str | None,
+    score: ScoreOptions,
     search: SearchOptions,
     candidates: str | None,
     exclude: str | None,
@@ -106,12 +111,16 @@ def predict(
     feature column (--text names it) if its encoder takes that, a file in XMC format, a folder with one such file named
     test*, a folder of documents, or the word debian for the test part of the bundled data. Points are processed in
     batches of some thousand, so that DATA may be larger than memory. Labels in DATA are not used.
+
+    A score orders the labels of a point. With --proba, the probability that the label is correct is printed instead,
+    which needs a calibrated model (labeltrees calibrate). --threshold 0.5 leaves out labels below 0.5, of the -k best.
     """
     if (data is None) == (not questions):
         message = "give either DATA or --ask"
         raise click.UsageError(message)
     check_parent_folder(output)
     model = load_model(model_folder)
+    score.check(model, model_folder, label_weight)
     allowed = None if candidates is None else _read_labels(candidates, model)
     excluded = None if exclude is None else _read_labels(exclude, model)
     k = min(k, len(model.classes_))
@@ -130,32 +139,36 @@ def predict(
                 raise InputError(message)
             answer = _Answer(model, k, search, labels)
             for block in contexts.blocks():
-                stream.write(lines.encode(*answer(block)))
+                stream.write(lines.encode(*score.apply(model, *answer(block))))
             return
         # Predictions and a progress bar on the same terminal would overwrite each other.
         show_progress = show_progress and (output is not None or not sys.stdout.isatty())
         with open_queries(data, questions, index_base, texts, model, n_jobs) as points:
             if points.n_features is not None:
                 check_n_features(str(data), points.n_features, model)
-            _write_answers(points, model, request, lines, stream, n_jobs, show_progress)
+            _write_answers(points, model, request, score, lines, stream, n_jobs, show_progress)
 
 
 def _write_answers(
     points: Points,
     model: Model,
     request: SearchRequest,
+    score: ScoreOptions,
     lines: AnswerLines,
     stream: IO[bytes],
     n_jobs: int,
     show_progress: bool,
 ) -> None:
     n_done = 0
-    # The number of texts is not known before the last one: no progress bar for them.
+    # The number of texts is not known before the last one: how much of the file has been read is shown instead.
     watched = show_progress and points.n_points is not None
-    with watch("Predicting", points.n_points or 0, watched) as advance:
+    with (
+        showing(show_progress and not watched),
+        watch("Predicting", points.n_points or 0, watched, unit="points") as advance,
+    ):
         for X in points.blocks:
             result = model.searcher_.topk(X, request, n_jobs=n_jobs)
-            stream.write(lines.encode(result.labels, result.scores))
+            stream.write(lines.encode(*score.apply(model, result.labels, result.scores)))
             stream.flush()
             n_done += X.shape[0]
             if advance is not None:

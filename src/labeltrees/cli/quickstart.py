@@ -9,12 +9,14 @@ import click
 from rich.console import Console
 
 from labeltrees._progress import watch
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import BUNDLED
 from labeltrees.cli.options import jobs_option, refuse_option
-from labeltrees.cli.output import console, make_table, number, printable, step, typed_lines
+from labeltrees.cli.output import console, number, printable, step, typed_lines
 from labeltrees.cli.quickstart_compare import Compared, compare_tradeoffs, n_fits
 from labeltrees.cli.quickstart_logs import quickstart_logs
 from labeltrees.cli.quickstart_serve import quickstart_serve
+from labeltrees.cli.tables import make_table
 from labeltrees.cli.tuning_options import hide_memory_log
 from labeltrees.datasets import load_debian
 from labeltrees.errors import MissingExtraError
@@ -40,7 +42,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @click.option(
     "--folder",
     type=click.Path(file_okay=False),

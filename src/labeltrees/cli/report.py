@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from labeltrees.cli.command import Command
 from labeltrees.cli.options import json_option
 from labeltrees.cli.output import check_parent_folder, plural, print_json, step
 from labeltrees.report.page import write_figures
@@ -16,7 +17,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @click.argument("result_file", metavar="RESULT", type=click.Path(exists=True, dir_okay=False))
 @click.option(
     "-o",
