@@ -94,15 +94,15 @@ def test_a_sweep_goes_on_from_its_folder(run, data_folder, tmp_path, monkeypatch
 
 @pytest.mark.parametrize("command", ["sweep", "choose"])
 def test_an_interrupted_run_says_how_to_continue(run, data_folder, tmp_path, monkeypatch, command):
-    folder, real, n_fits = tmp_path / "sweep", sweep_module.SweepJob._train, []
+    folder, trained = tmp_path / "sweep", []
 
-    def interrupted(self, setting):
-        if len(n_fits) == 2:
+    def interrupted(trial, setting):
+        if len(trained) == 2:
             raise KeyboardInterrupt
-        n_fits.append(setting)
-        real(self, setting)
+        trained.append(setting)
+        return setting_trial.train_setting(trial, setting)
 
-    monkeypatch.setattr(sweep_module.SweepJob, "_train", interrupted)
+    monkeypatch.setattr("labeltrees.tuning.sweep.train_setting", interrupted)
     output_option = ("-o", tmp_path / "model") if command == "choose" else ()
     options = (*QUICK, *output_option, *(("--tune", "tree", "--no-early-rounds") if command == "choose" else ()))
     result = run("-q", command, data_folder, *options, "--folder", folder)
