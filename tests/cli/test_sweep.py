@@ -108,7 +108,7 @@ def test_an_interrupted_run_says_how_to_continue(run, data_folder, tmp_path, mon
     result = run("-q", command, data_folder, *options, "--folder", folder)
     assert result.exit_code == 130
     assert result.stderr == f"Interrupted: 2 finished settings in {folder}; run the same command again to continue\n"
-    n_fits.clear()
+    trained.clear()
     result = run("-q", command, data_folder, *options)
     assert result.exit_code == 130
     assert result.stderr.startswith("Interrupted: nothing was kept; with --folder FOLDER")
