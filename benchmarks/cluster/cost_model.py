@@ -18,6 +18,7 @@ from benchmarks.scale.shapes import SHAPES
 
 REST = "Assembling, in the client"
 ON_ALL_CORES = "Building the tree"  # the only stage whose single task uses all threads of a machine
+SIZES = 4  # the largest ones
 TREE_EFFICIENCY = 0.5  # assumed, not measured
 
 
@@ -55,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, folder: Path) -> list[str]:
     """Return the model, and the times that it predicts."""
-    records = read_records(arguments.records, arguments.shape)
+    records = read_records(arguments.records, arguments.shape)[-SIZES:]
     points = [record["n_train"] for record in records]
     sizes = [record["n_train"] * record["labels_per_point"] for record in records]
     stages = [{**record["stages"], REST: _rest(record)} for record in records]
@@ -68,7 +69,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> list[str]:
         "Seconds of one core.",
         "",
         "| stage | exponent | " + " | ".join(f"{size:,} points" for size in points) + " | longest task of the last |",
-        "| --- | --- | " + "--- | " * (len(sizes) + 1),
+        "| --- " * (len(sizes) + 3) + "|",
     ]
     for name, law in totals.items():
         measured = " | ".join(f"{stage[name]['processor']:.1f}" for stage in stages)
@@ -88,7 +89,7 @@ def _predictions(arguments: argparse.Namespace, totals: dict[str, PowerLaw], lon
         f"Predicted, for machines with {arguments.cores} cores of this speed:",
         "",
         f"| shape | points | one core, h | {head} | stages that do not divide further, min |",
-        "| --- | --- | --- | " + "--- | " * (len(arguments.machines) + 1),
+        "| --- " * (len(arguments.machines) + 4) + "|",
     ]
     for name in ("amazon-3m-shape", "amazon-10m-shape"):
         shape = SHAPES[name]

@@ -105,7 +105,7 @@ def _fork_workers() -> None:
 
 def _all_are_back(client: Any, n_workers: int) -> bool:
     try:
-        client.wait_for_workers(n_workers, timeout=60)
+        client.wait_for_workers(n_workers, timeout=10)
     except TimeoutError:
         return False
     return True
