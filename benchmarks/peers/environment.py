@@ -23,6 +23,8 @@ STEPS = {
         ["numpy<2", "scipy<1.14", "scikit-learn", "setuptools<81", "cbor2"],
     ),
     "implicit": (["implicit==0.7.2", "numpy<2", "scipy<1.14"],),
+    "annif": (["annif[omikuji]"],),
+    "mlserver": (["mlserver", "mlserver-sklearn"],),
 }
 
 
