@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import labeltrees as lt
-from benchmarks.serve import servers
+from benchmarks.serve import beside, servers
 from benchmarks.serve.load import Load, measure, request
 from benchmarks.serve.mixed import bad_requests, good_requests, run_mix
 from benchmarks.serve.reloads import run_reloads, two_versions
@@ -39,7 +39,30 @@ def _bodies(model: Any, texts: list[str]) -> dict[str, list[bytes]]:
     }
 
 
-def _speed(folder: Path, bodies: dict[str, list[bytes]], arguments: argparse.Namespace) -> None:
+def _others(train: Any, texts: list[str], arguments: argparse.Namespace) -> dict[tuple[str, int], list[Load]]:
+    """Measure other servers with single requests."""
+    titles = [" ".join(text.split()[:8]) for text in texts]
+    makers = {
+        "Annif with omikuji, a text of 8 words": lambda at: beside.annif(at, train, titles),
+        "MLServer with scikit-learn, 20 features": beside.mlserver,
+    }
+    results: dict[tuple[str, int], list[Load]] = {}
+    for name, make in makers.items():
+        with tempfile.TemporaryDirectory() as temporary:
+            made, requests = make(Path(temporary))
+            with made as server:
+                measure(server.port, requests, 1, 0.5)
+                for connections in arguments.connections:
+                    results[name, connections] = [measure(server.port, requests, connections, arguments.seconds)]
+    return results
+
+
+def _speed(
+    folder: Path,
+    bodies: dict[str, list[bytes]],
+    arguments: argparse.Namespace,
+    others: dict[tuple[str, int], list[Load]],
+) -> None:
     results: dict[tuple[str, int], list[Load]] = {}
     for _ in range(arguments.rounds):
         for name, start in (("constant", servers.constant), ("ours", lambda: servers.ours([f"debian={folder}"]))):
@@ -58,6 +81,7 @@ def _speed(folder: Path, bodies: dict[str, list[bytes]], arguments: argparse.Nam
                         key = (f"{what if name == 'ours' else 'the constant'}, {arguments.rate:g} per second", 64)
                         load = measure(server.port, requests, 64, arguments.seconds, arguments.rate)
                         results.setdefault(key, []).append(load)
+    results.update(others)
     print("\n| request | connections | requests per second | of the constant | p50 us | p99 us |")
     print("| --- | --- | --- | --- | --- | --- |")
     for (what, connections), loads in results.items():
@@ -88,7 +112,11 @@ def main() -> None:
     """Run the parts that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--parts", nargs="+", default=["speed", "mixed", "reloads"], choices=["speed", "stacks", "mixed", "reloads"]
+        "--parts",
+        nargs="+",
+        default=["speed", "beside", "mixed", "reloads"],
+        choices=["speed", "beside", "stacks", "mixed", "reloads"],
+        help="beside adds Annif and MLServer to speed",
     )
     parser.add_argument("--model", type=Path, help="folder for the model, which is trained if it is not there")
     parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
@@ -110,7 +138,8 @@ def main() -> None:
             lt.LabelTreeClassifier(n_jobs=1).fit(train.texts, train.Y, label_names=train.label_names).save(folder)
         model = lt.load(folder)
         if "speed" in arguments.parts:
-            _speed(folder, _bodies(model, texts), arguments)
+            others = _others(train, texts, arguments) if "beside" in arguments.parts else {}
+            _speed(folder, _bodies(model, texts), arguments, others)
         if "stacks" in arguments.parts:
             _stacks(folder, _bodies(model, texts), arguments)
         if "mixed" in arguments.parts:

@@ -19,6 +19,7 @@ class RsgiApp:
 
     def __init__(self, app: App) -> None:
         self.app = app
+        self._names_clients = app.settings.access_log
 
     def __rsgi_init__(self, loop: Any) -> None:
         """Start to load the models."""
@@ -44,7 +45,8 @@ class RsgiApp:
             body: Awaitable[bytes] = protocol()
             return body
 
-        reply = await self.app.respond(scope.method, scope.path, header, read_body, scope.client)
+        client = scope.client.rpartition(":")[0] if self._names_clients else None
+        reply = await self.app.respond(scope.method, scope.path, header, read_body, client)
         protocol.response_bytes(reply.status, reply.headers, reply.body)
 
 
