@@ -29,7 +29,7 @@ GUARDED: dict[str, tuple[str, ...]] = {
         "tests/data/test_text_files.py",
         "tests/data/test_limits.py",
     ),
-    "data/tfidf_files.py": ("tests/data/test_tfidf.py", "tests/data/encoders", _DAMAGE),
+    "data/tfidf_files.py": ("tests/data/test_tfidf_files.py", "tests/data/test_tfidf_functions.py"),
     "models/common/early_stop.py": ("tests/models/common/test_early_stop.py", _DAMAGE),
     "models/common/early_stop_tables.py": (
         "tests/models/common/test_early_stop_tables.py",
