@@ -23,13 +23,13 @@ GUARDED: dict[str, tuple[str, ...]] = {
     "data/encoders/encoder_file.py": ("tests/data/encoders/test_encoder_file.py",),
     "data/files.py": ("tests/data/test_files.py", "tests/data/test_limits.py", "tests/data/test_xmc.py"),
     "data/limits.py": ("tests/data/test_limits.py",),
-    "data/parquet_sizes.py": ("tests/data/test_limits.py",),
+    "data/parquet_sizes.py": ("tests/data/test_parquet_sizes.py", "tests/data/test_limits.py"),
     "data/text_line_readers.py": (
         "tests/data/test_text_line_readers.py",
         "tests/data/test_text_files.py",
         "tests/data/test_limits.py",
     ),
-    "data/tfidf_files.py": ("tests/data/test_tfidf.py", "tests/data/encoders", _DAMAGE),
+    "data/tfidf_files.py": ("tests/data/test_tfidf_files.py", "tests/data/test_tfidf_functions.py"),
     "models/common/early_stop.py": ("tests/models/common/test_early_stop.py", _DAMAGE),
     "models/common/early_stop_tables.py": (
         "tests/models/common/test_early_stop_tables.py",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
+import importlib
 import json
 import os
 import signal
@@ -14,12 +16,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import hypothesis  # noqa: F401
-import numpy  # noqa: F401
-import polars  # noqa: F401
 import pytest
-import scipy.sparse  # noqa: F401
 from mutant_list import GUARDED, ROOT, Mutant
+
+# Importing these takes longer than most tests.
+for library in ("hypothesis", "polars", "pandas", "scipy.stats", "sklearn.feature_extraction.text", "joblib"):
+    with contextlib.suppress(ImportError):
+        importlib.import_module(library)
 
 SOURCES = ROOT / "src" / "labeltrees"
 LOG = ROOT / "build" / "mutants.log"  # what pytest printed last
