@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from labeltrees.cli.baseline_view import print_baselines_of
+from labeltrees.cli.data_files import name_of_data
 from labeltrees.cli.options import data_argument, json_option, output_option
 from labeltrees.cli.output import check_parent_folder, console, print_json, print_table
 from labeltrees.cli.saved_models import check_output
@@ -95,7 +96,7 @@ def choose(
     train = read_data(data, reading, show_progress)
     choice = run_choose(train, estimator=estimator, progress=show_progress, **others)
     choice.model.save(output)
-    choice.result.data_name = data
+    choice.result.data_name = name_of_data(data)
     if result_file is not None:
         choice.result.save(result_file)
     if as_json:

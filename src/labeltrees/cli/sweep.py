@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from labeltrees.cli.baseline_view import held_out_note, print_baselines_of
+from labeltrees.cli.data_files import name_of_data
 from labeltrees.cli.options import Decorator, data_argument, json_option
 from labeltrees.cli.output import check_parent_folder, console, make_table, number, print_table
 from labeltrees.cli.tuning_options import (
@@ -86,7 +87,7 @@ def sweep(
     elif has_test_part(data, reading):
         validation_data = read_data(data, reading, show_progress, part="test")
     result = run_sweep(train, validation_data, estimator=estimator, progress=show_progress, **others)
-    result.data_name = data
+    result.data_name = name_of_data(data)
     if output is not None:
         result.save(output)
     if csv_file is not None:
