@@ -32,6 +32,7 @@ def test_a_sweep_prints_saves_and_writes_its_table(run, data_folder, tmp_path):
     assert result.exit_code == 0
     loaded = lt.SweepResult.load(saved)
     assert [record["tradeoff"] for record in loaded.table] == [0, 0, 1, 1, 2, 2]
+    assert loaded.data_name == data_folder.name
     assert loaded.details["examples"][0]["labels"][0].startswith("name-")
     with open(table, newline="") as file:
         assert [row["setting"] for row in csv.DictReader(file)] == [record["setting"] for record in loaded.table]
@@ -136,6 +137,7 @@ def test_choose_saves_the_model_and_says_why(run, data_folder, tmp_path):
     result = run("choose", data_folder, "-o", model, "--result", saved, *limits, *QUICK)
     assert result.exit_code == 0
     loaded = lt.SweepResult.load(saved)
+    assert loaded.data_name == data_folder.name
     assert " ".join(loaded.explanation.split()) in " ".join(result.stdout.split())
     assert lt.load(model).tradeoff == loaded.record(loaded.chosen)["tradeoff"]
     assert lt.load(model).label_names_[0] == "name-0"
@@ -161,10 +163,11 @@ def test_choose_refuses_a_limit_that_no_setting_meets(run, data_folder, tmp_path
 def test_report_writes_the_page_and_the_figures(run, result_file, tmp_path):
     pytest.importorskip("altair")
     page, figures = tmp_path / "page.html", tmp_path / "figures"
-    result = run("report", result_file, "-o", page, "--figures", figures, "--json")
+    result = run("report", result_file, "-o", page, "--figures", figures, "--title", "my <data>", "--json")
     assert json.loads(result.stdout)["page"] == str(page)
     assert len(list(figures.iterdir())) == len(json.loads(result.stdout)["figures"]) == 12
     assert page.read_text().startswith("<!doctype html>")
+    assert "<h1>my &lt;data&gt;</h1>" in page.read_text()
 
 
 def test_report_refuses_what_is_no_result(run, tmp_path):

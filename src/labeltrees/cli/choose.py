@@ -9,6 +9,7 @@ import click
 from labeltrees.cli.baseline_view import print_baselines_of
 from labeltrees.cli.cluster_options import TrainingPlace, only_cluster_options
 from labeltrees.cli.command import Command
+from labeltrees.cli.data_files import name_of_data
 from labeltrees.cli.options import data_argument, json_option, output_option
 from labeltrees.cli.output import check_parent_folder, console, print_json
 from labeltrees.cli.saved_models import check_output
@@ -102,7 +103,7 @@ def choose(
     with place.client() as client, saying_how_to_continue(others["folder"]):
         choice = run_choose(train, estimator=estimator, progress=show_progress, client=client, **others)
     choice.model.save(output)
-    choice.result.data_name = data
+    choice.result.data_name = name_of_data(data)
     if result_file is not None:
         choice.result.save(result_file)
     if as_json:

@@ -14,7 +14,7 @@ from labeltrees.data.text_formats import TEXT_SUFFIXES
 from labeltrees.errors import FileFormatError, InputError
 
 BUNDLED = "debian"
-__all__ = ["BUNDLED", "find_file", "find_parts", "has_test_file", "names_in", "read_lines"]
+__all__ = ["BUNDLED", "find_file", "find_parts", "has_test_file", "name_of_data", "names_in", "read_lines"]
 
 _KINDS = {"train": "training", "test": "test"}
 _FOLDER_ENDINGS = (".txt", *TEXT_SUFFIXES)
@@ -31,6 +31,11 @@ def find_file(data: str, part: str, format: str = "auto") -> Path | None:
         message = f"{data}: no such file or folder (the bundled data is called {BUNDLED})"
         raise InputError(message)
     return path
+
+
+def name_of_data(data: str) -> str:
+    """Return what DATA is called in a report: the name of the file or folder, without the path to it."""
+    return data if data == BUNDLED else Path(data).resolve().name
 
 
 def has_test_file(data: str, format: str = "auto") -> bool:

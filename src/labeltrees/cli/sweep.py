@@ -10,6 +10,7 @@ import click
 from labeltrees.cli.baseline_view import held_out_note, print_baselines_of
 from labeltrees.cli.cluster_options import TrainingPlace, only_cluster_options
 from labeltrees.cli.command import Command
+from labeltrees.cli.data_files import name_of_data
 from labeltrees.cli.options import Decorator, data_argument, json_option
 from labeltrees.cli.output import check_parent_folder, console, number
 from labeltrees.cli.tables import Column, Table
@@ -94,7 +95,7 @@ def sweep(
         validation_data = read_data(data, reading, show_progress, part="test")
     with place.client() as client, saying_how_to_continue(others["folder"]):
         result = run_sweep(train, validation_data, estimator=estimator, progress=show_progress, client=client, **others)
-    result.data_name = data
+    result.data_name = name_of_data(data)
     if output is not None:
         result.save(output)
     if csv_file is not None:

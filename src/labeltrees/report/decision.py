@@ -35,8 +35,11 @@ def decide(result: SweepResult) -> Decision:
     columns = [metric, time, f"top{largest}_p99_us", *(f"p{k}" for k in result.ks[1:]), "model_bytes"]
     return Decision(
         _sentence(result, middle, best, metric, time),
-        ["", "tradeoff", "fanout", *(_short_title(column) for column in columns)],
-        [[name, *_setting(record), *(_cell(result, record, column) for column in columns)] for name, record in shown],
+        ["", *(_short_title(column) for column in columns)],
+        [
+            [f"{name} ({_setting(record)})", *(_cell(result, record, column) for column in columns)]
+            for name, record in shown
+        ],
         [record["setting"] for _, record in shown],
     )
 
@@ -53,9 +56,7 @@ def _fastest_like(result: SweepResult, timed: list[Record], best: Record, metric
 
 
 def _sentence(result: SweepResult, middle: Record, best: Record, metric: str, time: str) -> str:
-    tradeoff, fanout = _setting(middle)
-    setting = f"tradeoff {tradeoff}" + ("" if fanout == "-" else f", fanout {fanout}")
-    title = column_title(metric).removesuffix(" (%)")
+    setting, title = _setting(middle), column_title(metric).removesuffix(" (%)")
     cost = "" if middle[time] is None else f" in {middle[time]:.1f} µs per call"
     value, bracket, interval = _cell(result, middle, metric).partition(" (")
     reached = f"{title} {value} %{bracket}{interval}{cost}"
@@ -69,8 +70,8 @@ def _sentence(result: SweepResult, middle: Record, best: Record, metric: str, ti
     )
 
 
-def _setting(record: Record) -> list[str]:
-    return [f"{record['tradeoff']:.4g}", "-" if record["fanout"] is None else str(record["fanout"])]
+def _setting(record: Record) -> str:
+    return f"tradeoff {record['tradeoff']:.4g}" + ("" if record["fanout"] is None else f", fanout {record['fanout']}")
 
 
 def _cell(result: SweepResult, record: Record, column: str) -> str:

@@ -81,12 +81,13 @@ def _decision_table(decision: Decision) -> str:
     rows = []
     for setting, (name, *cells) in zip(decision.settings, decision.rows, strict=True):
         values = "".join(f'<td class="number">{_with_interval(text)}</td>' for text in cells)
-        row = f'<tr data-setting="{html.escape(setting)}"><th scope="row">{html.escape(name)}</th>{values}</tr>'
+        row = f'<tr data-setting="{html.escape(setting)}"><th scope="row">{_with_interval(name)}</th>{values}</tr>'
         rows.append(row)
     return f"<tr>{head}</tr>\n" + "\n".join(rows)
 
 
 def _with_interval(text: str) -> str:
+    """Return HTML with the part in parentheses small, below the rest."""
     value, bracket, interval = html.escape(text).partition(" (")
     return value + (f'<br><span class="interval">{interval.removesuffix(")")}</span>' if bracket else "")
 
