@@ -109,7 +109,7 @@ class TrialRunner:
         trials, models = Trials(train.n_points), list[Any]()
         tree: _TimedTree | None = None
         for variant in variants:
-            if (not models and not all_optional) or self.budget.allows(train.n_points, variant.cost):
+            if (not models and not all_optional) or self.budget.allows(train.n_points, variant.cost, variant.name):
                 if tree is None:
                     tree = self._tree(train)
                 model, seconds = self._fit(variant, train, tree)
@@ -151,5 +151,5 @@ class TrialRunner:
         started = time.perf_counter()
         model.fit(train.points, train.Y, train.sample_weight)
         seconds = time.perf_counter() - started + (tree.seconds if shares_tree else 0.0)
-        self.budget.record(seconds, train.n_points, variant.cost)
+        self.budget.record(seconds, train.n_points, variant.cost, variant.name)
         return model.set_params(tree=None), seconds
