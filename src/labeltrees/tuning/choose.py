@@ -118,8 +118,8 @@ def choose(
     k : int
         The number of labels that a single call returns.
     tradeoffs, fanouts : lists
-        The settings to try. By default the fanouts are the estimator's own and, if there is a limit, 16, which is
-        faster. Without a limit they are the own and twice as many, which is more precise on some data.
+        The settings to try. By default the fanouts are the estimator's own, and 16 if there is a limit, which is
+        faster. Without a limit twice the own is tried instead, which is more precise on some data.
     estimator : LabelTreeClassifier or another model with a tradeoff, optional
     validation : float, or Dataset, or pair (X, Y)
         The share of `train` to hold out for measuring (at most 100,000 points), or separate data.

@@ -23,7 +23,8 @@ from labeltrees.tuning.tuning_data import TuningData
 
 TUNED = ("features", "loss", "C", "tradeoff", "fanout", "evidence", "n_trees")
 TREE = ("tradeoff", "fanout")
-LOSSES, COSTS = ("squared_hinge", "logistic"), (0.1, 0.3, 1.0, 3.0, 10.0)
+# The values of C by loss, besides the estimator's own: higher ones take long, and are worse on noisy data.
+COSTS = {"squared_hinge": (0.1, 0.3, 1.0, 3.0), "logistic": (0.3, 1.0, 3.0, 10.0)}
 N_TREES = 3
 _FACTOR, _MIN_POINTS = 3, 2000  # samples are a ninth and a third of the points, and have at least this many
 _KEPT = (5, 3)  # variants to continue with after each round on a sample
@@ -131,9 +132,12 @@ class ParameterSearch:
 
     def _loss_and_cost(self) -> list[Variant]:
         own = self.runner.estimator.get_params(deep=False)
-        losses = _own_first(own.get("loss"), LOSSES) if "loss" in self.tuned else [own.get("loss")]
-        costs = _own_first(own.get("C"), COSTS) if "C" in self.tuned else [own.get("C")]
-        return [Variant.of(loss=loss, C=cost) for loss in losses for cost in costs]
+        losses = _own_first(own.get("loss"), tuple(COSTS)) if "loss" in self.tuned else [own.get("loss")]
+        return [
+            Variant.of(loss=loss, C=cost)
+            for loss in losses
+            for cost in (_own_first(own.get("C"), COSTS.get(loss, ())) if "C" in self.tuned else [own.get("C")])
+        ]
 
     def _after_the_tree(self) -> list[Variant]:
         own = self._own_after()
@@ -164,6 +168,7 @@ class ParameterSearch:
         """Give the estimator the parameters of the best variant within the limits, and return its name."""
         chosen, words = self._choose(trials, what, own, n_tried)
         self.runner.estimator.set_params(**dict(trials.variants[chosen].parameters))
+        self.runner.budget.adopt(chosen)
         sentences.append(words)
         return chosen
 

@@ -155,7 +155,7 @@ class LabelTreeClassifier(
     label_text_embedding : float, default 0.5
         Weight of a label's texts in its embedding when the tree is built; its points together have weight 1.
     evidence : {"auto", "neighbours", "centroids", "both"}, optional
-        **Evidence.** Adjust the tree's scores of its 12 best labels by the votes of similar training points, by the
+        **Evidence.** Adjust the tree's scores of its 10 best labels by the votes of similar training points, by the
         cosine with the labels' centroids, or by both. The weights are learned on held-out points, which takes a second
         training on up to 90 % of the points (half of them where there are more than 40,000). "auto" is "both", turned
         off unless the gain on held-out points is significant. See docs/precision.md.
