@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,6 +35,35 @@ class Command(click.Command):
         for name in in_order(groups):
             with formatter.section("Options" if name == OWN_GROUP else name):
                 formatter.write_dl(groups[name])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples; commands that are too long for the terminal continue in the next line."""
+        if self.epilog:
+            lines = [
+                part
+                for line in inspect.cleandoc(self.epilog).split("\n")
+                for part in fit_example(line, formatter.width)
+            ]
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text("\n".join(lines))
+
+
+def fit_example(line: str, width: int) -> list[str]:
+    r"""Return an example of a command in lines that fit, broken before options with a backslash as shells want it.
+
+    Examples
+    --------
+    >>> fit_example("  labeltrees fit train.txt -o products.model --tradeoff 1.2", 50)
+    ['  labeltrees fit train.txt -o products.model \\', '      --tradeoff 1.2']
+    """
+    space = width - 4  # the help indents examples, and a backslash follows
+    if len(line) <= space:
+        return [line]
+    cut = line.rfind(" -", 10, space)
+    if cut < 0 or not line.lstrip().startswith(("labeltrees", "-")):
+        return [line]
+    return [line[:cut] + " \\", *fit_example(" " * 6 + line[cut + 1 :], width)]
 
 
 def arguments_of(ctx: click.Context) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from labeltrees.cli.data_argument import TextOptions
 from labeltrees.cli.label_results import write_label_results
 from labeltrees.cli.label_weight import label_weight_option, read_label_weight
 from labeltrees.cli.model_data import read_unseen
+from labeltrees.cli.option_groups import SEARCH_GROUPS
 from labeltrees.cli.options import (
     data_argument,
     index_base_option,
@@ -63,7 +64,7 @@ Examples:
 """
 
 
-@click.command(cls=Command, epilog=_EPILOG)
+@click.command(cls=Command, groups=SEARCH_GROUPS, epilog=_EPILOG)
 @model_argument
 @data_argument
 @text_options

@@ -35,6 +35,7 @@ def _by_name(groups: Mapping[str, str]) -> dict[str, str]:
 
 
 _GROUP_OF = _by_name(_GROUPS)
+SEARCH_GROUPS = {"evidence": "Search"}  # for commands that search with a model, and do not train one
 LOG_GROUPS = _by_name(_LOG_GROUPS)  # for the commands about logs, whose options have other meanings
 
 

@@ -16,6 +16,7 @@ from labeltrees.cli.answer_lines import AnswerLines
 from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import Points, TextOptions, read_lines
 from labeltrees.cli.label_weight import label_weight_option, read_label_weight
+from labeltrees.cli.option_groups import SEARCH_GROUPS
 from labeltrees.cli.options import index_base_option, jobs_option, model_argument
 from labeltrees.cli.output import check_parent_folder, plural
 from labeltrees.cli.queries import find_contexts, open_queries
@@ -43,7 +44,7 @@ Examples:
 """
 
 
-@click.command(cls=Command, epilog=_EPILOG)
+@click.command(cls=Command, groups=SEARCH_GROUPS, epilog=_EPILOG)
 @model_argument
 @click.argument("data", metavar="[DATA]", required=False)
 @click.option(

@@ -35,7 +35,6 @@ Examples:
   labeltrees sweep debian -o debian.sweep.json
   labeltrees sweep products/ -o products.sweep.json --tradeoffs 0,0.5,1,1.5 --fanouts 16,128 --folder products-sweep
   labeltrees sweep train.txt --validation test.txt -o paper.json --tradeoffs parabel --fanouts 2 --leaf-size 100
-      --cover marginal --cover greedy --path weighted --path direct
   labeltrees report debian.sweep.json -o report.html
 """
 
