@@ -13,7 +13,6 @@ continues an interrupted one with what is in build/online-shop.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import itertools
 import json
 import os
@@ -30,6 +29,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 
 import labeltrees as lt
+from benchmarks.finished_results import FinishedResults
 from benchmarks.peers.environment import ROOT, peers_python
 from benchmarks.peers.worker import PeerWorker
 from benchmarks.shared_data import data_folder, write_for_contestants
@@ -156,7 +156,7 @@ def validation_split(train: lt.Dataset) -> tuple[lt.Dataset, lt.Dataset]:
 
 def choose_ours(train: lt.Dataset, jobs: int) -> Settings:
     """Return the parameters that `choose` finds with the last weeks of the training points as validation set."""
-    known = Finished(f"validation-{CHOSEN}", [train])
+    known = finished(f"validation-{CHOSEN}", [train])
     if METRIC not in known.values:
         early, late = validation_split(train)
         choice = lt.choose(early, validation=late, metric=METRIC, repeats=1, n_jobs=jobs)
@@ -167,7 +167,7 @@ def choose_ours(train: lt.Dataset, jobs: int) -> Settings:
 
 def tune(method: Method, train: lt.Dataset, jobs: int) -> Settings:
     """Return the settings with the best P@5 on the last weeks of the training points."""
-    known = Finished(f"validation-{method.name}", [method.fixed, method.answer, train])
+    known = finished(f"validation-{method.name}", [method.fixed, method.answer, train])
     best, reached = dict(method.fixed), 0.0
     with tempfile.TemporaryDirectory() as folder:
         contest = Contest(*validation_split(train), Path(folder), jobs)
@@ -188,7 +188,7 @@ def tune(method: Method, train: lt.Dataset, jobs: int) -> Settings:
 
 def answer(method: Method, settings: Settings, train: lt.Dataset, test: lt.Dataset, jobs: int) -> NDArray[np.int64]:
     """Return the best labels of the test points, by a method trained with settings."""
-    known = Finished(f"answers-{method.name}", [method.fixed, method.answer, train, test])
+    known = finished(f"answers-{method.name}", [method.fixed, method.answer, train, test])
     key = json.dumps(settings, sort_keys=True)
     if key not in known.values:
         with tempfile.TemporaryDirectory() as folder:
@@ -198,21 +198,9 @@ def answer(method: Method, settings: Settings, train: lt.Dataset, test: lt.Datas
     return np.array(known.values[key])
 
 
-class Finished:
-    """What earlier runs have measured, in a file."""
-
-    def __init__(self, name: str, inputs: list[Any]) -> None:
-        digest = hashlib.sha256(repr([inputs, VALIDATION_DAYS, lt.__version__]).encode()).hexdigest()[:12]
-        self._path = FINISHED / f"{name.replace(', ', '-').replace(' ', '-')}-{digest}.json"
-        self.values: dict[str, Any] = json.loads(self._path.read_text()) if self._path.exists() else {}
-
-    def add(self, key: str, value: Any) -> None:
-        """Keep a value."""
-        self.values[key] = value
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        part = self._path.with_suffix(".part")
-        part.write_text(json.dumps(self.values))
-        part.replace(self._path)
+def finished(name: str, inputs: list[Any]) -> FinishedResults:
+    """Return what earlier runs have measured with the same inputs."""
+    return FinishedResults(FINISHED, name, [inputs, VALIDATION_DAYS, lt.__version__])
 
 
 def own_answers(train: lt.Dataset, test: lt.Dataset, chosen: Settings, jobs: int) -> dict[str, NDArray[np.int64]]:
@@ -226,7 +214,7 @@ def own_answers(train: lt.Dataset, test: lt.Dataset, chosen: Settings, jobs: int
         "label tree, default": lambda: lt.LabelTreeClassifier(n_jobs=jobs).fit(*pair),
         CHOSEN: lambda: lt.LabelTreeClassifier(n_jobs=jobs, **chosen).fit(*pair),
     }
-    known = Finished("answers-label-tree", [train, test, chosen])
+    known = finished("answers-label-tree", [train, test, chosen])
     for name, make in methods.items():
         if name not in known.values:
             known.add(name, make().predict_topk(test.X, max(KS))[0].tolist())
