@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-Shared, Item, Found = TypeVar("Shared"), TypeVar("Item"), TypeVar("Found")
+Shared = TypeVar("Shared")
+Item = TypeVar("Item")
+Found = TypeVar("Found")
 
 
 class Executor(Protocol):
