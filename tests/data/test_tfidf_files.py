@@ -37,6 +37,7 @@ def test_a_vectorizer_comes_back(kind):
     assert (again.transform(TEXTS) != vectorizer.transform(TEXTS)).nnz == 0
     assert again.transform(TEXTS).dtype == vectorizer.transform(TEXTS).dtype
     assert again.get_feature_names_out().tolist() == vectorizer.get_feature_names_out().tolist()
+    assert isinstance(again.get_params()["ngram_range"], tuple)
     settings_again, arrays_again = tfidf_to_files(again, "v.")
     assert json.loads(json.dumps(settings_again)) == settings
     assert {name: array.tolist() for name, array in arrays_again.items()} == {
@@ -112,3 +113,14 @@ def test_the_number_of_features_is_limited(monkeypatch):
     monkeypatch.setattr(module, "LARGEST_INT32", n_features - 1)
     with pytest.raises(lt.FileFormatError, match=re.escape(f"a vectorizer of {n_features} features")):
         tfidf_from_files(settings, arrays, "v.", "model")
+
+
+def test_a_term_that_occurs_twice_is_found_by_verify():
+    vectorizer = lt.TfidfVectorizer(vocabulary=["aa", "bb"]).fit(["aa bb"])
+    settings, arrays = tfidf_to_files(vectorizer, "")
+    for name, array in arrays.items():
+        if array.dtype == np.uint8:
+            arrays[name] = np.full_like(array, ord("a"))
+    twice = tfidf_from_files(settings, arrays, "", "model")
+    with pytest.raises(lt.FileFormatError, match="a term of the vectorizer occurs twice"):
+        verify_tfidf(twice)
