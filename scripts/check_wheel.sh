@@ -15,7 +15,7 @@ for python in "$@"; do
   run pip --quiet --quiet --cache-dir "$(PATH=$PATH python3 -m pip cache dir)" install --only-binary :all: --find-links dist labeltrees
   run python -c 'import labeltrees, sys; sys.exit(not labeltrees.__file__.startswith(sys.prefix))'
   echo "run       labeltrees quickstart"
-  (cd "$place" && run labeltrees quickstart >quickstart.txt </dev/null) || { cat "$place/quickstart.txt"; exit 1; }
+  (cd "$place" && run labeltrees quickstart >quickstart.txt 2>&1 </dev/null) || { cat "$place/quickstart.txt"; exit 1; }
   grep "The model is in" "$place/quickstart.txt"
   echo "run       the smoke tests"
   run pip --quiet --quiet install pytest hypothesis
