@@ -64,7 +64,7 @@ def test_searches_with_agreement(run, copied, data_folder, tmp_path):
 def test_what_cannot_be_done_is_refused(run, copied, data_folder, tmp_path):
     refused = run("predict", copied, data_folder, "--agreement", 0.9)
     assert refused.exit_code == 2
-    assert "run labeltrees calibrate MODEL DATA on points that the model has not seen" in refused.stderr
+    assert f"run labeltrees calibrate {copied} DATA on points that the model has not seen" in refused.stderr
     assert "not a list of whole numbers" in run("calibrate", copied, data_folder, "--k", "1;5").stderr
     assert "k must be" in run("calibrate", copied, data_folder, "--k", "0").stderr
     occupied = tmp_path / "notes"

@@ -27,10 +27,10 @@ _ADVICE = {
         "with --text FIELD, or learn from characters with labeltrees fit --analyzer char"
     ),
 }
-# What to type next, by a pattern in the message. `{0}` is what the pattern's group matches.
+# What to type next, by a pattern in the message. `{roles}` are options for the roles that it names in brackets.
 _NEXT_STEPS = (
     (r"the header must be three counts", "for a file with one text per line: --data-format fasttext"),
-    (r"no column '[^']*' \((\w+)\)", "name the column with --{0} COLUMN"),
+    (r"no column '[^']*' \(\w+\)", "name the columns with {roles}"),
     (r"no column '[^']*'; the columns are", "name the columns with --text COLUMN and --labels COLUMN"),
     (r"line \d+: '[^']*' is missing", "name the fields with --text FIELD and --labels FIELD"),
     (r"No space left on device", "free some space, or write elsewhere"),
@@ -60,9 +60,9 @@ def _with_arguments(message: str, arguments: Mapping[str, Any]) -> str:
 
 def _with_next_step(message: str, error: Exception, arguments: Mapping[str, Any]) -> str:
     for pattern, advice in _NEXT_STEPS:
-        found = re.search(pattern, message)
-        if found is not None:
-            step = advice.format(*(group.replace("_", "-") for group in found.groups()))
+        if re.search(pattern, message) is not None:
+            roles = [f"--{role.replace('_', '-')} COLUMN" for role in re.findall(r"' \((\w+)\)", message)]
+            step = advice.format(roles=" and ".join(roles))
             return message if step in message else f"{message}; {step}"
     model = arguments.get("model_folder")
     if isinstance(error, FileFormatError) and model and message.startswith(str(model)):
