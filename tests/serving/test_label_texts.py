@@ -26,3 +26,9 @@ def test_other_files_are_refused(tmp_path, content, fault):
     file.write_bytes(content)
     with pytest.raises(FileFormatError, match=fault):
         read_label_texts(file)
+
+
+def test_the_language_of_a_vocabulary_can_be_chosen(tmp_path):
+    file = tmp_path / "texts.csv"
+    file.write_text("uri,label_en,label_fi\nhttp://a.example/1,cats,kissat\n")
+    assert read_label_texts(file, "fi") == {"http://a.example/1": "kissat"}

@@ -30,7 +30,7 @@ def setting_groups(result: SweepResult) -> list[dict[str, Any]]:
     known = set(result.table[0])
     ks, timed = result.ks, [k for k in sorted({1, *result.ks}) if f"top{k}_p50_us" in known]
     heads = [f"@{k}" for k in ks]
-    groups = [
+    return [
         {
             "title": "Quality (%), with 95 % intervals",
             "heads": heads,
@@ -55,4 +55,3 @@ def setting_groups(result: SweepResult) -> list[dict[str, Any]]:
         },
         {"title": "Model", "heads": [""], "rows": [[name, [key]] for key, name in _MODEL.items()]},
     ]
-    return groups
