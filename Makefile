@@ -8,7 +8,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 2)
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: quickstart test test-native test-aarch64 lint format docs bench sanitize fuzz faults mutants wheel check-wheel \
+.PHONY: quickstart test test-native test-aarch64 lint format docs bench sanitize sanitize-threads fuzz faults mutants wheel check-wheel \
   check-blocks clean install
 
 install: .venv/installed
@@ -89,6 +89,17 @@ sanitize: install
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize $(BIN)/python -m pytest -q tests
 
+# Runs the tests that use threads with a core that is built with ThreadSanitizer.
+THREADED := tests/search tests/integration/test_fork.py tests/integration/test_ensembles.py tests/storage/test_chunks.py \
+  tests/models/linear/test_training.py tests/models/text/test_estimator.py tests/models/text/test_shuffle.py \
+  tests/labels/test_embedding.py tests/tree/test_builder.py tests/data/test_tfidf.py tests/data/test_tfidf_union.py
+sanitize-threads: install
+	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --upgrade --target build/sanitize-threads . \
+	  -Cbuild-dir=build/sanitize-threads-objects -Ccmake.define.LABELTREES_SANITIZE_THREADS=ON \
+	  -Ccmake.build-type=RelWithDebInfo
+	LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" TSAN_OPTIONS=suppressions=tests/tsan.supp \
+	  PYTHONPATH=build/sanitize-threads $(BIN)/python -m pytest -q $(THREADED)
+
 # Fuzzes every reader of untrusted bytes, SECONDS each. CORE=build/sanitize does it under sanitizers, after make sanitize.
 SECONDS ?= 60
 fuzz: install
@@ -104,7 +115,7 @@ faults: install
 mutants: install
 	mkdir -p build/mutants && git ls-files | xargs cp --parents -t build/mutants
 	cp $$($(BIN)/python -c "import labeltrees._core as core; print(core.__file__)") build/mutants/src/labeltrees/
-	cd build/mutants && $(CURDIR)/$(BIN)/python scripts/mutants.py --python $(CURDIR)/$(BIN)/python $(MUTANTS)
+	cd build/mutants && $(CURDIR)/$(BIN)/python scripts/mutants.py $(MUTANTS)
 
 # A source distribution and a wheel per Python in dist/: make wheel PYTHONS="python3.11 python3.12"
 PYTHONS ?= $(PYTHON)

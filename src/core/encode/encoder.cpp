@@ -32,7 +32,7 @@ void ContextEncoder::refuse(nb::handle context, const PartPlace& place, const En
   const bool is_text = PyUnicode_Check(context.ptr());
   if (scratch.context < 0 && takes_text() && PyList_Check(context.ptr()))
     hint = "; pass one context per call, or a list of them to predict_topk";
-  else if (!place.key && (is_text || PyLong_Check(context.ptr())))
+  else if (!place.key && !(takes_text() && scratch.context < 0) && (is_text || PyLong_Check(context.ptr())))
     hint = scratch.context < 0 ? "; for one item, pass a list with it" : "; for one context, pass a list with it";
   throw BadQuery(context_name(place, scratch) + " must be " + takes_ + ", got " + shown(context) + hint);
 }
