@@ -188,16 +188,16 @@ def test_an_interrupted_run_continues(run, log, prepared, tmp_path, monkeypatch)
     expected = {path.name: path.read_bytes() for path in prepared.iterdir()}
     monkeypatch.setattr(shards, "MAX_EVENTS_PER_SHARD", 500)
     again = tmp_path / "again"
-    aggregate_shard = aggregate._aggregate_shard
+    sum_pairs = aggregate.sum_pairs
     numbers = []
 
-    def fail_at_third(shard, number, *others):
+    def fail_at_third(shards, number, **arguments):
         numbers.append(number)
         if len(numbers) == 3:
             raise KeyboardInterrupt
-        return aggregate_shard(shard, number, *others)
+        return sum_pairs(shards, number, **arguments)
 
-    monkeypatch.setattr(aggregate, "_aggregate_shard", fail_at_third)
+    monkeypatch.setattr(aggregate, "sum_pairs", fail_at_third)
     run("logs", "prepare", log, "-o", again, *OPTIONS)
     assert (tmp_path / ".again.preparing").is_dir()
     assert run("logs", "prepare", log, "-o", again, *OPTIONS).exit_code == 0

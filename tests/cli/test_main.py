@@ -18,6 +18,8 @@ from labeltrees.cli import option_groups
 from labeltrees.cli.main import cli
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError, MissingExtraError
 
+pytestmark = pytest.mark.smoke
+
 
 def all_commands(command, path=()):
     yield path

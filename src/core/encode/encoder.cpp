@@ -10,7 +10,7 @@ std::string context_name(const PartPlace& place, const EncodeScratch& scratch) {
 }
 
 std::string shown(nb::handle object) {
-  std::string type = Py_TYPE(object.ptr())->tp_name;
+  std::string type = name_of_type(object);
   if (object.is_none()) return type;
   nb::object text = nb::steal(PyObject_Repr(object.ptr()));
   const char* bytes = text.is_valid() ? PyUnicode_AsUTF8(text.ptr()) : nullptr;

@@ -12,6 +12,7 @@ import numpy as np
 from labeltrees._progress import watch
 from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import TextOptions
+from labeltrees.cli.label_results import write_label_results
 from labeltrees.cli.label_weight import label_weight_option, read_label_weight
 from labeltrees.cli.model_data import read_unseen
 from labeltrees.cli.option_groups import SEARCH_GROUPS
@@ -23,7 +24,7 @@ from labeltrees.cli.options import (
     label_names_option,
     model_argument,
 )
-from labeltrees.cli.output import console, number, plural, print_json, size, step, with_margin
+from labeltrees.cli.output import check_parent_folder, console, number, plural, print_json, size, step, with_margin
 from labeltrees.cli.reliability_view import print_reliability, reliability_record, returned_labels
 from labeltrees.cli.saved_models import disk_bytes, load_model
 from labeltrees.cli.score_options import ScoreOptions, score_options
@@ -31,6 +32,7 @@ from labeltrees.cli.search_options import SearchOptions, search_options
 from labeltrees.cli.set_quality import measure_sets, print_sets
 from labeltrees.cli.tables import make_table
 from labeltrees.cli.text_options import text_options
+from labeltrees.cli.vocabulary_options import titles_of, vocabulary_options
 from labeltrees.data import Dataset
 from labeltrees.metrics import estimate_at_k, expected_depth_at_k, propensities_of_counts, psp_at_k
 from labeltrees.metrics.propensity import MIN_POINTS
@@ -76,6 +78,12 @@ Examples:
     metavar="A B",
     help="Constants of PSP; use 0.5 0.4 for Wikipedia data sets and 0.6 2.6 for Amazon data sets.",
 )
+@click.option(
+    "--label-results",
+    type=click.Path(dir_okay=False),
+    help="Write the precision, recall and F1 of each label among the first 5 to this file (tab-separated).",
+)
+@vocabulary_options(help="Texts of labels for --label-results. [default: those that the model keeps]")
 @label_weight_option
 @label_names_option
 @index_base_option
@@ -89,6 +97,9 @@ def evaluate(
     score: ScoreOptions,
     search: SearchOptions,
     propensity: tuple[float, float],
+    label_results: str | None,
+    vocabulary: str | None,
+    language: str | None,
     label_weight: str | None,
     label_names: str | None,
     index_base: Any,
@@ -111,7 +122,9 @@ def evaluate(
     --threshold T also measures sets of labels: all labels that reach T. --proba shows how reliable the probabilities of
     a calibrated model are (labeltrees calibrate), which needs points that were not used to calibrate it.
     """
+    check_parent_folder(label_results)
     model = load_model(model_folder)
+    titles = titles_of(model, vocabulary, language)
     score.check(model, model_folder, label_weight)
     weights = read_label_weight(label_weight, model, propensity)
     request = search.make_request(model, max(_KS), label_weight=weights)
@@ -123,6 +136,8 @@ def evaluate(
         record = measure(model, dataset, request, propensity, found)
         record |= {"reliability": _reliability(model, dataset, request, n_jobs) if score.proba else None}
         record |= {"sets": None if score.threshold is None else measure_sets(model, dataset, request, score, n_jobs)}
+        if label_results is not None:
+            write_label_results(label_results, model, dataset, request, titles, n_jobs)
     record = {
         "model": model_folder,
         "data": data,

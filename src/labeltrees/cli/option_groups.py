@@ -8,7 +8,7 @@ OWN_GROUP = ""  # options that belong to one command come first
 _GROUPS = {
     "Labels and scores": "candidates exclude exclude_seen label_weight proba threshold propensity",
     "Data": "text_names label_field weight_field label_separator data_format test_share split_seed label_names "
-    "feature_names index_base times label_text_file",
+    "feature_names index_base times vocabulary language",
     "Features of texts": "features analyzer ngram_range min_df max_df max_features stop_words stem strip_accents "
     "hashing",
     "Tree": "tree tree_file tradeoff tradeoffs fanout fanouts leaf_size smoothing cover covers cover_softness path "

@@ -8,7 +8,9 @@ from typing import Any
 import click
 
 from labeltrees.cli.baseline_view import held_out_note, print_baselines_of
+from labeltrees.cli.cluster_options import TrainingPlace, only_cluster_options
 from labeltrees.cli.command import Command
+from labeltrees.cli.data_files import name_of_data
 from labeltrees.cli.options import Decorator, data_argument, json_option
 from labeltrees.cli.output import check_parent_folder, console, number
 from labeltrees.cli.tables import Column, Table
@@ -53,10 +55,11 @@ def _repeated(flag: str, name: str, choices: tuple[str, ...], help: str) -> Deco
     help="Data to measure on. [default: the test part of DATA; a fifth of a single file, held out at random]",
 )
 @click.option("--csv", "csv_file", type=click.Path(dir_okay=False), help="Also write the table to this file.")
-@fanouts_option("128")
+@fanouts_option("256")
 @_repeated("--cover", "covers", COVERS, "Cover frequencies to try, as in labeltrees tree build.")
 @_repeated("--path", "paths", PATHS, "Paths to try, as in labeltrees tree build.")
 @tuning_options
+@only_cluster_options
 @json_option
 @click.pass_obj
 def sweep(
@@ -67,6 +70,7 @@ def sweep(
     validation: str | None,
     csv_file: str | None,
     as_json: bool,
+    place: TrainingPlace,
     **parameters: Any,
 ) -> None:
     """Train a model on DATA at every setting, and measure its precision, expected depth and speed.
@@ -74,7 +78,8 @@ def sweep(
     DATA is a folder with a train and a test file (texts with labels, or XMC format), the word debian for the bundled
     data, or one file. A fifth of one file is held out at random to measure on, unless --validation names other data or
     --test-share another share. Simple baselines are measured on the same points (at most 5,000 of them). --cover and
-    --path can be repeated. With --folder, an interrupted sweep continues where it stopped.
+    --path can be repeated. With --folder, an interrupted sweep continues where it stopped. With --cluster, the models
+    are trained as tasks of a Dask cluster, and all are timed on one of its workers; --folder must be seen by all.
     """
     hide_memory_log()
     check_parent_folder(output)
@@ -87,8 +92,9 @@ def sweep(
         validation_data = read_validation(validation, train, reading, show_progress)
     elif has_test_part(data, reading):
         validation_data = read_data(data, reading, show_progress, part="test")
-    with saying_how_to_continue(others["folder"]):
-        result = run_sweep(train, validation_data, estimator=estimator, progress=show_progress, **others)
+    with place.client() as client, saying_how_to_continue(others["folder"]):
+        result = run_sweep(train, validation_data, estimator=estimator, progress=show_progress, client=client, **others)
+    result.data_name = name_of_data(data)
     if output is not None:
         result.save(output)
     if csv_file is not None:

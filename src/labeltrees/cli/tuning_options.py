@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import click
 
-from labeltrees.cli.data_argument import BUNDLED, load_data
+from labeltrees.cli.data_argument import load_data
+from labeltrees.cli.data_files import has_test_file
 from labeltrees.cli.options import (
     Decorator,
     NumberOrWord,
@@ -126,7 +126,7 @@ def read_data(data: str, options: dict[str, Any], show_progress: bool, part: str
 
 def has_test_part(data: str, options: dict[str, Any]) -> bool:
     """Whether DATA has points to measure on: a folder or the bundled data, or a file that --test-share splits."""
-    return data == BUNDLED or Path(data).is_dir() or options["texts"].test_share is not None
+    return has_test_file(data, options["texts"].format) or options["texts"].test_share is not None
 
 
 def read_validation(data: str, train: Dataset, options: dict[str, Any], show_progress: bool) -> Dataset:

@@ -33,8 +33,8 @@ class LogSummary:
     notes : dict
         Counts of changes that did not drop an event.
     leakage : dict
-        How many test events are older than training events, if the log has times: of the same context (0 unless a
-        session crosses the split), and at all (0 in a split by time).
+        How many test events are older than training events, if the log has times: of the same context, and at all.
+        Both are 0 in a split by time, unless a session crosses the split.
     settings : dict
         As used: `min_engagement` is the threshold that "auto" found.
     files : list of str
