@@ -101,9 +101,7 @@ def _learn_vocabulary(vectorizer: TfidfParameters, settings: TfidfSettings, text
             advance,
         )
     if n_found == 0:
-        message = (
-            "empty vocabulary; perhaps the documents only contain stop words"  # scikit-learn says the same
-        )
+        message = "empty vocabulary; perhaps the documents only contain stop words"  # scikit-learn says the same
         raise InputError(message)
     if (max_df * n_texts if max_is_share else max_df) < (min_df * n_texts if min_is_share else min_df):
         message = "max_df corresponds to < documents than min_df"
