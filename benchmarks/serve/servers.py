@@ -15,14 +15,15 @@ _OURS = "from labeltrees.cli.main import main; main()"
 
 
 class ServerProcess:
-    """A server that runs while the `with` block runs."""
+    """A server that runs while the `with` block runs; "{port}" in its command is a free port."""
 
-    def __init__(self, command: list[str], path: str = "/ready") -> None:
+    def __init__(self, command: list[str], path: str = "/ready", folder: Path | None = None) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self._path = path
-        self.process = subprocess.Popen([*command, "--port", str(self.port)], stderr=subprocess.DEVNULL)
+        filled = [part.replace("{port}", str(self.port)) for part in command]
+        self.process = subprocess.Popen(filled, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def __enter__(self) -> Self:
         for _ in range(600):
@@ -63,7 +64,7 @@ class ServerProcess:
 
 def ours(models: list[str], *options: str) -> ServerProcess:
     """Run `labeltrees serve`."""
-    return ServerProcess([sys.executable, "-c", _OURS, "serve", *models, *options])
+    return ServerProcess([sys.executable, "-c", _OURS, "serve", *models, *options, "--port", "{port}"])
 
 
 def asgi(server: str, target: str) -> ServerProcess:
@@ -71,9 +72,9 @@ def asgi(server: str, target: str) -> ServerProcess:
     factory = ["--factory"] if ":make_" in target else []
     if server == "uvicorn":
         quiet = ["--no-access-log", "--log-level", "warning"]
-        return ServerProcess([sys.executable, "-m", "uvicorn", target, *quiet, *factory])
+        return ServerProcess([sys.executable, "-m", "uvicorn", target, *quiet, *factory, "--port", "{port}"])
     options = ["--interface", "asgi", "--runtime-mode", "st", "--http", "1", "--no-ws", "--log-level", "warning"]
-    return ServerProcess([sys.executable, "-m", "granian", *options, *factory, target])
+    return ServerProcess([sys.executable, "-m", "granian", *options, *factory, target, "--port", "{port}"])
 
 
 def constant(server: str = "granian") -> ServerProcess:

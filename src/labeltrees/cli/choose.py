@@ -8,14 +8,17 @@ import click
 
 from labeltrees.cli.baseline_view import print_baselines_of
 from labeltrees.cli.cluster_options import TrainingPlace, only_cluster_options
+from labeltrees.cli.command import Command
+from labeltrees.cli.data_files import name_of_data
 from labeltrees.cli.options import data_argument, json_option, output_option
-from labeltrees.cli.output import check_parent_folder, console, print_json, print_table
+from labeltrees.cli.output import check_parent_folder, console, print_json
 from labeltrees.cli.saved_models import check_output
 from labeltrees.cli.sweep import result_table
 from labeltrees.cli.tuning_options import (
     fanouts_option,
     hide_memory_log,
     read_data,
+    saying_how_to_continue,
     split_parameters,
     take_data_options,
     tuning_options,
@@ -35,7 +38,7 @@ def _tuned(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     return value if value in ("all", "tree") else value.split(",")
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @data_argument
 @output_option
 @click.option(
@@ -67,7 +70,7 @@ def _tuned(_context: click.Context, _parameter: click.Parameter, value: str) -> 
 )
 @click.option("--time-budget", type=float, metavar="SECONDS", help="Most time for the search and the final training.")
 @click.option("--early-rounds/--no-early-rounds", default=True, help="Try all settings on a part of DATA first.")
-@fanouts_option("16,128")
+@fanouts_option("256,512; with a limit 16,256")
 @tuning_options
 @only_cluster_options
 @json_option
@@ -97,9 +100,10 @@ def choose(
     reading = take_data_options(parameters)
     estimator, others = split_parameters(parameters)
     train = read_data(data, reading, show_progress)
-    with place.client() as client:
+    with place.client() as client, saying_how_to_continue(others["folder"]):
         choice = run_choose(train, estimator=estimator, progress=show_progress, client=client, **others)
     choice.model.save(output)
+    choice.result.data_name = name_of_data(data)
     if result_file is not None:
         choice.result.save(result_file)
     if as_json:
@@ -116,9 +120,9 @@ def choose(
         )
         return
     out = console()
-    print_table(out, result_table(choice.result))
+    out.print(result_table(choice.result))
     print_baselines_of(out, choice.result)
-    out.print(f"\n{choice.explanation}", soft_wrap=True)
+    out.print(f"\n{choice.explanation}")
     out.print(f"\nThe model is in {output}. To evaluate it: labeltrees evaluate {output} TEST-DATA")
     if result_file is not None:
         out.print(

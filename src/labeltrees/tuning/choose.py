@@ -30,7 +30,7 @@ from labeltrees.tuning.time_budget import TimeBudget
 from labeltrees.tuning.trials import TrialRunner
 from labeltrees.tuning.tuning_data import TuningData, as_tuning_data, check_pair
 
-_NARROW_FANOUT = 16  # tried besides the estimator's own
+_NARROW_FANOUT, _WIDER = 16, 2  # tried besides the estimator's own: a fast one, or one that is wider by this factor
 # Early rounds train on a ninth and on a third of the points, if these are enough to learn from, and keep a third of the
 # settings each.
 _FACTOR, _MIN_POINTS, _MIN_SETTINGS = 3, 2000, 4
@@ -103,7 +103,8 @@ def choose(
     Parameters
     ----------
     train : Dataset, or pair (X, Y)
-        Without any limit, the most precise setting is chosen.
+        Without any limit, the most precise setting is chosen. It replaces the estimator's own only if it gains more
+        than the best of as many equal settings would gain by luck, and more than one standard error.
     max_precision_loss : float, optional
         Choose the fastest setting (median time of a single call for k labels) whose `metric` is at most this much below
         the best. The lower 95 % confidence bound of the paired difference over the validation points must be above
@@ -117,7 +118,8 @@ def choose(
     k : int
         The number of labels that a single call returns.
     tradeoffs, fanouts : lists
-        The settings to try. By default the fanouts are 16 and the estimator's own.
+        The settings to try. By default the fanouts are the estimator's own, and 16 if there is a limit, which is
+        faster. Without a limit twice the own is tried instead, which is more precise on some data.
     estimator : LabelTreeClassifier or another model with a tradeoff, optional
     validation : float, or Dataset, or pair (X, Y)
         The share of `train` to hold out for measuring (at most 100,000 points), or separate data.
@@ -171,7 +173,7 @@ def choose(
     if "tradeoff" in own and "tradeoff" not in tuned:
         tradeoffs = [own["tradeoff"]]
     if fanouts is None:
-        fanouts = _default_fanouts(estimator) if "fanout" in tuned else None
+        fanouts = _default_fanouts(own.get("fanout"), limits) if "fanout" in tuned else None
     settings = make_settings(estimator, tradeoffs, fanouts)
     if time_budget is not None:
         settings = _own_first(own, settings)
@@ -195,10 +197,11 @@ def choose(
             chooser.train, chooser.validation, data = texts
         chooser.estimator = others.before_the_tree()
         budget.enter(TREE_STEP)
+        chooser.own = next((setting.name for setting in settings if _is_own(own, setting)), None)
         for n_points, n_kept in zip(sizes, counts[1:], strict=True):
             settings = chooser.early_round(settings, n_points, n_kept)
         result = chooser.last_round(settings, repeats, folder)
-        verdict = limits.judge(result)
+        verdict = limits.judge(result, chooser.own, counts[0] - 1)
         result.chosen = verdict.choose()
         of_tree = _named(settings, result.chosen).parameters
         budget.enter(AFTER)
@@ -219,12 +222,19 @@ def choose(
 
 def _own_first(own: dict[str, Any], settings: list[Setting]) -> list[Setting]:
     """Return the settings with the estimator's own first: the time may end before the last."""
-    return sorted(settings, key=lambda setting: any(own[name] != value for name, value in setting.parameters.items()))
+    return sorted(settings, key=lambda setting: not _is_own(own, setting))
 
 
-def _default_fanouts(estimator: Any) -> Any:
-    own = estimator.get_params(deep=False).get("fanout")
-    return None if own is None else list(dict.fromkeys([_NARROW_FANOUT, own]))
+def _is_own(own: dict[str, Any], setting: Setting) -> bool:
+    return all(own[name] == value for name, value in setting.parameters.items())
+
+
+def _default_fanouts(own: Any, limits: Limits) -> Any:
+    if own is None:
+        return None
+    is_limited = limits.max_precision_loss is not None or limits.max_latency_us is not None
+    other = _WIDER * own if isinstance(own, int) and not is_limited else _NARROW_FANOUT
+    return list(dict.fromkeys([other, own]))
 
 
 def _round_sizes(n_points: int, n_settings: int) -> list[int]:
@@ -257,6 +267,7 @@ class _Chooser:
     def __post_init__(self) -> None:
         self.ks = self.limits.ks
         self.rounds: list[Round] = []
+        self.own: str | None = None  # the estimator's own setting, if it is tried
         self._done = 0
 
     def count_done(self, count: int) -> None:
@@ -271,7 +282,7 @@ class _Chooser:
         sample = self.train.take(np.sort(rows))
         with open_folder(None, {}, self.executor.folder) as folder:
             result = self._run(settings, sample, folder, _EARLY_REPEATS, _EARLY_TIMED_POINTS, details=False)
-        return [_named(settings, name) for name in self.limits.judge(result).promising(n_kept)]
+        return [_named(settings, name) for name in self.limits.judge(result, self.own).promising(n_kept)]
 
     def last_round(self, settings: list[Setting], repeats: int, path: str | os.PathLike[str] | None) -> SweepResult:
         """Try settings on all training points."""

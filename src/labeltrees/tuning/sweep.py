@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 from collections.abc import Callable, Iterator
@@ -30,6 +31,7 @@ from labeltrees.tuning.time_budget import TimeBudget
 from labeltrees.tuning.tuning_data import TuningData, as_tuning_data, check_pair
 
 TIMED_POINTS = 1000
+_logger = logging.getLogger("labeltrees")
 
 
 def sweep(
@@ -205,9 +207,13 @@ class SweepJob:
         """Train the settings that are not finished and that there is time for; return all that are finished then."""
         trained: list[Setting] = []
         n_points = self.inputs.train.n_points
+        wanted = list(dict.fromkeys(setting.trained_as() for setting in settings))
+        n_reused = sum(map(self.folder.has, wanted))
+        if n_reused:
+            _logger.info("%s: %d of %d settings are finished already", self.folder.path, n_reused, len(wanted))
 
         def waiting() -> Iterator[Setting]:
-            for setting in dict.fromkeys(setting.trained_as() for setting in settings):
+            for setting in wanted:
                 is_new = not self.folder.has(setting)
                 if is_new and trained and self.budget is not None and not self.budget.allows(n_points):
                     continue

@@ -118,7 +118,7 @@ class TrialRunner:
 
         def allowed() -> Iterator[Variant]:
             for variant in variants:
-                if (not started and not all_optional) or self.budget.allows(train.n_points, variant.cost):
+                if (not started and not all_optional) or self.budget.allows(train.n_points, variant.cost, variant.name):
                     started.append(variant)
                     yield variant
                 else:
@@ -135,7 +135,7 @@ class TrialRunner:
         shared = TrialInputs(self.estimator, train, self.validation, self.ks, self.n_jobs, self._tree(train), folder)
         for number, outcome in enumerate(self.executor.run(run_trial, shared, items)):
             variant = started[number]
-            self.budget.record(outcome.seconds, train.n_points, variant.cost)
+            self.budget.record(outcome.seconds, train.n_points, variant.cost, variant.name)
             models.append(outcome.model)
             trials.variants[variant.name] = variant
             trials._records[variant.name] = {**outcome.quality, "training_seconds": outcome.seconds}

@@ -40,7 +40,7 @@ def validate_groups(
     spill_above: int | None = None,
     n_jobs: int | None = None,
 ) -> Outcome:
-    """Return the losses of groups of children (node, first edge, number of edges), none of whose nodes are nested."""
+    """Return the losses of groups of children (rows of `CostSample.groups`), none of whose nodes are nested."""
     whole, layout = read_tree(open_result(Path(folder) / tree), n_labels)
     sampled = np.array(groups, np.int64)
     nodes = np.unique(sampled[:, 0])
