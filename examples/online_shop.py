@@ -28,11 +28,11 @@ Make = Callable[..., lt.LabelTreeClassifier]
 SETTINGS: dict[str, tuple[str, Make]] = {
     "paper": ("The paper's setting: binary trees, leaves of 100 labels, 10 paths", lt.LabelTreeClassifier.parabel),
     "binary": ("Binary trees down to single labels", partial(lt.LabelTreeClassifier, fanout=2, leaf_size=1)),
-    "default": ("Default settings: fanout 128, down to single labels", lt.LabelTreeClassifier),
+    "default": ("Default settings: wide nodes, down to single labels", lt.LabelTreeClassifier),
 }
 SPLITS = {"time": {"test_since": "2011-11-15"}, "random": {"test_share": 0.1}}
-VALIDATION_DAYS = 21  # the last weeks of training, to choose C
-CS = (0.01, 0.03, 0.1, 0.3, 1.0)
+VALIDATION_DAYS = 21  # the last weeks of training, to choose parameters
+TUNED = ["loss", "C", "evidence", "n_trees"]  # the tree stays as it is by default
 KS = (1, 3, 5)
 
 
@@ -58,47 +58,39 @@ def prepare(path: str, split: str) -> lt.PreparedLogs:
         item_name="Description",
         features="history",
         min_item_contexts=5,
-        point_weights="events",  # for the results by traffic; training does not use them
         **SPLITS[split],
     )
 
 
-def without_weights(dataset: lt.Dataset) -> lt.Dataset:
-    """Return the dataset with equal weights."""
-    parts = {name: getattr(dataset, name) for name in ("label_names", "feature_names", "encoder", "times")}
-    return lt.Dataset(dataset.X, dataset.Y, **parts)
-
-
-def choose_C(train: lt.Dataset, jobs: int) -> float:
-    """Return the C with the best P@5 on the last weeks of the training invoices."""
+def choose(train: lt.Dataset, jobs: int) -> Any:
+    """Return the choice with the best P@5 on the last weeks of the training invoices."""
     assert train.times is not None
     is_late = train.times >= train.times.max() - np.timedelta64(VALIDATION_DAYS, "D")
-    early, late = train[~is_late], train[is_late]
-    found = {}
-    for C in CS:
-        labels, _ = lt.LabelTreeClassifier(C=C, n_jobs=jobs).fit(early.X, early.Y).predict_topk(late.X, 5)
-        found[C] = lt.metrics.precision_at_k(late.Y, labels, 5)
-    return max(found, key=lambda C: found[C])
+    return lt.choose(train[~is_late], validation=train[is_late], metric="p5", tune=TUNED, repeats=1, n_jobs=jobs)
 
 
-def compare(train: lt.Dataset, test: lt.Dataset, C: float, jobs: int) -> lt.LabelTreeClassifier:
-    """Print the precision of models and simple recommenders on test; return the model with the chosen C."""
+def compare(train: lt.Dataset, test: lt.Dataset, parameters: dict[str, Any], jobs: int) -> lt.LabelTreeClassifier:
+    """Print the precision of models and simple recommenders on test; return the model with the chosen parameters."""
+    assert test.label_names is not None
     month = np.timedelta64(30, "D")
     X, Y = train.X, train.Y
+    model: lt.LabelTreeClassifier = lt.LabelTreeClassifier(n_jobs=jobs, **parameters).fit(train)
     methods: dict[str, Any] = {
         "best sellers": lt.baselines.popularity((X, Y)),
         "best sellers of the last 30 days": lt.baselines.recent_popularity((X, Y), train.times, period=month),
         "item to item": lt.baselines.co_occurrence((X, Y)),
         "label tree, default": lt.LabelTreeClassifier(n_jobs=jobs).fit(X, Y),
-        f"label tree, C={C:g} (chosen)": lt.LabelTreeClassifier(C=C, n_jobs=jobs).fit(X, Y),
+        "label tree, chosen": model,
     }
+    label_of = {name: label for label, name in enumerate(test.label_names)}  # metrics take ids
     print("| method | " + " | ".join(f"P@{k}" for k in KS) + " | P@5 by traffic |")
     print("| --- |" + " --- |" * (len(KS) + 1))
     for name, method in methods.items():
         labels, _ = method.predict_topk(test.X, max(KS))
+        if method is model:
+            labels = np.array([[label_of[name] for name in row] for row in labels])
         cells = [_cell(test, labels, k, None) for k in KS] + [_cell(test, labels, 5, test.sample_weight)]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
-    model: lt.LabelTreeClassifier = lt.LabelTreeClassifier(C=C, n_jobs=jobs).fit(train)
     return model
 
 
@@ -232,10 +224,11 @@ def main() -> None:
         return
     prepared = prepare(options.events, options.split)
     show_summary(prepared)
-    train = without_weights(prepared.train)
-    C = choose_C(train, options.jobs)
-    print(f"\nC={C:g} is the best of {CS} on the last {VALIDATION_DAYS} days of training.\n")
-    model = compare(train, prepared.test, C, options.jobs)
+    train = prepared.train
+    choice = choose(train, options.jobs)
+    print(f"\nParameters chosen on the last {VALIDATION_DAYS} days of training: {choice.parameters}\n")
+    print(f"{choice.explanation}\n")
+    model = compare(train, prepared.test, choice.parameters, options.jobs)
     assert train.feature_names is not None
     ask(model, train.feature_names.tolist())
 

@@ -4,6 +4,7 @@ It trains from a file and predicts one point per call.
 """
 
 import os
+import shutil
 import sys
 
 import numpy as np
@@ -22,7 +23,9 @@ def train(request):
     settings.linear_c = wanted.get("linear_c", 1.0)
     settings.linear_loss_type = ("hinge", "log").index(wanted.get("loss", "hinge"))
     model = omikuji.Model.train_on_data(os.path.join(sys.argv[1], "train.txt"), settings, n_threads=request["threads"])
-    model.save(os.path.join(sys.argv[2], request["name"]))
+    folder = os.path.join(sys.argv[2], request["name"])
+    shutil.rmtree(folder, ignore_errors=True)  # it refuses to replace a model that has other settings
+    model.save(folder)
 
 
 def open_model(request):

@@ -144,3 +144,23 @@ def test_a_model_of_features_cannot_be_asked(run, tmp_path):
     result = run("predict", tmp_path / "model", "--ask", "milk")
     assert result.exit_code == 2
     assert "--ask needs a model that takes texts or items" in " ".join(result.stderr.split())
+
+
+def test_label_files_take_names_and_ids_of_items_and_count_others(run, shop, tmp_path):
+    files = {"names": "milk\ntea\n", "ids": "1\n17\n"}  # 1 is the id of milk; nobody has bought 17
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    for name, unknown in (("names", "tea"), ("ids", "17")):
+        result = run("predict", shop, "--ask", "bread", "--candidates", tmp_path / name)
+        assert result.stdout.split("\t")[0] == "milk"
+        assert f"{name}: the model does not know 1 label, such as '{unknown}'" in result.stderr
+        assert "milk" not in run("predict", shop, "--ask", "bread", "--exclude", tmp_path / name).stdout
+    (tmp_path / "none").write_text("tea\n")
+    result = run("predict", shop, "--ask", "bread", "--candidates", tmp_path / "none")
+    assert result.exit_code == 3
+    assert "the model has no label 'tea'" in result.stderr
+
+
+def test_items_typed_with_commas_get_advice(run, shop):
+    assert 'written as \'["bread", "milk"]\'' in run("predict", shop, "--ask", "bread, milk").stderr
+    assert "written as" not in run("predict", shop, "--ask", "tea").stderr

@@ -188,16 +188,16 @@ def test_an_interrupted_run_continues(run, log, prepared, tmp_path, monkeypatch)
     expected = {path.name: path.read_bytes() for path in prepared.iterdir()}
     monkeypatch.setattr(shards, "MAX_EVENTS_PER_SHARD", 500)
     again = tmp_path / "again"
-    aggregate_shard = aggregate._aggregate_shard
+    sum_pairs = aggregate.sum_pairs
     numbers = []
 
-    def fail_at_third(shard, number, *others):
+    def fail_at_third(shards, number, **arguments):
         numbers.append(number)
         if len(numbers) == 3:
             raise KeyboardInterrupt
-        return aggregate_shard(shard, number, *others)
+        return sum_pairs(shards, number, **arguments)
 
-    monkeypatch.setattr(aggregate, "_aggregate_shard", fail_at_third)
+    monkeypatch.setattr(aggregate, "sum_pairs", fail_at_third)
     run("logs", "prepare", log, "-o", again, *OPTIONS)
     assert (tmp_path / ".again.preparing").is_dir()
     assert run("logs", "prepare", log, "-o", again, *OPTIONS).exit_code == 0
@@ -220,7 +220,8 @@ def test_errors_are_one_line(run, tmp_path):
     (tmp_path / "log.csv").write_text("who,what\na,b\n")
     result = run("logs", "prepare", tmp_path / "log.csv", "-o", tmp_path / "out")
     assert result.exit_code == 2
-    assert result.stderr.strip().endswith("no column 'context' (context), 'item' (item); there are 'who', 'what'")
+    fault = "no column 'context' (context), 'item' (item); there are 'who', 'what'"
+    assert result.stderr.strip().endswith(f"{fault}; name the columns with --context COLUMN and --item COLUMN")
     assert result.stderr.count("\n") <= 2
 
 

@@ -69,7 +69,7 @@ def test_the_example_runs(log, split, monkeypatch, capsys):
 @pytest.mark.parametrize("split", ["time", "random"])
 def test_the_comparison_ends_with_answers(log, split, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["online_shop.py", str(log), "--split", split])
-    monkeypatch.setattr(online_shop, "CS", (0.1, 1.0))
+    monkeypatch.setattr(online_shop, "TUNED", ["n_trees"])
     online_shop.main()
     printed = capsys.readouterr().out
     assert "test events before a training event of the same context: 0" in printed
@@ -78,7 +78,7 @@ def test_the_comparison_ends_with_answers(log, split, monkeypatch, capsys):
         "best sellers of the last 30 days",
         "item to item",
         "label tree, default",
-        "(chosen)",
+        "label tree, chosen",
     ):
         assert method in printed
     assert printed.count("  next: Thing") == 3

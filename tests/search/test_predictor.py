@@ -12,6 +12,8 @@ from labeltrees.errors import InputError
 from labeltrees.search import Searcher, SearchRequest
 from labeltrees.storage import pack_dense_chunks
 
+pytestmark = pytest.mark.smoke
+
 
 @pytest.fixture(scope="module")
 def case(twin):
@@ -151,4 +153,3 @@ def test_a_predictor_says_what_to_send_to_another_process(case):
     predict = case[0].predictor(SearchRequest(5))
     with pytest.raises(TypeError, match=r"cannot be pickled.*predictor\(\.\.\.\) in the other process"):
         pickle.dumps(predict)
-    assert "load(folder).predictor" in repr(predict)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import click
 
+from labeltrees.cli.command import Command
+from labeltrees.cli.option_groups import LOG_GROUPS
 from labeltrees.cli.options import json_option, seed_option, setting_options
-from labeltrees.cli.output import check_parent_folder, console, make_table, plural, print_json, step
+from labeltrees.cli.output import check_parent_folder, console, plural, print_json, step
+from labeltrees.cli.tables import make_table
 from labeltrees.data.logs import PreparedLogs, prepare_logs
 from labeltrees.data.logs.folder import check_dataset_folder
 from labeltrees.data.logs.settings import LogSettings
@@ -20,6 +24,7 @@ Examples:
   labeltrees logs prepare sales/ -o sales --context customer --item article --weight quantity \\
       --time date --history-before 2011-09-01 --min-item-contexts 2
   labeltrees logs prepare baskets.csv -o baskets --context basket --item article --features basket
+  labeltrees logs prepare sales/ -o sales --context customer --item article --features basket --parts --cluster local
   labeltrees fit clicks -o clicks.model
 """
 
@@ -29,7 +34,7 @@ def logs() -> None:
     """Turn logs of events into training data."""
 
 
-@logs.command(epilog=_EPILOG)
+@logs.command(cls=Command, groups=LOG_GROUPS, epilog=_EPILOG)
 @click.argument("events", metavar="EVENTS", type=click.Path(exists=True))
 @click.option("-o", "--output", metavar="DATASET", type=click.Path(), required=True, help="Folder to save the data in.")
 @setting_options(LogSettings, skip=("random_state",))
@@ -43,6 +48,12 @@ def logs() -> None:
 @click.option(
     "--points-per-part", type=click.IntRange(1), help=f"With --parts, points per part. [default: {POINTS_PER_PART}]"
 )
+@click.option(
+    "--cluster",
+    metavar="local|ADDRESS",
+    help="Work on a Dask cluster: local processes, or a scheduler's address. Its workers must see EVENTS and DATASET.",
+)
+@click.option("--workers", type=click.IntRange(1), help="Processes of --cluster local. [default: one per core]")
 @json_option
 @click.pass_obj
 def prepare(
@@ -53,6 +64,8 @@ def prepare(
     temporary_folder: str | None,
     in_parts: bool,
     points_per_part: int | None,
+    cluster: str | None,
+    workers: int | None,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -68,14 +81,16 @@ def prepare(
     if points_per_part is not None and not in_parts:
         message = "--points-per-part needs --parts"
         raise click.UsageError(message)
-    prepared = prepare_logs(
-        events,
-        progress=show_progress,
-        resume_folder=resume,
-        parts=output if in_parts else None,
-        points_per_part=points_per_part,
-        **settings,
-    )
+    with _client(cluster, workers) as client:
+        prepared = prepare_logs(
+            events,
+            progress=show_progress,
+            resume_folder=resume,
+            parts=output if in_parts else None,
+            points_per_part=points_per_part,
+            client=client,
+            **settings,
+        )
     if not in_parts:
         with step("Writing", show_progress):
             prepared.save(output)
@@ -83,6 +98,18 @@ def prepare(
         print_json({"dataset": output, **prepared.summary.to_json()})
     else:
         _print(prepared, output)
+
+
+def _client(cluster: str | None, workers: int | None) -> AbstractContextManager[Any]:
+    """Return a client, closed at the end; None without a cluster."""
+    if workers is not None and cluster != "local":
+        message = "--workers needs --cluster local"
+        raise click.UsageError(message)
+    if cluster is None:
+        return nullcontext()
+    from labeltrees.dask.cluster import connect
+
+    return connect(cluster, workers)
 
 
 def _print(prepared: PreparedLogs, output: str) -> None:

@@ -65,9 +65,15 @@ class Contexts:
         if self._n_unknown:
             were = "was" if self._n_unknown == 1 else "were"
             text = "%s: the model does not know %s, which %s left out"
-            _logger.warning(text, self._file.path, plural(self._n_unknown, kind), were)
+            _logger.warning(text + self._advice(), self._file.path, plural(self._n_unknown, kind), were)
         if self._n_without:
             warn_without(self._file.path, self._n_without, kind)
+
+    def _advice(self) -> str:
+        """Return what to do if somebody has typed several items with commas between them."""
+        contexts = [parse_context(question, self._encoder) for question in self._questions]
+        has_comma = any(isinstance(context, list) and len(context) == 1 and "," in context[0] for context in contexts)
+        return """; several items are written as '["bread", "milk"]'""" if has_comma else ""
 
 
 def warn_without(source: Any, count: int, kind: str) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 from rich.console import Console
 
 from labeltrees import baselines
-from labeltrees.cli.output import make_table, number, printable, step, typed_lines
+from labeltrees.cli.output import number, printable, step, typed_lines
+from labeltrees.cli.tables import make_table
 from labeltrees.data import Dataset, PreparedLogs, prepare_logs
 from labeltrees.datasets import load_shop_log
 from labeltrees.metrics import precision_at_k
@@ -41,7 +42,7 @@ def quickstart_logs(out: Console, target: Path, n_jobs: int, show_progress: bool
         show_proposal(out, answer, items)
     for line in typed_lines(out, "Type products, separated by commas"):
         show_proposal(out, answer, [item.strip() for item in line.split(",") if item.strip()])
-    out.print(f"\nThe data is in {target / 'shop'}, the model in {target / 'shop.model'}. The same in two commands:")
+    out.print(f"\nThe data is in {target / 'shop'}, the model in {target / 'shop.model'}. For your own log:")
     out.print("  labeltrees logs prepare YOUR-LOG.csv -o shop --context basket --item item --features basket")
     out.print("  labeltrees fit shop -o shop.model")
     out.print("\nNext steps:")

@@ -39,12 +39,13 @@ class Predictor(_core.Predictor):
     >>> answer("a red one")[0]
     ['apple']
     >>> answer
-    <Predictor for this process; for another one: lt.load(folder).predictor(...)>
+    Predictor(search with beam 10 for 1 label of 2; takes texts)
     """
 
+    description = ""  # set by the searcher that makes it
+
     def __repr__(self) -> str:
-        """Return what it is, and what to use in another process."""
-        return "<Predictor for this process; for another one: lt.load(folder).predictor(...)>"
+        return f"Predictor({self.description})"
 
     def __reduce__(self) -> NoReturn:
         """Explain what to send to another process instead."""

@@ -34,8 +34,8 @@ def make_app(
     settings : ServingSettings, optional
         Limits, threads, access log.
     label_texts : mapping from label names to texts, or path, optional
-        A text to show for each label, for labels that are URIs or codes. A path is a file with two columns, name and
-        text, separated by a tab (or .csv).
+        A text to show for each label, for labels that are URIs or codes. A path is a file as for `read_vocabulary`; if
+        it has several languages, pass ``lt.read_vocabulary(path, language)``.
     api_keys : iterable of str, or path
         If there are any, a request needs one of them. A path is a file with one key per line.
     allowed_origins : iterable of str

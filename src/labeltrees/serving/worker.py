@@ -29,7 +29,7 @@ def make_worker_app() -> RsgiApp:
         logger.setLevel(logging.INFO)
     registry = Registry(
         configuration.models,
-        read_label_texts(configuration.label_texts),
+        read_label_texts(configuration.label_texts, configuration.language),
         in_memory=settings.in_memory,
         load=False,
     )

@@ -261,8 +261,17 @@ def test_point_weights_are_the_frequencies_of_contexts_scaled_to_mean_1(kind, ex
         np.testing.assert_allclose(weights, np.array(expected) / np.mean(expected))
 
 
-def test_all_contexts_count_the_same_by_default():
-    assert lt.prepare_logs(frame_of(random_events()), vectorizer=OneWord()).train.sample_weight is None
+@pytest.mark.parametrize("points_per_part", [None, 2])
+def test_by_default_training_points_count_the_same_and_test_points_have_their_traffic(tmp_path, points_per_part):
+    frame = pl.DataFrame(
+        {"context": list("aaabbccccd"), "item": list("xyzxyxyzxx"), "time": [1, 1, 9, 9, 9, 1, 1, 9, 1, 1]}
+    )
+    parts = {} if points_per_part is None else {"parts": tmp_path / "parts", "points_per_part": points_per_part}
+    train, test = lt.prepare_logs(
+        frame, time_format="%s", vectorizer=OneWord(), test_since="1970-01-01T00:00:05", min_engagement=0, **parts
+    )
+    assert train.sample_weight is None
+    np.testing.assert_allclose(test.sample_weight, np.array([1, 2, 1]) / (4 / 3))  # a, b and c from second 5 on
 
 
 def test_pairs_of_low_engagement_are_removed_by_default():

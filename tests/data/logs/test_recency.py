@@ -43,6 +43,15 @@ def test_low_engagement_and_weights_are_by_age():
     assert strict.events_used == {"labels": 3}
 
 
+def test_pairs_of_low_engagement_are_found_without_their_age():
+    settings = {"features": "basket", "test_share": 0}
+    twice = pl.concat([FRAME.with_columns(weight=pl.lit(1.0))] * 2)  # every pair was engaged with twice
+    for frame, least in ((twice, 2), (FRAME, 0)):
+        summary = lt.prepare_logs(frame, **settings, half_life="1d").summary
+        assert summary.settings["min_engagement"] == least
+        assert summary.events_used == lt.prepare_logs(frame, **settings).summary.events_used
+
+
 def test_a_half_life_needs_times():
     with pytest.raises(lt.InputError, match="half_life needs the time of events"):
         lt.prepare_logs(FRAME.drop("time"), half_life="5d")

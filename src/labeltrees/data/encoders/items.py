@@ -81,6 +81,11 @@ class ItemEncoder(Encoder):
         """The names of the items (n_features,)."""
         return np.array(decode_names(*self._names, self._source), dtype=object)
 
+    @property
+    def item_ids(self) -> list[str]:
+        """The id of each item; empty if the items have only names."""
+        return [] if self._ids is None else decode_names(*self._ids, self._source)
+
     @cached_property
     def names_table(self) -> _core.Names:
         """The native index of the names."""

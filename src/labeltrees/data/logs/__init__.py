@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from labeltrees._files import replacing_folder
 from labeltrees._progress import ProgressArgument
@@ -16,6 +16,9 @@ from labeltrees.data.logs.settings import LogSettings
 from labeltrees.data.logs.summary import LogSummary
 from labeltrees.data.parts.writer import POINTS_PER_PART
 from labeltrees.errors import InputError
+
+if TYPE_CHECKING:
+    from labeltrees.data.logs.steps import StepRunner
 
 __all__ = ["PreparedLogs", "prepare_logs"]
 
@@ -68,6 +71,10 @@ class PreparedLogs(tuple[Dataset, Dataset]):
 
         return cls(*load_prepared(folder))
 
+    def __repr__(self) -> str:
+        events = f"{self.summary.events_read:,} events read"
+        return f"PreparedLogs({events}\n  train={self.train!r},\n  test={self.test!r})"
+
     def __reduce__(self) -> Any:
         return PreparedLogs, (self.train, self.test, self.encoder, self.summary)
 
@@ -107,6 +114,7 @@ def prepare_logs(
     resume_folder: str | os.PathLike[str] | None = None,
     parts: str | os.PathLike[str] | None = None,
     points_per_part: int | None = None,
+    client: Any = None,
     progress: ProgressArgument = None,
 ) -> PreparedLogs:
     """Make points and labels from a log of events, such as clicks or purchases.
@@ -181,8 +189,8 @@ def prepare_logs(
         Whether events that are equal in all used columns count once. By default they add up, like two clicks.
     point_weights : {"events", "engagement", "sqrt_events", "sqrt_engagement"}, optional
         The sample_weight of a point: the number of valid events of its context, the sum of their weights (for logs that
-        are aggregated already), or the square root of either. Scaled to mean 1 in each part. By default all contexts
-        count the same.
+        are aggregated already), or the square root of either. Scaled to mean 1 in each part. By default all training
+        points count the same, and test points have weights by events: results are shown with and without them.
     test_share : float in [0, 0.99]
         The share of contexts that are drawn at random for test, with all their sessions.
     test_since : time, optional
@@ -200,7 +208,11 @@ def prepare_logs(
         Write the result to this folder instead of keeping it in memory: the same folder as `PreparedLogs.save` writes,
         but with train and test as datasets in parts (see `open_parts`). An earlier prepared log there is replaced.
     points_per_part : int, optional
-        With `parts`: memory is needed for so many points at a time. By default 250,000.
+        With `parts`: memory is needed for this many points at a time. By default 250,000.
+    client : distributed.Client, optional
+        Read and sum the shards of the log on the workers of a Dask cluster (extra ``labeltrees[dask]``); the result is
+        the same. `events` should be a path, and it and `temporary_folder` must be on storage that all workers see.
+        The folder for shards is by default beside `parts`.
     progress : bool or callable(done, total), optional
 
     Returns
@@ -236,16 +248,25 @@ def prepare_logs(
     from labeltrees.data.logs.prepare import Parts, prepare  # imports polars, which takes 0.2 s
 
     resume = None if resume_folder is None else Path(resume_folder)
+    runner = None if client is None else _runner(client)
     if parts is None:
         if points_per_part is not None:
             message = "points_per_part needs parts, the folder to write to"
             raise InputError(message)
-        made = prepare(events, settings, vectorizer, temporary_folder, progress, resume)
+        made = prepare(events, settings, vectorizer, temporary_folder, progress, resume, runner=runner)
         assert made.pair is not None
         return PreparedLogs(*made.pair, made.encoder, made.summary)
     size = POINTS_PER_PART if points_per_part is None else check_integer("points_per_part", points_per_part, 1)
     target = check_dataset_folder(parts)
+    if client is not None and temporary_folder is None:
+        temporary_folder = target.parent
     with replacing_folder(target) as new:
-        made = prepare(events, settings, vectorizer, temporary_folder, progress, resume, Parts(new, size))
+        made = prepare(events, settings, vectorizer, temporary_folder, progress, resume, Parts(new, size), runner)
         write_summary(made.summary, new)
     return PreparedLogs.load(target)
+
+
+def _runner(client: Any) -> StepRunner:
+    from labeltrees.dask.logs import DaskSteps
+
+    return DaskSteps(client)

@@ -34,9 +34,9 @@ class CleanEvents:
 
     Attributes
     ----------
-    frame : lazy frame
-        context, item, weight (float), window (HISTORY, TRAIN or TEST) and, if the log has them, name, feature, session
-        and moment (the time).
+    sources : list of lazy frames
+        One per frame of the log: context, item, weight (float), window (HISTORY, TRAIN or TEST) and, if the log has
+        them, name, feature, session and moment (the time).
     n_read, n_kept : int
     dropped : dict
         Number of dropped events by reason.
@@ -46,7 +46,7 @@ class CleanEvents:
         Whether all weights are whole numbers, so that their sums do not depend on the order.
     """
 
-    frame: pl.LazyFrame
+    sources: list[pl.LazyFrame]
     n_read: int
     n_kept: int
     dropped: dict[str, int]
@@ -63,9 +63,13 @@ def clean_events(events: Events, settings: LogSettings) -> CleanEvents:
     needing = settings.needing_time()
     if needing and not has_time:
         verb = "needs" if len(needing) == 1 else "need"
+        # What also works without times depends on what was asked for.
+        without = "for baskets without times, use features='basket'"
+        if settings.features == "basket":
+            without = "for baskets without times, split at random with test_share, and leave this out"
         message = (
             f"{', '.join(needing)} {verb} the time of events, but the log has no column 'time': "
-            "name the column of the times with time='COLUMN', or, for baskets without times, use features='basket'"
+            f"name the column of the times with time='COLUMN', or, {without}"
         )
         raise InputError(message)
     missing_time = pl.lit(False)
@@ -78,10 +82,10 @@ def clean_events(events: Events, settings: LogSettings) -> CleanEvents:
         moment = pl.lit(None, pl.Datetime("us"))
     weight = _number(pl.col("weight"), schema["weight"]) if "weight" in columns else pl.lit(1.0)
     # First these columns, then those that depend on them: polars computes each once.
-    frame = frame.with_columns(missing_time.alias("missing_time"), moment.alias("moment"), weight.alias("weight"))
-    since, until = _period(frame, settings, has_time)
-    reason = _reason(schema, has_time, since, until)
-    frame = frame.with_columns(reason.alias("reason"))
+    understood = (missing_time.alias("missing_time"), moment.alias("moment"), weight.alias("weight"))
+    since, until = _period(frame.with_columns(understood), settings, has_time)
+    reason = _reason(schema, has_time, since, until).alias("reason")
+    frame = frame.with_columns(understood).with_columns(reason)
     moments = (pl.col("moment").min().alias("first"), pl.col("moment").max().alias("last"))
     whole = (pl.col("weight") == pl.col("weight").round()).all().alias("whole")
     counts = collect(frame.group_by("reason").agg(pl.len().alias("n"), whole, *moments))
@@ -103,8 +107,12 @@ def clean_events(events: Events, settings: LogSettings) -> CleanEvents:
     if has_time:
         extra.append("moment")
     window = window_of("moment", settings)
-    kept_frame = frame.filter(pl.col("reason") == 0).select("context", "item", "weight", window, *extra)
-    return CleanEvents(kept_frame, n_read, kept["n"], dropped, kept["first"], kept["last"], kept["whole"])
+    kept_columns = ["context", "item", "weight", window, *extra]
+    kept_frames = [
+        source.with_columns(understood).with_columns(reason).filter(pl.col("reason") == 0).select(kept_columns)
+        for source in events.sources
+    ]
+    return CleanEvents(kept_frames, n_read, kept["n"], dropped, kept["first"], kept["last"], kept["whole"])
 
 
 def _number(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:

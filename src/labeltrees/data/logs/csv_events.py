@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import csv
 import shutil
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -25,8 +27,10 @@ def suffix_of_data(path: Path) -> str:
     return (path.with_suffix("") if path.suffix.lower() in COMPRESSED else path).suffix.lower()
 
 
-def scan_csv_files(files: list[Path], settings: LogSettings, scratch: Path) -> tuple[pl.LazyFrame, list[Path], pl.Expr]:
-    """Return CSV files with the same header as one frame of texts, the files that are read, and which lines are ragged.
+def open_csv_files(
+    files: list[Path], settings: LogSettings, scratch: Path
+) -> tuple[Callable[[list[Path]], pl.LazyFrame], list[Path], pl.Expr]:
+    """Return what reads CSV files with the same header as one frame, the files to read, and which lines are ragged.
 
     Everything is read as text, so that an id keeps its leading zeros. A line with fewer fields than the header has
     empty ones at its end, so that, for example, it counts as an event without an item. A line with more is ragged: the
@@ -39,8 +43,8 @@ def scan_csv_files(files: list[Path], settings: LogSettings, scratch: Path) -> t
         if other != header:
             message = f"{original}: other columns than {files[0].name}: {', '.join(other)}"
             raise FileFormatError(message)
-    frame = pl.scan_csv(
-        read_files,
+    scan = partial(
+        pl.scan_csv,
         has_header=True,
         separator=separator,
         schema=dict.fromkeys([*header, EXTRA_FIELDS], pl.String),
@@ -48,7 +52,7 @@ def scan_csv_files(files: list[Path], settings: LogSettings, scratch: Path) -> t
         missing_columns="insert",
         glob=False,
     )
-    return frame, read_files, pl.col(EXTRA_FIELDS).is_not_null()
+    return scan, read_files, pl.col(EXTRA_FIELDS).is_not_null()
 
 
 def _as_plain_utf8(path: Path, encoding: str, scratch: Path, number: int) -> Path:

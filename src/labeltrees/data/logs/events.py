@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +13,7 @@ import polars as pl
 
 from labeltrees._validation import refuse
 from labeltrees.data.files import MissingFileError
-from labeltrees.data.logs.csv_events import CSV_SUFFIXES, EXTRA_FIELDS, scan_csv_files, suffix_of_data
+from labeltrees.data.logs.csv_events import CSV_SUFFIXES, EXTRA_FIELDS, open_csv_files, suffix_of_data
 from labeltrees.data.logs.reading import naming_events
 from labeltrees.data.logs.settings import LogSettings
 from labeltrees.data.parquet_sizes import check_parquet_sizes
@@ -36,16 +36,19 @@ class Events:
         The name of each column in the log.
     files, left_out : lists of paths
         The files read, and the other files in the folder.
+    sources : list of lazy frames
+        The same events as `frame`, in groups of files.
     """
 
     frame: pl.LazyFrame
     columns: dict[str, str]
     files: list[Path] = field(default_factory=list)
     left_out: list[Path] = field(default_factory=list)
+    sources: list[pl.LazyFrame] = field(default_factory=list)
 
 
 @contextmanager
-def open_events(events: Any, settings: LogSettings, scratch: Path) -> Iterator[Events]:
+def open_events(events: Any, settings: LogSettings, scratch: Path, n_groups: int = 1) -> Iterator[Events]:
     """Yield the events; errors of polars become one clear error.
 
     Parameters
@@ -54,11 +57,14 @@ def open_events(events: Any, settings: LogSettings, scratch: Path) -> Iterator[E
     settings : LogSettings
     scratch : path
         A folder for copies of files that must be decompressed or converted to UTF-8.
+    n_groups : int
+        Read files in up to this many groups.
     """
     files: list[Path] = []
     read_files: list[Path] = []
     left_out: list[Path] = []
     ragged: pl.Expr | None = None
+    sources: list[pl.LazyFrame] = []
     if isinstance(events, pl.LazyFrame):
         frame = events
     elif isinstance(events, pl.DataFrame):
@@ -69,16 +75,26 @@ def open_events(events: Any, settings: LogSettings, scratch: Path) -> Iterator[E
             if suffix_of_data(files[0]) == ".parquet":
                 for file in files:
                     check_parquet_sizes(file)
-                frame = pl.scan_parquet(files)
+                scan: Callable[[list[Path]], pl.LazyFrame] = pl.scan_parquet
+                read_files = files
             else:
-                frame, read_files, ragged = scan_csv_files(files, settings, scratch)
+                scan, read_files, ragged = open_csv_files(files, settings, scratch)
+            frame = scan(read_files)
+            sources = [scan(group) for group in _groups(read_files, n_groups)]
     elif hasattr(events, "columns") and hasattr(events, "to_numpy"):
         frame = _from_pandas(events, settings)
     else:
         refuse("events", "a path, a polars frame or a pandas frame", events)
     with naming_events(files, read_files):
-        named, columns = _named(frame, settings, files, ragged)
-        yield Events(named, columns, files, left_out)
+        selected, columns = _selected(frame, settings, files, ragged)
+        groups = [source.select(selected) for source in sources or [frame]]
+        yield Events(frame.select(selected), columns, files, left_out, groups)
+
+
+def _groups(files: list[Path], n_groups: int) -> list[list[Path]]:
+    """Return files in at most `n_groups` groups of about the same number."""
+    size = -(-len(files) // n_groups)
+    return [files[start : start + size] for start in range(0, len(files), size)]
 
 
 def _event_files(path: Path) -> tuple[list[Path], list[Path]]:
@@ -134,9 +150,10 @@ def _series(name: str, values: list[Any]) -> pl.Series:
         return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
 
 
-def _named(
+def _selected(
     frame: pl.LazyFrame, settings: LogSettings, files: list[Path], ragged: pl.Expr | None
-) -> tuple[pl.LazyFrame, dict[str, str]]:
+) -> tuple[list[pl.Expr], dict[str, str]]:
+    """Return the needed columns, named by their role, and their names in the log."""
     schema = frame.collect_schema()
     columns = settings.given_columns()
     for role in ("weight", "time"):  # used if the log has columns of these names
@@ -151,7 +168,7 @@ def _named(
     selected = [_typed(role, name, schema[name]) for role, name in columns.items()]
     if ragged is not None:
         selected.append(ragged.alias("ragged"))
-    return frame.select(selected), columns
+    return selected, columns
 
 
 def _typed(role: str, name: str, dtype: pl.DataType) -> pl.Expr:

@@ -18,22 +18,18 @@ def count_leaks(events: list[pl.LazyFrame], points: pl.DataFrame, n_train: int) 
     events : list of frames
         The events of each shard, with their moment. If contexts are sessions, group is the context.
     points : frame
-        context, window, shard, point; the first `n_train` points are for training.
+        context, window, shard, point and latest, the time of the last event; the first `n_train` are for training.
     """
-    of_context: list[tuple[pl.DataFrame, pl.DataFrame]] = []
-    for number, shard in enumerate(events):
+    last = points.filter(pl.col("point") < n_train)["latest"].max()
+    same = any_context = 0
+    for number, shard in enumerate(events):  # a shard has all events of its contexts
         group = "group" if "group" in shard.collect_schema() else "context"
         used = points.lazy().filter(pl.col("shard") == number)
         used = used.select("context", "window", is_train=pl.col("point") < n_train)
         joined = shard.join(used, on=["context", "window"]).select(pl.col(group).alias("group"), "is_train", "moment")
         found = collect(joined)
         train = found.filter("is_train").group_by("group").agg(pl.col("moment").max().alias("last"))
-        of_context.append((train, found.filter(~pl.col("is_train")).select("group", "moment")))
-    last = pl.concat([train.select("last") for train, _ in of_context])["last"].max()
-    same = any_context = 0
-    for train, test in of_context:
-        joined_test = test.join(train, on="group", how="left")
-        same += int((joined_test["moment"] < joined_test["last"]).sum())
-        if last is not None:
-            any_context += test.filter(pl.col("moment") < last).height
+        test = found.filter(~pl.col("is_train")).join(train, on="group", how="left")
+        same += int((test["moment"] < test["last"]).sum())
+        any_context += int((test["moment"] < last).sum())
     return {SAME_CONTEXT: same, ANY_CONTEXT: any_context}

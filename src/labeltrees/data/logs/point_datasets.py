@@ -12,11 +12,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from labeltrees._matrices import check_sample_weight
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.logs.part_names import TEST, TRAIN, parts_name
 from labeltrees.data.logs.point_features import PointFeatures
 from labeltrees.data.logs.settings import LogSettings
-from labeltrees.data.logs.weights import point_weights
+from labeltrees.data.logs.weights import TRAFFIC, point_weights
 from labeltrees.data.parts.writer import PartsWriter
 
 
@@ -71,9 +72,11 @@ class PointDatasets:
         self, features: PointFeatures, label_names: list[str], points: pl.DataFrame, n_train: int, settings: LogSettings
     ) -> None:
         self._features, self._label_names, self._n_train = features, label_names, n_train
-        parts = [point_weights(part, settings.point_weights) for part in (points[:n_train], points[n_train:])]
-        given = [part for part in parts if part is not None]
-        self._weights = np.concatenate(given) if given else None
+        # Test points have weights in any case: results are shown by context and by traffic.
+        kinds = {TRAIN: settings.point_weights, TEST: settings.point_weights or TRAFFIC}
+        self._weights = {
+            part: point_weights(own, kinds[part]) for part, own in ((TRAIN, points[:n_train]), (TEST, points[n_train:]))
+        }
         self._times = points["latest"].to_numpy() if "latest" in points.columns else None
         self.n_points = {TRAIN: n_train, TEST: points.height - n_train}
         self.shapes = {
@@ -91,13 +94,13 @@ class PointDatasets:
             Y,
             label_names=self._label_names,
             feature_names=self._features.feature_names,
-            sample_weight=self._weights,
             texts=texts,
             encoder=self._features.encoder,
             times=self._times,
         )
         train, test = whole[: self._n_train], whole[self._n_train :]
         for part, dataset in ((TRAIN, train), (TEST, test)):
+            dataset._store(sample_weight=check_sample_weight(self._weights[part], dataset.n_points))
             self.shapes[part].add(dataset.X, dataset.Y)
         return train, test
 
@@ -115,7 +118,10 @@ class PointDatasets:
                 for part, rows in ((TRAIN, slice(0, middle)), (TEST, slice(middle, block.X.shape[0]))):
                     if rows.stop > rows.start:
                         places = slice(start + rows.start, start + rows.stop)
-                        weights, times = (None if own is None else own[places] for own in (self._weights, self._times))
+                        times = None if self._times is None else self._times[places]
+                        weights, first = self._weights[part], 0 if part == TRAIN else self._n_train
+                        if weights is not None:
+                            weights = weights[places.start - first : places.stop - first]
                         X, Y = block.X[rows], block.Y[rows]
                         writers[part].add(X, Y, weights, times=times)
                         self.shapes[part].add(X, Y)

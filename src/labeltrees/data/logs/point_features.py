@@ -10,7 +10,7 @@ import polars as pl
 from scipy import sparse
 
 from labeltrees.data.encoders import ColumnEncoder, Encoder, ItemEncoder, TextEncoder
-from labeltrees.data.logs.aggregate import Aggregated, Points
+from labeltrees.data.logs.aggregate import Aggregated
 from labeltrees.data.logs.baskets import hide_items
 from labeltrees.data.logs.features import (
     LIST_SEPARATOR,
@@ -23,6 +23,7 @@ from labeltrees.data.logs.features import (
 )
 from labeltrees.data.logs.item_names import name_items
 from labeltrees.data.logs.point_blocks import PointBlocks
+from labeltrees.data.logs.points import Points
 from labeltrees.data.logs.reading import collect
 from labeltrees.data.logs.settings import LogSettings
 from labeltrees.data.logs.text_features import TextFeatures

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ import polars as pl
 from labeltrees._progress import ProgressArgument
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import Encoder
-from labeltrees.data.logs.aggregate import FATES, Aggregated, Points, aggregate, count_items, make_points, mark_pairs
+from labeltrees.data.logs.aggregate import SESSIONS, Aggregated, aggregate, count_items, engagement_threshold
 from labeltrees.data.logs.clean import CleanEvents, clean_events
 from labeltrees.data.logs.events import Events, open_events
 from labeltrees.data.logs.item_names import name_items
@@ -21,12 +20,15 @@ from labeltrees.data.logs.part_names import TEST, TRAIN
 from labeltrees.data.logs.point_blocks import PointBlocks
 from labeltrees.data.logs.point_datasets import PointDatasets
 from labeltrees.data.logs.point_features import PointFeatures
+from labeltrees.data.logs.points import FATES, Points, make_points
 from labeltrees.data.logs.recency import Recency
-from labeltrees.data.logs.sessions import split_sessions
+from labeltrees.data.logs.sessions import make_sessions
 from labeltrees.data.logs.settings import LogSettings
-from labeltrees.data.logs.shards import Shards
+from labeltrees.data.logs.sharding import shard_events
+from labeltrees.data.logs.shards import EVENTS, Shards
 from labeltrees.data.logs.split import order_points
 from labeltrees.data.logs.stages import Stages, watch_stages
+from labeltrees.data.logs.steps import SerialSteps, StepRunner
 from labeltrees.data.logs.summary import LogSummary, moment_text
 from labeltrees.data.logs.work_folder import work_folder
 from labeltrees.errors import InputError
@@ -55,42 +57,54 @@ def prepare(
     progress: ProgressArgument = None,
     resume_folder: Path | None = None,
     parts: Parts | None = None,
+    runner: StepRunner | None = None,
 ) -> Prepared:
-    """Return or write train and test for checked settings."""
+    """Return or write train and test for checked settings; `runner` runs the steps of shards."""
+    runner = SerialSteps() if runner is None else runner
     with (
         work_folder(events, settings, temporary_folder, resume_folder) as scratch,
         watch_stages(progress) as stages,
-        open_events(events, settings, scratch) as opened,
+        open_events(events, settings, scratch, runner.n_workers) as opened,
     ):
-        return _prepare(opened, settings, vectorizer, scratch, stages, parts)
+        runner.check_folder(str(scratch))
+        return _prepare(opened, settings, vectorizer, scratch, stages, parts, runner)
 
 
 def _prepare(
-    opened: Events, settings: LogSettings, vectorizer: Any, scratch: Path, stages: Stages, parts: Parts | None
+    opened: Events,
+    settings: LogSettings,
+    vectorizer: Any,
+    scratch: Path,
+    stages: Stages,
+    parts: Parts | None,
+    runner: StepRunner,
 ) -> Prepared:
     _check_words(opened, settings)
     stages.start("reading events")
     cleaned = clean_events(opened, settings)
     stages.start("sharding by context")
-    shards = Shards(cleaned.n_kept, scratch)
-    events = shards.split(cleaned.frame)
+    shards = Shards(cleaned.n_kept, scratch, runner.n_workers)
+    shard_events(cleaned.sources, opened.files, shards, runner, stages.report)
     if settings.has_sessions:
-        events = _sessions(events, settings, shards, stages.report)
+        make_sessions(settings, shards, runner, stages.report)
     stages.start("summing pairs")
     recency = Recency(settings.half_life, cleaned.last)
-    aggregated = aggregate(events, settings, shards, recency, cleaned.whole_weights, stages.report)
+    aggregated = aggregate(settings, shards, recency, cleaned.whole_weights, runner, stages.report)
     stages.start("making points")
-    pairs, min_engagement, n_weak = mark_pairs(aggregated.pairs, settings)
-    settings = replace(settings, min_engagement=min_engagement)
-    counted = count_items(pairs)
+    threshold = engagement_threshold(aggregated, settings)
+    settings = replace(settings, min_engagement=threshold.value)
+    counted = count_items(settings, threshold, shards, runner, lambda share: stages.report(share / 2))
     items = counted.filter(pl.col("points") >= settings.min_item_contexts).sort("item")
     items = items.select("item", pl.int_range(pl.len(), dtype=pl.Int32).alias("label"))
-    made = make_points(pairs, items, settings, shards, recency, stages.report)
+    made = make_points(
+        items, settings, threshold, shards, recency, runner, lambda share: stages.report(0.5 + share / 2)
+    )
     dropped = _all_dropped(cleaned, aggregated, made, settings)
     if made.contexts["used"] == 0:
         _refuse_empty(cleaned, dropped, settings)
     points, n_train = order_points(pl.concat(made.points), settings)
     stages.start("making features")
+    events = shards.frames(SESSIONS if settings.has_sessions else EVENTS)
     named = [shard.select("item", "name") for shard in events] if "name" in opened.columns else None
     label_names, changed = name_items(items["item"], named)
     blocks = PointBlocks(points.height, None if parts is None else parts.points_per_part, scratch)
@@ -108,8 +122,8 @@ def _prepare(
     notes = features.notes() | changed
     if aggregated.n_several_values:
         notes["points with several feature values (the most common is taken)"] = aggregated.n_several_values
-    if n_weak:
-        notes["pairs of low engagement kept (most events are in such pairs)"] = n_weak
+    if threshold.n_weak:
+        notes["pairs of low engagement kept (most events are in such pairs)"] = threshold.n_weak
     leaks = count_leaks(events, points, n_train) if "time" in opened.columns and points.height > n_train else {}
     used = ("history", "labels") if settings.features == "history" else ("labels",)
     summary = LogSummary(
@@ -146,18 +160,6 @@ def _check_words(opened: Events, settings: LogSettings) -> None:
             "history_before, features='basket' (the other items of the same context), or give feature_column"
         )
         raise InputError(message)
-
-
-def _sessions(
-    events: list[pl.LazyFrame], settings: LogSettings, shards: Shards, report: Callable[[float], object]
-) -> list[pl.LazyFrame]:
-    split = []
-    for number, shard in enumerate(events):
-        if not shards.is_kept("sessions", number):
-            shards.keep("sessions", number, split_sessions(shard, settings))
-        split.append(shards.frame("sessions", number))
-        report((number + 1) / len(events))
-    return split
 
 
 def _refuse_empty(cleaned: CleanEvents, dropped: dict[str, int], settings: LogSettings) -> None:

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
+from labeltrees.data.logs.aggregate import SESSIONS
 from labeltrees.data.logs.clean import window_of
 from labeltrees.data.logs.reading import collect
 from labeltrees.data.logs.settings import LogSettings
+from labeltrees.data.logs.shards import EVENTS, Shards
+from labeltrees.data.logs.steps import Report, ShardStep, StepRunner
 
 _BETWEEN = "\x1f"  # between a context and its session
+
+
+def make_sessions(settings: LogSettings, shards: Shards, runner: StepRunner, report: Report) -> None:
+    """Keep the events of each shard with sessions as contexts, under the name SESSIONS."""
+    steps = [
+        ShardStep(SESSIONS, sessions_of_shard, shards, number, {"settings": settings}) for number in range(shards.count)
+    ]
+    runner.run("splitting sessions", steps, report)
+
+
+def sessions_of_shard(shards: Shards, number: int, *, settings: LogSettings) -> dict[str, Any]:
+    """Keep the sessions of one shard."""
+    shards.keep(SESSIONS, number, split_sessions(shards.frame(EVENTS, number), settings))
+    return {}
 
 
 def split_sessions(shard: pl.LazyFrame, settings: LogSettings) -> pl.DataFrame:

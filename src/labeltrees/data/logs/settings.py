@@ -110,7 +110,7 @@ class LogSettings:
     point_weights: str | None = choice(
         None,
         POINT_WEIGHTS,
-        "Weight of a point, scaled to mean 1: by its events or engagement. [default: none, all the same]",
+        "Weight of a training point, scaled to mean 1: by its events or engagement. [default: none, all the same]",
     )
     test_share: float = setting(0.05, number(0, 0.99), "Share of contexts for the test part, drawn at random.")
     test_since: Any = setting(

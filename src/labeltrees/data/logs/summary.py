@@ -33,8 +33,8 @@ class LogSummary:
     notes : dict
         Counts of changes that did not drop an event.
     leakage : dict
-        How many test events are older than training events, if the log has times: of the same context (0 unless a
-        session crosses the split), and at all (0 in a split by time).
+        How many test events are older than training events, if the log has times: of the same context, and at all.
+        Both are 0 in a split by time, unless a session crosses the split.
     settings : dict
         As used: `min_engagement` is the threshold that "auto" found.
     files : list of str
@@ -57,6 +57,11 @@ class LogSummary:
     settings: dict[str, Any]
     files: list[str]
     files_left_out: list[str]
+
+    def __repr__(self) -> str:
+        used = sum(self.events_used.values())
+        parts = f"{self.train['n_points']:,} training points, {self.test['n_points']:,} test points"
+        return f"LogSummary({self.events_read:,} events read, {used:,} used; {parts}; rows() has all steps)"
 
     def to_json(self) -> dict[str, Any]:
         """Return the summary as JSON values."""

@@ -6,6 +6,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+TRAFFIC = "events"  # the weights of test points unless others are asked for
+
 
 def point_weights(points: pl.DataFrame, kind: str | None) -> NDArray[np.float64] | None:
     """Return weights with mean 1 by the events or the engagement of each point; None for equal weights."""

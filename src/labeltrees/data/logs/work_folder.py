@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from labeltrees.data.logs import shards
+from labeltrees.data.logs import sharding, shards
 from labeltrees.data.logs.settings import LogSettings
 from labeltrees.errors import InputError
 
@@ -20,7 +20,7 @@ try:
 except ImportError:  # no such locks on Windows
     fcntl = None  # type: ignore[assignment]
 
-_FORMAT = 1  # of the files in the folder
+_FORMAT = 2  # of the files in the folder
 _FINGERPRINT = "fingerprint.json"
 _LOCK = "lock"
 
@@ -55,7 +55,7 @@ def work_folder(
         try:
             yield resume_folder
         except BaseException:
-            if not (resume_folder / shards.EVENTS_DONE).exists():
+            if not (resume_folder / sharding.EVENTS_DONE).exists():
                 shutil.rmtree(resume_folder, ignore_errors=True)
             raise
         shutil.rmtree(resume_folder, ignore_errors=True)
