@@ -103,7 +103,7 @@ class LabelTreeClassifier(
     tradeoff : float in [0, 2], default 1
         **The tree.** 0: balanced, similar labels together. 1: the same, each label weighted by its frequency. 2:
         frequency only.
-    fanout : int or "auto", default 128
+    fanout : int or "auto", default 256
         Maximum number of children per node. "auto" chooses the width of each node to minimise the search cost.
     leaf_size : int, default 1
         A set of at most this many labels is not split further.
