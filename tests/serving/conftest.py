@@ -84,7 +84,7 @@ def get():
 class Server:
     """`labeltrees serve` in a process of its own."""
 
-    def __init__(self, folder, workers, options=()):
+    def __init__(self, folder, workers, options=(), wait=True):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -92,7 +92,8 @@ class Server:
         code = "from labeltrees.cli.main import main; main()"
         arguments = ["serve", str(folder), "--port", str(self.port), "--workers", str(workers), *options]
         self.process = subprocess.Popen([sys.executable, "-c", code, *arguments])
-        self.wait_until_ready()
+        if wait:
+            self.wait_until_ready()
 
     def wait_until_ready(self):
         for _ in range(600):

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import httpx
 
+from tests.serving.conftest import Server
+
 QUESTION = {"text": "red apple", "k": 3}
 
 
@@ -98,3 +100,12 @@ def test_it_stops_while_models_are_replaced(start_server, text_model, tmp_path):
             assert client.post("/v1/models/fruit/predict", json={"texts": ["red"] * 20}).status_code == 200
         own.process.terminate()  # while the last version is loaded, and with an open connection
         assert own.process.wait(25) == 0  # below the limit of 30 seconds after which workers are killed
+
+
+def test_it_stops_while_its_workers_start(model_folder):
+    own = Server(model_folder, 2, wait=False)
+    while not children(own.process.pid):
+        assert own.process.poll() is None
+        time.sleep(0.005)
+    own.process.terminate()
+    assert own.process.wait(25) == 0

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,7 @@ class Registry:
         self, models: Any, label_texts: dict[str, str] | None = None, *, in_memory: bool = False, load: bool = True
     ) -> None:
         self._in_memory = in_memory
+        self._lock = Lock()
         self.places: dict[str, Place] = {}
         for name, model in _named(models):
             for place in _places(name, model, label_texts or {}):
@@ -115,6 +117,10 @@ class Registry:
 
     def refresh(self) -> None:
         """Load the folders that are new or have been replaced. A fault is logged, and the version so far stays."""
+        with self._lock:
+            self._refresh()
+
+    def _refresh(self) -> None:
         for place in self.places.values():
             if place.is_stale():
                 try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -79,6 +80,7 @@ def run_server(
         with open(handle, "w", encoding="utf-8") as file:
             json.dump(asdict(configuration), file)
         os.environ[CONFIGURATION] = path
+        os.register_at_fork(after_in_child=_end_at_signals)
         granian.Granian(
             "labeltrees.serving.worker:make_worker_app",
             address=host,
@@ -100,3 +102,13 @@ def run_server(
         os.environ.pop(CONFIGURATION, None)
         for leftover in (path, metrics_file):
             Path(leftover).unlink(missing_ok=True)
+
+
+def _end_at_signals() -> None:
+    """Let a signal end a new worker until it has its own handlers.
+
+    A worker is forked with the handlers of the main process, which would only note the signal in the worker's copy of
+    it: the worker would go on, and be killed after `_STOP_SECONDS`.
+    """
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)

@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import sys
+import threading
 from pathlib import Path
 
 from labeltrees.serving.app import App
@@ -17,9 +18,11 @@ from labeltrees.serving.rsgi import RsgiApp
 from labeltrees.serving.server import CONFIGURATION, ServerConfiguration
 from labeltrees.serving.settings import ServingSettings
 
+_FIRST_LOAD_SECONDS = 3.0  # the longest time that a worker waits for its models before it takes requests
+
 
 def make_worker_app() -> RsgiApp:
-    """Return the application. Models are loaded after the start: until then the server says that it is not ready."""
+    """Return the application. If models take long to load, it says that it is not ready."""
     given = json.loads(Path(os.environ[CONFIGURATION]).read_text("utf-8"))
     configuration = ServerConfiguration(**given)
     settings = ServingSettings(**configuration.settings)
@@ -33,6 +36,10 @@ def make_worker_app() -> RsgiApp:
         in_memory=settings.in_memory,
         load=False,
     )
+    # A worker that replaces another one should not refuse requests. Models that take long are loaded by the watcher.
+    first = threading.Thread(target=registry.refresh, daemon=True)
+    first.start()
+    first.join(_FIRST_LOAD_SECONDS)
     gc.freeze()  # a collection would otherwise look at everything that was imported, which takes milliseconds
     app = App(
         registry,
