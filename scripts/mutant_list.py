@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -72,7 +73,10 @@ BY_HAND = (
     ("models/text/store.py", " or len(self.input) != self.n_words + total", ""),
     ("models/text/store.py", "np.diff(self.child_ptr).max() > 2 or ", ""),
     ("models/text/store.py", " or len(self.output) != tree.n_nodes", ""),
-    ("report/page.py", "html.escape(result.explanation or _summary(result))", "result.explanation or _summary(result)"),
+    ("report/page.py", "html.escape(title or result.data_name", "(title or result.data_name"),
+    ("report/page.py", "html.escape(decision.sentence)", "decision.sentence"),
+    ("report/page.py", "html.escape(_summary(result))", "_summary(result)"),
+    ("report/page.py", "html.escape(result.explanation or", "(result.explanation or"),
     ("core/search/engine.cpp", "request.max_chunks / n_trees", "request.max_chunks"),
     ("core/text/hsoftmax_search.cpp", "a.label < b.label", "a.label > b.label"),
     ("core/chunk/check.cpp", "header.n_words[0] != top_words(header.n_features, header.n_levels)", "false"),
@@ -146,8 +150,11 @@ def mutants_by_hand() -> Iterator[Mutant]:
     """Yield the mutants of BY_HAND."""
     for path, old, new in BY_HAND:
         source = source_of(path)
-        (found,) = [(at, line) for at, line in enumerate(source.read_text().splitlines(), 1) if old in line]
-        yield Mutant(path, os.path.relpath(source, ROOT), found[0], found[1], found[1].replace(old, new), 1)
+        found = [(at, line) for at, line in enumerate(source.read_text().splitlines(), 1) if old in line]
+        if len(found) != 1:
+            sys.exit(f"BY_HAND: {old!r} is in {len(found)} lines of {path}; it must be in one")
+        ((number, line),) = found
+        yield Mutant(path, os.path.relpath(source, ROOT), number, line, line.replace(old, new), 1)
 
 
 def source_of(path: str) -> Path:

@@ -100,22 +100,17 @@ def summary(outcomes: dict[str, str]) -> str:
 
 def write_results(path: Path, outcomes: dict[str, str]) -> None:
     """Write a table of the files, and the list of the survivors with their reasons."""
-    counts: dict[str, Counter[str]] = {}
+    listed = Counter(mutant.path for mutant in all_mutants())
+    counts = {file: Counter[str]() for file in sorted(listed)}
     for name, outcome in outcomes.items():
-        counts.setdefault(name.split(": ")[0], Counter())[outcome.split()[0]] += 1
-    lines = [
-        "# Mutants",
-        "",
-        f"`make mutants`: {summary(outcomes)}.",
-        "",
-        "| file | killed | survived |",
-        "| --- | --- | --- |",
-    ]
-    lines += [f"| {file} | {count['killed']} | {count['survived']} |" for file, count in sorted(counts.items())]
+        counts[name.split(": ")[0]][outcome.split()[0]] += 1
+    lines = ["# Mutants", "", f"`make mutants`: {summary(outcomes)}, of {listed.total()} in all.", ""]
+    lines += ["| file | mutants | killed | survived |", "| --- | --- | --- | --- |"]
+    lines += [f"| {file} | {listed[file]} | {own['killed']} | {own['survived']} |" for file, own in counts.items()]
     lines += ["", "## Survivors", ""]
     known = reasons()
-    for name in sorted(name for name, outcome in outcomes.items() if outcome == "survived"):
-        lines.append(f"- `{name}`  \n  {known.get(name, 'A test is missing.')}")
+    survivors = sorted(name for name, outcome in outcomes.items() if outcome == "survived")
+    lines += [f"- `{name}`  \n  {known.get(name, 'A test is missing.')}" for name in survivors] or ["None."]
     path.write_text("\n".join(lines) + "\n")
 
 
