@@ -78,7 +78,8 @@ def fit(
             check_shared(client, folder)
             task_bytes = _task_bytes(client, memory_per_worker)
             tree_jobs = threads_of_host(client)
-        PartsFit(model, data, runner, folder, task_bytes, tree_jobs=tree_jobs).run(label_names)
+        limit = ("memory_per_worker", SHARE_FOR_TASK)
+        PartsFit(model, data, runner, folder, task_bytes, tree_jobs=tree_jobs, limit=limit).run(label_names)
     model.cluster_summary_ = runner.summary
     if progress:
         for line in runner.summary.lines():

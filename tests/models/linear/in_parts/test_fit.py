@@ -92,3 +92,11 @@ def test_a_damaged_result_is_made_again(tmp_path, how):
     records = fit.run()
     assert next(record.name for record in records if not record.was_finished).startswith("train_bundle")
     assert saved(model, tmp_path / "found") == expected
+
+
+def test_too_little_memory_for_the_tree_names_the_option_of_the_user(tmp_path):
+    lt.write_parts(small_dataset(), tmp_path / "parts", 100)
+    data, limit = lt.open_parts(tmp_path / "parts"), ("memory_per_worker", 0.5)
+    fit = PartsFit(lt.LabelTreeClassifier(), data, SerialRunner(), tmp_path / "work", 5000, limit=limit)
+    with pytest.raises(lt.InputError, match=r"memory_per_worker must be at least \d{5,} bytes .*, got 10000"):
+        fit.run()

@@ -85,6 +85,8 @@ class PartsFit:
         Whether the model is made in memory, or mapped from a file.
     tree_jobs : int, optional
         Threads of the task that builds the tree: no other task runs beside it. By default `n_jobs`.
+    limit : (str, float)
+        The option with which the user limits memory, and the share of it that `task_bytes` is.
     """
 
     model: LabelTreeClassifier
@@ -95,6 +97,7 @@ class PartsFit:
     n_jobs: int | None = None
     in_memory: bool = True
     tree_jobs: int | None = None
+    limit: tuple[str, float] = ("max_memory", 1.0)
 
     def run(self, label_names: Any = None) -> list[TaskRecord]:
         """Fit the model and return how the tasks went."""
@@ -202,7 +205,9 @@ class PartsFit:
         needed = tree_bytes(n_values, self.data.n_labels)
         _logger.info("Building the tree: up to %.0f MiB", needed / 2**20)
         if needed > self.task_bytes:
-            refuse("max_memory", f"at least {needed} bytes to build the tree of these labels", self.task_bytes)
+            name, share = self.limit
+            allowed = f"at least {int(needed / share)} bytes to build the tree of these labels"
+            refuse(name, allowed, int(self.task_bytes / share))
 
     def _route(self, tree: LabelTree, name: str, found: Survey) -> RoutedTree:
         data = self.data
