@@ -12,7 +12,7 @@ FROM python:3.12-slim
 COPY --from=build /wheels /wheels
 RUN pip install --no-cache-dir --no-index --find-links /wheels "labeltrees[serve]" && rm -rf /wheels \
     && useradd --create-home --uid 10001 labeltrees
-USER labeltrees
+USER 10001
 EXPOSE 8000
 HEALTHCHECK --interval=5s --timeout=2s --start-period=20s \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/ready', timeout=2)"]

@@ -4,42 +4,75 @@ BIN := .venv/bin
 SOURCES := $(shell find src -type f -not -name '*.pyc' 2>/dev/null) CMakeLists.txt pyproject.toml README.md LICENSE
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: quickstart test lint format docs bench sanitize fuzz faults mutants clean install
+# pip prints errors only: one line per stage says what happens.
+PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
+export PIP_ROOT_USER_ACTION := ignore
+
+.PHONY: quickstart test test-native test-aarch64 lint format docs bench sanitize sanitize-threads fuzz faults mutants wheel check-wheel \
+  check-blocks clean install
 
 install: .venv/installed
 
 .venv/bin/python:
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	@echo "venv      .venv, with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv .venv
 
 # The build tools live in .venv too, so a rebuild reuses the objects in build/ and compiles only what changed.
 .venv/tools: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet "scikit-build-core>=0.11" "nanobind>=2.4" cmake ninja
+	@echo "tools     cmake, ninja, nanobind and scikit-build-core"
+	@$(PIP) install "scikit-build-core>=0.11" "nanobind>=2.4" cmake ninja
 	@touch $@
 
-.venv/installed: .venv/tools $(SOURCES)
-	$(BIN)/python -m pip install --quiet --no-build-isolation ".[dev]"
+.venv/compiled: .venv/tools $(SOURCES)
+	@echo "compile   the C++ core, on $(CMAKE_BUILD_PARALLEL_LEVEL) cores"
+	@rm -rf build/wheel
+	@$(PIP) wheel --no-build-isolation --no-deps --wheel-dir build/wheel .
 	@touch $@
 
-quickstart: install
+# The package alone, as a user installs it.
+.venv/package: .venv/compiled
+	@echo "install   labeltrees and the packages it needs"
+	@$(PIP) install --force-reinstall --no-deps build/wheel/*.whl
+	@$(PIP) install build/wheel/*.whl
+	@touch $@
+
+# With all extras and the tools of developers.
+.venv/installed: .venv/package
+	@echo "install   extras and the tools of developers"
+	@$(PIP) install "$$(echo build/wheel/*.whl)[dev]"
+	@touch $@
+
+quickstart: .venv/package
 	$(BIN)/labeltrees quickstart
 
 test: install
 	$(BIN)/python -m pytest
 	$(BIN)/python -m pytest --doctest-modules --pyargs labeltrees
 
+# Compares the kernels of all instruction sets without Python, here and for 64-bit ARM under an emulator
+# (apt-get install g++-aarch64-linux-gnu qemu-user).
+NATIVE := $(BIN)/cmake -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -S tests/core_native
+test-native: .venv/tools
+	@$(NATIVE) -B build/native-tests >/dev/null && $(BIN)/cmake --build build/native-tests -- --quiet
+	build/native-tests/kernels_agree
+
+test-aarch64: .venv/tools
+	@$(NATIVE) -B build/aarch64-tests -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/tests/core_native/aarch64.cmake >/dev/null
+	@$(BIN)/cmake --build build/aarch64-tests -- --quiet
+	qemu-aarch64 build/aarch64-tests/kernels_agree neon
+
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	git ls-files src/core | grep -E "\.(cpp|hpp|inl)$$" | xargs $(BIN)/clang-format --dry-run --Werror
+	git ls-files src/core tests/core_native | grep -E "\.(cpp|hpp|inl)$$" | xargs $(BIN)/clang-format --dry-run --Werror
 	$(BIN)/python scripts/check_core_sizes.py
 
 format: install
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	git ls-files src/core | grep -E "\.(cpp|hpp|inl)$$" | xargs $(BIN)/clang-format -i
+	git ls-files src/core tests/core_native | grep -E "\.(cpp|hpp|inl)$$" | xargs $(BIN)/clang-format -i
 
 # Builds into build/site. A warning of mkdocs, such as a broken link, is an error.
 docs: install
@@ -56,6 +89,17 @@ sanitize: install
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize $(BIN)/python -m pytest -q tests
 
+# Runs the tests that use threads with a core that is built with ThreadSanitizer.
+THREADED := tests/search tests/integration/test_fork.py tests/integration/test_ensembles.py tests/storage/test_chunks.py \
+  tests/models/linear/test_training.py tests/models/text/test_estimator.py tests/models/text/test_shuffle.py \
+  tests/labels/test_embedding.py tests/tree/test_builder.py tests/data/test_tfidf.py tests/data/test_tfidf_union.py
+sanitize-threads: install
+	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --upgrade --target build/sanitize-threads . \
+	  -Cbuild-dir=build/sanitize-threads-objects -Ccmake.define.LABELTREES_SANITIZE_THREADS=ON \
+	  -Ccmake.build-type=RelWithDebInfo
+	LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" TSAN_OPTIONS=suppressions=tests/tsan.supp \
+	  PYTHONPATH=build/sanitize-threads $(BIN)/python -m pytest -q $(THREADED)
+
 # Fuzzes every reader of untrusted bytes, SECONDS each. CORE=build/sanitize does it under sanitizers, after make sanitize.
 SECONDS ?= 60
 fuzz: install
@@ -71,7 +115,20 @@ faults: install
 mutants: install
 	mkdir -p build/mutants && git ls-files | xargs cp --parents -t build/mutants
 	cp $$($(BIN)/python -c "import labeltrees._core as core; print(core.__file__)") build/mutants/src/labeltrees/
-	cd build/mutants && $(CURDIR)/$(BIN)/python scripts/mutants.py --python $(CURDIR)/$(BIN)/python $(MUTANTS)
+	cd build/mutants && $(CURDIR)/$(BIN)/python scripts/mutants.py $(MUTANTS)
+
+# A source distribution and a wheel per Python in dist/: make wheel PYTHONS="python3.11 python3.12"
+PYTHONS ?= $(PYTHON)
+wheel:
+	scripts/make_wheel.sh $(PYTHONS)
+
+# Installs each wheel of dist/ without compilers on the path, and runs the quickstart and the smoke tests.
+check-wheel: wheel
+	scripts/check_wheel.sh $(PYTHONS)
+
+# Runs the blocks of the README and the guide in environments with the extras that each page names.
+check-blocks: wheel
+	$(PYTHON) scripts/check_blocks.py
 
 clean:
 	rm -rf .venv build

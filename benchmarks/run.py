@@ -21,6 +21,7 @@ RESULTS = Path(__file__).resolve().parent / "results"
 
 # name of the page: the arguments of Python that make it
 BENCHMARKS = {
+    "first_minutes": ["-m", "benchmarks.first_minutes", "--before", "b58577d"],
     "exchange": ["-m", "pytest", "-q", "-m", "peers", "benchmarks/peers"],
     "read_xmc": ["-m", "benchmarks.read_xmc"],
     "vectorizer": ["-m", "benchmarks.vectorizer"],

@@ -28,7 +28,7 @@ Make = Callable[..., lt.LabelTreeClassifier]
 SETTINGS: dict[str, tuple[str, Make]] = {
     "paper": ("The paper's setting: binary trees, leaves of 100 labels, 10 paths", lt.LabelTreeClassifier.parabel),
     "binary": ("Binary trees down to single labels", partial(lt.LabelTreeClassifier, fanout=2, leaf_size=1)),
-    "default": ("Default settings: fanout 128, down to single labels", lt.LabelTreeClassifier),
+    "default": ("Default settings: wide nodes, down to single labels", lt.LabelTreeClassifier),
 }
 SPLITS = {"time": {"test_since": "2011-11-15"}, "random": {"test_share": 0.1}}
 VALIDATION_DAYS = 21  # the last weeks of training, to choose parameters

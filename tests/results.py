@@ -1,11 +1,30 @@
-"""Tables of the long runs (fuzzing, faults), for benchmarks/results."""
+"""Records of the long runs (fuzzing, faults, kills) in build/, and their tables for benchmarks/results."""
 
 from __future__ import annotations
 
 import datetime
+import json
 import platform
+import sys
 from pathlib import Path
 from typing import Any
+
+BUILD = Path(__file__).parents[1] / "build"
+
+
+def add_record(name: str, record: dict[str, Any]) -> None:
+    """Print a record, and add it to those of earlier runs."""
+    sys.stdout.write(json.dumps(record) + "\n")
+    sys.stdout.flush()
+    BUILD.mkdir(exist_ok=True)
+    with (BUILD / f"{name}.jsonl").open("a") as file:
+        file.write(json.dumps(record) + "\n")
+
+
+def records_of(name: str) -> list[dict[str, Any]]:
+    """Return the records of all runs."""
+    path = BUILD / f"{name}.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def write_table(path: Path, title: str, command: str, records: list[dict[str, Any]]) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 import labeltrees as lt
 
+pytestmark = pytest.mark.smoke
+
 SLOW = {"numpy", "scipy", "sklearn", "polars", "pandas", "rich", "altair"}
 
 

@@ -11,6 +11,8 @@ import labeltrees as lt
 from labeltrees import _core, _instructions
 from tests.models.twin import make_problem
 
+pytestmark = pytest.mark.smoke
+
 
 @pytest.fixture
 def restored():

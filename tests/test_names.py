@@ -31,9 +31,19 @@ COMPOSED, DECOMPOSED = "caf\u00e9", "cafe\u0301"
 def test_names_that_look_the_same_become_one_and_are_reported(caplog):
     assert nfc(DECOMPOSED) == COMPOSED
     assert nfc_labels([DECOMPOSED, "tea", COMPOSED]) == [COMPOSED, "tea", COMPOSED]
-    assert "1 label names" in caplog.text
+    assert "1 label name was given" in caplog.text
     assert "caf\u00e9" in caplog.text
     assert same_in_nfc(["\u212a", "K", "tea"]) == ["K"]  # the sign for kelvin
+
+
+def test_at_most_five_merged_names_are_shown(caplog):
+    for n in (5, 6):
+        caplog.clear()
+        forms = [f"{letter}{accent}" for letter in "aeiouy"[:n] for accent in ("\u0301",)]
+        nfc_labels([*forms, *map(nfc, forms)])
+        assert f"{n} label names were given" in caplog.text
+        assert caplog.text.rstrip().endswith(" ...") == (n == 6)
+        assert caplog.text.count("'") == 10
 
 
 def test_one_form_alone_is_normalised_without_a_report(caplog):

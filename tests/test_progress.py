@@ -1,11 +1,15 @@
 """Progress goes where someone looks."""
 
 import logging
+from contextlib import contextmanager
 
 import pytest
 
+import labeltrees as lt
 from labeltrees import InputError, _progress
-from labeltrees._progress import watch
+from labeltrees._progress import showing, watch, watch_part
+from labeltrees.data import files, tfidf_fit
+from labeltrees.data.files import read_lines
 
 
 @pytest.mark.parametrize("progress", [None, False])
@@ -53,3 +57,55 @@ def test_on_a_terminal_a_bar_is_drawn_on_standard_error(monkeypatch, capsys):
 def test_anything_else_is_refused():
     with pytest.raises(InputError, match="progress must be"), watch("Work", 10, "yes"):
         pass
+
+
+def test_rate_and_time_left_are_logged(caplog, monkeypatch):
+    monkeypatch.setattr(_progress, "_SECONDS_BETWEEN_LINES", 0.0)
+    clock = iter([0.0, 4.0, 5.0])
+    monkeypatch.setattr(_progress.time, "monotonic", lambda: next(clock))
+    with caplog.at_level(logging.INFO, logger="labeltrees"), watch("Work", 100, True, unit="texts") as advance:
+        advance(80)
+    assert caplog.records[0].getMessage() == "Work: 80 % after 4 s, 20 texts/s, about 1 s left"
+
+
+def test_parts_are_shown_only_where_progress_is_shown(caplog, monkeypatch):
+    monkeypatch.setattr(_progress, "_SECONDS_BETWEEN_LINES", 0.0)
+    with watch_part("Part", 10, "texts") as advance:
+        assert advance is None
+    with caplog.at_level(logging.INFO, logger="labeltrees"), showing(True):
+        with watch_part("Short part", 10, "texts"):
+            pass
+        with watch_part("Part", 10, "texts") as advance:
+            advance(5)
+            with watch_part("Inner part", 10, "texts") as inner:
+                assert inner is None  # one bar at a time
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == 2
+    assert messages[0].startswith("Part: 50 %")
+    with watch_part("Part", 10, "texts") as advance:
+        assert advance is None
+
+
+def test_reading_a_file_and_vectorizing_report_progress(monkeypatch, tmp_path):
+    seen = {}
+
+    @contextmanager
+    def recorded(what, total, unit):
+        done = seen.setdefault((what, total, unit), [])
+        yield done.append
+
+    texts = [f"word{i % 7} other{i % 5}" for i in range(200_000)]
+    path = tmp_path / "texts.txt"
+    path.write_text("\n".join(texts))
+    monkeypatch.setattr(files, "watch_part", recorded)
+    monkeypatch.setattr(tfidf_fit, "watch_part", recorded)
+    assert read_lines(path) == texts
+    assert lt.TfidfVectorizer().fit_transform(texts).shape == (200_000, 12)
+    (reading, positions), *others = seen.items()
+    assert reading == ("Reading texts.txt", path.stat().st_size, "bytes")
+    assert positions == sorted(positions)
+    assert positions[-1] == path.stat().st_size
+    assert [key for key, _ in others] == [
+        ("Learning the vocabulary", 200_000, "texts"),
+        ("Vectorizing texts", 200_000, "texts"),
+    ]

@@ -3,7 +3,8 @@
     python -m benchmarks.cluster identity --sets debian-depends --workers 1 2 4
     python -m benchmarks.cluster kill --fits 100
     python -m benchmarks.cluster memory --sets arxiv-authors --memory-per-worker 700MiB
-    python -m benchmarks.cluster shape --points 7900000 --features 794000 --labels 2700000 --max-memory 6GiB
+    python -m benchmarks.cluster shape --shape amazon-3m-shape --scales 0.01 0.03 0.1 0.3
+    python -m benchmarks.cluster model
 
 Every command prints a table in Markdown and, with --save, writes it to benchmarks/results.
 """
@@ -16,10 +17,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from benchmarks.cluster import identity, kills, memory, shape
+from benchmarks.cluster import cost_model, identity, kills, memory, shape
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
-COMMANDS = {"identity": identity, "kill": kills, "memory": memory, "shape": shape}
+NOT_SHOWN = ("folder", "save", "records", "seconds")  # they change no result
+COMMANDS = {"identity": identity, "kill": kills, "memory": memory, "shape": shape, "model": cost_model}
 
 
 def main() -> None:
@@ -42,7 +44,7 @@ def main() -> None:
     text = "\n".join(lines) + "\n"
     print(text)
     if arguments.save:
-        settings = {name: value for name, value in vars(arguments).items() if name not in ("folder", "save")}
+        settings = {name: value for name, value in vars(arguments).items() if name not in NOT_SHOWN}
         (RESULTS / f"cluster_{arguments.command}.md").write_text(f"{text}\nSettings: `{json.dumps(settings)}`\n")
 
 

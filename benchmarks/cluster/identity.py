@@ -1,11 +1,20 @@
-"""Fit on 1, 2 and 4 workers: the bytes of the local fit, time, and bytes moved."""
+"""Fit on 1, 2 and 4 workers: the bytes of the local fit, time, memory, and bytes moved.
+
+With --folder finished rows are kept there, and a run that was interrupted continues.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from benchmarks.cluster.measure import cluster_fit, digest, local_fit, start_imports, write_dataset
+from labeltrees import PartsDataset
+
+HEAD = ("dataset", "fit", "seconds", "to two threads", "same bytes", "tasks", "files MiB", "scheduler KiB", "peak MiB")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,37 +27,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, folder: Path) -> list[str]:
     """Return the table."""
-    from labeltrees.dask.cluster import connect
-
-    head = [
-        "dataset",
-        "fit",
-        "seconds",
-        "to two threads",
-        "same bytes",
-        "tasks",
-        "files MiB",
-        "scheduler KiB",
-        "peak MiB",
-    ]
-    lines = ["| " + " | ".join(head) + " |", "| --- " * len(head) + "|"]
+    lines = ["| " + " | ".join(HEAD) + " |", "| --- " * len(HEAD) + "|"]
     for name in arguments.sets:
         parts = write_dataset(name, folder / f"{name}.parts", arguments.points_per_part)
-        local = local_fit(parts.folder, folder / "local", 2)
-        expected = digest(folder / "local")
+        local = _kept(folder / f"{name}.local.json", lambda parts=parts: _local(parts, folder))
         lines.append(
             f"| {name} | local, 2 threads | {local['seconds']:.1f} | 1.00 | | | | | {local['peak'] / 2**20:.0f} |"
         )
         for n_workers in arguments.workers:
-            with connect("local", n_workers, arguments.memory_per_worker) as client:
-                start_imports(client)
-                seconds, summary = cluster_fit(client, parts, folder / "cluster")
-            same = "yes" if digest(folder / "cluster") == expected else "NO"
-            ratio = seconds / local["seconds"]
+            found = _kept(
+                folder / f"{name}.{n_workers}.json",
+                lambda parts=parts, n=n_workers: _cluster(parts, folder, n, arguments.memory_per_worker),
+            )
+            same = "yes" if found["digest"] == local["digest"] else "NO"
             workers = "1 worker" if n_workers == 1 else f"{n_workers} workers"
             lines.append(
-                f"| {name} | {workers} | {seconds:.1f} | {ratio:.2f} | {same} | {summary.n_tasks} | "
-                f"{summary.bytes_written / 2**20:.0f} | {summary.scheduler_bytes / 2**10:.0f} | "
-                f"{max(summary.peak_bytes.values()) / 2**20:.0f} |"
+                f"| {name} | {workers} of {arguments.memory_per_worker} | {found['seconds']:.1f} | "
+                f"{found['seconds'] / local['seconds']:.2f} | {same} | {found['tasks']} | "
+                f"{found['files'] / 2**20:.0f} | {found['scheduler'] / 2**10:.0f} | {found['peak'] / 2**20:.0f} |"
             )
     return lines
+
+
+def _kept(file: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return a measurement, from its file if it has one."""
+    if not file.exists():
+        file.write_text(json.dumps(measure()))
+    return dict(json.loads(file.read_text()))
+
+
+def _local(parts: PartsDataset, folder: Path) -> dict[str, Any]:
+    return {**local_fit(parts.folder, folder / "local", 2), "digest": digest(folder / "local")}
+
+
+def _cluster(parts: PartsDataset, folder: Path, n_workers: int, memory: str) -> dict[str, Any]:
+    from labeltrees.dask.cluster import connect
+
+    with connect("local", n_workers, memory) as client:
+        start_imports(client)
+        seconds, summary = cluster_fit(client, parts, folder / "cluster")
+    return {
+        "seconds": seconds,
+        "digest": digest(folder / "cluster"),
+        "tasks": summary.n_tasks,
+        "files": summary.bytes_written,
+        "scheduler": summary.scheduler_bytes,
+        "peak": max(summary.peak_bytes.values()),
+        "stages": summary.seconds,
+    }

@@ -29,10 +29,13 @@ print(json.dumps({"seconds": seconds, "before": before,
 """
 
 
-def write_dataset(name: str, folder: Path, points_per_part: int) -> lt.PartsDataset:
-    """Write the training points of a dataset as parts."""
+def write_dataset(name: str, folder: Path, points_per_part: int, n_points: int | None = None) -> lt.PartsDataset:
+    """Write the training points of a dataset, or the first of them, as parts, unless the folder exists."""
+    if folder.exists():
+        return lt.open_parts(folder)
     train = lt.datasets.load_debian()[0] if name == "debian" else shared_data.load(name)[0]
-    lt.write_parts(lt.Dataset(train.X, train.Y, train.label_names), folder, points_per_part)
+    rows = slice(n_points)
+    lt.write_parts(lt.Dataset(train.X[rows], train.Y[rows], train.label_names), folder, points_per_part)
     return lt.open_parts(folder)
 
 

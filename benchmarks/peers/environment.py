@@ -23,6 +23,8 @@ STEPS = {
         ["numpy<2", "scipy<1.14", "scikit-learn", "setuptools<81", "cbor2"],
     ),
     "implicit": (["implicit==0.7.2", "numpy<2", "scipy<1.14"],),
+    "annif": (["annif[omikuji]==1.4.3"],),
+    "mlserver": (["mlserver==1.7.1", "mlserver-sklearn==1.7.1"],),
 }
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +12,9 @@ import numpy as np
 
 import labeltrees as lt
 from benchmarks.peers.worker import PeerWorker
-from benchmarks.precision.datasets import SHARE, Data
-from benchmarks.precision.records import KS, keep_record
+from benchmarks.precision.climb import climb
+from benchmarks.precision.datasets import SHARE, TEXT_SETS, Data, load_texts
+from benchmarks.precision.records import KS, Tuning, keep_record
 
 FOLDER = Path(__file__).resolve().parent.parent / "contestants"
 METRIC_K = 5  # everyone is tuned for nDCG@5 on the same validation points
@@ -34,11 +32,6 @@ class Peer:
     cost: str
     losses: tuple[dict[str, Any], ...]
     beams: tuple[dict[str, Any], ...] = ({"beam_size": 10}, {"beam_size": 30})
-
-    def grid(self) -> Iterator[tuple[dict[str, Any], tuple[dict[str, Any], ...]]]:
-        """Yield the settings of every training, with those of its predictions."""
-        for cost, loss in itertools.product(COSTS, self.losses):
-            yield {**self.fixed, self.cost: cost, **loss}, self.beams
 
 
 PEERS = {
@@ -59,7 +52,8 @@ PEERS = {
 }
 BASELINES = {"popularity": lt.baselines.popularity, "neighbours": lt.baselines.neighbours}
 EVIDENCE = {"ours, neighbours": "neighbours", "ours, centroids": "centroids", "ours, evidence auto": "auto"}
-OURS = ("ours, default", *EVIDENCE, "ours, choose")
+CHOOSE, CHOOSE_TEXTS = "ours, choose", "ours, choose with features"
+OURS = ("ours, default", *EVIDENCE, CHOOSE, CHOOSE_TEXTS)
 ALL = (*OURS, *PEERS, *BASELINES)
 
 
@@ -77,15 +71,18 @@ def measure(data: Data, contestant: str) -> None:
     elif contestant in EVIDENCE:
         model, seconds = _timed_fit(data, lt.LabelTreeClassifier(evidence=EVIDENCE[contestant], n_jobs=1))
         _keep_ours(data, contestant, model, seconds, _learned(model))
-    else:
-        _measure_choice(data, contestant)
+    elif contestant == CHOOSE:
+        _measure_choice(data, contestant, data.train, data.test.X)
+    elif data.name in TEXT_SETS:
+        train, texts = load_texts(data.name)
+        _measure_choice(data, contestant, train, texts)
 
 
-def _measure_choice(data: Data, contestant: str) -> None:
+def _measure_choice(data: Data, contestant: str, train: lt.Dataset, queries: Any) -> None:
     _, plain = _timed_fit(data, lt.LabelTreeClassifier(n_jobs=1))
     started = time.perf_counter()
     choice = lt.choose(
-        data.train,
+        train,
         metric=f"ndcg{METRIC_K}",
         validation=SHARE,
         time_budget=max(BUDGET * plain, LEAST_BUDGET),
@@ -93,7 +90,10 @@ def _measure_choice(data: Data, contestant: str) -> None:
     )
     seconds = time.perf_counter() - started
     found = {**choice.parameters, **_learned(choice.model)}
-    _keep_ours(data, contestant, choice.model, seconds, found, {"explanation": choice.explanation, "plain": plain})
+    more = {"explanation": choice.explanation, "plain": plain}
+    if train.texts is not None:
+        queries = choice.model.vectorizer_.transform(queries)
+    _keep_ours(data, contestant, choice.model, seconds, found, more, queries)
 
 
 def _learned(model: Any) -> dict[str, Any]:
@@ -117,12 +117,16 @@ def _keep_ours(
     seconds: float,
     settings: dict[str, Any],
     more: dict[str, Any] | None = None,
+    queries: Any = None,
 ) -> None:
     times = []
     for _ in range(REPEATS):
         started = time.perf_counter()
-        labels, _ = model.predict_topk(data.test.X, max(KS), n_jobs=1)
+        labels, _ = model.predict_topk(data.test.X if queries is None else queries, max(KS), n_jobs=1)
         times.append(_per_point(started, data))
+    if model.label_names_ is not None:
+        number = {name: label for label, name in enumerate(model.label_names_.tolist())} | {None: -1}
+        labels = np.array([[number[name] for name in row] for row in labels.tolist()])
     facts = {"us": min(times), "seconds": seconds, "settings": settings, **(more or {})}
     keep_record(data, contestant, labels, facts)
 
@@ -136,7 +140,7 @@ def _measure_peer(data: Data, contestant: str) -> None:
     script = FOLDER / peer.script
     with tempfile.TemporaryDirectory() as temporary:
         started = time.perf_counter()
-        best = _tune(data, peer, Path(temporary))
+        best = _tune(data, contestant, Path(temporary))
         tuned = time.perf_counter() - started
         with PeerWorker(script, data.final, temporary) as worker:
             trained = worker.ask(do="train", name="final", settings=best, seed=0, threads=1)
@@ -150,18 +154,24 @@ def _measure_peer(data: Data, contestant: str) -> None:
     keep_record(data, contestant, labels, facts)
 
 
-def _tune(data: Data, peer: Peer, temporary: Path) -> dict[str, Any]:
-    """Return the settings with the highest nDCG@5 on the validation points."""
-    found: list[tuple[float, dict[str, Any]]] = []
-    out = temporary / "tuning.npy"
+def _tune(data: Data, contestant: str, temporary: Path) -> dict[str, Any]:
+    """Return the settings with the highest nDCG@5 on the validation points: for each loss, a climb over C."""
+    peer, tuning = PEERS[contestant], Tuning(data, contestant)
     with PeerWorker(FOLDER / peer.script, data.tuning, temporary) as worker:
-        for number, (settings, beams) in enumerate(peer.grid()):
-            name = f"tuning-{number}"  # omikuji does not save over a model
-            worker.ask(do="train", name=name, settings=settings, seed=0, threads=1)
-            for beam in beams:
-                own = {**settings, **beam}
-                worker.ask(do="batch", name=name, k=METRIC_K, out=str(out), settings=own, repeats=1, threads=1)
-                value = lt.metrics.ndcg_at_k(data.validation.Y, np.load(out), METRIC_K)
-                found.append((value, own))
-                print(f"{data.name} {own}: {value:.4f}", file=sys.stderr, flush=True)
-    return max(found, key=lambda pair: pair[0])[1]
+        for loss in peer.losses:
+            climb(COSTS, lambda cost, loss=loss: _best_beam(data, peer, worker, tuning, {peer.cost: cost, **loss}))
+    return tuning.best()
+
+
+def _best_beam(data: Data, peer: Peer, worker: PeerWorker, tuning: Tuning, settings: dict[str, Any]) -> float:
+    """Return the highest nDCG@5 of one training over the beams; measurements of an earlier run are not repeated."""
+    trained = {**peer.fixed, **settings}
+    variants = [{**trained, **beam} for beam in peer.beams]
+    if not all(own in tuning for own in variants):
+        name = f"tuning-{len(tuning)}"  # omikuji does not save over a model
+        worker.ask(do="train", name=name, settings=trained, seed=0, threads=1)
+        out = data.folder / "tuning.npy"
+        for own in variants:
+            worker.ask(do="batch", name=name, k=METRIC_K, out=str(out), settings=own, repeats=1, threads=1)
+            tuning.keep(own, lt.metrics.ndcg_at_k(data.validation.Y, np.load(out), METRIC_K))
+    return max(tuning[own] for own in variants)

@@ -8,11 +8,15 @@ from pathlib import Path
 import numpy as np
 
 import labeltrees as lt
+from benchmarks.builds import inputs
 from benchmarks.paper.shop import load_shop
-from benchmarks.shared_data import CACHE, load, write_for_contestants
+from benchmarks.shared_data import CACHE, VECTORIZER, data_folder, load, share_of, write_for_contestants
 
-SETS = ("bibtex", "eurlex4k", "cooking", "online-retail", "delicious", "debian-depends", "arxiv-authors")
+SETS = ("bibtex", "cooking", "delicious", "online-retail", "eurlex4k", "debian-depends", "arxiv-authors")
 SHARE = 0.2  # of the training points, for validation
+MAX_VALIDATION = 5000  # points that peers are tuned on
+TEXT_SETS = ("cooking", "debian-depends")  # whose features `choose` may choose
+PARTS = {"arxiv-authors": 0.1}  # random shares of sets that would take days to tune on
 
 
 @dataclass(frozen=True)
@@ -43,10 +47,12 @@ class Data:
 def load_data(name: str) -> Data:
     """Return the dataset `name`; test points without labels, or with labels unknown in training only, are left out."""
     train, test = load_shop(weighted=False) if name == "online-retail" else load(name)
+    if name in PARTS:
+        train, test = share_of(train, test, PARTS[name])
     train, test = lt.Dataset(train.X, train.Y), lt.Dataset(test.X, test.Y)
     test = test[np.flatnonzero(np.diff(test.Y.indptr) > 0)]
     order = np.random.default_rng(0).permutation(train.n_points)
-    n_validation = round(SHARE * train.n_points)
+    n_validation = min(round(SHARE * train.n_points), MAX_VALIDATION)
     fit, validation = train[np.sort(order[n_validation:])], train[np.sort(order[:n_validation])]
     data = Data(name, train, fit, validation, test, CACHE / "precision" / name)
     for folder, pair in ((data.tuning, (fit, validation)), (data.final, (train, test))):
@@ -54,3 +60,10 @@ def load_data(name: str) -> Data:
             folder.mkdir(parents=True, exist_ok=True)
             write_for_contestants(*pair, folder)
     return data
+
+
+def load_texts(name: str) -> tuple[lt.Dataset, list[str]]:
+    """Return the training points of a set with their texts, and the texts of the test points of `load_data`."""
+    train, test = inputs.load(data_folder(name), VECTORIZER)
+    kept = np.flatnonzero(np.diff(test.Y.indptr) > 0)
+    return train, [str(test.texts[row]) for row in kept]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from benchmarks.precision.contestants import ALL, BASELINES, OURS, PEERS
+from benchmarks.precision.contestants import ALL, BASELINES, CHOOSE, CHOOSE_TEXTS, OURS, PEERS
 from benchmarks.precision.datasets import Data
 from benchmarks.precision.records import KS, hits_of, read_record
 from benchmarks.tables import print_head, slashed
@@ -39,8 +39,9 @@ def report(data: Data) -> None:
         for baseline in BASELINES:
             if ours in records and baseline in records and _value(records, ours, 1) <= _value(records, baseline, 1):
                 print(f"\n{ours} does not beat {baseline} at P@1.")
-    if "ours, choose" in records:
-        print(f"\nThe choice in words: {records['ours, choose']['explanation']}")
+    for name in (CHOOSE, CHOOSE_TEXTS):
+        if name in records:
+            print(f"\n{name}, in words: {records[name]['explanation']}")
 
 
 def _differences(data: Data, records: dict[str, Any], ours: str, peers: list[str]) -> str:

@@ -50,6 +50,7 @@ class Shape(NamedTuple):
 SHAPES = {
     "amazon-1m-shape": Shape(1_300_000, 200_000, 1_200_000, 66_000, 2.94),
     "amazon-3m-shape": Shape(7_900_000, 794_000, 2_700_000, 364_000, 3.12),
+    "amazon-10m-shape": Shape(29_900_000, 1_600_000, 9_900_000, 1_600_000, 6.03),
 }
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import labeltrees as lt
-from benchmarks.serve import servers
-from benchmarks.serve.load import Load, measure, request
+from benchmarks.serve import beside, servers
+from benchmarks.serve.load import Load, request
 from benchmarks.serve.mixed import bad_requests, good_requests, run_mix
 from benchmarks.serve.reloads import run_reloads, two_versions
 
@@ -39,7 +39,30 @@ def _bodies(model: Any, texts: list[str]) -> dict[str, list[bytes]]:
     }
 
 
-def _speed(folder: Path, bodies: dict[str, list[bytes]], arguments: argparse.Namespace) -> None:
+def _others(train: Any, texts: list[str], arguments: argparse.Namespace) -> dict[tuple[str, int], list[Load]]:
+    """Measure other servers with single requests."""
+    titles = [" ".join(text.split()[:8]) for text in texts]
+    makers = {
+        "Annif with omikuji, a text of 8 words": lambda at: beside.annif(at, train, titles),
+        "MLServer with scikit-learn, 20 features": beside.mlserver,
+    }
+    results: dict[tuple[str, int], list[Load]] = {}
+    for name, make in makers.items():
+        with tempfile.TemporaryDirectory() as temporary:
+            made, requests = make(Path(temporary))
+            with made as server:
+                server.measure(requests, 1, 0.5)
+                for connections in arguments.connections:
+                    results[name, connections] = [server.measure(requests, connections, arguments.seconds)]
+    return results
+
+
+def _speed(
+    folder: Path,
+    bodies: dict[str, list[bytes]],
+    arguments: argparse.Namespace,
+    others: dict[tuple[str, int], list[Load]],
+) -> None:
     results: dict[tuple[str, int], list[Load]] = {}
     for _ in range(arguments.rounds):
         for name, start in (("constant", servers.constant), ("ours", lambda: servers.ours([f"debian={folder}"]))):
@@ -48,24 +71,27 @@ def _speed(folder: Path, bodies: dict[str, list[bytes]], arguments: argparse.Nam
                     if name == "constant" and what != "a text of 8 words":
                         continue
                     requests = [request(_PATH, body) for body in listed]
-                    measure(server.port, requests, 8, 0.3)
+                    server.measure(requests, 8, 0.3)
                     for connections in arguments.connections:
                         key = (what if name == "ours" else "the constant", connections)
-                        results.setdefault(key, []).append(
-                            measure(server.port, requests, connections, arguments.seconds)
-                        )
+                        results.setdefault(key, []).append(server.measure(requests, connections, arguments.seconds))
                     if arguments.rate:
                         key = (f"{what if name == 'ours' else 'the constant'}, {arguments.rate:g} per second", 64)
-                        load = measure(server.port, requests, 64, arguments.seconds, arguments.rate)
+                        load = server.measure(requests, 64, arguments.seconds, arguments.rate)
                         results.setdefault(key, []).append(load)
-    print("\n| request | connections | requests per second | of the constant | p50 us | p99 us |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    results.update(others)
+    print(
+        "\n| request | connections | requests per second | of the constant | p50 us | p99 us | server's processor us |"
+    )
+    print("| --- | --- | --- | --- | --- | --- | --- |")
     for (what, connections), loads in results.items():
         rate = statistics.median(load.per_second for load in loads)
         base = results.get(("the constant", connections))
         share = rate / statistics.median(load.per_second for load in base) if base else float("nan")
-        p50, p99 = (statistics.median(getattr(load, name) for load in loads) for name in ("p50", "p99"))
-        print(f"| {what} | {connections} | {rate:,.0f} | {share:.0%} | {p50:,.0f} | {p99:,.0f} |")
+        p50, p99, processor = (
+            statistics.median(getattr(load, name) for load in loads) for name in ("p50", "p99", "processor")
+        )
+        print(f"| {what} | {connections} | {rate:,.0f} | {share:.0%} | {p50:,.0f} | {p99:,.0f} | {processor:,.0f} |")
 
 
 def _stacks(folder: Path, bodies: dict[str, list[bytes]], arguments: argparse.Namespace) -> None:
@@ -76,8 +102,8 @@ def _stacks(folder: Path, bodies: dict[str, list[bytes]], arguments: argparse.Na
         for asgi_server in ("uvicorn", "granian"):
             for target in _STACKS:
                 with servers.asgi(asgi_server, f"benchmarks.serve.{target}") as server:
-                    measure(server.port, requests, 8, 0.3)
-                    load = measure(server.port, requests, 64, arguments.seconds)
+                    server.measure(requests, 8, 0.3)
+                    load = server.measure(requests, 64, arguments.seconds)
                     results.setdefault((asgi_server, target), []).append(load.per_second)
     print("\n| server | handler | requests per second, 64 connections |\n| --- | --- | --- |")
     for (asgi_server, target), rates in results.items():
@@ -88,8 +114,13 @@ def main() -> None:
     """Run the parts that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--parts", nargs="+", default=["speed", "mixed", "reloads"], choices=["speed", "stacks", "mixed", "reloads"]
+        "--parts",
+        nargs="+",
+        default=["speed", "beside", "mixed", "reloads"],
+        choices=["speed", "beside", "stacks", "mixed", "reloads"],
+        help="beside adds Annif and MLServer to speed",
     )
+    parser.add_argument("--model", type=Path, help="folder for the model, which is trained if it is not there")
     parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--connections", type=int, nargs="+", default=[1, 8, 64])
@@ -98,16 +129,19 @@ def main() -> None:
     )
     parser.add_argument("--requests", type=int, default=1_000_000, help="of the mixed run")
     parser.add_argument("--workers", type=int, default=2, help="of the mixed run")
+    parser.add_argument("--seed", type=int, default=1, help="of the mixed run, which may be made in pieces")
     parser.add_argument("--reloads", type=int, default=100)
     arguments = parser.parse_args()
     train, test = lt.datasets.load_debian()
     texts = [str(text) for text in test.texts[:200]]
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary) / "debian.model"
-        model = lt.LabelTreeClassifier(n_jobs=1).fit(train.texts, train.Y, label_names=train.label_names)
-        model.save(folder)
+        folder = arguments.model or Path(temporary) / "debian.model"
+        if not folder.exists():
+            lt.LabelTreeClassifier(n_jobs=1).fit(train.texts, train.Y, label_names=train.label_names).save(folder)
+        model = lt.load(folder)
         if "speed" in arguments.parts:
-            _speed(folder, _bodies(model, texts), arguments)
+            others = _others(train, texts, arguments) if "beside" in arguments.parts else {}
+            _speed(folder, _bodies(model, texts), arguments, others)
         if "stacks" in arguments.parts:
             _stacks(folder, _bodies(model, texts), arguments)
         if "mixed" in arguments.parts:
@@ -115,7 +149,11 @@ def main() -> None:
             with servers.ours([f"debian={folder}"], *options) as server:
                 print(f"\n{arguments.requests:,} mixed requests:")
                 result = run_mix(
-                    server, good_requests(model, "debian", texts[:50]), bad_requests("debian"), arguments.requests
+                    server,
+                    good_requests(model, "debian", texts[:50]),
+                    bad_requests("debian"),
+                    arguments.requests,
+                    arguments.seed,
                 )
             print(json.dumps({**result, "faults": result["faults"][:20], "n_faults": len(result["faults"])}, indent=1))
         if "reloads" in arguments.parts:

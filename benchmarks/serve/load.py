@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Coroutine
 from dataclasses import dataclass
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 
-def request(path: str, body: bytes) -> bytes:
+def request(path: str, body: bytes, content_type: str = "application/json") -> bytes:
     """Return a POST request as bytes."""
-    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {content_type}\r\n"
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 @dataclass(frozen=True)
 class Load:
-    """What was measured: requests per second, and latencies in microseconds."""
+    """What was measured: requests per second, latencies and the server's processor time per request in microseconds."""
 
     per_second: float
     p50: float
     p99: float
     n: int
+    processor: float = float("nan")
 
 
 class _Connection(asyncio.Protocol):
@@ -89,8 +94,13 @@ async def _run(port: int, requests: list[bytes], connections: int, seconds: floa
 
 def measure(port: int, requests: list[bytes], connections: int, seconds: float, rate: float | None = None) -> Load:
     """Send requests for some seconds, each connection one after the other, or `rate` requests per second in all."""
+    return run(_run(port, requests, connections, seconds, rate))
+
+
+def run(main: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine in the fastest event loop there is."""
     try:
         import uvloop
     except ImportError:
-        return asyncio.run(_run(port, requests, connections, seconds, rate))
-    return uvloop.run(_run(port, requests, connections, seconds, rate))
+        return asyncio.run(main)
+    return uvloop.run(main)

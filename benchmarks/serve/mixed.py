@@ -9,12 +9,14 @@ import random
 import signal
 from collections import Counter
 from typing import Any
+from urllib.parse import urlencode
 
-from benchmarks.serve.load import request
+from benchmarks.serve.load import request, run
 from benchmarks.serve.servers import ServerProcess
 
 _CONNECTIONS = 16
-_SLOW = 0.0005  # the share of slow senders
+_SLOW = 0.005  # the share of slow senders among malformed requests
+_STALLED = 10  # connections that send half a request and then nothing
 
 
 def good_requests(model: Any, name: str, texts: list[str]) -> list[tuple[bytes, Any]]:
@@ -27,6 +29,13 @@ def good_requests(model: Any, name: str, texts: list[str]) -> list[tuple[bytes, 
         tensor = {"name": "text", "shape": [1], "datatype": "BYTES", "data": [text]}
         infer = request(f"/v2/models/{name}/infer", json.dumps({"inputs": [tensor], "parameters": {"k": 5}}).encode())
         found.append((infer, lambda body, labels=labels: json.loads(body)["outputs"][0]["data"] == labels))
+        suggest = request(f"/v1/projects/{name}/suggest", urlencode({"text": text, "limit": 5}).encode())
+        found.append(
+            (suggest, lambda body, labels=labels: [one["uri"] for one in json.loads(body)["results"]] == labels)
+        )
+    several = [label for label in model.predict_topk(texts[:20], 3)[0].tolist()]
+    batch = request(f"/v1/models/{name}/predict", json.dumps({"texts": texts[:20], "k": 3}).encode())
+    found.append((batch, lambda body: [one["labels"] for one in json.loads(body)["results"]] == several))
     for path in ("/health", "/ready", "/v1/models", f"/v1/models/{name}", "/metrics", "/openapi.json", "/", "/v2"):
         found.append((f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(), lambda body: len(body) > 1))
     return found
@@ -71,7 +80,23 @@ class Mix:
     async def run(self, kill_at: int) -> None:
         """Send everything; kill a worker when `kill_at` requests are left."""
         self._kill_at = kill_at
-        await asyncio.gather(*(self._client() for _ in range(_CONNECTIONS)))
+        await asyncio.gather(*(self._client() for _ in range(_CONNECTIONS)), *map(self._stall, range(_STALLED)))
+
+    async def _stall(self, number: int) -> None:
+        """Send half of the headers or of the body; the server must refuse it or close the connection."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._server.port)
+        sent = self._good[0][0]
+        writer.write(sent[: 20 if number % 2 else -5])
+        try:
+            status, _ = await asyncio.wait_for(_read(reader), 60)
+            self.counts[f"stalled {status}"] += 1
+            if status // 100 != 4:
+                self.faults.append(f"{status} for a request that never ended")
+        except (ConnectionError, asyncio.IncompleteReadError):
+            self.counts["closed after stalling"] += 1
+        except TimeoutError:
+            self.faults.append("a request that never ended was kept for a minute")
+        writer.close()
 
     async def _client(self) -> None:
         reader = writer = None
@@ -97,7 +122,7 @@ class Mix:
             if is_cut:
                 writer.write(sent[: len(sent) // 2])
                 writer.write_eof()
-            elif is_bad and self._random.random() < _SLOW * 10:
+            elif is_bad and self._random.random() < _SLOW:
                 for at in range(0, min(len(sent), 40), 10):
                     writer.write(sent[at : at + 10])
                     await asyncio.sleep(0.05)
@@ -127,18 +152,21 @@ async def _read(reader: Any) -> tuple[int, bytes]:
     return int(head.split()[1]), await reader.readexactly(length)
 
 
-def run_mix(server: ServerProcess, good: list[tuple[bytes, Any]], bad: list[bytes], n: int) -> dict[str, Any]:
+def run_mix(
+    server: ServerProcess, good: list[tuple[bytes, Any]], bad: list[bytes], n: int, seed: int
+) -> dict[str, Any]:
     """Return the counts, the faults and the growth of the workers' memory."""
-    warm = Mix(server, good, bad, max(n // 10, 1000), seed=1)
-    asyncio.run(warm.run(-1))
+    warm = Mix(server, good, bad, max(n // 10, 1000), seed)
+    run(warm.run(-1))
     before = server.memory()
-    mix = Mix(server, good, bad, n, seed=2)
-    asyncio.run(mix.run(n // 2))
+    mix = Mix(server, good, bad, n, seed + 1)
+    run(mix.run(n // 2))
     after = server.memory()
     growth = {pid: after[pid] - before[pid] for pid in after if pid in before}
     return {
         "counts": dict(sorted(mix.counts.items())),
         "faults": warm.faults + mix.faults,
+        "requests": mix.counts.total() + warm.counts.total(),
         "growth_mib": list(growth.values()),
         "replaced": len(after) == len(before) and set(after) != set(before),
     }

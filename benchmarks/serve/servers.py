@@ -8,21 +8,25 @@ import subprocess
 import sys
 import time
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
+
+from benchmarks.serve.load import Load, measure
 
 _OURS = "from labeltrees.cli.main import main; main()"
 
 
 class ServerProcess:
-    """A server that runs while the `with` block runs."""
+    """A server that runs while the `with` block runs; "{port}" in its command is a free port."""
 
-    def __init__(self, command: list[str], path: str = "/ready") -> None:
+    def __init__(self, command: list[str], path: str = "/ready", folder: Path | None = None) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self._path = path
-        self.process = subprocess.Popen([*command, "--port", str(self.port)], stderr=subprocess.DEVNULL)
+        filled = [part.replace("{port}", str(self.port)) for part in command]
+        self.process = subprocess.Popen(filled, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def __enter__(self) -> Self:
         for _ in range(600):
@@ -44,10 +48,16 @@ class ServerProcess:
         pid = self.process.pid
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
+    def measure(self, requests: list[bytes], connections: int, seconds: float, rate: float | None = None) -> Load:
+        """Send requests for some seconds, and count the processor time of the server too."""
+        before = self.cpu_seconds()
+        load = measure(self.port, requests, connections, seconds, rate)
+        return replace(load, processor=(self.cpu_seconds() - before) / load.n * 1e6)
+
     def cpu_seconds(self) -> float:
-        """Processor time of the workers so far."""
+        """Processor time of the server and its workers so far."""
         total = 0
-        for pid in self.workers:
+        for pid in (self.process.pid, *self.workers):
             fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
             total += int(fields[11]) + int(fields[12])
         return total / os.sysconf("SC_CLK_TCK")
@@ -63,7 +73,7 @@ class ServerProcess:
 
 def ours(models: list[str], *options: str) -> ServerProcess:
     """Run `labeltrees serve`."""
-    return ServerProcess([sys.executable, "-c", _OURS, "serve", *models, *options])
+    return ServerProcess([sys.executable, "-c", _OURS, "serve", *models, *options, "--port", "{port}"])
 
 
 def asgi(server: str, target: str) -> ServerProcess:
@@ -71,9 +81,9 @@ def asgi(server: str, target: str) -> ServerProcess:
     factory = ["--factory"] if ":make_" in target else []
     if server == "uvicorn":
         quiet = ["--no-access-log", "--log-level", "warning"]
-        return ServerProcess([sys.executable, "-m", "uvicorn", target, *quiet, *factory])
+        return ServerProcess([sys.executable, "-m", "uvicorn", target, *quiet, *factory, "--port", "{port}"])
     options = ["--interface", "asgi", "--runtime-mode", "st", "--http", "1", "--no-ws", "--log-level", "warning"]
-    return ServerProcess([sys.executable, "-m", "granian", *options, *factory, target])
+    return ServerProcess([sys.executable, "-m", "granian", *options, *factory, target, "--port", "{port}"])
 
 
 def constant(server: str = "granian") -> ServerProcess:

@@ -352,6 +352,7 @@ class LinearProblem:
         nodes: Int64s,
         first_edges: Int64s,
         n_edges: Int64s,
+        strides: Int64s,
         held_out: UInt8s,
         costs: Float32s,
         loss: str,

@@ -23,7 +23,7 @@ class Loss:
     name : str
         The same as in ``core/linear/loss.cpp``.
     costs : tuple of float
-        The values that ``C="auto"`` tries, rising.
+        The values that ``C="auto"`` tries, rising by equal factors.
     scores_are_probabilities : bool
         Whether `predict_proba` may return scores without calibration: they estimate probabilities, though not well.
     ceilings : callable(tree, bias, norms), optional
@@ -42,7 +42,7 @@ LOSSES = {
     loss.name: loss
     for loss in (
         # Almost every node has a label that can score 1, so ceilings would not exclude any node.
-        Loss("squared_hinge", (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)),
+        Loss("squared_hinge", (0.016, 0.063, 0.25, 1.0, 4.0)),
         Loss("logistic", (0.1, 0.3, 1.0, 3.0, 10.0), scores_are_probabilities=True, ceilings=ceilings_of_norms),
     )
 }

@@ -58,9 +58,11 @@ def report_merged(names: Iterable[str]) -> None:
     merged = same_in_nfc(names)
     if merged:
         shown = ", ".join(map(repr, merged[:5])) + (" ..." if len(merged) > 5 else "")
+        names_were = "label name was" if len(merged) == 1 else "label names were"
         _logger.warning(
-            "%d label names were given in several Unicode forms that look the same, and each is now one label: %s",
+            "%d %s given in several Unicode forms that look the same, and each is now one label: %s",
             len(merged),
+            names_were,
             shown,
         )
 

@@ -99,12 +99,7 @@ def number(low: float, high: float = np.inf, *, low_open: bool = False) -> Check
 
 def integer(low: int, high: int = LARGEST_INT32) -> Check:
     """Return the check for an integer in [low, high]."""
-
-    def check(name: str, value: Any) -> None:
-        check_integer(name, value, low)
-        check_integer(name, value, low, high)  # mention the limit only when it is exceeded
-
-    return check
+    return lambda name, value: check_integer(name, value, low, high)
 
 
 def optional(check: Check) -> Check:

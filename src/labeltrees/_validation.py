@@ -23,7 +23,9 @@ def refuse(name: str, allowed: str, came: object) -> NoReturn:
 
 def check_number(name: str, value: Any, low: float, high: float = np.inf, *, low_open: bool = False) -> float:
     """Return `value` as a float in [low, high], or in (low, high] if `low_open`."""
-    allowed = f"a number in {'(' if low_open else '['}{low:g}, {high:g}{')' if high == np.inf else ']'}"
+    allowed = f"a number in {'(' if low_open else '['}{low:g}, {high:g}]"
+    if high == np.inf:
+        allowed = f"a number {'above' if low_open else 'of at least'} {low:g}"
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         refuse(name, allowed, value)
     number = float(value)
@@ -34,10 +36,15 @@ def check_number(name: str, value: Any, low: float, high: float = np.inf, *, low
 
 def check_integer(name: str, value: Any, low: int, high: int | None = None) -> int:
     """Return `value` as an int in [low, high]."""
-    allowed = f"an integer of at least {low}" if high is None else f"an integer in [{low}, {high}]"
+    # The limits of integer types are mentioned only to those who exceed them.
+    allowed = f"an integer of at least {low}" if high is None or high >= 2**31 - 1 else f"an integer in [{low}, {high}]"
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         refuse(name, allowed, value)
     number = int(value)
+    if high is not None and number > high >= 2**31 - 1:
+        refuse(
+            name, f"an integer of at least {low} and at most {high:,}" if high < 2**53 else "a smaller integer", value
+        )
     if number < low or (high is not None and number > high):
         refuse(name, allowed, value)
     return number

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
+from benchmarks.precision.climb import climb
 from benchmarks.precision.contestants import COSTS, PEERS
 from benchmarks.precision.datasets import Data
-from benchmarks.precision.records import hits_of, keep_record, read_record
+from benchmarks.precision.records import Tuning, hits_of, keep_record, read_record
 from benchmarks.precision.report import report
 
 
@@ -43,8 +44,32 @@ def test_the_report_compares_ours_with_the_best_peer(data, capsys):
     assert "Not measured: ours, neighbours" in printed
 
 
-def test_every_peer_is_tuned_over_all_values_of_c_and_two_losses():
-    for peer in PEERS.values():
-        settings = [own for own, _ in peer.grid()]
-        assert len(settings) == 2 * len(COSTS)
-        assert {own[peer.cost] for own in settings} == set(COSTS)
+@pytest.mark.parametrize(
+    ("best", "measured"),
+    [(1.0, {0.3, 1.0, 3.0}), (0.1, {0.1, 0.3, 1.0}), (0.3, {0.1, 0.3, 1.0}), (10.0, {0.3, 1.0, 3.0, 10.0})],
+)
+def test_a_climb_finds_the_best_c_and_stops_where_the_measure_falls(best, measured):
+    asked = []
+
+    def measure(cost):
+        asked.append(cost)
+        return -abs(np.log(cost / best))
+
+    assert climb(COSTS, measure) == best
+    assert set(asked) == measured
+    assert len(asked) == len(measured)
+
+
+def test_tuning_continues_after_an_interruption(data):
+    first = Tuning(data, "PECOS")
+    first.keep({"C": 0.3, "beam_size": 10}, 0.5)
+    first.keep({"C": 1.0, "beam_size": 10}, 0.4)
+    again = Tuning(data, "PECOS")
+    assert {"beam_size": 10, "C": 0.3} in again
+    assert {"beam_size": 30, "C": 0.3} not in again
+    assert again[{"C": 1.0, "beam_size": 10}] == 0.4
+    assert again.best() == {"C": 0.3, "beam_size": 10}
+
+
+def test_every_peer_has_two_losses():
+    assert all(len(peer.losses) == 2 for peer in PEERS.values())

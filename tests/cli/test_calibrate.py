@@ -24,22 +24,23 @@ def test_the_model_is_calibrated_in_place(run, copied, data_folder):
     for entry in record["promises"]:
         assert entry["unchanged"] >= entry["agreement"]
         assert 0 < entry["chunks"] <= 1
-    assert model.calibration_ is None
+    assert model.calibration_ is not None
     test = load_data(str(data_folder), part="test")
     alone = lt.load(copied).calibrate(test.X, k=(1, 5))
     assert alone.early_stop_.discounts.tobytes() == model.early_stop_.discounts.tobytes()
 
 
 def test_another_folder_probabilities_and_a_table(run, model_folder, data_folder, tmp_path):
-    result = run("calibrate", model_folder, data_folder, "--probabilities", "-o", tmp_path / "new")
+    result = run("calibrate", model_folder, data_folder, "--no-probabilities", "-o", tmp_path / "new")
     assert result.exit_code == 0
     model = lt.load(tmp_path / "new")
-    assert model.calibration_ is not None
+    assert model.calibration_ is None
     assert model.n_jobs == lt.load(model_folder).n_jobs
     assert lt.load(model_folder).early_stop_ is None
     lines = result.stdout.splitlines()
     assert lines[0].endswith(f"checked on 134 points of {data_folder}")
-    assert len(lines) == 3 + 4 * 4
+    assert len(lines) == 3 + 4 * 4 + 2
+    assert f"labeltrees predict {tmp_path / 'new'} DATA --agreement 0.99" in lines[-1]
     assert lines[2].split()[:2] == ["k", "agreement"]
 
 
@@ -63,7 +64,7 @@ def test_searches_with_agreement(run, copied, data_folder, tmp_path):
 def test_what_cannot_be_done_is_refused(run, copied, data_folder, tmp_path):
     refused = run("predict", copied, data_folder, "--agreement", 0.9)
     assert refused.exit_code == 2
-    assert "run labeltrees calibrate MODEL DATA on points that the model has not seen" in refused.stderr
+    assert f"run labeltrees calibrate {copied} DATA on points that the model has not seen" in refused.stderr
     assert "not a list of whole numbers" in run("calibrate", copied, data_folder, "--k", "1;5").stderr
     assert "k must be" in run("calibrate", copied, data_folder, "--k", "0").stderr
     occupied = tmp_path / "notes"
@@ -89,3 +90,74 @@ def test_text_models_too(run, tmp_path):
     assert record == {}  # 5 labels are asked for, 3 were learned
     answers = run("predict", tmp_path / "model", tmp_path / "test.txt", "-k", 2, "--agreement", 0.9, *options)
     assert len(answers.stdout.splitlines()) == 300
+
+
+def test_probabilities_are_learned_and_their_reliability_is_checked(run, copied, data_folder, tmp_path):
+    shown = run("calibrate", copied, data_folder)
+    assert "probabilities, checked on 2,000 returned labels of 200 points" in shown.stdout
+    assert f"labeltrees predict {copied} DATA --proba" in shown.stdout
+    record = json.loads(run("calibrate", copied, data_folder, "--json").stdout)["probabilities"]
+    assert sum(row["n_labels"] for row in record["probabilities"]["bins"]) == record["n_labels"] == 2000
+    assert record["probabilities"]["error"] < record["scores"]["error"]
+    model, test = lt.load(copied), load_data(str(data_folder), part="test")
+    alone = lt.load(copied).calibrate(test.X, test.Y)
+    assert alone.calibration_.probabilities.tobytes() == model.calibration_.probabilities.tobytes()
+
+
+def test_the_picture_of_the_reliability(run, copied, data_folder, tmp_path):
+    pytest.importorskip("altair")
+    assert run("calibrate", copied, data_folder, "--plot", tmp_path / "picture.svg").exit_code == 0
+    assert "Reliability of the probabilities" in (tmp_path / "picture.svg").read_text()
+    assert "must end in one of .png" in run("calibrate", copied, data_folder, "--plot", "picture.doc").stderr
+
+
+def test_points_without_labels_teach_early_stopping_alone(run, copied, tmp_path):
+    (tmp_path / "test.txt").write_text("30 30 40\n" + "".join(f" {i}:1\n" for i in range(30)))
+    refused = run("calibrate", copied, tmp_path / "test.txt")
+    assert refused.exit_code == 2
+    assert "--no-probabilities" in refused.stderr
+    assert run("calibrate", copied, tmp_path / "test.txt", "--no-probabilities").exit_code == 0
+
+
+def test_predict_prints_probabilities_and_leaves_out_labels_below_the_threshold(run, copied, data_folder):
+    refused = run("predict", copied, data_folder, "--proba")
+    assert refused.exit_code == 2
+    assert f"run labeltrees calibrate {copied} DATA" in refused.stderr
+    run("calibrate", copied, data_folder)
+    model, test = lt.load(copied), load_data(str(data_folder), part="test")
+    expected = model.predict_proba(test.X, k=5).toarray()
+    lines = run("predict", copied, data_folder, "--proba", "--threshold", 0.2, "--format", "jsonl").stdout.splitlines()
+    for row, line in enumerate(lines):
+        answer = json.loads(line)
+        found = {int(name.removeprefix("name-")): p for name, p in zip(answer["labels"], answer["scores"], strict=True)}
+        assert found == pytest.approx({i: p for i, p in enumerate(expected[row]) if p >= 0.2}, rel=1e-4)
+    assert len(lines) == 200
+    raw = run("predict", copied, data_folder, "--threshold", 0.2).stdout.splitlines()
+    scores = model.predict_scores(test.X, 5)
+    assert [len(line.split("\t")) // 2 for line in raw] == (scores.toarray() >= 0.2).sum(axis=1).tolist()
+
+
+def test_evaluate_measures_sets_and_reliability(run, copied, data_folder):
+    run("calibrate", copied, data_folder)
+    options = ("--proba", "--threshold", 0.3, "--jobs", 1)
+    record = json.loads(run("evaluate", copied, data_folder, *options, "--json").stdout)
+    model, test = lt.load(copied), load_data(str(data_folder), part="test")
+    predicted, true = model.predict_proba(test.X, k=40).toarray() >= 0.3, test.Y.toarray() > 0
+    hits = (predicted & true).sum()
+    assert record["sets"]["precision"] == pytest.approx(hits / predicted.sum())
+    assert record["sets"]["recall"] == pytest.approx(hits / true.sum())
+    assert record["sets"]["labels_per_point"] == pytest.approx(predicted.sum() / 200)
+    assert record["sets"]["without_labels"] == pytest.approx((predicted.sum(axis=1) == 0).mean())
+    assert sum(row["n_labels"] for row in record["reliability"]["bins"]) == 5 * 200
+    shown = run("evaluate", copied, data_folder, *options).stdout
+    assert "Sets of all labels with a probability of at least 0.3" in shown
+    assert "mean error of a probability" in shown
+    assert "--threshold must be a number in (0, 1]" in run("evaluate", copied, data_folder, "--threshold", 0).stderr
+
+
+def test_probabilities_that_are_only_scores_are_named_so(run, data_folder, tmp_path):
+    run("fit", data_folder, "-o", tmp_path / "m", "--loss", "logistic")
+    result = run("predict", tmp_path / "m", data_folder, "--proba")
+    assert result.exit_code == 0
+    assert "not calibrated" in result.stderr
+    assert f"labeltrees calibrate {tmp_path / 'm'} DATA" in result.stderr

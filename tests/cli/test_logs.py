@@ -220,7 +220,8 @@ def test_errors_are_one_line(run, tmp_path):
     (tmp_path / "log.csv").write_text("who,what\na,b\n")
     result = run("logs", "prepare", tmp_path / "log.csv", "-o", tmp_path / "out")
     assert result.exit_code == 2
-    assert result.stderr.strip().endswith("no column 'context' (context), 'item' (item); there are 'who', 'what'")
+    fault = "no column 'context' (context), 'item' (item); there are 'who', 'what'"
+    assert result.stderr.strip().endswith(f"{fault}; name the columns with --context COLUMN and --item COLUMN")
     assert result.stderr.count("\n") <= 2
 
 

@@ -8,18 +8,23 @@ import subprocess
 import sys
 import time
 
+import click
 import pytest
 
 import labeltrees
+from labeltrees._settings import settings_of
 from labeltrees.cli import imbalance as imbalance_command
+from labeltrees.cli import option_groups
 from labeltrees.cli.main import cli
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError, MissingExtraError
+
+pytestmark = pytest.mark.smoke
 
 
 def all_commands(command, path=()):
     yield path
-    for name, child in getattr(command, "commands", {}).items():
-        yield from all_commands(child, (*path, name))
+    for name in command.list_commands(None) if isinstance(command, click.Group) else ():
+        yield from all_commands(command.get_command(None, name), (*path, name))
 
 
 @pytest.mark.parametrize("path", list(all_commands(cli)), ids=" ".join)
@@ -28,6 +33,39 @@ def test_every_command_has_help(run, path):
     assert result.exit_code == 0
     assert result.stdout.startswith("Usage: labeltrees")
     assert path == ("tree",) or "Example" in result.stdout
+
+
+def option_names():
+    for path in all_commands(cli):
+        command = cli
+        for name in path:
+            command = command.get_command(None, name)
+        yield from (parameter.name for parameter in command.params if isinstance(parameter, click.Option))
+
+
+def test_settings_are_in_a_group_of_the_help_and_every_group_is_used():
+    settings = [*settings_of(labeltrees.LabelTreeClassifier), *settings_of(labeltrees.TextLabelTreeClassifier)]
+    offered = set(option_names())
+    for name in {item.name for item in settings} & offered - {"k"}:
+        assert option_groups.group_of(name, {}) != option_groups.OWN_GROUP, name
+    known = {*option_groups._GROUP_OF, *option_groups.LOG_GROUPS} - {"help"}
+    assert known - {"embeddings", "prune"} <= offered
+
+
+def test_help_shows_groups_within_80_columns(run):
+    shown = run("fit", "--help").stdout
+    order = [
+        "\nOptions:",
+        "\nData:",
+        "\nFeatures of texts:",
+        "\nTree:",
+        "\nTraining:",
+        "\nSearch:",
+        "\nRunning and output:",
+    ]
+    places = [shown.index(title) for title in order]
+    assert places == sorted(places)
+    assert max(map(len, shown.split("Examples:")[0].splitlines())) <= 80
 
 
 def test_version(run):

@@ -151,7 +151,7 @@ def test_the_output_file_is_whole_or_not_there(run, model_folder, data_folder, t
         (("MODEL", "missing.txt"), 2, "missing.txt: no such file or folder"),
         (("MODEL", "other.txt"), 2, "other.txt: has 5 features per point, but the model was trained on 30"),
         (("MODEL", "DATA", "-o", "missing/out.tsv"), 2, "missing/out.tsv: its folder does not exist"),
-        (("EMPTY", "DATA"), 3, "manifest.json: No such file or directory"),
+        (("EMPTY", "DATA"), 3, "not a saved model: the folder has no manifest.json"),
     ],
 )
 def test_what_cannot_be_answered_is_one_line(

@@ -3,10 +3,14 @@
 import builtins
 import sys
 
+import numpy as np
 import pytest
+from rich.console import Console
+from sklearn.model_selection import PredefinedSplit, cross_val_score
 
 import labeltrees as lt
 from labeltrees.cli import quickstart as quickstart_command
+from labeltrees.cli import quickstart_compare
 from labeltrees.data.text_dataset import default_vectorizer, text_dataset
 from tests.tuning.conftest import count_as_time
 
@@ -29,7 +33,7 @@ def small_pair():
 def small(monkeypatch):
     monkeypatch.setattr(quickstart_command, "load_debian", small_pair)
     monkeypatch.setattr(quickstart_command, "TRADEOFFS", (0, 1, 2))
-    monkeypatch.setattr(quickstart_command, "measure_times", count_as_time)
+    monkeypatch.setattr(quickstart_compare, "measure_times", count_as_time)
 
 
 @pytest.fixture
@@ -43,7 +47,7 @@ def test_it_compares_predicts_and_saves(run, tmp_path):
     result = run("quickstart", "--folder", folder)
     assert result.exit_code == 0
     assert sorted(path.name for path in folder.iterdir()) == ["debian.model", "report.html", "result.json"]
-    for expected in ("Tried 6 settings", "(chosen)", "P@5 (%)", "expected depth", "top-5 us", "report is in"):
+    for expected in ("Chosen: tradeoff", "(chosen)", "P@1 (%)", "expected depth", "against 0", "report is in"):
         assert expected in result.stdout
     answers = [line for line in result.stdout.splitlines() if line.startswith("  would depend on")]
     assert len(answers) == 3
@@ -52,6 +56,26 @@ def test_it_compares_predicts_and_saves(run, tmp_path):
     saved = lt.SweepResult.load(folder / "result.json")
     assert model.tradeoff == saved.record(saved.chosen)["tradeoff"]
     assert model.predict_topk(["package with web"], 1)[0].shape == (1, 1)
+
+
+def test_the_comparison_is_cross_validated():
+    data, _ = small_pair()
+    rows = quickstart_compare.compare_tradeoffs({"tradeoff": 1.0, "fanout": 4}, data, 1)
+    assert [row.tradeoff for row in rows] == [0, 0.67, 1, 1.33, 2]
+    # The witness: scikit-learn's cross-validation on the same parts.
+    parts = PredefinedSplit(np.random.default_rng(0).permutation(data.n_points) % 4)
+    model = lt.LabelTreeClassifier(tradeoff=1.0, fanout=4, k=1)
+    scores = cross_val_score(model, data.X, data.Y.toarray(), cv=parts)
+    sizes = [len(test) for _, test in parts.split()]
+    assert rows[2].precision == pytest.approx(np.average(scores, weights=sizes))
+    assert rows[2].against(rows[2]) == (0, 0, 0)
+
+
+def test_lines_fit_80_columns(run, tmp_path, monkeypatch, without_plots):
+    monkeypatch.setattr(quickstart_command, "console", lambda: Console(width=80, highlight=False, markup=False))
+    lines = run("quickstart", "--folder", tmp_path).stdout.splitlines()
+    commands = [line for line in lines if "labeltrees" in line or str(tmp_path) in line]
+    assert all(len(line) <= 80 for line in lines if line not in commands)
 
 
 def test_what_it_proposes_next_works(run, tmp_path, without_plots):

@@ -7,7 +7,7 @@ import pytest
 
 import labeltrees as lt
 from labeltrees.cli import output
-from labeltrees.tuning import sweep as sweep_module
+from labeltrees.tuning import setting_trial
 from tests.tuning.conftest import count_as_time
 
 QUICK = ("--tradeoffs", "0,1,2", "--fanouts", "2,4", "--repeats", "1", "--prune-below", "0")
@@ -15,7 +15,7 @@ QUICK = ("--tradeoffs", "0,1,2", "--fanouts", "2,4", "--repeats", "1", "--prune-
 
 @pytest.fixture(autouse=True)
 def counted(monkeypatch):
-    monkeypatch.setattr(sweep_module, "measure_times", count_as_time)
+    monkeypatch.setattr(setting_trial, "measure_times", count_as_time)
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +32,7 @@ def test_a_sweep_prints_saves_and_writes_its_table(run, data_folder, tmp_path):
     assert result.exit_code == 0
     loaded = lt.SweepResult.load(saved)
     assert [record["tradeoff"] for record in loaded.table] == [0, 0, 1, 1, 2, 2]
+    assert loaded.data_name == data_folder.name
     assert loaded.details["examples"][0]["labels"][0].startswith("name-")
     with open(table, newline="") as file:
         assert [row["setting"] for row in csv.DictReader(file)] == [record["setting"] for record in loaded.table]
@@ -76,17 +77,43 @@ def test_one_file_is_split_as_choose_splits_it_and_the_output_says_so(run, data_
 
 
 def test_a_narrow_terminal_cuts_no_number(run, data_folder, monkeypatch):
-    monkeypatch.setattr(output, "_WIDTH_WITHOUT_TERMINAL", 80)
+    monkeypatch.setattr(output, "_WIDTH_WITHOUT_TERMINAL", 50)
     shown = run("sweep", data_folder, "--tradeoffs", "1", "--repeats", "1").stdout
     assert "\N{HORIZONTAL ELLIPSIS}" not in shown
-    assert "train s" in shown
+    assert "Not shown at this width:" in shown
+    assert "--json, --csv FILE" in " ".join(shown.split())
 
 
 def test_a_sweep_goes_on_from_its_folder(run, data_folder, tmp_path, monkeypatch):
     folder = tmp_path / "sweep"
     first = run("sweep", data_folder, *QUICK, "--folder", folder, "--json").stdout
     monkeypatch.setattr(lt.LabelTreeClassifier, "fit", lambda *_, **__: pytest.fail("trained again"))
-    assert run("sweep", data_folder, *QUICK, "--folder", folder, "--json").stdout == first
+    again = run("sweep", data_folder, *QUICK, "--folder", folder, "--json")
+    assert again.stdout == first
+    assert f"{folder}: 6 of 6 settings are finished already" in again.stderr
+
+
+@pytest.mark.parametrize("command", ["sweep", "choose"])
+def test_an_interrupted_run_says_how_to_continue(run, data_folder, tmp_path, monkeypatch, command):
+    folder, trained = tmp_path / "sweep", []
+
+    def interrupted(trial, setting):
+        if len(trained) == 2:
+            raise KeyboardInterrupt
+        trained.append(setting)
+        return setting_trial.train_setting(trial, setting)
+
+    monkeypatch.setattr("labeltrees.tuning.sweep.train_setting", interrupted)
+    output_option = ("-o", tmp_path / "model") if command == "choose" else ()
+    options = (*QUICK, *output_option, *(("--tune", "tree", "--no-early-rounds") if command == "choose" else ()))
+    result = run("-q", command, data_folder, *options, "--folder", folder)
+    assert result.exit_code == 130
+    assert result.stderr == f"Interrupted: 2 finished settings in {folder}; run the same command again to continue\n"
+    trained.clear()
+    result = run("-q", command, data_folder, *options)
+    assert result.exit_code == 130
+    assert result.stderr.startswith("Interrupted: nothing was kept; with --folder FOLDER")
+    assert result.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -110,6 +137,7 @@ def test_choose_saves_the_model_and_says_why(run, data_folder, tmp_path):
     result = run("choose", data_folder, "-o", model, "--result", saved, *limits, *QUICK)
     assert result.exit_code == 0
     loaded = lt.SweepResult.load(saved)
+    assert loaded.data_name == data_folder.name
     assert " ".join(loaded.explanation.split()) in " ".join(result.stdout.split())
     assert lt.load(model).tradeoff == loaded.record(loaded.chosen)["tradeoff"]
     assert lt.load(model).label_names_[0] == "name-0"
@@ -135,10 +163,11 @@ def test_choose_refuses_a_limit_that_no_setting_meets(run, data_folder, tmp_path
 def test_report_writes_the_page_and_the_figures(run, result_file, tmp_path):
     pytest.importorskip("altair")
     page, figures = tmp_path / "page.html", tmp_path / "figures"
-    result = run("report", result_file, "-o", page, "--figures", figures, "--json")
+    result = run("report", result_file, "-o", page, "--figures", figures, "--title", "my <data>", "--json")
     assert json.loads(result.stdout)["page"] == str(page)
     assert len(list(figures.iterdir())) == len(json.loads(result.stdout)["figures"]) == 12
     assert page.read_text().startswith("<!doctype html>")
+    assert "<h1>my &lt;data&gt;</h1>" in page.read_text()
 
 
 def test_report_refuses_what_is_no_result(run, tmp_path):

@@ -58,7 +58,7 @@ def test_build_as_json(run, data_folder, tmp_path):
 def test_a_missing_folder_is_refused_before_the_work(run, data_folder, tmp_path):
     result = run("tree", "build", data_folder, "-o", tmp_path / "no" / "out.tree")
     assert result.exit_code == 2
-    assert result.stderr.endswith("out.tree: its folder does not exist\n")
+    assert result.stderr.endswith(f"out.tree: its folder does not exist; to make it: mkdir -p {tmp_path / 'no'}\n")
     assert "Reading" not in result.stderr
 
 

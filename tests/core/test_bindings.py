@@ -8,6 +8,8 @@ import pytest
 
 from labeltrees import _core
 
+pytestmark = pytest.mark.smoke
+
 NAMES = sorted(name for name in dir(_core) if not name.startswith("_") and callable(getattr(_core, name)))
 JUNK = [object(), "text", 1.5, np.zeros(3, np.complex64), np.zeros((2, 2, 2), np.int8), None, [1, "a"]]
 

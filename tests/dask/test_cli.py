@@ -22,9 +22,9 @@ def run(*arguments):
 def test_a_limit_of_memory_changes_nothing(xmc, tmp_path, monkeypatch):
     monkeypatch.setattr(local, "bytes_in_memory", lambda data: 2**60)
     assert run("convert", xmc, "-o", tmp_path / "parts", "--points-per-part", 90).exit_code == 0
-    assert run("fit", xmc, "-o", tmp_path / "one", "--C", 1).exit_code == 0
+    assert run("fit", xmc, "-o", tmp_path / "one").exit_code == 0
     for data in (xmc, tmp_path / "parts"):
-        result = run("fit", data, "-o", tmp_path / "two", "--C", 1, "--max-memory", "100MiB")
+        result = run("fit", data, "-o", tmp_path / "two", "--max-memory", "100MiB")
         assert result.exit_code == 0, result.output
         assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
     assert {path.name for path in tmp_path.iterdir()} == {"train.txt", "parts", "one", "two"}
@@ -32,9 +32,9 @@ def test_a_limit_of_memory_changes_nothing(xmc, tmp_path, monkeypatch):
 
 def test_a_cluster_changes_nothing(xmc, tmp_path):
     distributed = pytest.importorskip("distributed")
-    assert run("fit", xmc, "-o", tmp_path / "one", "--C", 1).exit_code == 0
+    assert run("fit", xmc, "-o", tmp_path / "one").exit_code == 0
     with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
-        result = run("fit", xmc, "-o", tmp_path / "two", "--C", 1, "--cluster", cluster.scheduler_address)
+        result = run("fit", xmc, "-o", tmp_path / "two", "--cluster", cluster.scheduler_address)
     assert result.exit_code == 0, result.output
     assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
 
@@ -50,6 +50,6 @@ def test_a_cluster_changes_nothing(xmc, tmp_path):
     ],
 )
 def test_options_that_do_not_belong_together_are_refused(xmc, tmp_path, options, message):
-    result = run("fit", xmc, "-o", tmp_path / "model", "--C", 1, *options)
+    result = run("fit", xmc, "-o", tmp_path / "model", *options)
     assert result.exit_code == 2
     assert message in result.output

@@ -45,7 +45,7 @@ def parts(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):
-    model = lt.LabelTreeClassifier(C=1.0, fanout=4).fit(small_dataset(weights=True, names=True))
+    model = lt.LabelTreeClassifier(fanout=4).fit(small_dataset(weights=True, names=True))
     return saved(model, tmp_path_factory.mktemp("expected") / "model")
 
 
@@ -55,7 +55,7 @@ def many_tasks(monkeypatch):
 
 
 def test_the_files_are_those_of_a_local_fit(client, parts, expected, tmp_path):
-    model = DaskLabelTreeClassifier(client=client, C=1.0, fanout=4).fit(parts)
+    model = DaskLabelTreeClassifier(client=client, fanout=4).fit(parts)
     assert saved(model, tmp_path / "found") == expected
     assert model.client_ is client
     assert model.cluster_summary_.n_tasks > 20
@@ -82,8 +82,8 @@ def test_dask_arrays_in_and_lazy_predictions_out(client, parts, tmp_path):
 
     dataset = small_dataset()
     X, Y = blocks(dataset.X), blocks(dataset.Y)
-    model = DaskLabelTreeClassifier(client=client, C=1.0, fanout=4).fit(X, Y)
-    local = lt.LabelTreeClassifier(C=1.0, fanout=4).fit(dataset.X, dataset.Y)
+    model = DaskLabelTreeClassifier(client=client, fanout=4).fit(X, Y)
+    local = lt.LabelTreeClassifier(fanout=4).fit(dataset.X, dataset.Y)
     assert saved(model, tmp_path / "found") == saved(local, tmp_path / "expected")
     labels, scores = model.predict_topk(X, 3)
     assert labels.chunks == ((80, 80, 80), (3,))
@@ -94,10 +94,8 @@ def test_dask_arrays_in_and_lazy_predictions_out(client, parts, tmp_path):
 def test_a_bag_of_texts(client):
     bag = pytest.importorskip("dask.bag")
     records = [(f"word{i % 7} word{i % 5} more", [f"l{i % 7}", f"l{i % 3}"]) for i in range(60)]
-    model = fit(client, bag.from_sequence(records, npartitions=3), C=1.0, fanout=4)
-    local = lt.LabelTreeClassifier(C=1.0, fanout=4).fit(
-        [text for text, _ in records], [labels for _, labels in records]
-    )
+    model = fit(client, bag.from_sequence(records, npartitions=3), fanout=4)
+    local = lt.LabelTreeClassifier(fanout=4).fit([text for text, _ in records], [labels for _, labels in records])
     texts = ["word1 word2", "word6 more"]
     np.testing.assert_array_equal(model.predict_topk(texts)[0], local.predict_topk(texts)[0])
 
@@ -106,7 +104,7 @@ def test_a_killed_worker_changes_nothing(client, parts, expected, tmp_path):
     pids = list(client.run(os.getpid).values())
     killer = threading.Timer(0.15, os.kill, (pids[0], signal.SIGKILL))
     killer.start()
-    model = fit(client, parts, C=1.0, fanout=4)
+    model = fit(client, parts, fanout=4)
     killer.join()
     assert saved(model, tmp_path / "found") == expected
     client.wait_for_workers(2, timeout=60)  # for the tests that follow
@@ -126,24 +124,110 @@ def no_space(*_arguments, **_options):
     raise OSError(28, "No space left on device", "results")
 
 
+def replace_gathering(how):
+    """On a worker: have tasks that train fail in some way, wait, or run as usual."""
+    from labeltrees.models.linear.in_parts import training
+
+    if not hasattr(training, "usual"):
+        training.usual, training.n_calls = training.gather_rows, 0
+
+    def gather(*arguments, **options):
+        training.n_calls += 1
+        if how == "full disk":
+            raise OSError(28, "No space left on device", "results")
+        if how == "no memory":
+            raise MemoryError
+        if how == "killed":
+            os._exit(1)
+        time.sleep(0.1 if how == "slow" else 0)
+        return training.usual(*arguments, **options)
+
+    training.gather_rows = gather
+
+
 def test_a_full_disk_is_one_clear_error_and_the_fit_continues(client, parts, expected, tmp_path, monkeypatch):
     monkeypatch.setattr(bundles, "BUNDLES", 2)
-
-    def fill(full):
-        from labeltrees.models.linear.in_parts import training
-
-        if not hasattr(training, "usual"):
-            training.usual = training.gather_rows
-        training.gather_rows = no_space if full else training.usual
-
-    client.run(fill, True)
-    with pytest.raises(ClusterError, match="Training the classifiers: No space left on device on a worker"):
-        fit(client, parts, C=1.0, fanout=4, work_folder=tmp_path / "work")
-    client.run(fill, False)
-    model = fit(client, parts, C=1.0, fanout=4, work_folder=tmp_path / "work")
+    client.run(replace_gathering, "full disk")
+    with pytest.raises(ClusterError, match="Choosing C: No space left on device on a worker"):
+        fit(client, parts, fanout=4, work_folder=tmp_path / "work")
+    client.run(replace_gathering, "usual")
+    model = fit(client, parts, fanout=4, work_folder=tmp_path / "work")
     assert model.cluster_summary_.n_reused > 5
     assert saved(model, tmp_path / "found") == expected
     assert list((tmp_path / "work").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("no memory", "Choosing C: a worker ran out of memory: give each worker more"),
+        (
+            "killed",
+            "Choosing C: a task has lost several workers in turn. They probably ran out of memory",
+        ),
+    ],
+)
+def test_too_little_memory_is_one_clear_error_and_the_fit_continues(
+    client, parts, expected, tmp_path, monkeypatch, how, message
+):
+    monkeypatch.setattr(bundles, "BUNDLES", 2)
+    monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 0)
+    client.run(replace_gathering, how)
+    with pytest.raises(ClusterError, match=message):
+        fit(client, parts, fanout=4, work_folder=tmp_path / "work")
+    assert not (tmp_path / "model").exists()
+    client.wait_for_workers(2, timeout=60)
+    client.run(replace_gathering, "usual", on_error="ignore")
+    monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 20)
+    model = fit(client, parts, fanout=4, work_folder=tmp_path / "work")
+    assert model.cluster_summary_.n_reused > 5
+    assert saved(model, tmp_path / "found") == expected
+    client.wait_for_workers(2, timeout=60)
+
+
+def n_calls():
+    from labeltrees.models.linear.in_parts import training
+
+    return training.n_calls
+
+
+def test_a_slow_worker_gets_less_work(client, parts, expected, tmp_path):
+    slow, fast = client.scheduler_info()["workers"]
+    client.run(replace_gathering, "usual")
+    before = client.run(n_calls)
+    client.run(replace_gathering, "slow", workers=[slow])
+    model = fit(client, parts, fanout=4)
+    done = {worker: count - before[worker] for worker, count in client.run(n_calls).items()}
+    client.run(replace_gathering, "usual")
+    assert saved(model, tmp_path / "found") == expected
+    assert 0 <= done[slow] < done[fast]
+
+
+def change_version(version):
+    import labeltrees
+
+    before, labeltrees.__version__ = labeltrees.__version__, version
+    return before
+
+
+def test_a_worker_with_another_version_is_one_clear_error(client, parts):
+    worker = next(iter(client.scheduler_info()["workers"]))
+    usual = client.run(change_version, "0.0.1", workers=[worker])[worker]
+    with pytest.raises(ClusterError, match=r"has labeltrees 0\.0\.1, the client .*: install the same version"):
+        fit(client, parts, fanout=4)
+    client.run(change_version, usual, workers=[worker])
+
+
+def test_a_worker_that_is_lost_while_it_is_asked_changes_nothing(client, monkeypatch):
+    calls = []
+
+    def run(function, *arguments, on_error):
+        calls.append(on_error)
+        return {} if len(calls) == 1 else {"tcp://there": True}  # the first time its only worker is being restarted
+
+    monkeypatch.setattr(client, "run", run)
+    assert cluster.ask_workers(client, os.getpid) == {"tcp://there": True}
+    assert calls == ["ignore", "ignore"]
 
 
 def test_settings_are_checked_before_any_task(client, parts):
@@ -155,7 +239,7 @@ def test_settings_are_checked_before_any_task(client, parts):
 
 def fit_again_and_again(client, parts, work_folder):
     for _ in range(50):
-        fit(client, parts, C=1.0, fanout=4, work_folder=work_folder)
+        fit(client, parts, fanout=4, work_folder=work_folder)
 
 
 def test_a_scheduler_that_goes_away_is_one_clear_error(parts, expected, tmp_path):

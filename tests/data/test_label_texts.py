@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import labeltrees as lt
-from labeltrees.data.label_texts import LabelTexts, read_label_text_file, read_label_texts
+from labeltrees.data.label_texts import LabelTexts, read_label_texts
 
 valid_text = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
 
@@ -57,25 +57,6 @@ def test_the_forms_of_texts(given_texts, names, expected, new):
 def test_wrong_texts_are_refused(given_texts, names, message):
     with pytest.raises(lt.InputError, match=message):
         read_label_texts(given_texts, names, 3)
-
-
-@pytest.mark.parametrize(("name", "separator"), [("t.tsv", "\t"), ("t.csv", ","), ("t.txt", "\t")])
-def test_a_file_of_two_columns(tmp_path, name, separator):
-    rows = [("dog", "dogs"), ("http://x/1", "cats"), ("dog", "hounds")]
-    (tmp_path / name).write_text("".join(f"{label}{separator}{text}\n" for label, text in rows))
-    assert read_label_text_file(tmp_path / name) == {"dog": ["dogs", "hounds"], "http://x/1": ["cats"]}
-
-
-def test_a_file_of_commas_may_quote(tmp_path):
-    (tmp_path / "t.csv").write_text('dog,"dogs, hounds"\n')
-    assert read_label_text_file(tmp_path / "t.csv") == {"dog": ["dogs, hounds"]}
-
-
-@pytest.mark.parametrize(("text", "message"), [("dog\n", "row 1: must have two columns"), ("\n", "has no texts")])
-def test_other_files_are_refused(tmp_path, text, message):
-    (tmp_path / "t.tsv").write_text(text)
-    with pytest.raises(lt.FileFormatError, match=message):
-        read_label_text_file(tmp_path / "t.tsv")
 
 
 def test_a_dataset_carries_texts_of_labels():

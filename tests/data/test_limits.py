@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import io
 import lzma
 
 import numpy as np
@@ -100,6 +101,45 @@ def test_the_size_after_decompression_is_limited(tmp_path):
     plain = write(tmp_path / "a.ft", b"__label__x red cat\n" * 1000)
     with lt.read_limits(decompressed_bytes=9999):
         assert lt.read_texts(plain).n_points == 1000
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 7, 100])
+def test_lines_are_counted_in_blocks_of_any_size(block):
+    def read(data, line_bytes):
+        with lt.read_limits(line_bytes=line_bytes):
+            reader = module.BoundedReader("a.txt", io.BytesIO(data), None)
+        while reader.readinto(bytearray(block)):
+            pass
+
+    data = b"\n\n12345\n\n123456\n1"
+    read(data, 7)
+    for line_bytes, line in ((6, 5), (5, 3), (1, 3)):
+        with pytest.raises(lt.FileFormatError, match=f"line {line}: longer"):
+            read(data, line_bytes)
+    read(b"1234567", 7)
+    with pytest.raises(lt.FileFormatError, match="line 1: longer"):
+        read(b"1234567", 6)
+
+
+def test_limits_of_the_environment_are_exact(monkeypatch):
+    for text in ("1", "9" * 18):
+        monkeypatch.setenv("LABELTREES_MAX_DECOMPRESSION_RATIO", text)
+        assert module.current_limits().ratio == int(text)
+    for text in ("9" * 19, "\uff11", "1_0", " 1"):
+        monkeypatch.setenv("LABELTREES_MAX_DECOMPRESSION_RATIO", text)
+        with pytest.raises(lt.InputError, match="LABELTREES_MAX_DECOMPRESSION_RATIO must be"):
+            module.current_limits()
+
+
+def test_limits_of_sizes_are_exact(monkeypatch):
+    monkeypatch.setattr(module, "FREE_BYTES", 10)
+    module.ReadLimits(decompressed_bytes=1000).check_size("a", 1000, 999)
+    with pytest.raises(lt.FileFormatError, match="a: decompresses to more than 1,000 bytes"):
+        module.ReadLimits(decompressed_bytes=1000).check_size("a", 1001, 999)
+    for n_bytes, n_compressed in ((20, 10), (10, 1), (10, 0)):
+        module.ReadLimits(ratio=2).check_size("a", n_bytes, n_compressed)
+        with pytest.raises(lt.FileFormatError, match="a, line 7: decompresses to more than 2 times its size"):
+            module.ReadLimits(ratio=2).check_size("a", n_bytes + 1, n_compressed, 7)
 
 
 def test_limits_come_from_the_environment(tmp_path, monkeypatch):

@@ -1,81 +1,21 @@
-"""The Python blocks of the README and the guide run, each page by itself."""
+"""The Python blocks of the README and the guide run, each page by itself; its commands exist."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import shlex
+import tomllib
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
+import click
 import pytest
 
 import labeltrees as lt
+from labeltrees.cli.main import cli
+from tests.docs.pages import DOCS, GIVEN, ROOT, blocks_of, extras_of, pages_with_blocks, run_python, shell_lines
 
-ROOT = Path(__file__).resolve().parents[2]
-DOCS = ROOT / "docs"
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-TEXTS = ["how to keep bread fresh", "fry an egg in a pan", "bread in a pan", "boil an egg"] * 5
-LABELS = [["bread"], ["egg", "pan"], ["bread", "pan"], ["egg"]] * 5
-
-
-def texts_and_a_file() -> dict[str, Any]:
-    lines = [
-        " ".join([f"__label__{name}" for name in names] + [text]) for text, names in zip(TEXTS, LABELS, strict=True)
-    ]
-    Path("train.txt").write_text("\n".join(lines) + "\n")
-    return {"texts": TEXTS, "labels": LABELS}
-
-
-def a_log() -> dict[str, Any]:
-    rng = np.random.default_rng(0)
-    queries, products = rng.integers(30, size=2000), rng.integers(12, size=2000)
-    events = {
-        "query": [f"red word{query}" for query in queries],
-        "product": [f"item {product}" for product in products],
-    }
-    pl.DataFrame(events).write_parquet("clicks.parquet")
-    Path("events").mkdir()
-    pl.DataFrame(events).write_parquet("events/1.parquet")
-    return {}
-
-
-def articles() -> dict[str, Any]:
-    rng = np.random.default_rng(0)
-    names = ["EDWARDIAN PARASOL PINK", "PINK POLKADOT GARDEN PARASOL", *(f"BAG {i}" for i in range(10))]
-    bought = rng.integers(len(names), size=1000)
-    customers = rng.integers(20, size=250)
-    events = {
-        "CustomerID": [f"customer {customer}" for customer in customers.repeat(4)],
-        "InvoiceNo": [f"invoice {i}" for i in np.arange(250).repeat(4)],
-        "StockCode": [f"{10000 + item}" for item in bought],
-        "Description": [names[item] for item in bought],
-        "Quantity": rng.integers(2, 9, size=1000),
-        "InvoiceDate": [f"2011-{10 + i // 100:02d}-{1 + i // 10 % 10 * 2:02d}" for i in np.arange(250).repeat(4)],
-    }
-    return {"lt": lt, "articles": pl.DataFrame(events)}
-
-
-def a_model() -> dict[str, Any]:
-    lt.LabelTreeClassifier().fit(TEXTS, LABELS).save("questions.model")
-    return {}
-
-
-def the_server() -> dict[str, Any]:
-    for package in ("msgspec", "prometheus_client", "httpx"):
-        pytest.importorskip(package, reason="the extra labeltrees[serve] is not installed")
-    return {}
-
-
-# The names and files that a page assumes to exist.
-GIVEN: dict[str, Callable[[], dict[str, Any]]] = {
-    "docs/text-model.md": texts_and_a_file,
-    "docs/logs.md": a_log,
-    "docs/server.md": the_server,
-    "docs/examples/online-shop.md": articles,
-    "docs/examples/short-texts.md": a_model,
-}
+EXTRAS = set(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"])
 
 
 @pytest.fixture(scope="module")
@@ -84,21 +24,44 @@ def bundled() -> Any:
 
 
 def pages_with_python() -> list[str]:
-    pages = [ROOT / "README.md", *(path for path in DOCS.rglob("*.md") if "decisions" not in path.parts)]
-    return sorted(page.relative_to(ROOT).as_posix() for page in pages if BLOCK.search(page.read_text(encoding="utf-8")))
+    return [page for page in pages_with_blocks() if any(block.language == "python" for block in blocks_of(page))]
 
 
 @pytest.mark.parametrize("page", pages_with_python())
 def test_the_python_blocks_of_a_page_run(
     page: str, bundled: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if "serve" in extras_of(page):
+        for package in ("msgspec", "prometheus_client", "httpx"):
+            pytest.importorskip(package, reason="the extra labeltrees[serve] is not installed")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(lt.datasets, "load_debian", lambda: bundled)  # read once for all pages
     names = GIVEN[page]() if page in GIVEN else {}
-    text = (ROOT / page).read_text(encoding="utf-8")
-    for found in BLOCK.finditer(text):
-        line = text.count("\n", 0, found.start(1))
-        exec(compile("\n" * line + found[1], page, "exec"), names)  # an error shows the line number of the page
+    for block in blocks_of(page):
+        if block.language == "python":
+            run_python(block, page, names)
+
+
+def commands_of(page: str) -> list[str]:
+    lines = [line for block in blocks_of(page) for line in shell_lines(block)]
+    return [line for line in lines if line.startswith("labeltrees ")]
+
+
+@pytest.mark.parametrize("page", [page for page in pages_with_blocks() if commands_of(page)])
+def test_the_commands_of_a_page_have_these_options(page: str) -> None:
+    for line in commands_of(page):
+        words = shlex.split(line.partition("|")[0], comments=True)[1:]
+        command: click.Command = cli
+        while isinstance(command, click.Group):
+            found = command.get_command(click.Context(command), words.pop(0))
+            assert found is not None, line
+            command = found
+        options = {name for option in command.params for name in option.opts}
+        assert {word for word in words if re.match("--?[a-z]", word)} <= options, line
+
+
+def test_pages_name_extras_that_exist() -> None:
+    assert {extra for page in pages_with_blocks() for extra in extras_of(page)} <= EXTRAS
 
 
 def test_the_main_pages_have_python_blocks() -> None:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-import griffe
+import ast
+import inspect
+import re
+from typing import Any
 
+import griffe
+import pytest
+
+import labeltrees as lt
 from scripts.docs_settings import SettingDefaults
 
 SOURCE = """
@@ -33,3 +40,21 @@ def test_the_default_of_a_setting_replaces_its_declaration() -> None:
         }
     narrow = {"fanout": "16", "cover": "'marginal'", "seed": "0"}
     assert signatures == {"Narrow": narrow, "Wide": {**narrow, "fanout": "128"}}
+
+
+@pytest.mark.parametrize("documented", [lt.LabelTreeClassifier, lt.TextLabelTreeClassifier, lt.build_tree])
+def test_every_parameter_is_documented_with_its_type_and_default(documented: Any) -> None:
+    text = inspect.getdoc(documented) or ""
+    section = re.search(r"^Parameters\n-+\n(.*?)\n\n\w+\n---", text, re.MULTILINE | re.DOTALL)
+    assert section is not None
+    entries: dict[str, str] = {}
+    for names, kind in re.findall(r"^(\S[^:]*) : (.+)$", section[1], re.MULTILINE):
+        entries |= dict.fromkeys(names.split(", "), kind)
+    parameters = inspect.signature(documented).parameters
+    assert entries.keys() == parameters.keys()
+    for name, parameter in parameters.items():
+        default = re.search(r", default (\S+)$", entries[name])
+        if default is not None:
+            assert ast.literal_eval(default[1]) == parameter.default, name
+        else:  # then None is the default, or there is none
+            assert parameter.default in (None, parameter.empty), name

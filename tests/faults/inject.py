@@ -3,14 +3,14 @@
     python -m tests.faults.inject [--operations save,calibrate] [--kinds write,fsync] [--most 20]
 
 It compiles shim.c, starts itself with it preloaded, and prints one line of JSON per operation and kind: how many calls
-there are, how many of them were let fail, and what was wrong after it. The exit code is 1 if anything was.
+there are, how many of them were let fail, and what was wrong after it. The exit code is 1 if anything was. Lines are
+added to build/faults.jsonl; --results writes a table of the last run of each operation and kind.
 """
 
 from __future__ import annotations
 
 import argparse
 import ctypes
-import json
 import os
 import subprocess
 import sys
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.results import write_table
+from tests.results import add_record, records_of, write_table
 
 HERE = Path(__file__).parent
 KINDS = ("write", "fsync", "rename", "mmap", "malloc")
@@ -114,15 +114,13 @@ def main() -> int:
     from tests.faults.operations import OPERATIONS
 
     names = options.operations.split(",") if options.operations else list(OPERATIONS)
-    wrong, records = 0, []
+    wrong = 0
     for outcome in run_all(names, options.kinds.split(","), options.most):
-        print(json.dumps(outcome), flush=True)
-        records.append(outcome)
+        add_record("faults", outcome)
         wrong += len(outcome["problems"])
     if options.results:
-        write_table(
-            options.results, "Faults on purpose", f"python -m tests.faults.inject {' '.join(sys.argv[1:])}", records
-        )
+        last = {(record["operation"], record["kind"]): record for record in records_of("faults")}
+        write_table(options.results, "Faults on purpose", "python -m tests.faults.inject", list(last.values()))
     return int(wrong > 0)
 
 

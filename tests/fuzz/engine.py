@@ -21,6 +21,21 @@ from labeltrees.errors import LabelTreesError
 
 EXTREME = (0, 1, 127, 128, 255, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**53, 2**63 - 1, 2**63, 2**64 - 1)
 TOKENS = (b"\n", b"\r\n", b",", b":", b'"', b"-1", b"1e999", b"nan", b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"0 0:1")
+# In place of a number in a text, such as JSON or a table.
+VALUES = (
+    b"0",
+    b"1",
+    b"-1",
+    b"0.5",
+    b"1e30",
+    b"2147483648",
+    b"9223372036854775807",
+    b"null",
+    b"true",
+    b'"x"',
+    b"[]",
+    b"{}",
+)
 LONGEST = 1 << 16
 
 
@@ -64,7 +79,7 @@ def mutate(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
     changed = bytearray(data)
     for _ in range(rng.choice((1, 1, 1, 2, 2, 4, 8))):
         place = rng.randrange(len(changed) + 1)
-        match rng.randrange(9):
+        match rng.randrange(10):
             case 0 if changed:
                 changed[place % len(changed)] ^= 1 << rng.randrange(8)
             case 1 if changed:
@@ -83,6 +98,9 @@ def mutate(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
                 other = rng.choice(others)
                 start = rng.randrange(len(other) + 1)
                 changed[place:] = other[start:]
+            case 8 if numbers := list(re.finditer(rb"-?\d+(\.\d+)?", changed)):
+                number_at = rng.choice(numbers)
+                changed[number_at.start() : number_at.end()] = rng.choice(VALUES)
             case _:
                 changed[place:place] = rng.randbytes(rng.choice((1, 4, 16)))
     return bytes(changed[:LONGEST])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import lzma
 import shutil
 import tempfile
 from pathlib import Path
@@ -39,8 +40,11 @@ def main() -> None:
     put("xmc", "small", b"3 4 2\n0,1 0:0.5 3:2\n 1:1\n1 2:0.25\n")
     put("jsonl", "small", JSONL)
     put("gz", "small", gzip.compress(JSONL, mtime=0))
+    put("xz", "small", lzma.compress(JSONL))
     put("csv", "small", b'text,labels\n"red, cat",x\nred dog,"x,y"\n')
     put("fasttext_text", "small", b"__label__x red cat\n__label__x __label__y red dog\n")
+    put("annif", "small", b"red cat\t<http://x/1>\nred dog\t<http://x/1> <http://x/2>\n")
+    put("vocabulary", "small", b'uri,label_en\nhttp://x/1,"cats, big"\n')
     put("events_csv", "small", LOG)
     put("http", "predict", b'\x00{"text": "red cat", "k": 2}')
     put("http", "predict_many", b'\x00{"texts": ["red cat", "blue"], "k": 2, "exclude": ["c"]}')
@@ -66,9 +70,11 @@ def _models(folder: Path) -> None:
     put("fasttext_bin", "one_label", (folder / "a.bin").read_bytes())
     made["text"].export_fasttext(folder / "b.bin")
     put("fasttext_bin", "bigrams", (folder / "b.bin").read_bytes())
-    encoder = lt.ItemEncoder(["red", "cat", "dog"])
-    write_encoder(encoder, folder / "encoder.bin")
-    put("encoder", "items", (folder / "encoder.bin").read_bytes())
+    items = lt.ItemEncoder(["red", "cat", "dog"])
+    words = lt.TextEncoder(lt.TfidfVectorizer().fit(texts))
+    for name, encoder in {"items": items, "words": words, "union": lt.UnionEncoder({"a": items, "b": words})}.items():
+        write_encoder(encoder, folder / "encoder.bin")
+        put("encoder", name, (folder / "encoder.bin").read_bytes())
 
 
 def _trees(folder: Path) -> None:

@@ -1,22 +1,25 @@
 """Fuzz the readers of untrusted bytes.
 
     python -m tests.fuzz.run [--targets xmc,tree] [--seconds 60] [--executions 100000] [--seed 0] [--atheris]
+    python -m tests.fuzz.run --seconds 0 --executions 0 --results benchmarks/results/fuzz.md
 
 Starts from the files in corpus/ and prints one line of JSON per target: executions, how many were refused, lines of
 Python reached, and crashes, which are anything but an error of ours. A crash is written to corpus/<target>/, where the
-ordinary tests read it from then on. With --atheris, Atheris drives the first target instead of our own engine.
+ordinary tests read it from then on. Each line is added to build/fuzz.jsonl; --results writes a table of the sums over
+all runs. With --atheris, Atheris drives the first target instead of our own engine.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import logging
+import os
 import sys
 from pathlib import Path
+from typing import Any
 
-from tests.results import write_table
+from tests.results import add_record, records_of, write_table
 
 CORPUS = Path(__file__).parent / "corpus"
 
@@ -63,8 +66,10 @@ def main() -> int:
     from tests.fuzz.targets import TARGETS
 
     package = Path(labeltrees.__file__).parent
-    n_crashes, records = 0, []
+    n_crashes = 0
     for name in names or TARGETS:
+        if options.executions == 0:
+            break
         found = fuzz(TARGETS[name], seeds_of(name), package, options.seconds, options.executions, options.seed)
         for data, _ in found.crashes[:20]:
             path = CORPUS / name / f"crash-{hashlib.sha256(data).hexdigest()[:12]}"
@@ -72,17 +77,36 @@ def main() -> int:
         n_crashes += len(found.crashes)
         record = {
             "target": name,
+            "sanitized": "libasan" in os.environ.get("LD_PRELOAD", ""),
             "executions": found.executions,
             "refused": found.refused,
             "covered": len(found.covered),
             "inputs_kept": len(found.kept),
             "crashes": sorted({fault for _, fault in found.crashes})[:10],
         }
-        print(json.dumps(record), flush=True)
-        records.append(record)
+        add_record("fuzz", record)
     if options.results:
-        write_table(options.results, "Fuzzing", "python -m tests.fuzz.run " + " ".join(sys.argv[1:]), records)
+        write_table(options.results, "Fuzzing", "make fuzz", _sums(list(TARGETS)))
     return int(n_crashes > 0)
+
+
+def _sums(targets: list[str]) -> list[dict[str, Any]]:
+    """Return one row per target: the sums over all runs, and the most lines that one run reached."""
+    runs = records_of("fuzz")
+    rows = []
+    for target in targets:
+        own = [run for run in runs if run["target"] == target]
+        rows.append(
+            {
+                "target": target,
+                "executions": sum(run["executions"] for run in own),
+                "with_sanitizers": sum(run["executions"] for run in own if run["sanitized"]),
+                "refused": sum(run["refused"] for run in own),
+                "covered": max((run["covered"] for run in own), default=0),
+                "crashes": sorted({fault for run in own for fault in run["crashes"]}),
+            }
+        )
+    return rows
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import json
 import os
 import re
 import shutil
@@ -25,6 +26,7 @@ from labeltrees import _core
 from labeltrees.data.encoders.encoder_file import read_encoder
 from labeltrees.errors import LabelTreesError
 from labeltrees.models.text.fasttext_file import read_fasttext
+from labeltrees.storage.format import _checksum_of_body
 from labeltrees.tree.serialize import HEADER
 
 _FAST = Path("/dev/shm") if os.path.isdir("/dev/shm") else None
@@ -74,9 +76,22 @@ def unpack_folder(data: bytes, folder: Path) -> None:
         at += 4 + size
 
 
+def _manifest_checksum(data: bytes) -> bytes:
+    try:
+        body = json.loads(data)
+        del body["checksum"]
+        body["checksum"] = _checksum_of_body(body)
+        return json.dumps(body).encode()
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return data
+
+
 def _model(data: bytes) -> None:
     folder = _FOLDER / "model"
     unpack_folder(data, folder)
+    manifest = folder / "manifest.json"
+    if manifest.is_file():
+        manifest.write_bytes(_manifest_checksum(manifest.read_bytes()))
     model = lt.load(folder)
     _use(model)
     lt.load(folder, verify=True)
@@ -117,7 +132,7 @@ def _read_tree(path: Path) -> None:
 
 def _read_encoder(path: Path) -> None:
     encoder = read_encoder(path)
-    for contexts in (["red cat"], [["red", "cat"]], [{"red": 2}]):
+    for contexts in (["red cat"], [["red", "cat"]], [{"red": 2}], [{"a": ["red"], "b": "red cat"}]):
         try:
             encoder.transform(contexts)
         except LabelTreesError:
@@ -143,7 +158,7 @@ def _manifest(data: bytes) -> None:
     if not folder.exists():
         model = lt.LabelTreeClassifier(fanout=2).fit(np.eye(4), np.eye(4))
         model.save(folder)
-    (folder / "manifest.json").write_bytes(data)
+    (folder / "manifest.json").write_bytes(_manifest_checksum(data))
     _use(lt.load(folder))
 
 
@@ -207,7 +222,10 @@ TARGETS: dict[str, Target] = {
     "jsonl": in_file("a.jsonl", lt.read_texts),
     "csv": in_file("a.csv", lt.read_texts),
     "fasttext_text": in_file("a.ft", lt.read_texts),
+    "annif": in_file("a.tsv", functools.partial(lt.read_texts, format="annif")),
+    "vocabulary": in_file("vocabulary.csv", lt.read_vocabulary),
     "gz": in_file("a.jsonl.gz", lt.read_texts),
+    "xz": in_file("a.jsonl.xz", lt.read_texts),
     "parquet": in_file("a.parquet", lt.read_texts),
     "events_csv": in_file("log.csv", _prepare),
     "events_parquet": in_file("log.parquet", _prepare),

@@ -3,7 +3,11 @@
 import functools
 import json
 
+import pytest
+
 from labeltrees import datasets
+
+pytestmark = pytest.mark.smoke
 
 
 def test_fit_predict_evaluate_inspect(run, tmp_path, monkeypatch):

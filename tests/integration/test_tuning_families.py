@@ -6,8 +6,7 @@ from sklearn.base import BaseEstimator
 
 import labeltrees as lt
 from labeltrees.data.text_dataset import default_vectorizer
-from labeltrees.tuning import sweep as sweep_module
-from labeltrees.tuning import sweep_folder
+from labeltrees.tuning import setting_trial, sweep_folder
 from tests.tuning.conftest import count_as_time
 
 SAVED = {}
@@ -64,7 +63,7 @@ def test_it_is_swept(texts):
 
 
 def test_it_is_chosen_from_a_dataset_with_texts(texts, monkeypatch, tmp_path):
-    monkeypatch.setattr(sweep_module, "measure_times", count_as_time)
+    monkeypatch.setattr(setting_trial, "measure_times", count_as_time)
     documents, Y = texts
     data = lt.Dataset(np.zeros((120, 1)), Y, texts=documents)
     choice = lt.choose(data, max_precision_loss=1, estimator=TextModel(), tradeoffs=[0, 2], repeats=1)

@@ -155,6 +155,18 @@ def test_counters_are_a_query_s_or_say_why_not(models, monkeypatch):
     assert profile.summary()["counters_reason"] == "Permission denied"
 
 
+@pytest.mark.parametrize("kind", ["words", "trees"])
+def test_queries_without_a_feature_make_no_search(models, kind):
+    model, X = models[kind]
+    nothing = ["zzz", "unheard"] if kind == "words" else sp.csr_array((2, X.shape[1]), dtype=np.float32)
+    profile = lt.profile(model, nothing, 2, repeats=1)
+    for name in ("visits", "roots", "below_root", "children", "heap_steps", "path_visits"):
+        assert profile.counts.each[name].tolist() == [0, 0], name
+    assert profile.oracle.tolist() == [0, 0]
+    assert (profile.labels >= 0).all()  # the most frequent labels
+    assert profile.summary()
+
+
 def test_more_labels_than_there_are(models):
     model, X = models["text"]
     assert lt.profile(model, X, 10**6, repeats=1).k == 12

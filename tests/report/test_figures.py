@@ -4,6 +4,7 @@ import copy
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -32,23 +33,39 @@ def test_the_curves_hold_every_setting_the_frontier_and_the_choice(result):
 
 @pytest.mark.parametrize(("value", "is_drawn"), [(-0.5, False), (0.5, True), (1.5, True)])
 def test_the_best_baseline_is_a_line_unless_it_is_far_below(result, value, is_drawn):
-    values = [record["p1"] for record in result.table]
-    low, high = min(values), max(values)
+    intervals = [bound for row in result.table for bound in result.interval(row["setting"], "p1")]
+    low, high = min(intervals), max(intervals)
     reached = low + (value if is_drawn else -2) * (high - low)
     others = copy.copy(result)
     others.baselines = [{"baseline": "popularity", "p1": reached - 1}, {"baseline": "neighbours", "p1": reached}]
     spec = others.figure("precision_time").to_dict()
-    rules = [layer for layer in spec["layer"] if layer["mark"]["type"] == "rule"]
+    rules = [layer for layer in spec["layer"] if layer["mark"]["type"] == "rule" and "data" in layer]
     assert len(rules) == is_drawn
-    assert spec["title"]["subtitle"].startswith(f"best baseline: neighbours, {100 * reached:.2f} %")
-    assert ("below this chart" in spec["title"]["subtitle"]) is not is_drawn
+    assert spec["title"]["subtitle"][-1].startswith(f"best baseline: neighbours, {100 * reached:.2f} %")
+    assert ("below this chart" in spec["title"]["subtitle"][-1]) is not is_drawn
     if is_drawn:
         assert rules[0]["data"]["values"][0]["y"] == pytest.approx(100 * reached)
+        bottom, top = spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
+        assert bottom < 100 * reached < top
 
 
 def test_a_result_of_version_1_has_charts_without_baselines():
     path = Path(__file__).parent.parent / "tuning" / "result_version_1.json"
-    assert "subtitle" not in lt.SweepResult.load(path).figure("precision_depth").to_dict()["title"]
+    chart = lt.SweepResult.load(path).figure("precision_depth").to_dict()
+    assert len(chart["title"]["subtitle"]) == 1
+    assert all(row["low"] == row["y"] == row["high"] for row in rows_of(chart_of_dict(chart)))  # it has no intervals
+
+
+def chart_of_dict(chart):
+    return SimpleNamespace(to_dict=lambda: chart)
+
+
+def test_points_have_their_intervals_and_names(result):
+    for row in rows_of(result.figure("precision_time")):
+        low, high = result.interval(row["setting"], "p1")
+        assert (row["low"], row["high"]) == pytest.approx((100 * low, 100 * high))
+        is_chosen = row["setting"] == result.chosen
+        assert row["name"] == ("chosen: " if is_chosen else "") + f"{row['tradeoff']:g}"
 
 
 def test_the_levels_are_those_of_the_chosen_curve(result):

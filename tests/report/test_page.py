@@ -106,18 +106,64 @@ def test_the_slider_moves_the_point_and_shows_its_setting(view, result):
         assert f"{100 * record['p1']:.2f}" in view.locator("#figures").inner_text()
         height = result.details["settings"][setting]["height"]
         assert view.locator("#levels tr").count() == 1 + height
-        assert view.locator("#top li").count() > 3
+        assert view.locator("#top circle").count() > 3
     assert len(seen) == 5
 
 
 def test_it_starts_at_the_choice_and_shows_its_search(view, result):
     assert view.locator("#settings tr.at").get_attribute("data-setting") == result.chosen
     looks = result.details["settings"][result.chosen]["looks"]
+    first = int(view.locator("#example").input_value())
+    rights = {answer["right"] for answer in looks[first]["answers"]}
+    assert rights == {True, False} or all(len({a["right"] for a in look["answers"]}) == 1 for look in looks)
     view.locator("#example").select_option("2")
     assert view.locator("#example-text").inner_text() == result.details["examples"][2]["text"]
     assert view.locator("#answers tr").count() == 1 + len(looks[2]["answers"])
     assert view.locator("#visits li.visited").count() == looks[2]["chunks"]
     assert view.locator("main b", has_text="bold").count() == 0  # names are text
+
+
+def test_the_tree_folds_by_mouse_and_keyboard(view):
+    def opened():
+        root = view.locator("#top g[data-node='0']")
+        return root.get_attribute("aria-expanded"), view.locator("#top circle").count()
+
+    before = opened()
+    assert before[0] == "true"
+    view.locator("#top g[data-node='0']").click()
+    assert opened() == ("false", 1)
+    view.keyboard.press("Enter")
+    assert opened() == before
+
+
+@pytest.mark.parametrize("width", [390, 1300])
+def test_nothing_is_wider_than_the_window(browser, page, width):
+    context = browser.new_context(viewport={"width": width, "height": 800})
+    view = context.new_page()
+    view.goto(page.as_uri())
+    view.wait_for_selector("body[data-ready=yes]")
+    assert view.evaluate("document.documentElement.scrollWidth") == width
+    context.close()
+
+
+def test_the_decision_comes_first_and_works_without_scripts(page, result):
+    text = page.read_text()
+    head = text[: text.index("<main>")]
+    assert "Chosen: tradeoff" in head
+    assert head.count("<tr data-setting=") == 3
+
+
+def test_the_title_names_the_data(result, monkeypatch):
+    pytest.importorskip("altair")
+    from labeltrees.report import page as module
+
+    monkeypatch.setattr(module, "_library", lambda: "")
+    other = copy.copy(result)
+    other.facts = copy.deepcopy(result.facts)
+    assert "<h1>320 points, 24 labels</h1>" in module.make_page(other)
+    other.data_name = "shops & <b>"
+    assert "<title>shops &amp; &lt;b&gt; - labeltrees</title>" in module.make_page(other)
+    assert "<h1>other</h1>" in module.make_page(other, "other")
 
 
 def test_the_table_sorts_both_ways(view, result):

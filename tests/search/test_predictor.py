@@ -12,6 +12,8 @@ from labeltrees.errors import InputError
 from labeltrees.search import Searcher, SearchRequest
 from labeltrees.storage import pack_dense_chunks
 
+pytestmark = pytest.mark.smoke
+
 
 @pytest.fixture(scope="module")
 def case(twin):
@@ -145,3 +147,9 @@ def test_a_searcher_pickles(case):
     again = pickle.loads(pickle.dumps(searcher))
     assert not again.stores[0].checked
     np.testing.assert_array_equal(again.topk(X, 5).scores, searcher.topk(X, 5).scores)
+
+
+def test_a_predictor_says_what_to_send_to_another_process(case):
+    predict = case[0].predictor(SearchRequest(5))
+    with pytest.raises(TypeError, match=r"cannot be pickled.*predictor\(\.\.\.\) in the other process"):
+        pickle.dumps(predict)

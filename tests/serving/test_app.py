@@ -119,11 +119,8 @@ def test_too_many_requests_at_a_time_are_refused(text_model, monkeypatch):
 
 
 def test_a_request_that_takes_too_long_is_refused(text_model, post):
-    app = make_app(text_model, settings=ServingSettings(max_seconds=1e-6))
-    served = app.registry.places["model"].current
-    app._service.settings = ServingSettings(max_seconds=1e-6)
-    object.__setattr__(app, "settings", ServingSettings())  # the body may take its time
-    assert served is not None
+    app = make_app(text_model)
+    app.app._service.settings = ServingSettings(max_seconds=1e-6)  # the body may take its time
     reply = post(app, PREDICT, {"texts": ["red apple"] * 20})
     assert reply.status_code == 408
     assert "fewer" in reply.json()["error"]
@@ -174,11 +171,12 @@ def test_a_fault_of_the_server_is_a_500_without_details(text_model, post, monkey
 
 def test_it_is_unready_while_models_are_loaded(model_folder, get, post):
     from labeltrees.serving.app import App
+    from labeltrees.serving.asgi import AsgiApp
     from labeltrees.serving.keys import Keys
     from labeltrees.serving.registry import Registry
 
     registry = Registry({"model": model_folder}, load=False)
-    app = App(registry, ServingSettings(), api_keys=Keys([]))
+    app = AsgiApp(App(registry, ServingSettings(), api_keys=Keys([])))
     assert get(app, "/health").status_code == 200
     assert get(app, "/ready").status_code == post(app, PREDICT, QUESTION).status_code == 503
     assert get(app, "/v1/models").json()["loading"] == ["model"]

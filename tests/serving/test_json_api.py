@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import labeltrees as lt
 from labeltrees.serving import ServingSettings, make_app
+from labeltrees.serving.item_search import ItemSearch
 from tests.serving.conftest import WORDS, ask, make_texts
 
 PREDICT = "/v1/models/model/predict"
@@ -158,3 +159,26 @@ def test_models_are_described(app, get):
     (facts,) = get(app, "/v1/models").json()["models"]
     assert facts == get(app, "/v1/models/model").json()
     assert (facts["reads"], facts["n_labels"], facts["has_agreement"]) == ("text", len(WORDS), True)
+
+
+def test_names_of_items_are_found(item_model, text_model, post):
+    app = make_app(item_model)
+    assert post(app, "/v1/models/model/items", {"text": "M"}).json() == {"items": ["milk", "jam"]}
+    assert post(app, "/v1/models/model/items", {"text": "", "limit": 3}).json()["items"] == ["bread", "milk", "eggs"]
+    assert app.registry.places["model"].get().facts.picks == ["items"]
+    for wrong in ({"text": "m", "column": "history"}, {"text": 1}, {"text": "m", "limit": 101}, {}):
+        assert post(app, "/v1/models/model/items", wrong).status_code == 400
+    assert post(make_app(text_model), "/v1/models/model/items", {"text": "m"}).status_code == 400
+
+
+def test_the_search_for_items_finds_those_of_a_scan():
+    rng = np.random.default_rng(0)
+    names = ["".join(rng.choice(list("aAb\n"), size=rng.integers(0, 5))) for _ in range(60)]
+    search = ItemSearch(names)
+    folded = [name.casefold().replace("\n", " ") for name in names]
+    for text in ("", "a", "B", "ab", "ba", "aa", " ", "b\n", "zz"):
+        wanted = text.casefold().replace("\n", " ")
+        first = [i for i, name in enumerate(folded) if name.startswith(wanted)]
+        then = [i for i, name in enumerate(folded) if wanted in name and i not in first]
+        for limit in (1, 7, 100):
+            assert search.find(text, limit) == [names[i] for i in (first + then)[:limit]]

@@ -17,8 +17,8 @@ def test_every_key_is_compared_in_constant_time(monkeypatch):
 
     monkeypatch.setattr(hmac, "compare_digest", compare)
     keys = Keys(["first", "second", "third"])
-    assert keys.allow([(b"X-API-Key", b"first")])
-    assert not keys.allow([(b"X-API-Key", b"f")])
+    assert keys.allow({"x-api-key": "first"}.get)
+    assert not keys.allow({"x-api-key": "f"}.get)
     assert len(compared) == 6
     assert len({len(text) for pair in compared for text in pair}) == 1
 

@@ -16,9 +16,19 @@ def test_two_columns_in_the_usual_forms(tmp_path):
     assert read_label_texts(None) == {}
 
 
-@pytest.mark.parametrize("content", [b"one column\n", b"a\t\xff\n"])
-def test_other_files_are_refused(tmp_path, content):
+def test_a_mapping_to_lists_gives_their_first_texts():
+    assert read_label_texts({"a": ["cats", "felines"], "b": [], "c": "dogs"}) == {"a": "cats", "c": "dogs"}
+
+
+@pytest.mark.parametrize(("content", "fault"), [(b"one column\n", "two columns"), (b"a\t\xff\n", "not UTF-8")])
+def test_other_files_are_refused(tmp_path, content, fault):
     file = tmp_path / "texts.tsv"
     file.write_bytes(content)
-    with pytest.raises(FileFormatError, match="two columns"):
+    with pytest.raises(FileFormatError, match=fault):
         read_label_texts(file)
+
+
+def test_the_language_of_a_vocabulary_can_be_chosen(tmp_path):
+    file = tmp_path / "texts.csv"
+    file.write_text("uri,label_en,label_fi\nhttp://a.example/1,cats,kissat\n")
+    assert read_label_texts(file, "fi") == {"http://a.example/1": "kissat"}

@@ -10,13 +10,13 @@ def test_every_path_of_the_document_is_a_route(text_model, get):
     document = get(app, "/openapi.json").json()
     assert document["openapi"].startswith("3.1")
     for path, operations in document["paths"].items():
-        methods = app._routes[path.replace("{name}", "model")].methods
+        methods = app.app._routes[path.replace("{name}", "model")].methods
         assert {method.upper() for method in operations} <= set(methods)
 
 
 def test_every_reference_leads_somewhere(text_model, get):
     text = get(make_app(text_model), "/openapi.json").text
-    schemas = make_app(text_model)._routes  # a second application does not disturb the first
+    schemas = make_app(text_model).app._routes  # a second application does not disturb the first
     assert schemas
     names = set(re.findall(r'"#/components/schemas/(\w+)"', text))
     document = get(make_app(text_model), "/openapi.json").json()

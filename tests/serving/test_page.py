@@ -7,7 +7,15 @@ from labeltrees.serving import ServingSettings, make_app
 
 def test_the_page_loads_nothing_from_elsewhere(text_model, get):
     app = make_app(text_model)
-    for path in ("/", "/docs", "/static/page.css", "/static/page.js", "/static/tree.js", "/static/docs.js"):
+    for path in (
+        "/",
+        "/docs",
+        "/static/page.css",
+        "/static/page.js",
+        "/static/tree.js",
+        "/static/items.js",
+        "/static/docs.js",
+    ):
         reply = get(app, path)
         assert reply.status_code == 200
         assert "default-src 'self'" in reply.headers["content-security-policy"]

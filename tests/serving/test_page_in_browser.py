@@ -85,6 +85,30 @@ def test_labels_and_the_tree_follow_what_is_typed_and_chosen(view):
     assert width <= 390  # nothing is wider than a phone
 
 
+def test_items_are_picked_and_removed(browser, start_server, item_model, tmp_path):
+    item_model.save(tmp_path / "shop.model")
+    server = start_server(tmp_path / "shop.model", 1)
+    view = browser.new_page(viewport={"width": 390, "height": 800})
+    problems = []
+    view.on("console", lambda message: problems.append(message.text))
+    view.goto(server.url)
+    view.wait_for_selector("#column-items")
+    with view.expect_response("**/items"):
+        view.locator("#column-items").press_sequentially("m")
+    view.wait_for_selector("datalist option", state="attached")
+    assert view.locator("datalist option").evaluate_all("all => all.map(one => one.value)") == ["milk", "jam"]
+    for item in ("bread", "milk"):
+        with view.expect_request(lambda request, item=item: f'"{item}"]' in (request.post_data or "")):
+            view.fill("#column-items", item)
+            view.keyboard.press("Enter")
+    with view.expect_request(lambda request: '"items":["milk"]' in (request.post_data or "")):
+        view.get_by_role("button", name="Remove bread").click()
+    assert view.evaluate("document.activeElement.id") == "column-items"
+    view.close()
+    server.stop()
+    assert problems == []
+
+
 def test_an_error_of_the_server_is_shown_and_goes_away(view):
     view.route("**/predict", lambda route: route.fulfill(status=503, body='{"error": "the model is being loaded"}'))
     view.fill("#text", "pear")

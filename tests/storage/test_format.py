@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from labeltrees import _core
 from labeltrees.errors import FileFormatError
 from labeltrees.storage import FORMAT_VERSION, load_arrays, save_arrays
+from labeltrees.storage.format import MANIFEST_BYTES
 from tests.storage.conftest import PARAMETERS
 
 
@@ -84,6 +85,23 @@ def test_hostile_manifests_are_refused(folder, change, message):
 def test_broken_manifests_are_refused(folder, text):
     (folder / "manifest.json").write_text(text)
     with pytest.raises(FileFormatError, match=r"manifest\.json"):
+        load_arrays(folder)
+
+
+def test_a_key_that_occurs_twice_is_refused(folder):
+    text = (folder / "manifest.json").read_text()
+    (folder / "manifest.json").write_text(text.replace("{", '{"version": 99, ', 1))
+    assert json.loads((folder / "manifest.json").read_text()) == json.loads(text)
+    with pytest.raises(FileFormatError, match="a key occurs twice"):
+        load_arrays(folder)
+
+
+def test_a_manifest_of_the_longest_length_is_read(folder):
+    text = (folder / "manifest.json").read_text()
+    (folder / "manifest.json").write_text(text.ljust(MANIFEST_BYTES))
+    assert load_arrays(folder).manifest.kind == "Example"
+    (folder / "manifest.json").write_text(text.ljust(MANIFEST_BYTES + 1))
+    with pytest.raises(FileFormatError, match="too long"):
         load_arrays(folder)
 
 

@@ -77,6 +77,16 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
         load_arrays(tmp_path / "model")
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+def test_no_descriptor_stays_open(folder):
+    before = os.listdir("/proc/self/fd")
+    load_arrays(folder, in_memory=True)
+    os.remove(folder / "ids.npy")
+    with pytest.raises(FileFormatError, match=r"ids\.npy"):
+        load_arrays(folder, in_memory=True)
+    assert os.listdir("/proc/self/fd") == before
+
+
 # ---- while another process saves -------------------------------------------------------------------------------------
 
 

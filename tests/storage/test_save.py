@@ -10,6 +10,8 @@ from labeltrees.errors import InputError
 from labeltrees.storage import load_arrays, save_arrays
 from tests.storage.conftest import ARRAYS
 
+pytestmark = pytest.mark.smoke
+
 
 def test_the_files_are_plain_numpy(folder):
     for name, array in ARRAYS.items():

@@ -5,8 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import labeltrees as lt
-from labeltrees.tuning import sweep as sweep_module
-from labeltrees.tuning import trials as trials_module
+from labeltrees.tuning import setting_trial
 
 
 def make_data(n_points=300, n_labels=24, seed=0, noise=1.5):
@@ -47,8 +46,7 @@ def count_as_time(models, points, ks, **_):
 @pytest.fixture
 def counted_time(monkeypatch):
     """Times that are the same on every machine."""
-    for module in (sweep_module, trials_module):
-        monkeypatch.setattr(module, "measure_times", count_as_time)
+    monkeypatch.setattr(setting_trial, "measure_times", count_as_time)
 
 
 @pytest.fixture(scope="session")

@@ -172,3 +172,12 @@ def test_an_interrupted_choice_goes_on_from_its_folder(data, tmp_path, monkeypat
 def test_bad_arguments_are_refused(data, arguments, message):
     with pytest.raises(lt.InputError, match=message):
         lt.choose(data, **arguments)
+
+
+def test_without_a_limit_wider_trees_are_tried_and_with_one_narrower_trees(data):
+    options = {"tradeoffs": [1], "repeats": 1, "tune": "tree", "estimator": lt.LabelTreeClassifier(fanout=4, C=1.0)}
+    tried = [
+        {record["fanout"] for record in lt.choose(data, **limits, **options).result.table}
+        for limits in ({}, {"max_precision_loss": 0.1}, {"max_latency_us": 1e6})
+    ]
+    assert tried == [{4, 8}, {4, 16}, {4, 16}]

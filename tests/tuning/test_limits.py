@@ -103,5 +103,55 @@ def test_limits_that_are_not_allowed_are_refused(limits, message):
         Limits(*limits).validate()
 
 
+def noisy_result(gain, n_points=400, names=("own", "other")):
+    """Results that differ on many points: each setting after the first is right on `gain` * n_points more."""
+    rng = np.random.default_rng(0)
+    own = rng.random(n_points) < 0.5
+    settings = {name: (0.5, 1.0, 1.0) for name in names}
+    result = make_result(settings, n_points)
+    for number, name in enumerate(names):
+        hit = own.copy()
+        if number:
+            wrong, right = np.flatnonzero(~own), np.flatnonzero(own)
+            hit[rng.choice(wrong, 40 + round(gain * n_points), replace=False)] = True
+            hit[rng.choice(right, 40, replace=False)] = False
+        result._hits[name] = Hits(hit[:, np.newaxis], np.ones(n_points, np.int64))
+        result.table[number]["p1"] = hit.mean()
+    return result
+
+
+@pytest.mark.parametrize(
+    ("gain", "n_tried", "chosen"),
+    # 80 to 92 of 400 points differ, so the standard error is 0.022 to 0.024.
+    [(0.01, None, "own"), (0.03, None, "other"), (0.03, 9, "own"), (0.05, 9, "other"), (0.05, 100, "own")],
+)
+def test_a_gain_within_luck_keeps_the_own_setting(gain, n_tried, chosen):
+    verdict = Limits(None, None, "p1", 1).judge(noisy_result(gain), "own", n_tried)
+    assert verdict.best == "other"
+    assert verdict.choose() == chosen
+    assert verdict.keeps_own(chosen) == (chosen == "own")
+    assert "own" in verdict.promising(2)
+
+
+def test_an_own_setting_that_is_too_slow_is_replaced_by_any():
+    result = noisy_result(0.01)
+    result.table[0]["top1_p99_us"] = 50.0
+    assert Limits(None, 10, "p1", 1).judge(result, "own").choose() == "other"
+
+
+def test_equal_settings_replace_the_own_by_luck_in_few_cases_only():
+    rng, n_points = np.random.default_rng(0), 500
+    replaced = 0
+    for _ in range(200):
+        names = ["own", *"abcdefghi"]
+        result = make_result({name: (0.5, 1.0, 1.0) for name in names}, n_points)
+        for number, name in enumerate(names):
+            hit = rng.random(n_points) < 0.5
+            result._hits[name] = Hits(hit[:, np.newaxis], np.ones(n_points, np.int64))
+            result.table[number]["p1"] = hit.mean()
+        replaced += Limits(None, None, "p1", 1).judge(result, "own").choose() != "own"
+    assert replaced < 90  # of 200; without the rule 180
+
+
 def test_no_limit_is_allowed_and_means_the_most_precise():
     Limits(None, None, "p1", 5).validate()

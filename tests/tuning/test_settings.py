@@ -45,7 +45,7 @@ def test_the_papers_grids_span_all_tradeoffs():
     [
         (([3], None), "tradeoffs must be a number in"),
         (([], None), "tradeoffs must be a list of at least one value"),
-        (([1], [1]), "fanouts must be an integer in"),
+        (([1], [1]), "fanouts must be an integer of at least 2"),
         (([1], None, ["odd"]), "covers must be one of"),
         (([1], None, ["marginal"], ["odd"]), "paths must be one of"),
     ],

@@ -37,6 +37,17 @@ def test_the_slowest_training_counts():
     assert not budget.allows(1501)
 
 
+def test_a_training_known_from_a_sample_is_expected_to_take_its_own_time():
+    budget = TimeBudget(30.0, n_final=0, clock=lambda: 0.0)
+    budget.record(10.0, 100, name="slow")
+    budget.record(1.0, 100, name="fast")
+    assert budget.allows(3000, name="fast")
+    assert not budget.allows(3000, name="slow")
+    assert not budget.allows(3000, name="unknown")
+    budget.adopt("fast")
+    assert budget.allows(3000)
+
+
 def test_without_a_limit_everything_is_allowed():
     budget = TimeBudget(None, n_final=10**9)
     budget.record(1e9, 1)

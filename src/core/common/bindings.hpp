@@ -12,6 +12,7 @@
 
 #include "common/growing_array.hpp"
 #include "common/platform.hpp"
+#include "common/stable_abi.hpp"
 #include "common/threads.hpp"
 
 namespace nb = nanobind;

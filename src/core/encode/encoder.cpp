@@ -10,7 +10,7 @@ std::string context_name(const PartPlace& place, const EncodeScratch& scratch) {
 }
 
 std::string shown(nb::handle object) {
-  std::string type = Py_TYPE(object.ptr())->tp_name;
+  std::string type = name_of_type(object);
   if (object.is_none()) return type;
   nb::object text = nb::steal(PyObject_Repr(object.ptr()));
   const char* bytes = text.is_valid() ? PyUnicode_AsUTF8(text.ptr()) : nullptr;
@@ -32,7 +32,7 @@ void ContextEncoder::refuse(nb::handle context, const PartPlace& place, const En
   const bool is_text = PyUnicode_Check(context.ptr());
   if (scratch.context < 0 && takes_text() && PyList_Check(context.ptr()))
     hint = "; pass one context per call, or a list of them to predict_topk";
-  else if (!place.key && (is_text || PyLong_Check(context.ptr())))
+  else if (!place.key && !(takes_text() && scratch.context < 0) && (is_text || PyLong_Check(context.ptr())))
     hint = scratch.context < 0 ? "; for one item, pass a list with it" : "; for one context, pass a list with it";
   throw BadQuery(context_name(place, scratch) + " must be " + takes_ + ", got " + shown(context) + hint);
 }

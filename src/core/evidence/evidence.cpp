@@ -1,6 +1,8 @@
 #include "evidence/evidence.hpp"
 
+#include <bit>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 namespace labeltrees {
@@ -25,13 +27,18 @@ void EvidenceScratch::set_query(const Evidence& evidence, const int32_t* feature
 }
 
 void EvidenceScratch::keep_strongest(const Evidence& evidence) {
+  // One number to compare: the bits of floats from 0 on are in the order of the floats; then the smaller place first.
   const size_t n = features_.size();
   strengths_.resize(n);
-  for (size_t i = 0; i < n; ++i) strengths_[i] = std::fabs(values_[i]) * evidence.feature_weights[features_[i]];
-  std::nth_element(
-      strongest_.begin(), strongest_.begin() + evidence.n_query_features, strongest_.end(),
-      [&](int32_t a, int32_t b) { return strengths_[a] != strengths_[b] ? strengths_[a] > strengths_[b] : a < b; });
+  for (size_t i = 0; i < n; ++i) {
+    const float strength = std::fabs(values_[i]) * evidence.feature_weights[features_[i]];
+    strengths_[i] = uint64_t{std::bit_cast<uint32_t>(strength)} << 32 | (UINT32_MAX - static_cast<uint32_t>(i));
+  }
+  std::nth_element(strengths_.begin(), strengths_.begin() + evidence.n_query_features, strengths_.end(),
+                   std::greater<uint64_t>());
   strongest_.resize(static_cast<size_t>(evidence.n_query_features));
+  for (size_t i = 0; i < strongest_.size(); ++i)
+    strongest_[i] = static_cast<int32_t>(UINT32_MAX - static_cast<uint32_t>(strengths_[i]));
 }
 
 void EvidenceScratch::set_dense_query(const Evidence& evidence, const float* row) {
@@ -67,13 +74,14 @@ void EvidenceScratch::measure_votes(const Evidence& evidence, const int32_t* lab
   const ShortRows& rows = evidence.labels_of_point;
   for (const SimilarPoint& neighbour : neighbours_) __builtin_prefetch(rows.indptr + neighbour.point);
   for (const SimilarPoint& neighbour : neighbours_) __builtin_prefetch(rows.columns + rows.indptr[neighbour.point]);
+  votes_.assign(static_cast<size_t>(n + 1), 0.0f);  // place 0 takes the votes for other labels, without a branch
   for (const SimilarPoint& neighbour : neighbours_) {
     for (int64_t at = rows.indptr[neighbour.point]; at < rows.indptr[neighbour.point + 1]; ++at)
-      if (int32_t place = place_of_label_[rows.columns[at]]) out[place - 1].vote += neighbour.similarity;
+      votes_[place_of_label_[rows.columns[at]]] += neighbour.similarity;
   }
   for (int64_t i = 0; i < n; ++i) {
     place_of_label_[labels[i]] = 0;
-    out[i].vote /= static_cast<float>(total);
+    out[i].vote = votes_[i + 1] / static_cast<float>(total);
   }
 }
 
@@ -82,10 +90,14 @@ void EvidenceScratch::measure_cosines(const Evidence& evidence, const int32_t* l
   for (size_t i = 0; i < features_.size(); ++i) dense_[features_[i]] += values_[i];
   const ShortRows& rows = evidence.centroids;
   for (int64_t i = 0; i < n; ++i) {
-    float sum = 0.0f;
-    for (int64_t at = rows.indptr[labels[i]]; at < rows.indptr[labels[i] + 1]; ++at)
-      sum += dense_[rows.columns[at]] * from_upper_half(rows.values[at]);
-    out[i].cosine = std::min(std::max(sum, 0.0f), 1.0f);
+    // Several sums: one alone would wait for each addition.
+    float sums[4] = {};
+    int64_t at = rows.indptr[labels[i]];
+    const int64_t end = rows.indptr[labels[i] + 1];
+    for (; at + 4 <= end; at += 4)
+      for (int64_t j = 0; j < 4; ++j) sums[j] += dense_[rows.columns[at + j]] * from_upper_half(rows.values[at + j]);
+    for (; at < end; ++at) sums[0] += dense_[rows.columns[at]] * from_upper_half(rows.values[at]);
+    out[i].cosine = std::min(std::max((sums[0] + sums[1]) + (sums[2] + sums[3]), 0.0f), 1.0f);
   }
   for (int32_t feature : features_) dense_[feature] = 0.0f;
 }

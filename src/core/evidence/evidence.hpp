@@ -65,10 +65,11 @@ class EvidenceScratch {
 
   std::vector<int32_t> features_;
   std::vector<float> values_;  // of a query of length 1
-  std::vector<float> strengths_;
+  std::vector<uint64_t> strengths_;
   std::vector<int32_t> strongest_;  // places in features_
   PointSums sums_;
   std::vector<SimilarPoint> neighbours_;
+  std::vector<float> votes_;             // by place + 1
   std::vector<int32_t> place_of_label_;  // place + 1 among the labels being measured, else 0
   std::vector<float> dense_;             // the query by feature
   std::vector<int32_t> labels_;

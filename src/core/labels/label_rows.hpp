@@ -24,6 +24,9 @@ struct LabelRows {
 // Work is cut into blocks of this many rows or columns for any number of threads, so that sums do not depend on it.
 constexpr int64_t kBlock = 16384;
 
-inline int64_t n_blocks(int64_t n) { return (n + kBlock - 1) / kBlock; }
+inline int64_t n_blocks(int64_t n, int64_t size = kBlock) { return (n + size - 1) / size; }
+
+// Work whose result does not depend on the blocks is cut into smaller ones: a few thousand labels may have long rows.
+constexpr int64_t kFewRows = 128;
 
 }  // namespace labeltrees

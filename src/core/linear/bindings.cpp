@@ -103,12 +103,13 @@ struct LinearProblem {
   // What the classifiers of some groups lose on held-out points at each cost: (n_tasks, n_costs) losses, and per task
   // the loss of constant margins and the number of held-out positives.
   nb::tuple validate(ConstArray<int64_t> nodes, ConstArray<int64_t> first_edges, ConstArray<int64_t> n_edges,
-                     ConstArray<uint8_t> held_out, ConstArray<float> costs, const std::string& loss, float eps,
-                     int max_iter, float bias_value, float prune_below, bool balanced, uint64_t seed, int n_threads) {
+                     ConstArray<int64_t> strides, ConstArray<uint8_t> held_out, ConstArray<float> costs,
+                     const std::string& loss, float eps, int max_iter, float bias_value, float prune_below,
+                     bool balanced, uint64_t seed, int n_threads) {
     const LinearOptions options{&find_loss(loss), 1.0f, eps, max_iter, bias_value, prune_below, balanced, seed};
-    std::vector<NodeTask> tasks;
+    std::vector<SampledEdges> tasks;
     for (size_t i = 0; i < nodes.size(); ++i)
-      tasks.push_back({nodes.data()[i], first_edges.data()[i], n_edges.data()[i], 1.0f});
+      tasks.push_back({nodes.data()[i], first_edges.data()[i], n_edges.data()[i], strides.data()[i]});
     const std::vector<float> values(costs.data(), costs.data() + costs.size());
     Job job;
     std::vector<HeldOutLosses> found;
@@ -181,9 +182,10 @@ void bind_linear(nb::module_& module) {
       .def("node_sizes", &LinearProblem::node_sizes, nb::arg("balanced"))
       .def("extract", &LinearProblem::extract, nb::arg("node"))
       .def("validate", &LinearProblem::validate, nb::kw_only(), nb::arg("nodes").noconvert(),
-           nb::arg("first_edges").noconvert(), nb::arg("n_edges").noconvert(), nb::arg("held_out").noconvert(),
-           nb::arg("costs").noconvert(), nb::arg("loss"), nb::arg("eps"), nb::arg("max_iter"), nb::arg("bias_value"),
-           nb::arg("prune_below"), nb::arg("balanced"), nb::arg("seed"), nb::arg("n_threads"))
+           nb::arg("first_edges").noconvert(), nb::arg("n_edges").noconvert(), nb::arg("strides").noconvert(),
+           nb::arg("held_out").noconvert(), nb::arg("costs").noconvert(), nb::arg("loss"), nb::arg("eps"),
+           nb::arg("max_iter"), nb::arg("bias_value"), nb::arg("prune_below"), nb::arg("balanced"), nb::arg("seed"),
+           nb::arg("n_threads"))
       .def("train", &LinearProblem::train, nb::kw_only(), nb::arg("nodes").noconvert(),
            nb::arg("first_edges").noconvert(), nb::arg("n_edges").noconvert(), nb::arg("costs").noconvert(),
            nb::arg("loss"), nb::arg("eps"), nb::arg("max_iter"), nb::arg("bias_value"), nb::arg("prune_below"),

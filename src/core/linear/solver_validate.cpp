@@ -8,8 +8,8 @@ namespace labeltrees {
 
 namespace {
 
-// Once the loss has risen this often in a row, higher costs are not tried.
-constexpr int kRises = 2;
+// Once the loss has risen by more than this share of it, higher costs are not tried.
+constexpr double kRise = 0.002;
 
 }  // namespace
 
@@ -61,10 +61,11 @@ HeldOutLosses LaneSolver::validate(const NodeRows& node, const LaneTargets& targ
   alpha_.resize(node.n_rows * kernels_->lanes);
   std::fill_n(alpha_.data(), alpha_.size(), options.loss->start_alpha.value_or(0.0f));
   pass.alpha = alpha_.data();
-  int rises = 0;
+  double rise = 0, curvature = 0;
   for (size_t i = 0; i < costs.size(); ++i) {
-    if (rises == kRises) {
-      found.at_cost[i] = found.at_cost[i - 1];  // at least
+    if (rise > 0) {  // the parabola through the last three; costs rise by equal factors
+      rise += curvature;
+      found.at_cost[i] = found.at_cost[i - 1] + rise;
       continue;
     }
     LinearOptions own = options;
@@ -77,7 +78,9 @@ HeldOutLosses LaneSolver::validate(const NodeRows& node, const LaneTargets& targ
     }
     descend(node, pass, own, stream, job);
     found.at_cost[i] = held_out_loss(node, own, pass.live);
-    rises = i > 0 && found.at_cost[i] > found.at_cost[i - 1] ? rises + 1 : 0;
+    if (i == 0 || found.at_cost[i] <= (1 + kRise) * found.at_cost[i - 1]) continue;
+    rise = found.at_cost[i] - found.at_cost[i - 1];
+    curvature = i > 1 ? std::max(0.0, rise + found.at_cost[i - 2] - found.at_cost[i - 1]) : 0.0;
   }
   return found;
 }

@@ -39,13 +39,14 @@ struct Worker {
   explicit Worker(const Points& points) : scratch(points) {}
 };
 
-LaneTargets lane_targets(const TrainInput& input, int64_t node, int64_t first_edge, int64_t n_edges) {
+LaneTargets lane_targets(const TrainInput& input, int64_t node, int64_t first_edge, int64_t n_edges,
+                         int64_t stride = 1) {
   LaneTargets targets{};
   targets.n_lanes = static_cast<int>(n_edges);
   const int64_t first_pair = input.occurrences.begin(input.tree.child_ptr[node]);
   for (int lane = 0; lane < n_edges; ++lane) {
-    targets.pair_begin[lane] = input.occurrences.begin(first_edge + lane) - first_pair;
-    targets.pair_end[lane] = input.occurrences.end(first_edge + lane) - first_pair;
+    targets.pair_begin[lane] = input.occurrences.begin(first_edge + lane * stride) - first_pair;
+    targets.pair_end[lane] = input.occurrences.end(first_edge + lane * stride) - first_pair;
   }
   if (input.occurrences.costs()) targets.pair_costs = input.occurrences.costs() + first_pair;
   return targets;
@@ -254,7 +255,7 @@ void gather_node(const TrainInput& input, int64_t node, float bias_value, NodeRo
               extra_ptr ? extra_ptr[node + 1] - extra : 0, input.point_weight, bias_value, scratch, job);
 }
 
-std::vector<HeldOutLosses> validate_linear(const TrainInput& input, const std::vector<NodeTask>& tasks,
+std::vector<HeldOutLosses> validate_linear(const TrainInput& input, const std::vector<SampledEdges>& tasks,
                                            const LinearOptions& options, const std::vector<float>& costs,
                                            const uint8_t* held_out, int n_threads, Job& job) {
   std::vector<HeldOutLosses> found(tasks.size());
@@ -262,12 +263,12 @@ std::vector<HeldOutLosses> validate_linear(const TrainInput& input, const std::v
   parallel_for(static_cast<int64_t>(tasks.size()), n_threads, [&](int64_t i, int thread) {
     if (!workers[thread]) workers[thread] = std::make_unique<Worker>(input.points);
     Worker& worker = *workers[thread];
-    const NodeTask& task = tasks[i];
+    const SampledEdges& task = tasks[i];
     if (task.n_edges > kMaxLanes) throw std::invalid_argument("a task must be one group of lanes");
     gather_node(input, task.node, options.bias_value, worker.rows, worker.scratch, job);
     std::vector<uint8_t> rows_held_out;
     for (const int32_t point : worker.scratch.found) rows_held_out.push_back(held_out[point]);
-    const LaneTargets targets = lane_targets(input, task.node, task.first_edge, task.n_edges);
+    const LaneTargets targets = lane_targets(input, task.node, task.first_edge, task.n_edges, task.stride);
     found[i] = worker.solver.validate(worker.rows, targets, options, costs, rows_held_out.data(),
                                       input.stream(task.first_edge), job);
     job.done += task.n_edges;

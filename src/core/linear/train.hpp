@@ -56,9 +56,14 @@ struct LinearWeights {
 void gather_node(const TrainInput& input, int64_t node, float bias_value, NodeRows& rows, GatherScratch& scratch,
                  const Job& job);
 
-// For each task (of one group of lanes): what its classifiers lose on the points held out (n_points) if they are
+// At most kMaxLanes edges of a node: the first and every `stride`-th after it.
+struct SampledEdges {
+  int64_t node, first_edge, n_edges, stride;
+};
+
+// For each task: what its classifiers lose on the points held out (n_points) if they are
 // trained on the others at each of the costs.
-std::vector<HeldOutLosses> validate_linear(const TrainInput& input, const std::vector<NodeTask>& tasks,
+std::vector<HeldOutLosses> validate_linear(const TrainInput& input, const std::vector<SampledEdges>& tasks,
                                            const LinearOptions& options, const std::vector<float>& costs,
                                            const uint8_t* held_out, int n_threads, Job& job);
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <vector>
 
@@ -29,7 +28,6 @@ class BestLabels {
     k_ = static_cast<size_t>(k);
     n_kept_ = static_cast<size_t>(n_kept);
     heap_.clear();
-    first_.clear();
     limit_ = kept_limit_ = -std::numeric_limits<float>::infinity();
   }
 
@@ -54,43 +52,27 @@ class BestLabels {
 
   // Best first; nothing can be offered afterwards.
   const std::vector<ScoredLabel>& sorted() {
-    if (n_kept_ > k_) {
-      drop_kept();
-      std::sort(heap_.begin(), heap_.end(), BetterLabel());
-    } else {
-      std::sort_heap(heap_.begin(), heap_.end(), BetterLabel());
-    }
+    if (n_kept_ == k_) std::sort_heap(heap_.begin(), heap_.end(), BetterLabel());
     return heap_;
   }
 
  private:
-  // More than k are kept: in any order, and dropped rarely, because a heap of all of them took as long as the search.
+  // Where more than k are kept, these are few, and sorted, best first: a heap took twice as long.
   void offer_kept(const ScoredLabel& found) {
-    heap_.push_back(found);
-    if (heap_.size() == kRoom * n_kept_) drop_kept();
-    if (first_.size() == k_) {
-      if (found.score <= first_.front()) return;
-      std::pop_heap(first_.begin(), first_.end(), std::greater<float>());
-      first_.back() = found.score;
-    } else {
-      first_.push_back(found.score);
-    }
-    std::push_heap(first_.begin(), first_.end(), std::greater<float>());
-    if (first_.size() == k_) limit_ = first_.front();
-  }
-  void drop_kept() {
-    if (heap_.size() <= n_kept_) return;
-    const auto last = heap_.begin() + static_cast<int64_t>(n_kept_) - 1;
-    std::nth_element(heap_.begin(), last, heap_.end(), BetterLabel());
-    kept_limit_ = last->score;
-    heap_.resize(n_kept_);
+    if (heap_.size() < n_kept_)
+      heap_.push_back(found);
+    else if (!BetterLabel()(found, heap_.back()))
+      return;
+    size_t at = heap_.size() - 1;
+    for (; at > 0 && BetterLabel()(found, heap_[at - 1]); --at) heap_[at] = heap_[at - 1];
+    heap_[at] = found;
+    if (heap_.size() >= k_) limit_ = heap_[k_ - 1].score;
+    if (heap_.size() == n_kept_) kept_limit_ = heap_.back().score;
   }
 
-  static constexpr size_t kRoom = 4;
   size_t k_ = 0, n_kept_ = 0;
   float limit_ = 0, kept_limit_ = 0;
-  std::vector<float> first_;       // where more than k are kept: the scores of the k best, the worst at the front
-  std::vector<ScoredLabel> heap_;  // the worst at the front, unless more than k are kept
+  std::vector<ScoredLabel> heap_;  // the worst at the front; best first where more than k are kept
 };
 
 }  // namespace labeltrees

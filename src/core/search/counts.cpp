@@ -118,6 +118,7 @@ SearchCounts SearchCounter::count(const QueryRows& rows, int64_t query, const Se
     opened_[tree].clear();
     opened.clear();
     engine_.set_query(queries_[tree], tree, rows, query);
+    if (engine_.answers_by_prior(queries_[0])) return counts;  // without a search
     engine_.trace(static_cast<int64_t>(tree), rows, query, request, opened, &pooled);
     BestLabels best;
     best.start(request.k);

@@ -71,7 +71,7 @@ void SearchEngine::find(SearchScratch& scratch, const SearchRequest& request, in
 int64_t SearchEngine::run(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels,
                           float* scores, SearchStats& stats) {
   stats.no_features = scratch.queries[0].empty();
-  if (stats.no_features && prior_.known()) return run_prior(scratch, request, query, labels, scores);
+  if (answers_by_prior(scratch.queries[0])) return run_prior(scratch, request, query, labels, scores);
   if (blends(request)) return run_blended(scratch, request, query, labels, scores, stats);
   find(scratch, request, query, stats);
   const bool one_tree = trees_.size() == 1;

@@ -67,6 +67,8 @@ class SearchEngine {
     prior_.set(counts, n_labels_, static_cast<double>(n_points));
   }
 
+  // Whether a prepared query gets the most frequent labels instead of a search.
+  bool answers_by_prior(const SearchQuery& query) const { return query.empty() && prior_.known(); }
   // Prepares one query for a tree.
   void set_query(SearchQuery& prepared, size_t tree, const QueryRows& rows, int64_t query) const;
 

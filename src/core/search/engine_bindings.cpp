@@ -112,7 +112,7 @@ void bind_search(nb::module_& module) {
       .def(nb::init<nb::object, nb::object, int64_t, nb::object, nb::object, bool, nb::object>(), nb::arg("engine"),
            nb::arg("request"), nb::arg("k"), nb::arg("encoder").none(), nb::arg("names").none(), nb::arg("with_names"),
            nb::arg("label_of_feature").none())
-      .def("__call__", &NativePredictor::operator(), nb::arg("indices"), nb::arg("values").none() = nb::none(),
+      .def("__call__", &NativePredictor::operator(), nb::arg("indices").none(), nb::arg("values").none() = nb::none(),
            nb::arg("k").none() = nb::none(), nb::arg("exclude").none() = nb::none(),
            nb::arg("candidates").none() = nb::none())
       .def_prop_ro("n_unknown", &NativePredictor::n_unknown)

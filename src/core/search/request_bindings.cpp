@@ -73,11 +73,17 @@ void bind_search_request(nb::module_& module) {
   nb::class_<NativeLabelSet>(module, "LabelSet",
                              "Labels prepared for many searches, to allow or to exclude; made by `label_set`.")
       .def("__len__", [](const NativeLabelSet& self) { return self.set->n; })
+      .def("__repr__",
+           [](const NativeLabelSet& self) {
+             return "LabelSet(" + std::to_string(self.set->n) + " labels, " + std::to_string(self.n_unknown) +
+                    " unknown names)";
+           })
       .def("belongs_to", [](const NativeLabelSet& self, nb::handle engine) { return self.engine.is(engine); })
       .def_ro("n_unknown", &NativeLabelSet::n_unknown);
 
   nb::class_<NativeLabelWeights>(module, "LabelWeights",
                                  "Weights of labels prepared for many searches; made by `label_weights`.")
+      .def("__repr__", [](const NativeLabelWeights&) { return "LabelWeights(prepared for many searches)"; })
       .def("belongs_to", [](const NativeLabelWeights& self, nb::handle engine) { return self.engine.is(engine); });
 
   nb::class_<NativeRequest>(module, "SearchRequest")

@@ -7,6 +7,10 @@ static inline const float* bias_of(const uint8_t* part, const ChunkHeader& heade
 static inline float half_of(uint16_t half) {
 #if defined(__AVX2__)
   return _cvtsh_ss(half);
+#elif defined(LABELTREES_NEON)
+  __fp16 value;
+  __builtin_memcpy(&value, &half, 2);
+  return value;
 #else
   return from_half(half);
 #endif
@@ -82,6 +86,8 @@ static inline float sum_lanes(Lanes a) {
   return _mm_cvtss_f32(_mm_add_ss(half, _mm_movehdup_ps(half)));
 }
 constexpr int kLanes = 8;
+#elif defined(LABELTREES_NEON)
+#include "simd/neon_primitives.inl"
 #else
 using Lanes = float;
 static inline Lanes load_lanes(const float* at) { return *at; }

@@ -16,6 +16,10 @@ extern const Kernels kernels;
 namespace avx512 {
 extern const Kernels kernels;
 }
+#elif defined(LABELTREES_ARM)
+namespace neon {
+extern const Kernels kernels;
+}
 #endif
 
 namespace {
@@ -36,6 +40,8 @@ struct Available {
           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
         add(&avx512::kernels);
     }
+#elif defined(LABELTREES_ARM)
+    add(&neon::kernels);  // every 64-bit ARM processor has it
 #endif
   }
 

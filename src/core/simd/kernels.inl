@@ -1,5 +1,5 @@
-// Included once per instruction set by baseline.cpp, avx2.cpp and avx512.cpp, which set LABELTREES_ISA and the
-// compiler's flags. Only plain loops and intrinsics here, no standard templates: an inline function compiled with
+// Included once per instruction set by baseline.cpp, avx2.cpp, avx512.cpp and neon.cpp, which set LABELTREES_ISA and
+// the compiler's flags. Only plain loops and intrinsics here, no standard templates: an inline function compiled with
 // AVX-512 flags could otherwise be the copy the linker keeps for every caller, and crash an older processor.
 // GCC 12 takes the undefined vectors inside its own AVX-512 intrinsics for mistakes.
 #if defined(__GNUC__) && !defined(__clang__)
@@ -15,6 +15,8 @@
 
 #if defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(LABELTREES_NEON)
+#include <arm_neon.h>
 #endif
 
 namespace labeltrees::LABELTREES_ISA {

@@ -82,6 +82,12 @@ struct LaneOps {
         bits |= static_cast<uint32_t>(_mm256_movemask_ps(reinterpret_cast<const __m256*>(&mask)[part])) << (8 * part);
       return bits;
     }
+#elif defined(LABELTREES_NEON)
+    uint32x4_t found = {};  // each lane's bit; they differ, so that their sum has them all
+    for (int part = 0; part < lanes / 4; ++part)
+      found = vorrq_u32(found, vandq_u32(reinterpret_cast<const uint32x4_t*>(&mask)[part],
+                                         reinterpret_cast<const uint32x4_t*>(&Vec<lanes>::lane_bits)[part]));
+    return vaddvq_u32(found);
 #endif
     int32_t values[lanes];  // GCC 12 reads mask[lane] wrongly under its sanitizers
     __builtin_memcpy(values, &mask, sizeof values);

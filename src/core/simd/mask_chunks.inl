@@ -41,7 +41,7 @@ struct MaskSums {
     _mm256_storeu_ps(margins + 8, high);
   }
 };
-#else
+#elif !defined(LABELTREES_NEON)  // that one is in neon_primitives.inl
 struct MaskSums {
   float sums[16];
   void start(const float* bias, int n_children) {

@@ -89,6 +89,8 @@ static void add_full(const uint8_t* first, const ChunkRowList& rows, int n_padde
     _mm256_storeu_ps(to, a);
     _mm256_storeu_ps(to + 8, b);
   }
+#elif defined(LABELTREES_NEON)
+  neon_add_full(first, rows, n_padded, margins);
 #else
   for (int64_t i = 0; i < rows.n; ++i)
     for (int child = 0; child < n_padded; ++child)
@@ -138,6 +140,9 @@ static void add_masked(const uint8_t* entries, const ChunkRowList& rows, int n_m
       float* to = margins + 8 * byte;
       __m256 sums = _mm256_fmadd_ps(expand8(weights, mask), _mm256_set1_ps(rows.value[i]), _mm256_loadu_ps(to));
       _mm256_storeu_ps(to, sums);
+      weights += 2 * __builtin_popcount(mask);
+#elif defined(LABELTREES_NEON)
+      neon_add_masked(weights, mask, rows.value[i], margins + 8 * byte);
       weights += 2 * __builtin_popcount(mask);
 #else
       for (; mask; mask &= mask - 1, weights += 2)

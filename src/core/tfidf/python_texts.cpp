@@ -20,8 +20,6 @@ AnalyzerOptions analyzer_options(const std::string& kind, int64_t min_n, int64_t
   return options;
 }
 
-std::string type_of(nb::handle object) { return Py_TYPE(object.ptr())->tp_name; }
-
 bool is_list(nb::handle object) { return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()); }
 
 // The UTF-8 of a str, which lives as long as the str: CPython caches it.
@@ -51,7 +49,7 @@ std::vector<uint8_t> pack(nb::handle tokens, const std::string& name) {
   for (Py_ssize_t i = 0; i < n; ++i) {
     nb::object token = nb::borrow(PySequence_Fast_GET_ITEM(tokens.ptr(), i));
     if (!PyUnicode_Check(token.ptr()))
-      throw BadText(name + ": token " + std::to_string(i) + " must be a string, got " + type_of(token));
+      throw BadText(name + ": token " + std::to_string(i) + " must be a string, got " + name_of_type(token));
     const TextView view = utf8_of(token, name);
     size_t start = packed.size();
     packed.resize(start + sizeof view.size + static_cast<size_t>(view.size));
@@ -90,7 +88,7 @@ HeldText hold_text(nb::handle text, const TextReading& reading, const std::strin
     if (is_list(held.object) && reading.takes_tokens) return hold_tokens(held.object, name);
     if (is_list(held.object))
       throw BadText(name + " is a list of tokens, which only analyzer='word' takes; pass a string");
-    throw BadText(name + " must be a string, got " + type_of(held.object));
+    throw BadText(name + " must be a string, got " + name_of_type(held.object));
   }
   if (has_function) {
     held.object = reading.prepare(held.object);
@@ -108,7 +106,7 @@ HeldTexts::HeldTexts(nb::handle texts, const TextReading& reading) {
   if (!held_.is_valid()) {
     if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
     PyErr_Clear();
-    throw BadText("texts must be a sequence of strings, got " + type_of(texts));
+    throw BadText("texts must be a sequence of strings, got " + name_of_type(texts));
   }
   const Py_ssize_t n = PyTuple_GET_SIZE(held_.ptr());
   const bool is_plain = reading.prepare.is_none();

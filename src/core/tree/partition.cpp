@@ -14,11 +14,11 @@ bool worth_renumbering(const LabelSet& side) { return side.n_values < 4 * static
 
 void Partition::apply(const LabelRows& rows, const LabelSet& set, const std::vector<double>& share, RowBuffer& to,
                       LabelSet& plus, LabelSet& minus) {
-  const int64_t blocks = n_blocks(rows.n);
+  const int64_t blocks = n_blocks(rows.n, kFewRows);
   before_.assign(blocks + 1, {});
   team_.run(blocks, [&](int64_t block) {
     Counts& counts = before_[block + 1];
-    for (int64_t i = block * kBlock, end = std::min(rows.n, i + kBlock); i < end; ++i) {
+    for (int64_t i = block * kFewRows, end = std::min(rows.n, i + kFewRows); i < end; ++i) {
       const int64_t length = rows.rows[i].length;
       counts.values += length;
       if (share[i] > 0.5) {
@@ -40,9 +40,9 @@ void Partition::apply(const LabelRows& rows, const LabelSet& set, const std::vec
 
   team_.run(blocks, [&](int64_t block) {
     const Counts& before = before_[block];
-    int64_t row[2] = {plus.first_row + before.plus_rows, minus.first_row + block * kBlock - before.plus_rows};
+    int64_t row[2] = {plus.first_row + before.plus_rows, minus.first_row + block * kFewRows - before.plus_rows};
     int64_t value[2] = {plus.first_value + before.plus_values, minus.first_value + before.values - before.plus_values};
-    for (int64_t i = block * kBlock, end = std::min(rows.n, i + kBlock); i < end; ++i) {
+    for (int64_t i = block * kFewRows, end = std::min(rows.n, i + kFewRows); i < end; ++i) {
       const LabelRow& from = rows.rows[i];
       const int side = share[i] > 0.5 ? 0 : 1;
       to.rows[row[side]++] = {value[side], from.length, from.label, from.weight};
@@ -71,8 +71,8 @@ void Partition::renumber_columns(const LabelRows& rows, const std::vector<double
     new_column_[side].clear();
   }
   if (!wanted[0] && !wanted[1]) return;
-  team_.run(n_blocks(rows.n), [&](int64_t block) {
-    for (int64_t i = block * kBlock, end = std::min(rows.n, i + kBlock); i < end; ++i) {
+  team_.run(n_blocks(rows.n, kFewRows), [&](int64_t block) {
+    for (int64_t i = block * kFewRows, end = std::min(rows.n, i + kFewRows); i < end; ++i) {
       const int side = share[i] > 0.5 ? 0 : 1;
       if (!wanted[side]) continue;
       const LabelRow& row = rows.rows[i];

@@ -15,8 +15,8 @@ void Splitter::score(const LabelRows& rows) {
       pairs_[2 * c + 1] = running_[1]->difference[c];
     }
   }
-  team_.run(n_blocks(rows.n), [&](int64_t block) {
-    for (int64_t i = block * kBlock, end = std::min(rows.n, i + kBlock); i < end; ++i) score_row(rows, i);
+  team_.run(n_blocks(rows.n, kFewRows), [&](int64_t block) {
+    for (int64_t i = block * kFewRows, end = std::min(rows.n, i + kFewRows); i < end; ++i) score_row(rows, i);
   });
 }
 

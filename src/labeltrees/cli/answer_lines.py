@@ -18,7 +18,8 @@ class AnswerLines:
 
     "tsv" is label, score, label, score, ... separated by tabs; a backslash, tab or line break inside a name is written
     as ``\\``, ``\t``, ``\n`` or ``\r``. "jsonl" is ``{"labels": [...], "scores": [...]}``. Labels are names, or ids if
-    they have no names; scores have six significant digits.
+    they have no names; scores have six significant digits. With `titles`, the function from a label to what people call
+    it, "tsv" has the title after the label, and "jsonl" has ``"texts": [...]``.
 
     Examples
     --------
@@ -27,8 +28,8 @@ class AnswerLines:
     b'blue\t0.9\tred\t0.25\nred\t0.5\n'
     """
 
-    def __init__(self, names: Any, form: str) -> None:
-        self._names, self._is_json = names, form == "jsonl"
+    def __init__(self, names: Any, form: str, titles: Callable[[int], str | None] | None = None) -> None:
+        self._names, self._is_json, self._titles = names, form == "jsonl", titles
 
     def encode(self, labels: Int64s, scores: Float32s) -> bytes:
         """Return the lines for labels (n, k), best first and padded with -1, and their scores (n, k)."""
@@ -38,24 +39,23 @@ class AnswerLines:
         counts = found.sum(axis=1).tolist()
         line = self._json_line if self._is_json else self._tsv_line
         formats = [line(count) for count in range(k + 1)]
-        values = np.empty((len(labels), 2 * k), dtype=object)
+        columns = [self._texts(labels), *([] if self._titles is None else [self._title_texts(labels)]), scores]
+        values = np.empty((len(labels), len(columns) * k), dtype=object)
         keep = np.empty(values.shape, dtype=bool)
-        names_at, scores_at = self._places(k)
-        values[:, names_at], values[:, scores_at] = self._texts(labels), scores
-        keep[:, names_at] = keep[:, scores_at] = found
+        for number, column in enumerate(columns):
+            # The parts of a line are next to each other in JSON, and take turns in TSV.
+            at = slice(number * k, (number + 1) * k) if self._is_json else slice(number, None, len(columns))
+            values[:, at], keep[:, at] = column, found
         return ("".join([formats[count] for count in counts]) % tuple(values[keep].tolist())).encode("utf-8")
 
-    def _places(self, k: int) -> tuple[slice, slice]:
-        """Return the columns of the labels and of the scores in a line."""
-        return (slice(0, k), slice(k, 2 * k)) if self._is_json else (slice(0, None, 2), slice(1, None, 2))
+    def _tsv_line(self, count: int) -> str:
+        answer = "%s\t%.6g" if self._titles is None else "%s\t%s\t%.6g"
+        return "\t".join([answer] * count) + "\n"
 
-    @staticmethod
-    def _tsv_line(count: int) -> str:
-        return "\t".join(["%s\t%.6g"] * count) + "\n"
-
-    @staticmethod
-    def _json_line(count: int) -> str:
-        return f'{{"labels": [{", ".join(["%s"] * count)}], "scores": [{", ".join(["%.6g"] * count)}]}}\n'
+    def _json_line(self, count: int) -> str:
+        strings, numbers = ", ".join(["%s"] * count), ", ".join(["%.6g"] * count)
+        texts = "" if self._titles is None else f'"texts": [{strings}], '
+        return f'{{"labels": [{strings}], {texts}"scores": [{numbers}]}}\n'
 
     def _texts(self, labels: Int64s) -> Any:
         """Return the text of each label; every distinct label is formatted once."""
@@ -65,13 +65,22 @@ class AnswerLines:
         written[:] = list(map(self._writer(), called))
         return written[place.reshape(labels.shape)]
 
+    def _title_texts(self, labels: Int64s) -> Any:
+        """Return the title of each label; a label without one has an empty field, or null."""
+        assert self._titles is not None
+        distinct, place = np.unique(labels, return_inverse=True)
+        titles = [self._titles(label) if label >= 0 else None for label in distinct.tolist()]
+        written = np.empty(len(distinct), dtype=object)
+        written[:] = [_as_json(title) if self._is_json else _as_tsv(title or "") for title in titles]
+        return written[place.reshape(labels.shape)]
+
     def _writer(self) -> Callable[[Any], str]:
         if self._names is None:
             return str
         return _as_json if self._is_json else _as_tsv
 
 
-def _as_json(name: str) -> str:
+def _as_json(name: str | None) -> str:
     return json.dumps(name, ensure_ascii=False)
 
 

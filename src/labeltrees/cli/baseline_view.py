@@ -7,7 +7,8 @@ from typing import Any
 
 from rich.console import Console
 
-from labeltrees.cli.output import make_table, plural, print_table, with_margin
+from labeltrees.cli.output import plural, with_margin
+from labeltrees.cli.tables import Cell, Column, make_table
 from labeltrees.tuning.baseline_table import MEANINGS
 from labeltrees.tuning.quality import metric_title
 from labeltrees.tuning.result import SweepResult
@@ -28,7 +29,7 @@ def print_baselines_of(out: Console, result: SweepResult) -> None:
     rows = [("chosen model" if result.chosen else "most precise model", *(cell(model, column) for column in columns))]
     rows += [(record["baseline"], *(cell(record, column) for column in columns)) for record in result.baselines]
     out.print(f"\nBaselines, measured on {points} (%, ± half of the 95 % interval):")
-    print_table(out, make_table(("", *map(metric_title, columns)), rows))
+    out.print(make_table(("", *map(metric_title, columns)), rows))
 
 
 def print_comparison(out: Console, records: Sequence[dict[str, Any]], ks: Sequence[int]) -> None:
@@ -36,14 +37,20 @@ def print_comparison(out: Console, records: Sequence[dict[str, Any]], ks: Sequen
     names = [f"p{k}" for k in ks] + [f"{name}{max(ks)}" for name in ("recall", "fscore", "ndcg", "coverage")]
     weighted = [f"weighted_{name}" for name in (*(f"p{k}" for k in ks), f"recall{max(ks)}", f"ndcg{max(ks)}")]
     names += [name for name in weighted if name in records[0]]
-    rows = [(metric_title(name), *(cell(record, name) for record in records)) for name in names]
-    print_table(out, make_table(("%", *(record["baseline"] for record in records)), rows))
+    rows: list[tuple[str | Cell, ...]] = [
+        (metric_title(name), *(cell(record, name) for record in records)) for name in names
+    ]
+    out.print(make_table(("%", *(_column(record["baseline"]) for record in records)), rows))
     out.print("\n± is half of the 95 % confidence interval.")
     for record in records:
         out.print(f"{record['baseline']}: {MEANINGS[record['baseline']]}")
 
 
-def cell(record: dict[str, Any], column: str) -> str:
+def _column(baseline: str) -> Column:
+    return Column(baseline, short=baseline.split()[0])
+
+
+def cell(record: dict[str, Any], column: str) -> Cell:
     """Return a value in percent with the half-width of its interval."""
     return with_margin(record[column], *record["intervals"][column])
 

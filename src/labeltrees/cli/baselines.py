@@ -10,6 +10,7 @@ import numpy as np
 
 from labeltrees._validation import check_integer
 from labeltrees.cli.baseline_view import held_out_note, print_comparison
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_files import read_lines
 from labeltrees.cli.options import (
     data_argument,
@@ -35,7 +36,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @data_argument
 @click.option(
     "--validation",
@@ -83,7 +84,7 @@ def baselines(
     data, or one file. A fifth of one file is held out at random to measure on, unless --validation names other data or
     --test-share another share. A model that does not beat these baselines is not worth its training.
     """
-    sizes = tuple(sorted({check_integer("k", k, 1, 10_000) for k in ks}))
+    sizes = tuple(sorted({check_integer("ks", k, 1, 10_000) for k in ks}))
     check_integer("max_points", max_points, 0)
     reading = {"label_names": label_names, "feature_names": None, "index_base": index_base, "texts": texts}
     train = read_data(data, reading, show_progress)
@@ -108,12 +109,12 @@ def baselines(
     if len(table.rows) < parts.validation.n_points:
         measured = f"{len(table.rows):,} of {parts.validation.n_points:,} points"
     learnt = plural(parts.train.n_points, "point")
-    out.print(f"{data}: learnt from {learnt}, measured on {measured}\n", soft_wrap=True)
+    out.print(f"{data}: learnt from {learnt}, measured on {measured}\n")
     print_comparison(out, table.records, sizes)
     if parts.train.times is None:
         out.print("recent popularity: not measured, because the points have no times (--times FILE)")
     if parts.held_out:
-        out.print(f"\n{held_out_note(parts.validation.n_points, data, random_state)}", soft_wrap=True)
+        out.print(f"\n{held_out_note(parts.validation.n_points, data, random_state)}")
 
 
 def _read_times(path: str, n_points: int) -> Any:

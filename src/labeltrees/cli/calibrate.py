@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import TextOptions
 from labeltrees.cli.model_data import read_unseen
 from labeltrees.cli.options import (
@@ -15,18 +16,35 @@ from labeltrees.cli.options import (
     json_option,
     label_names_option,
     model_argument,
+    refuse_option,
 )
-from labeltrees.cli.output import console, make_table, number, plural, print_json, step
+from labeltrees.cli.output import check_plot, console, number, plural, print_json, step
+from labeltrees.cli.reliability_view import (
+    cross_checked,
+    print_reliability,
+    reliability_record,
+    returned_labels,
+)
 from labeltrees.cli.saved_models import check_output, load_model
+from labeltrees.cli.tables import make_table
 from labeltrees.cli.text_options import text_options
+from labeltrees.data import Dataset
+from labeltrees.errors import InputError
+from labeltrees.metrics.reliability import reliability
 from labeltrees.models.common.early_stop import LENGTHS, EarlyStop
+from labeltrees.models.common.prediction import LEARNED_LABELS
+from labeltrees.models.common.protocol import Model
+from labeltrees.report.charts import save, styled
+from labeltrees.report.reliability_chart import reliability_chart
+from labeltrees.search.request import SearchRequest
 
 _AGREEMENTS = (0.9, 0.95, 0.99, 0.999)
 _EPILOG = """\b
 Examples:
   labeltrees calibrate debian.model debian
+  labeltrees predict debian.model debian --proba --threshold 0.5
   labeltrees predict debian.model debian --agreement 0.99
-  labeltrees calibrate products.model held-out.txt --k 5 --probabilities -o calibrated.model
+  labeltrees calibrate products.model held-out.txt --k 5 --plot reliability.png -o calibrated.model
 """
 
 
@@ -38,7 +56,7 @@ def _lengths(_context: click.Context, _parameter: click.Parameter, value: str) -
         raise click.BadParameter(message) from None
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @model_argument
 @data_argument
 @text_options
@@ -50,7 +68,13 @@ def _lengths(_context: click.Context, _parameter: click.Parameter, value: str) -
     callback=_lengths,
     help="Lengths of lists to learn; a list of another length is cut from the next longer one.",
 )
-@click.option("--probabilities", is_flag=True, help="Also learn probabilities from the labels of DATA.")
+@click.option(
+    "--probabilities/--no-probabilities",
+    default=True,
+    show_default=True,
+    help="Learn probabilities from the labels of DATA.",
+)
+@click.option("--plot", type=click.Path(dir_okay=False), help="Draw their reliability to this file (.png, .svg, .pdf).")
 @click.option(
     "-o", "--output", metavar="MODEL", type=click.Path(), help="Folder to save the model in. [default: MODEL itself]"
 )
@@ -65,6 +89,7 @@ def calibrate(
     data: str,
     k: list[int],
     probabilities: bool,
+    plot: str | None,
     output: str | None,
     label_names: str | None,
     index_base: Any,
@@ -72,32 +97,53 @@ def calibrate(
     as_json: bool,
     texts: TextOptions,
 ) -> None:
-    """Learn from DATA when searches of a MODEL may stop early, and save this with the model.
+    """Learn from DATA how far a MODEL can be trusted, and save this with the model.
 
-    Then --agreement 0.99 of the other commands, or agreement=0.99 in Python, returns at least that share of the lists
-    unchanged from exact search. DATA must be points that the model was not trained on, as for labeltrees evaluate. A
-    third of them is used to learn, the rest to check. The table shows, for the points that were checked, the share of
-    unchanged lists and the number of nodes opened, relative to exact search.
+    Probabilities: how often a label with a given score is correct. Then --proba of labeltrees predict and evaluate, and
+    predict_proba in Python, return probabilities. The first table shows how reliable they are: each half of the points
+    is checked with what the other half teaches. What is saved is learned from all points.
+
+    Early stopping: when a search may stop. Then --agreement 0.99 of the other commands, or agreement=0.99 in Python,
+    returns at least that share of the lists unchanged from exact search. A third of the points is used to learn, the
+    rest to check. The second table shows, for the points that were checked, the share of unchanged lists and the number
+    of nodes opened, relative to exact search.
+
+    DATA must be points that the model was not trained on, as for labeltrees evaluate.
     """
     target = model_folder if output is None else output
     check_output(target)
+    check_plot(plot)
+    if plot is not None and not probabilities:
+        refuse_option("--plot", "--no-probabilities", "it draws how reliable probabilities are")
     model = load_model(model_folder)
     with step("Reading data", show_progress):
         dataset = read_unseen(data, label_names, index_base, texts, model, n_jobs)
+    if probabilities and dataset.Y.nnz == 0:
+        message = f"{data}: has no labels to learn probabilities from; --no-probabilities learns early stopping alone"
+        raise InputError(message)
     parameters = model.get_params(deep=False)
-    model.set_params(n_jobs=n_jobs)
-    with step("Calibrating", show_progress):
-        model.calibrate(model.queries(dataset), dataset.Y if probabilities else None, k=k)
-    model.set_params(n_jobs=parameters["n_jobs"])  # how it was run is not part of the model
+    model.set_params(n_jobs=n_jobs, verbose=int(show_progress))
+    model.calibrate(model.queries(dataset), dataset.Y if probabilities else None, k=k)
+    checked = _check_probabilities(model, dataset, n_jobs) if probabilities else None
+    # How it was run is not part of the model.
+    model.set_params(n_jobs=parameters["n_jobs"], verbose=parameters["verbose"])
     early_stop = model.early_stop_
     assert early_stop is not None
     model.save(target)
+    if plot is not None and checked is not None:
+        save(styled(reliability_chart(checked["probabilities"]["bins"])), plot)
     records = _records(early_stop)
     if as_json:
-        print_json({"model": target, "data": data, "n_checked": early_stop.n_checked, "promises": records})
+        facts = {"model": target, "data": data, "probabilities": checked}
+        print_json({**facts, "n_checked": early_stop.n_checked, "promises": records})
         return
     out = console()
-    out.print(f"{target}: checked on {plural(early_stop.n_checked, 'point')} of {data}\n")
+    if checked is not None:
+        labels = f"{plural(checked['n_labels'], 'returned label')} of {plural(dataset.n_points, 'point')}"
+        out.print(f"{target}: probabilities, checked on {labels} of {data}\n")
+        print_reliability(out, checked["probabilities"], checked["scores"])
+        out.print(f"\nTo use them: labeltrees predict {target} DATA --proba --threshold 0.5\n")
+    out.print(f"{target}: early stopping, checked on {plural(early_stop.n_checked, 'point')} of {data}\n")
     rows = [
         (
             str(record["k"]),
@@ -107,7 +153,19 @@ def calibrate(
         )
         for record in records
     ]
-    out.print(make_table(("k", "agreement", "unchanged lists (%)", "nodes opened (%)"), rows))
+    out.print(make_table(("k", "agreement", "unchanged lists (%)", "nodes opened (%)"), rows, left=()))
+    out.print(f"\nTo use it: labeltrees predict {target} DATA --agreement 0.99")
+
+
+def _check_probabilities(model: Model, dataset: Dataset, n_jobs: int) -> dict[str, Any]:
+    """Return how reliable raw scores and calibrated probabilities of returned labels are."""
+    request = model.complete_request(SearchRequest(min(LEARNED_LABELS, len(model.classes_))))
+    found = returned_labels(model, dataset, request, n_jobs)
+    return {
+        "n_labels": len(found.scores),
+        "scores": reliability_record(reliability(found.scores, found.hits)),
+        "probabilities": reliability_record(cross_checked(found, dataset.n_points)),
+    }
 
 
 def _records(early_stop: EarlyStop) -> list[dict[str, Any]]:

@@ -7,14 +7,18 @@ from typing import Any
 import click
 
 from labeltrees.cli.baseline_view import print_baselines_of
+from labeltrees.cli.cluster_options import TrainingPlace, only_cluster_options
+from labeltrees.cli.command import Command
+from labeltrees.cli.data_files import name_of_data
 from labeltrees.cli.options import data_argument, json_option, output_option
-from labeltrees.cli.output import check_parent_folder, console, print_json, print_table
+from labeltrees.cli.output import check_parent_folder, console, print_json
 from labeltrees.cli.saved_models import check_output
 from labeltrees.cli.sweep import result_table
 from labeltrees.cli.tuning_options import (
     fanouts_option,
     hide_memory_log,
     read_data,
+    saying_how_to_continue,
     split_parameters,
     take_data_options,
     tuning_options,
@@ -34,7 +38,7 @@ def _tuned(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     return value if value in ("all", "tree") else value.split(",")
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @data_argument
 @output_option
 @click.option(
@@ -66,8 +70,9 @@ def _tuned(_context: click.Context, _parameter: click.Parameter, value: str) -> 
 )
 @click.option("--time-budget", type=float, metavar="SECONDS", help="Most time for the search and the final training.")
 @click.option("--early-rounds/--no-early-rounds", default=True, help="Try all settings on a part of DATA first.")
-@fanouts_option("16,128")
+@fanouts_option("256,512; with a limit 16,256")
 @tuning_options
+@only_cluster_options
 @json_option
 @click.pass_obj
 def choose(
@@ -77,6 +82,7 @@ def choose(
     output: str,
     result_file: str | None,
     as_json: bool,
+    place: TrainingPlace,
     **parameters: Any,
 ) -> None:
     """Choose the parameters for DATA by measurement, and save the model in the folder MODEL.
@@ -85,7 +91,8 @@ def choose(
     chooses the fastest model whose metric is, with 95 % confidence, within that loss of the best. --max-latency-us
     chooses the most precise model within that latency. With both, the fastest model that meets both is chosen. Part of
     DATA is held out to compare models; the chosen one is then trained on all of DATA. Simple baselines are measured on
-    the same points (at most 5,000 of them). A model trained on texts also predicts from texts.
+    the same points (at most 5,000 of them). A model trained on texts also predicts from texts. With --cluster, the
+    models to compare are trained as tasks of a Dask cluster, and all are timed on one of its workers.
     """
     hide_memory_log()
     check_output(output)
@@ -93,8 +100,10 @@ def choose(
     reading = take_data_options(parameters)
     estimator, others = split_parameters(parameters)
     train = read_data(data, reading, show_progress)
-    choice = run_choose(train, estimator=estimator, progress=show_progress, **others)
+    with place.client() as client, saying_how_to_continue(others["folder"]):
+        choice = run_choose(train, estimator=estimator, progress=show_progress, client=client, **others)
     choice.model.save(output)
+    choice.result.data_name = name_of_data(data)
     if result_file is not None:
         choice.result.save(result_file)
     if as_json:
@@ -111,9 +120,9 @@ def choose(
         )
         return
     out = console()
-    print_table(out, result_table(choice.result))
+    out.print(result_table(choice.result))
     print_baselines_of(out, choice.result)
-    out.print(f"\n{choice.explanation}", soft_wrap=True)
+    out.print(f"\n{choice.explanation}")
     out.print(f"\nThe model is in {output}. To evaluate it: labeltrees evaluate {output} TEST-DATA")
     if result_file is not None:
         out.print(

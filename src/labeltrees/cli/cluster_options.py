@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import logging
 import tempfile
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,13 +24,16 @@ from labeltrees.errors import InputError
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 
 _logger = logging.getLogger("labeltrees")
-_OPTIONS = [
-    click.option("--max-memory", metavar="SIZE", help="Read DATA part by part if training would take more than this."),
+_CLUSTER_OPTIONS = [
     click.option(
         "--cluster", metavar="local|ADDRESS", help="Train on a Dask cluster: local processes, or a scheduler's address."
     ),
     click.option("--workers", type=click.IntRange(1), help="Processes of --cluster local. [default: one per core]"),
     click.option("--memory-per-worker", metavar="SIZE", help="Memory of a worker, such as 4GiB. [default: its limit]"),
+]
+_OPTIONS = [
+    click.option("--max-memory", metavar="SIZE", help="Read DATA part by part if training would take more than this."),
+    *_CLUSTER_OPTIONS,
     click.option(
         "--work-folder",
         type=click.Path(file_okay=False),
@@ -43,11 +46,11 @@ _OPTIONS = [
 class TrainingPlace:
     """Where to train: the options as they were given."""
 
-    max_memory: str | None
     cluster: str | None
     workers: int | None
     memory_per_worker: str | None
-    work_folder: str | None
+    max_memory: str | None = None
+    work_folder: str | None = None
 
     @property
     def in_parts(self) -> bool:
@@ -66,18 +69,37 @@ class TrainingPlace:
         elif self.cluster != "local" and self.workers is not None:
             refuse_option("--workers", "the address of a cluster", "its workers are running already")
 
+    @contextmanager
+    def client(self) -> Iterator[Any]:
+        """Yield a client for the cluster, None if there is none."""
+        if self.cluster is None:
+            yield None
+            return
+        from labeltrees.dask.cluster import connect
+
+        with connect(self.cluster, self.workers, self.memory_per_worker) as client:
+            yield client
+
 
 def cluster_options(command: Any) -> Any:
-    """Add the options; the command gets them as one TrainingPlace named `place`."""
+    """Add the options for training on parts or on a cluster; the command gets them as one TrainingPlace, `place`."""
+    return add_options(_OPTIONS)(_packed(command, ("max_memory", "work_folder")))
 
+
+def only_cluster_options(command: Any) -> Any:
+    """Add the options for a cluster to a command that reads DATA into memory."""
+    return add_options(_CLUSTER_OPTIONS)(_packed(command))
+
+
+def _packed(command: Any, others: tuple[str, ...] = ()) -> Any:
     @functools.wraps(command)
     def packed(*arguments: Any, **given: Any) -> Any:
-        names = ("max_memory", "cluster", "workers", "memory_per_worker", "work_folder")
-        place = TrainingPlace(*(given.pop(name) for name in names))
+        names = ("cluster", "workers", "memory_per_worker", *others)
+        place = TrainingPlace(**{name: given.pop(name) for name in names})
         place.check()
         return command(*arguments, place=place, **given)
 
-    return add_options(_OPTIONS)(packed)
+    return packed
 
 
 def fit_in_parts(
@@ -121,9 +143,8 @@ def fit_in_parts(
         if label_texts is not None:
             refuse_option("--label-texts", "--cluster", "parts do not hold texts of labels")
         from labeltrees.dask import fit
-        from labeltrees.dask.cluster import connect
 
-        client = stack.enter_context(connect(place.cluster, place.workers, place.memory_per_worker))
+        client = stack.enter_context(place.client())
         fit(
             client,
             parts,

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import TextOptions, load_data, refuse_name_files
 from labeltrees.cli.data_files import find_file, names_in, read_lines
 from labeltrees.cli.options import (
@@ -34,7 +35,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @data_argument
 @click.option(
     "-o", "--output", metavar="FOLDER", type=click.Path(), required=True, help="Folder to write the parts to."

@@ -46,9 +46,10 @@ def load_data(
     data : str
         The word "debian" for the bundled data, a file, or a folder with files train* and test*, and optionally
         labels.txt and features.txt (the name of label or feature i in line i), each plain or compressed. Files hold
-        texts (JSON lines, CSV, TSV, Parquet, fastText) or are in XMC format. Point weights for train.txt in XMC format
-        are read from train.weights.txt, one per line, if it exists. A folder that `logs prepare` wrote also has the
-        encoder of its features. Or a dataset in parts.
+        texts (JSON lines, CSV, TSV, Parquet, fastText, Annif) or are in XMC format. Point weights for train.txt in XMC
+        format are read from train.weights.txt, one per line, if it exists. A folder that `logs prepare` wrote also has
+        the encoder of its features. Or a dataset in parts, or a folder of documents (Annif's NAME.txt with NAME.tsv or
+        NAME.key), or a folder with such folders train and test.
     label_names, feature_names : str, optional
         A file with the name of label or feature i in line i, for data in XMC format.
     part : {"train", "test"}

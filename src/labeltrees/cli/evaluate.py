@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, cast
 
 import click
 import numpy as np
 
+from labeltrees._progress import watch
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import TextOptions
+from labeltrees.cli.label_results import write_label_results
 from labeltrees.cli.label_weight import label_weight_option, read_label_weight
 from labeltrees.cli.model_data import read_unseen
+from labeltrees.cli.option_groups import SEARCH_GROUPS
 from labeltrees.cli.options import (
     data_argument,
     index_base_option,
@@ -18,20 +24,27 @@ from labeltrees.cli.options import (
     label_names_option,
     model_argument,
 )
-from labeltrees.cli.output import console, make_table, number, plural, print_json, print_table, size, step, with_margin
+from labeltrees.cli.output import check_parent_folder, console, number, plural, print_json, size, step, with_margin
+from labeltrees.cli.reliability_view import print_reliability, reliability_record, returned_labels
 from labeltrees.cli.saved_models import disk_bytes, load_model
+from labeltrees.cli.score_options import ScoreOptions, score_options
 from labeltrees.cli.search_options import SearchOptions, search_options
+from labeltrees.cli.set_quality import measure_sets, print_sets
+from labeltrees.cli.tables import Cell, make_table
 from labeltrees.cli.text_options import text_options
+from labeltrees.cli.vocabulary_options import titles_of, vocabulary_options
 from labeltrees.data import Dataset
 from labeltrees.metrics import estimate_at_k, expected_depth_at_k, propensities_of_counts, psp_at_k
 from labeltrees.metrics.propensity import MIN_POINTS
+from labeltrees.metrics.reliability import reliability
 from labeltrees.models.common.protocol import Model
 from labeltrees.profiling.call_times import single_call_microseconds
-from labeltrees.search import SearchStats
 from labeltrees.search.request import SearchRequest
+from labeltrees.search.result import SearchResult, SearchStats
 
 _KS = (1, 3, 5)
 _MAX_CALLS = 2000
+_BLOCK = 65_536  # points searched between two updates of the progress bar
 _METRICS = {"precision": "P", "recall": "recall", "f1": "F1", "ndcg": "nDCG", "coverage": "coverage"}
 _WEIGHT_NOTES = {
     False: "Every point counts the same.",
@@ -47,13 +60,15 @@ Examples:
   labeltrees evaluate debian.model debian
   labeltrees evaluate products.model test.txt.xz --beam none --json
   labeltrees evaluate products.model test.txt.xz --label-weight propensity
+  labeltrees evaluate products.model test.txt.xz --proba --threshold 0.5
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, groups=SEARCH_GROUPS, epilog=_EPILOG)
 @model_argument
 @data_argument
 @text_options
+@score_options("Also measure the sets of all labels whose score, or probability with --proba, is at least T.")
 @search_options
 @click.option(
     "--propensity",
@@ -63,6 +78,12 @@ Examples:
     metavar="A B",
     help="Constants of PSP; use 0.5 0.4 for Wikipedia data sets and 0.6 2.6 for Amazon data sets.",
 )
+@click.option(
+    "--label-results",
+    type=click.Path(dir_okay=False),
+    help="Write the precision, recall and F1 of each label among the first 5 to this file (tab-separated).",
+)
+@vocabulary_options(help="Texts of labels for --label-results. [default: those that the model keeps]")
 @label_weight_option
 @label_names_option
 @index_base_option
@@ -73,8 +94,12 @@ def evaluate(
     show_progress: bool,
     model_folder: str,
     data: str,
+    score: ScoreOptions,
     search: SearchOptions,
     propensity: tuple[float, float],
+    label_results: str | None,
+    vocabulary: str | None,
+    language: str | None,
     label_weight: str | None,
     label_names: str | None,
     index_base: Any,
@@ -93,14 +118,26 @@ def evaluate(
     have weights, such as their traffic, weighted values are shown beside the unweighted ones. Then follow the expected
     depth of the returned labels, the nodes opened and the classifiers evaluated per point, and the latency of single
     calls for up to 2,000 points.
+
+    --threshold T also measures sets of labels: all labels that reach T. --proba shows how reliable the probabilities of
+    a calibrated model are (labeltrees calibrate), which needs points that were not used to calibrate it.
     """
+    check_parent_folder(label_results)
     model = load_model(model_folder)
+    titles = titles_of(model, vocabulary, language)
+    score.check(model, model_folder, label_weight)
     weights = read_label_weight(label_weight, model, propensity)
     request = search.make_request(model, max(_KS), label_weight=weights)
     with step("Reading data", show_progress):
         dataset = read_unseen(data, label_names, index_base, texts, model, n_jobs)
+    with watch("Searching", dataset.n_points, show_progress, unit="points") as advance:
+        found = search_all(model, dataset, request, n_jobs, advance)
     with step("Measuring", show_progress):
-        record = measure(model, dataset, request, propensity, n_jobs)
+        record = measure(model, dataset, request, propensity, found)
+        record |= {"reliability": _reliability(model, dataset, request, n_jobs) if score.proba else None}
+        record |= {"sets": None if score.threshold is None else measure_sets(model, dataset, request, score, n_jobs)}
+        if label_results is not None:
+            write_label_results(label_results, model, dataset, request, titles, n_jobs)
     record = {
         "model": model_folder,
         "data": data,
@@ -115,12 +152,32 @@ def evaluate(
     _print(record)
 
 
+def search_all(
+    model: Model,
+    dataset: Dataset,
+    request: SearchRequest,
+    n_jobs: int,
+    advance: Callable[[int], object] | None = None,
+) -> SearchResult:
+    """Return the lists of all points, with the work of each search; `advance` gets the number of points done."""
+    points = model.check_queries(model.queries(dataset), n_jobs)
+    results = []
+    for first in range(0, dataset.n_points, _BLOCK):
+        rows = np.arange(first, min(first + _BLOCK, dataset.n_points))
+        results.append(model.searcher_.topk(points[rows], request, n_jobs=n_jobs, stats=True))
+        if advance is not None:
+            advance(int(rows[-1]) + 1)
+    stats = [cast(SearchStats, result.stats) for result in results]
+    merged = SearchStats(*(np.concatenate([getattr(own, item.name) for own in stats]) for item in fields(SearchStats)))
+    labels, scores = (np.concatenate([getattr(own, name) for own in results]) for name in ("labels", "scores"))
+    return SearchResult(labels, scores, merged)
+
+
 def measure(
-    model: Model, dataset: Dataset, request: SearchRequest, propensity: tuple[float, float], n_jobs: int
+    model: Model, dataset: Dataset, request: SearchRequest, propensity: tuple[float, float], result: SearchResult
 ) -> dict[str, Any]:
     """Return the metrics, the search work and the latency of a model on a dataset, for a completed request."""
     queries, Y = model.queries(dataset), dataset.Y
-    result = model.searcher_.topk(model.check_queries(queries, n_jobs), request, n_jobs=n_jobs, stats=True)
     labels, stats = result.labels, cast(SearchStats, result.stats)
     record: dict[str, Any] = {
         "n_points": dataset.n_points,
@@ -147,6 +204,12 @@ def measure(
     }
 
 
+def _reliability(model: Model, dataset: Dataset, request: SearchRequest, n_jobs: int) -> dict[str, Any]:
+    found = returned_labels(model, dataset, request, n_jobs)
+    probabilities = found.scores if model.calibration_ is None else model.calibration_(found.scores)
+    return reliability_record(reliability(probabilities, found.hits))
+
+
 def _estimates(Y: Any, labels: Any, sample_weight: Any) -> dict[str, Any]:
     """Return the values of each metric at each k, and the bounds of their 95 % intervals."""
     measured = {k: estimate_at_k(Y, labels, k, sample_weight=sample_weight) for k in _KS}
@@ -165,7 +228,7 @@ def _print(record: dict[str, Any]) -> None:
         (name, *(number(factor * record[key][k]) for k in _KS))
         for name, key, factor in (("PSP (%)", "psp", 100), ("expected depth", "expected_depth", 1))
     ]
-    print_table(out, make_table(("", *(f"@{k}" for k in _KS)), rows))
+    out.print(make_table(("", *(f"@{k}" for k in _KS)), rows))
     out.print("\n± is half of the 95 % confidence interval. " + _WEIGHT_NOTES[record["weighted"] is not None])
     times = record["microseconds"]
     search = "exact" if record["beam"] is None else f"beam {record['beam']}"
@@ -182,9 +245,14 @@ def _print(record: dict[str, Any]) -> None:
     ]
     out.print()
     out.print(make_table(None, work))
+    if record["sets"] is not None:
+        print_sets(out, record["sets"])
+    if record["reliability"] is not None:
+        out.print("\nOf the returned labels with a probability in each range, this share is correct:\n")
+        print_reliability(out, record["reliability"], None)
 
 
-def _metric_rows(record: dict[str, Any], prefix: str) -> list[tuple[str, ...]]:
+def _metric_rows(record: dict[str, Any], prefix: str) -> list[tuple[str | Cell, ...]]:
     return [
         (f"{prefix}{title} (%)", *(with_margin(record[name][k], *record["intervals"][name][k]) for k in _KS))
         for name, title in _METRICS.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from labeltrees.cli.command import Command
 from labeltrees.cli.options import model_argument, output_option
 from labeltrees.cli.output import check_parent_folder, plural, step
 from labeltrees.cli.saved_models import check_output, load_model
@@ -20,7 +21,7 @@ Example:
 """
 
 
-@click.command("export-fasttext", epilog=_EXPORT_EPILOG)
+@click.command("export-fasttext", cls=Command, epilog=_EXPORT_EPILOG)
 @model_argument
 @click.argument("file", metavar="FILE.bin", type=click.Path(dir_okay=False))
 @click.pass_obj
@@ -40,7 +41,7 @@ def export_fasttext(show_progress: bool, model_folder: str, file: str) -> None:
     click.echo(f"{plural(len(model.classes_), 'label')} -> {file}")
 
 
-@click.command("import-fasttext", epilog=_IMPORT_EPILOG)
+@click.command("import-fasttext", cls=Command, epilog=_IMPORT_EPILOG)
 @click.argument("file", metavar="FILE.bin", type=click.Path(exists=True, dir_okay=False))
 @output_option
 @click.pass_obj

@@ -6,8 +6,10 @@ from typing import Any
 
 import click
 
+from labeltrees._progress import showing
 from labeltrees._settings import check_settings
 from labeltrees.cli.cluster_options import TrainingPlace, cluster_options, fit_in_parts
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import TextOptions, load_data, load_texts, refuse_name_files
 from labeltrees.cli.data_files import find_parts
 from labeltrees.cli.model_report import report_fit
@@ -30,8 +32,9 @@ from labeltrees.cli.saved_models import check_output
 from labeltrees.cli.text_data import table_dataset
 from labeltrees.cli.text_options import text_options
 from labeltrees.cli.vectorizer_options import vectorizer_options
+from labeltrees.cli.vocabulary_options import vocabulary_options
 from labeltrees.data import Dataset, TfidfVectorizer
-from labeltrees.data.label_texts import read_label_text_file
+from labeltrees.data.vocabulary import read_vocabulary
 from labeltrees.errors import InputError
 from labeltrees.models.common.settings import ClassifierSettings
 from labeltrees.models.linear.estimator import LabelTreeClassifier
@@ -42,7 +45,7 @@ _EPILOG = """\b
 Examples:
   labeltrees fit debian -o debian.model
   labeltrees fit questions.csv -o questions.model --text title --text body --labels tags --test-share 0.1
-  labeltrees fit titles.tsv -o subjects.model --features words+pairs+chars --label-texts subjects.tsv
+  labeltrees fit titles.tsv -o subjects.model --features words+pairs+chars --vocabulary subjects.ttl --language en
   labeltrees fit train.txt.xz -o products.model --tradeoff 1.2 --fanout 64
   labeltrees fit train.txt -o parabel.model --preset parabel --n-trees 3
   labeltrees fit train.parts -o products.model --max-memory 4GiB
@@ -50,7 +53,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @data_argument
 @text_options
 @vectorizer_options
@@ -58,11 +61,9 @@ Examples:
 @click.option(
     "--tree", "tree_file", type=click.Path(exists=True, dir_okay=False), help="Use the tree in this file; build none."
 )
-@click.option(
+@vocabulary_options(
     "--label-texts",
-    "label_text_file",
-    type=click.Path(exists=True, dir_okay=False),
-    help="File of two columns, label and text (tab, or comma in .csv): names, synonyms, descriptions.",
+    help="Texts of labels: names, synonyms. Two columns, label and text (tab, or comma in .csv), or SKOS (.ttl, .rdf).",
 )
 @click.option(
     "--preset", type=click.Choice(list(_PRESETS)), help="Settings of another method, for options that are not given."
@@ -83,7 +84,8 @@ def fit(
     output: str,
     tree_file: str | None,
     preset: str | None,
-    label_text_file: str | None,
+    vocabulary: str | None,
+    language: str | None,
     label_names: str | None,
     feature_names: str | None,
     index_base: Any,
@@ -96,9 +98,10 @@ def fit(
 ) -> None:
     """Train a model on DATA and save it in the folder MODEL.
 
-    DATA is a file of texts with labels (.jsonl, .csv, .tsv, .parquet, or fastText's __label__ lines), a file in XMC
-    format, a folder with one such file named train*, a dataset in parts (labeltrees convert), or the word debian for
-    the bundled data. A model that was trained on texts also predicts from texts.
+    DATA is a file of texts with labels (.jsonl, .csv, .tsv, .parquet, fastText's __label__ lines, or Annif's TSV), a
+    file in XMC format, a folder with one such file named train*, a folder of documents as Annif has them, a dataset in
+    parts (labeltrees convert), or the word debian for the bundled data. A model that was trained on texts also predicts
+    from texts.
     """
     check_output(output)
     given = given_options(settings)
@@ -111,7 +114,7 @@ def fit(
         model.set_params(vectorizer=vectorizer)
         vectorizer.check_parameters()
     check_settings(model)
-    texts_of_labels = None if label_text_file is None else read_label_text_file(label_text_file)
+    texts_of_labels = None if vocabulary is None else read_vocabulary(vocabulary, language)
     if place.in_parts or find_parts(data, "train") is not None:
         fit_in_parts(
             model,
@@ -137,18 +140,19 @@ def fit(
             dataset = load_data(data, label_names, feature_names=feature_names, index_base=index_base, texts=texts)
     names = _label_names(dataset, tree, tree_file)
     if texts_of_labels is not None and names is None:
-        message = f"{label_text_file}: names labels, but the labels of {data} have no names; give --label-names"
+        message = f"{vocabulary}: names labels, but the labels of {data} have no names; give --label-names"
         raise InputError(message)
-    if table is None:
-        model.fit(dataset, label_names=names, label_texts=texts_of_labels)
-    else:
-        model.fit(
-            table.texts,
-            dataset.Y,
-            sample_weight=dataset.sample_weight,
-            label_names=names,
-            label_texts=texts_of_labels,
-        )
+    with showing(show_progress):
+        if table is None:
+            model.fit(dataset, label_names=names, label_texts=texts_of_labels)
+        else:
+            model.fit(
+                table.texts,
+                dataset.Y,
+                sample_weight=dataset.sample_weight,
+                label_names=names,
+                label_texts=texts_of_labels,
+            )
     _save(model, output, as_json)
 
 

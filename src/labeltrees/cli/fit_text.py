@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import TextOptions
 from labeltrees.cli.model_report import report_fit
 from labeltrees.cli.options import (
@@ -48,7 +49,7 @@ def _name_or_path(_context: click.Context, _parameter: click.Parameter, value: s
     return Path(value)
 
 
-@click.command("fit-text", epilog=_EPILOG)
+@click.command("fit-text", cls=Command, epilog=_EPILOG)
 @data_argument
 @text_options
 @output_option

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import click
 
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import TextOptions, load_data
 from labeltrees.cli.options import data_argument, json_option
-from labeltrees.cli.output import check_parent_folder, console, make_table, plural, print_json, step
+from labeltrees.cli.output import check_plot, console, plural, print_json, step
+from labeltrees.cli.tables import Column, Table
 from labeltrees.cli.text_options import text_options
-from labeltrees.errors import InputError
 from labeltrees.labels.imbalance import Imbalance
 from labeltrees.labels.imbalance import imbalance as measure
 from labeltrees.report.charts import save, styled
@@ -22,12 +20,11 @@ Examples:
   labeltrees imbalance debian
   labeltrees imbalance train.txt.xz --plot imbalance.svg
 """
-_PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 _BAR_WIDTH = 20
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @data_argument
 @text_options
 @click.option("--plot", type=click.Path(dir_okay=False), help="Also draw the curves to this file (.png, .svg or .pdf).")
@@ -39,10 +36,7 @@ def imbalance(show_progress: bool, data: str, plot: str | None, as_json: bool, t
     The q most frequent labels serve a point if they include at least one of its labels, at least three of them (or all,
     if it has fewer), or all of them. The more points a few labels serve, the more a tree by frequency can gain.
     """
-    if plot is not None and Path(plot).suffix.lower() not in _PLOT_SUFFIXES:
-        message = f"--plot must end in one of {', '.join(_PLOT_SUFFIXES)}, got {plot!r}"
-        raise InputError(message)
-    check_parent_folder(plot)
+    check_plot(plot)
     with step("Reading data", show_progress):
         dataset = load_data(data, texts=texts, features=False)
     result = measure(dataset.Y, dataset.sample_weight)
@@ -57,7 +51,7 @@ def imbalance(show_progress: bool, data: str, plot: str | None, as_json: bool, t
     out.print(_table(result))
 
 
-def _table(result: Imbalance) -> Any:
+def _table(result: Imbalance) -> Table:
     rows = [
         (
             f"{row['q']:,}",
@@ -67,7 +61,9 @@ def _table(result: Imbalance) -> Any:
         )
         for row in result.table()
     ]
-    return make_table(("labels", "of all", "at least 1", "at least 3", "all", ""), rows, left=(0, 5))
+    served = [Column("at least 1"), Column("at least 3", priority=1), Column("all")]
+    bar = Column("", priority=3, align="left")
+    return Table([Column("labels"), Column("of all", priority=2), *served, bar], rows)
 
 
 def _bar(share: float) -> str:

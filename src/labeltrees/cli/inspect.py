@@ -6,11 +6,13 @@ from typing import Any
 
 import click
 
+from labeltrees.cli.command import Command
 from labeltrees.cli.label_view import LabelInspector, label_text
 from labeltrees.cli.model_report import c_text, evidence_words, model_facts
 from labeltrees.cli.options import is_given, json_option, model_argument, refuse_option
-from labeltrees.cli.output import console, make_table, plural, print_json, size
+from labeltrees.cli.output import console, plural, print_json, size
 from labeltrees.cli.saved_models import disk_bytes, load_model
+from labeltrees.cli.tables import make_table
 from labeltrees.cli.tree import summary_rows
 from labeltrees.models.common.protocol import Model
 from labeltrees.models.linear.contexts import feature_names_of
@@ -22,7 +24,7 @@ Examples:
 """
 
 
-@click.command("inspect", epilog=_EPILOG)
+@click.command("inspect", cls=Command, epilog=_EPILOG)
 @model_argument
 @click.option(
     "--label", metavar="NAME", help="Show the path to this label (name or id) and the strongest features on it."
@@ -53,7 +55,7 @@ def inspect_model(model_folder: str, label: str | None, n_features: int, verify:
             print_json(record)
         else:
             out = console()
-            out.print(label_text(record), soft_wrap=not out.is_terminal)
+            out.print(label_text(record))
         return
     record = _describe(model, model_folder)
     if as_json:

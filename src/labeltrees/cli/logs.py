@@ -8,8 +8,11 @@ from typing import Any
 
 import click
 
+from labeltrees.cli.command import Command
+from labeltrees.cli.option_groups import LOG_GROUPS
 from labeltrees.cli.options import json_option, seed_option, setting_options
-from labeltrees.cli.output import check_parent_folder, console, make_table, plural, print_json, step
+from labeltrees.cli.output import check_parent_folder, console, plural, print_json, step
+from labeltrees.cli.tables import make_table
 from labeltrees.data.logs import PreparedLogs, prepare_logs
 from labeltrees.data.logs.folder import check_dataset_folder
 from labeltrees.data.logs.settings import LogSettings
@@ -31,7 +34,7 @@ def logs() -> None:
     """Turn logs of events into training data."""
 
 
-@logs.command(epilog=_EPILOG)
+@logs.command(cls=Command, groups=LOG_GROUPS, epilog=_EPILOG)
 @click.argument("events", metavar="EVENTS", type=click.Path(exists=True))
 @click.option("-o", "--output", metavar="DATASET", type=click.Path(), required=True, help="Folder to save the data in.")
 @setting_options(LogSettings, skip=("random_state",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import logging
 import sys
 import traceback
@@ -11,6 +12,7 @@ from typing import Any
 import click
 
 import labeltrees
+from labeltrees.cli.command import arguments_of
 from labeltrees.cli.error_messages import one_line
 from labeltrees.errors import LabelTreesError
 
@@ -70,6 +72,17 @@ class _Commands(click.Group):
         command: click.Command = getattr(import_module(f"labeltrees.cli.{module}"), attribute)
         return command
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find the command that was typed; if there is none, name similar ones."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = difflib.get_close_matches(args[0], _COMMANDS, n=3)
+            if not near:
+                raise
+            message = f"{error.message} Did you mean {' or '.join(near)}?"
+            raise click.UsageError(message, ctx) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing them."""
         with formatter.section("Commands"):
@@ -79,8 +92,8 @@ class _Commands(click.Group):
         """Run the command."""
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            click.echo("Interrupted.", err=True)
+        except KeyboardInterrupt as error:
+            click.echo(f"Interrupted: {error}" if str(error) else "Interrupted.", err=True)
             ctx.exit(_INTERRUPTED)
         except BrokenPipeError:
             raise  # click handles a closed output, as in `| head`
@@ -88,7 +101,7 @@ class _Commands(click.Group):
             if ctx.params["debug"]:
                 traceback.print_exc()
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
-            click.echo(f"Error: {one_line(error, command)}", err=True)
+            click.echo(f"Error: {one_line(error, command, arguments_of(ctx))}", err=True)
             ctx.exit(getattr(error, "exit_code", 1))
 
 

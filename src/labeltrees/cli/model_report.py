@@ -6,8 +6,9 @@ from dataclasses import asdict
 from typing import Any
 
 from labeltrees._files import naming_file
-from labeltrees.cli.output import console, make_table, plural, print_json, size
+from labeltrees.cli.output import console, plural, print_json, size
 from labeltrees.cli.saved_models import disk_bytes, simple_parameters
+from labeltrees.cli.tables import make_table
 from labeltrees.cli.tree import summary_rows
 from labeltrees.models.common.protocol import Model
 
@@ -81,4 +82,4 @@ def report_fit(model: Model, folder: str, as_json: bool) -> None:
         rows.append(("evidence", evidence_words(stats["evidence"])))
     if len(trees) > 1:
         rows.append(("trees", f"{len(trees)}; the first one:"))
-    out.print(make_table(None, [*rows, *summary_rows(trees[0].summary())]))
+    out.print(make_table(None, [*rows, *summary_rows(trees[0].summary())], left=(0, 1)))

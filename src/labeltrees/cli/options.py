@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Never
 
 import click
@@ -16,7 +17,18 @@ from labeltrees.tree.settings import TreeSettings
 Decorator = Callable[[Any], Any]  # of a command
 
 data_argument = click.argument("data", metavar="DATA")
-model_argument = click.argument("model_folder", metavar="MODEL", type=click.Path(exists=True, file_okay=False))
+
+
+def _model_folder(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    path = Path(value)
+    if path.is_dir():
+        return value
+    fault = "is a file, not the folder of a model" if path.exists() else "no such model"
+    message = f"{value}: {fault}; labeltrees fit, fit-text and choose write models"
+    raise InputError(message)
+
+
+model_argument = click.argument("model_folder", metavar="MODEL", callback=_model_folder)
 output_option = click.option(
     "-o", "--output", metavar="MODEL", type=click.Path(), required=True, help="Folder to save the model in."
 )

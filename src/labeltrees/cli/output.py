@@ -16,19 +16,20 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from labeltrees._files import write_atomically
+from labeltrees._progress import spinning
+from labeltrees.cli.tables import Cell
 from labeltrees.errors import InputError
+from labeltrees.report.charts import altair
 
 _logger = logging.getLogger("labeltrees")
-_WIDTH_WITHOUT_TERMINAL = 200
-_ANY_WIDTH = 10_000
+_PLOT_SUFFIXES = (".png", ".svg", ".pdf")
+_WIDTH_WITHOUT_TERMINAL = 10_000
 
 
 def console() -> Console:
-    """Return standard output, as wide as the terminal; without a terminal, wide enough not to cut lines."""
+    """Return standard output, as wide as the terminal; without a terminal, so wide that nothing wraps."""
     terminal = Console(highlight=False, markup=False)
     if terminal.is_terminal:
         return terminal
@@ -42,7 +43,7 @@ def step(what: str, show: bool) -> Iterator[None]:
         yield
         return
     started = time.monotonic()
-    with Console(stderr=True).status(what):
+    with spinning(what):
         yield
     _logger.info("%s: %.1f s", what, time.monotonic() - started)
 
@@ -71,39 +72,35 @@ def write_csv(path: str, rows: Sequence[dict[str, Any]]) -> None:
     write_atomically(path, [text.getvalue().encode()])
 
 
-def make_table(columns: Sequence[str] | None, rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> Table:
-    """Return a table with a header (None: without); columns in `left` are aligned left, the others right."""
-    table = Table(box=None, header_style="bold", pad_edge=False, show_header=columns is not None)
-    for number, column in enumerate(columns or rows[0]):
-        table.add_column(Text(column), justify="left" if number in left else "right", no_wrap=True)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
-
-
-def print_table(out: Console, table: Table) -> None:
-    """Print a table without cutting its cells: on a narrow terminal its lines are longer than the terminal's."""
-    needed = out.measure(table, options=out.options.update(width=_ANY_WIDTH, max_width=_ANY_WIDTH)).maximum
-    wide = Console(highlight=False, markup=False, width=max(needed, out.width), file=out.file)
-    wide.print(table)
-
-
-def with_margin(value: float, low: float, high: float) -> str:
-    """Return a share in percent with the half-width of its interval.
+def with_margin(value: float, low: float, high: float) -> Cell:
+    """Return a share in percent with the half-width of its interval, which a narrow table leaves out.
 
     Examples
     --------
     >>> with_margin(0.7012, 0.69, 0.71)
-    '70.12 ± 1.0'
+    Cell(text='70.12 ± 1.0', short='70.12')
     """
-    return f"{number(100 * value)} ± {number(50 * (high - low), 1)}"
+    share = number(100 * value)
+    return Cell(f"{share} ± {number(50 * (high - low), 1)}", share)
 
 
 def check_parent_folder(path: str | None) -> None:
     """Raise `InputError` if the folder for an output does not exist: before the work, not after it."""
-    if path is not None and not Path(path).absolute().parent.is_dir():
-        message = f"{path}: its folder does not exist"
+    parent = Path(path or ".").parent
+    if path is not None and not parent.absolute().is_dir():
+        message = f"{path}: its folder does not exist; to make it: mkdir -p {parent}"
         raise InputError(message)
+
+
+def check_plot(path: str | None) -> None:
+    """Raise an error if no picture can be drawn to `path`: before the work, not after it."""
+    if path is None:
+        return
+    if Path(path).suffix.lower() not in _PLOT_SUFFIXES:
+        message = f"--plot must end in one of {', '.join(_PLOT_SUFFIXES)}, got {path!r}"
+        raise InputError(message)
+    check_parent_folder(path)
+    altair()  # raises an error if the extra plots is missing
 
 
 def printable(text: str) -> str:

@@ -11,16 +11,20 @@ import click
 import numpy as np
 
 from labeltrees._matrices import Float32s, Int64s
-from labeltrees._progress import watch
+from labeltrees._progress import showing, watch
 from labeltrees.cli.answer_lines import AnswerLines
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import Points, TextOptions, read_lines
 from labeltrees.cli.label_weight import label_weight_option, read_label_weight
+from labeltrees.cli.option_groups import SEARCH_GROUPS
 from labeltrees.cli.options import index_base_option, jobs_option, model_argument
 from labeltrees.cli.output import check_parent_folder, plural
 from labeltrees.cli.queries import find_contexts, open_queries
 from labeltrees.cli.saved_models import check_n_features, load_model
+from labeltrees.cli.score_options import ScoreOptions, score_options
 from labeltrees.cli.search_options import SearchOptions, search_options
 from labeltrees.cli.text_options import text_options
+from labeltrees.cli.vocabulary_options import titles_of, vocabulary_options
 from labeltrees.data import ItemEncoder
 from labeltrees.data.files import write_any
 from labeltrees.errors import FileFormatError, InputError
@@ -33,12 +37,14 @@ Examples:
   labeltrees predict debian.model debian | head
   labeltrees predict questions.model new.csv --text title --text body
   labeltrees predict products.model test.txt.xz -k 10 --format jsonl -o answers.jsonl.gz
+  labeltrees predict subjects.model --ask "a history of tea" --vocabulary subjects.ttl --language en
+  labeltrees predict debian.model debian --proba --threshold 0.5
   labeltrees predict clicks.model --ask "red wine"
   labeltrees predict shop.model --ask '["bread", "milk"]' --exclude-seen
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, groups=SEARCH_GROUPS, epilog=_EPILOG)
 @model_argument
 @click.argument("data", metavar="[DATA]", required=False)
 @click.option(
@@ -58,6 +64,9 @@ Examples:
     show_default=True,
     help="tsv: label, score, label, score, ...; jsonl: one object per line with labels and scores.",
 )
+@click.option("--with-texts", is_flag=True, help="Also print what people call each label, before its score.")
+@vocabulary_options(help="Texts for --with-texts: two columns, or SKOS. [default: those that the model keeps]")
+@score_options("Leave out labels whose score, or probability with --proba, is below T.")
 @search_options
 @click.option(
     "--candidates",
@@ -82,6 +91,10 @@ def predict(
     questions: tuple[str, ...],
     k: int,
     form: str,
+    with_texts: bool,
+    vocabulary: str | None,
+    language: str | None,
+    score: ScoreOptions,
     search: SearchOptions,
     candidates: str | None,
     exclude: str | None,
@@ -94,23 +107,31 @@ def predict(
 ) -> None:
     """Print the best labels of each point of DATA, best first, one line per point.
 
-    DATA is a file of texts (.jsonl, .csv, .tsv, .parquet, or fastText's lines) if the model was trained on texts, a
-    .jsonl file of lists of items (or objects from items to counts) if its encoder takes items, a file with the feature
-    column (--text names it) if its encoder takes that, a file in XMC format, a folder with one such file named test*,
-    or the word debian for the test part of the bundled data. Points are processed in batches of some thousand, so that
-    DATA may be larger than memory. Labels in DATA are not used.
+    DATA is a file of texts (.jsonl, .csv, .tsv, .parquet, fastText's or Annif's lines) if the model was trained on
+    texts, a .jsonl file of lists of items (or objects from items to counts) if its encoder takes items, a file with the
+    feature column (--text names it) if its encoder takes that, a file in XMC format, a folder with one such file named
+    test*, a folder of documents, or the word debian for the test part of the bundled data. Points are processed in
+    batches of some thousand, so that DATA may be larger than memory. Labels in DATA are not used.
+
+    A score orders the labels of a point. With --proba, the probability that the label is correct is printed instead,
+    which needs a calibrated model (labeltrees calibrate). --threshold 0.5 leaves out labels below 0.5, of the -k best.
     """
     if (data is None) == (not questions):
         message = "give either DATA or --ask"
         raise click.UsageError(message)
     check_parent_folder(output)
     model = load_model(model_folder)
+    score.check(model, model_folder, label_weight)
     allowed = None if candidates is None else _read_labels(candidates, model)
     excluded = None if exclude is None else _read_labels(exclude, model)
     k = min(k, len(model.classes_))
     labels = {"candidates": allowed, "exclude": excluded, "label_weight": read_label_weight(label_weight, model)}
     request = search.make_request(model, k, **labels)
-    lines = AnswerLines(model.label_names_, form)
+    titles = titles_of(model, vocabulary, language) if with_texts or vocabulary is not None else None
+    if with_texts and titles is None:
+        message = "--with-texts: the model keeps no texts of its labels; give them with --vocabulary FILE"
+        raise InputError(message)
+    lines = AnswerLines(model.label_names_, form, titles)
     with _output(output) as stream:
         if exclude_seen:
             contexts = find_contexts(data, questions, texts, model)
@@ -119,32 +140,36 @@ def predict(
                 raise InputError(message)
             answer = _Answer(model, k, search, labels)
             for block in contexts.blocks():
-                stream.write(lines.encode(*answer(block)))
+                stream.write(lines.encode(*score.apply(model, *answer(block))))
             return
         # Predictions and a progress bar on the same terminal would overwrite each other.
         show_progress = show_progress and (output is not None or not sys.stdout.isatty())
         with open_queries(data, questions, index_base, texts, model, n_jobs) as points:
             if points.n_features is not None:
                 check_n_features(str(data), points.n_features, model)
-            _write_answers(points, model, request, lines, stream, n_jobs, show_progress)
+            _write_answers(points, model, request, score, lines, stream, n_jobs, show_progress)
 
 
 def _write_answers(
     points: Points,
     model: Model,
     request: SearchRequest,
+    score: ScoreOptions,
     lines: AnswerLines,
     stream: IO[bytes],
     n_jobs: int,
     show_progress: bool,
 ) -> None:
     n_done = 0
-    # The number of texts is not known before the last one: no progress bar for them.
+    # The number of texts is not known before the last one: how much of the file has been read is shown instead.
     watched = show_progress and points.n_points is not None
-    with watch("Predicting", points.n_points or 0, watched) as advance:
+    with (
+        showing(show_progress and not watched),
+        watch("Predicting", points.n_points or 0, watched, unit="points") as advance,
+    ):
         for X in points.blocks:
             result = model.searcher_.topk(X, request, n_jobs=n_jobs)
-            stream.write(lines.encode(result.labels, result.scores))
+            stream.write(lines.encode(*score.apply(model, result.labels, result.scores)))
             stream.flush()
             n_done += X.shape[0]
             if advance is not None:

@@ -12,7 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from labeltrees._progress import watch
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import TextOptions, open_points
+from labeltrees.cli.option_groups import SEARCH_GROUPS
 from labeltrees.cli.options import data_argument, index_base_option, jobs_option, model_argument
 from labeltrees.cli.output import check_parent_folder, plural, print_json, step
 from labeltrees.cli.profile_view import print_profile, print_query
@@ -34,7 +36,7 @@ Examples:
 """
 
 
-@click.command("profile", epilog=_EPILOG)
+@click.command("profile", cls=Command, groups=SEARCH_GROUPS, epilog=_EPILOG)
 @model_argument
 @data_argument
 @text_options

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from labeltrees.cli.output import console, make_table, number, printable
+from labeltrees.cli.output import console, number, printable
+from labeltrees.cli.tables import make_table
 from labeltrees.profiling import Profile
 
 _TITLES = {

@@ -8,26 +8,27 @@ from typing import Any
 import click
 from rich.console import Console
 
+from labeltrees._progress import watch
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import BUNDLED
 from labeltrees.cli.options import jobs_option, refuse_option
-from labeltrees.cli.output import console, make_table, number, printable, step, typed_lines
+from labeltrees.cli.output import console, number, printable, step, typed_lines
+from labeltrees.cli.quickstart_compare import Compared, compare_tradeoffs, n_fits
 from labeltrees.cli.quickstart_logs import quickstart_logs
 from labeltrees.cli.quickstart_serve import quickstart_serve
+from labeltrees.cli.tables import make_table
 from labeltrees.cli.tuning_options import hide_memory_log
-from labeltrees.data import Dataset
 from labeltrees.datasets import load_debian
 from labeltrees.errors import MissingExtraError
 from labeltrees.models.linear.estimator import LabelTreeClassifier
+from labeltrees.report.decision import decide
 from labeltrees.tuning.choose import Choice, choose
-from labeltrees.tuning.quality import measure_quality
 from labeltrees.tuning.settings import TRADEOFFS
-from labeltrees.tuning.timing import measure_times
-from labeltrees.tuning.tuning_data import as_tuning_data
 
-_KS = (1, 3, 5)
+_K = 5
 _MAX_LOSS = 0.02
 _FANOUTS = (16, 128)
-_REPEATS, _TIMED_POINTS = 3, 500
+_REPEATS = 3
 _DESCRIPTIONS = (
     "music player with a graphical interface made with Qt, plays ogg and mp3 files",
     "Perl module to read and write XML documents",
@@ -41,7 +42,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @click.option(
     "--folder",
     type=click.Path(file_okay=False),
@@ -73,13 +74,12 @@ def quickstart(show_progress: bool, folder: str, from_log: bool, serve: bool, n_
         quickstart_serve(target, n_jobs, show_progress)
         return
     with step("Reading data", show_progress):
-        train, test = load_debian()
+        train, _ = load_debian()
     out.print(
-        f"The data: {train.n_points:,} descriptions of Debian packages, labelled with the packages they depend on"
+        f"The data: {train.n_points:,} descriptions of Debian packages, labelled with the packages they depend on "
+        f"({train.n_labels:,} different labels). A model arranges the labels in a tree and searches it. The tradeoff "
+        "shapes the tree: 0 puts similar labels together, 2 puts frequent labels near the root.\n"
     )
-    out.print(f"({train.n_labels:,} different labels). A model arranges the labels in a tree and searches it.")
-    out.print("The tradeoff shapes the tree: 0 puts similar labels together, which is precise; 2 puts frequent labels")
-    out.print("near the root, which is fast.\n")
     choice = choose(
         train,
         max_precision_loss=_MAX_LOSS,
@@ -91,11 +91,12 @@ def quickstart(show_progress: bool, folder: str, from_log: bool, serve: bool, n_
         n_jobs=n_jobs,
         progress=show_progress,
     )
-    out.print(choice.explanation + "\n", soft_wrap=True)
-    with step("Comparing with tradeoff 0", show_progress):
-        table = compare(choice, train, test, n_jobs)
-    out.print(f"Compared with tradeoff 0, on {test.n_points:,} packages not used so far (us: microseconds per call):\n")
-    out.print(table)
+    choice.result.data_name = BUNDLED
+    out.print(decide(choice.result).sentence)
+    out.print(f"{choice.result.comparison}\n")
+    with watch("Comparing tradeoffs", n_fits(choice.parameters), show_progress) as advance:
+        compared = compare_tradeoffs(choice.parameters, train, n_jobs, advance)
+    print_comparison(out, compared, choice.parameters)
     for description in _DESCRIPTIONS:
         show_answer(out, choice.model, description)
     choice.model.save(target / "debian.model")
@@ -104,41 +105,43 @@ def quickstart(show_progress: bool, folder: str, from_log: bool, serve: bool, n_
     ask(out, choice.model)
     out.print(f"\nThe model is in {target / 'debian.model'}, the measurements are in {target / 'result.json'}.")
     out.print(report_note)
-    out.print("\nNext steps:")
-    out.print(f"  labeltrees evaluate {target / 'debian.model'} {BUNDLED}")
-    out.print(f"  labeltrees inspect {target / 'debian.model'} --label python3")
-    out.print("  labeltrees choose YOUR-DATA -o your.model --max-precision-loss 0.005")
+    print_next(out, target)
 
 
-def compare(choice: Choice, train: Dataset, test: Dataset, n_jobs: int) -> Any:
-    """Return a table of the chosen model and one with tradeoff 0, both measured on `test`."""
-    plain = LabelTreeClassifier(**{**choice.parameters, "tradeoff": 0.0}, n_jobs=n_jobs).fit(train.X, train.Y)
-    # Metrics need label ids: this copy of the chosen model has no label names.
-    chosen = LabelTreeClassifier(**choice.parameters, n_jobs=n_jobs).fit(train.X, train.Y)
-    data = as_tuning_data(test, "test", plain)
-    times = measure_times(
-        [plain, chosen],
-        test.X,
-        (1, max(_KS)),
-        repeats=_REPEATS,
-        max_points=_TIMED_POINTS,
-        random_state=0,
-        n_jobs=n_jobs,
-    )
+def print_comparison(out: Console, compared: list[Compared], parameters: dict[str, Any]) -> None:
+    """Print the table of tradeoffs, and one sentence about the chosen one."""
+    first, chosen = compared[0], next(row for row in compared if row.tradeoff == parameters["tradeoff"])
+    n_points = len(first.hits)
     rows = []
-    names = ("0", f"{choice.parameters['tradeoff']:.4g} (chosen)")
-    for name, model, time in zip(names, (plain, chosen), times, strict=True):
-        record, _, _ = measure_quality(model, data, _KS, None, n_jobs)
-        precisions = [number(100 * record[f"p{k}"], 1) for k in _KS]
-        calls = [number(time[f"top{k}_p50_us"], 1) for k in (1, max(_KS))]
-        rows.append((name, f"{choice.parameters['fanout']}", *precisions, number(record["depth1"]), *calls))
-    columns = ("tradeoff", "fanout", *(f"P@{k} (%)" for k in _KS), "expected depth", "top-1 us", f"top-{max(_KS)} us")
-    return make_table(columns, rows)
+    for row in compared:
+        loss = row.against(first)
+        shown = "" if row is first else f"{100 * loss.mean:+.2f} ± {50 * (loss.upper - loss.lower):.2f}"
+        name = f"{row.tradeoff:.4g}" + (" (chosen)" if row is chosen else "")
+        rows.append((name, number(100 * row.precision, 1), shown, number(row.depth), number(row.microseconds, 1)))
+    out.print(
+        f"Several tradeoffs (fanout {parameters['fanout']}), on all {n_points:,} packages: each is searched by a model "
+        "that was trained on the others (us: microseconds per call for 5 labels).\n"
+    )
+    out.print(make_table(("tradeoff", "P@1 (%)", "against 0", "expected depth", "us"), rows))
+    if chosen is not first:
+        faster = 100 * (1 - chosen.microseconds / first.microseconds)
+        word = "less" if faster >= 0 else "more"
+        out.print(f"\nCompared with tradeoff 0, the chosen model takes {abs(faster):.0f} % {word} time per call.")
+
+
+def print_next(out: Console, target: Path) -> None:
+    """Print the commands to type next."""
+    out.print("\nNext, ask a question of your own:")
+    out.print(f'  labeltrees predict {target / "debian.model"} --ask "a game with penguins"')
+    out.print("\nOr look at the model, or start with your own data:")
+    out.print(f"  labeltrees inspect {target / 'debian.model'} --label python3")
+    out.print(f"  labeltrees evaluate {target / 'debian.model'} {BUNDLED}")
+    out.print("  labeltrees choose YOUR-DATA -o your.model --max-precision-loss 0.005")
 
 
 def show_answer(out: Console, model: LabelTreeClassifier, text: str) -> None:
     """Print the predicted dependencies of a package with this description."""
-    labels, scores = model.predict_topk([text], max(_KS))
+    labels, scores = model.predict_topk([text], _K)
     pairs = zip(labels[0], scores[0], strict=True)
     answers = [f"{printable(str(name))} {score:.2f}" for name, score in pairs if name is not None]
     out.print(f'\n"{printable(text)}"')

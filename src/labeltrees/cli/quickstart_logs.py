@@ -8,7 +8,8 @@ from typing import Any
 from rich.console import Console
 
 from labeltrees import baselines
-from labeltrees.cli.output import make_table, number, printable, step, typed_lines
+from labeltrees.cli.output import number, printable, step, typed_lines
+from labeltrees.cli.tables import make_table
 from labeltrees.data import Dataset, PreparedLogs, prepare_logs
 from labeltrees.datasets import load_shop_log
 from labeltrees.metrics import precision_at_k

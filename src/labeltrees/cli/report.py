@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from labeltrees.cli.command import Command
 from labeltrees.cli.options import json_option
 from labeltrees.cli.output import check_parent_folder, plural, print_json, step
 from labeltrees.report.page import write_figures
@@ -16,7 +17,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @click.argument("result_file", metavar="RESULT", type=click.Path(exists=True, dir_okay=False))
 @click.option(
     "-o",
@@ -27,22 +28,25 @@ Examples:
     show_default=True,
     help="File to write the page to.",
 )
+@click.option("--title", help="Title of the page. [default: the data of the RESULT]")
 @click.option(
     "--figures", type=click.Path(file_okay=False), help="Also write each figure to this folder, as PNG and SVG."
 )
 @json_option
 @click.pass_obj
-def report(show_progress: bool, result_file: str, output: str, figures: str | None, as_json: bool) -> None:
+def report(
+    show_progress: bool, result_file: str, output: str, title: str | None, figures: str | None, as_json: bool
+) -> None:
     """Write a RESULT of labeltrees sweep or choose as one HTML page.
 
-    The page needs no network and no other file. It shows precision against depth and time, the trees at every tradeoff,
-    example searches, and a table of all settings.
+    The page needs no network and no other file. It starts with the decision, then shows precision against depth and
+    time, example searches, the trees at every tradeoff, and a table of all settings.
     """
     check_parent_folder(output)
     result = SweepResult.load(result_file)
     written = []
     with step("Drawing", show_progress):
-        result.report(output)
+        result.report(output, title)
         if figures is not None:
             written = [str(path) for path in write_figures(result, figures)]
     if as_json:

@@ -8,8 +8,10 @@ from typing import Any
 
 import click
 
+from labeltrees.cli.command import Command
 from labeltrees.cli.options import setting_options
 from labeltrees.cli.output import plural
+from labeltrees.cli.vocabulary_options import vocabulary_options
 from labeltrees.errors import InputError
 from labeltrees.serving import ServingSettings, require_extra
 
@@ -21,15 +23,14 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 for all.")
 @click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True, help="Port to listen on.")
 @click.option("--workers", type=click.IntRange(1, 256), default=1, show_default=True, help="Number of processes.")
-@click.option(
+@vocabulary_options(
     "--label-texts",
-    type=click.Path(exists=True, dir_okay=False),
-    help="File with two columns (.tsv or .csv): the name of a label and a text to show for it.",
+    help="Texts to show for labels: two columns (.tsv or .csv), label and text, or SKOS (.ttl, .rdf).",
 )
 @click.option(
     "--api-keys",
@@ -49,7 +50,8 @@ def serve(
     host: str,
     port: int,
     workers: int,
-    label_texts: str | None,
+    vocabulary: str | None,
+    language: str | None,
     api_keys: str | None,
     allowed_origins: tuple[str, ...],
     **settings: Any,
@@ -69,7 +71,8 @@ def serve(
         host=host,
         port=port,
         workers=workers,
-        label_texts=label_texts,
+        label_texts=vocabulary,
+        language=language,
         api_keys=api_keys,
         allowed_origins=list(allowed_origins),
     )
@@ -82,7 +85,7 @@ def start_server(models: dict[str, str], settings: ServingSettings, *, host: str
     from labeltrees.serving.registry import Registry
     from labeltrees.serving.server import run_server
 
-    read_label_texts(how.get("label_texts"))
+    read_label_texts(how.get("label_texts"), how.get("language"))
     if how.get("api_keys"):
         read_keys(how["api_keys"])
     names = Registry(models).names  # a fault is found now, in one line, and not in every worker

@@ -8,14 +8,19 @@ from typing import Any
 import click
 
 from labeltrees.cli.baseline_view import held_out_note, print_baselines_of
+from labeltrees.cli.cluster_options import TrainingPlace, only_cluster_options
+from labeltrees.cli.command import Command
+from labeltrees.cli.data_files import name_of_data
 from labeltrees.cli.options import Decorator, data_argument, json_option
-from labeltrees.cli.output import check_parent_folder, console, make_table, number, print_table
+from labeltrees.cli.output import check_parent_folder, console, number
+from labeltrees.cli.tables import Column, Table
 from labeltrees.cli.tuning_options import (
     fanouts_option,
     has_test_part,
     hide_memory_log,
     read_data,
     read_validation,
+    saying_how_to_continue,
     split_parameters,
     take_data_options,
     tuning_options,
@@ -30,7 +35,6 @@ Examples:
   labeltrees sweep debian -o debian.sweep.json
   labeltrees sweep products/ -o products.sweep.json --tradeoffs 0,0.5,1,1.5 --fanouts 16,128 --folder products-sweep
   labeltrees sweep train.txt --validation test.txt -o paper.json --tradeoffs parabel --fanouts 2 --leaf-size 100
-      --cover marginal --cover greedy --path weighted --path direct
   labeltrees report debian.sweep.json -o report.html
 """
 
@@ -40,7 +44,7 @@ def _repeated(flag: str, name: str, choices: tuple[str, ...], help: str) -> Deco
     return click.option(flag, name, multiple=True, type=kind, default=choices[:1], show_default=True, help=help)
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @data_argument
 @click.option(
     "-o", "--output", metavar="RESULT", type=click.Path(dir_okay=False), help="File to save the result in (JSON)."
@@ -51,10 +55,11 @@ def _repeated(flag: str, name: str, choices: tuple[str, ...], help: str) -> Deco
     help="Data to measure on. [default: the test part of DATA; a fifth of a single file, held out at random]",
 )
 @click.option("--csv", "csv_file", type=click.Path(dir_okay=False), help="Also write the table to this file.")
-@fanouts_option("128")
+@fanouts_option("256")
 @_repeated("--cover", "covers", COVERS, "Cover frequencies to try, as in labeltrees tree build.")
 @_repeated("--path", "paths", PATHS, "Paths to try, as in labeltrees tree build.")
 @tuning_options
+@only_cluster_options
 @json_option
 @click.pass_obj
 def sweep(
@@ -65,6 +70,7 @@ def sweep(
     validation: str | None,
     csv_file: str | None,
     as_json: bool,
+    place: TrainingPlace,
     **parameters: Any,
 ) -> None:
     """Train a model on DATA at every setting, and measure its precision, expected depth and speed.
@@ -72,7 +78,8 @@ def sweep(
     DATA is a folder with a train and a test file (texts with labels, or XMC format), the word debian for the bundled
     data, or one file. A fifth of one file is held out at random to measure on, unless --validation names other data or
     --test-share another share. Simple baselines are measured on the same points (at most 5,000 of them). --cover and
-    --path can be repeated. With --folder, an interrupted sweep continues where it stopped.
+    --path can be repeated. With --folder, an interrupted sweep continues where it stopped. With --cluster, the models
+    are trained as tasks of a Dask cluster, and all are timed on one of its workers; --folder must be seen by all.
     """
     hide_memory_log()
     check_parent_folder(output)
@@ -85,7 +92,9 @@ def sweep(
         validation_data = read_validation(validation, train, reading, show_progress)
     elif has_test_part(data, reading):
         validation_data = read_data(data, reading, show_progress, part="test")
-    result = run_sweep(train, validation_data, estimator=estimator, progress=show_progress, **others)
+    with place.client() as client, saying_how_to_continue(others["folder"]):
+        result = run_sweep(train, validation_data, estimator=estimator, progress=show_progress, client=client, **others)
+    result.data_name = name_of_data(data)
     if output is not None:
         result.save(output)
     if csv_file is not None:
@@ -98,18 +107,18 @@ def sweep(
         )
         return
     out = console()
-    print_table(out, result_table(result))
+    out.print(result_table(result))
     print_baselines_of(out, result)
     if result.comparison is not None:
-        out.print(f"\n{result.comparison}", soft_wrap=True)
+        out.print(f"\n{result.comparison}")
     if result.facts["measured"]["held_out"]:
         n_points = result.facts["data"]["n_validation_points"]
-        out.print(f"\n{held_out_note(n_points, data, others['random_state'])}", soft_wrap=True)
+        out.print(f"\n{held_out_note(n_points, data, others['random_state'])}")
     if output is not None:
         out.print(f"\nThe result is in {output}. For a report: labeltrees report {output} -o report.html")
 
 
-def result_table(result: SweepResult) -> Any:
+def result_table(result: SweepResult) -> Table:
     """Return the table of a result; a star marks settings on the frontier of time and the first P@k."""
     ks, largest = result.ks, max(result.ks)
     best = {record["setting"] for record in result.frontier(f"top{largest}_p50_us", f"p{ks[0]}")}
@@ -122,9 +131,13 @@ def result_table(result: SweepResult) -> Any:
         row += [number(record[f"depth{ks[0]}"]), number(record["chunks"], 1)]
         row += [number(record[f"top{largest}_p{percentile}_us"], 1) for percentile in (50, 99)]
         row += [number(record["training_seconds"], 1), number(record["model_bytes"] / 1e6, 1)]
-        chosen = " chosen" if record["setting"] == result.chosen else ""
+        chosen = "chosen" if record["setting"] == result.chosen else ""
         row.append(("*" if record["setting"] in best else "") + chosen)
         rows.append(row)
-    columns = ["tradeoff", "fanout", *(["cover, path"] if variants else []), *(f"P@{k} %" for k in ks)]
-    columns += [f"depth@{ks[0]}", "nodes", f"top-{largest} us", "p99 us", "train s", "MB", ""]
-    return make_table(columns, rows, left=(0, len(columns) - 1))
+    columns = [Column("tradeoff", "trade", align="left"), Column("fanout", "fan", 1)]
+    columns += [Column("cover, path", align="left")] if variants else []
+    # The first and the last k matter most; a table without the first P@k or the time would say nothing.
+    columns += [Column(f"P@{k} %", f"P@{k}", 0 if k == ks[0] else 2 if k == largest else 4) for k in ks]
+    columns += [Column(f"depth@{ks[0]}", priority=3), Column("nodes", priority=6), Column(f"top-{largest} us", "us")]
+    columns += [Column("p99 us", "p99", 3), Column("train s", priority=5), Column("MB", priority=5)]
+    return Table([*columns, Column("", align="left")], rows)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from labeltrees.cli.data_files import BUNDLED, find_file, find_parts
+from labeltrees.cli.data_files import find_file, find_parts, has_test_file
 from labeltrees.cli.output import plural
 from labeltrees.data import Dataset
 from labeltrees.data.text_dataset import default_vectorizer, no_features, text_dataset
@@ -63,7 +63,7 @@ def open_text_file(data: str, part: str, texts: TextOptions) -> Iterator[TextFil
     if find_parts(data, part) is not None:
         yield None
         return
-    path = find_file(data, part)
+    path = find_file(data, part, texts.format)
     if path is None:
         from labeltrees.datasets import debian_folder  # only when needed
 
@@ -102,7 +102,7 @@ def text_blocks(data: str, file: TextFile, part: str, texts: TextOptions) -> Ite
 
 def rows_of_part(data: str, n: int, part: str, texts: TextOptions) -> Any:
     """Return the rows of a part of one file that is split."""
-    if data == BUNDLED or Path(data).is_dir():
+    if has_test_file(data, texts.format):
         message = f"{data}: already has a test part; --test-share is for a single file"
         raise InputError(message)
     assert texts.test_share is not None
@@ -116,7 +116,7 @@ def rows_of_part(data: str, n: int, part: str, texts: TextOptions) -> Any:
 
 def table_dataset(data: str, table: TextTable, part: str, texts: TextOptions, features: bool) -> Dataset:
     """Return texts as a Dataset with the labels of the train part, and features by a vectorizer fitted on it."""
-    is_other_part = part != "train" and (texts.test_share is not None or data == BUNDLED or Path(data).is_dir())
+    is_other_part = part != "train" and (texts.test_share is not None or has_test_file(data, texts.format))
     train = load_texts(data, "train", texts) if is_other_part else table
     assert train is not None
     names = train.label_names()

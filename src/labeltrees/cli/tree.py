@@ -9,6 +9,7 @@ import click
 from rich.tree import Tree as TextTree
 
 from labeltrees._progress import watch
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import TextOptions, load_data
 from labeltrees.cli.options import (
     data_argument,
@@ -18,7 +19,8 @@ from labeltrees.cli.options import (
     seed_option,
     setting_options,
 )
-from labeltrees.cli.output import check_parent_folder, console, make_table, number, print_json, step, write_csv
+from labeltrees.cli.output import check_parent_folder, console, number, print_json, step, write_csv
+from labeltrees.cli.tables import Column, make_table
 from labeltrees.cli.text_options import text_options
 from labeltrees.cli.tree_compare import Comparison, Row
 from labeltrees.cli.tree_view import as_text, find_label, label_line, node_line
@@ -50,7 +52,7 @@ def tree() -> None:
     """Build, show and compare label trees."""
 
 
-@tree.command(epilog=_BUILD_EPILOG)
+@tree.command(cls=Command, epilog=_BUILD_EPILOG)
 @data_argument
 @text_options
 @click.option(
@@ -96,7 +98,7 @@ def build(
         out.print(summary_table(named))
 
 
-@tree.command(epilog=_SHOW_EPILOG)
+@tree.command(cls=Command, epilog=_SHOW_EPILOG)
 @click.argument("tree_file", metavar="TREE", type=click.Path(exists=True, dir_okay=False))
 @click.option(
     "--depth", type=click.IntRange(min=0), default=3, show_default=True, help="Number of levels to show below the root."
@@ -140,7 +142,7 @@ def _show_path(viewer: TreeViewer, label: int, as_json: bool) -> None:
     console().print(text)
 
 
-@tree.command(epilog=_COMPARE_EPILOG)
+@tree.command(cls=Command, epilog=_COMPARE_EPILOG)
 @data_argument
 @text_options
 @setting_options(TreeSettings, skip=("tradeoff",), defaults={"fanout": 2})
@@ -213,7 +215,14 @@ def summary_rows(summary: TreeSummary) -> list[tuple[str, str]]:
 def compare_table(rows: list[Row]) -> Any:
     """Return the rows of a comparison as a table."""
     return make_table(
-        ("tree", "height", "nodes", "depth (f)", "depth (f~)", "similarity"),
+        (
+            Column("tree", align="left"),
+            Column("height", priority=2),
+            Column("nodes", priority=3),
+            Column("depth (f)", "f"),
+            Column("depth (f~)", "f~", 1),
+            Column("similarity"),
+        ),
         [
             (
                 row.tree,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from labeltrees.cli.data_argument import BUNDLED, load_data
+from labeltrees.cli.data_argument import load_data
+from labeltrees.cli.data_files import has_test_file
 from labeltrees.cli.options import (
     Decorator,
     NumberOrWord,
@@ -22,13 +23,14 @@ from labeltrees.cli.options import (
     seed_option,
     setting_options,
 )
-from labeltrees.cli.output import step
+from labeltrees.cli.output import plural, step
 from labeltrees.cli.text_data import dataset_like, load_texts
 from labeltrees.cli.text_options import text_options
 from labeltrees.data import Dataset
 from labeltrees.models.common.settings import ClassifierSettings
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tuning.settings import PAPER_GRIDS, TRADEOFFS, Setting
+from labeltrees.tuning.sweep_folder import count_finished
 
 # Parameters of the estimator that the commands set in another way, or not at all.
 _SKIPPED = ("tree", "vectorizer", *Setting.__dataclass_fields__, *ClassifierSettings.__dataclass_fields__)
@@ -124,7 +126,7 @@ def read_data(data: str, options: dict[str, Any], show_progress: bool, part: str
 
 def has_test_part(data: str, options: dict[str, Any]) -> bool:
     """Whether DATA has points to measure on: a folder or the bundled data, or a file that --test-share splits."""
-    return data == BUNDLED or Path(data).is_dir() or options["texts"].test_share is not None
+    return has_test_file(data, options["texts"].format) or options["texts"].test_share is not None
 
 
 def read_validation(data: str, train: Dataset, options: dict[str, Any], show_progress: bool) -> Dataset:
@@ -134,3 +136,16 @@ def read_validation(data: str, train: Dataset, options: dict[str, Any], show_pro
         return read_data(data, options, show_progress, part="test")
     with step("Reading data", show_progress):
         return dataset_like(data, table, train)
+
+
+@contextmanager
+def saying_how_to_continue(folder: str | None) -> Iterator[None]:
+    """After Ctrl-C, say what is finished and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        message = "nothing was kept; with --folder FOLDER, finished settings are kept and the same command continues"
+        if folder is not None:
+            finished = plural(count_finished(folder), "finished setting")
+            message = f"{finished} in {folder}; run the same command again to continue"
+        raise KeyboardInterrupt(message) from None

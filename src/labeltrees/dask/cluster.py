@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,6 +13,7 @@ from labeltrees.dask.extra import import_dask, import_distributed
 from labeltrees.dask.runner import LOST_WORKERS, ClusterError
 
 SECONDS_TO_CONNECT = 10
+_SECONDS_BETWEEN_QUESTIONS = 0.2
 
 
 @contextmanager
@@ -55,9 +57,28 @@ def connect(
 def bytes_per_task(client: Any, memory_per_worker: int | str | None = None) -> int | None:
     """Return the smallest memory that a task has: a worker's limit, shared by its threads. None without any limit."""
     given = None if memory_per_worker is None else parse_bytes("memory_per_worker", memory_per_worker)
-    shares = client.run(_limit_and_threads).values()
+    shares = ask_workers(client, _limit_and_threads).values()
     limits = [(given or limit) // n_threads for limit, n_threads in shares if given or limit]
     return min(limits) if limits else given
+
+
+def ask_workers(client: Any, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+    """Return what a function returns on each worker; a worker that is lost meanwhile does not answer.
+
+    Raises
+    ------
+    ClusterError
+        If no worker answers for a while: lost workers are usually started again within seconds.
+    """
+    deadline = time.monotonic() + SECONDS_TO_CONNECT
+    while True:
+        answers = client.run(function, *arguments, on_error="ignore")
+        if answers:
+            return dict(answers)
+        if time.monotonic() > deadline:
+            message = "the cluster has no workers: start some, or wait until they have joined"
+            raise ClusterError(message)
+        time.sleep(_SECONDS_BETWEEN_QUESTIONS)
 
 
 def threads_of_host(client: Any) -> int:

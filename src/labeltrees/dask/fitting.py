@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from labeltrees._settings import check_settings
-from labeltrees.dask.cluster import bytes_per_task, threads_of_host
+from labeltrees.dask.cluster import ask_workers, bytes_per_task, threads_of_host
 from labeltrees.dask.collections import as_parts
 from labeltrees.dask.extra import import_distributed
 from labeltrees.dask.runner import ClusterError, DaskRunner, asking_cluster
@@ -70,12 +70,12 @@ def fit(
     check_settings(model)
     check_in_parts(model)
     runner = DaskRunner(client, progress or bool(model.verbose))
-    if progress and getattr(client, "dashboard_link", None):
-        _logger.info("Dask dashboard: %s", client.dashboard_link)
+    if progress:
+        show_dashboard(client)
     with _work_folder(parts, work_folder) as folder:
         data = as_parts(client, parts, Y, folder, model, label_names)
         with asking_cluster("Starting"):
-            _check_shared(client, folder)
+            check_shared(client, folder)
             task_bytes = _task_bytes(client, memory_per_worker)
             tree_jobs = threads_of_host(client)
         PartsFit(model, data, runner, folder, task_bytes, tree_jobs=tree_jobs).run(label_names)
@@ -106,14 +106,18 @@ def _work_folder(parts: Any, given: str | os.PathLike[str] | None) -> Iterator[P
         yield Path(temporary)
 
 
-def _check_shared(client: Any, folder: Path) -> None:
-    """Raise `ClusterError` if a worker does not see the folder."""
+def show_dashboard(client: Any) -> None:
+    """Log the address of Dask's dashboard, if there is one."""
+    link = getattr(client, "dashboard_link", None)
+    if link:
+        _logger.info("Dask dashboard: %s", link)
+
+
+def check_shared(client: Any, folder: Path, name: str = "work_folder") -> None:
+    """Raise `ClusterError` if a worker does not see the folder, which the user chooses with the argument `name`."""
     with tempfile.NamedTemporaryFile(dir=folder, prefix=".seen-") as file:
-        seen = client.run(os.path.exists, file.name)
+        seen = ask_workers(client, os.path.exists, file.name)
     blind = [worker for worker, exists in seen.items() if exists is not True]
-    if not seen:
-        message = "the cluster has no workers: start some, or wait until they have joined"
-        raise ClusterError(message)
     if blind:
-        message = f"{folder} is not seen by worker {blind[0]}: choose a work_folder on storage that all workers share"
+        message = f"{folder} is not seen by worker {blind[0]}: choose a {name} on storage that all workers share"
         raise ClusterError(message)

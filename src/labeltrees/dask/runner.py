@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from joblib import parallel_config
 
@@ -59,7 +59,9 @@ class ClusterSummary:
     def lines(self) -> list[str]:
         """Return the summary as text."""
         largest = max(self.peak_bytes.values(), default=0)
-        stages = ", ".join(f"{stage.lower()} {seconds:.1f} s" for stage, seconds in self.seconds.items())
+        stages = ", ".join(
+            f"{stage[:1].lower() + stage[1:]} {seconds:.1f} s" for stage, seconds in self.seconds.items()
+        )
         counts = f"{self.n_tasks} tasks on {len(self.peak_bytes)} workers, {self.n_reused} of them finished before"
         return [
             f"{counts}; {stages}",
@@ -86,17 +88,28 @@ def asking_cluster(stage: str) -> Iterator[None]:
         raise ClusterError(message) from error
 
 
+class RemoteCall(Protocol):
+    """What runs on a worker: a task of a fit, or of a choice."""
+
+    @property
+    def name(self) -> str:
+        """A name that differs from those of the other tasks of a stage."""
+
+    def run(self) -> Any:
+        """Return the result."""
+
+
 @dataclass(frozen=True)
 class Answer:
-    """What a worker sends back: a record, or the message of an error that another attempt would meet again."""
+    """What a worker sends back: the result, or the message of an error that another attempt would meet again."""
 
-    record: TaskRecord | None
+    found: Any
     worker: str
     peak_bytes: int
     error: tuple[str, str] | None = None
 
 
-def run_on_worker(task: Task, version: str) -> Answer:
+def run_on_worker(task: RemoteCall, version: str) -> Answer:
     """Run a task in a process of the cluster."""
     import labeltrees
 
@@ -110,10 +123,10 @@ def run_on_worker(task: Task, version: str) -> Answer:
     try:
         # Dask's workers may not start processes, so joblib would allow one thread only; native code starts threads.
         with parallel_config(backend="threading", n_jobs=1):
-            record = task.run()
+            found = task.run()
     except (InputError, FileFormatError) as error:
         return Answer(None, worker, _peak_bytes(), (type(error).__name__, str(error)))
-    return Answer(record, worker, _peak_bytes())
+    return Answer(found, worker, _peak_bytes())
 
 
 def _worker_name() -> str:
@@ -146,20 +159,23 @@ class DaskRunner:
     def run(self, stage: str, tasks: Sequence[Task]) -> list[TaskRecord]:
         """Run the tasks and return when all results are written."""
         started = time.perf_counter()
-        answers = self._collect(stage, tasks)
-        records = []
-        for answer in answers:
-            if answer.error is not None:
-                kind, message = answer.error
-                raise {"InputError": InputError, "FileFormatError": FileFormatError}.get(kind, ClusterError)(message)
-            assert answer.record is not None
-            records.append(answer.record)
-            known = self.summary.peak_bytes.get(answer.worker, 0)
-            self.summary.peak_bytes[answer.worker] = max(known, answer.peak_bytes)
+        records: list[TaskRecord] = self.call(stage, tasks)
         self._note(stage, records, time.perf_counter() - started)
         return records
 
-    def _collect(self, stage: str, tasks: Sequence[Task]) -> list[Answer]:
+    def call(self, stage: str, tasks: Sequence[RemoteCall]) -> list[Any]:
+        """Return what the tasks return, in their order."""
+        found = []
+        for answer in self._collect(stage, tasks):
+            if answer.error is not None:
+                kind, message = answer.error
+                raise {"InputError": InputError, "FileFormatError": FileFormatError}.get(kind, ClusterError)(message)
+            found.append(answer.found)
+            known = self.summary.peak_bytes.get(answer.worker, 0)
+            self.summary.peak_bytes[answer.worker] = max(known, answer.peak_bytes)
+        return found
+
+    def _collect(self, stage: str, tasks: Sequence[RemoteCall]) -> list[Answer]:
         import pickle
 
         import labeltrees

@@ -7,6 +7,7 @@ from labeltrees.data.logs import PreparedLogs, prepare_logs
 from labeltrees.data.parts import PartsDataset, PartsWriter, open_parts, write_parts
 from labeltrees.data.text_files import read_texts
 from labeltrees.data.tfidf import TfidfVectorizer
+from labeltrees.data.vocabulary import read_vocabulary
 from labeltrees.data.xmc import read_xmc, write_xmc
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "prepare_logs",
     "read_limits",
     "read_texts",
+    "read_vocabulary",
     "read_xmc",
     "write_parts",
     "write_xmc",

@@ -6,14 +6,16 @@ import gzip
 import io
 import lzma
 import os
+import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, cast
 
 from labeltrees._files import replacing_file
+from labeltrees._progress import BYTES, watch_part
 from labeltrees._validation import refuse
 from labeltrees.data.limits import BoundedReader
 from labeltrees.errors import FileFormatError
@@ -26,6 +28,7 @@ else:
 FilePath = str | os.PathLike[str]
 COMPRESSED = (".gz", ".xz", ".zst")
 _BLOCK = 1 << 16
+_BYTES_OF_LARGE_FILE = 1 << 20  # reading less takes no time worth a progress bar
 
 
 class MissingFileError(FileFormatError, FileNotFoundError):
@@ -42,9 +45,10 @@ def open_any(path: FilePath) -> Iterator[IO[bytes]]:
     _check_path(path)
     try:
         with open(path, "rb", buffering=_BLOCK) as raw, _decompressed(raw, path) as stream:
-            bounded = BoundedReader(path, stream, None if stream is raw else raw)
-            with io.BufferedReader(bounded, _BLOCK) as buffered:
-                yield buffered
+            with _watching(raw, path) as advance:
+                bounded = BoundedReader(path, stream, None if stream is raw else raw, advance)
+                with io.BufferedReader(bounded, _BLOCK) as buffered:
+                    yield buffered
     except FileNotFoundError as error:
         if error.filename != os.fspath(path):
             raise
@@ -99,6 +103,17 @@ def check_readable(path: FilePath) -> str:
         message = f"{path}: compressed; decompress it first, because training reads the file several times"
         raise FileFormatError(message)
     return os.fspath(path)
+
+
+@contextmanager
+def _watching(raw: IO[bytes], path: FilePath) -> Iterator[Callable[[], object] | None]:
+    """Show how much of a large file has been read, where progress is shown."""
+    status = os.fstat(raw.fileno())
+    if not stat.S_ISREG(status.st_mode) or status.st_size < _BYTES_OF_LARGE_FILE:
+        yield None
+        return
+    with watch_part(f"Reading {Path(path).name}", status.st_size, BYTES) as advance:
+        yield None if advance is None else lambda: advance(raw.tell())
 
 
 def _check_path(path: object) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -12,7 +10,6 @@ from numpy.typing import NDArray
 
 from labeltrees._names import decode_names, encode_names
 from labeltrees._validation import refuse
-from labeltrees.data.files import FilePath, read_lines
 from labeltrees.errors import FileFormatError, InputError
 
 _ALLOWED = "a str or a list of str per label, or a dict from labels to them"
@@ -165,25 +162,3 @@ def _texts_of(label: Any, texts: Any) -> list[str]:
         message = f"label_texts[{label!r}] is not valid Unicode: {error}"
         raise InputError(message) from None
     return [text for text in listed if text.strip()]
-
-
-def read_label_text_file(path: FilePath) -> dict[str, list[str]]:
-    """Return the texts in a file of two columns, label and text, separated by a tab or (.csv) a comma.
-
-    Several lines with the same label give it several texts. There is no header. The file may be compressed.
-    """
-    lines = read_lines(path)
-    if ".csv" in str(path):
-        rows = [row for row in csv.reader(io.StringIO("\n".join(lines))) if row]
-    else:
-        rows = [line.split("\t") for line in lines if line.strip()]
-    found: dict[str, list[str]] = {}
-    for number, row in enumerate(rows, 1):
-        if len(row) != 2 or not row[0]:
-            message = f"{path}, row {number}: must have two columns, a label and its text, got {len(row)}"
-            raise FileFormatError(message)
-        found.setdefault(row[0], []).append(row[1])
-    if not found:
-        message = f"{path}: has no texts of labels"
-        raise FileFormatError(message)
-    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -132,11 +132,15 @@ class BoundedReader(io.RawIOBase):
         What is read.
     raw : file or None
         The file that `stream` decompresses; None if it is plain.
+    advance : callable, optional
+        Called after every block, to show progress.
     """
 
-    def __init__(self, path: PathLike, stream: Any, raw: IO[bytes] | None) -> None:
+    def __init__(
+        self, path: PathLike, stream: Any, raw: IO[bytes] | None, advance: Callable[[], object] | None = None
+    ) -> None:
         super().__init__()
-        self._path, self._stream, self._raw = path, stream, raw
+        self._path, self._stream, self._raw, self._advance = path, stream, raw, advance
         self._limits = current_limits()
         self._n_bytes = 0
         self._line, self._line_bytes = 1, 0  # the unfinished line, and how much of it has been read
@@ -159,6 +163,8 @@ class BoundedReader(io.RawIOBase):
             if self._n_bytes > min(FREE_BYTES, self._limits.decompressed_bytes):
                 self._limits.check_size(self._path, self._n_bytes, self._consumed(), self._line)
         buffer[: len(block)] = block
+        if self._advance is not None:
+            self._advance()
         return len(block)
 
     def _count_lines(self, block: bytes) -> None:

@@ -6,12 +6,14 @@ import itertools
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from labeltrees._files import refuse_file
 from labeltrees._validation import check_number, check_seed, refuse
+from labeltrees.data.annif_folder import read_documents
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.files import FilePath, open_any
 from labeltrees.data.text_dataset import default_vectorizer, nfc_lists, text_dataset
@@ -71,6 +73,9 @@ def read_blocks(path: FilePath, fields: TextFields, format: str, block_size: int
     if format == "parquet":
         yield from ParquetReader(path, fields, block_size).blocks()
         return
+    if format == "annif" and Path(path).is_dir():
+        yield from read_documents(path, fields, block_size)
+        return
     with open_any(path) as stream:
         yield from LINE_READERS[format](path, stream, fields, block_size).blocks()
 
@@ -91,7 +96,7 @@ def read_table(path: FilePath, fields: TextFields | None = None, format: str = "
     path : path
     fields : TextFields, optional
         By default the fields "text" and "labels".
-    format : {"auto", "jsonl", "csv", "tsv", "parquet", "fasttext"}
+    format : {"auto", "jsonl", "csv", "tsv", "parquet", "fasttext", "annif"}
     """
     fields = TextFields() if fields is None else fields
     found = known_format(path, format)
@@ -145,13 +150,15 @@ def read_texts(
         - jsonl: one JSON object per line; labels are a list of strings;
         - csv, tsv: with a header; labels are a string;
         - fasttext: one text per line; words that start with ``__label__`` are labels;
-        - parquet: labels are lists of strings, or strings.
+        - parquet: labels are lists of strings, or strings;
+        - annif: a text, a tab and the URIs of its labels per line, without a header; or a folder in which ``NAME.txt``
+          has a text and ``NAME.tsv`` (URIs in the first column) or ``NAME.key`` (one label per line) its labels.
     text : str or sequence of str
         The field of the text. The texts of several fields are joined by a space.
     labels : str
         The field of the labels.
-    format : {"auto", "jsonl", "csv", "tsv", "parquet", "fasttext"}
-        "auto" chooses by the file name, and for .txt by the first line.
+    format : {"auto", "jsonl", "csv", "tsv", "parquet", "fasttext", "annif"}
+        "auto" chooses by the file name, and for .txt and .tsv by the first line.
     label_separator : str
         Separates the labels in a string. A label that contains the separator must be quoted, as in CSV. A string that
         is a JSON list is understood too.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from labeltrees._validation import check_choice, refuse
 from labeltrees.data.files import COMPRESSED, FilePath, open_any
 from labeltrees.errors import InputError
 
-FORMATS = ("jsonl", "csv", "tsv", "parquet", "fasttext")
+FORMATS = ("jsonl", "csv", "tsv", "parquet", "fasttext", "annif")
 LABEL_PREFIX = "__label__"
 _FORMAT_OF_SUFFIX = {
     ".jsonl": "jsonl",
@@ -24,6 +25,9 @@ _FORMAT_OF_SUFFIX = {
     ".fasttext": "fasttext",
 }
 TEXT_SUFFIXES = tuple(_FORMAT_OF_SUFFIX)
+# A line of Annif's TSV: a text, a tab, and URIs in angle brackets. A header of a TSV file does not look like this.
+_ANNIF_LINE = re.compile(rb"[^\t]*\t\s*<[^<>\s]+>(\s+<[^<>\s]+>)*\s*")
+_LONGEST_FIRST_LINE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -94,10 +98,18 @@ class TextBlock:
 
 
 def format_of(path: FilePath, format: str = "auto") -> str | None:
-    """Return the format of a file of texts by its name (for .txt by its first line), or None if it has no texts."""
+    """Return the format of a file of texts by its name (for .txt and .tsv also by its first line).
+
+    None if it has no texts. A folder is a folder of documents, as Annif has them.
+    """
     if format != "auto":
         return check_choice("format", format, FORMATS)
+    if Path(path).is_dir():
+        return "annif"
     suffix = suffix_of(Path(path))
+    if suffix == ".tsv":
+        with open_any(path) as stream:
+            return "annif" if _ANNIF_LINE.fullmatch(stream.readline(_LONGEST_FIRST_LINE)) else "tsv"
     if suffix == ".txt":
         with open_any(path) as stream:
             return "fasttext" if stream.read(len(LABEL_PREFIX)) == LABEL_PREFIX.encode() else None

@@ -1,4 +1,4 @@
-"""Readers of texts in lines: JSON lines, CSV, TSV and fastText. Errors name the line."""
+"""Readers of texts in lines: JSON lines, CSV, TSV, fastText and Annif. Errors name the line."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import IO, Any, NoReturn
 
+from labeltrees.data.annif_folder import plain_uri
 from labeltrees.data.files import FilePath
 from labeltrees.data.limits import current_limits
 from labeltrees.data.text_formats import LABEL_PREFIX, TextBlock, TextFields, drop_blank, split_labels
@@ -149,6 +150,23 @@ class FastTextReader(LineReader):
             yield
 
 
+class AnnifReader(LineReader):
+    """Annif's TSV: a text, a tab, and URIs separated by spaces, usually in angle brackets; no header."""
+
+    def add_records(self) -> Iterator[None]:
+        """Add one record per step to the block."""
+        if self.fields.weight is not None:
+            self.fail("Annif's format has no field for weights", 1)
+        for line in self.lines():
+            text, tab, uris = line.rstrip("\r\n").partition("\t")
+            if not line.strip():
+                continue
+            if not tab and self.fields.labels is not None and self.fields.labels_required:
+                self.fail("no tab between the text and its URIs")
+            self.add([text], [plain_uri(uri) for uri in uris.split()], None)
+            yield
+
+
 class CsvReader(LineReader):
     """CSV: a header with the names of the fields, then one record per row; quotes as in CSV."""
 
@@ -221,4 +239,5 @@ LINE_READERS: dict[str, type[LineReader]] = {
     "fasttext": FastTextReader,
     "csv": CsvReader,
     "tsv": TsvReader,
+    "annif": AnnifReader,
 }

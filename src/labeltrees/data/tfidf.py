@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from labeltrees._names import encode_names
 from labeltrees._validation import check_n_jobs, refuse
-from labeltrees.data.tfidf_fit import learn_state, state_without_idf
+from labeltrees.data.tfidf_fit import LONG_JOB, learn_state, state_without_idf, watch_texts
 from labeltrees.data.tfidf_parameters import TfidfParameters, effective_stop_words
 from labeltrees.data.tfidf_state import LARGEST_IDF, TfidfSettings
 from labeltrees.data.tfidf_union import UnionState, union_parts
@@ -118,6 +118,12 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
 
     # Fitting.
 
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return the parameters that differ from the defaults and, once it is fitted, the number of features."""
+        parameters = str(super().__repr__(N_CHAR_MAX))
+        state = getattr(self, "_state", None)
+        return parameters if state is None else f"{parameters}\n  fitted: {state.n_features:,} features"
+
     def fit(self, raw_documents: Any, y: Any = None) -> TfidfVectorizer:
         """Learn the vocabulary and the idf of texts."""
         self.set_state(learn_state(self, self._texts(raw_documents)))
@@ -140,7 +146,11 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
     def rows(self, texts: Any, n_threads: int) -> Any:
         """Return the rows of texts that are strings or bytes, made by `n_threads` threads."""
         state = self.get_state()
-        values, indices, indptr = state.native.transform(texts, n_threads, None)
+        if isinstance(texts, list) and len(texts) >= LONG_JOB:
+            with watch_texts("Vectorizing texts", texts) as advance:
+                values, indices, indptr = state.native.transform(texts, n_threads, advance)
+        else:
+            values, indices, indptr = state.native.transform(texts, n_threads, None)
         kind = sparse.csr_array if get_config().get("sparse_interface") == "sparray" else sparse.csr_matrix
         n = len(indptr) - 1
         if n != 1:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -10,11 +12,20 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees._names import encode_names
+from labeltrees._progress import watch_part
 from labeltrees._validation import check_n_jobs
 from labeltrees.data.tfidf_parameters import TfidfParameters, effective_stop_words, given_terms
 from labeltrees.data.tfidf_state import TfidfSettings, TfidfState
 from labeltrees.data.tfidf_union import UnionState, union_parts
 from labeltrees.errors import InputError
+
+LONG_JOB = 1000  # native code reports progress from this many texts on
+
+
+def watch_texts(what: str, texts: Any) -> AbstractContextManager[Callable[[int], object] | None]:
+    """Show the progress of work on texts, where progress is shown and the texts can be counted."""
+    is_counted = isinstance(texts, list | tuple | np.ndarray) and len(texts) >= LONG_JOB
+    return watch_part(what, len(texts), "texts") if is_counted else nullcontext()
 
 
 def learn_state(vectorizer: TfidfParameters, texts: Any) -> UnionState:
@@ -46,7 +57,8 @@ def _learn_part(parameters: TfidfParameters, texts: Any) -> TfidfState:
     else:
         state = _part_without_idf(parameters)
         if parameters.use_idf:
-            counts, n_texts = state.native.count_texts(texts, check_n_jobs(parameters.n_jobs), None)
+            with watch_texts("Counting terms", texts) as advance:
+                counts, n_texts = state.native.count_texts(texts, check_n_jobs(parameters.n_jobs), advance)
     if parameters.use_idf:
         state = replace(state, idf=_inverse_frequencies(parameters, counts, n_texts))
     return state
@@ -77,18 +89,19 @@ def _learn_vocabulary(vectorizer: TfidfParameters, settings: TfidfSettings, text
     stop_words = _stop_words(vectorizer)
     min_df, max_df = vectorizer.min_df, vectorizer.max_df
     min_is_share, max_is_share = (not isinstance(limit, int | np.integer) for limit in (min_df, max_df))
-    text, ends, counts, occurrences, n_found, n_texts = _core.learn_terms(
-        settings.make_analyzer(stop_words),
-        texts,
-        float(min_df),
-        float(max_df),
-        min_is_share,
-        max_is_share,
-        check_n_jobs(vectorizer.n_jobs),
-        None,
-    )
+    with watch_texts("Learning the vocabulary", texts) as advance:
+        text, ends, counts, occurrences, n_found, n_texts = _core.learn_terms(
+            settings.make_analyzer(stop_words),
+            texts,
+            float(min_df),
+            float(max_df),
+            min_is_share,
+            max_is_share,
+            check_n_jobs(vectorizer.n_jobs),
+            advance,
+        )
     if n_found == 0:
-        message = "empty vocabulary; perhaps the documents only contain stop words"
+        message = "empty vocabulary; perhaps the documents only contain stop words"  # scikit-learn says the same
         raise InputError(message)
     if (max_df * n_texts if max_is_share else max_df) < (min_df * n_texts if min_is_share else min_df):
         message = "max_df corresponds to < documents than min_df"

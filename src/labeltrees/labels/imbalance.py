@@ -40,6 +40,10 @@ class Imbalance:
     n_labels: int
     n_points: int
 
+    def __repr__(self) -> str:
+        share = f"the most frequent 1 % of the labels serve {100 * self.top_percent:.1f} % of the points"
+        return f"Imbalance({self.n_labels:,} labels on {self.n_points:,} points; {share})"
+
     @property
     def top_percent(self) -> float:
         """Share of the points with at least one of the 1 % most frequent labels."""

@@ -68,7 +68,8 @@ class LinearMeter:
         flat, ends, nodes, depths, scores, trees, on_path = self._engine.count(rows, request)
         visits = Visits(ends, nodes, depths, np.exp(scores.astype(np.float64)), trees, on_path.view(bool))
         counted = SearchCounts.of(OPERATIONS, flat, visits)
-        roots = np.full(rows.n, len(self._searcher.stores))
+        n_trees = len(self._searcher.stores)
+        roots = np.where(counted.each["visits"] > 0, n_trees, 0)  # without any feature there is no search
         each = {**counted.each, "roots": roots, "below_root": counted.each["visits"] - roots}
         return SearchCounts(each, visits)
 

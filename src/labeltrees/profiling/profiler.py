@@ -106,6 +106,7 @@ def profile_searches(
     oracle, is_oracle = mark_oracle(
         model.trees_, labels, measured.counts.visits, skip_single_children=meter.SKIPS_SINGLE_CHILDREN
     )
+    oracle[np.diff(measured.counts.visits.ends) == 0] = 0  # without any feature there is no search
     return Profile(
         rows=rows,
         k=k,

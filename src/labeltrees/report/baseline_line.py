@@ -11,27 +11,26 @@ _COLOUR = "#b00020"
 
 
 class BaselineLine(NamedTuple):
-    """The layers of a chart that show the best baseline, and the subtitle that names it, as a part of a title."""
+    """The layers of a chart that show the best baseline, and the lines of the subtitle that name it."""
 
     layers: list[Any]
-    subtitle: dict[str, str]
+    subtitle: list[str]
+    value: float | None = None  # of the line, in percent
 
 
-def baseline_line(result: SweepResult, metric: str) -> BaselineLine:
+def baseline_line(result: SweepResult, metric: str, low: float, high: float) -> BaselineLine:
     """Return the line of the baseline with the highest value of a metric; nothing if none was measured.
 
-    A line far below the curves would leave no room to see how the curves differ. It is drawn only if the curves keep at
-    least half of the height.
+    The points, with their intervals, are between `low` and `high` percent. A line far below them would leave no room to
+    see how they differ. It is drawn only if they keep at least half of the height.
     """
     known = [record for record in result.baselines if metric in record]
     if not known:
-        return BaselineLine([], {})
+        return BaselineLine([], [])
     best = max(known, key=lambda record: float(record[metric]))
-    values = [record[metric] for record in result.table if record[metric] is not None]
-    low, high = min(values), max(values)
     subtitle = f"best baseline: {best['baseline']}, {100 * best[metric]:.2f} %"
-    if best[metric] < low - (high - low):
-        return BaselineLine([], {"subtitle": f"{subtitle} (below this chart)"})
+    if 100 * best[metric] < low - (high - low):
+        return BaselineLine([], [f"{subtitle} (below this chart)"])
     alt = altair()
     data = alt.Data(values=[{"y": 100 * best[metric], "baseline": best["baseline"]}])
     line = (
@@ -39,4 +38,4 @@ def baseline_line(result: SweepResult, metric: str) -> BaselineLine:
         .mark_rule(color=_COLOUR, strokeDash=[8, 3], strokeWidth=1.5)
         .encode(y="y:Q", tooltip=["baseline:N", alt.Tooltip("y:Q", title="%", format=".2f")])
     )
-    return BaselineLine([line], {"subtitle": f"{subtitle} (red line)"})
+    return BaselineLine([line], [f"{subtitle} (red line)"], 100 * best[metric])

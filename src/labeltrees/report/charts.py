@@ -10,6 +10,7 @@ from labeltrees.errors import MissingExtraError
 WIDTH, HEIGHT = 440, 300
 # The colour-blind safe palette of Okabe and Ito, without yellow, which is too light on white.
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#888888"]
+DARK_COLOURS = ["#56b4e9", "#f0954a", "#2fc79b", "#e79fc8", "#8fb8d8", "#f2c14e", "#aaaaaa"]  # on a dark background
 _DOTS_PER_PIXEL = 2
 
 

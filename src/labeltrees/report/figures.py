@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from labeltrees._validation import check_choice
-from labeltrees.report.baseline_line import baseline_line
 from labeltrees.report.charts import HEIGHT, WIDTH, altair, styled
-from labeltrees.report.names import column_title, series_name
-from labeltrees.tuning.frontier import columns_of, frontier
+from labeltrees.report.curves import curves
+from labeltrees.report.names import series_name
 from labeltrees.tuning.result import SweepResult
 
 NAMES = ("precision_depth", "precision_time", "frequencies", "served", "depths", "mass")
@@ -22,8 +21,8 @@ def figure(result: SweepResult, name: str, y: str | None = None) -> Any:
     ----------
     result : SweepResult
     name : str
-        "precision_depth", "precision_time": one curve per fanout and variant, the frontier, the chosen setting, and the
-        best baseline as a horizontal line (only in words if it is far below the curves).
+        "precision_depth", "precision_time": a point with its 95 % interval per setting, a smooth trend per fanout and
+        variant, the chosen setting, and the best baseline as a horizontal line (only in words if it is far below).
         "frequencies", "served": label frequencies by rank, and the share of points that the most frequent labels serve.
         "depths", "mass": the number and the mass of labels at each depth, for trees at several tradeoffs.
     y : str, optional
@@ -40,71 +39,6 @@ def figure(result: SweepResult, name: str, y: str | None = None) -> Any:
     else:
         chart = levels(result, name)
     return styled(chart)
-
-
-def curves(result: SweepResult, x: str, y: str) -> Any:
-    """Return the chart of a metric against "depth" or "time".
-
-    Its parameter `at`, the name of a setting, marks one point: the slider of the page moves it.
-    """
-    alt = altair()
-    x_column, y_column = columns_of(result.table, x, y, max(result.ks))
-    best = {record["setting"] for record in frontier(result.table, x_column, y_column)}
-    rows = [
-        {
-            **{name: value for name, value in record.items() if name != x_column},
-            "x": record[x_column],
-            "y": None if record[y_column] is None else 100 * record[y_column],
-            "series": series_name(record, result.table),
-            "frontier": record["setting"] in best,
-            "note": f"chosen: tradeoff {record['tradeoff']:.4g}" if record["setting"] == result.chosen else "",
-        }
-        for record in result.table
-    ]
-    base = alt.Chart().encode(
-        x=alt.X("x:Q", title=column_title(x_column), scale=alt.Scale(zero=False, padding=12)),
-        y=alt.Y("y:Q", title=column_title(y_column), scale=alt.Scale(zero=False, padding=12)),
-    )
-    colour = alt.Color("series:N", title=None, legend=alt.Legend(orient="bottom", columns=2))
-    tooltip = [
-        alt.Tooltip("series:N", title="curve"),
-        alt.Tooltip("tradeoff:Q", format=".4~g"),
-        alt.Tooltip("y:Q", title=column_title(y_column), format=".2f"),
-        alt.Tooltip("x:Q", title=column_title(x_column), format=".2f"),
-        alt.Tooltip("chunks:Q", title="nodes opened per query", format=".1f"),
-        alt.Tooltip("frontier:N", title="on the frontier"),
-    ]
-    at = alt.param(name="at", value="")
-    best_baseline = baseline_line(result, y_column)
-    frontier_line = base.transform_filter("datum.frontier").mark_line(strokeDash=[5, 4], color="grey", strokeWidth=1.5)
-    return (
-        alt.layer(
-            frontier_line,
-            base.mark_line(opacity=0.45).encode(color=colour, order="tradeoff:Q"),
-            base.mark_point(filled=True, opacity=1).encode(
-                color=colour,
-                size=alt.condition("datum.frontier", alt.value(90), alt.value(35)),
-                tooltip=tooltip,
-            ),
-            # Hidden instead of filtered, because Vega warns about layers without data.
-            base.mark_point(size=320, strokeWidth=3, color="#e00070", filled=False).encode(
-                opacity=alt.condition("datum.setting == at", alt.value(1), alt.value(0))
-            ),
-            base.mark_point(size=220, shape="diamond", strokeWidth=2, color="grey", filled=False).encode(
-                opacity=alt.condition("datum.note != ''", alt.value(1), alt.value(0))
-            ),
-            base.mark_text(align="left", dx=11, dy=-10, fontWeight="bold", color="grey").encode(text="note:N"),
-            *best_baseline.layers,
-            data=alt.Data(values=rows),
-        )
-        .add_params(at)
-        .properties(width=WIDTH, height=HEIGHT, title={"text": _curve_title(x, y_column), **best_baseline.subtitle})
-    )
-
-
-def _curve_title(x: str, y_column: str) -> str:
-    metric = column_title(y_column).removesuffix(" (%)")
-    return f"{metric} against {'expected depth' if x == 'depth' else 'measured time'} (dashed: frontier)"
 
 
 def frequency_curves(by_rank: list[dict[str, Any]]) -> Any:

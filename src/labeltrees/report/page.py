@@ -11,19 +11,22 @@ from typing import Any
 
 from labeltrees._files import write_atomically
 from labeltrees.report.baseline_rows import baseline_rows
-from labeltrees.report.charts import COLOURS, altair, save
+from labeltrees.report.charts import COLOURS, DARK_COLOURS, altair, save
+from labeltrees.report.curves import curves, names_in_width
+from labeltrees.report.decision import Decision, decide
 from labeltrees.report.figures import NAMES, figure
 from labeltrees.report.names import column_title, series_name
+from labeltrees.report.setting_groups import setting_groups
 from labeltrees.tuning.frontier import is_quality
 from labeltrees.tuning.result import SweepResult
 from labeltrees.tuning.sweep_folder import to_json
 
-_TITLE = "Operating points"
+_NARROW = 270  # pixels of a chart on a phone
 
 
-def write_report(result: SweepResult, path: str | os.PathLike[str]) -> None:
-    """Write the page of a result."""
-    write_atomically(path, [make_page(result).encode()])
+def write_report(result: SweepResult, path: str | os.PathLike[str], title: str | None = None) -> None:
+    """Write the page of a result; `title` names the data."""
+    write_atomically(path, [make_page(result, title).encode()])
 
 
 def write_figures(result: SweepResult, folder: str | os.PathLike[str]) -> list[Path]:
@@ -39,11 +42,15 @@ def write_figures(result: SweepResult, folder: str | os.PathLike[str]) -> list[P
     return written
 
 
-def make_page(result: SweepResult) -> str:
+def make_page(result: SweepResult, title: str | None = None) -> str:
     """Return the page as text."""
+    decision = decide(result)
     parts = {
-        "title": html.escape(_TITLE),
-        "summary": html.escape(result.explanation or _summary(result)),
+        "title": html.escape(title or result.data_name or _data_size(result)),
+        "decision": html.escape(decision.sentence),
+        "decision_table": _decision_table(decision),
+        "summary": html.escape(_summary(result)),
+        "explanation": html.escape(result.explanation or result.comparison or ""),
         "style": _template("report.css"),
         "library": _library(),
         "data": to_json(_page_data(result)).replace("<", r"\u003c"),  # so that no data can end the script element
@@ -53,15 +60,44 @@ def make_page(result: SweepResult) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place.group(1)], _template("report.html"))
 
 
+def _data_size(result: SweepResult) -> str:
+    data = result.facts["data"]
+    return f"{data['n_points']:,} points, {data['n_labels']:,} labels"
+
+
 def _summary(result: SweepResult) -> str:
     data = result.facts["data"]
     settings = "1 setting" if len(result.table) == 1 else f"{len(result.table)} settings"
     held_out = ", held out from the training data at random" if result.facts["measured"].get("held_out") else ""
-    comparison = "" if result.comparison is None else f" {result.comparison}"
     return (
         f"{settings}, trained on {data['n_points']:,} points with {data['n_labels']:,} labels and measured on "
-        f"{data['n_validation_points']:,} points{held_out}.{comparison}"
+        f"{data['n_validation_points']:,} points{held_out}. Small numbers: 95 % confidence intervals."
     )
+
+
+def _decision_table(decision: Decision) -> str:
+    """Return the table as HTML, so that the decision is there without JavaScript."""
+    head = "".join(f'<th scope="col" class="number">{html.escape(text)}</th>' for text in decision.columns)
+    rows = []
+    for setting, (name, *cells) in zip(decision.settings, decision.rows, strict=True):
+        values = "".join(f'<td class="number">{_with_interval(text)}</td>' for text in cells)
+        row = f'<tr data-setting="{html.escape(setting)}"><th scope="row">{_with_interval(name)}</th>{values}</tr>'
+        rows.append(row)
+    return f"<tr>{head}</tr>\n" + "\n".join(rows)
+
+
+def _with_interval(text: str) -> str:
+    """Return HTML with the part in parentheses small, below the rest."""
+    value, bracket, interval = html.escape(text).partition(" (")
+    return value + (f'<br><span class="interval">{interval.removesuffix(")")}</span>' if bracket else "")
+
+
+def first_example(result: SweepResult, setting: str) -> int:
+    """Return the example to show first: the first where something is right and something is wrong."""
+    for place, search in enumerate(result.details["settings"][setting]["looks"]):
+        if {bool(answer["right"]) for answer in search["answers"]} == {True, False}:
+            return place
+    return 0
 
 
 def _page_data(result: SweepResult) -> dict[str, Any]:
@@ -69,20 +105,23 @@ def _page_data(result: SweepResult) -> dict[str, Any]:
     largest = max(result.ks)
     wanted = [f"{name}{k}" for name in ("p", "ndcg") for k in result.ks] + [f"recall{largest}", f"weighted_p{largest}"]
     metrics = [name for name in wanted if name in measured]
+    start = result.chosen or decide(result).settings[1]
     return {
         "table": [{**record, "series": series_name(record, result.table)} for record in result.table],
         "columns": [_column(name) for name in result.table[0] if name != "setting"],
         "chosen": result.chosen,
+        "start": start,
+        "firstExample": first_example(result, start),
+        "groups": setting_groups(result),
         "metrics": [{"name": name, "title": column_title(name).removesuffix(" (%)")} for name in metrics],
-        "curves": {
-            name: {x: _spec(figure(result, f"precision_{x}", name)) for x in ("depth", "time")} for name in metrics
-        },
+        "curves": {name: {x: _curves(result, x, name) for x in ("depth", "time")} for name in metrics},
         "charts": {name: _spec(figure(result, name)) for name in NAMES[2:]},
         "settings": result.details["settings"],
         "examples": result.details["examples"],
         "baselines": baseline_rows(result),
         "facts": _facts(result),
         "colours": COLOURS,
+        "darkColours": DARK_COLOURS,
         "ks": list(result.ks),
     }
 
@@ -96,6 +135,12 @@ def _spec(chart: Any) -> dict[str, Any]:
     spec: dict[str, Any] = chart.to_dict(validate=False)  # every part was validated when it was made
     spec.pop("config", None)
     return spec
+
+
+def _curves(result: SweepResult, x: str, metric: str) -> dict[str, Any]:
+    """Return the specification of a chart, and what differs on a phone: its width and the places of the names."""
+    spec = _spec(curves(result, x, metric))
+    return {"spec": spec, "narrow": _NARROW, "names": names_in_width(spec, _NARROW)}
 
 
 def _facts(result: SweepResult) -> list[list[str]]:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 N_SEARCHED = 5  # labels that the search finds
-N_CANDIDATES = 12  # labels that the trees propose: the best of those scored during that search
-N_NEIGHBOURS = 20  # training points that vote
-QUERY_FEATURES = 8  # the strongest features of a query find training points
-POINTS_PER_FEATURE = 64  # a feature finds the training points in which it is strongest
-CENTROID_FEATURES = 32  # the strongest features of a centroid are kept
+N_CANDIDATES = 10  # labels that the trees propose: the best of those scored during that search
+N_NEIGHBOURS = 16  # training points that vote
+QUERY_FEATURES = 6  # the strongest features of a query find training points
+POINTS_PER_FEATURE = 24  # a feature finds the training points in which it is strongest
+CENTROID_FEATURES = 24  # the strongest features of a centroid are kept
 
 
 class ShortRows(NamedTuple):

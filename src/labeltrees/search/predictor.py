@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from labeltrees import _core
+
+_ELSEWHERE = "send the model, or the folder where it is saved, and call model.predictor(...) in the other process"
 
 
 class Predictor(_core.Predictor):
@@ -20,5 +24,30 @@ class Predictor(_core.Predictor):
     labels, with their shares of the training points as scores; `n_no_features` counts such calls.
 
     Arrays are int32 or int64, and float32 or float64; only their ranges are checked. Several threads can call it at
-    the same time: the interpreter lock is released during the search.
+    the same time: the interpreter lock is released during the search. A call inside an event loop needs no thread: it
+    takes microseconds.
+
+    A predictor stays in its process; it cannot be pickled. For another process, send the folder of the saved model and
+    call ``lt.load(folder).predictor(...)`` there: processes that load one folder share its memory. Or pickle the model
+    itself, which copies it. A forked process can go on using the predictor.
+
+    Examples
+    --------
+    >>> import labeltrees as lt
+    >>> model = lt.LabelTreeClassifier().fit(["red apple", "green pear"] * 5, [["apple"], ["pear"]] * 5)
+    >>> answer = model.predictor(k=1, names=True)
+    >>> answer("a red one")[0]
+    ['apple']
+    >>> answer
+    Predictor(search with beam 10 for 1 label of 2; takes texts)
     """
+
+    description = ""  # set by the searcher that makes it
+
+    def __repr__(self) -> str:
+        return f"Predictor({self.description})"
+
+    def __reduce__(self) -> NoReturn:
+        """Explain what to send to another process instead."""
+        message = f"a Predictor cannot be pickled: {_ELSEWHERE}"
+        raise TypeError(message)

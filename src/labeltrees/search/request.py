@@ -207,3 +207,18 @@ def _label_argument(
         if len(lists.labels) * _LONG_LIST >= n_labels:
             return NO_LISTS, engine.label_set(lists.labels, None)
     return lists, None
+
+
+def describe_search(request: SearchRequest) -> str:
+    """Return in words what a completed request searches for.
+
+    Examples
+    --------
+    >>> describe_search(SearchRequest(5, beam=None)), describe_search(SearchRequest(1, agreement=0.99))
+    ('exact search for 5 labels', 'search with agreement 0.99 for 1 label')
+    """
+    labels = f"{request.k} label" + ("" if request.k == 1 else "s")
+    if request.agreement is not None:
+        return f"search with agreement {request.agreement:g} for {labels}"
+    exact = request.beam is None or request.beam == AS_FITTED
+    return f"exact search for {labels}" if exact else f"search with beam {request.beam} for {labels}"

@@ -57,6 +57,18 @@ class SearchStats:
     partial: NDArray[np.bool_]
     no_features: NDArray[np.bool_]
 
+    def __repr__(self) -> str:
+        n = len(self.chunks)
+        if n == 0:
+            return "SearchStats(0 queries)"
+        means = (self.chunks.mean(), self.classifiers.mean(), self.depth.max(), self.microseconds.mean())
+        nodes, classifiers, depth, microseconds = map(float, means)
+        return (
+            f"SearchStats({n:,} queries: {nodes:.1f} nodes, {classifiers:.1f} classifiers and {microseconds:.1f} us "
+            f"per query; depth at most {depth:.0f}; {self.partial.sum():,} partial, {self.no_features.sum():,} without "
+            "known features)"
+        )
+
 
 @dataclass(frozen=True)
 class SearchResult:
@@ -74,6 +86,11 @@ class SearchResult:
     labels: Int64s
     scores: Float32s
     stats: SearchStats | None = None
+
+    def __repr__(self) -> str:
+        n, k = self.labels.shape
+        more = "" if self.stats is None else f"; {self.stats!r}"
+        return f"SearchResult({n:,} queries, {k} labels each{more})"
 
     @classmethod
     def from_native(cls, arrays: _core.NativeResults, n_found: int, k: int) -> SearchResult:

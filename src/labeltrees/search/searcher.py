@@ -13,7 +13,7 @@ from labeltrees._validation import check_choice, check_integer, check_n_jobs, ch
 from labeltrees.search.evidence import Evidence
 from labeltrees.search.predictor import Predictor
 from labeltrees.search.queries import label_weight_values, query_rows
-from labeltrees.search.request import SearchRequest
+from labeltrees.search.request import SearchRequest, describe_search
 from labeltrees.search.result import SearchResult, SearchTrace
 from labeltrees.storage import ChunkStore
 
@@ -182,7 +182,14 @@ class Searcher:
             refuse("encoder", f"one with {self.n_features} features", f"one with {encoder.n_features}")
         request = SearchRequest.of(request)
         native = self._native(request, 1)
-        return Predictor(self._engine, native, request.k, encoder, names, with_names, label_of_feature)
+        predictor = Predictor(self._engine, native, request.k, encoder, names, with_names, label_of_feature)
+        takes = f"{self.n_features:,} features" if encoder is None else "contexts, which its encoder reads"
+        predictor.description = f"{describe_search(request)} of {self.n_labels:,}; takes {takes}"
+        return predictor
+
+    def __repr__(self) -> str:
+        trees = f"{len(self.stores)} tree" + ("" if len(self.stores) == 1 else "s")
+        return f"Searcher({trees}, {self.n_labels:,} labels, {self.n_features:,} features, loss {self.loss})"
 
     def label_set(self, labels: Any, names: _core.Names | None = None) -> _core.LabelSet:
         """Return labels prepared for many searches; unknown names are counted in its `n_unknown`."""

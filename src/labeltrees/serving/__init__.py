@@ -11,7 +11,7 @@ from labeltrees._extras import import_extra
 from labeltrees.serving.settings import ServingSettings
 
 if TYPE_CHECKING:
-    from labeltrees.serving.app import App
+    from labeltrees.serving.asgi import AsgiApp
 
 __all__ = ["ServingSettings", "make_app"]
 
@@ -23,7 +23,7 @@ def make_app(
     label_texts: Any = None,
     api_keys: Any = (),
     allowed_origins: Any = (),
-) -> App:
+) -> AsgiApp:
     """Return an ASGI application that serves models, for any ASGI server.
 
     Parameters
@@ -34,8 +34,8 @@ def make_app(
     settings : ServingSettings, optional
         Limits, threads, access log.
     label_texts : mapping from label names to texts, or path, optional
-        A text to show for each label, for labels that are URIs or codes. A path is a file with two columns, name and
-        text, separated by a tab (or .csv).
+        A text to show for each label, for labels that are URIs or codes. A path is a file as for `read_vocabulary`; if
+        it has several languages, pass ``lt.read_vocabulary(path, language)``.
     api_keys : iterable of str, or path
         If there are any, a request needs one of them. A path is a file with one key per line.
     allowed_origins : iterable of str
@@ -51,13 +51,15 @@ def make_app(
     """
     require_extra()
     from labeltrees.serving.app import App
+    from labeltrees.serving.asgi import AsgiApp
     from labeltrees.serving.keys import read_keys
     from labeltrees.serving.label_texts import read_label_texts
     from labeltrees.serving.registry import Registry
 
     settings = ServingSettings() if settings is None else settings
     registry = Registry(models, read_label_texts(label_texts), in_memory=settings.in_memory)
-    return App(registry, settings, api_keys=read_keys(api_keys), allowed_origins=tuple(allowed_origins))
+    app = App(registry, settings, api_keys=read_keys(api_keys), allowed_origins=tuple(allowed_origins))
+    return AsgiApp(app)
 
 
 def require_extra() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
 from labeltrees.serving.answers import Prediction, score_values
 from labeltrees.serving.errors import RequestError
-from labeltrees.serving.http import Handler, Reply, Request, Route, json_reply
+from labeltrees.serving.http import FindHeader, Handler, Reply, Route, Work, json_reply
 from labeltrees.serving.questions import Options
 from labeltrees.serving.registry import Place
 from labeltrees.serving.served_model import ServedModel
@@ -38,7 +39,7 @@ def _describe(served: ServedModel) -> dict[str, Any]:
 
 
 def _list_projects(service: Service) -> Handler:
-    async def handle(request: Request) -> Reply:
+    def handle(body: bytes, header: FindHeader) -> Reply:
         current = [place.current for place in service.registry.places.values()]
         return json_reply({"projects": [_describe(one) for one in current if one is not None and one.reads == "text"]})
 
@@ -46,31 +47,33 @@ def _list_projects(service: Service) -> Handler:
 
 
 def _project(place: Place) -> Handler:
-    async def handle(request: Request) -> Reply:
+    def handle(body: bytes, header: FindHeader) -> Reply:
         return json_reply(_describe(place.get()))
 
     return handle
 
 
 def _suggest(service: Service, place: Place) -> Handler:
-    async def handle(request: Request) -> Reply:
-        form = _read_form(request.body)
+    def handle(body: bytes, header: FindHeader) -> Reply | Work:
+        form = _read_form(body)
         options = Options(
             k=int(_number(form, "limit", _DEFAULT_LIMIT, 1, service.settings.max_k)),
             threshold=_number(form, "threshold", 0.0, 0, 1),
         )
         served = place.get()
-        (found,), _ = await service.answer(served, "text", [form["text"]], options, len(request.body))
-        return json_reply({"results": _results(served, found)})
+        make_reply = partial(_results, served)
+        return service.answer(served, "text", [form["text"]], options, len(body), make_reply)
 
     return handle
 
 
-def _results(served: ServedModel, found: Prediction) -> list[dict[str, Any]]:
-    return [
+def _results(served: ServedModel, found: list[Prediction], microseconds: float) -> Reply:
+    (one,) = found
+    results = [
         {"uri": str(label), "label": served.label_text(label) or str(label), "notation": None, "score": score}
-        for label, score in zip(found.labels, score_values(found), strict=True)
+        for label, score in zip(one.labels, score_values(one), strict=True)
     ]
+    return json_reply({"results": results})
 
 
 def _read_form(body: bytes) -> dict[str, str]:

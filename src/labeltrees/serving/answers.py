@@ -74,6 +74,7 @@ class ModelFacts(Struct):
     has_agreement: bool  # whether it was calibrated for early stopping
     has_probabilities: bool
     has_items: bool  # whether exclude_seen is possible
+    picks: list[str]  # columns whose items can be looked up; "items" for a model that reads items
     measured: dict[str, float]  # what a sweep measured
     loaded: str
 

@@ -1,41 +1,30 @@
-"""App: the ASGI application."""
+"""App: what every request goes through, whatever interface the server has."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import sys
 import time
-from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
 
 from labeltrees.errors import FileFormatError
-from labeltrees.serving.bodies import BodyReader
+from labeltrees.serving.bodies import BodyReader, ReadBody
 from labeltrees.serving.errors import RequestError
-from labeltrees.serving.http import (
-    Headers,
-    Receive,
-    Reply,
-    Request,
-    Route,
-    Send,
-    encode,
-    error_reply,
-)
+from labeltrees.serving.http import FindHeader, Headers, Reply, Route, encode, error_reply
 from labeltrees.serving.keys import Keys
 from labeltrees.serving.metrics import Metrics
 from labeltrees.serving.registry import Registry
 from labeltrees.serving.routes import make_routes
 from labeltrees.serving.service import Service
 from labeltrees.serving.settings import ServingSettings
+from labeltrees.serving.watcher import Watcher
 
 _logger = logging.getLogger("labeltrees")
 _UNKNOWN = Route("other", {})
 
 
 class App:
-    """An ASGI application that serves the models of a registry.
+    """Serves the models of a registry; `asgi.py` and `rsgi.py` connect it to servers.
 
     Every path is a key of one dictionary that is made at the start, and files of the page are read at the start: no
     path of a request reaches the file system.
@@ -63,124 +52,95 @@ class App:
         self._metrics = Metrics(registry, metrics_file)
         self._service = Service(registry, settings, self._metrics)
         self._routes = make_routes(self._service)
-        self._keys = api_keys
-        self._origins = {origin.encode() for origin in allowed_origins}
+        self._keys, self._has_keys = api_keys, len(api_keys) > 0
+        self._max_requests = settings.max_requests
+        self._origins = set(allowed_origins)
         self._bodies = BodyReader(settings.max_body, settings.max_seconds)
         self._n_requests = 0
-        self._watcher: asyncio.Task[None] | None = None
+        self._watcher = Watcher(registry, settings.reload_seconds)
 
-    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        """Answer one request, as ASGI asks for."""
-        if scope["type"] == "http":
-            await self._http(scope, receive, send)
-        elif scope["type"] == "lifespan":
-            await self._lifespan(receive, send)
-        elif scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1000})
+    def start(self) -> None:
+        """Load models that are not loaded yet, and from now on new versions when they are saved."""
+        self._watcher.start()
 
-    async def _http(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+    def stop(self) -> None:
+        """End all threads."""
+        self._watcher.stop()
+        self._service.close()
+
+    async def respond(
+        self, method: str, path: str, header: FindHeader, read_body: ReadBody, client: str | None
+    ) -> Reply:
+        """Return the reply to one request, and count it."""
         start = time.perf_counter()
-        path, root = scope["path"], scope.get("root_path")
-        route = self._routes.get(path.removeprefix(root) if root else path, _UNKNOWN)
+        route = self._routes.get(path, _UNKNOWN)
         self._n_requests += 1
         self._metrics.set_in_progress(self._n_requests)
         try:
-            reply = await self._reply(route, scope, receive)
+            handler = route.methods.get(method)
+            if handler is None:
+                reply = self._no_handler(route, method, path)
+            else:
+                if self._has_keys or self._n_requests > self._max_requests:
+                    self._check(route, header)
+                body = await self._bodies.read(read_body, start) if method == "POST" else b""
+                made = handler(body, header)
+                reply = made if isinstance(made, Reply) else await self._service.in_thread(made)
+        except RequestError as error:
+            reply = error_reply(error.status, str(error))
+        except FileFormatError as error:
+            _logger.error("%s: %s", path, error)
+            reply = error_reply(500, "the model on this server is damaged")
+        except Exception:
+            _logger.exception("%s %s failed", method, path)
+            reply = error_reply(500, "the server failed; its log says why")
         finally:
             self._n_requests -= 1
-        await self._send(reply, scope, send)
+            self._metrics.set_in_progress(self._n_requests)
         seconds = time.perf_counter() - start
-        self._metrics.set_in_progress(self._n_requests)
         self._metrics.count_request(route.kind, reply.status, seconds)
         if self.settings.access_log:
-            _log_request(scope, reply.status, seconds)
-
-    async def _reply(self, route: Route, scope: dict[str, Any], receive: Receive) -> Reply:
-        try:
-            handler = route.methods.get(scope["method"])
-            if handler is None:
-                return self._no_handler(route, scope)
-            if self._keys and not route.is_open and not self._keys.allow(scope["headers"]):
-                return error_reply(401, "a valid API key is needed: send Authorization: Bearer KEY or X-API-Key: KEY")
-            if route.is_limited and self._n_requests > self.settings.max_requests:
-                most = self.settings.max_requests
-                return error_reply(
-                    429, f"{most:,} requests are in progress, the most that this server takes; try again"
-                )
-            body = b""
-            if scope["method"] == "POST":
-                body = await self._bodies.read(receive)
-            return await handler(Request(body, scope))
-        except RequestError as error:
-            return error_reply(error.status, str(error))
-        except FileFormatError as error:
-            _logger.error("%s: %s", scope["path"], error)
-            return error_reply(500, "the model on this server is damaged")
-        except Exception:
-            _logger.exception("%s %s failed", scope["method"], scope["path"])
-            return error_reply(500, "the server failed; its log says why")
-
-    def _no_handler(self, route: Route, scope: dict[str, Any]) -> Reply:
-        if not route.methods:
-            return error_reply(404, f"there is nothing at {scope['path'][:200]}; /docs describes this server")
-        allowed = ", ".join(route.methods)
-        if scope["method"] == "OPTIONS":
-            return Reply(b"", 204, ((b"allow", allowed.encode()),))
-        reply = error_reply(405, f"{scope['path']} takes {allowed}")
-        return reply._replace(headers=(*reply.headers, (b"allow", allowed.encode())))
-
-    async def _send(self, reply: Reply, scope: dict[str, Any], send: Send) -> None:
-        headers: Headers = [*reply.headers, (b"content-length", b"%d" % len(reply.body))]
+            _log_request(client, method, path, reply.status, seconds)
         if self._origins:
-            headers += self._cross_origin(scope)
-        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else reply.body})
+            reply = reply.with_headers(self._cross_origin(method, header("origin")))
+        return reply
 
-    def _cross_origin(self, scope: dict[str, Any]) -> Headers:
+    def _check(self, route: Route, header: FindHeader) -> None:
+        if self._has_keys and not route.is_open and not self._keys.allow(header):
+            message = "a valid API key is needed: send Authorization: Bearer KEY or X-API-Key: KEY"
+            raise RequestError(401, message)
+        if self._n_requests > self._max_requests and route.is_limited:
+            message = f"{self._max_requests:,} requests are in progress, the most that this server takes; try again"
+            raise RequestError(429, message)
+
+    def _no_handler(self, route: Route, method: str, path: str) -> Reply:
+        if not route.methods:
+            return error_reply(404, f"there is nothing at {path[:200]}; /docs describes this server")
+        allowed = ", ".join(route.methods)
+        if method == "OPTIONS":
+            return Reply(b"", 204, (("allow", allowed),))
+        return error_reply(405, f"{path} takes {allowed}").with_headers((("allow", allowed),))
+
+    def _cross_origin(self, method: str, origin: str | None) -> Headers:
         """Return the headers that let pages of the allowed origins call this server."""
-        origin = next((value for name, value in scope["headers"] if name.lower() == b"origin"), None)
-        if origin is None or not ({origin, b"*"} & self._origins):
-            return []
-        headers = [(b"access-control-allow-origin", origin), (b"vary", b"Origin")]
-        if scope["method"] == "OPTIONS":
-            headers.append((b"access-control-allow-methods", b"GET, POST"))
-            headers.append((b"access-control-allow-headers", b"Authorization, Content-Type, X-API-Key"))
-        return headers
-
-    async def _lifespan(self, receive: Receive, send: Send) -> None:
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.startup":
-                self._watcher = asyncio.create_task(self._watch())
-                await send({"type": "lifespan.startup.complete"})
-            else:
-                await self._stop()
-                await send({"type": "lifespan.shutdown.complete"})
-                return
-
-    async def _watch(self) -> None:
-        """Load models that are not loaded yet, and new versions when they are saved."""
-        while True:
-            await asyncio.get_running_loop().run_in_executor(None, self.registry.refresh)
-            if self.settings.reload_seconds == 0 and self.registry.is_ready:
-                return
-            await asyncio.sleep(self.settings.reload_seconds or 1.0)
-
-    async def _stop(self) -> None:
-        if self._watcher is not None:
-            self._watcher.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._watcher
-        self._service.close()
+        if origin is None or not ({origin, "*"} & self._origins):
+            return ()
+        headers: Headers = (("access-control-allow-origin", origin), ("vary", "Origin"))
+        if method != "OPTIONS":
+            return headers
+        return (
+            *headers,
+            ("access-control-allow-methods", "GET, POST"),
+            ("access-control-allow-headers", "Authorization, Content-Type, X-API-Key"),
+        )
 
 
-def _log_request(scope: dict[str, Any], status: int, seconds: float) -> None:
-    client = scope.get("client")
+def _log_request(client: str | None, method: str, path: str, status: int, seconds: float) -> None:
     line = {
         "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        "client": client[0] if client else None,
-        "method": scope["method"],
-        "path": scope["path"],
+        "client": client,
+        "method": method,
+        "path": path,
         "status": status,
         "milliseconds": round(seconds * 1000, 3),
     }

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from labeltrees.serving.errors import RequestError
-from labeltrees.serving.http import Receive
+
+ReadBody = Callable[[int], Awaitable[bytes]]  # from the most bytes to the body; a RuntimeError if it is cut off
 
 
 class BodyReader:
@@ -29,21 +31,22 @@ class BodyReader:
         self._timer: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def read(self, receive: Receive) -> bytes:
-        """Return the body of a request.
+    async def read(self, read_body: ReadBody, start: float) -> bytes:
+        """Return the body of a request that began at `start`, in seconds of `time.perf_counter`.
 
         Raises
         ------
         RequestError
             If it is too long, takes too long, or is cut off.
         """
-        task = asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task(loop)
         assert task is not None
-        self._started[task] = time.monotonic()
-        if self._timer is None or self._loop is not task.get_loop():
-            self._start_timer(task.get_loop())
+        self._started[task] = start
+        if self._timer is None or self._loop is not loop:
+            self._start_timer(loop)
         try:
-            return await self._read(receive)
+            return await read_body(self._max_bytes)
         except asyncio.CancelledError:
             if task not in self._late:
                 raise
@@ -51,33 +54,19 @@ class BodyReader:
             task.uncancel()
             message = f"the request did not arrive within {self._max_seconds:g} seconds"
             raise RequestError(408, message) from None
+        except RuntimeError:
+            # A client that closed only its half of the connection gets the answer; another never sees it.
+            message = "the request ended before its body was complete"
+            raise RequestError(400, message) from None
         finally:
             del self._started[task]
-
-    async def _read(self, receive: Receive) -> bytes:
-        parts: list[bytes] = []
-        size = 0
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                # A client that only closed its half of the connection gets the answer; another never sees it.
-                cut_off = "the request ended before its body was complete"
-                raise RequestError(400, cut_off)
-            body: bytes = message.get("body", b"")
-            size += len(body)
-            if size > self._max_bytes:
-                too_long = f"the body is longer than {self._max_bytes:,} bytes, the most that this server takes"
-                raise RequestError(413, too_long)
-            if not message.get("more_body"):
-                return b"".join([*parts, body]) if parts else body
-            parts.append(body)
 
     def _start_timer(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._timer = loop.call_later(self._max_seconds / 4, self._end_late)
 
     def _end_late(self) -> None:
-        limit = time.monotonic() - self._max_seconds
+        limit = time.perf_counter() - self._max_seconds
         for task, started in self._started.items():
             if started <= limit and task not in self._late:
                 self._late.add(task)
@@ -86,3 +75,8 @@ class BodyReader:
         if self._started:
             assert self._loop is not None
             self._start_timer(self._loop)
+
+
+def refuse_long(max_bytes: int) -> RequestError:
+    """Return the error for a body that is too long."""
+    return RequestError(413, f"the body is longer than {max_bytes:,} bytes, the most that this server takes")

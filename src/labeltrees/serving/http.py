@@ -1,43 +1,36 @@
-"""Requests, replies and routes: the little of HTTP that the server needs above ASGI."""
+"""Requests, replies and routes: the little of HTTP that the server needs above ASGI and RSGI."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from labeltrees.serving.errors import RequestError
 
-Headers = list[tuple[bytes, bytes]]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
+Headers = tuple[tuple[str, str], ...]
+FindHeader = Callable[[str], str | None]  # from the name of a header in lower case
 
-_JSON = (b"content-type", b"application/json")
+_JSON = (("content-type", "application/json"),)
 encode = msgspec.json.Encoder().encode
 
 
-class Request(NamedTuple):
-    """A request whose body has been read."""
-
-    body: bytes
-    scope: dict[str, Any]
-
-    def header(self, name: bytes) -> bytes | None:
-        """Return a header, by its name in lower case."""
-        return next((value for key, value in self.scope["headers"] if key.lower() == name), None)
-
-
-class Reply(NamedTuple):
+class Reply(msgspec.Struct, frozen=True, gc=False):
     """What to send back."""
 
     body: bytes
     status: int = 200
-    headers: tuple[tuple[bytes, bytes], ...] = (_JSON,)
+    headers: Headers = _JSON
+
+    def with_headers(self, headers: Headers) -> Reply:
+        """Return the same with more headers."""
+        return Reply(self.body, self.status, self.headers + headers)
 
 
-Handler = Callable[[Request], Awaitable[Reply]]
+Work = Callable[[], Reply]  # makes a reply in a thread, because it takes long
+Handler = Callable[[bytes, FindHeader], Reply | Work]  # from the body and the headers of a request
 
 
 @dataclass(frozen=True)
@@ -68,18 +61,14 @@ def json_reply(value: Any, status: int = 200) -> Reply:
 
 def error_reply(status: int, message: str) -> Reply:
     """Return a reply that says what is wrong, in the form that Open Inference clients read too."""
-    headers = (_JSON, (b"retry-after", b"1")) if status in (429, 503) else (_JSON,)
+    headers = (*_JSON, ("retry-after", "1")) if status in (429, 503) else _JSON
     return Reply(encode({"error": message}), status, headers)
 
 
-def fixed(body: bytes, content_type: bytes, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Handler:
+def fixed(body: bytes, content_type: str, headers: Headers = ()) -> Handler:
     """Return a handler that always sends the same."""
-    reply = Reply(body, 200, ((b"content-type", content_type), *headers))
-
-    async def handle(request: Request) -> Reply:
-        return reply
-
-    return handle
+    reply = Reply(body, 200, (("content-type", content_type), *headers))
+    return lambda body, header: reply
 
 
 def decode_json(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:

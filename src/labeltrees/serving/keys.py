@@ -11,6 +11,7 @@ from typing import Any
 
 from labeltrees._validation import refuse
 from labeltrees.errors import FileFormatError
+from labeltrees.serving.http import FindHeader
 
 
 class Keys:
@@ -19,27 +20,25 @@ class Keys:
     Examples
     --------
     >>> keys = Keys(["secret"])
-    >>> keys.allow([(b"authorization", b"Bearer secret")]), keys.allow([(b"x-api-key", b"guess")])
+    >>> keys.allow({"authorization": "Bearer secret"}.get), keys.allow({"x-api-key": "guess"}.get)
     (True, False)
     """
 
     def __init__(self, keys: Iterable[str]) -> None:
-        self._hashes = [_hash(key.encode()) for key in keys]
+        self._hashes = [_hash(key) for key in keys]
 
     def __len__(self) -> int:
         return len(self._hashes)
 
-    def allow(self, headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    def allow(self, header: FindHeader) -> bool:
         """Whether the headers of a request hold a key, as ``Authorization: Bearer KEY`` or ``X-API-Key: KEY``."""
-        for name, value in headers:
-            lower = name.lower()
-            if lower == b"x-api-key":
-                return self._is_known(value)
-            if lower == b"authorization" and value[:7].lower() == b"bearer ":
-                return self._is_known(value[7:].strip())
-        return False
+        key = header("x-api-key")
+        if key is not None:
+            return self._is_known(key)
+        bearer = header("authorization") or ""
+        return bearer[:7].lower() == "bearer " and self._is_known(bearer[7:].strip())
 
-    def _is_known(self, key: bytes) -> bool:
+    def _is_known(self, key: str) -> bool:
         # Every key is compared, each in constant time, so that the time says nothing about the keys.
         given = _hash(key)
         found = False
@@ -48,8 +47,8 @@ class Keys:
         return found
 
 
-def _hash(key: bytes) -> bytes:
-    return hashlib.sha256(key).digest()
+def _hash(key: str) -> bytes:
+    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
 
 
 def read_keys(keys: Any) -> Keys:

@@ -2,44 +2,24 @@
 
 from __future__ import annotations
 
-import csv
-import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from labeltrees.errors import FileFormatError
+from labeltrees.data.vocabulary import read_vocabulary
 
 
-def read_label_texts(source: Any) -> dict[str, str]:
+def read_label_texts(source: Any, language: str | None = None) -> dict[str, str]:
     """Return the text of each label name.
 
     Parameters
     ----------
     source : mapping, path or None
-        A file has two columns, the name of a label and its text, separated by a tab, or by a comma if its name ends in
-        .csv. Names may be in angle brackets, as in Annif's vocabularies. A first line that starts with "uri" is a
-        header.
+        A mapping from names to texts, or to lists of texts, of which the first is used; or a file, as for
+        `read_vocabulary`.
+    language : str, optional
+        The language of the texts, if the file has several.
     """
     if source is None:
         return {}
-    if isinstance(source, Mapping):
-        return {str(name): str(text) for name, text in source.items()}
-    path = Path(os.fspath(source))
-    separator = "," if path.suffix == ".csv" else "\t"
-    texts: dict[str, str] = {}
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            # Quotation marks have no meaning in a file with tabs.
-            rows = csv.reader(file) if separator == "," else (line.rstrip("\r\n").split("\t") for line in file)
-            for number, row in enumerate(rows, start=1):
-                if not any(row) or (number == 1 and row[0].lower() == "uri"):
-                    continue
-                if len(row) < 2:
-                    message = f"{path}, line {number}: two columns expected, the name of a label and its text"
-                    raise FileFormatError(message)
-                texts[row[0].strip().removeprefix("<").removesuffix(">")] = row[1].strip()
-    except (UnicodeDecodeError, csv.Error) as error:
-        message = f"{path}: not a file with two columns in UTF-8 ({error})"
-        raise FileFormatError(message) from None
-    return texts
+    texts = source if isinstance(source, Mapping) else read_vocabulary(source, language)
+    return {str(name): text if isinstance(text, str) else str(text[0]) for name, text in texts.items() if text}

@@ -8,6 +8,7 @@ import mmap
 import os
 import tempfile
 from collections.abc import Iterator
+from threading import Lock
 from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -37,6 +38,7 @@ class Metrics:
 
     def __init__(self, registry: Registry, path: str | None = None) -> None:
         self._registry = registry
+        self._lock = Lock()
         self._models = {name: place for place, name in enumerate(registry.names)}
         self._seconds_at = len(ROUTES) * len(STATUSES)
         self._places = {
@@ -65,10 +67,12 @@ class Metrics:
         own[seconds_at + len(BUCKETS) + 1] += int(seconds * 1e9)
 
     def count_searches(self, model: str, n_searches: int, n_partial: int) -> None:
-        """Count searches of a model, and those that a budget ended."""
+        """Count searches of a model, and those that a budget ended; from any thread."""
         at = self._models_at + 2 * self._models[model]
-        self._own[at] += n_searches
-        self._own[at + 1] += n_partial
+        with self._lock:
+            self._own[at] += n_searches
+            if n_partial:
+                self._own[at + 1] += n_partial
 
     def set_in_progress(self, n_requests: int) -> None:
         """Set the number of requests in progress."""

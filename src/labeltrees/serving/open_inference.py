@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -10,14 +11,24 @@ import msgspec
 import labeltrees
 from labeltrees.serving.answers import Prediction, score_values
 from labeltrees.serving.errors import RequestError
-from labeltrees.serving.http import Handler, Reply, Request, Route, decode_json, encode, error_reply, json_reply
+from labeltrees.serving.http import (
+    FindHeader,
+    Handler,
+    Reply,
+    Route,
+    Work,
+    decode_json,
+    encode,
+    error_reply,
+    json_reply,
+)
 from labeltrees.serving.questions import Options
 from labeltrees.serving.registry import Place
 from labeltrees.serving.served_model import ServedModel
 from labeltrees.serving.service import Service
 from labeltrees.serving.tensors import InputTensor, read_questions, write_tensors
 
-_HEADER_LENGTH = b"inference-header-content-length"
+_HEADER_LENGTH = "inference-header-content-length"
 
 
 class RequestedOutput(msgspec.Struct):
@@ -63,26 +74,26 @@ def inference_routes(service: Service) -> dict[str, Route]:
     return routes
 
 
-async def _server(request: Request) -> Reply:
+def _server(body: bytes, header: FindHeader) -> Reply:
     return json_reply({"name": "labeltrees", "version": labeltrees.__version__, "extensions": ["binary_tensor_data"]})
 
 
 def _server_ready(service: Service) -> Handler:
-    async def handle(request: Request) -> Reply:
+    def handle(body: bytes, header: FindHeader) -> Reply:
         return json_reply({}) if service.registry.is_ready else error_reply(503, "models are being loaded")
 
     return handle
 
 
 def _model_ready(place: Place) -> Handler:
-    async def handle(request: Request) -> Reply:
+    def handle(body: bytes, header: FindHeader) -> Reply:
         return json_reply({"name": place.name, "version": place.get().version, "ready": True})
 
     return handle
 
 
 def _metadata(place: Place) -> Handler:
-    async def handle(request: Request) -> Reply:
+    def handle(body: bytes, header: FindHeader) -> Reply:
         served = place.get()
         return json_reply(
             {
@@ -102,28 +113,28 @@ def _row_inputs(served: ServedModel) -> list[dict[str, Any]]:
 
 
 def _infer(service: Service, place: Place) -> Handler:
-    async def handle(request: Request) -> Reply:
-        head, tail = _split(request)
+    def handle(body: bytes, header: FindHeader) -> Reply | Work:
+        head, tail = _split(body, header)
         asked: InferRequest = decode_json(_decoder, head)
         served = place.get()
         kind, questions = read_questions(asked.inputs, tail, service.settings.max_rows)
         options = _options(asked.parameters)
-        found, _ = await service.answer(served, kind, questions, options, len(request.body))
-        return _reply(asked, served, found)
+        make_reply = partial(_reply, asked, served)
+        return service.answer(served, kind, questions, options, len(body), make_reply)
 
     return handle
 
 
-def _split(request: Request) -> tuple[bytes, memoryview]:
+def _split(body: bytes, header: FindHeader) -> tuple[bytes, memoryview]:
     """Return the JSON part of a body, and the binary tensors behind it."""
-    length = request.header(_HEADER_LENGTH)
+    length = header(_HEADER_LENGTH)
     if length is None:
-        return request.body, memoryview(b"")
-    if not length.isdigit() or int(length) > len(request.body):
+        return body, memoryview(b"")
+    if not (length.isascii() and length.isdigit()) or int(length) > len(body):
         message = "Inference-Header-Content-Length must be the length of the JSON part of the body"
         raise RequestError(400, message)
     at = int(length)
-    return request.body[:at], memoryview(request.body)[at:]
+    return body[:at], memoryview(body)[at:]
 
 
 def _options(parameters: dict[str, Any]) -> Options:
@@ -137,7 +148,7 @@ def _options(parameters: dict[str, Any]) -> Options:
         raise RequestError(400, message) from None
 
 
-def _reply(asked: InferRequest, served: ServedModel, found: list[Prediction]) -> Reply:
+def _reply(asked: InferRequest, served: ServedModel, found: list[Prediction], microseconds: float) -> Reply:
     width = max((len(one.labels) for one in found), default=0)
     names = [name for one in found for name in _padded(map(str, one.labels), width, "")]
     scores = [score for one in found for score in _padded(score_values(one), width, 0.0)]
@@ -156,10 +167,7 @@ def _reply(asked: InferRequest, served: ServedModel, found: list[Prediction]) ->
     )
     if not tail:
         return Reply(head)
-    headers = (
-        (b"content-type", b"application/octet-stream"),
-        (_HEADER_LENGTH, b"%d" % len(head)),
-    )
+    headers = (("content-type", "application/octet-stream"), (_HEADER_LENGTH, str(len(head))))
     return Reply(head + tail, 200, headers)
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 import labeltrees
 from labeltrees.serving.answers import ModelFacts, PredictAnswers, Prediction
-from labeltrees.serving.json_api import ModelList
+from labeltrees.serving.json_api import ItemList, ItemsRequest, ModelList
 from labeltrees.serving.questions import PredictRequest
 from labeltrees.serving.service import Service
 
@@ -25,7 +25,7 @@ _ERRORS = {
 
 def openapi_document(service: Service) -> dict[str, Any]:
     """Return the document."""
-    types = [PredictRequest, Prediction, PredictAnswers, ModelFacts, ModelList]
+    types = [PredictRequest, Prediction, PredictAnswers, ModelFacts, ModelList, ItemsRequest, ItemList]
     _, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     components["Error"] = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
     example = {"text": "a game with penguins", "k": 3}
@@ -36,14 +36,14 @@ def openapi_document(service: Service) -> dict[str, Any]:
         "schema": {"type": "string", "enum": service.registry.names},
     }
     predict = _operation("Predict labels", ["Prediction", "PredictAnswers"], parameters=[name])
-    predict["requestBody"] = {
-        "required": True,
-        "content": {"application/json": {"schema": _reference("PredictRequest"), "example": example}},
-    }
+    predict["requestBody"] = _body("PredictRequest", example)
+    items = _operation("Find names of items", ["ItemList"], parameters=[name])
+    items["requestBody"] = _body("ItemsRequest", {"text": "bre"})
     paths = {
         "/v1/models": {"get": _operation("List the models", ["ModelList"])},
         "/v1/models/{name}": {"get": _operation("Describe a model", ["ModelFacts"], parameters=[name])},
         "/v1/models/{name}/predict": {"post": predict},
+        "/v1/models/{name}/items": {"post": items},
         "/health": {"get": _operation("Whether the server runs", [], is_open=True)},
         "/ready": {"get": _operation("Whether all models are loaded", [], is_open=True)},
         "/metrics": {"get": _operation("Metrics for Prometheus", [], content="text/plain")},
@@ -64,6 +64,13 @@ def openapi_document(service: Service) -> dict[str, Any]:
             },
         },
         "security": [{}, {"bearer": []}, {"key": []}],
+    }
+
+
+def _body(schema: str, example: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "required": True,
+        "content": {"application/json": {"schema": _reference(schema), "example": example}},
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -78,12 +79,14 @@ class PredictRequest(Options):
         RequestError
             If there is not exactly one kind of question.
         """
-        given = [(name, value) for name in KINDS if (value := getattr(self, name)) is not None]
-        if len(given) != 1:
+        values = _all_kinds(self)
+        if values.count(None) != len(values) - 1:
             message = f"give exactly one of {', '.join(KINDS)}"
             raise RequestError(400, message)
-        name, value = given[0]
-        kind = KINDS[name]
+        if self.text is not None:  # the most frequent kind
+            return "text", [self.text], True
+        name = next(name for name, value in zip(KINDS, values, strict=True) if value is not None)
+        kind, value = KINDS[name], getattr(self, name)
         return kind, [value] if kind == name else value, kind == name
 
 
@@ -98,6 +101,7 @@ KINDS = {
     "context": "context",
     "contexts": "context",
 }
+_all_kinds = attrgetter(*KINDS)
 
 
 def check_limits(kind: str, questions: list[Any], options: Options, settings: ServingSettings) -> None:

@@ -17,6 +17,7 @@ from labeltrees.models.common.protocol import Model
 from labeltrees.search.request import AS_FITTED, SearchRequest
 from labeltrees.serving.answers import ModelFacts, Prediction, score_list
 from labeltrees.serving.errors import RequestError
+from labeltrees.serving.item_search import ItemSearch
 from labeltrees.serving.questions import Options, Row
 from labeltrees.serving.search_path import PathFinder
 
@@ -93,22 +94,27 @@ class ServedModel:
         self, kind: str, questions: list[Any], options: Options, deadline: float
     ) -> tuple[list[Prediction], float]:
         predictor = self.predictor(options)
+        n = len(questions)
         which: dict[str, Any] = {}
         if options.candidates is not None:
-            which["candidates"] = self._labels(options.candidates, len(questions))
+            which["candidates"] = self._labels(options.candidates, n)
         if options.exclude is not None:
-            which["exclude"] = self._labels(options.exclude, len(questions))
-        found = []
+            which["exclude"] = self._labels(options.exclude, n)
+        results = []
         start = time.perf_counter()
         for question in questions:
             if kind == "row":
-                labels, scores = predictor(*self._arrays(question), **which)
+                results.append(predictor(*self._arrays(question), **which))
             else:
-                labels, scores = predictor(question, **which)
-            found.append(self._prediction(labels if self.has_names else labels.tolist(), scores.tolist(), options))
-            if len(questions) > 1 and time.monotonic() > deadline:
-                _refuse_late(len(found), len(questions))
-        return found, (time.perf_counter() - start) * 1e6
+                results.append(predictor(question, **which))
+            if n > 1 and time.monotonic() > deadline:
+                _refuse_late(len(results), n)
+        microseconds = (time.perf_counter() - start) * 1e6
+        found = [
+            self._prediction(labels if self.has_names else labels.tolist(), scores.tolist(), options)
+            for labels, scores in results
+        ]
+        return found, microseconds
 
     def _labels(self, labels: list[Any], n_questions: int) -> Any:
         if not self.has_names and any(isinstance(label, str) for label in labels):
@@ -224,6 +230,17 @@ class ServedModel:
     def _number(self, label: str | int) -> int:
         return self._position[label] if isinstance(label, str) else label
 
+    def find_items(self, column: str, text: str, limit: int) -> list[str]:
+        """Return names of items of a column that begin with a text or contain it."""
+        if column not in self._item_search:
+            message = f"the model {self.name} has no items in the column {column[:80]!r}; see picks of /v1/models"
+            raise RequestError(400, message)
+        return self._item_search[column].find(text, limit)
+
+    @cached_property
+    def _item_search(self) -> dict[str, ItemSearch]:
+        return {column: ItemSearch(names) for column, names in _item_names(self.model.encoder_).items()}
+
     @cached_property
     def facts(self) -> ModelFacts:
         """What a client needs to know about the model."""
@@ -249,6 +266,7 @@ class ServedModel:
             has_agreement=model.early_stop_ is not None,
             has_probabilities=self.has_probabilities,
             has_items=_has_items(encoder) and self.has_names,
+            picks=list(_item_names(encoder)),
             measured=self._measured,
             loaded=self.loaded.isoformat(timespec="seconds"),
         )
@@ -267,6 +285,16 @@ def _reads(model: Model) -> tuple[str, list[str]]:
 def _has_items(encoder: Any) -> bool:
     parts = encoder.parts.values() if isinstance(encoder, UnionEncoder) else [encoder]
     return any(type(part) is ItemEncoder for part in parts)
+
+
+def _item_names(encoder: Any) -> dict[str, Any]:
+    """Return the names of the items of each column; those of a model that reads items are the column "items"."""
+    parts = encoder.parts if isinstance(encoder, UnionEncoder) else {"items": encoder}
+    return {
+        column: part.feature_names
+        for column, part in parts.items()
+        if isinstance(part, ItemEncoder) and part.feature_names is not None
+    }
 
 
 def _has_probabilities(model: Model) -> bool:

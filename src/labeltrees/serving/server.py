@@ -25,6 +25,7 @@ class ServerConfiguration:
     models: dict[str, str]  # folders by name
     settings: dict[str, Any]
     label_texts: str | None = None
+    language: str | None = None
     api_keys: str | None = None
     allowed_origins: list[str] = field(default_factory=list)
     metrics_file: str | None = None
@@ -38,6 +39,7 @@ def run_server(
     port: int = 8000,
     workers: int = 1,
     label_texts: str | None = None,
+    language: str | None = None,
     api_keys: str | None = None,
     allowed_origins: list[str] | None = None,
 ) -> None:
@@ -55,6 +57,8 @@ def run_server(
         Number of processes. They share the memory of the models, which are mapped.
     label_texts, api_keys : path, optional
         Files, as for `make_app`.
+    language : str, optional
+        The language of the label texts, if the file has several.
     allowed_origins : list of str, optional
     """
     for module in ("constants", "http", "log"):
@@ -65,6 +69,7 @@ def run_server(
         models={name: os.path.abspath(folder) for name, folder in models.items()},
         settings=asdict(settings),
         label_texts=None if label_texts is None else os.path.abspath(label_texts),
+        language=language,
         api_keys=None if api_keys is None else os.path.abspath(api_keys),
         allowed_origins=allowed_origins or [],
         metrics_file=metrics_file,
@@ -78,7 +83,7 @@ def run_server(
             "labeltrees.serving.worker:make_worker_app",
             address=host,
             port=port,
-            interface=granian.constants.Interfaces.ASGI,
+            interface=granian.constants.Interfaces.RSGI,
             workers=workers,
             runtime_mode=granian.constants.RuntimeModes.st,
             http=granian.constants.HTTPModes.http1,

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from labeltrees.errors import FileFormatError, LabelTreesError
 from labeltrees.serving.answers import Prediction
 from labeltrees.serving.errors import RequestError
+from labeltrees.serving.http import Reply, Work
 from labeltrees.serving.metrics import Metrics
 from labeltrees.serving.questions import Options, check_limits
 from labeltrees.serving.registry import Registry
@@ -18,6 +22,7 @@ from labeltrees.serving.settings import ServingSettings
 
 # A search takes some 10 us: less than handing it to a thread. Longer work would hold up other requests.
 _INLINE_ROWS, _INLINE_BYTES = 8, 16_384
+MakeReply = Callable[[list[Prediction], float], Reply]
 
 
 class Service:
@@ -28,26 +33,52 @@ class Service:
         self._pool: ThreadPoolExecutor | None = None
         self._n_in_pool = 0
 
-    async def answer(
-        self, served: ServedModel, kind: str, questions: list[Any], options: Options, n_bytes: int
-    ) -> tuple[list[Prediction], float]:
-        """Return the predictions for questions in a body of `n_bytes`, and the microseconds that the searches took."""
+    def answer(
+        self,
+        served: ServedModel,
+        kind: str,
+        questions: list[Any],
+        options: Options,
+        n_bytes: int,
+        make_reply: MakeReply,
+    ) -> Reply | Work:
+        """Return the reply to questions in a body of `n_bytes`, or what makes it if that takes long.
+
+        `make_reply` gets the predictions and the microseconds that the searches took.
+        """
         check_limits(kind, questions, options, self.settings)
-        deadline = time.monotonic() + self.settings.max_seconds
-        if len(questions) <= _INLINE_ROWS and n_bytes <= _INLINE_BYTES:
-            found, microseconds = _answer(served, kind, questions, options, deadline)
-        else:
-            found, microseconds = await self._in_pool(served, kind, questions, options, deadline)
+        n = len(questions)
+        deadline = time.monotonic() + self.settings.max_seconds if n > 1 else math.inf
+        if n <= _INLINE_ROWS and n_bytes <= _INLINE_BYTES:
+            return self._reply(served, kind, questions, options, deadline, make_reply)
+        return partial(self._reply, served, kind, questions, options, deadline, make_reply)
+
+    def _reply(
+        self,
+        served: ServedModel,
+        kind: str,
+        questions: list[Any],
+        options: Options,
+        deadline: float,
+        make_reply: MakeReply,
+    ) -> Reply:
+        try:
+            found, microseconds = served.answer(kind, questions, options, deadline)
+        except (RequestError, FileFormatError):
+            raise
+        except (LabelTreesError, TypeError, ValueError, OverflowError) as error:  # of what was asked
+            raise RequestError(400, str(error)) from None
         n_partial = sum(one.partial for one in found) if options.has_budget else 0
         self.metrics.count_searches(served.name, len(found), n_partial)
-        return found, microseconds
+        return make_reply(found, microseconds)
 
-    async def _in_pool(self, *arguments: Any) -> tuple[list[Prediction], float]:
+    async def in_thread(self, work: Work) -> Reply:
+        """Return the reply that work in a thread makes."""
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.settings.threads, "labeltrees")
         self._count_in_pool(1)
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, _answer, *arguments)
+            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
         finally:
             self._count_in_pool(-1)
 
@@ -59,14 +90,3 @@ class Service:
         """End the threads when they have finished their work."""
         if self._pool is not None:
             self._pool.shutdown()
-
-
-def _answer(
-    served: ServedModel, kind: str, questions: list[Any], options: Options, deadline: float
-) -> tuple[list[Prediction], float]:
-    try:
-        return served.answer(kind, questions, options, deadline)
-    except (RequestError, FileFormatError):
-        raise
-    except (LabelTreesError, TypeError, ValueError, OverflowError) as error:  # of what was asked
-        raise RequestError(400, str(error)) from None

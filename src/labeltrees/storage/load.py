@@ -148,6 +148,8 @@ def _read_model(folder: _OpenFolder, in_memory: bool, verify: bool) -> LoadedMod
 
 def _read_manifest(folder: _OpenFolder) -> str:
     file = folder.path / MANIFEST_FILE
+    if not file.exists() and folder.is_current():  # otherwise another process is replacing the model
+        refuse_file(folder.path, f"not a saved model: the folder has no {MANIFEST_FILE}")
     with folder.open(MANIFEST_FILE) as opened:
         text = opened.read(MANIFEST_BYTES + 1)
     if len(text) > MANIFEST_BYTES:

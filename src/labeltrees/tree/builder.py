@@ -62,36 +62,38 @@ def build_tree(
     Parameters
     ----------
     X : sparse or dense matrix (N, d)
-        The points; used only for the labels' embeddings (PIFA), if `embeddings` is not given.
+        **The data.** The points; used only for the labels' embeddings (PIFA), if `embeddings` is not given.
     Y : sparse or dense matrix (N, L)
         The labels of the points.
-    tradeoff : float in [0, 2]
-        0: balanced, similar labels together. 1: the same, each label weighted by its frequency. 2: frequency only
-        (Fano).
-    fanout : int or "auto"
-        Maximum number of children per node; 2 keeps the binary tree. "auto" chooses the width of each node to
-        minimise the search cost (`contract`).
-    leaf_size : int
-        A set of at most this many labels is not split further.
-    smoothing : float
-        Added to the label frequencies, spread evenly over all labels: some labels will occur more often later than
-        they do in Y.
-    cover : {"marginal", "greedy"}
-    cover_softness : float in [0, 1]
-        How cover frequencies are counted (`cover_frequencies`). They matter only if tradeoff > 1, or for
-        ``path="direct"``.
-    path : {"weighted", "direct"}
-        From similarity to frequency through weighted similarity (tradeoff 1), or directly.
-    weights_of : {"root", "node"}
-        Compute the label weights f(tradeoff), with their smoothing, once for the whole tree, or in each node from the
-        frequencies of its own labels.
     sample_weight : array (N,), optional
         Weights of the points.
     embeddings : sparse or dense matrix (L, d), optional
         Used instead of PIFA; rows are scaled to unit length.
+    tradeoff : float in [0, 2], default 1
+        **The splits.** 0: balanced, similar labels together. 1: the same, each label weighted by its frequency. 2:
+        frequency only (Fano).
+    fanout : int or "auto", default 16
+        Maximum number of children per node; 2 keeps the binary tree. "auto" chooses the width of each node to
+        minimise the search cost (`contract`).
+    leaf_size : int, default 1
+        A set of at most this many labels is not split further.
+    smoothing : float, default 0.1
+        Added to the label frequencies, spread evenly over all labels: some labels will occur more often later than
+        they do in Y.
+    cover : {"marginal", "greedy"}, default "marginal"
+        How cover frequencies are counted (`cover_frequencies`). They matter only if tradeoff > 1, or for
+        ``path="direct"``.
+    cover_softness : float in [0, 1], default 0
+        Share of a point's weight that its other labels get, too; 1 gives plain frequencies.
+    path : {"weighted", "direct"}, default "weighted"
+        From similarity to frequency through weighted similarity (tradeoff 1), or directly.
+    weights_of : {"root", "node"}, default "root"
+        Compute the label weights f(tradeoff), with their smoothing, once for the whole tree, or in each node from the
+        frequencies of its own labels.
     search_cost : SearchCost, optional
         The cost that ``fanout="auto"`` minimises, if the default does not fit the machine or the data.
-    random_state : int
+    random_state : int, default 0
+        **Running.** The seed.
     n_jobs : int, optional
         Number of threads, as in scikit-learn. The tree does not depend on it.
     progress : bool or callable(done, total), optional

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,9 +86,12 @@ class TreeViewer:
         """Return the names of the heaviest labels below a node."""
         return self._heaviest(int(self.tree._leaf_layout[1][node]), int(self.tree.n_labels_below[node]))
 
-    def top(self, depth: int, width: int) -> NodeView:
-        """Return the root with `depth` levels below it, each node with its `width` heaviest children."""
-        return self._node(0, 0, 0, depth, width)
+    def top(self, depth: int, width: int | Sequence[int]) -> NodeView:
+        """Return the root with `depth` levels below it, each node with its `width` heaviest children.
+
+        A sequence gives the widths by depth.
+        """
+        return self._node(0, 0, 0, [width] * depth if isinstance(width, int) else list(width))
 
     def path_to(self, label: int) -> tuple[list[NodeView], LabelView]:
         """Return the nodes from the root to the parent of `label`, and the label."""
@@ -97,23 +101,23 @@ class TreeViewer:
             if depth > 0:
                 children, starts, _ = self._children(path[depth - 1], start)
                 start = int(starts[np.flatnonzero(children == node)[0]])
-            nodes.append(self._node(node, start, depth, 0, 0))
+            nodes.append(self._node(node, start, depth, []))
         return nodes, self._label(label, len(path))
 
     def _label(self, label: int, depth: int) -> LabelView:
         return LabelView(label, self.name(label), float(self._weights[label]), depth)
 
-    def _node(self, node: int, start: int, depth: int, levels: int, width: int) -> NodeView:
+    def _node(self, node: int, start: int, depth: int, widths: list[int]) -> NodeView:
         """Return the view of a node whose labels start at `start` in the leaf order."""
         children, starts, masses = self._children(node, start)
         shown: list[NodeView | LabelView] = []
         # Heaviest first; of equal masses the first child.
-        for place in np.argsort(-masses, kind="stable")[: width if levels > 0 else 0]:
+        for place in np.argsort(-masses, kind="stable")[: widths[0] if widths else 0]:
             child = int(children[place])
             if child < 0:
                 shown.append(self._label(~child, depth + 1))
             else:
-                shown.append(self._node(child, int(starts[place]), depth + 1, levels - 1, width))
+                shown.append(self._node(child, int(starts[place]), depth + 1, widths[1:]))
         n_labels = int(self.tree.n_labels_below[node])
         n_shown = sum(child.n_labels if isinstance(child, NodeView) else 1 for child in shown)
         return NodeView(

@@ -14,6 +14,7 @@ from labeltrees._progress import ProgressArgument, watch
 from labeltrees._validation import check_integer, check_n_jobs, check_number, check_seed
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tuning.baseline_words import compare_with_baselines
+from labeltrees.tuning.executor import Executor, open_executor
 from labeltrees.tuning.explain import Round, explain, explain_costs
 from labeltrees.tuning.feature_search import TextData, can_choose_features
 from labeltrees.tuning.final_fit import fit_on_all
@@ -29,7 +30,7 @@ from labeltrees.tuning.time_budget import TimeBudget
 from labeltrees.tuning.trials import TrialRunner
 from labeltrees.tuning.tuning_data import TuningData, as_tuning_data, check_pair
 
-_NARROW_FANOUT = 16  # tried besides the estimator's own
+_NARROW_FANOUT, _WIDER = 16, 2  # tried besides the estimator's own: a fast one, or one that is wider by this factor
 # Early rounds train on a ninth and on a third of the points, if these are enough to learn from, and keep a third of the
 # settings each.
 _FACTOR, _MIN_POINTS, _MIN_SETTINGS = 3, 2000, 4
@@ -90,6 +91,7 @@ def choose(
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: ProgressArgument = None,
+    client: Any = None,
 ) -> Choice:
     """Return the most precise model, or the fastest within a loss of precision, or the most precise within a latency.
 
@@ -101,7 +103,8 @@ def choose(
     Parameters
     ----------
     train : Dataset, or pair (X, Y)
-        Without any limit, the most precise setting is chosen.
+        Without any limit, the most precise setting is chosen. It replaces the estimator's own only if it gains more
+        than the best of as many equal settings would gain by luck, and more than one standard error.
     max_precision_loss : float, optional
         Choose the fastest setting (median time of a single call for k labels) whose `metric` is at most this much below
         the best. The lower 95 % confidence bound of the paired difference over the validation points must be above
@@ -115,7 +118,8 @@ def choose(
     k : int
         The number of labels that a single call returns.
     tradeoffs, fanouts : lists
-        The settings to try. By default the fanouts are 16 and the estimator's own.
+        The settings to try. By default the fanouts are the estimator's own, and 16 if there is a limit, which is
+        faster. Without a limit twice the own is tried instead, which is more precise on some data.
     estimator : LabelTreeClassifier or another model with a tradeoff, optional
     validation : float, or Dataset, or pair (X, Y)
         The share of `train` to hold out for measuring (at most 100,000 points), or separate data.
@@ -134,6 +138,9 @@ def choose(
         Where the last round keeps finished settings, as in `sweep`.
     repeats, random_state, n_jobs, progress
         As in `sweep`. `random_state` also seeds the split into training and validation data.
+    client : distributed.Client, optional
+        As in `sweep`. Metrics and the rule of choice are the same as without it. The final training runs in this
+        process.
 
     Returns
     -------
@@ -166,7 +173,7 @@ def choose(
     if "tradeoff" in own and "tradeoff" not in tuned:
         tradeoffs = [own["tradeoff"]]
     if fanouts is None:
-        fanouts = _default_fanouts(estimator) if "fanout" in tuned else None
+        fanouts = _default_fanouts(own.get("fanout"), limits) if "fanout" in tuned else None
     settings = make_settings(estimator, tradeoffs, fanouts)
     if time_budget is not None:
         settings = _own_first(own, settings)
@@ -178,9 +185,11 @@ def choose(
     runner = TrialRunner(clone(estimator), measured_on, limits.ks, budget, random_state, n_jobs, lambda _: None)
     others = ParameterSearch(runner, limits, fitted_on, tuned)
     total = others.n_trials() + sum(counts) + _EARLY_REPEATS * len(sizes) + repeats + 1
-    with watch("Choosing", total, progress) as advance:
-        chooser = _Chooser(estimator, limits, fitted_on, measured_on, held_out, random_state, n_jobs, budget, advance)
-        runner.count_done = chooser.count_done
+    with open_executor(client, folder) as executor, watch("Choosing", total, progress) as advance:
+        chooser = _Chooser(
+            estimator, limits, fitted_on, measured_on, held_out, random_state, n_jobs, budget, advance, executor
+        )
+        runner.count_done, runner.executor = chooser.count_done, executor
         budget.enter(BEFORE)
         features = None
         if "features" in tuned:
@@ -188,10 +197,11 @@ def choose(
             chooser.train, chooser.validation, data = texts
         chooser.estimator = others.before_the_tree()
         budget.enter(TREE_STEP)
+        chooser.own = next((setting.name for setting in settings if _is_own(own, setting)), None)
         for n_points, n_kept in zip(sizes, counts[1:], strict=True):
             settings = chooser.early_round(settings, n_points, n_kept)
         result = chooser.last_round(settings, repeats, folder)
-        verdict = limits.judge(result)
+        verdict = limits.judge(result, chooser.own, counts[0] - 1)
         result.chosen = verdict.choose()
         of_tree = _named(settings, result.chosen).parameters
         budget.enter(AFTER)
@@ -212,12 +222,19 @@ def choose(
 
 def _own_first(own: dict[str, Any], settings: list[Setting]) -> list[Setting]:
     """Return the settings with the estimator's own first: the time may end before the last."""
-    return sorted(settings, key=lambda setting: any(own[name] != value for name, value in setting.parameters.items()))
+    return sorted(settings, key=lambda setting: not _is_own(own, setting))
 
 
-def _default_fanouts(estimator: Any) -> Any:
-    own = estimator.get_params(deep=False).get("fanout")
-    return None if own is None else list(dict.fromkeys([_NARROW_FANOUT, own]))
+def _is_own(own: dict[str, Any], setting: Setting) -> bool:
+    return all(own[name] == value for name, value in setting.parameters.items())
+
+
+def _default_fanouts(own: Any, limits: Limits) -> Any:
+    if own is None:
+        return None
+    is_limited = limits.max_precision_loss is not None or limits.max_latency_us is not None
+    other = _WIDER * own if isinstance(own, int) and not is_limited else _NARROW_FANOUT
+    return list(dict.fromkeys([other, own]))
 
 
 def _round_sizes(n_points: int, n_settings: int) -> list[int]:
@@ -245,10 +262,12 @@ class _Chooser:
     n_jobs: int | None
     budget: TimeBudget
     advance: Callable[[int], object] | None
+    executor: Executor
 
     def __post_init__(self) -> None:
         self.ks = self.limits.ks
         self.rounds: list[Round] = []
+        self.own: str | None = None  # the estimator's own setting, if it is tried
         self._done = 0
 
     def count_done(self, count: int) -> None:
@@ -261,14 +280,14 @@ class _Chooser:
         """Try settings on `n_points` random points and return the `n_kept` most promising ones."""
         rows = np.random.default_rng(self.random_state).permutation(self.train.n_points)[:n_points]
         sample = self.train.take(np.sort(rows))
-        with open_folder(None, {}) as folder:
+        with open_folder(None, {}, self.executor.folder) as folder:
             result = self._run(settings, sample, folder, _EARLY_REPEATS, _EARLY_TIMED_POINTS, details=False)
-        return [_named(settings, name) for name in self.limits.judge(result).promising(n_kept)]
+        return [_named(settings, name) for name in self.limits.judge(result, self.own).promising(n_kept)]
 
     def last_round(self, settings: list[Setting], repeats: int, path: str | os.PathLike[str] | None) -> SweepResult:
         """Try settings on all training points."""
         identity = identity_of(self.estimator, self.train, self.validation, self.ks, self.random_state)
-        with open_folder(path, identity) as folder:
+        with open_folder(path, identity, self.executor.folder) as folder:
             return self._run(settings, self.train, folder, repeats, TIMED_POINTS, details=True)
 
     def _run(
@@ -291,6 +310,7 @@ class _Chooser:
             held_out=self.held_out,
             details=details,
             budget=self.budget,
+            executor=self.executor,
         )
         before, advance = self._done, self.advance
         result = job.run(

@@ -92,6 +92,8 @@ def _reasons(verdict: Verdict, chosen: str, metric: str) -> list[str]:
     if limits.max_precision_loss is None:
         n_fast = sum(verdict.is_fast(name) for name in verdict.differences)
         which = "the only setting" if n_fast == 1 else f"the most precise of the {n_fast} settings"
+        if verdict.keeps_own(chosen):
+            which = "the estimator's own setting, and no other gains more than luck explains"
         if limits.max_latency_us is None:
             return [f"It is {which}."]
         return [f"It is {which} within {limits.max_latency_us:g} us per call."]

@@ -9,7 +9,7 @@ import numpy as np
 
 from labeltrees._validation import check_number, refuse
 from labeltrees.errors import LabelTreesError
-from labeltrees.tuning.paired_bound import PairedDifference, paired_difference
+from labeltrees.tuning.paired_bound import PairedDifference, is_beyond_luck, paired_difference
 from labeltrees.tuning.quality import Hits, split_metric
 
 _SAMPLE_TOLERANCE = 1.5  # the latency limit of early rounds: models of a sample are smaller, and so faster
@@ -64,13 +64,20 @@ class Limits:
         if kind not in ("p", "ndcg") or k > self.k:
             refuse("metric", f"p or ndcg followed by a number of at most k = {self.k}, such as 'p1'", self.metric)
 
-    def judge(self, result: Measured) -> Verdict:
-        """Compare every setting of a result with the most precise one."""
+    def judge(self, result: Measured, own: str | None = None, n_tried: int | None = None) -> Verdict:
+        """Compare every setting of a result with the most precise one, and with the estimator's own, if it is there.
+
+        `n_tried` is the number of settings that were compared with `own`, if some were dropped after early rounds.
+        """
         values = {name: hits.per_point(self.metric) for name, hits in result._hits.items()}
         names = list(values)
         best = names[int(np.argmax([values[name].mean() for name in names]))]
         differences = {name: paired_difference(values[name], values[best]) for name in names}
-        return Verdict(self, result, best, differences)
+        if own not in values:
+            return Verdict(self, result, best, differences)
+        n_others = max(n_tried or 0, len(names) - 1)
+        better = [name for name in names if name != own and is_beyond_luck(values[name], values[own], n_others)]
+        return Verdict(self, result, best, differences, own, frozenset(better))
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,8 @@ class Verdict:
     result: Measured
     best: str
     differences: dict[str, PairedDifference]
+    own: str | None = None  # the estimator's own setting: others must gain more than luck to replace it
+    better_than_own: frozenset[str] = frozenset()
 
     def metric(self, name: str) -> float:
         """Return a setting's metric."""
@@ -105,6 +114,10 @@ class Verdict:
         limit = self.limits.max_latency_us
         return limit is None or self.time(name, 99) <= tolerance * limit
 
+    def keeps_own(self, chosen: str) -> bool:
+        """Whether the estimator's own setting was chosen although another one has a higher metric."""
+        return chosen == self.own and chosen != self.best and self.limits.max_precision_loss is None
+
     def choose(self) -> str:
         """Return the name of the setting to use; raise `LabelTreesError` if none meets the limits."""
         names = list(self.differences)
@@ -118,7 +131,8 @@ class Verdict:
             )
             raise LabelTreesError(message)
         if self.limits.max_precision_loss is None:
-            return max(fast, key=lambda name: (self.metric(name), -self.time(name)))
+            kept = [name for name in fast if self.own not in fast or name == self.own or name in self.better_than_own]
+            return max(kept, key=lambda name: (self.metric(name), -self.time(name)))
         kept = [name for name in fast if self.is_close(name)]
         if not kept:
             closest = max(fast, key=self.metric)
@@ -135,7 +149,10 @@ class Verdict:
         return max(fastest, key=lambda name: (self.metric(name), -self.time(name)))
 
     def promising(self, count: int) -> list[str]:
-        """Return the `count` settings to continue with: the two best, the fastest, and others that may be chosen."""
+        """Return the `count` settings to continue with.
+
+        These are the two best, the estimator's own, the fastest, and others that may be chosen.
+        """
         names = list(self.differences)
         by_metric = sorted(names, key=lambda name: (-self.metric(name), self.time(name)))
         by_time = sorted(names, key=lambda name: (self.time(name), -self.metric(name)))
@@ -144,6 +161,7 @@ class Verdict:
             likely = [name for name in by_metric if name in fast]
         else:
             likely = [name for name in by_time if name in fast and self.may_be_close(name)]
-        always = by_metric[:2] + (by_time[:1] if self.limits.max_latency_us is not None else [])
+        always = by_metric[:2] + [name for name in names if name == self.own]
+        always += by_time[:1] if self.limits.max_latency_us is not None else []
         kept = set(list(dict.fromkeys(always + likely + by_metric))[:count])
         return [name for name in names if name in kept]

@@ -23,7 +23,8 @@ from labeltrees.tuning.tuning_data import TuningData
 
 TUNED = ("features", "loss", "C", "tradeoff", "fanout", "evidence", "n_trees")
 TREE = ("tradeoff", "fanout")
-LOSSES, COSTS = ("squared_hinge", "logistic"), (0.1, 0.3, 1.0, 3.0, 10.0)
+# The values of C by loss, besides the estimator's own: higher ones take long, and are worse on noisy data.
+COSTS = {"squared_hinge": (0.1, 0.3, 1.0, 3.0), "logistic": (0.3, 1.0, 3.0, 10.0)}
 N_TREES = 3
 _FACTOR, _MIN_POINTS = 3, 2000  # samples are a ninth and a third of the points, and have at least this many
 _KEPT = (5, 3)  # variants to continue with after each round on a sample
@@ -88,7 +89,7 @@ class ParameterSearch:
         """Return the data with the best features, and their name."""
         trials = try_features(self.runner, data, _REPEATS, _TIMED_POINTS)
         self.trials += trials.records()
-        chosen, words = self._choose(trials, "kinds of features")
+        chosen, words = self._choose(trials, "kinds of features", f"features {AS_GIVEN}")
         self.before.append(words)
         name = str(dict(trials.variants[chosen].parameters)["features"])
         if name != AS_GIVEN:
@@ -102,13 +103,14 @@ class ParameterSearch:
         """Return the estimator with the best loss and C."""
         variants = self._loss_and_cost()
         if len(variants) > 1:
+            own, n_others = variants[0].name, len(variants) - 1
             sizes = self._sample_sizes(len(variants))
             kept = _KEPT[len(_KEPT) - len(sizes) :]
             for size, n_kept in zip(sizes, kept, strict=True):
                 rows = np.random.default_rng(self.runner.random_state).permutation(self.train.n_points)[:size]
                 trials = self._run(variants, self.train.take(np.sort(rows)))
-                variants = [trials.variants[name] for name in self.limits.judge(trials).promising(n_kept)]
-            self._adopt(self._run(variants, self.train), "pairs of loss and C", self.before)
+                variants = [trials.variants[name] for name in self.limits.judge(trials, own).promising(n_kept)]
+            self._adopt(self._run(variants, self.train), "pairs of loss and C", self.before, own, n_others)
         return self.runner.estimator
 
     def after_the_tree(self, estimator: Any, record: dict[str, Any], hits: Hits) -> tuple[Any, Trials, str]:
@@ -125,14 +127,17 @@ class ParameterSearch:
         trials._hits = {own.name: hits, **trials._hits}
         if len(trials.variants) == 1:
             return estimator, trials, own.name
-        chosen = self._adopt(trials, "combinations of evidence and number of trees", self.after)
+        chosen = self._adopt(trials, "combinations of evidence and number of trees", self.after, own.name)
         return self.runner.estimator, trials, chosen
 
     def _loss_and_cost(self) -> list[Variant]:
         own = self.runner.estimator.get_params(deep=False)
-        losses = _own_first(own.get("loss"), LOSSES) if "loss" in self.tuned else [own.get("loss")]
-        costs = _own_first(own.get("C"), COSTS) if "C" in self.tuned else [own.get("C")]
-        return [Variant.of(loss=loss, C=cost) for loss in losses for cost in costs]
+        losses = _own_first(own.get("loss"), tuple(COSTS)) if "loss" in self.tuned else [own.get("loss")]
+        return [
+            Variant.of(loss=loss, C=cost)
+            for loss in losses
+            for cost in (_own_first(own.get("C"), COSTS.get(loss, ())) if "C" in self.tuned else [own.get("C")])
+        ]
 
     def _after_the_tree(self) -> list[Variant]:
         own = self._own_after()
@@ -159,15 +164,16 @@ class ParameterSearch:
         self.trials += trials.records()
         return trials
 
-    def _adopt(self, trials: Trials, what: str, sentences: list[str]) -> str:
+    def _adopt(self, trials: Trials, what: str, sentences: list[str], own: str, n_tried: int | None = None) -> str:
         """Give the estimator the parameters of the best variant within the limits, and return its name."""
-        chosen, words = self._choose(trials, what)
+        chosen, words = self._choose(trials, what, own, n_tried)
         self.runner.estimator.set_params(**dict(trials.variants[chosen].parameters))
+        self.runner.budget.adopt(chosen)
         sentences.append(words)
         return chosen
 
-    def _choose(self, trials: Trials, what: str) -> tuple[str, str]:
-        verdict = self.limits.judge(trials)
+    def _choose(self, trials: Trials, what: str, own: str, n_tried: int | None = None) -> tuple[str, str]:
+        verdict = self.limits.judge(trials, own, n_tried)
         try:
             chosen = verdict.choose()
         except LabelTreesError:  # the choice of the tree may still meet the limits, or says that nothing does
@@ -179,6 +185,8 @@ class ParameterSearch:
         others = [name for name in trials.variants if name != chosen]
         best_other = max(others, key=verdict.metric, default=None)
         against = "" if best_other is None else f" (next: {best_other}, {100 * verdict.metric(best_other):.2f} %)"
+        if verdict.keeps_own(chosen):
+            against += ", because no other gains more than luck explains"
         return (
             f"{len(trials.variants)} {what} were tried on {trials.n_points:,} points; chosen: {chosen}, with {metric} "
             f"{100 * verdict.metric(chosen):.2f} %{against}."

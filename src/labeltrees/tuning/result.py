@@ -80,6 +80,16 @@ class SweepResult:
         self.baselines, self._baseline_rows, self._baseline_hits = baselines
 
     @property
+    def data_name(self) -> str | None:
+        """What the data are called in the report; None if nobody said it. Can be set."""
+        name = self.facts["data"].get("name")
+        return None if name is None else str(name)
+
+    @data_name.setter
+    def data_name(self, name: str) -> None:
+        self.facts["data"]["name"] = name
+
+    @property
     def ks(self) -> tuple[int, ...]:
         """The values of k, ascending."""
         return tuple(self.facts["k"])
@@ -172,8 +182,11 @@ class SweepResult:
 
         return figure(self, name)
 
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write everything as one HTML page without external files. Needs the extra `plots`."""
+    def report(self, path: str | os.PathLike[str], title: str | None = None) -> None:
+        """Write everything as one HTML page without external files. Needs the extra `plots`.
+
+        `title` names the data; by default it is `data_name`.
+        """
         from labeltrees.report.page import write_report
 
-        write_report(self, path)
+        write_report(self, path, title)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -95,6 +96,11 @@ class SharedInputs:
         else:
             self._fit(model)
         return Fitted(model, tree_seconds, time.perf_counter() - started)
+
+    def prepare(self, settings: Iterable[Setting]) -> None:
+        """Compute what trees are built from, so that copies of these inputs have it."""
+        for setting in settings if self._gives_embeddings else ():
+            self._tree_inputs(setting)
 
     def _tree_inputs(self, setting: Setting) -> tuple[Any, Float64s, Float64s]:
         """Return the embeddings, frequencies and cover frequencies that a tree is built from."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from labeltrees._progress import ProgressArgument, watch
@@ -14,21 +16,22 @@ from labeltrees._validation import check_integer, check_n_jobs, check_seed, refu
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tuning.baseline_table import measure_baselines
 from labeltrees.tuning.baseline_words import compare_with_baselines
-from labeltrees.tuning.environment import data_facts, frequency_facts, machine_facts
+from labeltrees.tuning.environment import data_facts, frequency_facts
 from labeltrees.tuning.examples import Examples
+from labeltrees.tuning.executor import Executor, LocalExecutor, open_executor
 from labeltrees.tuning.fingerprint import data_fingerprint, estimator_fingerprint
 from labeltrees.tuning.holding_out import SHARE, split_data
-from labeltrees.tuning.quality import measure_quality, propensities_or_none
+from labeltrees.tuning.quality import propensities_or_none
 from labeltrees.tuning.result import SweepResult
+from labeltrees.tuning.setting_trial import SettingTrial, Timing, time_models, train_setting
 from labeltrees.tuning.settings import TRADEOFFS, Setting, describe_setting, make_settings
 from labeltrees.tuning.shared_inputs import SharedInputs
 from labeltrees.tuning.sweep_folder import SweepFolder
 from labeltrees.tuning.time_budget import TimeBudget
-from labeltrees.tuning.timing import measure_times
-from labeltrees.tuning.tree_shape import tree_shape
 from labeltrees.tuning.tuning_data import TuningData, as_tuning_data, check_pair
 
 TIMED_POINTS = 1000
+_logger = logging.getLogger("labeltrees")
 
 
 def sweep(
@@ -47,6 +50,7 @@ def sweep(
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: ProgressArgument = None,
+    client: Any = None,
 ) -> SweepResult:
     """Train a model at every combination of settings, and measure its precision, expected depth and search time.
 
@@ -81,6 +85,9 @@ def sweep(
     n_jobs : int, optional
         Threads for training and for batches; by default the estimator's own. Single calls use one thread.
     progress : bool or callable(done, total), optional
+    client : distributed.Client, optional
+        Train the settings as tasks on its Dask cluster, and time all models on one of its workers while the others are
+        idle. Every worker holds the data, and must see `folder`, or the temporary folder beside it.
 
     Returns
     -------
@@ -106,9 +113,10 @@ def sweep(
         as_tuning_data(train, "train", estimator), validation, estimator, random_state
     )
     check_pair(fitted_on, measured_on)
-    with open_folder(folder, identity_of(estimator, fitted_on, measured_on, ks, random_state)) as opened:
+    identity = identity_of(estimator, fitted_on, measured_on, ks, random_state)
+    with open_executor(client, folder) as executor, open_folder(folder, identity, executor.folder) as opened:
         inputs = SharedInputs(estimator, fitted_on, n_jobs)
-        job = SweepJob(inputs, measured_on, ks, opened, random_state, n_jobs, held_out=held_out)
+        job = SweepJob(inputs, measured_on, ks, opened, random_state, n_jobs, held_out=held_out, executor=executor)
         with watch("Sweep", len({setting.trained_as() for setting in settings}) + repeats, progress) as advance:
             result = job.run(settings, repeats, timed_points, advance)
     metric = f"p{ks[0]}"
@@ -140,12 +148,14 @@ def identity_of(
 
 
 @contextmanager
-def open_folder(folder: str | os.PathLike[str] | None, identity: dict[str, Any]) -> Iterator[SweepFolder]:
-    """Open the folder of a sweep; a temporary one if `folder` is None."""
+def open_folder(
+    folder: str | os.PathLike[str] | None, identity: dict[str, Any], parent: Path | None = None
+) -> Iterator[SweepFolder]:
+    """Open the folder of a sweep; a temporary one, in `parent` if given, if `folder` is None."""
     if folder is not None:
         yield SweepFolder(folder, identity)
         return
-    with tempfile.TemporaryDirectory(prefix="labeltrees-sweep-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="labeltrees-sweep-", dir=parent) as temporary:
         yield SweepFolder(temporary, identity)
 
 
@@ -162,9 +172,9 @@ class SweepJob:
     held_out: bool = False
     details: bool = True
     budget: TimeBudget | None = None
+    executor: Executor = field(default_factory=LocalExecutor)
 
     def __post_init__(self) -> None:
-        self.propensities = propensities_or_none(self.inputs.train)
         self.examples = Examples(self.validation, max(self.ks), self.random_state) if self.details else None
 
     def run(
@@ -175,17 +185,9 @@ class SweepJob:
         advance: Callable[[int], object] | None = None,
     ) -> SweepResult:
         """Return the result for the settings that there is time for; finished ones are not trained again."""
-        trained: list[Setting] = []
-        for number, setting in enumerate(dict.fromkeys(setting.trained_as() for setting in settings)):
-            if not self.folder.has(setting):
-                if trained and self.budget is not None and not self.budget.allows(self.inputs.train.n_points):
-                    continue
-                self._train(setting)
-            trained.append(setting)
-            if advance is not None:
-                advance(number + 1)
+        trained = self._train(settings, advance)
         settings = [setting for setting in settings if setting.trained_as() in trained]
-        times = self._time(trained, repeats, timed_points, advance)
+        times, machine = self._time(trained, repeats, timed_points, advance)
         table, details, hits = [], {}, {}
         for setting in settings:
             source = setting.trained_as()
@@ -194,40 +196,58 @@ class SweepJob:
             table.append({**row, "cover": setting.cover, "path": setting.path, **finished["record"], **times[source]})
             details[setting.name] = finished["details"]
             hits[setting.name] = self.folder.hits(source)
-        facts = self._facts(repeats, timed_points)
+        facts = {**self._facts(repeats, timed_points), "machine": machine}
         if self.examples is None:
             return SweepResult(table, facts, {}, hits=hits)
         baselines = measure_baselines(self.inputs.train, self.validation, self.ks, self.random_state)
         facts["measured"]["baseline_points"] = len(baselines.rows)
         return SweepResult(table, facts, self._details(settings, details), hits=hits, baselines=baselines)
 
-    def _train(self, setting: Setting) -> None:
-        model, tree_seconds, seconds = self.inputs.fit(setting)
-        quality, intervals, hits = measure_quality(model, self.validation, self.ks, self.propensities, self.n_jobs)
-        details: dict[str, Any] = {}
-        if self.examples is not None:
-            details = tree_shape(model.tree_, self.inputs.frequencies, self.inputs.train.label_names)
-            details["intervals"] = intervals
-            details["looks"] = self.examples.search(model)  # the key is part of the file format
-        if self.budget is not None:
-            self.budget.record(seconds, self.inputs.train.n_points)
-        record = {**quality, "tree_seconds": tree_seconds, "training_seconds": seconds}
-        self.folder.add(setting, model, hits, {"record": record, "details": details})
+    def _train(self, settings: list[Setting], advance: Callable[[int], object] | None) -> list[Setting]:
+        """Train the settings that are not finished and that there is time for; return all that are finished then."""
+        trained: list[Setting] = []
+        n_points = self.inputs.train.n_points
+        wanted = list(dict.fromkeys(setting.trained_as() for setting in settings))
+        n_reused = sum(map(self.folder.has, wanted))
+        if n_reused:
+            _logger.info("%s: %d of %d settings are finished already", self.folder.path, n_reused, len(wanted))
+
+        def waiting() -> Iterator[Setting]:
+            for setting in wanted:
+                is_new = not self.folder.has(setting)
+                if is_new and trained and self.budget is not None and not self.budget.allows(n_points):
+                    continue
+                trained.append(setting)
+                if is_new:
+                    yield setting
+
+        propensities = propensities_or_none(self.inputs.train)
+        trial = SettingTrial(
+            self.inputs, self.validation, self.ks, self.folder, propensities, self.examples, self.n_jobs
+        )
+        is_limited = self.budget is not None and self.budget.seconds is not None
+        items = waiting() if is_limited or self.executor.folder is None else list(waiting())
+        if self.executor.folder is not None:
+            self.inputs.prepare(settings)
+        for number, seconds in enumerate(self.executor.run(train_setting, trial, items)):
+            if self.budget is not None:
+                self.budget.record(seconds, n_points)
+            if advance is not None:
+                advance(number + 1)
+        return trained
 
     def _time(
         self, settings: list[Setting], repeats: int, timed_points: int, advance: Callable[[int], object] | None
-    ) -> dict[Setting, dict[str, float]]:
-        times = measure_times(
-            [self.folder.model(setting) for setting in settings],
-            self.validation.points,
-            sorted({1, max(self.ks)}),
-            repeats=repeats,
-            max_points=timed_points,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            advance=None if advance is None else lambda done: advance(len(settings) + done),
-        )
-        return dict(zip(settings, times, strict=True))
+    ) -> tuple[dict[Setting, dict[str, float]], dict[str, Any]]:
+        timing = Timing(self.validation.points, self.ks, repeats, timed_points, self.random_state, self.n_jobs)
+        if self.executor.folder is not None:
+            models: list[Any] = [str(self.folder.model_folder(setting)) for setting in settings]
+        else:
+            models = [self.folder.model(setting) for setting in settings]
+            if advance is not None:
+                timing = replace(timing, advance=lambda done: advance(len(settings) + done))
+        ((times, machine),) = self.executor.run(time_models, timing, [models])
+        return dict(zip(settings, times, strict=True)), machine
 
     def _facts(self, repeats: int, timed_points: int) -> dict[str, Any]:
         estimator = self.inputs.estimator
@@ -238,7 +258,6 @@ class SweepJob:
         }
         return {
             "data": data_facts(self.inputs.train, self.validation),
-            "machine": machine_facts(),
             "estimator": {"class": type(estimator).__name__, "parameters": parameters},
             "k": list(self.ks),
             "measured": {

@@ -104,6 +104,11 @@ class SweepFolder:
         return self.path / _SETTINGS / f"{setting.name}.npz"
 
 
+def count_finished(folder: str | os.PathLike[str]) -> int:
+    """Return the number of finished settings in the folder of a sweep."""
+    return sum(1 for _ in (Path(folder) / _SETTINGS).glob("*.json"))
+
+
 def _is_foreign(path: Path) -> bool:
     """Whether a file in a folder without identity was not left by a sweep that was killed as it started."""
     return not path.name.startswith(f".{_IDENTITY_FILE}.")

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 class TimeBudget:
     """Seconds for all trials and the final training.
 
-    The time of a trial is estimated from the slowest plain training so far, per point. Plans without a limit (None) are
+    The time of a trial is estimated from its own training on a sample, or from the slowest plain training so far, per
+    point. Plans without a limit (None) are
     always the same; with a limit, they depend on the speed of the machine.
 
     Parameters
@@ -30,6 +31,7 @@ class TimeBudget:
     _per_point: float = 0.0
     _skipped: int = 0
     _started: float = field(init=False)
+    _own: dict[str, float] = field(default_factory=dict)  # of trainings by name
 
     def __post_init__(self) -> None:
         self._started = self.clock()
@@ -48,11 +50,16 @@ class TimeBudget:
         """Begin a step that may go on until this share of the time has passed, so that later steps have some left."""
         self._share = share
 
-    def record(self, seconds: float, n_points: int, cost: float = 1.0) -> None:
+    def record(self, seconds: float, n_points: int, cost: float = 1.0, name: str = "") -> None:
         """Learn from a training that took `seconds`; `cost` is its time relative to a plain training."""
-        self._per_point = max(self._per_point, seconds / (max(n_points, 1) * cost))
+        self._own[name] = seconds / (max(n_points, 1) * cost)
+        self._per_point = max(self._per_point, self._own[name])
 
-    def allows(self, n_points: int, cost: float = 1.0) -> bool:
+    def adopt(self, name: str) -> None:
+        """Expect later trainings to take as long as that of `name`, because they have its parameters."""
+        self._per_point = self._own.get(name, self._per_point)
+
+    def allows(self, n_points: int, cost: float = 1.0, name: str = "") -> bool:
         """Return whether there is time for a trial on `n_points` and for its final training; count it if not.
 
         Examples
@@ -64,8 +71,9 @@ class TimeBudget:
         """
         if self.seconds is None or self._per_point == 0:
             return True
-        needed = self._per_point * cost * (n_points + self.n_final)
-        trial = self._per_point * cost * n_points
+        per_point = self._own.get(name, self._per_point) if name else self._per_point
+        needed = per_point * cost * (n_points + self.n_final)
+        trial = per_point * cost * n_points
         allowed = self.elapsed + needed <= self.seconds and self.elapsed + trial <= self._share * self.seconds
         self._skipped += not allowed
         return allowed

@@ -10,7 +10,7 @@ from labeltrees._matrices import Float64s
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.view import TreeViewer
 
-_TOP_LEVELS, _TOP_WIDTH = 3, 6
+_TOP_WIDTHS = (12, 5, 4)  # children shown per node, by depth
 
 
 def tree_shape(tree: LabelTree, frequencies: Float64s, label_names: Any = None) -> dict[str, Any]:
@@ -30,5 +30,5 @@ def tree_shape(tree: LabelTree, frequencies: Float64s, label_names: Any = None) 
         "n_nodes": tree.n_nodes,
         "labels_per_depth": np.bincount(depth).tolist(),
         "mass_per_depth": np.bincount(depth, weights=frequencies[placed]).tolist(),
-        "top": TreeViewer(tree, label_names).top(_TOP_LEVELS, _TOP_WIDTH).record(),
+        "top": TreeViewer(tree, label_names).top(len(_TOP_WIDTHS), _TOP_WIDTHS).record(),
     }

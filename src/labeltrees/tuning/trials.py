@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
+import shutil
 import time
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from sklearn.base import clone
 
 from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tuning.executor import Executor, LocalExecutor
 from labeltrees.tuning.quality import Hits, measure_quality
+from labeltrees.tuning.setting_trial import Timing, time_models
 from labeltrees.tuning.settings import make_settings
 from labeltrees.tuning.shared_inputs import SharedInputs
 from labeltrees.tuning.time_budget import TimeBudget
-from labeltrees.tuning.timing import measure_times
 from labeltrees.tuning.tuning_data import TuningData
 
 _EVIDENCE_COST = 2.0  # the time of a training with evidence, relative to one without
@@ -92,6 +97,7 @@ class TrialRunner:
     n_jobs : int, optional
     count_done : callable
         Called with 1 after each trial, finished or skipped.
+    executor : Executor
     """
 
     estimator: Any
@@ -101,35 +107,47 @@ class TrialRunner:
     random_state: int
     n_jobs: int | None
     count_done: Callable[[int], object]
+    executor: Executor = field(default_factory=LocalExecutor)
 
     def run(
         self, variants: list[Variant], train: TuningData, repeats: int, timed_points: int, *, all_optional: bool = False
     ) -> Trials:
         """Return the measurements of the variants that there is time for, and of the first if not all are optional."""
         trials, models = Trials(train.n_points), list[Any]()
-        tree: _TimedTree | None = None
-        for variant in variants:
-            if (not models and not all_optional) or self.budget.allows(train.n_points, variant.cost):
-                if tree is None:
-                    tree = self._tree(train)
-                model, seconds = self._fit(variant, train, tree)
-                quality, _, hits = measure_quality(model, self.validation, self.ks, None, self.n_jobs)
-                models.append(model)
-                trials.variants[variant.name] = variant
-                trials._records[variant.name] = {**quality, "training_seconds": seconds}
-                trials._hits[variant.name] = hits
+        started: list[Variant] = []
+
+        def allowed() -> Iterator[Variant]:
+            for variant in variants:
+                if (not started and not all_optional) or self.budget.allows(train.n_points, variant.cost, variant.name):
+                    started.append(variant)
+                    yield variant
+                else:
+                    self.count_done(1)
+
+        folder = self.executor.folder
+        waiting = allowed()
+        first = next(waiting, None)
+        if first is None:
+            return trials
+        items: Iterable[Variant] = itertools.chain([first], waiting)
+        if folder is not None and self.budget.seconds is None:
+            items = list(items)
+        shared = TrialInputs(self.estimator, train, self.validation, self.ks, self.n_jobs, self._tree(train), folder)
+        for number, outcome in enumerate(self.executor.run(run_trial, shared, items)):
+            variant = started[number]
+            self.budget.record(outcome.seconds, train.n_points, variant.cost, variant.name)
+            models.append(outcome.model)
+            trials.variants[variant.name] = variant
+            trials._records[variant.name] = {**outcome.quality, "training_seconds": outcome.seconds}
+            trials._hits[variant.name] = outcome.hits
             self.count_done(1)
-        times = measure_times(
-            models,
-            self.validation.points,
-            sorted({1, max(self.ks)}),
-            repeats=repeats,
-            max_points=timed_points,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        )
+        timing = Timing(self.validation.points, self.ks, repeats, timed_points, self.random_state, self.n_jobs)
+        ((times, _),) = self.executor.run(time_models, timing, [models])
         for record, own in zip(trials._records.values(), times, strict=True):
             record.update(own)
+        for model in models:
+            if folder is not None:
+                shutil.rmtree(model, ignore_errors=True)
         return trials
 
     def _tree(self, train: TuningData) -> _TimedTree:
@@ -140,16 +158,46 @@ class TrialRunner:
         tree = SharedInputs(self.estimator, train, self.n_jobs).build_tree(setting)
         return _TimedTree(tree, time.perf_counter() - started)
 
-    def _fit(self, variant: Variant, train: TuningData, tree: _TimedTree) -> tuple[Any, float]:
-        model = clone(self.estimator).set_params(**dict(variant.parameters), verbose=0)
-        if self.n_jobs is not None:
-            model.set_params(n_jobs=self.n_jobs)
-        parameters = model.get_params(deep=False)
-        shares_tree = parameters["n_trees"] == 1 and parameters["evidence"] is None
-        if shares_tree:
-            model.set_params(tree=tree.tree)
-        started = time.perf_counter()
-        model.fit(train.points, train.Y, train.sample_weight)
-        seconds = time.perf_counter() - started + (tree.seconds if shares_tree else 0.0)
-        self.budget.record(seconds, train.n_points, variant.cost)
-        return model.set_params(tree=None), seconds
+
+@dataclass(frozen=True, eq=False)
+class TrialInputs:
+    """All that the variants of a trial have in common; `folder` is for models if they are timed elsewhere."""
+
+    estimator: Any
+    train: TuningData
+    validation: TuningData
+    ks: tuple[int, ...]
+    n_jobs: int | None
+    tree: _TimedTree
+    folder: Path | None
+
+
+class TrialOutcome(NamedTuple):
+    """A trained variant: its model, or the folder that holds it, and its measurements."""
+
+    model: Any
+    seconds: float
+    quality: dict[str, float]
+    hits: Hits
+
+
+def run_trial(shared: TrialInputs, variant: Variant) -> TrialOutcome:
+    """Train and measure a variant."""
+    train = shared.train
+    model = clone(shared.estimator).set_params(**dict(variant.parameters), verbose=0)
+    if shared.n_jobs is not None:
+        model.set_params(n_jobs=shared.n_jobs)
+    parameters = model.get_params(deep=False)
+    shares_tree = parameters["n_trees"] == 1 and parameters["evidence"] is None
+    if shares_tree:
+        model.set_params(tree=shared.tree.tree)
+    started = time.perf_counter()
+    model.fit(train.points, train.Y, train.sample_weight)
+    seconds = time.perf_counter() - started + (shared.tree.seconds if shares_tree else 0.0)
+    model.set_params(tree=None)
+    quality, _, hits = measure_quality(model, shared.validation, shared.ks, None, shared.n_jobs)
+    if shared.folder is None:
+        return TrialOutcome(model, seconds, quality, hits)
+    saved = str(shared.folder / f"model-{uuid.uuid4().hex[:12]}")
+    model.save(saved)
+    return TrialOutcome(saved, seconds, quality, hits)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
+from labeltrees import _core
 from labeltrees.data.encoders import encoder_from_files, encoder_to_files, read_encoder, write_encoder
 from tests.data.encoders.test_union import make_parts, make_union
 
@@ -47,6 +48,60 @@ def test_every_damaged_file_is_refused(kind, tmp_path):
         path.write_bytes(content)
         with pytest.raises(lt.FileFormatError, match="encoder"):
             read_encoder(path)
+
+
+def forged(path, listed, content=bytes(64), settings=None):
+    """An encoder file with a right checksum, and any list of arrays."""
+    header = json.dumps({"encoder": settings or {}, "arrays": listed}).encode()
+    body = b"labeltrees encoder 1\n" + header + b"\n" + content
+    path.write_bytes(body + _core.xxh64(np.frombuffer(body, np.uint8)).to_bytes(8, "little"))
+    return path
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        None,
+        ["a", "|u1"],
+        ["a", "|u1", [64], 1],
+        ["a", "|O8", [8]],
+        ["a", ["|u1"], [64]],
+        [1, "|u1", [64]],
+        ["a", "|u1", 64],
+        ["a", "|u1", []],
+        ["a", "|u1", [8, 8]],
+        ["a", "|u1", [64.0]],
+        ["a", "|u1", [True]],
+        ["a", "|u1", [-1]],
+        ["a", "|u1", [10**6]],
+    ],
+    ids=str,
+)
+def test_a_damaged_list_of_arrays_is_refused(tmp_path, entry):
+    for listed in ([entry], {"a": entry}):
+        with pytest.raises(lt.FileFormatError, match="its list of arrays is damaged"):
+            read_encoder(forged(tmp_path / "encoder.bin", listed))
+
+
+def test_arrays_must_fill_the_file(tmp_path):
+    path = tmp_path / "encoder.bin"
+    with pytest.raises(lt.FileFormatError, match="shorter than its arrays"):
+        read_encoder(forged(path, [["a", "<i8", [9]]]))
+    with pytest.raises(lt.FileFormatError, match="longer than its arrays"):
+        read_encoder(forged(path, [["a", "|u1", [63]]]))
+    for listed in ([["a", "|u1", [64]]], [["a", "<i8", [8]], ["b", "|u1", [0]]]):
+        with pytest.raises(lt.FileFormatError, match="of one of the kinds"):  # the arrays are sound
+            read_encoder(forged(path, listed))
+
+
+@pytest.mark.parametrize("header", [b"", b"{", b"[" * 10**5, b"[]", b'{"encoder": {}}', b'{"a": 1, "arrays": []}'])
+def test_a_damaged_header_is_refused(tmp_path, header):
+    for end in (b"\n", b""):
+        body = b"labeltrees encoder 1\n" + header + end
+        checksum = _core.xxh64(np.frombuffer(body, np.uint8)).to_bytes(8, "little")
+        (tmp_path / "encoder.bin").write_bytes(body + checksum)
+        with pytest.raises(lt.FileFormatError, match="its header is damaged"):
+            read_encoder(tmp_path / "encoder.bin")
 
 
 def test_a_missing_file_is_named(tmp_path):

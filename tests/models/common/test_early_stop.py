@@ -146,6 +146,70 @@ def test_the_setting_is_the_boldest_that_is_allowed():
     assert learned.kept(0, 0.98) == (0.991, 0.5)
 
 
+@pytest.mark.parametrize("agreement", [0.5, 0.9, 0.95, 0.99])
+def test_the_error_allowed_is_exactly_one_in_a_hundred(agreement):
+    n = 600
+    learned = EarlyStop(
+        np.array([1]),
+        np.zeros(1, np.int32),
+        np.zeros((1, n, 1), np.float32),
+        np.arange(n)[None],
+        np.ones((1, n)) / 2,
+        n,
+    )
+    allowed = np.flatnonzero(binom.cdf(np.arange(n), n, 1 - agreement) <= 0.01)  # every count occurs
+    assert learned.setting(0, agreement) == (allowed[-1] if len(allowed) else -1)
+
+
+SOUND = {
+    "k": np.array([1, 3]),
+    "classes": np.array([0, 2, 5], np.int32),
+    "discounts": np.array([[[0, 1, 1], [0, 1, 2]]] * 2, np.float32),
+    "broken": np.array([[0, 0], [2, 9]]),
+    "chunks": np.array([[1, 0.5], [0.5, 0]]),
+    "n_checked": 9,
+}
+
+
+def change_of(name, place, value):
+    array = SOUND[name].copy()
+    array[place] = value
+    return {name: array}
+
+
+UNSOUND = [
+    *({name: value.astype(np.int16)} for name, value in SOUND.items() if name != "n_checked"),
+    *(change_of(name, ..., np.nan) for name in ("discounts", "chunks")),
+    {"discounts": SOUND["discounts"][0]},
+    {"discounts": SOUND["discounts"][:0]},
+    {"discounts": SOUND["discounts"][:, :0], "broken": SOUND["broken"][:, :0], "chunks": SOUND["chunks"][:, :0]},
+    {"classes": SOUND["classes"][:2]},
+    *({name: SOUND[name][:1]} for name in ("k", "broken", "chunks")),
+    *({"n_checked": value} for value in (-1, 2**62, 9.0, True, 8)),
+    change_of("k", 0, 0),
+    change_of("k", 1, 1),
+    change_of("classes", 1, 0),
+    change_of("discounts", (0, 0, 0), -1),
+    change_of("discounts", (0, 1, 2), 0.5),
+    change_of("broken", (0, 0), -1),
+    change_of("broken", (1, 1), 1),
+    change_of("broken", (1, 1), 10),
+    change_of("chunks", (1, 1), -0.1),
+]
+
+
+@pytest.mark.parametrize("change", UNSOUND, ids=lambda change: "-".join(change))
+def test_each_fault_of_stored_arrays_is_found(change):
+    assert EarlyStop(**SOUND).is_sound()
+    assert not EarlyStop(**{**SOUND, **change}).is_sound()
+
+
+def test_the_extremes_of_stored_arrays_are_sound():
+    still = {"broken": np.zeros((2, 2), np.int64), "n_checked": 0}
+    assert EarlyStop(**{**SOUND, **still}).is_sound()
+    assert EarlyStop(**{**SOUND, "n_checked": 2**62 - 1}).is_sound()
+
+
 def test_what_is_stored_is_what_the_searches_do(model, points):
     """The counts of one setting, by hand, on the points that checked."""
     learned = model.early_stop_

@@ -30,7 +30,8 @@ def test_auto_is_the_default_and_reports_a_cost_for_each_depth():
     model = fit(*make_data(0.1))
     assert model.get_params()["C"] == "auto"
     assert len(model.stats_["C"]) == model.tree_.node_depth.max() + 1
-    assert set(model.stats_["C"]) <= set(model.stats_["C_tried"])
+    tried = model.stats_["C_tried"]
+    assert all(tried[0] <= cost <= tried[-1] for cost in model.stats_["C"])
     assert len(model.stats_["C_losses"][0]) == len(model.stats_["C_tried"])
 
 
@@ -48,7 +49,8 @@ def test_the_held_out_loss_equals_that_of_training_without_those_points():
     losses, constants, positives = make_problem(X, Y, tree).validate(
         nodes=np.array([0]),
         first_edges=np.array([0]),
-        n_edges=np.array([12]),
+        n_edges=np.array([6]),
+        strides=np.array([2]),
         held_out=held_out,
         costs=np.array([0.1, 1.0], np.float32),
         loss="squared_hinge",
@@ -60,14 +62,15 @@ def test_the_held_out_loss_equals_that_of_training_without_those_points():
         seed=0,
         n_threads=1,
     )
-    signs = np.where(Y[held_out == 1].toarray() > 0, 1, -1)
+    sampled = slice(0, 12, 2)
+    signs = np.where(Y[held_out == 1].toarray()[:, sampled] > 0, 1, -1)
     share = (signs > 0).mean(axis=0)
     for C, loss in zip((0.1, 1.0), losses, strict=True):
         weights = train_linear(
             X[held_out == 0], Y[held_out == 0], tree, LinearSettings(eps=1e-4, max_iter=5000, prune_below=0.2, C=C)
         )
         W = sp.csr_array((weights.values, weights.features, weights.indptr), shape=(12, 200))
-        margins = (X[held_out == 1] @ W.T).toarray() + weights.bias
+        margins = ((X[held_out == 1] @ W.T).toarray() + weights.bias)[:, sampled]
         # A weight near prune_below can fall on either side of it.
         assert loss == pytest.approx((np.maximum(0, 1 - signs * margins) ** 2).sum(), rel=0.02)
     assert constants[0] == pytest.approx((4 * share * (1 - share)).sum() * len(signs))
@@ -108,11 +111,38 @@ def test_few_points_use_one():
 
 
 def test_a_cost_near_one_is_taken_if_it_loses_little_of_what_training_saves():
-    tried = (0.1, 0.3, 1.0, 3.0)
-    assert nearest_to_one(np.array([60.0, 50.0, 57.0, 70.0]), 100.0, tried) == 1.0
-    assert nearest_to_one(np.array([60.0, 50.0, 58.0, 70.0]), 100.0, tried) == 0.3
-    assert nearest_to_one(np.array([60.0, 50.0, 40.0, 35.0]), 100.0, tried) == 1.0
-    assert nearest_to_one(np.array([150.0, 120.0, 140.0, 160.0]), 100.0, tried) == 0.3  # worse than constant scores
+    tried = (1 / 16, 1 / 4, 1.0, 4.0)
+    assert nearest_to_one(np.array([56.0, 51.0, 50.0, 52.0]), 100.0, tried) == 1.0
+    assert nearest_to_one(np.array([90.0, 70.0, 50.0, 49.5]), 100.0, tried) == 1.0
+    assert nearest_to_one(np.array([90.0, 70.0, 50.0, 40.0]), 100.0, tried) == pytest.approx(3.5, abs=0.3)
+
+
+def test_the_cost_is_interpolated_around_the_lowest_loss():
+    tried = (1 / 64, 1 / 16, 1 / 4, 1.0, 4.0)
+    # Worse than constant scores, so the lowest counts: a parabola in log C with its lowest point at C = 0.2.
+    curve = 120 + 3 * np.log(np.array(tried) / 0.2) ** 2
+    assert nearest_to_one(curve, 100.0, tried) == pytest.approx(0.2, rel=0.1)
+    # On a parabola that saves 60 and rises by 3 per square of the factor's logarithm, 1.5 % are a factor of 1.73.
+    assert nearest_to_one(curve - 80, 100.0, tried) == pytest.approx(0.2 * np.exp(np.sqrt(0.015 * 60 / 3)), rel=0.1)
+    assert nearest_to_one(np.array([120.0, 140.0, 160.0]), 100.0, (0.1, 0.3, 1.0)) == 0.1
+
+
+def test_costs_after_a_rise_of_the_loss_continue_its_parabola():
+    X, Y = make_data(0.8, n=600, n_labels=12)
+    held_out = np.zeros(600, np.uint8)
+    held_out[::5] = 1
+    problem, costs = make_problem(X, Y, lt.flat_tree(12)), np.array([0.001, 0.01, 0.1, 1, 10], np.float32)
+    group = {name: np.array([value]) for name, value in (("nodes", 0), ("first_edges", 0), ("n_edges", 12))}
+    options = {"loss": "squared_hinge", "eps": 0.01, "max_iter": 1000, "bias_value": 1.0, "prune_below": 0.0}
+    losses, _, _ = problem.validate(
+        **group, strides=np.array([1]), held_out=held_out, costs=costs, balanced=False, seed=0, n_threads=1, **options
+    )
+    steps = np.diff(losses)
+    first = int(np.flatnonzero(steps > 0.002 * losses[:-1])[0])
+    assert 0 < first < len(steps) - 1
+    assert steps[first + 1 :] == pytest.approx(
+        steps[first] + (steps[first] - steps[first - 1]) * np.arange(1, len(steps) - first)
+    )
 
 
 def test_a_number_turns_it_off_and_other_values_are_refused():

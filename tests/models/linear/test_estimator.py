@@ -9,6 +9,8 @@ from sklearn.svm import LinearSVC
 import labeltrees as lt
 from tests.models.twin import TIGHT, all_scores, any_tree, make_problem, tree_scores
 
+pytestmark = pytest.mark.smoke
+
 
 def bytes_of(model):
     """All that was trained."""

@@ -13,6 +13,8 @@ from sklearn.model_selection import cross_val_score
 
 import labeltrees as lt
 
+pytestmark = pytest.mark.smoke
+
 DATA = Path(__file__).parent / "data"
 FRUITS = ["apple", "pear", "plum", "fig", "kiwi"]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
-from labeltrees.models.text.fasttext_file import read_fasttext
+from labeltrees.models.text.fasttext_file import FastTextArguments, fasttext_bytes, read_fasttext
 from labeltrees.models.text.settings import TextSettings
 from labeltrees.models.text.training import count_words
 from tests.models.text.fasttext_models import DATA, EXPECTED, MODELS, QUERIES
@@ -82,6 +82,50 @@ def test_hostile_sizes_are_refused_by_name(tmp_path, place, value, message):
     (tmp_path / "x.bin").write_bytes(altered)
     with pytest.raises(lt.FileFormatError, match=message):
         lt.TextLabelTreeClassifier.from_fasttext(tmp_path / "x.bin")
+
+
+def fasttext_file(n_words=0, n_labels=2, buckets=0, **arguments):
+    """The bytes of a small file."""
+    words = [b"w%d" % i for i in range(n_words)] + [b"__label__%d" % i for i in range(n_labels)]
+    rows = np.ones((n_words, 2), np.float32)
+    bucket_rows = np.ones((1, 2), np.float32)[: buckets > 0]
+    own = FastTextArguments(dim=2, buckets=buckets, **arguments)
+    output = np.arange(2 * n_labels, dtype=np.float32).reshape(n_labels, 2)
+    counts, used = np.arange(n_words + n_labels), np.arange(len(bucket_rows))
+    return b"".join(fasttext_bytes(own, words, counts, n_words, 7, rows, bucket_rows, used, output))
+
+
+@pytest.mark.parametrize(("n_words", "buckets", "word_ngrams"), [(0, 0, 1), (0, 3, 2), (2, 0, 1), (2, 3, 2)])
+def test_what_is_written_is_read_also_without_words(tmp_path, n_words, buckets, word_ngrams):
+    (tmp_path / "a.bin").write_bytes(fasttext_file(n_words, 2, buckets, word_ngrams=word_ngrams))
+    found = read_fasttext(tmp_path / "a.bin")
+    assert (found.n_words, found.n_tokens, len(found.counts)) == (n_words, 7, n_words + 2)
+    assert found.input.tolist() == [[1, 1]] * (n_words + (buckets > 0)) + [[0, 0]] * max(buckets - 1, 0)
+    assert found.output.tolist() == [[0, 1], [2, 3]]
+
+
+@pytest.mark.parametrize("n_labels", [0, 1])
+def test_a_file_needs_a_label(tmp_path, n_labels):
+    (tmp_path / "a.bin").write_bytes(fasttext_file(2, n_labels))
+    if n_labels == 1:
+        assert len(read_fasttext(tmp_path / "a.bin").output) == 1
+    else:
+        with pytest.raises(lt.FileFormatError, match="a dictionary of 2 words, 0 labels and 2 entries"):
+            read_fasttext(tmp_path / "a.bin")
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [("word_ngrams", 1, 1000), ("min_n", 0, 1000), ("max_n", 0, 1000), ("epochs", 0, 2**31 - 1), ("min_count", 0, 9)],
+)
+def test_the_limits_of_arguments_are_exact(tmp_path, name, low, high):
+    for value in (low, high):
+        (tmp_path / "a.bin").write_bytes(fasttext_file(1, 2, 1, **{name: value}))
+        assert getattr(read_fasttext(tmp_path / "a.bin").arguments, name) == value
+    for value in (low - 1, high + 1) if high == 1000 else (low - 1,):
+        (tmp_path / "a.bin").write_bytes(fasttext_file(1, 2, 1, **{name: value}))
+        with pytest.raises(lt.FileFormatError, match=f"{name} is {value}, not in"):
+            read_fasttext(tmp_path / "a.bin")
 
 
 def test_a_missing_file_is_named(tmp_path):

@@ -66,7 +66,7 @@ class TextEncoder(Encoder):
     def transform(self, contexts: Any, n_jobs: int | None = None) -> sparse.csr_array[np.float32]:
         """Return the rows of texts (n, n_features)."""
         rows = self.vectorizer.rows(self.check_contexts(contexts), check_n_jobs(n_jobs))
-        return sparse.csr_array(rows).astype(np.float32)
+        return sparse.csr_array(rows).astype(np.float32, copy=False)
 
     def to_files(self, prefix: str) -> tuple[dict[str, Any], Arrays]:
         """Return the vectorizer's settings and arrays."""

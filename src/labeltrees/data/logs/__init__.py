@@ -71,6 +71,10 @@ class PreparedLogs(tuple[Dataset, Dataset]):
 
         return cls(*load_prepared(folder))
 
+    def __repr__(self) -> str:
+        events = f"{self.summary.events_read:,} events read"
+        return f"PreparedLogs({events}\n  train={self.train!r},\n  test={self.test!r})"
+
     def __reduce__(self) -> Any:
         return PreparedLogs, (self.train, self.test, self.encoder, self.summary)
 

@@ -58,6 +58,11 @@ class LogSummary:
     files: list[str]
     files_left_out: list[str]
 
+    def __repr__(self) -> str:
+        used = sum(self.events_used.values())
+        parts = f"{self.train['n_points']:,} training points, {self.test['n_points']:,} test points"
+        return f"LogSummary({self.events_read:,} events read, {used:,} used; {parts}; rows() has all steps)"
+
     def to_json(self) -> dict[str, Any]:
         """Return the summary as JSON values."""
         return {"format": SUMMARY_FORMAT, "version": FOLDER_VERSION, **asdict(self)}

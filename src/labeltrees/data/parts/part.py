@@ -46,6 +46,10 @@ class Part:
     shape: tuple[int, int]
     times: str | None = None
 
+    def __repr__(self) -> str:
+        last = self.first_point + self.entry.n_points - 1
+        return f"Part({self.number}: points {self.first_point:,} to {last:,}, in {str(self.folder)!r})"
+
     @property
     def n_points(self) -> int:
         """Number of points."""

@@ -93,6 +93,11 @@ class PartsWriter:
         self._new: Path | None = None
         self._stack = ExitStack()
 
+    def __repr__(self) -> str:
+        n_features, n_labels = self._shape
+        parts = f"parts of {self._points_per_part:,} points"
+        return f"PartsWriter({str(self._target)!r}: {n_features:,} features, {n_labels:,} labels, {parts})"
+
     def __enter__(self) -> Self:
         self._new = self._stack.enter_context(replacing_folder(self._target))
         return self

@@ -21,6 +21,9 @@ class Calibration:
     scores: NDArray[np.float64]
     probabilities: NDArray[np.float64]
 
+    def __repr__(self) -> str:
+        return f"Calibration({len(self.scores):,} steps, probabilities up to {self.probabilities[-1]:.3f})"
+
     def is_sound(self) -> bool:
         """Return whether both arrays are valid; those of a file may be anything."""
         for values in (self.scores, self.probabilities):

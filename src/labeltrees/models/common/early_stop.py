@@ -96,6 +96,10 @@ class EarlyStop:
         ("chunks", "chunks", np.float64),
     )
 
+    def __repr__(self) -> str:
+        lengths = ", ".join(map(str, self.k.tolist()))
+        return f"EarlyStop(lists of {lengths} labels, checked on {self.n_checked:,} points)"
+
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], prefix: str, n_checked: int) -> EarlyStop:
         """Return what was saved as `arrays`; raise KeyError for a missing array."""

@@ -61,6 +61,8 @@ class LabelNames:
     def take(self, labels: NDArray[np.int64]) -> Names:
         """Return the names of `labels`, of any shape; None for -1."""
         found = labels >= 0
+        if found.all():
+            return self._of(labels.ravel()).reshape(labels.shape)
         names = np.full(labels.shape, None, dtype=object)
         names[found] = self._of(labels[found])
         return names
@@ -94,7 +96,8 @@ class LabelNames:
 class StoredNames(LabelNames):
     """Names from a file, as two arrays of `encode_names`.
 
-    Opening a model of ten million labels must take milliseconds, so each name is checked when it is first used.
+    Opening a model of ten million labels must take milliseconds, so each name is decoded and checked when it is first
+    used.
     """
 
     def __init__(self, text: Any, ends: Any, source: str) -> None:
@@ -102,6 +105,7 @@ class StoredNames(LabelNames):
             message = f"{source}: the label names are damaged"
             raise FileFormatError(message)
         self._text, self._ends, self._source = text, ends, source
+        self._known: dict[int, str] = {}
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -120,15 +124,25 @@ class StoredNames(LabelNames):
     def _of(self, labels: NDArray[np.int64]) -> Names:
         if "array" in self.__dict__:
             return self.array[labels]
-        distinct, places = np.unique(labels, return_inverse=True)
-        names = np.empty(len(distinct), dtype=object)
-        for place, label in enumerate(distinct.tolist()):
-            start, end = int(self._ends[label]), int(self._ends[label + 1])
-            if not 0 <= start <= end <= len(self._text):
-                message = f"{self._source}: the name of label {label} is damaged"
-                raise FileFormatError(message)
-            (names[place],) = decode_names(self._text[start:end], np.array([0, end - start]), self._source)
-        return names[places]
+        wanted = labels.tolist()
+        try:
+            names = list(map(self._known.__getitem__, wanted))
+        except KeyError:
+            for label in set(wanted) - self._known.keys():
+                self._known[label] = self._decode(label)
+            names = list(map(self._known.__getitem__, wanted))
+        return np.array(names, dtype=object)
+
+    def _decode(self, label: int) -> str:
+        start, end = int(self._ends[label]), int(self._ends[label + 1])
+        if not 0 <= start <= end <= len(self._text):
+            message = f"{self._source}: the name of label {label} is damaged"
+            raise FileFormatError(message)
+        try:
+            return str(self._text[start:end].tobytes(), "utf-8")
+        except UnicodeDecodeError:
+            message = f"{self._source}: a name is not UTF-8"
+            raise FileFormatError(message) from None
 
 
 def _is_list(value: Any) -> bool:

@@ -23,6 +23,9 @@ from labeltrees.models.common.label_sets import has_label, known_labels
 from labeltrees.models.common.protocol import Searches
 from labeltrees.models.common.score_matrix import scores_above, top_scores
 from labeltrees.search.request import AS_FITTED, SearchRequest
+from labeltrees.tree.label_tree import LabelTree
+
+LEARNED_LABELS = 10  # per point; probabilities are learned from their scores
 
 
 class PredictionMixin:
@@ -36,6 +39,7 @@ class PredictionMixin:
     UNSUPPORTED: ClassVar[tuple[str, ...]] = ()  # options of a SearchRequest that the family's search does not have
 
     searcher_: Any
+    n_points_: int | None
     calibration_: Calibration | None
     early_stop_: EarlyStop | None
     _label_names: LabelNames | None
@@ -47,6 +51,10 @@ class PredictionMixin:
     @abstractmethod
     def check_queries(self, X: Any, n_jobs: int | None = None) -> Any:
         """Return points in the form that `searcher_` takes; they have a shape and can be indexed with rows."""
+
+    @abstractmethod
+    def sizes(self) -> dict[str, int | None]:
+        """Return the numbers of features or words and of weights, for a summary."""
 
     @abstractmethod
     def searches(self) -> Searches:
@@ -71,6 +79,25 @@ class PredictionMixin:
 
     def _check_probabilities(self) -> None:
         """Raise `NotCalibratedError` if the model has no probabilities."""
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return the parameters that differ from the defaults and, once it is fitted, what was learned."""
+        parameters = str(super().__repr__(N_CHAR_MAX))  # type: ignore[call-arg]
+        if getattr(self, "searcher_", None) is None:
+            return parameters
+        return f"{parameters}\n  fitted: {self._describe_fitted()}"
+
+    def _describe_fitted(self) -> str:
+        """Return the sizes of a fitted model in one line."""
+        counts = {"label": self.searcher_.n_labels, "point": self.n_points_, **_nouns(self.sizes())}
+        words = [f"{count:,} {noun}" + ("" if count == 1 else "s") for noun, count in counts.items() if count]
+        family: Any = self  # an attribute or a property, by family
+        trees: list[LabelTree] = family.trees_
+        shape = f"{trees[0].n_nodes:,} node" + ("" if trees[0].n_nodes == 1 else "s") + f", height {trees[0].height}"
+        words.append(f"a tree of {shape}" if len(trees) == 1 else f"{len(trees)} trees, the first of {shape}")
+        learned = {"label names": self._label_names, "probabilities": self.calibration_, "agreement": self.early_stop_}
+        known = [name for name, value in learned.items() if value is not None]
+        return ", ".join(words) + (f"; with {', '.join(known)}" if known else "")
 
     @property
     def label_names_(self) -> Any:
@@ -316,7 +343,7 @@ class PredictionMixin:
 
     def _learn_probabilities(self, X: Any, Y: Any) -> Calibration:
         Y = known_labels(Y, (X.shape[0], self.searcher_.n_labels), self._label_names)
-        labels, scores = self._topk(X, max(check_integer("k", self.k, 1), 10))
+        labels, scores = self._topk(X, max(check_integer("k", self.k, 1), LEARNED_LABELS))
         found = labels >= 0
         return fit_calibration(scores[found], has_label(Y, np.nonzero(found)[0], labels[found]))
 
@@ -331,3 +358,8 @@ class PredictionMixin:
             raise InputError(message)
         hits = has_label(Y, np.arange(len(best)), np.maximum(best, 0)) & (best >= 0)
         return float(np.average(hits, weights=check_sample_weight(sample_weight, len(best))))
+
+
+def _nouns(sizes: Mapping[str, int | None]) -> dict[str, int | None]:
+    """Return sizes such as n_features by their nouns."""
+    return {name.removeprefix("n_").removesuffix("s"): count for name, count in sizes.items()}

@@ -17,6 +17,7 @@ from labeltrees.search.result import SearchTrace
 from labeltrees.tree.label_tree import LabelTree
 
 if TYPE_CHECKING:
+    from labeltrees.models.common.calibration import Calibration
     from labeltrees.models.common.early_stop import EarlyStop
 
 
@@ -53,6 +54,7 @@ class Model(Protocol):
     READS_TEXTS: ClassVar[bool]  # True: it reads only texts. False: features, and texts if it has a vectorizer
     UNSUPPORTED: ClassVar[tuple[str, ...]]  # options of a SearchRequest that the family does not have
 
+    calibration_: Calibration | None
     early_stop_: EarlyStop | None
     label_counts_: Any
     n_points_: Any  # int, or None where it is unknown

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,10 @@ MIN_POINTS = 200  # with fewer points C is 1
 MIN_POSITIVES = 30  # held-out positives that a decision needs
 MAX_DEPTH = 7  # deeper nodes have the C of this depth
 SAMPLED = 0.06  # share of the training work of each depth that is tried at every C
-TOLERANCE = 0.15  # of the loss that training saves: for that much C stays near 1
-COST_IN_PARTS = 1.0  # what "auto" means for a dataset in parts
+SAMPLED_OF_ALL = 0.015  # share of the work of the whole tree: depths with little work are sampled more
+TOLERANCE = 0.015  # of the loss that training saves: for that much C stays near 1
+STEPS = 16  # values of C between two that are tried
+MIN_GROUPS = 2  # of each depth that are tried
 LANES = 16  # children that are trained together
 
 
@@ -69,31 +72,85 @@ def settle_cost(
     return replace(settings, C=choice.C), report
 
 
+class CostSample(NamedTuple):
+    """What C is chosen from: the same points and classifiers for data in memory and in parts.
+
+    Parameters
+    ----------
+    held_out : uint8 (n_points,)
+    groups : int64 (n_groups, 4)
+        Groups of children as rows (node, first edge, number of edges, stride), by depth.
+    level : int64 (n_groups,)
+        Depth of each group's node.
+    """
+
+    held_out: NDArray[np.uint8]
+    groups: NDArray[np.int64]
+    level: NDArray[np.int64]
+
+
+class HeldOutLosses(NamedTuple):
+    """By group: losses at each C tried (n_groups, n_tried), the loss of constant scores, and held-out positives."""
+
+    losses: NDArray[np.float64]
+    constants: NDArray[np.float64]
+    positives: NDArray[np.int64]
+
+
 def choose_costs(
     native: _core.LinearProblem, n_points: int, tree: LabelTree, settings: LinearSettings, seed: int, n_threads: int
 ) -> CostChoice:
     """Choose C for each depth of `tree` from the loss of a sample of classifiers on held-out points.
 
     At each depth some groups of children are trained on 90 % of the points at rising values of C, each from the
-    solution before. Of the values whose loss on the other points is close to the lowest, the one nearest to 1 is taken:
-    close means within 15 % of what training saves, compared with constant scores. On noisy data training saves
-    little, so the lowest loss itself decides.
+    solution before. The loss on the other points is interpolated between these values. Of all C whose loss is close to
+    the lowest, the one nearest to 1 is taken: close means within 1.5 % of what training saves, compared with constant
+    scores.
     """
-    tried = LOSSES[settings.loss].costs
-    n_depths = min(int(tree.node_depth.max()), MAX_DEPTH) + 1
+    work = native.node_sizes(bool(settings.balanced))[2]
+    sample = draw_sample(n_points, tree, work, seed)
+    if sample is None:
+        return choose_by_losses(None, None, settings.loss)
+    found = held_out_losses(native, sample.groups, sample.held_out, settings, seed, n_threads)
+    return choose_by_losses(sample, found, settings.loss)
+
+
+def draw_sample(n_points: int, tree: LabelTree, work: NDArray[np.int64], seed: int) -> CostSample | None:
+    """Return a sample that depends on the seed, the tree and `work` of its nodes only; None for too few points.
+
+    Parameters
+    ----------
+    work : int64 (n_nodes,)
+        Values in the rows of each node's points, at most.
+    """
     if n_points < MIN_POINTS:
-        return CostChoice((1.0,), tried, [])
+        return None
     rng = np.random.default_rng([seed, 0xC])
     held_out = np.zeros(n_points, np.uint8)
     held_out[rng.permutation(n_points)[: int(n_points * HELD_OUT)]] = 1
-    work = native.node_sizes(bool(settings.balanced))[2]
     depth = np.minimum(tree.node_depth, MAX_DEPTH)
-    groups = [_sample_groups(np.flatnonzero(depth == level), tree, work, rng) for level in range(n_depths)]
-    sampled = np.concatenate(groups)
+    levels = range(int(depth.max()) + 1)
+    least = SAMPLED_OF_ALL * float((work * np.diff(tree.child_ptr)).sum())
+    groups = [_sample_groups(np.flatnonzero(depth == level), tree, work, least, rng) for level in levels]
+    return CostSample(held_out, np.concatenate(groups), np.repeat(levels, [len(group) for group in groups]))
+
+
+def held_out_losses(
+    native: _core.LinearProblem,
+    groups: NDArray[np.int64],
+    held_out: NDArray[np.uint8],
+    settings: LinearSettings,
+    seed: int,
+    n_threads: int,
+) -> HeldOutLosses:
+    """Return the losses of some groups of children of a problem; each depends on its own group only."""
+    tried = LOSSES[settings.loss].costs
+    nodes, first_edges, n_edges, strides = np.ascontiguousarray(groups.T)
     found, constants, positives = native.validate(
-        nodes=np.ascontiguousarray(sampled[:, 0]),
-        first_edges=np.ascontiguousarray(sampled[:, 1]),
-        n_edges=np.ascontiguousarray(sampled[:, 2]),
+        nodes=nodes,
+        first_edges=first_edges,
+        n_edges=n_edges,
+        strides=strides,
         held_out=held_out,
         costs=np.array(tried, np.float32),
         loss=settings.loss,
@@ -105,50 +162,72 @@ def choose_costs(
         seed=seed,
         n_threads=n_threads,
     )
-    level_of = np.repeat(np.arange(n_depths), [len(group) for group in groups])
-    losses = found.reshape(len(sampled), len(tried))
+    return HeldOutLosses(found.reshape(len(groups), len(tried)), constants, positives)
+
+
+def choose_by_losses(sample: CostSample | None, found: HeldOutLosses | None, loss: str) -> CostChoice:
+    """Return the choice for each depth; without a sample C is 1."""
+    tried = LOSSES[loss].costs
+    if sample is None or found is None:
+        return CostChoice((1.0,), tried, [])
     chosen: list[float] = []
     relative: list[list[float]] = []
-    for level in range(n_depths):
-        here = level_of == level
-        total, constant = losses[here].sum(axis=0), float(constants[here].sum())
-        enough = positives[here].sum() >= MIN_POSITIVES and constant > 0
+    for level in range(int(sample.level[-1]) + 1):
+        here = sample.level == level
+        total, constant = found.losses[here].sum(axis=0), float(found.constants[here].sum())
+        enough = found.positives[here].sum() >= MIN_POSITIVES and constant > 0
         chosen.append(nearest_to_one(total, constant, tried) if enough else (chosen[-1] if chosen else 1.0))
-        relative.append([round(float(loss) / constant, 6) for loss in total] if constant > 0 else [])
+        relative.append([round(float(value) / constant, 6) for value in total] if constant > 0 else [])
     return CostChoice(tuple(chosen), tried, relative)
 
 
 def nearest_to_one(losses: NDArray[np.float64], constant: float, tried: tuple[float, ...]) -> float:
-    """Return the C nearest to 1 (on a log scale) whose loss is close to the lowest.
+    """Return the C nearest to 1 (on a log scale) whose interpolated loss is close to the lowest.
+
+    Around the lowest of `losses` the curve is a parabola in log C, elsewhere it is piecewise linear.
 
     Examples
     --------
-    >>> nearest_to_one(np.array([60.0, 50.0, 52.0]), 100.0, (0.1, 0.3, 1.0))
+    >>> nearest_to_one(np.array([60.0, 50.0, 50.5, 60.0]), 100.0, (0.1, 0.3, 1.0, 3.0))
     1.0
-    >>> nearest_to_one(np.array([98.0, 97.5, 99.0]), 100.0, (0.1, 0.3, 1.0))
-    0.3
+    >>> nearest_to_one(np.array([60.0, 50.0, 55.0, 80.0]), 100.0, (0.1, 0.3, 1.0, 3.0))
+    0.46
     """
-    lowest = float(losses.min())
-    limit = lowest + TOLERANCE * max(constant - lowest, 0.0)
-    close = [cost for cost, loss in zip(tried, losses, strict=True) if loss <= limit]
-    return min(close, key=lambda cost: abs(np.log(cost)))
+    at = np.log(tried)
+    between = [np.linspace(low, high, STEPS, endpoint=False) for low, high in itertools.pairwise(at)]
+    grid = np.concatenate([*between, at[-1:]])
+    curve = np.interp(grid, at, losses)
+    lowest = int(losses.argmin())
+    if 0 < lowest < len(at) - 1:
+        near = slice(lowest - 1, lowest + 2)
+        parabola = np.polynomial.Polynomial.fit(at[near], losses[near], 2)
+        inside = slice(STEPS * (lowest - 1), STEPS * (lowest + 1) + 1)
+        curve[inside] = parabola(grid[inside])
+    limit = curve.min() + TOLERANCE * max(constant - curve.min(), 0.0)
+    close = grid[curve <= limit + 1e-9 * abs(limit)]
+    return float(f"{np.exp(close[np.abs(close).argmin()]):.2g}")
 
 
 def _sample_groups(
-    nodes: NDArray[np.int64], tree: LabelTree, work: NDArray[np.int64], rng: np.random.Generator
+    nodes: NDArray[np.int64], tree: LabelTree, work: NDArray[np.int64], least: float, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return groups of children as rows (node, first edge, number of edges): a random share of the work of `nodes`."""
+    """Return groups of children as rows (node, first edge, number of edges, stride): a share of the work of `nodes`.
+
+    The share is at least `least`, if the nodes have as much.
+    Neighbouring children are alike, so a group takes every n-th child of its node: each group is like the whole node.
+    """
     n_edges = np.diff(tree.child_ptr)[nodes]
     n_groups = -(-n_edges // LANES)
     node = np.repeat(np.arange(len(nodes)), n_groups)
     place = np.arange(len(node)) - np.repeat(np.cumsum(n_groups) - n_groups, n_groups)
-    start, end = (n_edges[node] * at // n_groups[node] for at in (place, place + 1))
+    size = (n_edges[node] - place + n_groups[node] - 1) // n_groups[node]
     order = rng.permutation(len(node))
-    cost = (work[nodes[node]] * (end - start))[order]
-    n_taken = max(int(np.searchsorted(np.cumsum(cost), SAMPLED * cost.sum(), side="right")), 1)
+    cost = (work[nodes[node]] * size)[order]
+    wanted = max(SAMPLED * cost.sum(), least)
+    n_taken = max(int(np.searchsorted(np.cumsum(cost), wanted, side="right")), MIN_GROUPS)
     taken = np.sort(order[:n_taken])
-    first = tree.child_ptr[nodes[node[taken]]] + start[taken]
-    return np.stack([nodes[node[taken]], first, (end - start)[taken]], axis=1).astype(np.int64)
+    first = tree.child_ptr[nodes[node[taken]]] + place[taken]
+    return np.stack([nodes[node[taken]], first, size[taken], n_groups[node[taken]]], axis=1).astype(np.int64)
 
 
 def costs_of_nodes(tree: LabelTree, C: Any) -> NDArray[np.float32]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ from labeltrees.models.common.given_tree import given_tree
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.label_sets import read_training_labels
 from labeltrees.models.common.settings import ClassifierSettings, seed_of
-from labeltrees.models.linear.auto_cost import COST_IN_PARTS, settle_cost
+from labeltrees.models.linear.auto_cost import settle_cost
 from labeltrees.models.linear.contexts import encode, fit_vectorizer, set_encoder
 from labeltrees.models.linear.evidence import KINDS, learn_evidence
 from labeltrees.models.linear.files import save_classifier
@@ -100,57 +100,78 @@ class LabelTreeClassifier(
 
     Parameters
     ----------
-    tradeoff, fanout, leaf_size, smoothing, cover, cover_softness, path, weights_of
-        How the tree is built: see `build_tree`.
+    tradeoff : float in [0, 2], default 1
+        **The tree.** 0: balanced, similar labels together. 1: the same, each label weighted by its frequency. 2:
+        frequency only.
+    fanout : int or "auto", default 128
+        Maximum number of children per node. "auto" chooses the width of each node to minimise the search cost.
+    leaf_size : int, default 1
+        A set of at most this many labels is not split further.
+    smoothing : float, default 0.1
+        Added to the label frequencies, spread evenly over all labels, so that rare labels do not sink too deep.
+    cover : {"marginal", "greedy"}, default "marginal"
+        How cover frequencies are counted. They matter only if tradeoff > 1, or for ``path="direct"``.
+    cover_softness : float in [0, 1], default 0
+        Share of a point's weight that its other labels get, too; 1 gives plain frequencies.
+    path : {"weighted", "direct"}, default "weighted"
+        From similarity to frequency through weighted similarity (tradeoff 1), or directly.
+    weights_of : {"root", "node"}, default "root"
+        Compute label weights once for the whole tree, or in each node from its own labels.
     tree : LabelTree or "flat", optional
         Used instead of building one; "flat" is one node with all labels.
     embeddings : sparse or dense matrix (L, d), optional
         Label embeddings for building the tree; by default PIFA.
+    n_trees : int, default 1
+        Number of trees with different seeds; their scores are averaged.
     vectorizer : TfidfVectorizer, optional
-        Turns texts into features; fitted in `fit` if X is texts. By default words that occur in at least two texts,
-        with sublinear tf-idf.
-    normalize : bool
+        **Features.** Turns texts into features; fitted in `fit` if X is texts. By default words that occur in at least
+        two texts, with sublinear tf-idf.
+    normalize : bool, default True
         Scale every point to unit length, in `fit` and when predicting.
-    loss : {"squared_hinge", "logistic"}
-    score_power : float
+    loss : {"squared_hinge", "logistic"}, default "squared_hinge"
+        **Classifiers.** The loss function.
+    score_power : float, default 3
         q in the score exp(-max(0, 1 - z)^q) of a squared hinge classifier with margin z.
-    C : float or "auto"
+    C : float or "auto", default "auto"
         Cost of errors, as in liblinear. "auto" chooses a value for each depth of the tree: it holds out a tenth of the
         points, trains a sample of the classifiers at several values on the others and compares the losses. `stats_`
-        has the values as ``"C"``, by depth. A dataset in parts is trained with C = 1 instead: the points need not fit
-        into memory, and the model must not depend on whether they do.
-    eps, max_iter : float, int
-        Tolerance and maximum number of passes of the solver.
+        has the values as ``"C"``, by depth.
+    eps : float, default 0.1
+        Tolerance at which the solver stops, as in liblinear.
+    max_iter : int, default 100
+        Maximum number of passes over the points.
     class_weight : None, "balanced", mapping from labels to numbers, or array (L,)
         Costs of the labels' points.
-    prune_below : float
+    prune_below : float, default 0.1
         Weights smaller than this are dropped.
-    negatives : {"siblings", "matcher"}
+    negatives : {"siblings", "matcher"}, default "siblings"
         "siblings": train a node's classifiers on the points of the node. "matcher": also on points that the model sends
         there by mistake, which takes two trainings.
-    n_trees : int
-        Number of trees with different seeds; their scores are averaged.
-    label_text_points : {"missing", "all", "none"}
-        Which labels get their `label_texts` as extra training points: those without a training point, all, or none.
-    label_text_weight : float
+    label_text_points : {"missing", "all", "none"}, default "missing"
+        **Texts of labels.** Which labels get their `label_texts` as extra training points: those without a training
+        point, all, or none.
+    label_text_weight : float, default 1
         Weight of such a point, relative to the mean weight of a point.
-    label_text_embedding : float
+    label_text_embedding : float, default 0.5
         Weight of a label's texts in its embedding when the tree is built; its points together have weight 1.
     evidence : {"auto", "neighbours", "centroids", "both"}, optional
-        Adjust the tree's scores of its 12 best labels by the votes of similar training points, by the cosine with the
-        labels' centroids, or by both. The weights are learned on held-out points, which takes a second training on
-        up to 90 % of the points (half of them where there are more than 40,000). "auto" is "both", turned off unless
-        the gain on held-out points is significant. See docs/precision.md.
-    search : {"best_first", "beam", "paths"}
-        How the tree is searched: see `SearchRequest`.
-    beam : int, optional
+        **Evidence.** Adjust the tree's scores of its 10 best labels by the votes of similar training points, by the
+        cosine with the labels' centroids, or by both. The weights are learned on held-out points, which takes a second
+        training on up to 90 % of the points (half of them where there are more than 40,000). "auto" is "both", turned
+        off unless the gain on held-out points is significant. See docs/precision.md.
+    search : {"best_first", "beam", "paths"}, default "best_first"
+        **Search.** How the tree is searched: see `SearchRequest`.
+    beam : int or None, default 10
         Maximum number of nodes opened per depth, or of paths for ``search="paths"``; None finds the exact k best.
-    k, threshold : int, float, optional
-        `predict` returns the k best labels, or all with a score of at least `threshold`.
-    random_state : int, RandomState or None
+    k : int, default 5
+        `predict` returns the k best labels.
+    threshold : float, optional
+        `predict` returns all labels with at least this score instead.
+    random_state : int, RandomState or None, default 0
+        **Running.** The seed: the same data, parameters and seed give the same model.
     n_jobs : int, optional
         Number of threads, as in scikit-learn. Models and predictions do not depend on it.
-    verbose : int
+    verbose : int, default 0
         1 shows progress.
 
     Attributes
@@ -186,7 +207,7 @@ class LabelTreeClassifier(
     [['a']]
     """
 
-    fanout: Fanout = with_default(TreeSettings, "fanout", 128)
+    fanout: Fanout = with_default(TreeSettings, "fanout", 256)
     tree: LabelTree | str | None = setting(None, _check_tree, "A tree instead of a new one.")
     vectorizer: TfidfVectorizer | None = setting(None, _check_vectorizer, "Turns texts into features.")
     normalize: bool = setting(True, flag, "Scale every point to unit length.")
@@ -278,7 +299,6 @@ class LabelTreeClassifier(
             `label_text_points` and `label_text_embedding` say, and a dict may name labels without training points.
         """
         check_settings(self)
-        in_parts = isinstance(X, PartsDataset)
         if isinstance(X, PartsDataset):
             others = {"Y": Y, "sample_weight": sample_weight, "feature_names": feature_names, "encoder": encoder}
             others["label_texts"] = label_texts
@@ -319,8 +339,6 @@ class LabelTreeClassifier(
         seed = seed_of(self.random_state)
         trees = self._make_trees(checked_X, checked_Y, weights, embeddings, seed)
         built = time.perf_counter()
-        if in_parts and settings.C == "auto":
-            settings = replace(settings, C=COST_IN_PARTS)
         settings, costs = settle_cost(
             checked_X, checked_Y, trees[0], settings, sample_weight=weights, random_state=seed, n_jobs=self.n_jobs
         )

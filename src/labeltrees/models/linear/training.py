@@ -109,7 +109,7 @@ def train_linear(
             estimate.result / 2**20,
         )
         _check_memory(settings, estimate.fixed + estimate.least)
-    with watch("Training the classifiers", len(tree.children), progress) as advance:
+    with watch("Training the classifiers", len(tree.children), progress, unit="classifiers") as advance:
         results = (executor or ThreadExecutor(n_threads)).run(problem, plan_tasks(problem), advance)
         return assemble(results, len(tree.children))
 

@@ -56,36 +56,50 @@ class TextLabelTreeClassifier(
 
     Parameters
     ----------
-    tradeoff, smoothing, cover, cover_softness, path, weights_of
-        How the tree is built: see `build_tree`.
+    tradeoff : float in [0, 2], default 1
+        **The tree**, which is binary. 0: balanced, similar labels together. 1: the same, each label weighted by its
+        frequency. 2: frequency only.
+    smoothing : float, default 0.1
+        Added to the label frequencies, spread evenly over all labels, so that rare labels do not sink too deep.
+    cover : {"marginal", "greedy"}, default "marginal"
+        How cover frequencies are counted. They matter only if tradeoff > 1, or for ``path="direct"``.
+    cover_softness : float in [0, 1], default 0
+        Share of a point's weight that its other labels get, too; 1 gives plain frequencies.
+    path : {"weighted", "direct"}, default "weighted"
+        From similarity to frequency through weighted similarity (tradeoff 1), or directly.
+    weights_of : {"root", "node"}, default "root"
+        Compute label weights once for the whole tree, or in each node from its own labels.
     tree : "huffman", "fano", "semantic_huffman", "random" or a binary LabelTree, optional
         Used instead of building one at a `tradeoff`.
-    dim : int
-        Length of the vectors.
-    lr : float
-        Initial learning rate; it falls linearly to 0.
-    epochs : int
-    min_count : int
-        Words that occur less often are left out.
-    word_ngrams : int
-        Maximum length of word n-grams.
-    min_n, max_n : int
-        Minimum and maximum length of character n-grams; max_n 0 for none.
-    buckets : int
-        Number of buckets that n-grams are hashed into. Memory is used only for buckets that occur.
-    shuffle : bool
-        Read the texts in a new random order in every epoch, so that the model does not depend on their order. False
-        reads them in order, as fastText does: texts that are sorted by topic or label then give a much worse model.
     embeddings : sparse or dense matrix (L, d), optional
         Of the labels, for building the tree; by default PIFA over the texts' words and n-grams with tf-idf weights.
-    k, threshold : int, float, optional
-        `predict` returns the k best labels, or all with a score of at least `threshold`.
-    random_state : int, RandomState or None
-        With one thread, the same seed gives the same model to the byte.
+    min_count : int, default 2
+        **Features.** Words that occur less often are left out.
+    word_ngrams : int, default 2
+        Maximum length of word n-grams.
+    min_n, max_n : int, default 0
+        Minimum and maximum length of character n-grams; max_n 0 for none.
+    buckets : int, default 2_000_000
+        Number of buckets that n-grams are hashed into. Memory is used only for buckets that occur.
+    dim : int, default 128
+        **Training.** Length of the vectors.
+    lr : float, default 0.5
+        Initial learning rate; it falls linearly to 0.
+    epochs : int, default 25
+        How often training reads the texts.
+    shuffle : bool, default True
+        Read the texts in a new random order in every epoch, so that the model does not depend on their order. False
+        reads them in order, as fastText does: texts that are sorted by topic or label then give a much worse model.
+    k : int, default 5
+        **Search.** `predict` returns the k best labels.
+    threshold : float, optional
+        `predict` returns all labels with at least this score instead.
+    random_state : int, RandomState or None, default 0
+        **Running.** With one thread, the same seed gives the same model to the byte.
     n_jobs : int, optional
         Number of threads. Training threads do not wait for each other: with more than one, results differ slightly
         between runs.
-    verbose : int
+    verbose : int, default 0
         1 shows progress: words per second, loss, time left.
 
     Attributes
@@ -171,7 +185,7 @@ class TextLabelTreeClassifier(
             refuse_file(name, f"no line has a label (a word that starts with {PREFIX})")
         names = LabelNames(_label_names(corpus, name))
         if same := same_in_nfc(names.array.tolist()):
-            fault = f"{len(same)} labels in several Unicode forms that look the same, such as {same[0]!r}"
+            fault = f"labels in several Unicode forms that look the same, such as {same[0]!r} ({len(same)} in all)"
             refuse_file(name, f"{fault}; write the file in the form NFC, for example with uconv -x nfc")
         return self._fit(corpus, settings, names, corpus.counts[corpus.n_words :], None, None, started)
 

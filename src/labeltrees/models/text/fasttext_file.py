@@ -89,6 +89,8 @@ class _Reader:
         return values
 
     def read(self) -> FastTextModel:
+        if len(self.mapped) < _HEAD.size:
+            self.fail("not a fastText model")
         magic, version, *arguments, _ = self.take(_HEAD)
         if magic != MAGIC:
             self.fail("not a fastText model")

@@ -12,7 +12,7 @@ from labeltrees import _core
 from labeltrees._validation import check_n_jobs, refuse
 from labeltrees.models.text.store import TextStore
 from labeltrees.search.queries import label_weight_values
-from labeltrees.search.request import SearchRequest
+from labeltrees.search.request import SearchRequest, describe_search
 from labeltrees.search.result import SearchResult, SearchTrace
 
 
@@ -47,6 +47,11 @@ class TextPredictor(_core.TextPredictor):
     gets the most frequent labels; `n_no_features` counts such calls. Several threads can call it at the same time: the
     interpreter lock is released during the search.
     """
+
+    description = ""  # set by the searcher that makes it
+
+    def __repr__(self) -> str:
+        return f"TextPredictor({self.description})"
 
 
 class TextSearcher:
@@ -122,7 +127,12 @@ class TextSearcher:
         With discounts it always searches for the same number of labels, and a call can ask for fewer of them.
         """
         request = SearchRequest.of(request)
-        return TextPredictor(self._engine, self._native(request, 1), request.k, names, with_names)
+        predictor = TextPredictor(self._engine, self._native(request, 1), request.k, names, with_names)
+        predictor.description = f"{describe_search(request)} of {self.n_labels:,}; takes a text"
+        return predictor
+
+    def __repr__(self) -> str:
+        return f"TextSearcher({self.n_labels:,} labels, {self.store.n_words:,} words)"
 
     def label_set(self, labels: Any, names: _core.Names | None = None) -> _core.LabelSet:
         """Return labels prepared for many searches; unknown names are counted in its `n_unknown`."""

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labeltrees import _core
-from labeltrees._progress import watch
+from labeltrees._progress import BYTES, watch
 from labeltrees.errors import InputError
 from labeltrees.models.text.settings import TextSettings, buckets_in_use
 from labeltrees.models.text.store import TextStore, all_finite, padded, zero_rows
@@ -32,7 +32,7 @@ def count_words(
     corpus = _core.TextCorpus(
         texts, path, int(settings.word_ngrams), int(settings.min_n), int(settings.max_n), buckets_in_use(settings)
     )
-    with watch("Counting words", corpus.n_bytes, progress) as advance:
+    with watch("Counting words", corpus.n_bytes, progress, unit=BYTES) as advance:
         corpus.count(int(settings.min_count), MAX_ENTRIES, advance)
     if corpus.n_words + corpus.n_bucket_rows == 0:
         message = f"no word occurs {settings.min_count} times, so there is nothing to learn from: lower min_count"
@@ -48,7 +48,7 @@ def tfidf_bag(corpus: _core.TextCorpus, *, progress: ProgressArgument = None) ->
     (docs/decisions/0011).
     """
     n_rows = corpus.n_words + corpus.n_bucket_rows
-    with watch("Reading texts", 2 * corpus.n_bytes, progress) as advance:
+    with watch("Reading texts", 2 * corpus.n_bytes, progress, unit=BYTES) as advance:
         min_texts_per_ngram = max(5, corpus.n_lines // 1000)
         indptr, columns, values, label_indptr, labels = corpus.bag(2, min_texts_per_ngram, advance)
     parts: Any = (values, columns, indptr)

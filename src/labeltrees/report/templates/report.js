@@ -3,7 +3,9 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  const state = { metric: data.metrics[0].name, curve: null, at: null, example: 0, sort: null, falling: false };
+  const state = { metric: data.metrics[0].name, curve: null, at: null, example: data.firstExample, sort: null, falling: false };
+  const opened = new Map();  // nodes of the picture that were opened or folded by hand
+  const colours = () => (dark.matches ? data.darkColours : data.colours);
   const views = {};
 
   // Names come from the data, so they are only set as text, never as HTML.
@@ -45,8 +47,9 @@
     return { background: "transparent", font: "sans-serif", view: { stroke: null }, axis: axis,
       legend: { labelColor: text, titleColor: text, labelFontSize: 12, labelLimit: 240 },
       title: { color: text, subtitleColor: text, fontSize: 14, anchor: "start" },
-      header: { labelColor: text, titleColor: text }, range: { category: data.colours } };
+      header: { labelColor: text, titleColor: text }, range: { category: colours() } };
   }
+  const room = (id) => byId("chart-" + id).clientWidth;
   function draw(id, spec) {
     return vegaEmbed("#chart-" + id, spec, { actions: false, renderer: "svg", config: style() }).then((result) => {
       views[id] = result.view;
@@ -54,11 +57,24 @@
     });
   }
   function drawCurves() {
-    const specs = data.curves[state.metric];
-    return Promise.all([draw("depth", specs.depth), draw("time", specs.time)]).then(mark);
+    return Promise.all(["depth", "time"].map((id) => draw(id, curves(data.curves[state.metric][id], room(id))))).then(mark);
+  }
+  function curves(chart, width) {
+    if (width >= 490) return chart.spec;
+    const spec = JSON.parse(JSON.stringify(chart.spec));
+    spec.width = chart.narrow;
+    spec.data.values.forEach((row, place) => { [row.name_x, row.name_y] = chart.names[place]; });
+    return spec;
+  }
+  // Charts keep room for the names of the axis at their left.
+  function fitted(name) {
+    const spec = JSON.parse(JSON.stringify(data.charts[name]));
+    const width = Math.min(440, room(name) - (spec.spec ? 90 : 70));
+    (spec.spec || spec).width = width;
+    return spec;
   }
   function drawAll() {
-    const others = Object.keys(data.charts).map((name) => draw(name, data.charts[name]));
+    const others = Object.keys(data.charts).map((name) => draw(name, fitted(name)));
     return Promise.all([drawCurves()].concat(others));
   }
   function mark() {
@@ -66,50 +82,116 @@
   }
 
   // The selected setting.
-  function showFigures(row) {
-    const cards = byId("figures");
-    cards.replaceChildren();
-    const wanted = data.columns.filter((column) => typeof row[column.name] === "number" && column.name !== "tradeoff");
-    for (const column of wanted) {
-      const card = element("div");
-      card.append(element("b", cell(column, row[column.name])), element("span", column.title));
-      cards.append(card);
+  const columnOf = (name) => data.columns.find((column) => column.name === name);
+  function measured(row, name) {
+    const made = element("td", null, "number");
+    if (name === null || row[name] === undefined) return made;
+    if (name === "model_bytes") {
+      made.textContent = number(row[name] / 1e6, 1);
+      return made;
     }
+    made.textContent = cell(columnOf(name), row[name]);
+    const bounds = (data.settings[row.setting].intervals || {})[name];
+    if (bounds) {
+      const text = "  " + bounds.map((bound) => number(100 * bound, 1)).join(" to ");
+      made.append(document.createElement("br"), element("span", text, "interval"));
+    }
+    return made;
+  }
+  function showFigures(row) {
+    byId("setting-name").textContent = row.series + ", tradeoff " + tradeoffText(row);
+    byId("figures").replaceChildren(...data.groups.map((group) => {
+      const table = element("table");
+      const head = element("tr");
+      head.append(element("th", ""), ...group.heads.map((text) => element("th", text, "number")));
+      table.append(element("caption", group.title), head);
+      for (const [name, columns] of group.rows) {
+        const line = element("tr");
+        line.append(element("td", name), ...columns.map((column) => measured(row, column)));
+        table.append(line);
+      }
+      return table;
+    }));
   }
   function mass(value) {
     return number(100 * value, value < 0.001 ? 3 : 1) + " %";
   }
-  function branch(node) {
-    const item = element("li");
-    if (node.name !== undefined) {
-      item.append(element("span", node.name, "label"), element("span", "  " + mass(node.mass), "dim"));
-      return item;
-    }
-    const line = (node.node === 0 ? "root" : "node " + node.node) + ": ";
-    const facts = count(node.n_labels, "label") + ", " + mass(node.mass) + " of the mass, " +
-      node.n_children + (node.n_children === 1 ? " child" : " children");
-    if (node.children.length === 0) {
-      item.append(element("span", line + node.examples.join(", ") + (node.n_labels > node.examples.length ? ", ..." : "")),
-        element("span", "  " + facts, "dim"));
-      return item;
-    }
-    const open = element("details");
-    open.open = node.depth < 2;
-    const summary = element("summary", line + (node.node === 0 ? "" : node.examples.join(", ") + ", ...  "));
-    summary.append(element("span", facts, "dim"));
-    const list = element("ul");
-    for (const child of node.children) list.append(branch(child));
+  // The picture of the tree: one row per node or label. A circle's area is its mass.
+  const ROW = 26, STEP = 30, CHARACTER = 7.4;
+  function shape(tag, attributes, text) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const name of Object.keys(attributes)) made.setAttribute(name, attributes[name]);
+    if (text !== undefined) made.textContent = text;
+    return made;
+  }
+  const canOpen = (node) => node.name === undefined && node.children !== undefined && node.children.length > 0;
+  function isOpen(node, isFirst) {
+    const key = state.at + "/" + node.node;
+    return canOpen(node) && (opened.has(key) ? opened.get(key) : node.depth === 0 || isFirst);
+  }
+  function treeRows(node, above, hue, isFirst, rows) {
+    const row = { node: node, above: above, hue: hue, y: ROW * (rows.length + 0.5), x: 14 + STEP * node.depth,
+      open: isOpen(node, isFirst) };
+    rows.push(row);
+    if (!row.open) return;
+    const first = node.depth === 0 ? node.children.find(canOpen) : null;
+    node.children.forEach((child, place) => {
+      treeRows(child, row, node.depth === 0 ? colours()[place % 6] : hue, child === first, rows);
+    });
     if (node.n_more_labels > 0) {
-      list.append(element("li", "... " + count(node.n_more_labels, "more label") + ", " + mass(node.mass_of_more), "dim"));
+      rows.push({ node: { mass: node.mass_of_more, more: node.n_more_labels }, above: row, hue: "var(--line)",
+        y: ROW * (rows.length + 0.5), x: row.x + STEP, open: false });
     }
-    open.append(summary, list);
-    item.append(open);
-    return item;
+  }
+  function treeText(row) {
+    const node = row.node;
+    if (node.more !== undefined) return ["", count(node.more, "more label") + ", " + mass(node.mass)];
+    if (node.name !== undefined) return [node.name, mass(node.mass)];
+    const sign = !canOpen(node) ? "" : (row.open ? "\u25BE " : "\u25B8 ");
+    const names = node.node === 0 ? "root" : row.open ? "node " + node.node : node.examples.join(", ") + ", \u2026";
+    return [sign + names, count(node.n_labels, "label") + ", " + mass(node.mass)];
+  }
+  function treeItem(row, details, room) {
+    const node = row.node, isLabel = node.name !== undefined;
+    const group = shape("g", canOpen(node) ? { tabindex: 0, role: "button", "aria-expanded": row.open } : {});
+    const radius = 2.5 + 8.5 * Math.sqrt(node.mass / details.top.mass);
+    group.append(shape("circle", { cx: row.x, cy: row.y, r: radius.toFixed(1), fill: isLabel ? row.hue : "var(--back)",
+      stroke: row.hue, "stroke-width": 2 }));
+    const [name, facts] = treeText(row);
+    const start = row.x + Math.max(radius, 6) + 6;
+    const fits = Math.max(8, Math.floor((room - start) / CHARACTER) - facts.length - 2);
+    const shown = name.length > fits ? name.slice(0, fits - 1) + "\u2026" : name;
+    const text = shape("text", { x: start, y: row.y + 5 });
+    text.append(shape("tspan", isLabel ? { "font-weight": "bold" } : {}, shown),
+      shape("tspan", { dx: shown ? 8 : 0, class: "dim" }, facts));
+    group.append(shape("title", {}, name + " (" + facts + ")"), text);
+    if (canOpen(node)) {
+      const toggle = () => {
+        opened.set(state.at + "/" + node.node, !row.open);
+        showTop(details);
+        byId("top").querySelector("[data-node='" + node.node + "']").focus();
+      };
+      group.dataset.node = node.node;
+      group.addEventListener("click", toggle);
+      group.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        toggle();
+      });
+    }
+    return group;
   }
   function showTop(details) {
-    const list = element("ul");
-    list.append(branch(details.top));
-    byId("top").replaceChildren(list);
+    const rows = [], room = byId("top").clientWidth;
+    treeRows(details.top, null, "var(--dim)", false, rows);
+    const picture = shape("svg", { width: room, height: ROW * rows.length, role: "group", "aria-label": "The top of the tree" });
+    for (const row of rows) {
+      if (!row.above) continue;
+      const path = "M" + row.above.x + "," + row.above.y + "V" + row.y + "H" + row.x;
+      picture.append(shape("path", { d: path, fill: "none", stroke: "var(--line)", "stroke-width": 1.5 }));
+    }
+    picture.append(...rows.map((row) => treeItem(row, details, room)));
+    byId("top").replaceChildren(picture);
   }
   function showLevels(details) {
     const table = byId("levels");
@@ -221,7 +303,9 @@
       for (const column of data.columns) {
         line.append(element("td", cell(column, row[column.name]), typeof row[column.name] === "string" ? "" : "number"));
       }
+      line.tabIndex = 0;
       line.addEventListener("click", () => go(row.setting));
+      line.addEventListener("keydown", (event) => { if (event.key === "Enter") go(row.setting); });
       body.append(line);
     }
     markRow();
@@ -314,8 +398,20 @@
     fillTable();
     showFacts();
     showBaselines();
-    go(data.chosen || data.table[0].setting);
-    dark.addEventListener("change", drawAll);
+    byId("example").value = String(state.example);
+    byId("why").hidden = byId("why").querySelector("p").textContent === "";
+    go(data.start);
+    dark.addEventListener("change", () => {
+      showTop(data.settings[state.at]);
+      drawAll();
+    });
+    let width = window.innerWidth;
+    window.addEventListener("resize", () => {
+      if (window.innerWidth === width) return;  // a phone changes its height while one scrolls
+      width = window.innerWidth;
+      showTop(data.settings[state.at]);
+      drawAll();
+    });
     drawAll().then(() => { document.body.dataset.ready = "yes"; });
   }
   start();

@@ -55,7 +55,7 @@ function chooseModel(name) {
   element("model").value = name;
   element("about").textContent = `${model.n_labels.toLocaleString("en")} labels in a tree of ` +
     `${model.n_nodes.toLocaleString("en")} nodes, ${model.height} deep.`;
-  for (const kind of ["text", "items", "row"]) element(`${kind}-field`).hidden = model.reads !== kind;
+  for (const kind of ["text", "row"]) element(`${kind}-field`).hidden = model.reads !== kind;
   makeColumns();
   group = models.filter(one => sameGroup(one, model)).sort((a, b) => a.tradeoff - b.tradeoff);
   element("tradeoff-field").hidden = group.length < 2;
@@ -73,19 +73,15 @@ function chooseModel(name) {
 }
 
 function makeColumns() {
-  element("columns").replaceChildren(...(model.reads === "context" ? model.columns : []).map(column => {
-    const field = document.createElement("div");
-    field.className = "field";
-    const label = document.createElement("label");
-    label.htmlFor = `column-${column}`;
-    label.textContent = column;
-    const input = document.createElement("input");
-    input.type = "text";
-    input.id = `column-${column}`;
-    input.dataset.column = column;
-    field.append(label, input);
-    return field;
-  }));
+  const columns = model.reads === "context" ? model.columns : model.reads === "items" ? ["items"] : [];
+  const shown = element("columns").dataset;
+  const wanted = JSON.stringify([columns, model.picks]);
+  if (shown.made === wanted) return;  // a move along the tradeoff keeps what was picked
+  shown.made = wanted;
+  element("columns").replaceChildren(...columns.map(column => itemField(column, model.picks.includes(column), {
+    find: text => call(`/v1/models/${model.name}/items`, {column, text}).then(answer => answer.items),
+    changed: ask,
+  })));
 }
 
 function showMeasured() {
@@ -95,17 +91,11 @@ function showMeasured() {
     "Measured in the sweep: " + known.map(([key, name]) => `${name} ${model.measured[key].toPrecision(3)}`).join(", ");
 }
 
-const listed = text => text.split(",").map(part => part.trim()).filter(part => part);
-
 function question() {
   if (model.reads === "text") return {text: element("text").value};
-  if (model.reads === "items") return {items: listed(element("items").value)};
-  if (model.reads === "context") {
-    const context = {};
-    for (const input of element("columns").querySelectorAll("input"))
-      if (input.value.trim()) context[input.dataset.column] = input.value.includes(",") ? listed(input.value) : input.value;
-    return {context};
-  }
+  const fields = [...element("columns").children].map(field => [field.dataset.column, itemValue(field)]);
+  if (model.reads === "items") return {items: fields[0][1] || []};
+  if (model.reads === "context") return {context: Object.fromEntries(fields.filter(([, value]) => value))};
   const pairs = element("row").value.split(/\s+/).filter(part => part).map(part => part.split(":").map(Number));
   if (pairs.some(pair => pair.length !== 2 || pair.some(Number.isNaN))) throw new Error("write features as index:value, such as 3:1 17:0.5");
   return {row: {indices: pairs.map(pair => pair[0]), values: pairs.map(pair => pair[1])}};

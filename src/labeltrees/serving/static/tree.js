@@ -2,7 +2,7 @@
 // Draws the nodes that a search opened: one row per depth, numbered in the order in which they were opened.
 
 const SVG = "http://www.w3.org/2000/svg";
-const ROW = 92, WIDTH = 78, LABEL_WIDTH = 108, MARGIN = 30;
+const ROW = 92, WIDTH = 78, LABEL_WIDTH = 124, MARGIN = 30;
 
 function svgElement(name, attributes, parent) {
   const element = document.createElementNS(SVG, name);
@@ -63,7 +63,7 @@ function drawTree(container, path, labels, onNode) {
   const root = arrange(path, labels);
   if (!root) return;
   const {width, depth} = layOut(root);
-  const height = (depth + 1) * ROW - 8;
+  const height = depth * ROW + 76;
   const svg = svgElement("svg", {width, height, viewBox: `0 0 ${width} ${height}`, role: "group"}, container);
   svg.setAttribute("aria-label", `${path.opened.length} nodes in the order of opening; the answers are at the bottom`);
   const edges = svgElement("g", {"aria-hidden": "true"}, svg);

@@ -13,6 +13,8 @@ from tests.models.linear.in_parts.same_files import N_LABELS, saved, small_datas
 
 SETTINGS = {
     "default": {},
+    "one C": {"C": 0.5},
+    "deep": {"fanout": 2, "tradeoff": 1.9},  # deeper than the depths that have a C of their own
     "narrow": {"fanout": 4},
     "logistic": {"tradeoff": 1.5, "fanout": 8, "loss": "logistic"},
     "binary": {"tradeoff": 1.7, "cover": "greedy", "cover_softness": 0.3, "fanout": 2, "leaf_size": 5},
@@ -36,8 +38,8 @@ def fit_on_parts(model, dataset, folder, points_per_part, task_bytes=2**40):
 def test_the_files_are_those_of_a_fit_in_memory(tmp_path, monkeypatch, name, data):
     monkeypatch.setattr(bundles, "LEAST_COST", 0)
     dataset, parameters = small_dataset(**data), SETTINGS[name]
-    expected = saved(lt.LabelTreeClassifier(**{"C": 1.0, **parameters}).fit(dataset), tmp_path / "expected")
-    model = fit_on_parts(lt.LabelTreeClassifier(**{"C": 1.0, **parameters}), dataset, tmp_path, 70)
+    expected = saved(lt.LabelTreeClassifier(**parameters).fit(dataset), tmp_path / "expected")
+    model = fit_on_parts(lt.LabelTreeClassifier(**parameters), dataset, tmp_path, 70)
     assert saved(model, tmp_path / "found") == expected
 
 
@@ -46,8 +48,8 @@ def test_the_features_that_a_bundle_lacks_change_no_rounding(tmp_path, monkeypat
     monkeypatch.setattr(bundles, "LEAST_COST", 0)
     monkeypatch.setattr(bundles, "BUNDLES", n_bundles)
     dataset = small_dataset(1500, 3000)
-    expected = saved(lt.LabelTreeClassifier(C=1.0, fanout=8).fit(dataset), tmp_path / "expected")
-    model = fit_on_parts(lt.LabelTreeClassifier(C=1.0, fanout=8), dataset, tmp_path, 400)
+    expected = saved(lt.LabelTreeClassifier(fanout=8).fit(dataset), tmp_path / "expected")
+    model = fit_on_parts(lt.LabelTreeClassifier(fanout=8), dataset, tmp_path, 400)
     assert saved(model, tmp_path / "found") == expected
 
 
@@ -60,11 +62,11 @@ def test_the_features_that_a_bundle_lacks_change_no_rounding(tmp_path, monkeypat
 @settings(max_examples=4)
 def test_parts_and_tasks_do_not_matter(tmp_path_factory, points_per_part, n_bundles, task_bytes, seed):
     folder, dataset = tmp_path_factory.mktemp("any"), small_dataset(weights=True, seed=seed)
-    expected = saved(lt.LabelTreeClassifier(C=1.0, fanout=4).fit(dataset), folder / "expected")
+    expected = saved(lt.LabelTreeClassifier(fanout=4).fit(dataset), folder / "expected")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bundles, "LEAST_COST", 0)
         patch.setattr(bundles, "BUNDLES", n_bundles)
-        model = fit_on_parts(lt.LabelTreeClassifier(C=1.0, fanout=4), dataset, folder, points_per_part, task_bytes)
+        model = fit_on_parts(lt.LabelTreeClassifier(fanout=4), dataset, folder, points_per_part, task_bytes)
     assert saved(model, folder / "found") == expected
 
 

@@ -27,9 +27,9 @@ def streaming(monkeypatch):
 @pytest.mark.usefixtures("streaming")
 def test_fit_reads_part_by_part(parts, tmp_path, monkeypatch):
     monkeypatch.setattr(type(parts), "_joined", property(lambda self: pytest.fail("the parts were joined")))
-    model = lt.LabelTreeClassifier(C=1.0, fanout=4).fit(parts, max_memory="1GiB")
+    model = lt.LabelTreeClassifier(fanout=4).fit(parts, max_memory="1GiB")
     assert saved(model, tmp_path / "a") == saved(
-        lt.LabelTreeClassifier(C=1.0, fanout=4).fit(small_dataset(names=True)), tmp_path / "b"
+        lt.LabelTreeClassifier(fanout=4).fit(small_dataset(names=True)), tmp_path / "b"
     )
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("labeltrees-fit")] == []
     X = small_dataset().X
@@ -39,7 +39,7 @@ def test_fit_reads_part_by_part(parts, tmp_path, monkeypatch):
 
 def test_small_parts_are_joined_in_memory(parts, tmp_path):
     whole = small_dataset(names=True)
-    one, two = (lt.LabelTreeClassifier(C=1.0, fanout=4).fit(data) for data in (parts, whole))
+    one, two = (lt.LabelTreeClassifier(fanout=4).fit(data) for data in (parts, whole))
     assert saved(one, tmp_path / "a") == saved(two, tmp_path / "b")
 
 
@@ -77,7 +77,9 @@ def test_too_little_memory_for_the_tree_says_how_much_it_needs(parts):
 @pytest.mark.parametrize(
     ("parameters", "arguments", "message"),
     [
-        ({"negatives": "matcher"}, {}, "negatives must be 'siblings'"),
+        ({"negatives": "matcher"}, {}, "negatives must be 'siblings'.*all points in memory"),
+        ({"evidence": "auto"}, {}, "evidence must be None.*all points in memory"),
+        ({}, {"label_texts": ["text"] * 60}, "label_texts must be None for a dataset in parts"),
         ({}, {"Y": np.eye(3)}, "Y must be None for a dataset in parts"),
         ({}, {"sample_weight": np.ones(240)}, "sample_weight must be None"),
         ({}, {"max_memory": "much"}, "a size such as 4GiB"),

@@ -21,6 +21,7 @@ from labeltrees.tree.label_tree import LabelTree
 
 BUNDLES = 48  # at least so many are aimed at, to keep the workers of a small cluster equally busy
 LEAST_COST = 100_000_000  # multiplications per pass over the points: about 0.1 s of training
+MOST_COST = 10_000_000_000  # about 10 s: large data have more bundles, for more workers
 
 
 class Bundle(NamedTuple):
@@ -79,11 +80,16 @@ def bundle_bytes(sizes: NodeSizes, node: int, n_points: int, n_features: int, n_
     return gathered + n_threads * training
 
 
+def target_cost(total: float) -> float:
+    """Return the cost that a task should have at most; it does not depend on the number of workers."""
+    return min(max(total / BUNDLES, LEAST_COST), MOST_COST)
+
+
 def plan_bundles(
     tree: LabelTree, sizes: NodeSizes, max_bytes: int, n_points: int, n_features: int, n_threads: int = 1
 ) -> list[Bundle]:
     """Return bundles that cover all edges of the tree, the largest nodes first."""
-    target = max(float(sizes.cost_below[0]) / BUNDLES, LEAST_COST)
+    target = target_cost(float(sizes.cost_below[0]))
 
     def fits(cost: float, n_bytes: int) -> bool:
         return cost <= target and n_bytes <= max_bytes

@@ -7,7 +7,7 @@ import logging
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,9 +21,10 @@ from labeltrees.models.common.dataset_arguments import arguments_of_parts
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.label_sets import check_unicode
 from labeltrees.models.common.settings import seed_of
-from labeltrees.models.linear.auto_cost import COST_IN_PARTS
+from labeltrees.models.linear.auto_cost import choose_by_losses, draw_sample
 from labeltrees.models.linear.contexts import set_encoder
-from labeltrees.models.linear.in_parts.bundles import Bundle, node_sizes, plan_bundles
+from labeltrees.models.linear.in_parts.bundles import NodeSizes, bundle_bytes, node_sizes, plan_bundles
+from labeltrees.models.linear.in_parts.costs import plan_validation, validate_groups
 from labeltrees.models.linear.in_parts.embeddings import embedding_tasks
 from labeltrees.models.linear.in_parts.packing import assemble_store, pack_nodes, packing_tasks, rank_features
 from labeltrees.models.linear.in_parts.result_file import open_result, write_result
@@ -32,6 +33,7 @@ from labeltrees.models.linear.in_parts.runner import Runner, Task, TaskRecord
 from labeltrees.models.linear.in_parts.scan import Survey, scan_tasks, survey
 from labeltrees.models.linear.in_parts.training import train_bundle
 from labeltrees.models.linear.in_parts.trees import (
+    Layout,
     build_from_embeddings,
     count_labels,
     read_tree,
@@ -50,6 +52,17 @@ __all__ = ["PartsFit", "pack_nodes"]
 
 _NOT_IN_TASKS = ("label_cost", "max_memory")
 _logger = logging.getLogger("labeltrees.training")
+
+
+class RoutedTree(NamedTuple):
+    """A tree, the name of its file, the names of the routed points, and the sizes of its nodes."""
+
+    tree: LabelTree
+    name: str
+    layout: Layout
+    routes: list[str]
+    sizes: NodeSizes
+    scale: bool
 
 
 @dataclass(eq=False)
@@ -98,17 +111,18 @@ class PartsFit:
             message = f"Found array with 0 feature(s) (shape={(data.n_points, 0)}) while a minimum of 1 is required."
             raise InputError(message)
         settings = model._linear_settings(data.n_labels, names)
-        if settings.C == "auto":
-            settings = replace(settings, C=COST_IN_PARTS)
         seed = seed_of(model.random_state)
         found, trees, stores = self._scan(), [], []
-        n_weights = 0
-        seconds = 0.0
+        n_weights, seconds = 0, 0.0
+        costs: dict[str, Any] = {}
         for number in range(model.n_trees):
             begun = time.perf_counter()
             tree, name = self._tree(found, seed + number)
             seconds += time.perf_counter() - begun
-            store, n_of_tree = self._train(tree, name, found, settings, seed)
+            routed = self._route(tree, name, found)
+            if number == 0:
+                settings, costs = self._settle_cost(routed, settings, seed)
+            store, n_of_tree = self._train(routed, settings, seed)
             trees.append(tree)
             stores.append(store)
             n_weights += n_of_tree
@@ -131,7 +145,7 @@ class PartsFit:
             "seconds": time.perf_counter() - started,
             "n_weights": n_weights,
             "bytes": sum(store.nbytes for store in stores),
-            "C": [float(settings.C)],
+            **costs,
         }
         return self.records
 
@@ -190,49 +204,82 @@ class PartsFit:
         if needed > self.task_bytes:
             refuse("max_memory", f"at least {needed} bytes to build the tree of these labels", self.task_bytes)
 
-    def _train(
-        self, tree: LabelTree, name: str, found: Survey, settings: LinearSettings, seed: int
-    ) -> tuple[ChunkStore, int]:
-        data, folder = self.data, str(self.folder)
+    def _route(self, tree: LabelTree, name: str, found: Survey) -> RoutedTree:
+        data = self.data
         routes = self._run(
             "Routing points",
-            route_tasks(folder, str(data.folder), self.fingerprint, len(data.parts), name, found.all_ones),
+            route_tasks(str(self.folder), str(data.folder), self.fingerprint, len(data.parts), name, found.all_ones),
         )
-        results = [open_result(task.path) for task in routes]
-        n_without = sum(len(result["without"]) for result in results)
+        n_without = sum(len(open_result(task.path)["without"]) for task in routes)
         layout = read_tree(open_result(self.folder / name), data.n_labels)[1]
-        sizes = node_sizes(tree, layout, found, n_without)
-        n_threads = check_n_jobs(self.n_jobs)
-        bundles = plan_bundles(tree, sizes, self.task_bytes, data.n_points, data.n_features, n_threads)
-        trained = self._training_tasks(bundles, [task.name for task in routes], name, found, settings, seed)
+        names = [task.name for task in routes]
+        return RoutedTree(tree, name, layout, names, node_sizes(tree, layout, found, n_without), found.scale)
+
+    def _settle_cost(
+        self, routed: RoutedTree, settings: LinearSettings, seed: int
+    ) -> tuple[LinearSettings, dict[str, Any]]:
+        """Return the settings with numbers for C, and what `stats_` says about them, as a fit in memory does."""
+        if settings.C != "auto":
+            return settings, {"C": [float(settings.C)]}
+        started, data = time.perf_counter(), self.data
+        sample, losses = draw_sample(data.n_points, routed.tree, routed.sizes.values, seed), None
+        if sample is not None:
+            shared, how = self._training_inputs(routed, settings, seed)
+            shared["held_out"] = self._store("held-out", {"held_out": sample.held_out})
+            plan = plan_validation(
+                sample,
+                routed.tree,
+                routed.layout.node_start,
+                routed.sizes,
+                lambda node: bundle_bytes(routed.sizes, node, data.n_points, data.n_features, self._n_threads),
+                self.task_bytes,
+                lambda groups: Task(validate_groups, {**shared, "groups": groups}, str(self.folder), how),
+            )
+            self._run("Choosing C", plan.tasks)
+            losses = plan.losses()
+        choice = choose_by_losses(sample, losses, settings.loss)
+        report = {**choice.report(), "C_seconds": time.perf_counter() - started}
+        return replace(settings, C=choice.C), report
+
+    def _train(self, routed: RoutedTree, settings: LinearSettings, seed: int) -> tuple[ChunkStore, int]:
+        data, folder = self.data, str(self.folder)
+        bundles = plan_bundles(
+            routed.tree, routed.sizes, self.task_bytes, data.n_points, data.n_features, self._n_threads
+        )
+        shared, how = self._training_inputs(routed, settings, seed)
+        trained = [Task(train_bundle, {**shared, **bundle.to_json()}, folder, how) for bundle in bundles]
         self._run("Training the classifiers", trained)
         rank_inputs = {"trained": [task.name for task in trained], "n_features": data.n_features}
         rank = Task(rank_features, rank_inputs, folder)
         self._run("Ranking features", [rank])
-        packed = packing_tasks(folder, bundles, trained, rank, name, data.n_features, self.n_jobs)
+        packed = packing_tasks(folder, bundles, trained, rank, routed.name, data.n_features, self.n_jobs)
         self._run("Packing chunks", packed)
         store = assemble_store(
-            folder, tree, packed, trained, rank, data.n_features, settings.loss, in_memory=self.in_memory
+            folder, routed.tree, packed, trained, rank, data.n_features, settings.loss, in_memory=self.in_memory
         )
         return store, open_result(rank.path).values["n_weights"]
 
-    def _training_tasks(
-        self, bundles: list[Bundle], routes: list[str], tree: str, found: Survey, settings: LinearSettings, seed: int
-    ) -> list[Task]:
+    @property
+    def _n_threads(self) -> int:
+        return check_n_jobs(self.n_jobs)
+
+    def _training_inputs(
+        self, routed: RoutedTree, settings: LinearSettings, seed: int
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what all tasks that train have in common: inputs, and arguments that change no result."""
         label_cost = None
         if settings.label_cost is not None:
             label_cost = self._store("costs", {"label_cost": settings.label_cost})
-        shared = {
-            "routes": routes,
-            "tree": tree,
+        inputs = {
+            "routes": routed.routes,
+            "tree": routed.name,
             "label_cost": label_cost,
             "n_labels": self.data.n_labels,
-            "scale": found.scale,
+            "scale": routed.scale,
             "settings": {key: value for key, value in vars(settings).items() if key not in _NOT_IN_TASKS},
             "seed": seed,
         }
-        how = {"data": str(self.data.folder), "spill_above": self.task_bytes // 2, "n_jobs": self.n_jobs}
-        return [Task(train_bundle, {**shared, **bundle.to_json()}, str(self.folder), how) for bundle in bundles]
+        return inputs, {"data": str(self.data.folder), "spill_above": self.task_bytes // 2, "n_jobs": self.n_jobs}
 
     def _store(self, kind: str, arrays: dict[str, Any]) -> str:
         """Write arrays that come from the user, and return the name of their file."""

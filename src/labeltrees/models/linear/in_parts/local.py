@@ -60,10 +60,11 @@ def fit_parts(
 
 def check_in_parts(model: LabelTreeClassifier) -> None:
     """Refuse settings that need all points in memory."""
+    where = "for a dataset in parts that is not read whole: it needs all points in memory (raise max_memory)"
     if model.evidence is not None:
-        refuse("evidence", "None for a dataset in parts that is not read whole", model.evidence)
+        refuse("evidence", f"None {where}", model.evidence)
     if model.negatives == "matcher":
-        refuse("negatives", "'siblings' for a dataset in parts that is not read whole", model.negatives)
+        refuse("negatives", f"'siblings' {where}", model.negatives)
     if model.vectorizer is not None:
         refuse("vectorizer", "None for a dataset in parts: give it to `labeltrees convert` or `read_texts`", "one")
 

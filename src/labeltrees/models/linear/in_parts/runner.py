@@ -93,7 +93,7 @@ class SerialRunner:
     def run(self, stage: str, tasks: Sequence[Task]) -> list[TaskRecord]:
         """Run the tasks."""
         records = []
-        with watch(stage, len(tasks), self.progress) as advance:
+        with watch(stage, len(tasks), self.progress, unit="tasks") as advance:
             for task in tasks:
                 records.append(task.run())
                 if advance is not None:

@@ -14,9 +14,10 @@ from labeltrees._matrices import Float32s, Int32s, Int64s
 from labeltrees._validation import check_n_jobs
 from labeltrees.data.parts.parts_dataset import PartsDataset, open_parts
 from labeltrees.models.common.error_costs import check_finite
+from labeltrees.models.linear.auto_cost import costs_of_nodes
 from labeltrees.models.linear.in_parts.reading import distinct_rows, gather_rows, renumber_columns
 from labeltrees.models.linear.in_parts.result_file import open_result
-from labeltrees.models.linear.in_parts.routing import RoutedPairs, read_pairs
+from labeltrees.models.linear.in_parts.routing import read_pairs
 from labeltrees.models.linear.in_parts.runner import Outcome
 from labeltrees.models.linear.in_parts.trees import Layout, read_tree
 from labeltrees.models.linear.node_tasks import NodeTasks, train_tasks
@@ -41,6 +42,8 @@ class TreePiece(NamedTuple):
         The positions of the labels.
     root : int
         The node that is the root of the whole tree, or -1.
+    roots : int64
+        The nodes that the piece was cut for, in the order of their numbers in the whole tree.
     """
 
     child_ptr: Int64s
@@ -49,6 +52,24 @@ class TreePiece(NamedTuple):
     tasks: NodeTasks
     ranges: list[tuple[int, int]]
     root: int
+    roots: Int64s
+
+
+class PieceProblem(NamedTuple):
+    """The points of a piece in the form that the trainer reads.
+
+    Parameters
+    ----------
+    native : LinearProblem
+    features : int32 (n_columns,)
+        The features that its columns are.
+    points : int64 (n_points,)
+        The numbers of its points in the whole dataset.
+    """
+
+    native: _core.LinearProblem
+    features: Int32s
+    points: Int64s
 
 
 def train_bundle(
@@ -70,19 +91,17 @@ def train_bundle(
     """Return the classifiers of a bundle: the numbers of their edges, weights and biases."""
     whole, layout = read_tree(open_result(Path(folder) / tree), n_labels)
     piece = cut_subtrees(whole, layout, roots) if edges is None else cut_children(whole, layout, roots[0], *edges)
-    dataset = open_parts(data)
-    pairs = [read_pairs(Path(folder) / route, piece.ranges, piece.root >= 0) for route in routes]
-    costs = None if label_cost is None else open_result(Path(folder) / label_cost)["label_cost"]
-    native, features = _problem(
-        dataset, pairs, piece, layout, costs, scale=scale, spill_above=spill_above, folder=folder
-    )
-    weights = train_tasks(native, piece.tasks, LinearSettings(**settings), seed, check_n_jobs(n_jobs))
+    problem = piece_problem(folder, data, routes, piece, layout, label_cost, scale=scale, spill_above=spill_above)
+    own = LinearSettings(**settings)
+    nodes = np.searchsorted(whole.child_ptr, piece.edge_ids[piece.tasks.first_edge], side="right") - 1
+    costs = np.ascontiguousarray(costs_of_nodes(whole, own.C)[nodes])
+    weights = train_tasks(problem.native, piece.tasks, own, seed, check_n_jobs(n_jobs), costs=costs)
     assert isinstance(weights, LinearWeights)
     check_finite(weights)
     arrays: dict[str, Any] = {
         "edges": piece.edge_ids[piece.tasks.edges()],
         "indptr": weights.indptr,
-        "features": features[weights.features],
+        "features": problem.features[weights.features],
         "values": weights.values,
         "bias": weights.bias,
     }
@@ -118,7 +137,8 @@ def cut_subtrees(tree: LabelTree, layout: Layout, roots: list[int]) -> TreePiece
     trained = np.arange(extra, len(n_children))
     root = int(np.searchsorted(inside, 0)) + extra if inside[0] == 0 else -1
     tasks = _tasks(trained, local_ptr[trained], n_children[trained])
-    return TreePiece(local_ptr, local.astype(np.int32), edge_ids, tasks, ranges, root)
+    held_nodes = np.searchsorted(inside, np.sort(roots)) + extra
+    return TreePiece(local_ptr, local.astype(np.int32), edge_ids, tasks, ranges, root, held_nodes)
 
 
 def cut_children(tree: LabelTree, layout: Layout, node: int, first: int, last: int) -> TreePiece:
@@ -140,23 +160,24 @@ def cut_children(tree: LabelTree, layout: Layout, node: int, first: int, last: i
     children = np.concatenate([own, below]).astype(np.int32)
     edge_ids = np.concatenate([edges, np.zeros(len(below), np.int64)]).astype(np.int64)
     tasks = _tasks(np.zeros(1, np.int64), np.array([first - begin]), np.array([last - first]))
-    return TreePiece(
-        local_ptr, children, edge_ids, tasks, [(origin, int(layout.node_end[node]))], 0 if node == 0 else -1
-    )
+    ranges = [(origin, int(layout.node_end[node]))]
+    return TreePiece(local_ptr, children, edge_ids, tasks, ranges, 0 if node == 0 else -1, np.zeros(1, np.int64))
 
 
-def _problem(
-    dataset: PartsDataset,
-    pairs: list[RoutedPairs],
+def piece_problem(
+    folder: str,
+    data: str,
+    routes: list[str],
     piece: TreePiece,
     layout: Layout,
-    label_cost: Any,
+    label_cost: str | None,
     *,
     scale: bool,
     spill_above: int | None,
-    folder: str,
-) -> tuple[_core.LinearProblem, Int32s]:
-    """Return the points of a piece in the form that the trainer reads, and the features that its columns are."""
+) -> PieceProblem:
+    """Gather the points of a piece from the parts, with costs from a file."""
+    dataset = open_parts(data)
+    pairs = [read_pairs(Path(folder) / route, piece.ranges, piece.root >= 0) for route in routes]
     wanted = [np.concatenate([part.rows, part.without]) for part in pairs]
     distinct, places = distinct_rows(wanted, [part.n_points for part in dataset.parts])
     n_points = sum(map(len, distinct))
@@ -192,13 +213,20 @@ def _problem(
         child_ptr=piece.child_ptr,
         children=piece.children,
         point_weight=_point_weights(dataset, distinct),
-        label_cost=None if label_cost is None else np.ascontiguousarray(label_cost[at]),
+        label_cost=_label_costs(folder, label_cost, at),
         extra_indptr=extra_indptr if has_extra else None,
         extra_points=without.astype(np.int32) if has_extra else None,
         edge_ids=piece.edge_ids,
         n_whole=n_whole,
     )
-    return native, features
+    numbers = [part.first_point + rows for part, rows in zip(dataset.parts, distinct, strict=True)]
+    return PieceProblem(native, features, np.concatenate(numbers))
+
+
+def _label_costs(folder: str, name: str | None, labels: Any) -> Float32s | None:
+    if name is None:
+        return None
+    return np.ascontiguousarray(open_result(Path(folder) / name)["label_cost"][labels])
 
 
 def _by_point(
