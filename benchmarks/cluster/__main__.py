@@ -20,6 +20,7 @@ from pathlib import Path
 from benchmarks.cluster import cost_model, identity, kills, memory, shape
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
+NOT_SHOWN = ("folder", "save", "records", "seconds")  # they change no result
 COMMANDS = {"identity": identity, "kill": kills, "memory": memory, "shape": shape, "model": cost_model}
 
 
@@ -43,7 +44,7 @@ def main() -> None:
     text = "\n".join(lines) + "\n"
     print(text)
     if arguments.save:
-        settings = {name: value for name, value in vars(arguments).items() if name not in ("folder", "save")}
+        settings = {name: value for name, value in vars(arguments).items() if name not in NOT_SHOWN}
         (RESULTS / f"cluster_{arguments.command}.md").write_text(f"{text}\nSettings: `{json.dumps(settings)}`\n")
 
 

@@ -8,6 +8,7 @@ assumed to gain half of its cores. Reading and writing the shared storage is not
 from __future__ import annotations
 
 import argparse
+import itertools
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from benchmarks.cluster.shape import RECORDS, read_records
 from benchmarks.scale.shapes import SHAPES
 
 REST = "Assembling, in the client"
+CHOOSING = "Choosing C"
 ON_ALL_CORES = "Building the tree"  # the only stage whose single task uses all threads of a machine
 SIZES = 4  # the largest ones
 TREE_EFFICIENCY = 0.5  # assumed, not measured
@@ -72,8 +74,8 @@ def run(arguments: argparse.Namespace, folder: Path) -> list[str]:
         "| --- " * (len(sizes) + 3) + "|",
     ]
     for name, law in totals.items():
-        measured = " | ".join(f"{stage[name]['processor']:.1f}" for stage in stages)
-        lines.append(f"| {name} | {law.exponent:.2f} | {measured} | {stages[-1][name]['longest']:.1f} |")
+        measured = " | ".join(f"{stage[name]['processor']:.2f}" for stage in stages)
+        lines.append(f"| {name} | {law.exponent:.2f} | {measured} | {stages[-1][name]['longest']:.2f} |")
     lines += ["", *_predictions(arguments, totals, longest)]
     return lines
 
@@ -88,17 +90,19 @@ def _predictions(arguments: argparse.Namespace, totals: dict[str, PowerLaw], lon
     lines = [
         f"Predicted, for machines with {arguments.cores} cores of this speed:",
         "",
-        f"| shape | points | one core, h | {head} | stages that do not divide further, min |",
-        "| --- " * (len(arguments.machines) + 4) + "|",
+        f"| shape | points | C | one core, h | {head} | stages that do not divide further, min |",
+        "| --- " * (len(arguments.machines) + 5) + "|",
     ]
-    for name in ("amazon-3m-shape", "amazon-10m-shape"):
+    for name, skipped in itertools.product(("amazon-3m-shape", "amazon-10m-shape"), ((), (CHOOSING,))):
         shape = SHAPES[name]
         size = shape.n_train * shape.labels_per_point
-        times = [_seconds(size, n * arguments.cores, arguments.cores, totals, longest) for n in arguments.machines]
-        least = _seconds(size, 10**9, arguments.cores, totals, longest)
+        laws = {stage: law for stage, law in totals.items() if stage not in skipped}
+        times = [_seconds(size, n * arguments.cores, arguments.cores, laws, longest) for n in arguments.machines]
+        least = _seconds(size, 10**9, arguments.cores, laws, longest)
         shown = " | ".join(f"{seconds / 60:.1f}" for seconds in times)
-        alone = sum(law(size) for law in totals.values())
-        lines.append(f"| {name} | {shape.n_train:,} | {alone / 3600:.1f} | {shown} | {least / 60:.1f} |")
+        alone = sum(law(size) for law in laws.values())
+        C = "a number" if skipped else "auto"
+        lines.append(f"| {name} | {shape.n_train:,} | {C} | {alone / 3600:.1f} | {shown} | {least / 60:.1f} |")
     return lines
 
 

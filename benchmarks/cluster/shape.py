@@ -59,7 +59,7 @@ def table(records: list[dict[str, Any]]) -> list[str]:
         "| shape | share | points | labels | max_memory | processor s | peak MiB | files MiB | us per query |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for record in records:
+    for record in sorted(records, key=lambda record: record["scale"]):
         n_bytes = sum(stage["bytes"] for stage in record["stages"].values())
         lines.append(
             f"| {record['shape']} | {100 * record['scale']:g} % | {record['n_train']:,} | {record['n_labels']:,} | "

@@ -16,7 +16,7 @@ from typing import Any
 
 import labeltrees as lt
 from benchmarks.serve import beside, servers
-from benchmarks.serve.load import Load, measure, request
+from benchmarks.serve.load import Load, request
 from benchmarks.serve.mixed import bad_requests, good_requests, run_mix
 from benchmarks.serve.reloads import run_reloads, two_versions
 
@@ -51,9 +51,9 @@ def _others(train: Any, texts: list[str], arguments: argparse.Namespace) -> dict
         with tempfile.TemporaryDirectory() as temporary:
             made, requests = make(Path(temporary))
             with made as server:
-                measure(server.port, requests, 1, 0.5)
+                server.measure(requests, 1, 0.5)
                 for connections in arguments.connections:
-                    results[name, connections] = [measure(server.port, requests, connections, arguments.seconds)]
+                    results[name, connections] = [server.measure(requests, connections, arguments.seconds)]
     return results
 
 
@@ -71,25 +71,27 @@ def _speed(
                     if name == "constant" and what != "a text of 8 words":
                         continue
                     requests = [request(_PATH, body) for body in listed]
-                    measure(server.port, requests, 8, 0.3)
+                    server.measure(requests, 8, 0.3)
                     for connections in arguments.connections:
                         key = (what if name == "ours" else "the constant", connections)
-                        results.setdefault(key, []).append(
-                            measure(server.port, requests, connections, arguments.seconds)
-                        )
+                        results.setdefault(key, []).append(server.measure(requests, connections, arguments.seconds))
                     if arguments.rate:
                         key = (f"{what if name == 'ours' else 'the constant'}, {arguments.rate:g} per second", 64)
-                        load = measure(server.port, requests, 64, arguments.seconds, arguments.rate)
+                        load = server.measure(requests, 64, arguments.seconds, arguments.rate)
                         results.setdefault(key, []).append(load)
     results.update(others)
-    print("\n| request | connections | requests per second | of the constant | p50 us | p99 us |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    print(
+        "\n| request | connections | requests per second | of the constant | p50 us | p99 us | server's processor us |"
+    )
+    print("| --- | --- | --- | --- | --- | --- | --- |")
     for (what, connections), loads in results.items():
         rate = statistics.median(load.per_second for load in loads)
         base = results.get(("the constant", connections))
         share = rate / statistics.median(load.per_second for load in base) if base else float("nan")
-        p50, p99 = (statistics.median(getattr(load, name) for load in loads) for name in ("p50", "p99"))
-        print(f"| {what} | {connections} | {rate:,.0f} | {share:.0%} | {p50:,.0f} | {p99:,.0f} |")
+        p50, p99, processor = (
+            statistics.median(getattr(load, name) for load in loads) for name in ("p50", "p99", "processor")
+        )
+        print(f"| {what} | {connections} | {rate:,.0f} | {share:.0%} | {p50:,.0f} | {p99:,.0f} | {processor:,.0f} |")
 
 
 def _stacks(folder: Path, bodies: dict[str, list[bytes]], arguments: argparse.Namespace) -> None:
@@ -100,8 +102,8 @@ def _stacks(folder: Path, bodies: dict[str, list[bytes]], arguments: argparse.Na
         for asgi_server in ("uvicorn", "granian"):
             for target in _STACKS:
                 with servers.asgi(asgi_server, f"benchmarks.serve.{target}") as server:
-                    measure(server.port, requests, 8, 0.3)
-                    load = measure(server.port, requests, 64, arguments.seconds)
+                    server.measure(requests, 8, 0.3)
+                    load = server.measure(requests, 64, arguments.seconds)
                     results.setdefault((asgi_server, target), []).append(load.per_second)
     print("\n| server | handler | requests per second, 64 connections |\n| --- | --- | --- |")
     for (asgi_server, target), rates in results.items():

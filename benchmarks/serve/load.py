@@ -19,12 +19,13 @@ def request(path: str, body: bytes, content_type: str = "application/json") -> b
 
 @dataclass(frozen=True)
 class Load:
-    """What was measured: requests per second, and latencies in microseconds."""
+    """What was measured: requests per second, latencies and the server's processor time per request in microseconds."""
 
     per_second: float
     p50: float
     p99: float
     n: int
+    processor: float = float("nan")
 
 
 class _Connection(asyncio.Protocol):

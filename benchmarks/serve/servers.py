@@ -8,8 +8,11 @@ import subprocess
 import sys
 import time
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
+
+from benchmarks.serve.load import Load, measure
 
 _OURS = "from labeltrees.cli.main import main; main()"
 
@@ -45,10 +48,16 @@ class ServerProcess:
         pid = self.process.pid
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
+    def measure(self, requests: list[bytes], connections: int, seconds: float, rate: float | None = None) -> Load:
+        """Send requests for some seconds, and count the processor time of the server too."""
+        before = self.cpu_seconds()
+        load = measure(self.port, requests, connections, seconds, rate)
+        return replace(load, processor=(self.cpu_seconds() - before) / load.n * 1e6)
+
     def cpu_seconds(self) -> float:
-        """Processor time of the workers so far."""
+        """Processor time of the server and its workers so far."""
         total = 0
-        for pid in self.workers:
+        for pid in (self.process.pid, *self.workers):
             fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
             total += int(fields[11]) + int(fields[12])
         return total / os.sysconf("SC_CLK_TCK")

@@ -81,6 +81,7 @@ def test_commands_name_their_options(run, tmp_path, arguments, expected):
         (("inspect", "FILE"), 2, "FILE: is a file, not the folder of a model"),
         (("inspect", "FOLDER"), 3, "FOLDER: not a saved model: the folder has no manifest.json"),
         (("fit", "ONE-LETTER", "-o", "OUT"), 2, "the texts have no words to learn from: words of one letter"),
+        (("choose", "ONE-TEXT", "-o", "OUT"), 2, "too few texts to learn words from: --min-df of labeltrees fit"),
         (("fit", "NO-FIELD", "-o", "OUT"), 3, "name the fields with --text FIELD and --labels FIELD"),
         (("fit", "CSV", "-o", "OUT"), 3, "name the columns with --text COLUMN and --labels COLUMN"),
         (("fit", "FILE", "-o", "OUT"), 3, "for a file with one text per line: --data-format fasttext"),
@@ -106,6 +107,7 @@ def test_errors_name_what_to_type_next(run, tmp_path, model_folder, data_folder,
     files = {
         "FILE": "several words\n",
         "ONE-LETTER": '{"text": "a b", "labels": ["x"]}\n',
+        "ONE-TEXT": '{"text": "some words", "labels": ["x"]}\n',
         "NO-FIELD": '{"body": "some words", "labels": ["x"]}\n',
         "CSV": "title,tags\nsome words,x\n",
     }

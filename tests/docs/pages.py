@@ -211,7 +211,9 @@ def _run_line(line: str, servers: contextlib.ExitStack) -> None:
     else:
         print(f"    {line}", flush=True)
         line = line.replace("curl ", "curl --silent --show-error --fail ")
-        subprocess.run(["/bin/sh", "-c", line], check=True, stdout=subprocess.DEVNULL)
+        done = subprocess.run(["/bin/sh", "-c", line], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            sys.exit(done.stderr)
 
 
 def run_page(page: str) -> None:

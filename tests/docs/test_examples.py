@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ import pytest
 
 import labeltrees as lt
 from labeltrees.cli.main import cli
-from tests.docs.pages import DOCS, GIVEN, blocks_of, extras_of, pages_with_blocks, run_python, shell_lines
+from tests.docs.pages import DOCS, GIVEN, ROOT, blocks_of, extras_of, pages_with_blocks, run_python, shell_lines
 
-EXTRAS = {"dask", "logs", "stem", "plots", "serve", "mlflow"}
+EXTRAS = set(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"])
 
 
 @pytest.fixture(scope="module")

@@ -72,3 +72,29 @@ def test_it_finishes_accepted_requests_before_it_stops(start_server, model_folde
         got = connection.recv(65536)
     assert got.startswith(b"HTTP/1.1 200")
     assert own.process.wait(20) == 0
+
+
+def test_bodies_in_chunks_and_other_methods(start_server, model_folder):
+    own = start_server(model_folder, 1, "--max-body", "100")
+    path = f"{own.url}/v1/models/fruit/predict"
+    assert httpx.post(path, content=iter([b'{"text": ', b'"red apple"}'])).json()["labels"]
+    for too_long in (b" " * 101, iter([b" " * 60, b" " * 60])):
+        reply = httpx.post(path, content=too_long)
+        assert (reply.status_code, "100 bytes" in reply.json()["error"]) == (413, True)
+    head = httpx.head(f"{own.url}/health")
+    assert (head.status_code, head.content) == (200, b"")
+    assert int(head.headers["content-length"]) == len(httpx.get(f"{own.url}/health").content)
+    own.stop()
+    assert own.process.returncode == 0
+
+
+def test_it_stops_while_models_are_replaced(start_server, text_model, tmp_path):
+    folder = tmp_path / "fruit.model"
+    text_model.save(folder)
+    own = start_server(folder, 2, "--reload-seconds", "0.01")
+    with httpx.Client(base_url=own.url) as client:
+        for k in (3, 4, 5):
+            text_model.set_params(k=k).save(folder)
+            assert client.post("/v1/models/fruit/predict", json={"texts": ["red"] * 20}).status_code == 200
+        own.process.terminate()  # while the last version is loaded, and with an open connection
+        assert own.process.wait(25) == 0  # below the limit of 30 seconds after which workers are killed

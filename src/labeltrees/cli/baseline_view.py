@@ -37,7 +37,9 @@ def print_comparison(out: Console, records: Sequence[dict[str, Any]], ks: Sequen
     names = [f"p{k}" for k in ks] + [f"{name}{max(ks)}" for name in ("recall", "fscore", "ndcg", "coverage")]
     weighted = [f"weighted_{name}" for name in (*(f"p{k}" for k in ks), f"recall{max(ks)}", f"ndcg{max(ks)}")]
     names += [name for name in weighted if name in records[0]]
-    rows = [(metric_title(name), *(cell(record, name) for record in records)) for name in names]
+    rows: list[tuple[str | Cell, ...]] = [
+        (metric_title(name), *(cell(record, name) for record in records)) for name in names
+    ]
     out.print(make_table(("%", *(_column(record["baseline"]) for record in records)), rows))
     out.print("\n± is half of the 95 % confidence interval.")
     for record in records:

@@ -22,9 +22,17 @@ _ADVICE = {
     "fit it with label_names": "train it with --label-names FILE",
     ", None or a numpy RandomState": "",
     " or None, got": ", got",
-    "empty vocabulary; perhaps the documents only contain stop words or words of one letter": (
+    "empty vocabulary; perhaps the documents only contain stop words": (
         "the texts have no words to learn from: words of one letter and stop words are left out; name another field "
         "with --text FIELD, or learn from characters with labeltrees fit --analyzer char"
+    ),
+    "max_df corresponds to < documents than min_df": (
+        "too few texts to learn words from: --min-df of labeltrees fit is the number of texts that must have a word "
+        "(2 by default)"
+    ),
+    "After pruning, no terms remain. Try a lower min_df or a higher max_df.": (
+        "no words remain: all occur in too few texts, or in too many, for --min-df (2 by default) and --max-df of "
+        "labeltrees fit"
     ),
 }
 # What to type next, by a pattern in the message. `{roles}` are options for the roles that it names in brackets.

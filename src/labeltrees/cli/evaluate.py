@@ -30,7 +30,7 @@ from labeltrees.cli.saved_models import disk_bytes, load_model
 from labeltrees.cli.score_options import ScoreOptions, score_options
 from labeltrees.cli.search_options import SearchOptions, search_options
 from labeltrees.cli.set_quality import measure_sets, print_sets
-from labeltrees.cli.tables import make_table
+from labeltrees.cli.tables import Cell, make_table
 from labeltrees.cli.text_options import text_options
 from labeltrees.cli.vocabulary_options import titles_of, vocabulary_options
 from labeltrees.data import Dataset
@@ -252,7 +252,7 @@ def _print(record: dict[str, Any]) -> None:
         print_reliability(out, record["reliability"], None)
 
 
-def _metric_rows(record: dict[str, Any], prefix: str) -> list[tuple[str, ...]]:
+def _metric_rows(record: dict[str, Any], prefix: str) -> list[tuple[str | Cell, ...]]:
     return [
         (f"{prefix}{title} (%)", *(with_margin(record[name][k], *record["intervals"][name][k]) for k in _KS))
         for name, title in _METRICS.items()

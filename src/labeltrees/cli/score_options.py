@@ -12,7 +12,7 @@ import numpy as np
 
 from labeltrees._matrices import Float32s, Int64s
 from labeltrees._validation import check_number
-from labeltrees.cli.options import add_options, refuse_option
+from labeltrees.cli.options import Decorator, add_options, refuse_option
 from labeltrees.errors import InputError
 from labeltrees.models.common.protocol import Model
 
@@ -61,7 +61,7 @@ class ScoreOptions:
         return np.where(values >= self.threshold, labels, -1), values
 
 
-def score_options(threshold_help: str) -> Any:
+def score_options(threshold_help: str) -> Decorator:
     """Return a decorator that adds the options; the command gets them as one ScoreOptions named `score`."""
 
     def decorate(command: Any) -> Any:

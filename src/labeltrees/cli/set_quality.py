@@ -11,7 +11,7 @@ from rich.console import Console
 from labeltrees.cli.options import refuse_option
 from labeltrees.cli.output import number, with_margin
 from labeltrees.cli.score_options import ScoreOptions
-from labeltrees.cli.tables import make_table
+from labeltrees.cli.tables import Cell, make_table
 from labeltrees.data import Dataset
 from labeltrees.metrics.thresholded import estimate_sets
 from labeltrees.models.common.protocol import Model
@@ -51,7 +51,9 @@ def print_sets(out: Console, record: dict[str, Any]) -> None:
     """Print the quality of sets."""
     what = "probability" if record["proba"] else "score"
     out.print(f"\nSets of all labels with a {what} of at least {record['threshold']:g}, over all points together:\n")
-    rows = [(title, with_margin(record[name], *record["intervals"][name])) for name, title in _TITLES.items()]
+    rows: list[tuple[str, str | Cell]] = [
+        (title, with_margin(record[name], *record["intervals"][name])) for name, title in _TITLES.items()
+    ]
     rows += [("labels per point", number(record["labels_per_point"]))]
     rows += [("points without a label (%)", number(100 * record["without_labels"]))]
     out.print(make_table(None, rows))

@@ -101,10 +101,10 @@ def _learn_vocabulary(vectorizer: TfidfParameters, settings: TfidfSettings, text
             advance,
         )
     if n_found == 0:
-        message = "empty vocabulary; perhaps the documents only contain stop words or words of one letter"
+        message = "empty vocabulary; perhaps the documents only contain stop words"  # scikit-learn says the same
         raise InputError(message)
     if (max_df * n_texts if max_is_share else max_df) < (min_df * n_texts if min_is_share else min_df):
-        message = f"max_df={max_df} allows fewer documents than min_df={min_df} requires (documents: {n_texts})"
+        message = "max_df corresponds to < documents than min_df"
         raise InputError(message)
     if len(counts) == 0:
         message = "After pruning, no terms remain. Try a lower min_df or a higher max_df."

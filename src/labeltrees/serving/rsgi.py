@@ -1,4 +1,4 @@
-"""The application for granian's own interface, RSGI, which takes half the time of ASGI per request."""
+"""The application for granian's own interface, RSGI, which takes less time per request than ASGI."""
 
 from __future__ import annotations
 

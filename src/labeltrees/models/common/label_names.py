@@ -139,7 +139,7 @@ class StoredNames(LabelNames):
             message = f"{self._source}: the name of label {label} is damaged"
             raise FileFormatError(message)
         try:
-            return self._text[start:end].tobytes().decode("utf-8")
+            return str(self._text[start:end].tobytes(), "utf-8")
         except UnicodeDecodeError:
             message = f"{self._source}: a name is not UTF-8"
             raise FileFormatError(message) from None

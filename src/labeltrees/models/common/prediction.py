@@ -39,7 +39,6 @@ class PredictionMixin:
     UNSUPPORTED: ClassVar[tuple[str, ...]] = ()  # options of a SearchRequest that the family's search does not have
 
     searcher_: Any
-    trees_: list[LabelTree]
     n_points_: int | None
     calibration_: Calibration | None
     early_stop_: EarlyStop | None
@@ -92,11 +91,10 @@ class PredictionMixin:
         """Return the sizes of a fitted model in one line."""
         counts = {"label": self.searcher_.n_labels, "point": self.n_points_, **_nouns(self.sizes())}
         words = [f"{count:,} {noun}" + ("" if count == 1 else "s") for noun, count in counts.items() if count]
-        tree = self.trees_[0]
-        shape = f"{tree.n_nodes:,} node" + ("" if tree.n_nodes == 1 else "s") + f", height {tree.height}"
-        words.append(
-            f"a tree of {shape}" if len(self.trees_) == 1 else f"{len(self.trees_)} trees, the first of {shape}"
-        )
+        family: Any = self  # an attribute or a property, by family
+        trees: list[LabelTree] = family.trees_
+        shape = f"{trees[0].n_nodes:,} node" + ("" if trees[0].n_nodes == 1 else "s") + f", height {trees[0].height}"
+        words.append(f"a tree of {shape}" if len(trees) == 1 else f"{len(trees)} trees, the first of {shape}")
         learned = {"label names": self._label_names, "probabilities": self.calibration_, "agreement": self.early_stop_}
         known = [name for name, value in learned.items() if value is not None]
         return ", ".join(words) + (f"; with {', '.join(known)}" if known else "")
