@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.faults.inject import compile_shim, preloaded
-from tests.faults.kill import kill_often
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(
@@ -75,9 +74,19 @@ def test_a_failing_call_leaves_the_old_state_or_the_new_one(shim, operation):
     assert {outcome["kind"] for outcome in outcomes if outcome["failed"] > 0} >= {"write", "fsync", "rename"}
 
 
-def test_a_killed_save_leaves_the_old_model_or_the_new_one(tmp_path, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    assert kill_often("save", times=2, seed=1, folder=tmp_path)["problems"] == []
+KILL = """
+import sys
+from pathlib import Path
+from tests.faults.kill import kill_often
+print(kill_often("save", times=2, seed=1, folder=Path(sys.argv[1]))["problems"])
+"""
+
+
+def test_a_killed_save_leaves_the_old_model_or_the_new_one(tmp_path):
+    # In a process of its own, because it forks and must have no threads.
+    command = [sys.executable, "-W", "ignore", "-c", KILL, tmp_path]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.stdout.strip() == "[]", done.stderr
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
