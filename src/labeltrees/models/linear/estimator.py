@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,12 +26,12 @@ from labeltrees._validation import Fanout, refuse
 from labeltrees.data.encoders import Encoder
 from labeltrees.data.parts import PartsDataset
 from labeltrees.data.tfidf import TfidfVectorizer
-from labeltrees.models.common.error_costs import check_finite, label_costs
+from labeltrees.models.common.error_costs import check_class_weight, check_finite, label_costs
 from labeltrees.models.common.given_tree import given_tree
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.settings import ClassifierSettings, seed_of
 from labeltrees.models.linear.auto_cost import settle_cost
-from labeltrees.models.linear.contexts import set_encoder
+from labeltrees.models.linear.contexts import check_vectorizer, set_encoder
 from labeltrees.models.linear.evidence import KINDS, learn_evidence
 from labeltrees.models.linear.files import save_classifier
 from labeltrees.models.linear.in_parts.local import fit_parts
@@ -56,20 +55,6 @@ def _check_tree(name: str, value: Any) -> None:
     is_flat = isinstance(value, str) and value == "flat"
     if value is not None and not is_flat and not isinstance(value, LabelTree):
         refuse(name, "None, a LabelTree or 'flat'", value)
-
-
-def _check_vectorizer(name: str, value: Any) -> None:
-    if value is not None and not isinstance(value, TfidfVectorizer):
-        refuse(name, "None or a labeltrees.TfidfVectorizer (put others before the model in a Pipeline)", value)
-
-
-def _check_class_weight(name: str, value: Any) -> None:
-    is_text = isinstance(value, str | bytes)
-    is_array = hasattr(value, "__array__") and value.ndim > 0
-    if value is None or is_array or (isinstance(value, Mapping | Sequence) and not is_text):
-        return  # the entries are checked against the labels of Y
-    if not is_text or value != "balanced":
-        refuse(name, "None, 'balanced', a mapping from labels to numbers, or one number per label", value)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -197,14 +182,14 @@ class LabelTreeClassifier(
 
     fanout: Fanout = with_default(TreeSettings, "fanout", 256)
     tree: LabelTree | str | None = setting(None, _check_tree, "A tree instead of a new one.")
-    vectorizer: TfidfVectorizer | None = setting(None, _check_vectorizer, "Turns texts into features.")
+    vectorizer: TfidfVectorizer | None = setting(None, check_vectorizer, "Turns texts into features.")
     normalize: bool = setting(True, flag, "Scale every point to unit length.")
     score_power: float = setting(
         3, number(0, low_open=True), "q in the score exp(-max(0, 1 - z)^q) of a margin z (squared hinge)."
     )
     class_weight: Any = setting(
         None,
-        _check_class_weight,
+        check_class_weight,
         "balanced: positives and negatives have the same total weight.",
         choices=("balanced",),
     )
