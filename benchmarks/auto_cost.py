@@ -1,11 +1,12 @@
 """C="auto" against one C for all nodes: precision and training time; and the precision at several tradeoffs.
 
-    python -m benchmarks.auto_cost [--sets cooking bibtex ...] [--costs 0.1 0.3 1 3] [--tradeoffs]
+    python -m benchmarks.auto_cost [--sets cooking bibtex ...] [--costs 0.1 0.3 1 3] [--tradeoffs] [--seeds 6]
 
 One seed, one thread; precision is measured on the test points with the beam of the model. `online-retail` is the log
 of an online shop, prepared as `benchmarks.paper.shop` does. `baskets` is synthetic: 11,000 baskets of 10,000 items, of
 which 60 % are drawn by popularity alone, and half of each basket is to be predicted from the other half. Seconds are
-processor time of `fit`. With --tradeoffs: a table for several tradeoffs instead.
+processor time of `fit`. With --tradeoffs: a table for several tradeoffs instead. With --seeds: the chosen C of several
+seeds, from the usual sample of classifiers and from all of them, and the C of the lowest loss (no tolerance).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import labeltrees as lt
 from benchmarks.measures import precisions
 from benchmarks.shared_data import load
 from benchmarks.tables import print_head, slashed
+from labeltrees.models.linear import auto_cost
 
 SETS = ("cooking", "bibtex", "baskets", "delicious", "online-retail", "eurlex4k", "debian-depends")
 TRADEOFFS = (0.0, 0.5, 1.0, 1.5)
@@ -108,13 +110,36 @@ def compare_tradeoffs(sets: list[str]) -> None:
                 print(f"| {name} | {loss} | {C} | {tradeoff} | {slashed(found)} | {depth:.2f} | {chosen} |", flush=True)
 
 
+def compare_seeds(sets: list[str], n_seeds: int) -> None:
+    """Print a row per set, share of the classifiers and seed."""
+    print_head("data | classifiers tried | seed | chosen, by depth | lowest loss, by depth")
+    usual = auto_cost.SAMPLED
+    for name in sets:
+        train, _ = load_set(name)
+        for share, words in ((usual, "sample"), (1.0, "all")):
+            auto_cost.SAMPLED = share
+            for seed in range(n_seeds):
+                facts = lt.LabelTreeClassifier(random_state=seed, n_jobs=1).fit(train.X, train.Y).stats_
+                lowest = [
+                    auto_cost.nearest_to_one(np.array(losses), 1.0, facts["C_tried"], tolerance=0.0)
+                    for losses in facts["C_losses"]
+                ]
+                print(
+                    f"| {name} | {words} | {seed} | {slashed(facts['C'], 'g')} | {slashed(lowest, 'g')} |", flush=True
+                )
+        auto_cost.SAMPLED = usual
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--costs", nargs="+", type=float, default=[0.03, 0.1, 0.3, 1, 3])
     parser.add_argument("--tradeoffs", action="store_true")
+    parser.add_argument("--seeds", type=int, default=0)
     options = parser.parse_args()
-    if options.tradeoffs:
+    if options.seeds:
+        compare_seeds(options.sets, options.seeds)
+    elif options.tradeoffs:
         compare_tradeoffs(options.sets)
     else:
         compare_costs(options.sets, options.costs)

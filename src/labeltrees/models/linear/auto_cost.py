@@ -181,7 +181,9 @@ def choose_by_losses(sample: CostSample | None, found: HeldOutLosses | None, los
     return CostChoice(tuple(chosen), tried, relative)
 
 
-def nearest_to_one(losses: NDArray[np.float64], constant: float, tried: tuple[float, ...]) -> float:
+def nearest_to_one(
+    losses: NDArray[np.float64], constant: float, tried: tuple[float, ...], *, tolerance: float = TOLERANCE
+) -> float:
     """Return the C nearest to 1 (on a log scale) whose interpolated loss is close to the lowest.
 
     Around the lowest of `losses` the curve is a parabola in log C, elsewhere it is piecewise linear.
@@ -203,7 +205,7 @@ def nearest_to_one(losses: NDArray[np.float64], constant: float, tried: tuple[fl
         parabola = np.polynomial.Polynomial.fit(at[near], losses[near], 2)
         inside = slice(STEPS * (lowest - 1), STEPS * (lowest + 1) + 1)
         curve[inside] = parabola(grid[inside])
-    limit = curve.min() + TOLERANCE * max(constant - curve.min(), 0.0)
+    limit = curve.min() + tolerance * max(constant - curve.min(), 0.0)
     close = grid[curve <= limit + 1e-9 * abs(limit)]
     return float(f"{np.exp(close[np.abs(close).argmin()]):.2g}")
 
