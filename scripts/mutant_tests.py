@@ -26,10 +26,11 @@ for library in ("hypothesis", "polars", "pandas", "scipy.stats", "sklearn.featur
 
 SOURCES = ROOT / "src" / "labeltrees"
 LOG = ROOT / "build" / "mutants.log"  # what pytest printed last
+TOO_LATE = 99  # instead of an exit code of pytest
 
 
 def run_tests(tests: tuple[str, ...], seconds: float, plugin: object = None) -> int:
-    """Return the exit code of pytest, or 99 if it took too long."""
+    """Return the exit code of pytest, or TOO_LATE if it took too long."""
     child = os.fork()
     if child == 0:
         _run_in_child(tests, plugin)
@@ -42,7 +43,7 @@ def run_tests(tests: tuple[str, ...], seconds: float, plugin: object = None) -> 
         if is_late:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-            return 99
+            return TOO_LATE
         time.sleep(0.02)
 
 
