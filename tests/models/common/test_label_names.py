@@ -91,7 +91,7 @@ def test_names_survive_pickling_without_their_table(names):
 
 def test_no_names_are_names_too():
     assert len(StoredNames(*encode_names([]), "folder")) == 0
-    with pytest.raises(lt.FileFormatError, match="^folder: the label names are damaged"):
+    with pytest.raises(lt.FileFormatError, match=r"^folder: the label names are damaged"):
         StoredNames(np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int64), "folder")
 
 
