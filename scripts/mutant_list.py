@@ -28,6 +28,7 @@ GUARDED: dict[str, tuple[str, ...]] = {
     "data/text_line_readers.py": (
         "tests/data/test_text_line_readers.py",
         "tests/data/test_text_files.py",
+        "tests/data/test_annif_folder.py",
         "tests/data/test_limits.py",
     ),
     "data/tfidf_files.py": ("tests/data/test_tfidf_files.py", "tests/data/test_tfidf_functions.py"),
