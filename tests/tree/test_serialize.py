@@ -154,7 +154,7 @@ def test_random_bytes_are_refused(data, magic, tmp_path_factory):
 # Hostile files, their checksums right.
 
 
-def forge(sections=None, **fields):
+def forge(sections=None, magic=serialize.MAGIC, **fields):
     """A file of one node with labels 0 and 1, but for what is asked otherwise."""
     if sections is None:
         sections = [forged_section(1, b"\2"), forged_section(1, b"\1\3")]
@@ -170,7 +170,7 @@ def forge(sections=None, **fields):
         "body_crc": zlib.crc32(body),
         **fields,
     }
-    header = struct.pack("<8sIIQQQQQI", serialize.MAGIC, *values.values())
+    header = struct.pack("<8sIIQQQQQI", magic, *values.values())
     return header + struct.pack("<I", zlib.crc32(header)) + body
 
 
@@ -190,6 +190,7 @@ WEIGHTS = forged_section(8, struct.pack("<2d", 0.5, 0.5))
 @pytest.mark.parametrize(
     ("data", "fault"),
     [
+        (forge(magic=b"12345678"), "is not a labeltrees tree file"),
         (forge(version=2), "format version 2, but this labeltrees reads version 1"),
         (forge(flags=4), "unknown flags 0x4"),
         (forge(body_crc=1), "the checksum of its content differs"),
