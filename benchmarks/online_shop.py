@@ -214,7 +214,8 @@ def own_answers(train: lt.Dataset, test: lt.Dataset, chosen: Settings, jobs: int
         "label tree, default": lambda: lt.LabelTreeClassifier(n_jobs=jobs).fit(*pair),
         CHOSEN: lambda: lt.LabelTreeClassifier(n_jobs=jobs, **chosen).fit(*pair),
     }
-    known = finished("answers-label-tree", [train, test, chosen])
+    defaults = lt.LabelTreeClassifier().get_params()  # answers with other defaults are out of date
+    known = finished("answers-label-tree", [train, test, chosen, defaults])
     for name, make in methods.items():
         if name not in known.values:
             known.add(name, make().predict_topk(test.X, max(KS))[0].tolist())

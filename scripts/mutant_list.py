@@ -23,11 +23,12 @@ GUARDED: dict[str, tuple[str, ...]] = {
     "_names.py": ("tests/test_names.py", "tests/integration/test_label_names.py"),
     "data/encoders/encoder_file.py": ("tests/data/encoders/test_encoder_file.py",),
     "data/files.py": ("tests/data/test_files.py", "tests/data/test_limits.py", "tests/data/test_xmc.py"),
-    "data/limits.py": ("tests/data/test_limits.py",),
+    "data/limits.py": ("tests/data/test_limits.py", "tests/data/test_files.py"),
     "data/parquet_sizes.py": ("tests/data/test_parquet_sizes.py", "tests/data/test_limits.py"),
     "data/text_line_readers.py": (
         "tests/data/test_text_line_readers.py",
         "tests/data/test_text_files.py",
+        "tests/data/test_annif_folder.py",
         "tests/data/test_limits.py",
     ),
     "data/tfidf_files.py": ("tests/data/test_tfidf_files.py", "tests/data/test_tfidf_functions.py"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import hashlib
 import importlib
 import json
@@ -26,10 +27,12 @@ for library in ("hypothesis", "polars", "pandas", "scipy.stats", "sklearn.featur
 
 SOURCES = ROOT / "src" / "labeltrees"
 LOG = ROOT / "build" / "mutants.log"  # what pytest printed last
+TOO_LATE = 99  # instead of an exit code of pytest
 
 
 def run_tests(tests: tuple[str, ...], seconds: float, plugin: object = None) -> int:
-    """Return the exit code of pytest, or 99 if it took too long."""
+    """Return the exit code of pytest, or TOO_LATE if it took too long."""
+    gc.freeze()  # a collection in the fork leaves alone what was imported here
     child = os.fork()
     if child == 0:
         _run_in_child(tests, plugin)
@@ -42,7 +45,7 @@ def run_tests(tests: tuple[str, ...], seconds: float, plugin: object = None) -> 
         if is_late:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-            return 99
+            return TOO_LATE
         time.sleep(0.02)
 
 
@@ -57,7 +60,7 @@ def _run_in_child(tests: tuple[str, ...], plugin: object) -> None:
         os.environ["PYTHONPATH"] = str(SOURCES.parent)
         sys.path.insert(0, str(SOURCES.parent))
         imported = "ignore::pytest.PytestAssertRewriteWarning"  # hypothesis is imported already
-        arguments = ["-q", "-x", "-p", "no:cacheprovider", "-W", imported, *tests]
+        arguments = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:anyio", "-W", imported, *tests]
         code = int(pytest.main(arguments, plugins=[plugin] if plugin else None))
     finally:
         os._exit(code)

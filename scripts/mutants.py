@@ -1,6 +1,6 @@
 """Change one guard of the code at a time, and see whether a test notices.
 
-    python scripts/mutants.py [--list] [--only storage] [--sample 300] [--seed 0] [--minutes 60] [--again]
+    python scripts/mutants.py [--list] [--only storage] [--sample 300] [--spread] [--seed 0] [--minutes 60] [--again]
 
 A mutant is one textual change of one line in the code that guards files, native bounds, early stopping and persistence:
 a comparison turned around or off by one, a condition or a refusal left out, `and` for `or`, a call of fsync dropped
@@ -21,6 +21,7 @@ import json
 import os
 import py_compile
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -30,7 +31,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from mutant_list import ROOT, Mutant, all_mutants, mutants_by_hand
-from mutant_tests import SOURCES, run_tests, tests_of
+from mutant_tests import SOURCES, TOO_LATE, run_tests, tests_of
 
 RESULTS = ROOT / "build" / "mutants.jsonl"
 REASONS = ROOT / "scripts" / "mutant_reasons.txt"
@@ -52,7 +53,8 @@ def try_mutant(mutant: Mutant, seconds: float) -> str:
         path.write_text("\n".join(lines))
         if not mutant.path.endswith(".py") and not _build(library):
             return "does not compile"
-        return "survived" if run_tests(near, seconds) == 0 else "killed"
+        code = run_tests(near, seconds)
+        return {0: "survived", TOO_LATE: "killed by the time limit"}.get(code, "killed")
     finally:
         path.write_bytes(original)
         os.replace(kept, library)
@@ -118,19 +120,22 @@ def main() -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true", help="print all mutants")
-    parser.add_argument("--only", help="only paths that contain this")
+    parser.add_argument("--only", help="only paths that match this regular expression")
     parser.add_argument("--sample", type=int, help="try only this many, chosen at random")
+    parser.add_argument("--spread", action="store_true", help="take turns among the files")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=120, help="the most per mutant")
     parser.add_argument("--minutes", type=float, default=1e9, help="the most in all")
     parser.add_argument("--again", action="store_true", help="try the survivors again")
     parser.add_argument("--results", type=Path, help="write the table to this file")
     options = parser.parse_args()
-    wanted = [mutant for mutant in all_mutants() if not options.only or options.only in mutant.path]
+    wanted = [mutant for mutant in all_mutants() if not options.only or re.search(options.only, mutant.path)]
     if options.sample is not None:
         by_hand = {mutant.name for mutant in mutants_by_hand()}
         wanted = random.Random(options.seed).sample(wanted, len(wanted))
         wanted.sort(key=lambda mutant: mutant.name not in by_hand)  # those come first
+        if options.spread:
+            wanted = _take_turns(wanted)
         wanted = wanted[: options.sample]
     if options.list:
         print("\n".join(f"{mutant.name}  [line {mutant.line}]" for mutant in wanted))
@@ -147,6 +152,16 @@ def main() -> int:
         write_results(options.results, outcomes)
     print(summary(outcomes))
     return 0
+
+
+def _take_turns(mutants: list[Mutant]) -> list[Mutant]:
+    """Return the first mutant of every file, then the second of every file, and so on."""
+    turns = Counter[str]()
+    ordered: list[tuple[int, Mutant]] = []
+    for mutant in mutants:
+        ordered.append((turns[mutant.path], mutant))
+        turns[mutant.path] += 1
+    return [mutant for _, mutant in sorted(ordered, key=lambda pair: pair[0])]
 
 
 def _try_all(wanted: list[Mutant], outcomes: dict[str, str], seconds: float, minutes: float) -> None:

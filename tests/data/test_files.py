@@ -2,10 +2,12 @@
 
 import os
 import stat
+from contextlib import contextmanager
 
 import pytest
 
 import labeltrees as lt
+from labeltrees.data import files
 from labeltrees.data.files import MissingFileError, open_any, write_any
 
 SUFFIXES = ["", ".gz", ".xz", ".zst"]
@@ -90,3 +92,22 @@ def test_an_error_inside_the_block_keeps_its_own_kind(tmp_path):
     with pytest.raises(FileNotFoundError) as raised, open_any(path):
         open(tmp_path / "other.txt")
     assert not isinstance(raised.value, MissingFileError)
+
+
+def test_progress_is_shown_for_large_regular_files_only(tmp_path, monkeypatch):
+    shown, reached = [], []
+
+    @contextmanager
+    def watch_part(what, total, unit):
+        shown.append((what, total, unit))
+        yield reached.append
+
+    monkeypatch.setattr(files, "watch_part", watch_part)
+    for size in ((1 << 20) - 1, 1 << 20):
+        (tmp_path / "a.txt").write_bytes(b"x" * size)
+        with open_any(tmp_path / "a.txt") as stream:
+            assert len(stream.read()) == size
+    assert shown == [("Reading a.txt", 1 << 20, files.BYTES)]
+    assert reached[-1] == 1 << 20
+    with open("/dev/zero", "rb") as raw, files._watching(raw, "zero") as advance:
+        assert advance is None

@@ -21,6 +21,8 @@ def test_fasttext_lines(tmp_path):
 def test_a_byte_order_mark_is_no_part_of_the_header(tmp_path):
     for name, content in (("a.csv", "text,labels\nred,x\nred,y\n"), ("a.jsonl", as_jsonl())):
         assert lt.read_texts(write(tmp_path / name, b"\xef\xbb\xbf" + content.encode())).n_points >= 2
+    # Alone on a line, it leaves a blank line.
+    assert lt.read_texts(write(tmp_path / "b.jsonl", b"\xef\xbb\xbf\n" + as_jsonl().encode())).n_points >= 2
 
 
 def test_long_fields_and_line_ends_of_windows(tmp_path):

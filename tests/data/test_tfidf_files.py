@@ -20,6 +20,7 @@ VECTORIZERS = {
     "union": {
         "union": [{"ngram_range": (1, 2), "stop_words": ["and"]}, {"analyzer": "char_wb", "ngram_range": (3, 3)}]
     },
+    "inherited": {"stop_words": "english", "union": [{"ngram_range": (1, 2)}, {"analyzer": "char_wb"}]},
 }
 
 

@@ -1,6 +1,7 @@
 """Saving replaces a model in one step, and nothing that is not a model."""
 
 import errno
+import json
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from labeltrees import _core
 from labeltrees.errors import InputError
 from labeltrees.storage import load_arrays, save_arrays
+from labeltrees.storage.format import FORMAT_NAME, MANIFEST_FILE
 from tests.storage.conftest import ARRAYS
 
 pytestmark = pytest.mark.smoke
@@ -60,6 +62,16 @@ def test_what_is_not_a_model_is_not_replaced(tmp_path):
     (tmp_path / "empty").mkdir()
     save_arrays(tmp_path / "empty", "Example", {}, {})
     assert load_arrays(tmp_path / "empty").arrays == {}
+
+
+def test_a_folder_that_only_looks_like_a_model_is_not_replaced(tmp_path):
+    for name, manifest, other in (("notes", FORMAT_NAME, "notes.txt"), ("foreign", "other", "weights.npy")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / MANIFEST_FILE).write_text(json.dumps({"format": manifest}))
+        (tmp_path / name / other).write_text("mine")
+        with pytest.raises(InputError, match="not a saved model"):
+            save_arrays(tmp_path / name, "Example", {}, {})
+        assert (tmp_path / name / other).read_text() == "mine"
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "A", "", ".a", "a b", "a" * 100, "é"])

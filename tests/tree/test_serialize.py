@@ -154,7 +154,7 @@ def test_random_bytes_are_refused(data, magic, tmp_path_factory):
 # Hostile files, their checksums right.
 
 
-def forge(sections=None, **fields):
+def forge(sections=None, magic=serialize.MAGIC, **fields):
     """A file of one node with labels 0 and 1, but for what is asked otherwise."""
     if sections is None:
         sections = [forged_section(1, b"\2"), forged_section(1, b"\1\3")]
@@ -170,12 +170,12 @@ def forge(sections=None, **fields):
         "body_crc": zlib.crc32(body),
         **fields,
     }
-    header = struct.pack("<8sIIQQQQQI", serialize.MAGIC, *values.values())
+    header = struct.pack("<8sIIQQQQQI", magic, *values.values())
     return header + struct.pack("<I", zlib.crc32(header)) + body
 
 
-def forged_section(width, raw, stored=None):
-    compressed = zlib.compress(raw)
+def forged_section(width, raw, stored=None, cut=None, more=b""):
+    compressed = zlib.compress(raw)[:cut] + more
     return struct.pack("<BQ", width, len(compressed) if stored is None else stored) + compressed
 
 
@@ -190,8 +190,10 @@ WEIGHTS = forged_section(8, struct.pack("<2d", 0.5, 0.5))
 @pytest.mark.parametrize(
     ("data", "fault"),
     [
+        (forge(magic=b"12345678"), "is not a labeltrees tree file"),
         (forge(version=2), "format version 2, but this labeltrees reads version 1"),
         (forge(flags=4), "unknown flags 0x4"),
+        (forge(body_crc=1), "the checksum of its content differs"),
         (forge(n_labels=0), "claims 0 labels"),
         (forge(n_labels=2**31), "claims 2147483648 labels"),
         (forge(n_labels=2**63), "claims 9223372036854775808 labels"),
@@ -214,6 +216,8 @@ WEIGHTS = forged_section(8, struct.pack("<2d", 0.5, 0.5))
         (forge(sections=[COUNT, forged_section(1, b"\1")]), "does not have the expected 2 bytes of children"),
         (forge(sections=[COUNT, forged_section(1, b"\1\3\5")]), "does not have the expected 2 bytes of children"),
         (forge(sections=[COUNT, forged_section(1, bytes(10**6))]), "does not have the expected 2 bytes of children"),
+        (forge(sections=[COUNT, forged_section(1, b"\1\3", cut=-1)]), "does not have the expected 2 bytes of children"),
+        (forge(sections=[COUNT, forged_section(1, b"\1\3", more=b"!")]), "not have the expected 2 bytes of children"),
         (forge(sections=[COUNT, struct.pack("<BQ", 1, 4) + b"\1\2\3\4"]), "cannot inflate its children"),
         (forge(sections=[forged_section(1, b"\3"), CHILDREN]), "child_ptr must be the number of children, 2"),
         (forge(sections=[COUNT, forged_section(1, b"\1\1")]), "label 0, which is already elsewhere"),

@@ -89,6 +89,12 @@ def test_names_survive_pickling_without_their_table(names):
     assert again.ids("candidates", ["ant"]).tolist() == [2]
 
 
+def test_no_names_are_names_too():
+    assert len(StoredNames(*encode_names([]), "folder")) == 0
+    with pytest.raises(lt.FileFormatError, match=r"^folder: the label names are damaged"):
+        StoredNames(np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int64), "folder")
+
+
 def test_names_are_stored_as_they_were(names):
     text, ends = names.to_arrays()
     assert StoredNames(text, ends, "again").array.tolist() == TEXTS

@@ -2,8 +2,6 @@
 
 import pickle
 import shutil
-import signal
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -259,19 +257,11 @@ def test_what_is_no_plain_file_is_refused(tmp_path):
         model.fit_file(3)
 
 
+@pytest.mark.usefixtures("interrupted_soon")
 def test_training_stops_at_once_when_interrupted(problem):
     model = lt.TextLabelTreeClassifier(epochs=2**31 - 1, n_jobs=2, dim=16)
-    timer = threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT))
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background may ignore it
-    signal.alarm(60)  # ends the tests if training goes on
-    try:
-        timer.start()
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(*problem)
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGINT, before)
-    timer.join()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*problem)
     assert not hasattr(model, "searcher_")
 
 

@@ -1,8 +1,5 @@
 """Shuffling every epoch: a model that does not depend on the order of its lines."""
 
-import signal
-import threading
-
 import numpy as np
 import pytest
 
@@ -76,14 +73,12 @@ def test_a_line_is_read_to_its_end_after_a_literal_line_end(tmp_path):
     assert model.predict_topk(["aa", "bb", "cc"], 1)[0][:, 0].tolist() == ["a", "b", "c"]
 
 
+@pytest.mark.usefixtures("interrupted_soon")
 def test_training_on_a_file_stops_at_once_when_interrupted(tmp_path):
     path = write(tmp_path / "train.txt", *SORTED)
     model = classifier(n_jobs=2).set_params(epochs=2**31 - 1)
-    timer = threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT))
-    timer.start()
     with pytest.raises(KeyboardInterrupt):
         model.fit_file(path)
-    timer.join()
 
 
 def test_models_saved_before_there_was_shuffling_load_as_not_shuffled(tmp_path):

@@ -93,6 +93,14 @@ def test_long_runs_of_numbers_are_stepped_over(seed, length, tmp_path_factory):
     assert reader.position == len(path.read_bytes()) - 1
 
 
+@pytest.mark.parametrize("length", [cbor._RUN - 1, cbor._RUN, 2 * cbor._RUN])
+def test_a_run_may_end_the_item(length, tmp_path):
+    (tmp_path / "run.cbor").write_bytes(to_cbor([7] * length) + b"\x01")
+    reader = cbor.CborReader(tmp_path / "run.cbor")
+    reader.skip()
+    assert reader.head() == (cbor.UNSIGNED, 1)
+
+
 def with_weights(nested, rng):
     """What omikuji would write for a nested tree: with weights, its keys in either order."""
     ((kind, content),) = nested.items()
@@ -141,6 +149,7 @@ EMPTY = {"Leaf": {"weights": None, "labels": []}}
         (to_cbor({"Leaf": {"weights": None, "labels": [-1]}}), "something else where an unsigned integer"),
         (to_cbor({"Leaf": {"weights": None, "labels": ["a"]}}), "something else where an unsigned integer"),
         (to_cbor({"Leaf": {"weights": None, "labels": [2**31 - 1]}}), "an integer of 2147483647 or more"),
+        (to_cbor({"Leaf": {"weights": None, "labels": [0, 2**31 - 1]}}), "an integer of 2147483647 or more"),
         (to_cbor({"Leaf": {"weights": None, "labels": [2**30]}}), "only 1 are placed"),
         (to_cbor({"Leaf": {"weights": None, "labels": 7}}), "something else where an array"),
         (b"\xa1\x9b" + b"\xff" * 8, "claims 18446744073709551615 items or bytes"),

@@ -125,6 +125,7 @@ def good_chain(folder):
         (([0, 1], [0, 1], [2, 1]), "column starts that do not increase from 0 to 2"),
         (([0, 1], [0, 5, 2], [2, 2]), "column starts that do not increase from 0 to 2"),
         (([0], [0, 1], [2, 1]), "must have one entry per row"),
+        ((np.array([], dtype=np.int64), [0, 0], [2, 1]), "must have one entry per row"),
         (([0, 1], [0, 2], [2**40, 1]), "has a shape"),
         (([0, 1], [0, 2], [2, -1]), "has a shape"),
         (([0, 1], [0, 2], [2]), "has a shape"),
@@ -204,4 +205,12 @@ def test_other_compressions_are_refused(method, tmp_path):
     with zipfile.ZipFile(good_chain(tmp_path) / "C0.npz", "w", method) as archive:
         archive.writestr("indices.npy", b"x" * 100)
     with pytest.raises(FileFormatError, match="unsupported compression"):
+        LabelTree.from_pecos_chain(tmp_path)
+
+
+@pytest.mark.parametrize("magic", [b"\x93NUMPY\x03\x00", b"\x93NUMPY\x01\x01", b"\x93numpy\x01\x00"])
+def test_other_versions_of_npy_are_refused(magic, tmp_path):
+    with zipfile.ZipFile(good_chain(tmp_path) / "C0.npz", "w") as archive:
+        archive.writestr("indices.npy", magic + b"\x02\x00{}" + bytes(16))
+    with pytest.raises(FileFormatError, match="is not an array of npy version 1 or 2"):
         LabelTree.from_pecos_chain(tmp_path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,16 @@ def check_weight_range(weights: NDArray[np.float64]) -> None:
 def check_relevance(Y: Any) -> None:
     """Raise `InputError` for relevance values that are outside the range of the solver."""
     _check_range("Y", Y.data, "0 or ")
+
+
+def check_class_weight(name: str, value: Any) -> None:
+    """Refuse a parameter that cannot be costs of labels."""
+    is_text = isinstance(value, str | bytes)
+    is_array = hasattr(value, "__array__") and value.ndim > 0
+    if value is None or is_array or (isinstance(value, Mapping | Sequence) and not is_text):
+        return  # the entries are checked against the labels of Y
+    if not is_text or value != "balanced":
+        refuse(name, "None, 'balanced', a mapping from labels to numbers, or one number per label", value)
 
 
 def label_costs(class_weight: Any, n_labels: int, names: LabelNames | None = None) -> NDArray[np.float32] | None:

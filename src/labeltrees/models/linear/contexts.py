@@ -35,6 +35,12 @@ def as_texts(X: Any) -> Sequence[str] | None:
     return None
 
 
+def check_vectorizer(name: str, value: Any) -> None:
+    """Refuse a parameter that is neither None nor one of our vectorizers."""
+    if value is not None and not isinstance(value, TfidfVectorizer):
+        refuse(name, "None or a labeltrees.TfidfVectorizer (put others before the model in a Pipeline)", value)
+
+
 def fit_vectorizer(vectorizer: TfidfVectorizer | None, X: Any, n_jobs: int | None) -> tuple[Any, Any]:
     """Return a vectorizer fitted on `X` and the features, or None and `X` if X is not texts.
 

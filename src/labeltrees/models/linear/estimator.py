@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from labeltrees._matrices import CheckedX, CheckedY, Float64s
+from labeltrees._matrices import CheckedX
 from labeltrees._settings import (
     check_settings,
     choice,
@@ -25,36 +23,25 @@ from labeltrees._settings import (
     with_default,
 )
 from labeltrees._validation import Fanout, refuse
-from labeltrees.data.checks import check_texts
-from labeltrees.data.dataset import Dataset
-from labeltrees.data.encoders import Encoder, TextEncoder
+from labeltrees.data.encoders import Encoder
 from labeltrees.data.parts import PartsDataset
 from labeltrees.data.tfidf import TfidfVectorizer
-from labeltrees.models.common.dataset_arguments import arguments_of
-from labeltrees.models.common.error_costs import check_finite, check_relevance, label_costs, point_costs
+from labeltrees.models.common.error_costs import check_class_weight, check_finite, label_costs
 from labeltrees.models.common.given_tree import given_tree
 from labeltrees.models.common.label_names import LabelNames
-from labeltrees.models.common.label_sets import read_training_labels
 from labeltrees.models.common.settings import ClassifierSettings, seed_of
 from labeltrees.models.linear.auto_cost import settle_cost
-from labeltrees.models.linear.contexts import encode, fit_vectorizer, set_encoder
+from labeltrees.models.linear.contexts import check_vectorizer, set_encoder
 from labeltrees.models.linear.evidence import KINDS, learn_evidence
 from labeltrees.models.linear.files import save_classifier
 from labeltrees.models.linear.in_parts.local import fit_parts
-from labeltrees.models.linear.label_text_points import (
-    add_points,
-    labels_to_read,
-    text_embeddings,
-    text_points,
-    with_label_texts,
-)
 from labeltrees.models.linear.matcher import confused_points
 from labeltrees.models.linear.node_tasks import Weights
 from labeltrees.models.linear.packing import pack
-from labeltrees.models.linear.points import check_points, unit_rows
 from labeltrees.models.linear.prediction import LinearPredictionMixin
 from labeltrees.models.linear.settings import LinearSettings, SolverSettings
 from labeltrees.models.linear.training import train_linear
+from labeltrees.models.linear.training_points import TrainingPoints, read_training_points
 from labeltrees.search import Searcher
 from labeltrees.search.evidence import Evidence
 from labeltrees.search.request import MODES
@@ -68,20 +55,6 @@ def _check_tree(name: str, value: Any) -> None:
     is_flat = isinstance(value, str) and value == "flat"
     if value is not None and not is_flat and not isinstance(value, LabelTree):
         refuse(name, "None, a LabelTree or 'flat'", value)
-
-
-def _check_vectorizer(name: str, value: Any) -> None:
-    if value is not None and not isinstance(value, TfidfVectorizer):
-        refuse(name, "None or a labeltrees.TfidfVectorizer (put others before the model in a Pipeline)", value)
-
-
-def _check_class_weight(name: str, value: Any) -> None:
-    is_text = isinstance(value, str | bytes)
-    is_array = hasattr(value, "__array__") and value.ndim > 0
-    if value is None or is_array or (isinstance(value, Mapping | Sequence) and not is_text):
-        return  # the entries are checked against the labels of Y
-    if not is_text or value != "balanced":
-        refuse(name, "None, 'balanced', a mapping from labels to numbers, or one number per label", value)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -209,14 +182,14 @@ class LabelTreeClassifier(
 
     fanout: Fanout = with_default(TreeSettings, "fanout", 256)
     tree: LabelTree | str | None = setting(None, _check_tree, "A tree instead of a new one.")
-    vectorizer: TfidfVectorizer | None = setting(None, _check_vectorizer, "Turns texts into features.")
+    vectorizer: TfidfVectorizer | None = setting(None, check_vectorizer, "Turns texts into features.")
     normalize: bool = setting(True, flag, "Scale every point to unit length.")
     score_power: float = setting(
         3, number(0, low_open=True), "q in the score exp(-max(0, 1 - z)^q) of a margin z (squared hinge)."
     )
     class_weight: Any = setting(
         None,
-        _check_class_weight,
+        check_class_weight,
         "balanced: positives and negatives have the same total weight.",
         choices=("balanced",),
     )
@@ -307,55 +280,28 @@ class LabelTreeClassifier(
         elif max_memory is not None or work_folder is not None:
             refuse("X", "a dataset in parts if max_memory or work_folder is given (`write_parts` makes one)", type(X))
         started = time.perf_counter()
-        if isinstance(X, Dataset) or Y is None:
-            X, Y, sample_weight, label_names, feature_names, encoder, label_texts = arguments_of(
-                X, Y, sample_weight, label_names, feature_names, encoder, label_texts
-            )
-        if encoder is not None:
-            X = encode(encoder, X, self.n_jobs)
-        vectorizer, X = fit_vectorizer(self.vectorizer, X, self.n_jobs)
-        X = check_points(self, X, fitting=True)
-        if encoder is not None and encoder.n_features != X.shape[1]:
-            refuse("encoder", f"one with {X.shape[1]} features, the columns of X", f"one with {encoder.n_features}")
-        if feature_names is not None:
-            self.feature_names_in_ = check_texts("feature_names", feature_names, X.shape[1])
-        encoder = encoder if vectorizer is None else TextEncoder(vectorizer)
-        labels = read_training_labels(Y, label_names, X.shape[0])
-        adds_labels = self.label_text_points != "none" and isinstance(encoder, TextEncoder)
-        labels, texts = with_label_texts(labels, label_texts, adds_labels=adds_labels)
-        check_relevance(labels.Y)
-        names = None if labels.names is None else LabelNames(labels.names)
-        weights = point_costs(sample_weight, X.shape[0])
-        n_points = X.shape[0]
-        X = unit_rows(X) if self.normalize else X
-        used = labels_to_read(labels.Y, self.label_text_points, self.label_text_embedding)
-        points = text_points(texts, encoder, used, self.normalize)
-        embeddings = self.embeddings
-        if embeddings is None:
-            embeddings = text_embeddings(X, labels.Y, points, self.label_text_embedding, self.n_jobs)
-        X, Y, weights = add_points(X, labels.Y, weights, points, self.label_text_points, self.label_text_weight)
-        checked_X, checked_Y = CheckedX(X), CheckedY(Y)
-        settings = self._linear_settings(checked_Y.n_labels, names)
+        points = read_training_points(self, X, Y, sample_weight, label_names, feature_names, encoder, label_texts)
+        settings = self._linear_settings(points.Y.n_labels, points.names)
         seed = seed_of(self.random_state)
-        trees = self._make_trees(checked_X, checked_Y, weights, embeddings, seed)
+        trees = self._make_trees(points, seed)
         built = time.perf_counter()
         settings, costs = settle_cost(
-            checked_X, checked_Y, trees[0], settings, sample_weight=weights, random_state=seed, n_jobs=self.n_jobs
+            points.X, points.Y, trees[0], settings, sample_weight=points.weights, random_state=seed, n_jobs=self.n_jobs
         )
         stores = []
         n_weights = 0
         for tree in trees:
-            trained = self._train(checked_X, checked_Y, tree, settings, weights, seed)
+            trained = self._train(points, tree, settings, seed)
             n_weights += len(trained.values)
-            stores.append(self._pack(tree, trained, checked_X))
+            stores.append(self._pack(tree, trained, points.X))
         learned = None
         if self.evidence is not None:
-            learned = learn_evidence(self, checked_X, checked_Y, weights, settings, seed, n_points)
-        set_encoder(self, encoder)
-        self._label_names = names
-        self.label_texts_ = texts
-        self.label_counts_ = np.bincount(labels.Y.indices, minlength=checked_Y.n_labels)
-        self.n_points_ = n_points
+            learned = learn_evidence(self, points.X, points.Y, points.weights, settings, seed, points.n_points)
+        set_encoder(self, points.encoder)
+        self._label_names = points.names
+        self.label_texts_ = points.label_texts
+        self.label_counts_ = points.label_counts
+        self.n_points_ = points.n_points
         self.trees_ = trees
         self.searcher_ = self._make_searcher(stores, None if learned is None else learned.evidence)
         self.searcher_.set_prior(self.label_counts_, self.n_points_)
@@ -384,20 +330,18 @@ class LabelTreeClassifier(
             label_cost=label_costs(self.class_weight, n_labels, names),
         )
 
-    def _make_trees(
-        self, X: CheckedX, Y: CheckedY, weights: Float64s | None, embeddings: Any, seed: int
-    ) -> list[LabelTree]:
+    def _make_trees(self, points: TrainingPoints, seed: int) -> list[LabelTree]:
         if self.tree is not None:
             if self.n_trees > 1:
                 refuse("n_trees", "1 if the tree is given", self.n_trees)
-            return [given_tree(self.tree, Y, weights)]
+            return [given_tree(self.tree, points.Y, points.weights)]
         return [
             grow_tree(
-                X,
-                Y,
+                points.X,
+                points.Y,
                 take_settings(TreeSettings, self),
-                sample_weight=weights,
-                embeddings=embeddings,
+                sample_weight=points.weights,
+                embeddings=points.embeddings,
                 random_state=seed + number,
                 n_jobs=self.n_jobs,
                 progress=bool(self.verbose),
@@ -405,22 +349,14 @@ class LabelTreeClassifier(
             for number in range(self.n_trees)
         ]
 
-    def _train(
-        self,
-        X: CheckedX,
-        Y: CheckedY,
-        tree: LabelTree,
-        settings: LinearSettings,
-        weights: Float64s | None,
-        seed: int,
-    ) -> Weights:
+    def _train(self, points: TrainingPoints, tree: LabelTree, settings: LinearSettings, seed: int) -> Weights:
         def train(negatives: Any) -> Weights:
             return train_linear(
-                X,
-                Y,
+                points.X,
+                points.Y,
                 tree,
                 settings,
-                sample_weight=weights,
+                sample_weight=points.weights,
                 negatives=negatives,
                 random_state=seed,
                 n_jobs=self.n_jobs,
@@ -429,8 +365,8 @@ class LabelTreeClassifier(
 
         trained = train(None)
         if self.negatives == "matcher":
-            searcher = self._make_searcher([self._pack(tree, trained, X)])
-            trained = train(confused_points(searcher, tree, X.matrix, Y.matrix, n_jobs=self.n_jobs))
+            searcher = self._make_searcher([self._pack(tree, trained, points.X)])
+            trained = train(confused_points(searcher, tree, points.X.matrix, points.Y.matrix, n_jobs=self.n_jobs))
         check_finite(trained)
         return trained
 
