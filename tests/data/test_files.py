@@ -111,3 +111,12 @@ def test_progress_is_shown_for_large_regular_files_only(tmp_path, monkeypatch):
     assert reached[-1] == 1 << 20
     with open("/dev/zero", "rb") as raw, files._watching(raw, "zero") as advance:
         assert advance is None
+
+
+def test_native_readers_refuse_compressed_files(tmp_path):
+    for name in ("a.txt", "a.txt.GZ"):
+        with write_any(tmp_path / name) as stream:
+            stream.write(b"text")
+    assert files.check_readable(tmp_path / "a.txt") == str(tmp_path / "a.txt")
+    with pytest.raises(lt.FileFormatError, match=r"a\.txt\.GZ: compressed; decompress it first"):
+        files.check_readable(tmp_path / "a.txt.GZ")

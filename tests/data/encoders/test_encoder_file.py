@@ -177,3 +177,9 @@ def test_names_that_are_not_unicode_or_occur_twice_are_found_by_verify():
     arrays["names"], arrays["names.ends"] = np.frombuffer(b"samesame", np.uint8), np.array([0, 4, 8])
     with pytest.raises(lt.FileFormatError, match="occurs twice"):
         encoder_from_files(settings, arrays, "", "somewhere").verify()
+
+
+def test_another_version_is_named(tmp_path):
+    (tmp_path / "later.bin").write_bytes(b"labeltrees encoder 2\n" + bytes(100))
+    with pytest.raises(lt.FileFormatError, match=r"later\.bin: not an encoder of this version"):
+        read_encoder(tmp_path / "later.bin")

@@ -214,3 +214,13 @@ def test_other_versions_of_npy_are_refused(magic, tmp_path):
         archive.writestr("indices.npy", magic + b"\x02\x00{}" + bytes(16))
     with pytest.raises(FileFormatError, match="is not an array of npy version 1 or 2"):
         LabelTree.from_pecos_chain(tmp_path)
+
+
+@pytest.mark.parametrize("n_bytes", [8, 24])
+def test_a_member_must_have_the_bytes_of_its_header(n_bytes, tmp_path):
+    buffer = io.BytesIO()
+    np.save(buffer, np.arange(2))
+    with zipfile.ZipFile(good_chain(tmp_path) / "C0.npz", "w") as archive:
+        archive.writestr("indices.npy", buffer.getvalue()[:-16] + bytes(n_bytes))
+    with pytest.raises(FileFormatError, match=rf"has {n_bytes} bytes where its header claims \[2\] values"):
+        LabelTree.from_pecos_chain(tmp_path)
