@@ -42,7 +42,12 @@ install: .venv/installed
 	@$(PIP) install "$$(echo build/wheel/*.whl)[dev]"
 	@touch $@
 
-quickstart: .venv/package
+# With the charts of the report.
+.venv/charts: .venv/package
+	@$(PIP) install "$$(echo build/wheel/*.whl)[plots]"
+	@touch $@
+
+quickstart: .venv/charts
 	$(BIN)/labeltrees quickstart
 
 test: install
