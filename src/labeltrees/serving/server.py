@@ -17,6 +17,7 @@ from labeltrees.serving.settings import ServingSettings
 CONFIGURATION = "LABELTREES_SERVING"  # the environment variable with the path of the configuration of the workers
 _HEADER_MILLISECONDS = 10_000  # the longest time for the headers of a request
 _STOP_SECONDS = 30  # the longest time for finishing accepted requests
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def run_server(
         with open(handle, "w", encoding="utf-8") as file:
             json.dump(asdict(configuration), file)
         os.environ[CONFIGURATION] = path
-        os.register_at_fork(after_in_child=_end_at_signals)
+        os.register_at_fork(before=_hold_signals, after_in_parent=_release_signals, after_in_child=_end_at_signals)
         granian.Granian(
             "labeltrees.serving.worker:make_worker_app",
             address=host,
@@ -104,11 +105,21 @@ def run_server(
             Path(leftover).unlink(missing_ok=True)
 
 
+def _hold_signals() -> None:
+    """Keep signals waiting while a worker is forked: Python forgets those that reach the worker at that moment."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
+
+
+def _release_signals() -> None:
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP_SIGNALS)
+
+
 def _end_at_signals() -> None:
     """Let a signal end a new worker until it has its own handlers.
 
     A worker is forked with the handlers of the main process, which would only note the signal in the worker's copy of
     it: the worker would go on, and be killed after `_STOP_SECONDS`.
     """
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in _STOP_SIGNALS:
         signal.signal(number, signal.SIG_DFL)
+    _release_signals()
