@@ -18,6 +18,8 @@ def test_numbers_outside_an_interval_are_refused(value):
     with pytest.raises(InputError, match=r"share must be a number in \[0, 1\], got"):
         check_number("share", value, 0, 1)
     assert check_number("share", np.float32(0.5), 0, 1) == 0.5
+    with pytest.raises(InputError, match="share must be a number in"):
+        check_number("share", 10**400, 0, 1)
 
 
 @pytest.mark.parametrize("value", [True, "1", None, 1.0, 0, 6])

@@ -28,7 +28,10 @@ def check_number(name: str, value: Any, low: float, high: float = np.inf, *, low
         allowed = f"a number {'above' if low_open else 'of at least'} {low:g}"
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         refuse(name, allowed, value)
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an integer beyond all floats
+        refuse(name, allowed, value)
     if not (low < number if low_open else low <= number) or not number <= high or not np.isfinite(number):
         refuse(name, allowed, value)
     return number
