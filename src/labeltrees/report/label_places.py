@@ -45,7 +45,7 @@ def place_labels(
     Examples
     --------
     >>> place_labels([(50, 50), (56, 50)], [4, 4], ["0", "1"], [], 100, 100)
-    [(50.0, 38.0), (65.1, 50.0)]
+    [(59.1, 38.0), (65.1, 50.0)]
     """
     taken = [Box(x - r, y - r, x + r, y + r) for (x, y), r in zip(points, radii, strict=True)]
     found: list[tuple[float, float] | None] = [None] * len(points)

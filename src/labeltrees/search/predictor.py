@@ -39,7 +39,7 @@ class Predictor(_core.Predictor):
     >>> answer("a red one")[0]
     ['apple']
     >>> answer
-    Predictor(search with beam 10 for 1 label of 2; takes texts)
+    Predictor(search with beam 10 for 1 label of 2; takes contexts, which its encoder reads)
     """
 
     description = ""  # set by the searcher that makes it
