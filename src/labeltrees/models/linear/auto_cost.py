@@ -193,7 +193,7 @@ def nearest_to_one(
     >>> nearest_to_one(np.array([60.0, 50.0, 50.5, 60.0]), 100.0, (0.1, 0.3, 1.0, 3.0))
     0.8
     >>> nearest_to_one(np.array([60.0, 50.0, 55.0, 80.0]), 100.0, (0.1, 0.3, 1.0, 3.0))
-    0.46
+    0.55
     """
     at = np.log(tried)
     between = [np.linspace(low, high, STEPS, endpoint=False) for low, high in itertools.pairwise(at)]
