@@ -61,11 +61,13 @@ def try_mutant(mutant: Mutant, seconds: float) -> str:
 
 
 def _build(library: Path) -> bool:
-    cmake = [sys.executable, "-m", "cmake"]
-    if not BUILD.exists():
-        make = ["-S", str(ROOT), "-B", str(BUILD), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
-        subprocess.run([*cmake, *make, f"-DPython_EXECUTABLE={sys.executable}"], check=True, capture_output=True)
-    if subprocess.run([*cmake, "--build", str(BUILD), "-j1"], capture_output=True).returncode:
+    """Compile the files that changed, each by itself and with few optimizations: a mutant takes seconds."""
+    tools = Path(sys.executable).parent
+    if not (BUILD / "build.ninja").exists():
+        make = [f"-DPython_EXECUTABLE={sys.executable}", f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}"]
+        make += ["-DCMAKE_BUILD_TYPE=Release", "-DLABELTREES_UNITY=OFF", "-DLABELTREES_OPTIMIZE=-O1"]
+        subprocess.run([tools / "cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", *make], check=True, capture_output=True)
+    if subprocess.run([tools / "ninja", "-C", BUILD], capture_output=True).returncode:
         return False
     built = BUILD / library.name
     library.unlink()  # a process that maps it keeps its own

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import shutil
 import signal
 
 import pytest
@@ -38,6 +39,21 @@ def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path):
         new.mkdir()
     assert (target / "file").read_bytes() == b"new"
     assert os.listdir(tmp_path) == ["folder"]
+
+
+def test_a_temporary_folder_that_could_not_be_removed_at_once_is_removed_after_all(tmp_path, monkeypatch):
+    remove, calls = shutil.rmtree, []
+
+    def fail_once(*arguments, **options):
+        calls.append(arguments)
+        if len(calls) > 1:  # the first time there was no memory to list the folder, which ignore_errors hides
+            remove(*arguments, **options)
+
+    monkeypatch.setattr(shutil, "rmtree", fail_once)
+    with pytest.raises(ZeroDivisionError), replacing_folder(tmp_path / "folder") as new:
+        (new / "file").write_bytes(b"half" * (1 // 0))
+    assert len(calls) == 2
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_file_is_opened_in_its_folder_whatever_the_path_leads_to(tmp_path):

@@ -20,6 +20,7 @@ VECTORIZERS = {
     "union": {
         "union": [{"ngram_range": (1, 2), "stop_words": ["and"]}, {"analyzer": "char_wb", "ngram_range": (3, 3)}]
     },
+    "inherited list": {"stop_words": ["and"], "union": [{"ngram_range": (1, 2)}, {"analyzer": "char_wb"}]},
     "inherited": {"stop_words": "english", "union": [{"ngram_range": (1, 2)}, {"analyzer": "char_wb"}]},
 }
 
@@ -46,6 +47,14 @@ def test_a_vectorizer_comes_back(kind):
     }
     # It can be fitted again, with the parameters that it had.
     assert (again.fit(TEXTS).transform(TEXTS) != vectorizer.transform(TEXTS)).nnz == 0
+
+
+def test_earlier_releases_named_the_stop_words_of_a_union_twice():
+    vectorizer, settings, arrays = saved("inherited list")
+    found = tfidf_from_files({**settings, "stop_words": module.GIVEN}, arrays, "v.", "model")
+    assert found.get_params()["stop_words"] is None
+    assert (found.transform(TEXTS) != vectorizer.transform(TEXTS)).nnz == 0
+    assert (found.fit(TEXTS).transform(TEXTS) != vectorizer.transform(TEXTS)).nnz == 0
 
 
 def test_settings_of_later_releases_may_be_missing():

@@ -34,6 +34,8 @@ def tfidf_to_files(vectorizer: TfidfVectorizer, prefix: str) -> tuple[dict[str, 
         return {**settings, **_to_json(whole, state.parts[0])}, state.arrays(prefix)
     whole |= {"union": None, "vocabulary": None}
     settings |= _to_json(whole, state.parts[0])
+    if settings["stop_words"] == GIVEN:
+        settings["stop_words"] = None  # each part has its own, so that a loaded vectorizer is saved with the same bytes
     # The common parameters are those of any part; the others are overridden by each part.
     parts = []
     for number, (name, weight) in enumerate(zip(state.part_names, state.weights, strict=True)):
@@ -83,7 +85,7 @@ class _Reader:
             self.fail(f"the vectorizer's union must have 1 to {MAX_PARTS} parts")
         parameters = self.parameters({**settings, "union": None, "vocabulary": None})
         if parameters["stop_words"] == GIVEN:
-            parameters["stop_words"] = None  # the parts have them
+            parameters["stop_words"] = None  # in files of earlier releases; the parts have them
         specifications, states = [], []
         for number, part in enumerate(union):
             if not isinstance(part, dict) or part.keys() != {"name", "weight", *PART_NAMES}:

@@ -114,6 +114,22 @@ def test_a_file_needs_a_label(tmp_path, n_labels):
             read_fasttext(tmp_path / "a.bin")
 
 
+@pytest.mark.parametrize("entry", [b"w0", b"w1", b"__label__0", b"__label__1"])
+def test_a_word_among_the_labels_or_a_label_among_the_words_is_refused(tmp_path, entry):
+    content = bytearray(fasttext_file(2, 2))
+    place = content.index(entry + b"\0") + len(entry) + 1 + 8  # after the name and the count
+    assert content[place] == entry.startswith(b"__label__")
+    content[place] ^= 1
+    (tmp_path / "a.bin").write_bytes(content)
+    with pytest.raises(lt.FileFormatError, match="words must come first, then labels"):
+        read_fasttext(tmp_path / "a.bin")
+    content[place] ^= 1
+    content[place - 1] = 0x80  # a negative count
+    (tmp_path / "a.bin").write_bytes(content)
+    with pytest.raises(lt.FileFormatError, match="words must come first, then labels"):
+        read_fasttext(tmp_path / "a.bin")
+
+
 @pytest.mark.parametrize(
     ("name", "low", "high"),
     [("word_ngrams", 1, 1000), ("min_n", 0, 1000), ("max_n", 0, 1000), ("epochs", 0, 2**31 - 1), ("min_count", 0, 9)],
