@@ -83,16 +83,18 @@ def kill_often(name: str, times: int, seed: int, folder: Path) -> dict[str, Any]
     template, work = folder / "template", folder / "work"
     template.mkdir(parents=True)
     error = run_whole(lambda: operation.prepare(template))
-    fresh(template, work)
-    began = time.perf_counter()
-    error = error or run_whole(lambda: operation.run(work))
-    duration = time.perf_counter() - began
+    duration = 0.0
+    for _ in range(3):
+        fresh(template, work)
+        began = time.perf_counter()
+        error = error or run_whole(lambda: operation.run(work))
+        duration = max(duration, time.perf_counter() - began)
     n_killed = number = 0
     problems = [] if error is None else [f"without a kill: {error}"]
-    while n_killed < times and number < 4 * times:  # some runs end before they are killed
+    while n_killed < times and number < 4 * times:  # some runs end before they are killed, so the last step is tried, too
         number += 1
         before, files = fresh(template, work)
-        n_killed += run_killed(lambda: operation.run(work), rng.uniform(0, duration))
+        n_killed += run_killed(lambda: operation.run(work), rng.uniform(0, 1.2 * duration))
         wrong = run_whole(lambda before=before, files=files: _check(name, work, before, files))  # type: ignore[misc]
         if wrong is not None:
             problems.append(f"kill {number}: {wrong}")
