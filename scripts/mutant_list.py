@@ -18,6 +18,9 @@ _DAMAGE = "tests/integration/test_model_damage.py"
 _TREES = ("tests/tree/test_label_tree.py", "tests/tree/test_serialize.py", "tests/integration/test_exchange_damage.py")
 _CHUNKS = (_GUARDS, "tests/integration/test_saved_chunks.py", "tests/storage/test_chunks.py")
 _TEXTS = (_GUARDS, "tests/models/text/test_searcher.py", "tests/core/text/test_features.py")
+_SEARCH = (_GUARDS, "tests/search")
+_EARLY_STOP = "tests/models/common/test_early_stop.py"
+_ENCODERS = ("tests/data/encoders",)
 GUARDED: dict[str, tuple[str, ...]] = {
     "_files.py": ("tests/test_files.py", "tests/storage/test_save.py", _GUARDS),
     "_names.py": ("tests/test_names.py", "tests/integration/test_label_names.py"),
@@ -32,11 +35,8 @@ GUARDED: dict[str, tuple[str, ...]] = {
         "tests/data/test_limits.py",
     ),
     "data/tfidf_files.py": ("tests/data/test_tfidf_files.py", "tests/data/test_tfidf_functions.py"),
-    "models/common/early_stop.py": ("tests/models/common/test_early_stop.py", _DAMAGE),
-    "models/common/early_stop_tables.py": (
-        "tests/models/common/test_early_stop_tables.py",
-        "tests/models/common/test_early_stop.py",
-    ),
+    "models/common/early_stop.py": (_EARLY_STOP, _DAMAGE),
+    "models/common/early_stop_tables.py": ("tests/models/common/test_early_stop_tables.py", _EARLY_STOP),
     "models/common/label_names.py": (
         "tests/models/common/test_label_names.py",
         "tests/integration/test_label_names.py",
@@ -55,13 +55,23 @@ GUARDED: dict[str, tuple[str, ...]] = {
     "tree/exchange/npz.py": ("tests/tree/exchange/test_pecos.py", "tests/integration/test_exchange_damage.py"),
     "tree/serialize.py": _TREES,
     "core/chunk/check.cpp": _CHUNKS,
-    "core/search/engine.cpp": (_GUARDS, "tests/integration/test_ensembles.py", "tests/search"),
+    "core/encode/item_encoder.cpp": _ENCODERS,
+    "core/encode/names.cpp": (*_ENCODERS, "tests/search/test_label_set.py"),
+    "core/search/best.hpp": _SEARCH,
+    "core/search/engine.cpp": (*_SEARCH, "tests/integration/test_ensembles.py"),
+    "core/search/frontier.hpp": _SEARCH,
     "core/search/label_arguments.cpp": ("tests/search/test_label_set.py", "tests/search/test_predictor.py"),
+    "core/search/links.cpp": (_GUARDS, _DAMAGE),
     "core/search/query_rows.hpp": ("tests/search/test_queries.py", "tests/search/test_predictor.py"),
+    "core/search/store.cpp": _CHUNKS,
+    "core/search/tree_search.cpp": (*_SEARCH, _EARLY_STOP),
+    "core/text/fasttext.hpp": ("tests/models/text/test_fasttext_file.py",),
     "core/text/features.cpp": _TEXTS,
     "core/text/features.hpp": _TEXTS,
-    "core/text/hsoftmax_search.cpp": _TEXTS,
+    "core/text/hsoftmax_search.cpp": (*_TEXTS, _EARLY_STOP),
+    "core/text/hsoftmax_search.hpp": (*_TEXTS, _EARLY_STOP),
     "core/tfidf/terms.cpp": ("tests/data/test_tfidf.py", _DAMAGE),
+    "core/tree/arrays.cpp": _TREES,
     "core/xmc/lines.cpp": ("tests/data/test_xmc.py", "tests/data/test_xmc_blocks.py"),
     "core/xmc/parser.cpp": ("tests/data/test_xmc.py", "tests/data/test_xmc_blocks.py"),
     "report/page.py": ("tests/report/test_page.py",),
@@ -79,7 +89,12 @@ BY_HAND = (
     ("report/page.py", "html.escape(_summary(result))", "_summary(result)"),
     ("report/page.py", "html.escape(result.explanation or", "(result.explanation or"),
     ("core/search/engine.cpp", "request.max_chunks / n_trees", "request.max_chunks"),
+    ("core/search/best.hpp", "a.label < b.label", "a.label > b.label"),
+    ("core/search/frontier.hpp", "a.node < b.node", "a.node > b.node"),
+    ("core/search/tree_search.cpp", "limit + 1e-6f * limit", "0.9f * limit"),
     ("core/text/hsoftmax_search.cpp", "a.label < b.label", "a.label > b.label"),
+    ("core/text/hsoftmax_search.hpp", "return score * request.discounts[node];", "return score;"),
+    ("core/text/hsoftmax_search.hpp", "priority * slack_ >=", "priority >="),
     ("core/chunk/check.cpp", "header.n_words[0] != top_words(header.n_features, header.n_levels)", "false"),
     ("core/text/features.hpp", "++out.n;", "if (row >= 0) ++out.n;"),
     ("core/text/features.hpp", "if (id >= n_entries) continue;", ""),

@@ -141,6 +141,23 @@ def test_of_equal_scores_the_smaller_label_comes_first_in_texts(k):
     assert found.labels[0].tolist() == [0, 1, 2, 3][:k]
 
 
+def test_a_label_below_a_node_with_a_slightly_lower_score_is_found():
+    # Both shares of a node get 1e-5 more, so a label can have a higher score than the node above it.
+    tree = lt.LabelTree([0, 2, 4], [~0, 1, ~1, ~2], n_labels=3)
+    store = text_store(tree)
+    store.input[:, :6] = 1
+    rows, n = TextSearcher(store).features("w1 w2")
+    mean = len(rows) / n
+    store.output[:, :6] = np.array([[-4e-6], [40.0]]) / (6 * mean)
+    half = 1 / (1 + np.exp(4e-6))
+    expected = [(1 - half) + 1e-5, (half + 1e-5) * 1e-5, (half + 1e-5) * (1 + 1e-5)]
+    assert expected[2] > expected[0] > half + 1e-5
+    for k in (1, 2, 3):
+        found = TextSearcher(store).topk(Texts(["w1 w2"]), SearchRequest(k))
+        assert found.labels[0].tolist() == [2, 0, 1][:k]
+        np.testing.assert_allclose(found.scores[0], np.array(expected)[[2, 0, 1][:k]], rtol=1e-5)
+
+
 # ---- chunks ----------------------------------------------------------------------------------------------------------
 
 

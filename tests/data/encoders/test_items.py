@@ -157,6 +157,13 @@ def test_columns_are_split_as_in_prepared_logs(texts, separator):
     assert X.toarray().tolist() == column_twin(texts, names, separator).tolist()
 
 
+def test_every_character_around_a_name_is_white_space_as_in_prepared_logs():
+    characters = [chr(code) for code in range(1, 0x3100) if chr(code) != ";"]  # all white space is below
+    for texts in ([f"{c}a" for c in characters], [f"a{c}" for c in characters]):
+        X = lt.ColumnEncoder(["a"], separator=";").transform(texts)
+        assert X.toarray().tolist() == column_twin(texts, ["a"], ";").tolist()
+
+
 def test_a_column_without_separator_takes_lists_only():
     encoder = lt.ColumnEncoder(["a", "b"])
     assert encoder.transform([[" a ", "a", ""]]).toarray().tolist() == [[2, 0]]

@@ -1,0 +1,68 @@
+"""Threads that are the first to use a loaded model: chunks are checked, parents found and priors sorted once, by any of them."""
+
+import threading
+
+import pytest
+
+import labeltrees as lt
+
+TEXTS = [f"word{i % 7} word{i % 5} word{i % 11}" for i in range(80)]
+LABELS = [[f"label{i % 7}", f"label{i % 11}"] for i in range(80)]
+FAMILIES = {
+    "linear": lambda: lt.LabelTreeClassifier(fanout=2, C=1.0),
+    "ensemble": lambda: lt.LabelTreeClassifier(fanout=2, C=1.0, n_trees=2),
+    "evidence": lambda: lt.LabelTreeClassifier(fanout=2, C=1.0, evidence="neighbours"),
+    "text": lambda: lt.TextLabelTreeClassifier(dim=4, epochs=2, min_count=1, n_jobs=1),
+}
+USES = {
+    "batch": lambda model: model.predict_topk(TEXTS, 3, n_jobs=2),
+    "candidates": lambda model: model.predict_topk(TEXTS, 3, candidates=["label1", "label2"], n_jobs=1),
+    "weights": lambda model: model.predict_topk(TEXTS, 3, label_weight={"label3": 5.0}, n_jobs=1),
+    "no features": lambda model: model.predictor(3)(""),
+    "one by one": lambda model: [model.predictor(3)(text) for text in TEXTS[:11]],
+    "excluded": lambda model: model.predictor(3)(TEXTS[0], exclude=["label0"]),
+}
+
+
+def run_at_once(works):
+    """Run functions in threads that start together, and return their results, or what they raised."""
+    gate, results = threading.Barrier(len(works)), [None] * len(works)
+
+    def run(place):
+        gate.wait()
+        try:
+            results[place] = works[place]()
+        except BaseException as error:
+            results[place] = error
+
+    threads = [threading.Thread(target=run, args=(place,)) for place in range(len(works))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def plain(found):
+    return [part.tolist() if hasattr(part, "tolist") else plain(part) for part in found]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_threads_get_the_answers_of_one_thread_from_a_model_just_loaded(tmp_path, family):
+    FAMILIES[family]().fit(TEXTS, LABELS).save(tmp_path / "model")
+    expected = {name: plain(use(lt.load(tmp_path / "model"))) for name, use in USES.items()}
+    for _ in range(3):
+        model = lt.load(tmp_path / "model")
+        names = [*USES, *USES]
+        found = run_at_once([lambda use=USES[name], model=model: use(model) for name in names])
+        for name, answer in zip(names, found, strict=True):
+            assert plain(answer) == expected[name], name
+
+
+def test_models_are_fitted_in_threads_beside_searches():
+    models = {family: make().fit(TEXTS, LABELS) for family, make in FAMILIES.items()}
+    expected = {family: plain(model.predict_topk(TEXTS, 3)) for family, model in models.items()}
+    works = [lambda make=make: make().fit(TEXTS, LABELS).predict_topk(TEXTS, 3) for make in FAMILIES.values()]
+    works += [lambda model=model: model.predict_topk(TEXTS, 3, n_jobs=2) for model in models.values()]
+    for family, answer in zip([*FAMILIES, *FAMILIES], run_at_once(works), strict=True):
+        assert plain(answer) == expected[family], family
