@@ -186,6 +186,17 @@ def test_an_index_that_does_not_cover_the_features_is_refused(twin):
             break
 
 
+@pytest.mark.parametrize(("place", "by"), [(0, 1), (-1, -1), (-1, 1)])
+def test_native_code_checks_that_the_tree_spans_the_children(twin, place, by):
+    store = twin.random_model(2, n_labels=30, stop=0.0).pack()
+    damaged = copy.copy(store)  # as if Python had not checked it
+    object.__setattr__(damaged, "child_ptr", store.child_ptr.copy())
+    damaged.child_ptr[place] += by
+    X = twin.random_queries(3, 2, store.n_features)
+    with pytest.raises(FileFormatError, match="child_ptr and children are not a tree"):
+        Searcher(damaged).topk(X, SearchRequest(2, candidates=[1, 2]))
+
+
 # ---- ensembles, reports, saving ------------------------------------------------------------------------------------
 
 
