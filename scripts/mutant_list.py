@@ -56,7 +56,12 @@ GUARDED: dict[str, tuple[str, ...]] = {
     "tree/serialize.py": _TREES,
     "core/chunk/check.cpp": _CHUNKS,
     "core/encode/item_encoder.cpp": _ENCODERS,
-    "core/encode/names.cpp": (*_ENCODERS, "tests/search/test_label_set.py"),
+    "core/encode/names.cpp": (
+        *_ENCODERS,
+        "tests/search/test_label_set.py",
+        "tests/models/linear/test_item_models.py",
+        "tests/models/common/test_label_names.py",
+    ),
     "core/search/best.hpp": _SEARCH,
     "core/search/engine.cpp": (*_SEARCH, "tests/integration/test_ensembles.py"),
     "core/search/frontier.hpp": _SEARCH,

@@ -1,13 +1,14 @@
 """Change one guard of the code at a time, and see whether a test notices.
 
     python scripts/mutants.py [--list] [--only storage] [--sample 300] [--spread] [--seed 0] [--minutes 60] [--again]
+        [--sanitize]
 
 A mutant is one textual change of one line in the code that guards files, native bounds, early stopping and persistence:
 a comparison turned around or off by one, a condition or a refusal left out, `and` for `or`, a call of fsync dropped
 (`mutant_list.py`). For each mutant the tests of its file run until the first failure. Results go to
 build/mutants.jsonl. A second run continues where the first one ended; --again tries the survivors once more, for
-example after a test was added. --list prints all mutants, --results writes the table of all results, with the reasons
-in mutant_reasons.txt.
+example after a test was added; --sanitize does so for those in C++, with AddressSanitizer. --list prints all mutants,
+--results writes the table of all results, with the reasons in mutant_reasons.txt.
 
 Files change while it runs, and are put back after each mutant: use a copy of the repository, as `make mutants` does.
 Only the tests that reach the changed line run (`mutant_tests.py`).
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import compileall
+import functools
 import json
 import os
 import py_compile
@@ -31,16 +33,18 @@ from dataclasses import asdict
 from pathlib import Path
 
 from mutant_list import ROOT, Mutant, all_mutants, mutants_by_hand
-from mutant_tests import SOURCES, TOO_LATE, run_tests, tests_of
+from mutant_tests import LOG, SOURCES, TOO_LATE, run_tests, tests_of
 
 RESULTS = ROOT / "build" / "mutants.jsonl"
 REASONS = ROOT / "scripts" / "mutant_reasons.txt"
-BUILD = ROOT / "build" / "core"
+SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
+BUILD = ROOT / "build" / ("core-sanitized" if SANITIZED else "core")
 
 
 def try_mutant(mutant: Mutant, seconds: float) -> str:
     """Change the file, run its tests, and put the file back."""
     near = tests_of(mutant)
+    is_native = not mutant.path.endswith(".py")
     path = ROOT / mutant.path
     original = path.read_bytes()
     lines = original.decode().split("\n")
@@ -50,8 +54,10 @@ def try_mutant(mutant: Mutant, seconds: float) -> str:
     kept = library.with_suffix(".kept")
     shutil.copy2(library, kept)
     try:
+        if is_native:
+            _check_native_tests(near, library)
         path.write_text("\n".join(lines))
-        if not mutant.path.endswith(".py") and not _build(library):
+        if is_native and not _build(library):
             return "does not compile"
         code = run_tests(near, seconds)
         return {0: "survived", TOO_LATE: "killed by the time limit"}.get(code, "killed")
@@ -63,16 +69,25 @@ def try_mutant(mutant: Mutant, seconds: float) -> str:
 def _build(library: Path) -> bool:
     """Compile the files that changed, each by itself and with few optimizations: a mutant takes seconds."""
     tools = Path(sys.executable).parent
+    variables = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     if not (BUILD / "build.ninja").exists():
-        make = [f"-DPython_EXECUTABLE={sys.executable}", f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}"]
-        make += ["-DCMAKE_BUILD_TYPE=Release", "-DLABELTREES_UNITY=OFF", "-DLABELTREES_OPTIMIZE=-O1"]
-        subprocess.run([tools / "cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", *make], check=True, capture_output=True)
-    if subprocess.run([tools / "ninja", "-C", BUILD], capture_output=True).returncode:
+        make = ["cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
+        make += [f"-DPython_EXECUTABLE={sys.executable}", f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}"]
+        make += ["-DLABELTREES_UNITY=OFF", "-DLABELTREES_OPTIMIZE=-O1", f"-DLABELTREES_SANITIZE={SANITIZED}"]
+        subprocess.run(make, executable=tools / "cmake", check=True, capture_output=True, env=variables)
+    if subprocess.run([tools / "ninja", "-C", BUILD], capture_output=True, env=variables).returncode:
         return False
     built = BUILD / library.name
     library.unlink()  # a process that maps it keeps its own
     shutil.copy(built, library)
     return True
+
+
+@functools.cache
+def _check_native_tests(tests: tuple[str, ...], library: Path) -> None:
+    """End if tests of native code fail without any change: they would kill every mutant."""
+    if not _build(library) or run_tests(tests, 1200) != 0:
+        sys.exit(f"{', '.join(tests)}: fail without any change, see {LOG}")
 
 
 def finished() -> dict[str, str]:
@@ -129,8 +144,11 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=120, help="the most per mutant")
     parser.add_argument("--minutes", type=float, default=1e9, help="the most in all")
     parser.add_argument("--again", action="store_true", help="try the survivors again")
+    parser.add_argument("--sanitize", action="store_true", help="try the survivors in C++ again, with AddressSanitizer")
     parser.add_argument("--results", type=Path, help="write the table to this file")
     options = parser.parse_args()
+    if options.sanitize and not SANITIZED:
+        _start_sanitized()
     wanted = [mutant for mutant in all_mutants() if not options.only or re.search(options.only, mutant.path)]
     if options.sample is not None:
         by_hand = {mutant.name for mutant in mutants_by_hand()}
@@ -145,15 +163,26 @@ def main() -> int:
         return 0
     names = {mutant.name for mutant in all_mutants()}
     outcomes = {name: outcome for name, outcome in finished().items() if name in names}
-    wanted = [mutant for mutant in wanted if mutant.name not in outcomes or options.again]
-    if options.again:
+    wanted = [mutant for mutant in wanted if mutant.name not in outcomes or options.again or options.sanitize]
+    if options.again or options.sanitize:
         wanted = [mutant for mutant in wanted if outcomes.get(mutant.name) == "survived"]
+    if options.sanitize:
+        wanted = [mutant for mutant in wanted if not mutant.path.endswith(".py")]
     if wanted:
         _try_all(wanted, outcomes, options.seconds, options.minutes)
     if options.results:
         write_results(options.results, outcomes)
     print(summary(outcomes))
     return 0
+
+
+def _start_sanitized() -> None:
+    """Start this command again with the run-time library of AddressSanitizer."""
+    compiler = os.environ.get("CXX", "c++")
+    command = [[compiler, f"-print-file-name={name}"] for name in ("libasan.so", "libstdc++.so")]
+    libraries = [subprocess.run(parts, check=True, capture_output=True, text=True).stdout.strip() for parts in command]
+    variables = {**os.environ, "LD_PRELOAD": " ".join(libraries), "ASAN_OPTIONS": "detect_leaks=0"}
+    os.execve(sys.executable, [sys.executable, *sys.argv], variables)
 
 
 def _take_turns(mutants: list[Mutant]) -> list[Mutant]:

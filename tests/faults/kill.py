@@ -91,7 +91,9 @@ def kill_often(name: str, times: int, seed: int, folder: Path) -> dict[str, Any]
         duration = max(duration, time.perf_counter() - began)
     n_killed = number = 0
     problems = [] if error is None else [f"without a kill: {error}"]
-    while n_killed < times and number < 4 * times:  # some runs end before they are killed, so the last step is tried, too
+    while (
+        n_killed < times and number < 4 * times
+    ):  # some runs end before they are killed, so the last step is tried, too
         number += 1
         before, files = fresh(template, work)
         n_killed += run_killed(lambda: operation.run(work), rng.uniform(0, 1.2 * duration))

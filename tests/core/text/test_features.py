@@ -80,3 +80,15 @@ def test_features_of_any_bytes_equal_the_twins(texts, word_ngrams):
         assert n == len(twin)
         here = [f if f < corpus.n_words else row_of.get(f - corpus.n_words, -1) for f in twin]
         assert sorted(rows.tolist()) == sorted(row for row in here if row >= 0)
+
+
+def test_labels_in_a_text_are_not_features(tmp_path):
+    labels = ["__label__a", "__label__b", "__label__c"]
+    (tmp_path / "train.txt").write_text("".join(f"{label} red wine\n" for label in labels))
+    model = lt.TextLabelTreeClassifier(dim=2, epochs=1, min_count=1, buckets=20).fit_file(tmp_path / "train.txt")
+    rows, n = model.searcher_.features("red wine")
+    assert n == 3 + 2  # with the line's end, and two pairs
+    for label in [*labels, "__label__unknown"]:
+        for text in (f"{label} red wine", f"red {label} wine"):
+            found, n_found = model.searcher_.features(text)
+            assert (found.tolist(), n_found) == (rows.tolist(), n)
