@@ -108,7 +108,7 @@ def test_entries_outside_the_vocabulary_are_never_read():
     rows, _ = TextSearcher(other).features(word)
     assert all(row < len(store.input) for row in rows)
     assert number not in known_rows(other, word)
-    # It is an unknown word, not a label, so it is in pairs: two words and three pairs. The line's end was the last entry.
+    # It is an unknown word, not a label, so it is in pairs: two words, three pairs. The line's end was the last entry.
     assert TextSearcher(other).features(f"{WORDS[1]} {word} {WORDS[2]}")[1] == 2 + 3
 
 

@@ -1,4 +1,4 @@
-"""Threads that are the first to use a loaded model: chunks are checked, parents found and priors sorted once, by any of them."""
+"""Threads that are the first to use a loaded model: what is checked, found or sorted once is so by any of them."""
 
 import threading
 
