@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import compileall
+import fcntl
 import functools
 import json
 import os
@@ -169,7 +170,10 @@ def main() -> int:
     if options.sanitize:
         wanted = [mutant for mutant in wanted if not mutant.path.endswith(".py")]
     if wanted:
-        _try_all(wanted, outcomes, options.seconds, options.minutes)
+        RESULTS.parent.mkdir(exist_ok=True)
+        with RESULTS.with_suffix(".lock").open("w") as lock:  # two runs would test each other's changes
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            _try_all(wanted, outcomes, options.seconds, options.minutes)
     if options.results:
         write_results(options.results, outcomes)
     print(summary(outcomes))
@@ -196,7 +200,6 @@ def _take_turns(mutants: list[Mutant]) -> list[Mutant]:
 
 
 def _try_all(wanted: list[Mutant], outcomes: dict[str, str], seconds: float, minutes: float) -> None:
-    RESULTS.parent.mkdir(exist_ok=True)
     # A hash says whether a compiled file is current. The time of a change would not: mutants come too fast.
     compileall.compile_dir(SOURCES, quiet=1, invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)
     deadline = time.monotonic() + 60 * minutes

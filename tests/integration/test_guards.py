@@ -190,7 +190,10 @@ def test_an_index_that_does_not_cover_the_features_is_refused(twin):
 
 @pytest.mark.parametrize(("place", "by"), [(0, 1), (-1, -1), (-1, 1)])
 def test_native_code_checks_that_the_tree_spans_the_children(twin, place, by):
-    store = twin.random_model(2, n_labels=30, stop=0.0).pack()
+    # A label is first and last, so that without the check only this label would have no parent.
+    model = twin.random_model(2, n_labels=5)
+    tree = np.array([0, 3, 6]), np.array([~0, 1, ~1, ~2, ~3, ~4], np.int32)
+    store = twin.Model(*tree, 5, model.W[[0] * 6], model.bias[[0] * 6]).pack()
     damaged = copy.copy(store)  # as if Python had not checked it
     object.__setattr__(damaged, "child_ptr", store.child_ptr.copy())
     damaged.child_ptr[place] += by
