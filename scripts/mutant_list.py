@@ -76,7 +76,7 @@ GUARDED: dict[str, tuple[str, ...]] = {
     "core/search/store.cpp": _CHUNKS,
     "core/search/tree_search.cpp": (*_SEARCH, "tests/storage/test_ceilings.py", _EARLY_STOP),
     "core/text/fasttext.hpp": ("tests/models/text/test_fasttext_file.py",),
-    "core/text/features.cpp": _TEXTS,
+    "core/text/features.cpp": (*_TEXTS, "tests/models/text/test_estimator.py"),
     "core/text/features.hpp": _TEXTS,
     "core/text/hsoftmax_search.cpp": (*_TEXTS, _EARLY_STOP),
     "core/text/hsoftmax_search.hpp": (*_TEXTS, _EARLY_STOP),
