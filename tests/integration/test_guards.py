@@ -217,6 +217,28 @@ def test_a_budget_is_shared_by_the_trees(twin):
     assert found(3, 12) != found(1, 12)
 
 
+def test_a_label_is_scored_in_its_own_part_of_a_chunk(twin):
+    model = twin.random_model(4, n_labels=600, n_features=30, fill=0.5)
+    tree = np.array([0, 600]), ~np.arange(600, dtype=np.int32)
+    store = twin.Model(*tree, 600, model.W[[0] * 600], np.linspace(-1, 1, 600)).pack()  # later labels are better
+    X = twin.random_queries(5, 4, 30)
+    one, two = Searcher(store).topk(X, SearchRequest(5)), Searcher([store] * 2).topk(X, SearchRequest(5))
+    assert one.labels.max() > 512  # in the third part
+    np.testing.assert_array_equal(two.labels, one.labels)
+    np.testing.assert_allclose(two.scores, one.scores, rtol=1e-6)
+
+
+def test_chunks_that_have_other_children_than_the_tree_are_refused(twin):
+    model = twin.random_model(2, n_labels=4)
+    tree = np.array([0, 2, 4, 6]), np.array([1, 2, ~0, ~1, ~2, ~3], np.int32)
+    store = twin.Model(*tree, 4, model.W[[0] * 6], model.bias[[0] * 6]).pack()
+    X = twin.random_queries(3, 2, store.n_features)
+    Searcher([store] * 2).topk(X, SearchRequest(4))
+    swapped = replace(store, children=np.array([1, 2, ~2, ~3, ~0, ~1], np.int32), checked=False)
+    with pytest.raises(FileFormatError, match="children are not those of the tree"):
+        Searcher([swapped] * 2).topk(X, SearchRequest(4))
+
+
 def test_every_file_and_folder_of_a_saved_model_is_flushed(tmp_path, monkeypatch):
     flushed, renamed = [], []
     fsync, rename, exchange = os.fsync, os.rename, _core.exchange_paths

@@ -92,3 +92,12 @@ def test_labels_in_a_text_are_not_features(tmp_path):
         for text in (f"{label} red wine", f"red {label} wine"):
             found, n_found = model.searcher_.features(text)
             assert (found.tolist(), n_found) == (rows.tolist(), n)
+
+
+def test_words_have_subwords_and_the_end_of_a_line_has_none():
+    texts, labels = ["red", "wine"], [["a"], ["b"]]
+    settings = {"dim": 2, "epochs": 1, "min_count": 1, "buckets": 1000, "word_ngrams": 1}
+    for min_n, max_n, expected in [(3, 3, 3), (3, 4, 3 + 2), (5, 6, 1)]:  # of <red>
+        model = lt.TextLabelTreeClassifier(min_n=min_n, max_n=max_n, **settings).fit(texts, labels)
+        rows, n = model.searcher_.features("red")
+        assert n == len(rows) == 2 + expected  # with the word and the line's end
