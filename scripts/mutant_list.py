@@ -78,7 +78,7 @@ GUARDED: dict[str, tuple[str, ...]] = {
     "core/text/fasttext.hpp": ("tests/models/text/test_fasttext_file.py",),
     "core/text/features.cpp": (*_TEXTS, "tests/models/text/test_estimator.py"),
     "core/text/features.hpp": _TEXTS,
-    "core/text/hsoftmax_search.cpp": (*_TEXTS, _EARLY_STOP),
+    "core/text/hsoftmax_search.cpp": (*_TEXTS, "tests/search/test_prior.py", _EARLY_STOP),
     "core/text/hsoftmax_search.hpp": (*_TEXTS, _EARLY_STOP),
     "core/tfidf/terms.cpp": ("tests/data/test_tfidf.py", _DAMAGE),
     "core/tree/arrays.cpp": _TREES,
