@@ -6,6 +6,7 @@ import pytest
 
 import labeltrees as lt
 from labeltrees.data.text_files import TextTable, read_table
+from labeltrees.data.text_formats import TextFields
 from tests.data.text_samples import as_jsonl, write
 
 
@@ -29,6 +30,22 @@ def test_long_fields_and_line_ends_of_windows(tmp_path):
     long = "red " * 100_000
     path = write(tmp_path / "data.csv", f"text,labels\r\n{long},x\r\nred,y\r\n")
     assert lt.read_texts(path).texts.tolist() == [long, "red"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.jsonl", '{"text": "a"}\n{"text": "b", "labels": null}\n{"text": "c", "labels": ["d"]}\n'),
+        ("a.csv", "text\na\nb\nc\n"),
+    ],
+)
+def test_labels_may_be_missing_if_they_are_not_required(tmp_path, name, content):
+    (tmp_path / name).write_text(content)
+    found = read_table(tmp_path / name, TextFields(labels_required=False))
+    assert found.texts == ["a", "b", "c"]
+    assert found.labels == [[], [], ["d"] if name == "a.jsonl" else []]
+    with pytest.raises(lt.FileFormatError, match="labels"):
+        read_table(tmp_path / name)
 
 
 def test_empty_lines_are_skipped_and_the_last_needs_no_end(tmp_path):

@@ -200,3 +200,18 @@ def test_the_summary_is_escaped(result, monkeypatch):
     text = module.make_page(other)
     assert "5 &lt; 6 &amp; &lt;b&gt;bold&lt;/b&gt;" in text
     assert "<b>bold" not in text
+
+
+def test_every_text_of_the_page_is_escaped(result, monkeypatch):
+    pytest.importorskip("altair")
+    from labeltrees.report import page as module
+    from labeltrees.report.decision import Decision
+
+    decision = Decision("<x>sentence", ["<x>column"], [["<x>row (<x>interval)"]], ["<x>setting"])
+    monkeypatch.setattr(module, "_library", lambda: "")
+    monkeypatch.setattr(module, "decide", lambda result: decision)
+    monkeypatch.setattr(module, "_summary", lambda result: "<x>summary")
+    text = module.make_page(result, title="<x>title")
+    for name in ("sentence", "column", "row", "interval", "setting", "summary", "title"):
+        assert f"&lt;x&gt;{name}" in text
+    assert "<x>" not in text

@@ -24,6 +24,18 @@ def test_everything_comes_back(folder, options):
         assert not loaded.arrays[name].flags.writeable
 
 
+def test_arrays_in_memory_do_not_change_with_their_files(folder):
+    copied, mapped = load_arrays(folder, in_memory=True).arrays["ids"], load_arrays(folder).arrays["ids"]
+    before = mapped.copy()
+    with open(folder / "ids.npy", "r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        last = file.read(1)
+        file.seek(-1, os.SEEK_END)
+        file.write(bytes([last[0] ^ 1]))
+    assert not np.array_equal(mapped, before)
+    np.testing.assert_array_equal(copied, before)
+
+
 def test_a_missing_folder_or_file_is_named(folder):
     with pytest.raises(FileFormatError, match=r"none: no such folder"):
         load_arrays(folder.parent / "none")

@@ -93,6 +93,19 @@ def test_long_runs_of_numbers_are_stepped_over(seed, length, tmp_path_factory):
     assert reader.position == len(path.read_bytes()) - 1
 
 
+@pytest.mark.parametrize("size", [1, 2, 4, 8])
+def test_a_number_must_be_whole(size, tmp_path):
+    path = tmp_path / "number.cbor"
+    for n_bytes in range(size + 1):
+        path.write_bytes(bytes([24 + (1, 2, 4, 8).index(size)]) + b"\1" * n_bytes)
+        reader = cbor.CborReader(path)
+        if n_bytes == size:
+            assert reader.head() == (cbor.UNSIGNED, int.from_bytes(b"\1" * size, "big"))
+        else:
+            with pytest.raises(FileFormatError, match="ends too soon"):
+                reader.head()
+
+
 @pytest.mark.parametrize("length", [cbor._RUN - 1, cbor._RUN, 2 * cbor._RUN])
 def test_a_run_may_end_the_item(length, tmp_path):
     (tmp_path / "run.cbor").write_bytes(to_cbor([7] * length) + b"\x01")
