@@ -223,35 +223,68 @@ def grow_tree_from(
 ) -> LabelTree:
     """Build a tree as `build_tree_from` does, from rows of unit length and checked settings."""
     cost = check_cost("search_cost", search_cost, settings.fanout)
-    checked = check_weights("frequencies", frequencies, rows.n_labels)
-    covers = checked if covers is None else covers
-    weights = label_weights(checked, covers, settings.tradeoff, settings.smoothing, settings.path)
-    labels = np.flatnonzero(checked > 0).astype(np.int32)
-    split_weights, node_weights = weights[labels], None
-    if settings.weights_of == "node":
-        covers = np.ascontiguousarray(covers, dtype=np.float64)
-        terms = weight_terms(settings.tradeoff, settings.smoothing, settings.path)
-        # The root's own labels are those that are placed.
-        split_weights = label_weights(
-            checked[labels], covers[labels], settings.tradeoff, settings.smoothing, settings.path
-        )
-        node_weights = NodeWeights(checked, covers, *terms)
+    rules = split_rules(check_weights("frequencies", frequencies, rows.n_labels), covers, settings)
     child_ptr, children = build_binary(
         rows,
-        labels,
-        split_weights,
-        objective=coefficients(settings.tradeoff, settings.path),
-        node_weights=node_weights,
+        rules.labels,
+        rules.root_weights,
+        objective=rules.objective,
+        node_weights=rules.node_weights,
         leaf_size=settings.leaf_size,
         overwrite_rows=overwrite_rows,
         random_state=random_state,
         n_jobs=n_jobs,
         progress=progress,
     )
-    binary = LabelTree._adopt(TreeArrays(child_ptr, children, rows.n_labels, label_weights=weights))
+    return widen(TreeArrays(child_ptr, children, rows.n_labels, label_weights=rules.weights), settings, cost)
+
+
+class SplitRules(NamedTuple):
+    """What the splits of a tree depend on, beside embeddings and seeds.
+
+    Parameters
+    ----------
+    objective : (float, float)
+        The coefficients of similarity and frequency (`coefficients`).
+    labels : int32 (n,)
+        The labels of the tree, ascending.
+    weights : float64 (L,)
+        f(tradeoff) of all labels.
+    root_weights : float64 (n,)
+        What the root uses.
+    node_weights : NodeWeights, optional
+        What the other nodes use, if not `weights`.
+    """
+
+    objective: tuple[float, float]
+    labels: Int32s
+    weights: Float64s
+    root_weights: Float64s
+    node_weights: NodeWeights | None = None
+
+
+def split_rules(frequencies: Float64s, covers: Any, settings: TreeSettings) -> SplitRules:
+    """Return the rules for labels with checked `frequencies` (L,)."""
+    covers = frequencies if covers is None else np.ascontiguousarray(covers, dtype=np.float64)
+    how = (settings.tradeoff, settings.smoothing, settings.path)
+    weights = label_weights(frequencies, covers, *how)
+    labels = np.flatnonzero(frequencies > 0).astype(np.int32)
+    rules = SplitRules(coefficients(settings.tradeoff, settings.path), labels, weights, weights[labels])
+    if settings.weights_of == "root":
+        return rules
+    return rules._replace(
+        # The root's own labels are those that are placed.
+        root_weights=label_weights(frequencies[labels], covers[labels], *how),
+        node_weights=NodeWeights(frequencies, covers, *weight_terms(*how)),
+    )
+
+
+def widen(binary: TreeArrays, settings: TreeSettings, cost: SearchCost | None = None) -> LabelTree:
+    """Return a binary tree with the fanout of the settings, nodes in the order of all trees of this library."""
+    tree = LabelTree._adopt(binary)
     if settings.fanout == 2:
-        return binary.renumbered()
-    return contract(binary, settings.fanout, leaf_size=settings.leaf_size, cost=cost)
+        return tree.renumbered()
+    return contract(tree, settings.fanout, leaf_size=settings.leaf_size, cost=cost)
 
 
 def build_binary(
@@ -283,5 +316,5 @@ def build_binary(
     n_threads = check_n_jobs(n_jobs)
     with watch("Building the tree", _core.PROGRESS_UNITS, progress) as advance:
         return _core.build_binary_tree(
-            labels, weights, *rows, *objective, node_weights, leaf_size, seed, n_threads, overwrite_rows, advance
+            labels, weights, *rows, *objective, node_weights, leaf_size, False, seed, n_threads, overwrite_rows, advance
         )

@@ -60,7 +60,7 @@ def test_an_interrupted_fit_continues(parts, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         lt.LabelTreeClassifier().fit(parts, work_folder=tmp_path / "work")
     left = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "work" / local.WORK_FOLDER).iterdir()}
-    assert any(name.startswith("build_from_embeddings") for name in left)
+    assert any(name.startswith("join_tree") for name in left)
     monkeypatch.setattr(local.shutil, "rmtree", lambda *_, **__: None)
     lt.LabelTreeClassifier().fit(parts, work_folder=tmp_path / "work")
     now = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "work" / local.WORK_FOLDER).iterdir()}
