@@ -6,10 +6,11 @@ import scipy.sparse as sp
 
 import labeltrees as lt
 from labeltrees.tree.arrays import TreeArrays
-from labeltrees.tree.builder import grow_tree_from, split_rules, widen
+from labeltrees.tree.builder import grow_tree_from, widen
 from labeltrees.tree.embedding_rows import EmbeddingRows, embedding_rows
 from labeltrees.tree.pieces import LabelSet, build_set, join, leaf_of, split_set
 from labeltrees.tree.settings import TreeSettings
+from labeltrees.tree.split_rules import split_rules
 
 N_COLUMNS = 40_000  # more than one block of columns
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees._matrices import Float64s, Int32s, Int64s
-from labeltrees.tree.builder import NodeWeights, SplitRules
 from labeltrees.tree.embedding_rows import EmbeddingRows
+from labeltrees.tree.split_rules import NodeWeights, SplitRules
 
 Binary = tuple[Int64s, Int32s]  # child_ptr and children, nodes in depth-first order
 

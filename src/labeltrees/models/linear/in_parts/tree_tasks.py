@@ -14,10 +14,11 @@ from labeltrees.models.linear.in_parts.result_file import open_result
 from labeltrees.models.linear.in_parts.runner import Outcome, Task
 from labeltrees.models.linear.in_parts.trees import tree_arrays
 from labeltrees.tree.arrays import TreeArrays
-from labeltrees.tree.builder import SplitRules, split_rules, widen
+from labeltrees.tree.builder import widen
 from labeltrees.tree.embedding_rows import EmbeddingRows
 from labeltrees.tree.pieces import Binary, LabelSet, build_set, join, leaf_of, split_set
 from labeltrees.tree.settings import TreeSettings
+from labeltrees.tree.split_rules import SplitRules, split_rules
 
 SETS = 16  # at least so many are aimed at, to keep the workers of a small cluster equally busy
 LEAST_VALUES = 4_000_000  # of a set that is built in one task: about half a second
