@@ -107,13 +107,14 @@ def test_a_damaged_part_is_named(parts):
 
 
 PEAK = """
-import resource, sys, labeltrees as lt
+import sys, labeltrees as lt
+from labeltrees._memory import peak_bytes
 from labeltrees.models.linear.in_parts import local
 parts = lt.open_parts(sys.argv[1])
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak_bytes()
 local.bytes_in_memory = lambda data: 2**60
 lt.LabelTreeClassifier(n_jobs=1).fit(parts, max_memory=int(sys.argv[2]))
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+print(peak_bytes() - before)
 """
 
 
