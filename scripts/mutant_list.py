@@ -55,7 +55,7 @@ GUARDED: dict[str, tuple[str, ...]] = {
     "storage/format.py": ("tests/storage/test_format.py", "tests/storage/test_load.py"),
     "storage/load.py": ("tests/storage/test_load.py", "tests/storage/test_format.py", _DAMAGE),
     "storage/save.py": ("tests/storage/test_save.py", _GUARDS),
-    "tree/arrays.py": _TREES,
+    "tree/arrays.py": (*_TREES, "tests/tree/test_baselines.py"),
     "tree/exchange/cbor.py": ("tests/tree/exchange/test_omikuji.py", "tests/integration/test_exchange_damage.py"),
     "tree/exchange/npz.py": ("tests/tree/exchange/test_pecos.py", "tests/integration/test_exchange_damage.py"),
     "tree/serialize.py": _TREES,

@@ -119,6 +119,7 @@ def test_names_are_returned_and_unknown_names_counted(case):
         ([-1], "must hold label ids"),
         ([2**70], "must hold label ids"),
         (np.array([N]), "must hold label ids"),
+        (np.zeros((1, 2), np.int64), r"must hold label names or ids, got list \[0, 0\]"),
         ([1.5], r"must hold label names or ids, got float 1\.5"),
         ([True], "must hold label names or ids"),
         (["label 3"], "must hold label ids: the labels of this model have no names"),

@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import labeltrees as lt
+from labeltrees import _core
 from labeltrees.models.text.fasttext_file import FastTextArguments, fasttext_bytes, read_fasttext
 from labeltrees.models.text.settings import TextSettings
 from labeltrees.models.text.training import count_words
-from tests.models.text.fasttext_models import DATA, EXPECTED, MODELS, QUERIES
+from tests.models.text.fasttext_models import DATA, EXPECTED, MODELS, QUERIES, huffman_twin
 
 TRAINED = [name for name in MODELS if name != "one_label"]
 
@@ -147,3 +150,17 @@ def test_the_limits_of_arguments_are_exact(tmp_path, name, low, high):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(lt.FileFormatError, match="no such file"):
         lt.TextLabelTreeClassifier.from_fasttext(tmp_path / "none.bin")
+
+
+@given(st.lists(st.integers(0, 6), min_size=2, max_size=30))
+def test_the_huffman_tree_is_fasttexts_also_for_equal_counts(counts):
+    counts.sort(reverse=True)
+    made = huffman_twin(counts)  # the last one made is the root, node 0
+    expected = [[child if child < 0 else len(made) - 1 - child for child in pair] for pair in made[::-1]]
+    assert _core.fasttext_huffman(np.array(counts)).reshape(-1, 2).tolist() == expected
+
+
+def test_label_counts_that_fasttext_cannot_order_are_refused():
+    assert _core.fasttext_huffman(np.array([10**15 - 1, 0])).tolist() == [~1, ~0]
+    with pytest.raises(lt.FileFormatError, match="1e15"):
+        _core.fasttext_huffman(np.array([10**15, 0]))
