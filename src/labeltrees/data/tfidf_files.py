@@ -29,7 +29,7 @@ def tfidf_to_files(vectorizer: TfidfVectorizer, prefix: str) -> tuple[dict[str, 
     """Return a fitted vectorizer as JSON values and arrays, whose names start with `prefix`."""
     state = vectorizer.get_state()
     whole = vectorizer.get_params(deep=False)
-    settings = {ON_TOKENS: bool(state.on_tokens)}
+    settings: dict[str, Any] = {ON_TOKENS: bool(state.on_tokens)}
     if state.part_names is None:
         return {**settings, **_to_json(whole, state.parts[0])}, state.arrays(prefix)
     whole |= {"union": None, "vocabulary": None}

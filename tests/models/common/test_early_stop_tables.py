@@ -66,3 +66,9 @@ def test_visits_are_compared_with_the_labels_elsewhere(seed, k):
             assert visits.required[at] == np.float64(trace.scores[ends[query] + place]) - limit
             at += 1
     assert at == len(visits.nodes)
+
+
+def test_no_visits_are_joined_to_none():
+    joined = Visits.joined([])
+    assert [part.shape for part in joined] == [(0,)] * 3
+    assert [part.dtype for part in joined] == [np.int64, np.float64, np.bool_]

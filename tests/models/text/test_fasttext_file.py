@@ -133,6 +133,16 @@ def test_a_word_among_the_labels_or_a_label_among_the_words_is_refused(tmp_path,
         read_fasttext(tmp_path / "a.bin")
 
 
+@pytest.mark.parametrize("size", [0, 1])
+def test_pruned_models_are_refused(tmp_path, size):
+    content = fasttext_file(2, 2)
+    (tmp_path / "a.bin").write_bytes(
+        content.replace((-1).to_bytes(8, "little", signed=True), size.to_bytes(8, "little"), 1)
+    )
+    with pytest.raises(lt.FileFormatError, match="a pruned model"):
+        read_fasttext(tmp_path / "a.bin")
+
+
 @pytest.mark.parametrize(
     ("name", "low", "high"),
     [("word_ngrams", 1, 1000), ("min_n", 0, 1000), ("max_n", 0, 1000), ("epochs", 0, 2**31 - 1), ("min_count", 0, 9)],
