@@ -15,6 +15,7 @@ import argparse
 import os
 import random
 import signal
+import statistics
 import sys
 import tempfile
 import time
@@ -83,18 +84,17 @@ def kill_often(name: str, times: int, seed: int, folder: Path) -> dict[str, Any]
     template, work = folder / "template", folder / "work"
     template.mkdir(parents=True)
     error = run_whole(lambda: operation.prepare(template))
-    duration = 0.0
-    for _ in range(3):
+    durations = []
+    for _ in range(5):
         fresh(template, work)
         began = time.perf_counter()
         error = error or run_whole(lambda: operation.run(work))
-        duration = max(duration, time.perf_counter() - began)
+        durations.append(time.perf_counter() - began)
+    duration = statistics.median(durations)  # the longest may have waited for another process
     n_killed = number = 0
     problems = [] if error is None else [f"without a kill: {error}"]
-    while (
-        n_killed < times and number < 4 * times
-    ):  # some runs end before they are killed, so the last step is tried, too
-        number += 1
+    while n_killed < times and number < 4 * times:
+        number += 1  # some runs end before they are killed, so that the last step is tried, too
         before, files = fresh(template, work)
         n_killed += run_killed(lambda: operation.run(work), rng.uniform(0, 1.2 * duration))
         wrong = run_whole(lambda before=before, files=files: _check(name, work, before, files))  # type: ignore[misc]
