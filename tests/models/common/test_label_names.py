@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import labeltrees as lt
+from labeltrees import _core
 from labeltrees.models.common.label_names import LabelNames, StoredNames
 from labeltrees.storage import encode_names
 
@@ -124,3 +125,13 @@ def test_names_that_are_not_text_are_found_when_asked_for():
     assert names.take(np.array([2])).tolist() == ["ant"]
     with pytest.raises(lt.FileFormatError, match="folder: a name is not UTF-8"):
         names.take(np.array([0]))
+
+
+@pytest.mark.parametrize(
+    ("ends", "number"), [([-1, 3, 6], 0), ([4, 3, 6], 0), ([0, 3, 7], 1), ([0, 3, 2], 1), ([0, 2**62, 6], 0)]
+)
+def test_native_code_refuses_names_whose_bounds_are_damaged(ends, number):
+    text, known = np.frombuffer(b"antbee", np.uint8), _core.Names(*encode_names(["bee", "ant"]), "known")
+    assert known.find_all(_core.Names(text, np.array([0, 3, 6]), "file")).tolist() == [1, 0]
+    with pytest.raises(lt.FileFormatError, match=f"file: the bounds of name {number} are damaged"):
+        known.find_all(_core.Names(text, np.array(ends), "file"))
