@@ -75,7 +75,10 @@ GUARDED: dict[str, tuple[str, ...]] = {
     "core/search/query_rows.hpp": ("tests/search/test_queries.py", "tests/search/test_predictor.py"),
     "core/search/store.cpp": _CHUNKS,
     "core/search/tree_search.cpp": (*_SEARCH, "tests/storage/test_ceilings.py", _EARLY_STOP),
-    "core/text/fasttext.hpp": ("tests/models/text/test_fasttext_file.py",),
+    "core/text/fasttext.hpp": (
+        "tests/models/text/test_fasttext_file.py",
+        "tests/models/text/test_fasttext_export.py",
+    ),
     "core/text/features.cpp": (*_TEXTS, "tests/models/text/test_estimator.py"),
     "core/text/features.hpp": _TEXTS,
     "core/text/hsoftmax_search.cpp": (*_TEXTS, "tests/search/test_prior.py", _EARLY_STOP),
