@@ -1,13 +1,14 @@
 """The online shop: our model against simple recommenders, PECOS, omikuji and implicit.
 
-    python -m benchmarks.online_shop [--splits time random] [--jobs 1] [--without omikuji]
+    python -m benchmarks.online_shop [--splits time random] [--seeds 3] [--jobs 1] [--without omikuji]
 
 A point is an invoice of a customer who has bought before; its features are the articles of all earlier invoices, with
 log(1 + quantity), its labels the articles of this invoice. "time": trained on the invoices before 2011-11-15, tested
 on the later ones. "random": tested on a tenth of the customers. Every method is tuned for P@5 on the last 21 days
 before 2011-11-15: ours by `lt.choose`, the others stage by stage with the settings below. Then it is trained on all
-training points of each split. PECOS and omikuji get rows of length 1, the others the rows as they are. A second run
-continues an interrupted one with what is in build/online-shop.
+training points of each split, with several seeds: the seed of a tree alone moves P@1 by one or two points. PECOS and
+omikuji get rows of length 1, the others the rows as they are. A second run continues an interrupted one with what is in
+build/online-shop.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ import labeltrees as lt
 from benchmarks.finished_results import FinishedResults
 from benchmarks.peers.environment import ROOT, peers_python
 from benchmarks.peers.worker import PeerWorker
+from benchmarks.resampling import interval, precision_of_points, resampled
 from benchmarks.shared_data import data_folder, write_for_contestants
 from benchmarks.tables import print_head
-from examples.online_shop import prepare
+from examples.online_shop import TUNED, prepare
 
 FOLDER = Path(__file__).parent / "contestants"
 FINISHED = ROOT / "build" / "online-shop"
@@ -42,7 +44,6 @@ VALIDATION_DAYS = 21
 KS = (1, 3, 5)
 METRIC = "p5"  # that settings are chosen by
 CHOSEN = "label tree, chosen"
-RESAMPLES = 2000
 Settings = dict[str, Any]
 
 
@@ -66,6 +67,11 @@ class Method:
         return self.script == "implicit_models.py"
 
     @property
+    def has_seed(self) -> bool:
+        """Whether its result depends on a seed; omikuji's cannot be set, and neighbours have none."""
+        return self.name in ("PECOS", "implicit, ALS")
+
+    @property
     def python(self) -> str:
         """The Python that runs it."""
         return peers_python("implicit" if self.is_implicit else "peers")
@@ -74,9 +80,13 @@ class Method:
 C = [0.03, 0.1, 0.3, 1.0]
 METHODS = [
     Method(
-        "PECOS",
+        "PECOS",  # 20 settings; `choose` compares 13 of ours
         "pecos_xlinear.py",
-        [{"C": C}, {"nr_splits": [2, 64]}, {"loss": ["logistic"], "C": [1.0, 3.0]}],
+        [
+            {"C": [0.03, 0.1, 0.2, 0.3], "nr_splits": [2, 16, 64, 256]},
+            {"C": [0.5]},
+            {"loss": ["logistic"], "C": [0.3, 1.0, 3.0]},
+        ],
         {"nr_splits": 16, "loss": "hinge"},
         {"beam_size": 20},
     ),
@@ -127,12 +137,12 @@ class Contest:
         with PeerWorker(script, data, self.folder, python=method.python, environment=environment) as worker:
             yield worker
 
-    def answer(self, worker: PeerWorker, method: Method, settings: Settings) -> NDArray[np.int64]:
+    def answer(self, worker: PeerWorker, method: Method, settings: Settings, seed: int = 0) -> NDArray[np.int64]:
         """Train with settings and return the best labels of the test points."""
         wanted, search = dict(settings), dict(method.answer)
         if method.name == "PECOS":
             wanted["solver_type"], search["post_processor"] = PECOS_LOSSES[wanted.pop("loss")]
-        worker.ask(do="train", name="model", settings=wanted, seed=0, threads=self.jobs)
+        worker.ask(do="train", name="model", settings=wanted, seed=seed, threads=self.jobs)
         out = self.folder / "labels.npy"
         worker.ask(do="batch", name="model", k=max(KS), settings=search, out=str(out), repeats=1)
         labels: NDArray[np.int64] = np.load(out)
@@ -156,10 +166,10 @@ def validation_split(train: lt.Dataset) -> tuple[lt.Dataset, lt.Dataset]:
 
 def choose_ours(train: lt.Dataset, jobs: int) -> Settings:
     """Return the parameters that `choose` finds with the last weeks of the training points as validation set."""
-    known = finished(f"validation-{CHOSEN}", [train])
+    known = finished(f"validation-{CHOSEN}", [train, TUNED])
     if METRIC not in known.values:
         early, late = validation_split(train)
-        choice = lt.choose(early, validation=late, metric=METRIC, repeats=1, n_jobs=jobs)
+        choice = lt.choose(early, validation=late, metric=METRIC, tune=TUNED, repeats=1, n_jobs=jobs)
         print(choice.explanation, file=sys.stderr, flush=True)
         known.add(METRIC, choice.parameters)
     return dict(known.values[METRIC])
@@ -186,16 +196,21 @@ def tune(method: Method, train: lt.Dataset, jobs: int) -> Settings:
     return best | method.final
 
 
-def answer(method: Method, settings: Settings, train: lt.Dataset, test: lt.Dataset, jobs: int) -> NDArray[np.int64]:
-    """Return the best labels of the test points, by a method trained with settings."""
+def answers_of(
+    method: Method, settings: Settings, train: lt.Dataset, test: lt.Dataset, options: argparse.Namespace
+) -> NDArray[np.int64]:
+    """Return the best labels of the test points by a method trained with settings (seeds, points, k)."""
     known = finished(f"answers-{method.name}", [method.fixed, method.answer, train, test])
-    key = json.dumps(settings, sort_keys=True)
-    if key not in known.values:
+    seeds = range(options.seeds if method.has_seed else 1)
+    keys = [json.dumps([settings, seed], sort_keys=True) for seed in seeds]
+    if any(key not in known.values for key in keys):
         with tempfile.TemporaryDirectory() as folder:
-            contest = Contest(train, test, Path(folder), jobs)
+            contest = Contest(train, test, Path(folder), options.jobs)
             with contest.worker(method) as worker:
-                known.add(key, contest.answer(worker, method, settings).tolist())
-    return np.array(known.values[key])
+                for key, seed in zip(keys, seeds, strict=True):
+                    if key not in known.values:
+                        known.add(key, contest.answer(worker, method, settings, seed).tolist())
+    return np.array([known.values[key] for key in keys])
 
 
 def finished(name: str, inputs: list[Any]) -> FinishedResults:
@@ -203,65 +218,65 @@ def finished(name: str, inputs: list[Any]) -> FinishedResults:
     return FinishedResults(FINISHED, name, [inputs, VALIDATION_DAYS, lt.__version__])
 
 
-def own_answers(train: lt.Dataset, test: lt.Dataset, chosen: Settings, jobs: int) -> dict[str, NDArray[np.int64]]:
-    """Return the answers of the simple recommenders and of our model, with default and with chosen settings."""
+def own_answers(
+    train: lt.Dataset, test: lt.Dataset, chosen: Settings, options: argparse.Namespace
+) -> dict[str, NDArray[np.int64]]:
+    """Return the answers of the simple recommenders and of our model, default and chosen, each (seeds, points, k)."""
     pair, month = (train.X, train.Y), np.timedelta64(30, "D")
-    methods: dict[str, Callable[[], Any]] = {
+    baselines: dict[str, Callable[[], Any]] = {
         "popularity": lambda: lt.baselines.popularity(pair),
         "popularity of the last 30 days": lambda: lt.baselines.recent_popularity(pair, train.times, period=month),
         "item to item": lambda: lt.baselines.co_occurrence(pair),
         "neighbours": lambda: lt.baselines.neighbours(pair),
-        "label tree, default": lambda: lt.LabelTreeClassifier(n_jobs=jobs).fit(*pair),
-        CHOSEN: lambda: lt.LabelTreeClassifier(n_jobs=jobs, **chosen).fit(*pair),
     }
     defaults = lt.LabelTreeClassifier().get_params()  # answers with other defaults are out of date
     known = finished("answers-label-tree", [train, test, chosen, defaults])
-    for name, make in methods.items():
-        if name not in known.values:
-            known.add(name, make().predict_topk(test.X, max(KS))[0].tolist())
-    return {name: np.array(known.values[name]) for name in methods}
 
+    def ask(key: str, make: Callable[[], Any]) -> Any:
+        if key not in known.values:
+            known.add(key, make().predict_topk(test.X, max(KS))[0].tolist())
+        return known.values[key]
 
-def precision_of_points(test: lt.Dataset, labels: NDArray[np.int64], k: int) -> NDArray[np.float64]:
-    """Return the precision at k of every test point."""
-    rows = test.Y.tolil().rows
-    return np.array([sum(label in own for label in found[:k]) / k for found, own in zip(labels, rows, strict=True)])
+    def ask_tree(name: str, parameters: Settings) -> NDArray[np.int64]:
+        models = [
+            lt.LabelTreeClassifier(n_jobs=options.jobs, random_state=seed, **parameters)
+            for seed in range(options.seeds)
+        ]
+        return np.array(
+            [ask(f"{name}, seed {seed}", lambda m=model: m.fit(*pair)) for seed, model in enumerate(models)]
+        )
 
-
-def difference(test: lt.Dataset, ours: Any, theirs: Any, k: int, weights: Any = None) -> str:
-    """Return the 95 % interval of our P@k minus theirs, by resampling test points."""
-    gap = precision_of_points(test, ours, k) - precision_of_points(test, theirs, k)
-    weights = np.ones(len(gap)) if weights is None else weights
-    drawn = np.random.default_rng(0).integers(len(gap), size=(RESAMPLES, len(gap)))
-    values = (gap * weights)[drawn].sum(axis=1) / weights[drawn].sum(axis=1)
-    low, high = 100 * np.percentile(values, [2.5, 97.5])
-    return f"{low:+.1f} to {high:+.1f}"
-
-
-def cell(test: lt.Dataset, labels: Any, k: int, weights: Any = None) -> str:
-    """Return P@k in percent with its 95 % interval."""
-    value, low, high = lt.metrics.estimate_at_k(test.Y, labels, k, sample_weight=weights)["precision"]
-    return f"{100 * value:.1f} ({100 * low:.1f} to {100 * high:.1f})"
+    answers = {name: np.array([ask(name, make)]) for name, make in baselines.items()}
+    return {**answers, "label tree, default": ask_tree("label tree, default", {}), CHOSEN: ask_tree(CHOSEN, chosen)}
 
 
 def compare(split: str, chosen: dict[str, Settings], options: argparse.Namespace) -> None:
     """Train and measure all methods on one split, and print the table."""
     train, test = prepared(split)
-    answers = own_answers(train, test, chosen[CHOSEN], options.jobs)
+    answers = own_answers(train, test, chosen[CHOSEN], options)
     for method in methods(options):
-        answers[method.name] = answer(method, chosen[method.name], train, test, options.jobs)
+        answers[method.name] = answers_of(method, chosen[method.name], train, test, options)
     print(
         f"\n## Split: {split}\n\n{train.n_points:,} training points, "
         f"{test.n_points:,} test points, {train.n_labels:,} labels, {train.n_features:,} features\n"
     )
-    print_head("method | P@1 | P@3 | P@5 | P@5 by traffic | ours minus theirs: P@1 | P@3 | P@5 | P@5 by traffic")
-    ours, traffic = answers[CHOSEN], test.sample_weight
+    print_head(
+        "method | seeds | P@1 | P@3 | P@5 | P@5 by traffic | ours minus theirs: P@1 | P@3 | P@5 | P@5 by traffic"
+    )
+    columns = [*((k, np.ones(test.n_points)) for k in KS), (max(KS), test.sample_weight)]
+    means = {}
+    for stream, (name, labels) in enumerate(answers.items()):
+        found = [(precision_of_points(test.Y, labels, k), weights) for k, weights in columns]
+        means[name] = [
+            (100 * np.average(values.mean(axis=0), weights=weights), resampled(values, weights, stream))
+            for values, weights in found
+        ]
     for name, labels in answers.items():
-        cells = [*(cell(test, labels, k) for k in KS), cell(test, labels, 5, traffic)]
-        gaps = [""] * 4
-        if labels is not ours:
-            gaps = [*(difference(test, ours, labels, k) for k in KS), difference(test, ours, labels, 5, traffic)]
-        print(f"| {name} | {' | '.join(cells + gaps)} |")
+        cells = [f"{mean:.1f} ({interval(values)})" for mean, values in means[name]]
+        gaps = [""] * len(columns)
+        if name != CHOSEN:
+            gaps = [interval(ours - own, "+") for (_, ours), (_, own) in zip(means[CHOSEN], means[name], strict=True)]
+        print(f"| {name} | {len(labels)} | {' | '.join(cells + gaps)} |")
     sys.stdout.flush()
 
 
@@ -281,10 +296,12 @@ def methods(options: argparse.Namespace) -> list[Method]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--splits", nargs="+", choices=["time", "random"], default=["time", "random"])
+    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--without", nargs="*", default=[], help="leave out methods whose name contains one of these")
     options = parser.parse_args()
-    print("Precision in percent with 95 % intervals; by traffic, an invoice counts by its number of lines.")
+    print("Precision in percent, mean of the seeds, with 95 % intervals from resampled points and seeds;")
+    print("by traffic, an invoice counts by its number of lines.\n")
     train, _ = prepared("time")
     chosen = {CHOSEN: choose_ours(train, options.jobs)}
     chosen |= {method.name: tune(method, train, options.jobs) for method in methods(options)}

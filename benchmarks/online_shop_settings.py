@@ -1,45 +1,98 @@
-"""The online shop, split by time: our model with the settings of PECOS, one difference after the other.
+"""The online shop: our model with other settings, one at a time, and PECOS, on held-out weeks of the training period.
 
-    python -m benchmarks.online_shop_settings [--only "fanout 64"] [--jobs 1]
+    python -m benchmarks.online_shop_settings [--only "3 trees"] [--seeds 3] [--jobs 1]
 
-Prints P@1, P@3 and P@5 on the test points for trees of different seeds. This explains a result of
-benchmarks/online_shop.py. It is no way to choose settings: that needs validation points.
+The three windows are the last 21 days before 2011-11-15 and the two times 21 days before these. Every model is trained
+on the invoices before its window. Prints the mean of P@1, P@3 and P@5 over windows and seeds, and the standard
+deviation of P@1 between seeds within a window. The test period of benchmarks/online_shop.py is not used.
 """
 
 from __future__ import annotations
 
 import argparse
+import tempfile
+from pathlib import Path
 from typing import Any
 
-import labeltrees as lt
-from benchmarks.online_shop import KS, prepared
-from benchmarks.tables import print_head
+import numpy as np
+from numpy.typing import NDArray
 
-LEAVES_OF_100 = {"fanout": 64, "leaf_size": 100}  # PECOS was best with these and C=0.3
-VARIANTS: dict[str, tuple[dict[str, Any], int]] = {  # settings and number of seeds
-    "default": ({}, 2),
-    "C 0.3": ({"C": 0.3}, 2),
-    "no weights dropped": ({"prune_below": 0.0}, 1),
-    "fanout 64, C 0.3": ({"fanout": 64, "C": 0.3}, 1),
-    "fanout 64, leaves of 100": (LEAVES_OF_100, 1),
-    "fanout 64, leaves of 100, C 0.3": (LEAVES_OF_100 | {"C": 0.3}, 2),
-    "the same, tradeoff 0, beam 20": (LEAVES_OF_100 | {"C": 0.3, "tradeoff": 0, "beam": 20}, 1),
+import labeltrees as lt
+from benchmarks.online_shop import KS, METHODS, VALIDATION_DAYS, Contest, prepared
+from benchmarks.tables import print_head, slashed
+
+N_WINDOWS = 3
+PECOS = {"PECOS, C 0.1": 0.1, "PECOS, C 0.3": 0.3}
+LEAVES_OF_100 = {"fanout": 64, "leaf_size": 100, "C": 0.3}  # like PECOS
+VARIANTS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "C 0.1": {"C": 0.1},
+    "C 0.3": {"C": 0.3},
+    "logistic": {"loss": "logistic"},
+    "score power 2": {"score_power": 2},
+    "score power 5": {"score_power": 5},
+    "exact search": {"beam": None},
+    "no weights dropped": {"prune_below": 0.0},
+    "tradeoff 0": {"tradeoff": 0.0},
+    "negatives of the matcher": {"negatives": "matcher"},
+    "fanout 64, leaves of 100, C 0.3": LEAVES_OF_100,
+    "the same, tradeoff 0, beam 20": {**LEAVES_OF_100, "tradeoff": 0.0, "beam": 20},
+    "evidence": {"evidence": "both"},
+    "3 trees": {"n_trees": 3},
+    "3 trees, evidence": {"n_trees": 3, "evidence": "both"},
 }
+Pair = tuple[lt.Dataset, lt.Dataset]
+
+
+def windows() -> list[Pair]:
+    """Return the training and validation points of each window, the last window first."""
+    train, _ = prepared("time")
+    assert train.times is not None
+    days = np.timedelta64(VALIDATION_DAYS, "D")
+    pairs = []
+    for number in range(N_WINDOWS):
+        end = train.times.max() - number * days
+        is_in = (train.times >= end - days) & (train.times <= end)
+        pairs.append((train[train.times < end - days], train[is_in]))
+    return pairs
+
+
+def ours(pair: Pair, settings: dict[str, Any], seeds: range, jobs: int) -> list[NDArray[np.int64]]:
+    """Return the lists of our model for each seed."""
+    early, late = pair
+    models = [lt.LabelTreeClassifier(n_jobs=jobs, random_state=seed, **settings) for seed in seeds]
+    return [model.fit(early.X, early.Y).predict_topk(late.X, max(KS))[0] for model in models]
+
+
+def pecos(pair: Pair, cost: float, seeds: range, jobs: int) -> list[NDArray[np.int64]]:
+    """Return the lists of PECOS for each seed, with the width of its tree that benchmarks/online_shop.py chose."""
+    method, settings = METHODS[0], {"C": cost, "nr_splits": 64, "loss": "hinge"}
+    with tempfile.TemporaryDirectory() as folder:
+        contest = Contest(*pair, Path(folder), jobs)
+        with contest.worker(method) as worker:
+            return [contest.answer(worker, method, settings, seed) for seed in seeds]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="variants whose name contains this")
+    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
-    train, test = prepared("time")
-    print_head("variant | seed | P@1 | P@3 | P@5")
-    for name, (settings, n_seeds) in VARIANTS.items():
-        for seed in range(n_seeds if options.only in name else 0):
-            model = lt.LabelTreeClassifier(n_jobs=options.jobs, random_state=seed, **settings).fit(train.X, train.Y)
-            labels, _ = model.predict_topk(test.X, max(KS))
-            cells = [f"{100 * lt.metrics.precision_at_k(test.Y, labels, k):.1f}" for k in KS]
-            print(f"| {name} | {seed} | {' | '.join(cells)} |", flush=True)
+    pairs, seeds = windows(), range(options.seeds)
+    print_head("variant | P@1 / 3 / 5 | P@1 between seeds")
+    for name in [name for name in (*VARIANTS, *PECOS) if options.only in name]:
+        found = []  # by window and seed: P@1, P@3, P@5 in percent
+        for pair in pairs:
+            if name in PECOS:
+                answers = pecos(pair, PECOS[name], seeds, options.jobs)
+            else:
+                answers = ours(pair, VARIANTS[name], seeds, options.jobs)
+            precision = lt.metrics.precision_at_k
+            found.append([[100 * precision(pair[1].Y, labels, k) for k in KS] for labels in answers])
+        values = np.array(found)
+        spread = np.sqrt(values[:, :, 0].var(axis=1, ddof=min(1, options.seeds - 1)).mean())
+        print(f"| {name} | {slashed(values.mean(axis=(0, 1)))} | {spread:.2f} |", flush=True)
 
 
 if __name__ == "__main__":

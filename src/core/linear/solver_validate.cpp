@@ -11,22 +11,29 @@ namespace {
 // Once the loss has risen by more than this share of it, higher costs are not tried.
 constexpr double kRise = 0.002;
 
+// Adds the margins of one row. The number of lanes is a constant, so that the compiler makes vectors of them.
+template <int Lanes>
+void add_margins(const NodeRows& node, int64_t row, const float* weights, float* margins) {
+  for (int32_t i = 0; i < node.length[row]; ++i) {
+    const int64_t at = node.begin[row] + i, column = node.columns ? node.columns[at] : i;
+    for (int lane = 0; lane < Lanes; ++lane) margins[lane] += node.values[at] * weights[column * Lanes + lane];
+  }
+}
+
 }  // namespace
 
 // The loss of live lanes on held-out rows, with the weights that would be kept.
 double LaneSolver::held_out_loss(const NodeRows& node, const LinearOptions& options, uint16_t live) const {
   const int lanes = kernels_->lanes;
+  std::vector<float> kept(weights_.data(), weights_.data() + weights_.size());
+  for (float& weight : kept) weight = std::fabs(weight) >= options.prune_below ? weight : 0.0f;
+  const auto add = lanes == 4 ? add_margins<4> : lanes == 8 ? add_margins<8> : add_margins<16>;
   double sum = 0;
   for (int64_t row = 0; row < node.n_rows; ++row) {
     if (!held_out_[row]) continue;
     alignas(64) float margins[kMaxLanes];
     for (int lane = 0; lane < lanes; ++lane) margins[lane] = bias_[lane] * options.bias_value;
-    for (int32_t i = 0; i < node.length[row]; ++i) {
-      const int64_t at = node.begin[row] + i, column = node.columns ? node.columns[at] : i;
-      const float* weights = weights_.data() + column * lanes;
-      for (int lane = 0; lane < lanes; ++lane)
-        margins[lane] += std::fabs(weights[lane]) >= options.prune_below ? node.values[at] * weights[lane] : 0.0f;
-    }
+    add(node, row, kept.data(), margins);
     for (int lane = 0; lane < lanes; ++lane) {
       if ((live >> lane & 1) == 0) continue;
       sum += options.loss->value((rows_[row].positive >> lane & 1) != 0 ? margins[lane] : -margins[lane]);

@@ -260,12 +260,15 @@ std::vector<HeldOutLosses> validate_linear(const TrainInput& input, const std::v
                                            const uint8_t* held_out, int n_threads, Job& job) {
   std::vector<HeldOutLosses> found(tasks.size());
   std::vector<std::unique_ptr<Worker>> workers(static_cast<size_t>(std::max(n_threads, 1)));
+  std::vector<int64_t> gathered(workers.size(), -1);  // the node whose rows a worker has: often that of the next task
   parallel_for(static_cast<int64_t>(tasks.size()), n_threads, [&](int64_t i, int thread) {
     if (!workers[thread]) workers[thread] = std::make_unique<Worker>(input.points);
     Worker& worker = *workers[thread];
     const SampledEdges& task = tasks[i];
     if (task.n_edges > kMaxLanes) throw std::invalid_argument("a task must be one group of lanes");
-    gather_node(input, task.node, options.bias_value, worker.rows, worker.scratch, job);
+    if (gathered[thread] != task.node)
+      gather_node(input, task.node, options.bias_value, worker.rows, worker.scratch, job);
+    gathered[thread] = task.node;
     std::vector<uint8_t> rows_held_out;
     for (const int32_t point : worker.scratch.found) rows_held_out.push_back(held_out[point]);
     const LaneTargets targets = lane_targets(input, task.node, task.first_edge, task.n_edges, task.stride);

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 import labeltrees as lt
 from labeltrees.errors import InputError
+from labeltrees.models.linear import auto_cost
 from labeltrees.models.linear.auto_cost import choose_costs, costs_of_nodes, nearest_to_one
 from labeltrees.models.linear.settings import LinearSettings
 from labeltrees.models.linear.training import train_linear
@@ -102,6 +103,18 @@ def test_costs_by_depth_train_each_node_at_its_own():
     assert costs_of_nodes(tree, (0.1, 1.0)).tolist() == [
         np.float32(0.1 if depth == 0 else 1.0) for depth in tree.node_depth
     ]
+
+
+@pytest.mark.parametrize("noise", [0.2, 0.8])
+def test_few_passes_choose_the_cost_of_many(noise, monkeypatch):
+    X, Y = make_data(noise)
+    few = fit(X, Y, eps=1e-3).stats_
+    monkeypatch.setattr(auto_cost, "PASSES", 1)
+    one = fit(X, Y, eps=1e-3).stats_
+    monkeypatch.setattr(auto_cost, "PASSES", 10_000)
+    many = fit(X, Y, eps=1e-3, max_iter=10_000).stats_
+    assert one["C_losses"] != few["C_losses"]
+    assert np.log(few["C"]) == pytest.approx(np.log(many["C"]), abs=0.3)
 
 
 def test_few_points_use_one():

@@ -24,6 +24,7 @@ MIN_POSITIVES = 30  # held-out positives that a decision needs
 MAX_DEPTH = 7  # deeper nodes have the C of this depth
 SAMPLED = 0.06  # share of the training work of each depth that is tried at every C
 SAMPLED_OF_ALL = 0.015  # share of the work of the whole tree: depths with little work are sampled more
+PASSES = 12  # over the points at each C, at most: each starts from the solution before, so more change little
 TOLERANCE = 0.015  # of the loss that training saves: for that much C stays near 1
 STEPS = 16  # values of C between two that are tried
 MIN_GROUPS = 2  # of each depth that are tried
@@ -155,7 +156,7 @@ def held_out_losses(
         costs=np.array(tried, np.float32),
         loss=settings.loss,
         eps=float(settings.eps),
-        max_iter=int(settings.max_iter),
+        max_iter=min(int(settings.max_iter), PASSES),
         bias_value=float(settings.bias),
         prune_below=float(settings.prune_below),
         balanced=bool(settings.balanced),
