@@ -1,5 +1,7 @@
 #include "search/single_answer.hpp"
 
+#include <cmath>
+
 namespace labeltrees {
 
 SingleAnswer::SingleAnswer(nb::object engine, const void* owner, nb::object request, int64_t k, int64_t n_labels,
@@ -35,9 +37,28 @@ int64_t SingleAnswer::returned(nb::handle k_given) const {
   return k;
 }
 
-nb::list SingleAnswer::name_list(const int64_t* labels, int64_t n) const {
+namespace {
+
+// The number with six significant digits: its decimal form is short. The division of two exact numbers gives the
+// double that is nearest to that decimal.
+double six_digits(double value) {
+  if (!(value > 1e-16 && value < 1e5)) return value;
+  double scale = 10;
+  while (value * scale < 1e5) scale *= 10;
+  return std::round(value * scale) / scale;
+}
+
+}  // namespace
+
+nb::list SingleAnswer::label_list(const int64_t* labels, int64_t n) const {
   nb::list found;
-  for (int64_t i = 0; i < n; ++i) found.append(name_object(*names_, labels[i]));
+  for (int64_t i = 0; i < n; ++i) found.append(with_names_ ? name_object(*names_, labels[i]) : nb::int_(labels[i]));
+  return found;
+}
+
+nb::list SingleAnswer::score_list(const float* scores, int64_t n) {
+  nb::list found;
+  for (int64_t i = 0; i < n; ++i) found.append(nb::float_(six_digits(scores[i])));
   return found;
 }
 
