@@ -1,6 +1,8 @@
 #include "search/single_answer.hpp"
 
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 
 namespace labeltrees {
 
@@ -39,10 +41,14 @@ int64_t SingleAnswer::returned(nb::handle k_given) const {
 
 namespace {
 
-// The number with six significant digits: its decimal form is short. The division of two exact numbers gives the
-// double that is nearest to that decimal.
+// The number with six significant digits: its decimal form is short. Powers of ten up to 1e22 are exact, so that the
+// division gives the double nearest to that decimal. Printing takes longer.
 double six_digits(double value) {
-  if (!(value > 1e-16 && value < 1e5)) return value;
+  if (!(value > 1e-16 && value < 1e5)) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.6g", value);
+    return std::strtod(text, nullptr);
+  }
   double scale = 10;
   while (value * scale < 1e5) scale *= 10;
   return std::round(value * scale) / scale;
