@@ -54,10 +54,10 @@ class Numbers {
   }
 
   void read_list(PyObject* list) {
-    size_ = PyList_GET_SIZE(list);
+    size_ = PySequence_Fast_GET_SIZE(list);
     copy_.resize(static_cast<size_t>(size_));
     for (int64_t i = 0; i < size_; ++i) {
-      PyObject* item = PyList_GET_ITEM(list, i);
+      PyObject* item = PySequence_Fast_GET_ITEM(list, i);
       Wide value;
       if constexpr (is_index)
         value = PyLong_Check(item) ? PyLong_AsLongLong(item) : -1;
