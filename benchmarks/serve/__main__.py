@@ -17,6 +17,7 @@ from typing import Any
 
 import labeltrees as lt
 from benchmarks.serve import beside, servers
+from benchmarks.serve.in_process import processor_times
 from benchmarks.serve.load import Load, request
 from benchmarks.serve.mixed import bad_requests, good_requests, run_mix
 from benchmarks.serve.reloads import run_reloads, two_versions
@@ -128,8 +129,8 @@ def main() -> None:
         "--parts",
         nargs="+",
         default=["speed", "beside", "mixed", "reloads"],
-        choices=["speed", "beside", "stacks", "mixed", "reloads"],
-        help="beside adds Annif and MLServer to speed",
+        choices=["process", "speed", "beside", "stacks", "mixed", "reloads"],
+        help="process: without a network; beside adds Annif and MLServer to speed",
     )
     parser.add_argument("--model", type=Path, help="folder for the model, which is trained if it is not there")
     parser.add_argument("--stacks", nargs="+", default=["granian", "uvicorn"], help="words in the names of the stacks")
@@ -151,6 +152,11 @@ def main() -> None:
         if not folder.exists():
             lt.LabelTreeClassifier(n_jobs=1).fit(train.texts, train.Y, label_names=train.label_names).save(folder)
         model = lt.load(folder)
+        if "process" in arguments.parts:
+            bodies = {what: listed for what, listed in _bodies(model, texts).items() if len(listed) > 1}
+            print("\n| request, in process | processor us |\n| --- | --- |")
+            for what, microseconds in processor_times(folder, _PATH, bodies).items():
+                print(f"| {what} | {microseconds:.1f} |")
         if "speed" in arguments.parts:
             others = _others(train, texts, arguments) if "beside" in arguments.parts else {}
             _speed(folder, _bodies(model, texts), arguments, others)
