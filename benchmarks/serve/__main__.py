@@ -78,7 +78,7 @@ def _speed(
                     for connections in arguments.connections:
                         key = (what if name == "ours" else "the constant", connections)
                         results.setdefault(key, []).append(server.measure(requests, connections, arguments.seconds))
-                    for rate in arguments.rate:
+                    for rate in arguments.rate if len(listed) > 1 else ():  # single requests
                         key = (f"{what if name == 'ours' else 'the constant'}, {rate:,.0f} per second", 64)
                         results.setdefault(key, []).append(server.measure(requests, 64, arguments.seconds, rate))
     results.update(others)
@@ -89,13 +89,12 @@ def _speed(
     for (what, connections), loads in results.items():
         per_second = statistics.median(load.per_second for load in loads)
         base = results.get(("the constant", connections))
-        share = per_second / statistics.median(load.per_second for load in base) if base else float("nan")
+        is_single = "100 texts" not in what and "per second" not in what
+        share = f"{per_second / statistics.median(load.per_second for load in base):.0%}" if base and is_single else ""
         p50, p99, processor = (
             statistics.median(getattr(load, name) for load in loads) for name in ("p50", "p99", "processor")
         )
-        print(
-            f"| {what} | {connections} | {per_second:,.0f} | {share:.0%} | {p50:,.0f} | {p99:,.0f} | {processor:,.0f} |"
-        )
+        print(f"| {what} | {connections} | {per_second:,.0f} | {share} | {p50:,.0f} | {p99:,.0f} | {processor:,.0f} |")
 
 
 def _stacks(folder: Path, bodies: dict[str, list[bytes]], arguments: argparse.Namespace) -> None:
