@@ -19,7 +19,7 @@ from benchmarks.scale.shapes import SHAPES
 
 REST = "Assembling, in the client"
 CHOOSING = "Choosing C"
-ON_ALL_CORES = "Building the tree"  # the only stage whose single task uses all threads of a machine
+ON_ALL_CORES = "Splitting labels"  # the first splits use all threads of a machine
 SIZES = 4  # the largest ones
 TREE_EFFICIENCY = 0.5  # assumed, not measured
 

@@ -15,17 +15,18 @@ import labeltrees as lt
 from benchmarks import shared_data
 
 LOCAL = """
-import json, resource, sys, time
+import json, sys, time
+from labeltrees._memory import peak_bytes
 import labeltrees as lt
 parts = lt.open_parts(sys.argv[1])
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+before = peak_bytes()
 started = time.perf_counter()
 memory = None if sys.argv[4] == "none" else sys.argv[4]
 model = lt.LabelTreeClassifier(n_jobs=int(sys.argv[3])).fit(parts, max_memory=memory)
 seconds = time.perf_counter() - started
 model.set_params(n_jobs=None).save(sys.argv[2])
 print(json.dumps({"seconds": seconds, "before": before,
-                  "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}))
+                  "peak": peak_bytes()}))
 """
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ import numpy as np
 
 import labeltrees as lt
 from benchmarks.scale.shapes import load_shape
+from labeltrees._memory import peak_bytes
 from labeltrees.models.linear.in_parts import local
 from labeltrees.models.linear.in_parts.runner import SerialRunner, Task, TaskRecord
 
@@ -45,7 +45,7 @@ class TimedRunner(SerialRunner):
             started = time.process_time()
             records += super().run(stage, [task])
             if not records[-1].was_finished:
-                note = [stage, time.process_time() - started, records[-1].n_bytes, _peak()]
+                note = [stage, time.process_time() - started, records[-1].n_bytes, peak_bytes()]
                 with open(self.notes, "a", encoding="utf-8") as file:
                     file.write(json.dumps(note) + "\n")
         return records
@@ -72,7 +72,7 @@ def fit(folder: str, model: str, n_jobs: str, max_memory: str) -> dict[str, Any]
         "max_memory": max_memory,
         "n_jobs": int(n_jobs),
         "processor": rest + sum(stage["processor"] for stage in stages.values()),
-        "peak": max(_peak(), *(note[3] for note in runner.read())),
+        "peak": max(peak_bytes(), *(note[3] for note in runner.read())),
         "C": fitted.stats_["C"],
         "stages": stages,
     }
@@ -99,10 +99,6 @@ def search(folder: str, model: str) -> dict[str, Any]:
         "p1_on_training_points": lt.metrics.precision_at_k(Y[:2000], labels, 1),
         "model_bytes": sum(file.stat().st_size for file in Path(model).iterdir()),
     }
-
-
-def _peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 if __name__ == "__main__":

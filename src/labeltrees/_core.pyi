@@ -74,11 +74,25 @@ def build_binary_tree(
     frequency: float,
     node_weights: tuple[Float64s, Float64s, float, float, float, float] | None,
     leaf_size: int,
+    below_root: bool,
     seed: int,
     n_threads: int,
     may_overwrite: bool,
     progress: Progress,
 ) -> tuple[Int64s, Int32s]: ...
+def split_set(
+    labels: Int32s,
+    weights: Float64s,
+    indptr: Int64s,
+    columns: Int32s,
+    values: Float32s,
+    n_columns: int,
+    similarity: float,
+    frequency: float,
+    node_weights: tuple[Float64s, Float64s, float, float, float, float] | None,
+    seed: int,
+    n_threads: int,
+) -> tuple[UInt8s, int, int]: ...
 def contract_tree(
     child_ptr: Int64s, children: Int32s, mass: Float64s, fanout: int, keep_leaves: bool
 ) -> tuple[Int64s, Int32s]: ...

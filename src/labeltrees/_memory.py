@@ -1,4 +1,4 @@
-"""Sizes of memory: reading "4GiB", and how much is free."""
+"""Sizes of memory: reading "4GiB", how much is free, and how much was used."""
 
 from __future__ import annotations
 
@@ -30,11 +30,27 @@ def parse_bytes(name: str, value: Any) -> int:
 
 def free_bytes() -> int:
     """Return the memory that is free or can be freed at once."""
+    free = _kib_of("/proc/meminfo", "MemAvailable:")
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2 if free is None else free * 1024
+
+
+def peak_bytes() -> int:
+    """Return the most memory that this process has had.
+
+    `getrusage` would count what the process that started this one had at that moment.
+    """
+    peak = _kib_of("/proc/self/status", "VmHWM:")
+    if peak is None:
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak * 1024
+
+
+def _kib_of(path: str, name: str) -> int | None:
+    """Return a number of KiB from a file that Linux makes, None elsewhere."""
     try:
-        with open("/proc/meminfo") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
+        with open(path) as file:
+            return next((int(line.split()[1]) for line in file if line.startswith(name)), None)
     except OSError:
-        pass
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+        return None

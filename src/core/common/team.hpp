@@ -1,5 +1,6 @@
 // A team of threads for many short parallel steps in a row. Waking it costs a few microseconds; starting new threads
-// for every step (parallel_for) costs tens.
+// for every step (parallel_for) costs tens. A step never waits for a member that has not woken up yet: on a busy
+// machine the others do its work.
 #pragma once
 
 #include <atomic>
@@ -17,8 +18,8 @@ class Team {
 
   ~Team() {
     stop_ = true;
-    generation_.fetch_add(1);
-    generation_.notify_all();
+    gate_ += 2;
+    gate_.notify_all();
     for (auto& thread : threads_) thread.join();
   }
 
@@ -39,11 +40,11 @@ class Team {
     context_ = &step;
     n_blocks_ = n_blocks;
     next_ = 0;
-    working_ = size_ - 1;
-    generation_.fetch_add(1);
-    generation_.notify_all();
+    gate_ += 1;  // opens
+    gate_.notify_all();
     take_blocks();
-    for (int left = working_; left != 0; left = working_) working_.wait(left);
+    gate_ += 1;  // closes
+    for (int left = inside_; left != 0; left = inside_) inside_.wait(left);
   }
 
  private:
@@ -51,21 +52,24 @@ class Team {
     for (int64_t block; (block = next_.fetch_add(1)) < n_blocks_;) step_(context_, block);
   }
 
+  // A member enters before it looks whether the gate is open, and the caller looks for members inside after closing it:
+  // so either the member turns back, or the caller waits for it.
   void wait_for_work() {
     for (int64_t seen = 0;;) {
-      generation_.wait(seen);
-      seen = generation_;
+      gate_.wait(seen);
+      seen = gate_;
       if (stop_) return;
-      take_blocks();
-      if (working_.fetch_sub(1) == 1) working_.notify_one();
+      inside_ += 1;
+      if (gate_ % 2 == 1) take_blocks();
+      if (inside_.fetch_sub(1) == 1) inside_.notify_one();
     }
   }
 
   const int size_;
   std::vector<std::thread> threads_;
-  std::atomic<int64_t> generation_{0};
+  std::atomic<int64_t> gate_{0};  // odd while a step may be entered
   std::atomic<int64_t> next_{0};
-  std::atomic<int> working_{0};
+  std::atomic<int> inside_{0};  // members, without the caller
   std::atomic<bool> stop_{false};
   int64_t n_blocks_ = 0;
   void (*step_)(void*, int64_t) = nullptr;

@@ -72,21 +72,37 @@ nb::tuple split_labels(ConstArray<int32_t> labels, ConstArray<double> weights, C
 // Frequencies and cover frequencies per label, then the coefficients of NodeWeights.
 using NodeWeightArguments = std::tuple<ConstArray<double>, ConstArray<double>, double, double, double, double>;
 
+NodeWeights node_weights_of(const std::optional<NodeWeightArguments>& given) {
+  if (!given) return {};
+  const auto& [frequencies, covers, by_frequency, power, by_cover, uniform] = *given;
+  return {frequencies.data(), covers.data(), by_frequency, power, by_cover, uniform};
+}
+
+nb::tuple split_set_of(ConstArray<int32_t> labels, ConstArray<double> weights, ConstArray<int64_t> indptr,
+                       ConstArray<int32_t> columns, ConstArray<float> values, int32_t n_columns, double similarity,
+                       double frequency, const std::optional<NodeWeightArguments>& node_weights, uint64_t seed,
+                       int n_threads) {
+  Embeddings embeddings(labels, weights, indptr, columns, values, n_columns);
+  BuildSettings settings{{similarity, frequency}, 1, seed, n_threads, node_weights_of(node_weights)};
+  if (settings.weights.given()) settings.weights.set(embeddings.owned.data(), embeddings.rows.n);
+  SetSplit split;
+  Job job;
+  run_job(job, nb::none(), [&] { split = split_set(embeddings.rows, settings, job); });
+  return nb::make_tuple(to_numpy(std::move(split.is_plus)), split.plus_seed, split.minus_seed);
+}
+
 nb::tuple build_binary(ConstArray<int32_t> labels, ConstArray<double> weights, ConstArray<int64_t> indptr,
                        ConstArray<int32_t> columns, ConstArray<float> values, int32_t n_columns, double similarity,
                        double frequency, const std::optional<NodeWeightArguments>& node_weights, int64_t leaf_size,
-                       uint64_t seed, int n_threads, bool may_overwrite, nb::object progress) {
+                       bool below_root, uint64_t seed, int n_threads, bool may_overwrite, nb::object progress) {
   Embeddings embeddings(labels, weights, indptr, columns, values, n_columns);
   ReusableRows reusable;
   if (may_overwrite) {  // the caller made the arrays for this call
     reusable.columns = columns.size() ? const_cast<int32_t*>(columns.data()) : nullptr;
     reusable.values = const_cast<float*>(values.data());
   }
-  BuildSettings settings{{similarity, frequency}, leaf_size, seed, n_threads, {}};
-  if (node_weights) {
-    const auto& [frequencies, covers, by_frequency, power, by_cover, uniform] = *node_weights;
-    settings.weights = {frequencies.data(), covers.data(), by_frequency, power, by_cover, uniform};
-  }
+  BuildSettings settings{{similarity, frequency}, leaf_size, seed, n_threads, node_weights_of(node_weights)};
+  if (below_root && settings.weights.given()) settings.weights.set(embeddings.owned.data(), embeddings.rows.n);
   TreeArrays tree;
   Job job;
   run_job(job, progress, [&] { tree = build_binary_tree(embeddings.rows, reusable, settings, job); });
@@ -113,7 +129,11 @@ void bind_tree_building(nb::module_& module) {
              nb::arg("tolerance"), nb::arg("seed"));
   module.def("build_binary_tree", &build_binary, labels, weights, indptr, columns, values, nb::arg("n_columns"),
              nb::arg("similarity"), nb::arg("frequency"), nb::arg("node_weights").none(), nb::arg("leaf_size"),
-             nb::arg("seed"), nb::arg("n_threads"), nb::arg("may_overwrite"), nb::arg("progress").none());
+             nb::arg("below_root"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("may_overwrite"),
+             nb::arg("progress").none());
+  module.def("split_set", &split_set_of, labels, weights, indptr, columns, values, nb::arg("n_columns"),
+             nb::arg("similarity"), nb::arg("frequency"), nb::arg("node_weights").none(), nb::arg("seed"),
+             nb::arg("n_threads"));
   module.def("huffman_tree", &code_tree<huffman_tree>, labels, weights);
   module.def("fano_tree", &code_tree<fano_tree>, labels, weights);
 }

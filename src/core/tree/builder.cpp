@@ -31,6 +31,13 @@ struct Pending {
   int side;        // which child of its parent: 0 or 1
 };
 
+// What a node needs of its seed: the seeds of its split and of the nodes below. They depend on the node's place alone.
+struct NodeSeeds {
+  uint64_t split, plus, minus;
+
+  explicit NodeSeeds(uint64_t seed) : split(next_random(seed)), plus(next_random(seed)), minus(next_random(seed)) {}
+};
+
 // The work of splitting n labels down to leaves, for progress.
 double work(double n, double leaf_size) { return n > leaf_size ? n * std::log2(n / leaf_size) : 0; }
 
@@ -105,13 +112,12 @@ class Builder {
       attach(tree, pending, node);
       if (settings_.weights.given() && pending.set.depth > 0)
         settings_.weights.set(buffers_[pending.set.depth % 2].rows.data() + pending.set.first_row, rows.n);
-      uint64_t seed = pending.seed;
-      splitter.split(rows, next_random(seed));
+      const NodeSeeds seeds(pending.seed);
+      splitter.split(rows, seeds.split);
       LabelSet plus, minus;
       partition.apply(rows, pending.set, splitter.share(), buffers_[(pending.set.depth + 1) % 2], plus, minus);
-      const uint64_t plus_seed = next_random(seed), minus_seed = next_random(seed);
-      stack.push_back({minus, minus_seed, node, 1});
-      stack.push_back({plus, plus_seed, node, 0});
+      stack.push_back({minus, seeds.minus, node, 1});
+      stack.push_back({plus, seeds.plus, node, 0});
       advance(pending.set.n_rows, plus.n_rows, minus.n_rows);
     }
   }
@@ -152,15 +158,28 @@ class Builder {
     attach(top, task, first_node);
   }
 
+  // Numbers the nodes depth-first, the + side first, so that the numbers do not depend on how the work was divided.
   static TreeArrays freeze(const GrowingTree& tree) {
     TreeArrays arrays;
     arrays.child_ptr.reserve(tree.nodes.size() + 1);
     arrays.child_ptr.push_back(0);
-    for (const auto& node : tree.nodes) {
-      if (node.n_labels > 0)
-        for (int64_t i = 0; i < node.n_labels; ++i) arrays.children.push_back(~tree.labels[node.first_label + i]);
-      else
+    struct Pending {
+      int32_t node;
+      int64_t slot;  // of arrays.children, where its parent refers to it
+    };
+    std::vector<Pending> stack = {{0, -1}};
+    while (!stack.empty()) {
+      const auto [id, slot] = stack.back();
+      stack.pop_back();
+      if (slot >= 0) arrays.children[slot] = static_cast<int32_t>(arrays.child_ptr.size() - 1);
+      const GrowingTree::Node& node = tree.nodes[id];
+      for (int64_t i = 0; i < node.n_labels; ++i) arrays.children.push_back(~tree.labels[node.first_label + i]);
+      if (node.n_labels == 0) {
+        const auto first = static_cast<int64_t>(arrays.children.size());
         arrays.children.insert(arrays.children.end(), {node.children[0], node.children[1]});
+        for (int side : {1, 0})
+          if (node.children[side] >= 0) stack.push_back({node.children[side], first + side});
+      }
       arrays.child_ptr.push_back(static_cast<int64_t>(arrays.children.size()));
     }
     return arrays;
@@ -191,6 +210,17 @@ class Builder {
 TreeArrays build_binary_tree(const LabelRows& rows, const ReusableRows& reusable, const BuildSettings& settings,
                              Job& job) {
   return Builder(rows, reusable, settings, job).build();
+}
+
+SetSplit split_set(const LabelRows& rows, const BuildSettings& settings, const Job& job) {
+  const NodeSeeds seeds(settings.seed);
+  Team team(settings.n_threads);
+  Splitter splitter(settings.split, team, job);
+  splitter.split(rows, seeds.split);
+  SetSplit result{{}, seeds.plus, seeds.minus};
+  result.is_plus.reserve(rows.n);
+  for (double share : splitter.share()) result.is_plus.push_back(share > 0.5);
+  return result;
 }
 
 }  // namespace labeltrees

@@ -35,4 +35,13 @@ struct ReusableRows {
 TreeArrays build_binary_tree(const LabelRows& rows, const ReusableRows& reusable, const BuildSettings& settings,
                              Job& job);
 
+// The two sides of a set, and the seeds for building the trees of these sides.
+struct SetSplit {
+  std::vector<uint8_t> is_plus;  // per row
+  uint64_t plus_seed, minus_seed;
+};
+
+// Splits a set as build_binary_tree does first, for trees whose parts are built in several places.
+SetSplit split_set(const LabelRows& rows, const BuildSettings& settings, const Job& job);
+
 }  // namespace labeltrees

@@ -89,7 +89,6 @@ class Splitter {
   std::vector<Start> starts_;
   std::vector<Start*> running_;    // the starts that have not ended
   std::vector<float> pairs_;       // the differences of two running starts, side by side
-  std::vector<double> partial_;    // sums per block
   std::vector<LabelRow> uniform_;  // replaces labels that all have weight 0
   std::vector<LabelRow> sample_;
   std::vector<int64_t> moved_;  // rows whose share has changed

@@ -113,27 +113,18 @@ double Splitter::update_centres(const LabelRows& rows, Start& start) {
     }
   if (!(settings_.similarity > 0)) return settings_.frequency * bonus;
 
-  const int64_t n_columns = rows.n_columns, blocks = n_blocks(n_columns);
-  partial_.assign(2 * blocks, 0.0);
-  team_.run(blocks, [&](int64_t block) {
-    double plus = 0, minus = 0;
-    for (int64_t c = block * kBlock, end = std::min(n_columns, c + kBlock); c < end; ++c) {
-      const double rest = total_[c] - start.plus[c];
-      plus += start.plus[c] * start.plus[c];
-      minus += rest * rest;
-    }
-    partial_[2 * block] = plus;
-    partial_[2 * block + 1] = minus;
-  });
+  // In one go: sums by blocks of columns would change when columns that no row uses are left out.
   double plus = 0, minus = 0;
-  for (int64_t block = 0; block < blocks; ++block) {
-    plus += partial_[2 * block];
-    minus += partial_[2 * block + 1];
+  for (int64_t c = 0; c < rows.n_columns; ++c) {
+    const double rest = total_[c] - start.plus[c];
+    plus += start.plus[c] * start.plus[c];
+    minus += rest * rest;
   }
   plus = std::sqrt(plus);
   minus = std::sqrt(minus);
   const double by_plus = plus > 0 ? 1 / plus : 0, by_minus = minus > 0 ? 1 / minus : 0;
-  team_.run(blocks, [&](int64_t block) {
+  const int64_t n_columns = rows.n_columns;
+  team_.run(n_blocks(n_columns), [&](int64_t block) {
     for (int64_t c = block * kBlock, end = std::min(n_columns, c + kBlock); c < end; ++c)
       start.difference[c] = static_cast<float>(start.plus[c] * by_plus - (total_[c] - start.plus[c]) * by_minus);
   });

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from joblib import parallel_config
 
+from labeltrees._memory import peak_bytes
 from labeltrees._progress import ProgressArgument, watch
 from labeltrees.dask.extra import import_distributed
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError
@@ -125,8 +126,8 @@ def run_on_worker(task: RemoteCall, version: str) -> Answer:
         with parallel_config(backend="threading", n_jobs=1):
             found = task.run()
     except (InputError, FileFormatError) as error:
-        return Answer(None, worker, _peak_bytes(), (type(error).__name__, str(error)))
-    return Answer(found, worker, _peak_bytes())
+        return Answer(None, worker, peak_bytes(), (type(error).__name__, str(error)))
+    return Answer(found, worker, peak_bytes())
 
 
 def _worker_name() -> str:
@@ -134,12 +135,6 @@ def _worker_name() -> str:
         return str(import_distributed().get_worker().address)
     except ValueError:
         return "this process"
-
-
-def _peak_bytes() -> int:
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 @dataclass

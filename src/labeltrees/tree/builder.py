@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from labeltrees import _core
 from labeltrees._matrices import Float64s, Int32s, Int64s, check_Y
@@ -14,26 +12,13 @@ from labeltrees._settings import check_settings, settings_from
 from labeltrees._validation import Fanout, check_integer, check_n_jobs, check_seed
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
-from labeltrees.labels.weights import label_weights, weight_terms
 from labeltrees.tree.arrays import TreeArrays, check_weights
 from labeltrees.tree.contract import check_cost, contract
 from labeltrees.tree.embedding_rows import EmbeddingRows, embedding_rows, own_rows
 from labeltrees.tree.label_tree import LabelTree
-from labeltrees.tree.objective import coefficients
 from labeltrees.tree.search_cost import SearchCost
 from labeltrees.tree.settings import TreeSettings
-
-
-class NodeWeights(NamedTuple):
-    """How each node computes the weights of its labels: frequencies (L,), cover frequencies (L,), and `WeightTerms`."""
-
-    frequencies: Float64s
-    covers: Float64s
-    frequency: float
-    power: float
-    cover: float
-    uniform: float
-
+from labeltrees.tree.split_rules import NodeWeights, split_rules
 
 ProgressArgument = bool | Callable[[int, int], object] | None
 
@@ -223,35 +208,28 @@ def grow_tree_from(
 ) -> LabelTree:
     """Build a tree as `build_tree_from` does, from rows of unit length and checked settings."""
     cost = check_cost("search_cost", search_cost, settings.fanout)
-    checked = check_weights("frequencies", frequencies, rows.n_labels)
-    covers = checked if covers is None else covers
-    weights = label_weights(checked, covers, settings.tradeoff, settings.smoothing, settings.path)
-    labels = np.flatnonzero(checked > 0).astype(np.int32)
-    split_weights, node_weights = weights[labels], None
-    if settings.weights_of == "node":
-        covers = np.ascontiguousarray(covers, dtype=np.float64)
-        terms = weight_terms(settings.tradeoff, settings.smoothing, settings.path)
-        # The root's own labels are those that are placed.
-        split_weights = label_weights(
-            checked[labels], covers[labels], settings.tradeoff, settings.smoothing, settings.path
-        )
-        node_weights = NodeWeights(checked, covers, *terms)
+    rules = split_rules(check_weights("frequencies", frequencies, rows.n_labels), covers, settings)
     child_ptr, children = build_binary(
         rows,
-        labels,
-        split_weights,
-        objective=coefficients(settings.tradeoff, settings.path),
-        node_weights=node_weights,
+        rules.labels,
+        rules.root_weights,
+        objective=rules.objective,
+        node_weights=rules.node_weights,
         leaf_size=settings.leaf_size,
         overwrite_rows=overwrite_rows,
         random_state=random_state,
         n_jobs=n_jobs,
         progress=progress,
     )
-    binary = LabelTree._adopt(TreeArrays(child_ptr, children, rows.n_labels, label_weights=weights))
+    return widen(TreeArrays(child_ptr, children, rows.n_labels, label_weights=rules.weights), settings, cost)
+
+
+def widen(binary: TreeArrays, settings: TreeSettings, cost: SearchCost | None = None) -> LabelTree:
+    """Return a binary tree with the fanout of the settings, nodes in the order of all trees of this library."""
+    tree = LabelTree._adopt(binary)
     if settings.fanout == 2:
-        return binary.renumbered()
-    return contract(binary, settings.fanout, leaf_size=settings.leaf_size, cost=cost)
+        return tree.renumbered()
+    return contract(tree, settings.fanout, leaf_size=settings.leaf_size, cost=cost)
 
 
 def build_binary(
@@ -283,5 +261,5 @@ def build_binary(
     n_threads = check_n_jobs(n_jobs)
     with watch("Building the tree", _core.PROGRESS_UNITS, progress) as advance:
         return _core.build_binary_tree(
-            labels, weights, *rows, *objective, node_weights, leaf_size, seed, n_threads, overwrite_rows, advance
+            labels, weights, *rows, *objective, node_weights, leaf_size, False, seed, n_threads, overwrite_rows, advance
         )

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import labeltrees as lt
-from labeltrees.models.linear.in_parts import bundles
+from labeltrees.models.linear.in_parts import bundles, tree_tasks
 from labeltrees.models.linear.in_parts.fit import PartsFit
 from labeltrees.models.linear.in_parts.runner import SerialRunner
 from tests.models.linear.in_parts.same_files import N_LABELS, saved, small_dataset
@@ -37,6 +37,7 @@ def fit_on_parts(model, dataset, folder, points_per_part, task_bytes=2**40):
 @pytest.mark.parametrize("data", [{}, {"weights": True, "relevance": True, "names": True}], ids=["plain", "weighted"])
 def test_the_files_are_those_of_a_fit_in_memory(tmp_path, monkeypatch, name, data):
     monkeypatch.setattr(bundles, "LEAST_COST", 0)
+    monkeypatch.setattr(tree_tasks, "LEAST_VALUES", 50)
     dataset, parameters = small_dataset(**data), SETTINGS[name]
     expected = saved(lt.LabelTreeClassifier(**parameters).fit(dataset), tmp_path / "expected")
     model = fit_on_parts(lt.LabelTreeClassifier(**parameters), dataset, tmp_path, 70)

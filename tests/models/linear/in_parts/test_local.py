@@ -60,7 +60,7 @@ def test_an_interrupted_fit_continues(parts, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         lt.LabelTreeClassifier().fit(parts, work_folder=tmp_path / "work")
     left = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "work" / local.WORK_FOLDER).iterdir()}
-    assert any(name.startswith("build_from_embeddings") for name in left)
+    assert any(name.startswith("join_tree") for name in left)
     monkeypatch.setattr(local.shutil, "rmtree", lambda *_, **__: None)
     lt.LabelTreeClassifier().fit(parts, work_folder=tmp_path / "work")
     now = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "work" / local.WORK_FOLDER).iterdir()}
@@ -107,13 +107,14 @@ def test_a_damaged_part_is_named(parts):
 
 
 PEAK = """
-import resource, sys, labeltrees as lt
+import sys, labeltrees as lt
+from labeltrees._memory import peak_bytes
 from labeltrees.models.linear.in_parts import local
 parts = lt.open_parts(sys.argv[1])
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak_bytes()
 local.bytes_in_memory = lambda data: 2**60
 lt.LabelTreeClassifier(n_jobs=1).fit(parts, max_memory=int(sys.argv[2]))
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+print(peak_bytes() - before)
 """
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from labeltrees._matrices import Int64s
 from labeltrees._validation import check_n_jobs
@@ -79,20 +77,3 @@ def label_ranges(sizes: Int64s, limit: int) -> list[tuple[int, int]]:
         ranges.append((first, last))
         first = last
     return ranges
-
-
-def join_embeddings(folder: str, names: list[str], n_features: int) -> Any:
-    """Return the embeddings of all labels as one matrix, in new memory."""
-    results = [open_result(Path(folder) / name) for name in names]
-    n_values = sum(len(result["values"]) for result in results)
-    indices, values = np.empty(n_values, np.int32), np.empty(n_values, np.float32)
-    starts, at = [np.zeros(1, np.int64)], 0
-    for result in results:
-        end = at + len(result["values"])
-        indices[at:end], values[at:end] = result["columns"], result["values"]
-        starts.append(result["indptr"][1:] + at)
-        at = end
-    indptr = np.concatenate(starts)
-    if n_values < 2**31:  # else SciPy would widen the columns
-        indptr = indptr.astype(np.int32)
-    return sp.csr_array((values, indices, indptr), shape=(len(indptr) - 1, n_features))

@@ -32,14 +32,8 @@ from labeltrees.models.linear.in_parts.routing import route_tasks
 from labeltrees.models.linear.in_parts.runner import Runner, Task, TaskRecord
 from labeltrees.models.linear.in_parts.scan import Survey, scan_tasks, survey
 from labeltrees.models.linear.in_parts.training import train_bundle
-from labeltrees.models.linear.in_parts.trees import (
-    Layout,
-    build_from_embeddings,
-    count_labels,
-    read_tree,
-    tree_arrays,
-    tree_of_given,
-)
+from labeltrees.models.linear.in_parts.tree_tasks import Place, TreeInputs, grow_in_tasks, split_bytes
+from labeltrees.models.linear.in_parts.trees import Layout, count_labels, read_tree, tree_arrays, tree_of_given
 from labeltrees.models.linear.settings import LinearSettings
 from labeltrees.storage import ChunkStore
 from labeltrees.tree.label_tree import LabelTree
@@ -84,7 +78,7 @@ class PartsFit:
     in_memory : bool
         Whether the model is made in memory, or mapped from a file.
     tree_jobs : int, optional
-        Threads of the task that builds the tree: no other task runs beside it. By default `n_jobs`.
+        Threads of all tasks together that build the tree at the same time. By default `n_jobs`.
     limit : (str, float)
         The option with which the user limits memory, and the share of it that `task_bytes` is.
     """
@@ -188,22 +182,17 @@ class PartsFit:
             return tree, self._store("tree", tree_arrays(tree))
         embeddings = embedding_tasks(folder, str(data.folder), self.scans, found, self.task_bytes, self.n_jobs)
         self._run("Label embeddings", embeddings)
-        self._check_tree_memory(embeddings)
-        inputs = {
-            "counts": counts.name,
-            "embeddings": [task.name for task in embeddings],
-            "settings": vars(settings),
-            "n_features": data.n_features,
-            "seed": seed,
-        }
-        build = Task(build_from_embeddings, inputs, folder, {"n_jobs": self.tree_jobs or self.n_jobs})
-        self._run("Building the tree", [build])
-        return read_tree(open_result(build.path), data.n_labels)[0], build.name
-
-    def _check_tree_memory(self, embeddings: list[Task]) -> None:
+        inputs = TreeInputs(counts.name, [task.name for task in embeddings], vars(settings), data.n_features, seed)
         n_values = sum(len(open_result(task.path)["values"]) for task in embeddings)
-        needed = tree_bytes(n_values, self.data.n_labels)
-        _logger.info("Building the tree: up to %.0f MiB", needed / 2**20)
+        root = Place(None, "", data.n_labels, n_values)
+        self._check_tree_memory(root)
+        n_threads = check_n_jobs(self.tree_jobs or self.n_jobs)
+        whole = grow_in_tasks(inputs, folder, root, self.task_bytes, n_threads, self._run)
+        return read_tree(open_result(whole.path), data.n_labels)[0], whole.name
+
+    def _check_tree_memory(self, root: Place) -> None:
+        needed = split_bytes(root.n_values, root.n_labels, self.data.n_features)
+        _logger.info("Splitting the labels: up to %.0f MiB", needed / 2**20)
         if needed > self.task_bytes:
             name, share = self.limit
             allowed = f"at least {int(needed / share)} bytes to build the tree of these labels"
@@ -292,8 +281,3 @@ class PartsFit:
         name = f"{kind}-{checksum_text(_core.xxh64(np.frombuffer(json.dumps(hashes).encode(), np.uint8)))}"
         write_result(self.folder / name, arrays)
         return name
-
-
-def tree_bytes(n_values: int, n_labels: int) -> int:
-    """Return the bytes for building a tree: two copies of the embeddings, and the labels."""
-    return n_values * 16 + n_labels * 150

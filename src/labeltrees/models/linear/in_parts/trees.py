@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,13 +11,12 @@ from labeltrees._matrices import CheckedY, Float64s, Indicator, Int32s, Int64s
 from labeltrees.data.parts.parts_dataset import PartsDataset, open_parts
 from labeltrees.labels.frequency_blocks import frequencies_of_blocks
 from labeltrees.models.common.given_tree import place_labels
-from labeltrees.models.linear.in_parts.embeddings import join_embeddings
-from labeltrees.models.linear.in_parts.result_file import Result, open_result
+from labeltrees.models.linear.in_parts.result_file import Result
 from labeltrees.models.linear.in_parts.runner import Outcome
 from labeltrees.storage.ceilings import edges_of, tree_levels
 from labeltrees.tree.arrays import TreeArrays
 from labeltrees.tree.builder import grow_tree_from
-from labeltrees.tree.embedding_rows import embedding_rows, own_rows
+from labeltrees.tree.embedding_rows import embedding_rows
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import TreeSettings
 
@@ -35,30 +33,6 @@ def _label_blocks(dataset: PartsDataset) -> Iterator[tuple[Indicator, Float64s |
         arrays = part.arrays()
         weights = arrays.get("weights")
         yield CheckedY(part.matrices()[1]).indicator, None if weights is None else np.asarray(weights)
-
-
-def build_from_embeddings(
-    *,
-    folder: str,
-    counts: str,
-    embeddings: list[str],
-    settings: dict[str, Any],
-    n_features: int,
-    seed: int,
-    n_jobs: int | None = None,
-) -> Outcome:
-    """Return the tree of labels with these frequencies and embeddings."""
-    result = open_result(Path(folder) / counts)
-    tree = grow_tree_from(
-        own_rows(join_embeddings(folder, embeddings, n_features)),
-        np.array(result["frequencies"]),
-        np.array(result["covers"]),
-        TreeSettings(**settings),
-        overwrite_rows=True,
-        random_state=seed,
-        n_jobs=n_jobs,
-    )
-    return tree_arrays(tree), {}
 
 
 def tree_of_given(
