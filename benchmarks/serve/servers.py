@@ -35,6 +35,7 @@ class ServerProcess:
                 return self
             except OSError:
                 time.sleep(0.1)
+        self.__exit__()
         message = "the server did not start within a minute"
         raise RuntimeError(message)
 
