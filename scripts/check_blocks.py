@@ -21,9 +21,9 @@ from tests.docs.pages import extras_of, pages_with_blocks  # noqa: E402
 
 
 def packages_of(page: str) -> list[str]:
-    """Return the packages besides labeltrees that the page says to install with pip."""
+    """Return the packages besides labeltrees that the page says to install with pip, without paths of files."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    return sorted(set(re.findall(r"pip install ([a-z0-9-]+)\b", text)) - {"labeltrees"})
+    return sorted(set(re.findall(r"pip install ([a-z0-9-]+)(?![\w/\[-]|\.\w)", text)) - {"labeltrees"})
 
 
 def environment(extras: list[str], packages: list[str]) -> Path:

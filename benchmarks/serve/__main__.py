@@ -11,17 +11,20 @@ import json
 import os
 import statistics
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import labeltrees as lt
 from benchmarks.serve import beside, servers
+from benchmarks.serve.in_process import processor_times
 from benchmarks.serve.load import Load, request
 from benchmarks.serve.mixed import bad_requests, good_requests, run_mix
 from benchmarks.serve.reloads import run_reloads, two_versions
 
 _PATH = "/v1/models/debian/predict"
 _STACKS = ("constant:app", "stacks:make_msgspec", "stacks:make_orjson", "stacks:make_starlette")
+_INTERFACES = {"asgi": "constant:app", "rsgi": "constant:rsgi", "wsgi": "constant:wsgi"}  # of granian
 
 
 def _bodies(model: Any, texts: list[str]) -> dict[str, list[bytes]]:
@@ -75,39 +78,47 @@ def _speed(
                     for connections in arguments.connections:
                         key = (what if name == "ours" else "the constant", connections)
                         results.setdefault(key, []).append(server.measure(requests, connections, arguments.seconds))
-                    if arguments.rate:
-                        key = (f"{what if name == 'ours' else 'the constant'}, {arguments.rate:g} per second", 64)
-                        load = server.measure(requests, 64, arguments.seconds, arguments.rate)
-                        results.setdefault(key, []).append(load)
+                    for rate in arguments.rate if len(listed) > 1 else ():  # single requests
+                        key = (f"{what if name == 'ours' else 'the constant'}, {rate:,.0f} per second", 64)
+                        results.setdefault(key, []).append(server.measure(requests, 64, arguments.seconds, rate))
     results.update(others)
     print(
         "\n| request | connections | requests per second | of the constant | p50 us | p99 us | server's processor us |"
     )
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for (what, connections), loads in results.items():
-        rate = statistics.median(load.per_second for load in loads)
+        per_second = statistics.median(load.per_second for load in loads)
         base = results.get(("the constant", connections))
-        share = rate / statistics.median(load.per_second for load in base) if base else float("nan")
+        is_single = "100 texts" not in what and "per second" not in what
+        share = f"{per_second / statistics.median(load.per_second for load in base):.0%}" if base and is_single else ""
         p50, p99, processor = (
             statistics.median(getattr(load, name) for load in loads) for name in ("p50", "p99", "processor")
         )
-        print(f"| {what} | {connections} | {rate:,.0f} | {share:.0%} | {p50:,.0f} | {p99:,.0f} | {processor:,.0f} |")
+        print(f"| {what} | {connections} | {per_second:,.0f} | {share} | {p50:,.0f} | {p99:,.0f} | {processor:,.0f} |")
 
 
 def _stacks(folder: Path, bodies: dict[str, list[bytes]], arguments: argparse.Namespace) -> None:
     os.environ["STACK_MODEL"] = str(folder)
     requests = [request(_PATH, body) for body in bodies["a text of 8 words"]]
-    results: dict[tuple[str, str], list[float]] = {}
+    starts = {f"uvicorn, {target}": partial(servers.uvicorn, f"benchmarks.serve.{target}") for target in _STACKS}
+    starts |= {f"granian, {target}": partial(servers.granian, f"benchmarks.serve.{target}") for target in _STACKS}
+    starts |= {
+        f"granian by {interface}, {target}": partial(servers.granian, f"benchmarks.serve.{target}", interface)
+        for interface, target in _INTERFACES.items()
+    }
+    results: dict[str, list[Load]] = {}
     for _ in range(arguments.rounds):
-        for asgi_server in ("uvicorn", "granian"):
-            for target in _STACKS:
-                with servers.asgi(asgi_server, f"benchmarks.serve.{target}") as server:
-                    server.measure(requests, 8, 0.3)
-                    load = server.measure(requests, 64, arguments.seconds)
-                    results.setdefault((asgi_server, target), []).append(load.per_second)
-    print("\n| server | handler | requests per second, 64 connections |\n| --- | --- | --- |")
-    for (asgi_server, target), rates in results.items():
-        print(f"| {asgi_server} | {target.partition(':')[2]} | {statistics.median(rates):,.0f} |")
+        for name, start in starts.items():
+            if not any(word in name for word in arguments.stacks):
+                continue
+            with start() as server:
+                server.measure(requests, 8, 0.3)
+                results.setdefault(name, []).append(server.measure(requests, 64, arguments.seconds))
+    print("\n| server and handler | requests per second, 64 connections | server's processor us |\n| --- | --- | --- |")
+    for name, loads in results.items():
+        rate = statistics.median(load.per_second for load in loads)
+        processor = statistics.median(load.processor for load in loads)
+        print(f"| {name} | {rate:,.0f} | {processor:,.0f} |")
 
 
 def main() -> None:
@@ -117,15 +128,16 @@ def main() -> None:
         "--parts",
         nargs="+",
         default=["speed", "beside", "mixed", "reloads"],
-        choices=["speed", "beside", "stacks", "mixed", "reloads"],
-        help="beside adds Annif and MLServer to speed",
+        choices=["process", "speed", "beside", "stacks", "mixed", "reloads"],
+        help="process: without a network; beside adds Annif and MLServer to speed",
     )
     parser.add_argument("--model", type=Path, help="folder for the model, which is trained if it is not there")
+    parser.add_argument("--stacks", nargs="+", default=["granian", "uvicorn"], help="words in the names of the stacks")
     parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--connections", type=int, nargs="+", default=[1, 8, 64])
     parser.add_argument(
-        "--rate", type=float, default=0, help="also measure 64 connections at this many requests per second"
+        "--rate", type=float, nargs="+", default=[], help="also measure 64 connections at these requests per second"
     )
     parser.add_argument("--requests", type=int, default=1_000_000, help="of the mixed run")
     parser.add_argument("--workers", type=int, default=2, help="of the mixed run")
@@ -139,6 +151,11 @@ def main() -> None:
         if not folder.exists():
             lt.LabelTreeClassifier(n_jobs=1).fit(train.texts, train.Y, label_names=train.label_names).save(folder)
         model = lt.load(folder)
+        if "process" in arguments.parts:
+            bodies = {what: listed for what, listed in _bodies(model, texts).items() if len(listed) > 1}
+            print("\n| request, in process | processor us |\n| --- | --- |")
+            for what, microseconds in processor_times(folder, _PATH, bodies).items():
+                print(f"| {what} | {microseconds:.1f} |")
         if "speed" in arguments.parts:
             others = _others(train, texts, arguments) if "beside" in arguments.parts else {}
             _speed(folder, _bodies(model, texts), arguments, others)

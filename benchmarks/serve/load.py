@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import math
+import os
+import sys
 import time
+from collections import deque
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -29,17 +34,32 @@ class Load:
 
 
 class _Connection(asyncio.Protocol):
-    def __init__(self, requests: list[bytes], end: float, pause: float, latencies: list[float]) -> None:
-        self._requests, self._end, self._pause, self._latencies = requests, end, pause, latencies
+    """One connection: sends the next request after each answer, or with a `Pacer` when the request is due."""
+
+    def __init__(self, requests: list[bytes], end: float, is_paced: bool, latencies: list[float]) -> None:
+        self._requests, self._end, self._is_paced, self._latencies = requests, end, is_paced, latencies
         self._next, self._got = 0, b""
+        self._due: deque[float] = deque()  # when the requests were due that have no answer yet
         self.done = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
-        self._send()
+        if not self._is_paced:
+            self.ask()
+
+    def ask(self) -> None:
+        """Send a request now, or after the answer to the one before. Its latency counts from now on."""
+        self._due.append(time.perf_counter())
+        if len(self._due) == 1:
+            self._send()
+
+    def finish(self) -> None:
+        """Close the connection, after the last answer."""
+        self._end = 0.0
+        if not self._due and not self.done.done():
+            self._close()
 
     def _send(self) -> None:
-        self._start = time.perf_counter()
         self._transport.write(self._requests[self._next % len(self._requests)])  # type: ignore[attr-defined]
         self._next += 1
 
@@ -54,38 +74,73 @@ class _Connection(asyncio.Protocol):
         if len(self._got) < end + 4 + length:
             return
         now = time.perf_counter()
-        self._latencies.append(now - self._start)
+        self._latencies.append(now - self._due.popleft())
         if self._got[9:12] != b"200":
             self.done.set_exception(RuntimeError(self._got[:500].decode()))
             return
         self._got = b""
-        if now >= self._end:
-            self._transport.close()
-            self.done.set_result(None)
-        elif self._pause:
-            asyncio.get_running_loop().call_later(max(self._start + self._pause - now, 0), self._send)
-        else:
+        if self._due:
             self._send()
+        elif now >= self._end:
+            self._close()
+        elif not self._is_paced:
+            self.ask()
+
+    def _close(self) -> None:
+        self._transport.close()
+        self.done.set_result(None)
 
     def connection_lost(self, error: Exception | None) -> None:
         if not self.done.done():
             self.done.set_exception(RuntimeError(f"the server closed a connection: {error}"))
 
 
+class Pacer:
+    """Asks on one connection after the other, at even intervals.
+
+    A timer of the kernel sets the pace: those of event loops count in milliseconds, and would send bursts.
+    """
+
+    def __init__(self, connections: list[_Connection], rate: float) -> None:
+        self._connections, self._next = connections, 0
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._timer = self._libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK)
+        seconds, nanoseconds = divmod(int(1e9 / rate), 10**9)
+        interval = (ctypes.c_long * 4)(seconds, nanoseconds, seconds, nanoseconds)
+        if self._timer < 0 or self._libc.timerfd_settime(self._timer, 0, interval, None) != 0:
+            raise OSError(ctypes.get_errno(), "the timer cannot be set")
+        asyncio.get_running_loop().add_reader(self._timer, self._tick)
+
+    def _tick(self) -> None:
+        for _ in range(int.from_bytes(os.read(self._timer, 8), sys.byteorder)):
+            self._connections[self._next % len(self._connections)].ask()
+            self._next += 1
+
+    def stop(self) -> None:
+        """Ask no more; the connections close after their last answers."""
+        asyncio.get_running_loop().remove_reader(self._timer)
+        os.close(self._timer)
+        for connection in self._connections:
+            connection.finish()
+
+
 async def _run(port: int, requests: list[bytes], connections: int, seconds: float, rate: float | None) -> Load:
     loop = asyncio.get_running_loop()
     latencies: list[float] = []
-    end = time.perf_counter() + seconds
-    pause = 0.0 if rate is None else connections / rate
-    opened = []
+    end = math.inf if rate else time.perf_counter() + seconds
+    opened: list[_Connection] = []
     for number in range(connections):
         shifted = requests[number % len(requests) :] + requests[: number % len(requests)]
         _, protocol = await loop.create_connection(
-            lambda shifted=shifted: _Connection(shifted, end, pause, latencies),
+            lambda shifted=shifted: _Connection(shifted, end, rate is not None, latencies),  # type: ignore[misc]
             "127.0.0.1",
-            port,  # type: ignore[misc]
+            port,
         )
         opened.append(protocol)
+    if rate:
+        pacer = Pacer(opened, rate)
+        await asyncio.sleep(seconds)
+        pacer.stop()
     await asyncio.gather(*(protocol.done for protocol in opened))
     latencies.sort()
     at = [latencies[int(share * (len(latencies) - 1))] * 1e6 for share in (0.5, 0.99)]
@@ -93,7 +148,10 @@ async def _run(port: int, requests: list[bytes], connections: int, seconds: floa
 
 
 def measure(port: int, requests: list[bytes], connections: int, seconds: float, rate: float | None = None) -> Load:
-    """Send requests for some seconds, each connection one after the other, or `rate` requests per second in all."""
+    """Send requests for some seconds, each connection one after the other, or `rate` requests per second in all.
+
+    With a rate, a request that is due before the answer to the one before it waits, and its latency counts the wait.
+    """
     return run(_run(port, requests, connections, seconds, rate))
 
 

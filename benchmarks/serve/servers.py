@@ -35,6 +35,7 @@ class ServerProcess:
                 return self
             except OSError:
                 time.sleep(0.1)
+        self.__exit__()
         message = "the server did not start within a minute"
         raise RuntimeError(message)
 
@@ -76,16 +77,24 @@ def ours(models: list[str], *options: str) -> ServerProcess:
     return ServerProcess([sys.executable, "-c", _OURS, "serve", *models, *options, "--port", "{port}"])
 
 
-def asgi(server: str, target: str) -> ServerProcess:
-    """Serve an ASGI application, or one that a function `make_...` returns, as `labeltrees serve` does."""
-    factory = ["--factory"] if ":make_" in target else []
-    if server == "uvicorn":
-        quiet = ["--no-access-log", "--log-level", "warning"]
-        return ServerProcess([sys.executable, "-m", "uvicorn", target, *quiet, *factory, "--port", "{port}"])
-    options = ["--interface", "asgi", "--runtime-mode", "st", "--http", "1", "--no-ws", "--log-level", "warning"]
-    return ServerProcess([sys.executable, "-m", "granian", *options, *factory, target, "--port", "{port}"])
+def uvicorn(target: str) -> ServerProcess:
+    """Serve an ASGI application, or one that a function `make_...` returns."""
+    options = ["--no-access-log", "--log-level", "warning", *_factory(target)]
+    return ServerProcess([sys.executable, "-m", "uvicorn", target, *options, "--port", "{port}"])
 
 
-def constant(server: str = "granian") -> ServerProcess:
+def granian(target: str, interface: str = "asgi") -> ServerProcess:
+    """Serve an application, or one that a function `make_...` returns, as `labeltrees serve` does."""
+    options = ["--interface", interface, "--runtime-mode", "st", "--http", "1", "--no-ws", "--log-level", "warning"]
+    if interface == "wsgi":
+        options += ["--blocking-threads", "1"]
+    return ServerProcess([sys.executable, "-m", "granian", *options, *_factory(target), target, "--port", "{port}"])
+
+
+def _factory(target: str) -> list[str]:
+    return ["--factory"] if ":make_" in target else []
+
+
+def constant() -> ServerProcess:
     """Serve the constant answer."""
-    return asgi(server, "benchmarks.serve.constant:app")
+    return granian("benchmarks.serve.constant:app")

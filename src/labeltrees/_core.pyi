@@ -282,6 +282,14 @@ class Predictor:
         exclude: object | None = None,
         candidates: object | None = None,
     ) -> tuple[Any, Float32s]: ...
+    def lists(
+        self,
+        indices: object,
+        values: object | None = None,
+        k: int | None = None,
+        exclude: object | None = None,
+        candidates: object | None = None,
+    ) -> tuple[list[Any], list[float]]: ...
     @property
     def n_unknown(self) -> int: ...
     @property
@@ -570,5 +578,8 @@ class TextPredictor:
     def __call__(
         self, text: str | bytes, k: int | None = None, exclude: object | None = None, candidates: object | None = None
     ) -> tuple[Any, Float32s]: ...
+    def lists(
+        self, text: str | bytes, k: int | None = None, exclude: object | None = None, candidates: object | None = None
+    ) -> tuple[list[Any], list[float]]: ...
     @property
     def n_no_features(self) -> int: ...

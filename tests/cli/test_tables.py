@@ -3,7 +3,6 @@
 import os
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import click
 import pytest
@@ -11,12 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from labeltrees.cli import evaluate, sweep
-from labeltrees.cli.baseline_view import print_comparison
-from labeltrees.cli.output import console, with_margin
-from labeltrees.cli.profile_view import print_profile
-from labeltrees.cli.reliability_view import print_reliability
+from labeltrees.cli.output import with_margin
 from labeltrees.cli.tables import Column, Table, make_table
+from tests.cli.table_scenes import SCENES
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 UPDATE = bool(os.environ.get("LABELTREES_UPDATE_SNAPSHOTS"))  # writes them anew, to be looked at before a commit
@@ -101,131 +97,8 @@ def test_no_number_is_ever_cut(rows, priorities, width):
     assert "\N{HORIZONTAL ELLIPSIS}" not in shown
 
 
-# The main commands, with fixed measurements.
+# The main commands; those that measure something, with fixed measurements.
 
-
-def interval(value):
-    return [value - 0.012, value + 0.011]
-
-
-def evaluation():
-    values = {"precision": 0.7512, "recall": 0.5234, "f1": 0.6, "ndcg": 0.7123, "coverage": 0.1234}
-    estimates = {name: {k: value / k**0.5 for k in (1, 3, 5)} for name, value in values.items()}
-    estimates["intervals"] = {name: {k: interval(own[k]) for k in own} for name, own in estimates.items()}
-    record = {
-        "model": "products.model",
-        "data": "products/",
-        "n_points": 12345,
-        **estimates,
-        "weighted": estimates,
-        "psp": {1: 0.3, 3: 0.35, 5: 0.4},
-        "expected_depth": {1: 1.23, 3: 1.9, 5: 2.5},
-        "beam": 10,
-        "agreement": None,
-        "label_weight": None,
-        "k": 5,
-        "chunks": 12.3,
-        "classifiers": 1234.5,
-        "single_calls": 2000,
-        "microseconds": {"p50": 12.3, "p99": 123.4},
-        "disk_bytes": 123_456_789,
-        "reliability": None,
-        "sets": {
-            "threshold": 0.5,
-            "proba": True,
-            "without_labels": 0.123,
-            "precision": 0.8123,
-            "recall": 0.4123,
-            "f1": 0.5123,
-            "labels_per_point": 2.345,
-            "intervals": {name: interval(0.5) for name in ("precision", "recall", "f1")},
-        },
-    }
-    evaluate._print(record)
-
-
-def sweep_table():
-    table = [
-        {
-            "setting": f"s{i}",
-            "tradeoff": i / 3,
-            "fanout": 128,
-            "cover": "marginal",
-            "path": "weighted",
-            **{f"p{k}": (0.8 - i / 50) / k**0.5 for k in (1, 3, 5)},
-            "depth1": 2.0 - i / 5,
-            "chunks": 5.2 + i,
-            "top5_p50_us": 6.1 + i,
-            "top5_p99_us": 1021.3 + i,
-            "training_seconds": 1234.5,
-            "model_bytes": 4_300_000_000,
-        }
-        for i in range(4)
-    ]
-    frontier = lambda _x, _y: table[:2]  # noqa: E731
-    console().print(sweep.result_table(SimpleNamespace(ks=(1, 3, 5), table=table, chosen="s1", frontier=frontier)))
-
-
-def baselines():
-    kinds = ("popularity", "recent popularity", "co-occurrence", "neighbours")
-    names = ("p1", "p3", "p5", "recall5", "fscore5", "ndcg5", "coverage5")
-    records = [
-        {"baseline": name, **dict.fromkeys(names, share), "intervals": dict.fromkeys(names, interval(share))}
-        for name, share in zip(kinds, (0.12, 0.15, 0.2, 0.3), strict=True)
-    ]
-    print_comparison(console(), records, (1, 3, 5))
-
-
-def profile():
-    spread = {"mean": 12.34, "p50": 10.0, "p99": 1234.5}
-    record = {
-        "k": 5,
-        "beam": 10,
-        **dict.fromkeys(("features", "nodes", "oracle", "microseconds", "predicted"), spread),
-        "oracle_share": 0.58,
-        "counts": {"children": 409.9},
-        "error": -0.003,
-        "counters": None,
-        "counters_reason": "this machine exposes no hardware counters",
-        "parts": {"prepare": {"microseconds": 0.13, "share": 0.04}, "weights": {"microseconds": 1.72, "share": 0.96}},
-        "by_depth": [{"depth": depth, "nodes": 1.0 + depth, "oracle": 1.0} for depth in range(3)],
-    }
-    mean = lambda value: SimpleNamespace(mean=lambda: value)  # noqa: E731
-    profiled = SimpleNamespace(
-        summary=lambda: record,
-        counts=SimpleNamespace(each={"queries": mean(1.0), "nonzeros": mean(42.1), "hits": mean(1177.8)}),
-        costs=SimpleNamespace(
-            nanoseconds={"queries": 0.0, "nonzeros": 3.2, "hits": 6.1},
-            parts={"prepare": ["queries", "nonzeros"], "weights": ["hits", "nonzeros", "queries"]},
-        ),
-    )
-    print_profile("products.model on 1,000 of 1,464 points of products/", profiled)
-
-
-def reliability():
-    bins = [
-        {
-            "low": low / 10,
-            "high": (low + 1) / 10,
-            "n_labels": 12345 // (low + 1),
-            "probability": low / 10 + 0.05,
-            "correct": low / 10 + 0.04,
-            "correct_low": low / 10 + 0.03,
-            "correct_high": low / 10 + 0.06,
-        }
-        for low in range(10)
-    ]
-    record = {"error": 0.0123, "brier": 0.0936, "bins": bins}
-    print_reliability(console(), record, {"error": 0.073, "brier": 0.1013})
-
-
-SCENES = {
-    "evaluate": evaluation,
-    "sweep": sweep_table,
-    "baselines": baselines,
-    "profile": profile,
-    "reliability": reliability,
-}
 COMMANDS = {
     "imbalance": lambda paths: ("imbalance", paths["data"]),
     "tree-compare": lambda paths: ("tree", "compare", paths["data"], "--jobs", 1),
@@ -279,7 +152,7 @@ def test_commands_at_three_widths(run, monkeypatch, data_folder, tree_file, name
 
 
 def test_without_a_terminal_everything_is_shown(capsys):
-    sweep_table()
+    SCENES["sweep"]()
     header = capsys.readouterr().out.splitlines()[0]
     assert header.split()[-2:] == ["s", "MB"]
     assert "top-5 us" in header

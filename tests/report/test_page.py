@@ -32,7 +32,9 @@ def test_baselines_and_the_model_are_in_one_table(result):
     table = baseline_rows(result)
     assert [row[0] for row in table["rows"]] == ["chosen model", "popularity", "co-occurrence", "neighbours"]
     assert table["columns"][1] == "P@1 (%)"
-    assert table["rows"][0][1].startswith(f"{100 * result.record(result.chosen)['p1']:.2f} (")
+    low, high = result.details["settings"][result.chosen]["intervals"]["p1"]
+    value = f"{100 * result.record(result.chosen)['p1']:.2f}"
+    assert table["rows"][0][1] == [value, f"{100 * low:.1f} to {100 * high:.1f}"]
     assert result.comparison in table["note"]
     assert result.comparison in result.explanation
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from labeltrees import _core
+from labeltrees._names import encode_names
 from labeltrees.errors import InputError
 from labeltrees.search import Searcher, SearchRequest
 from labeltrees.storage import pack_dense_chunks
@@ -33,6 +35,7 @@ def test_single_calls_equal_the_batch(case, options):
             (one.indices, one.data),
             (one,),
             (one.indices.astype(np.int64), one.data.astype(np.float64)),
+            (one.indices.tolist(), one.data.tolist()),
             (one.toarray()[0],),
         ):
             labels, scores = predict(*query)
@@ -41,6 +44,18 @@ def test_single_calls_equal_the_batch(case, options):
             np.testing.assert_array_equal(scores, batch.scores[row][:n])
     assert labels.dtype == np.int64
     assert scores.dtype == np.float32
+
+
+@pytest.mark.parametrize("names", [None, [f"näme {label}" for label in range(300)]], ids=["ids", "names"])
+def test_lists_hold_the_same_with_six_digits(case, names):
+    searcher, X = case
+    native = None if names is None else _core.Names(*encode_names(names), "names")
+    predict = searcher.predictor(7, names=native, with_names=names is not None)
+    for row in range(X.shape[0]):
+        expected, exact = searcher.predictor(7)(X[[row]])
+        labels, scores = predict.lists(X[[row]].indices.tolist(), X[[row]].data.tolist())
+        assert labels == [label if names is None else names[label] for label in expected.tolist()]
+        assert scores == [float(f"{score:.6g}") for score in exact.tolist()]
 
 
 def test_k_may_change_with_every_call(case):
@@ -72,7 +87,13 @@ def test_rows_of_every_sparse_class_are_taken(case):
         ((np.array([1], np.int32), np.ones(1, np.int32)), "values"),
         ((np.array([[1]], np.int32), np.ones(1, np.float32)), "dimension"),
         ((np.arange(8, dtype=np.int32)[::2], np.ones(4, np.float32)), "contiguous"),
-        (([1], [1.0]), "array"),
+        (([200], [1.0]), "indices"),
+        (([2**80], [1.0]), "indices"),
+        ((["1"], [1.0]), "indices"),
+        (([1], ["1"]), "finite"),
+        (([1], [10**400]), "finite"),
+        (([1, 2], [1.0]), "same length"),
+        (((1,), (1.0,)), "array"),
         ((np.ones(5, np.float32),), "200 values"),
         (("text",), "no vectorizer"),
         ((sparse.csr_array((2, 200), dtype=np.float32),), "one CSR row"),

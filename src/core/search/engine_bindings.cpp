@@ -115,6 +115,9 @@ void bind_search(nb::module_& module) {
       .def("__call__", &NativePredictor::operator(), nb::arg("indices").none(), nb::arg("values").none() = nb::none(),
            nb::arg("k").none() = nb::none(), nb::arg("exclude").none() = nb::none(),
            nb::arg("candidates").none() = nb::none())
+      .def("lists", &NativePredictor::lists, nb::arg("indices").none(), nb::arg("values").none() = nb::none(),
+           nb::arg("k").none() = nb::none(), nb::arg("exclude").none() = nb::none(),
+           nb::arg("candidates").none() = nb::none())
       .def_prop_ro("n_unknown", &NativePredictor::n_unknown)
       .def_prop_ro("n_no_features", &NativePredictor::n_no_features);
 }

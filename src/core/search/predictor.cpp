@@ -2,7 +2,9 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace labeltrees {
@@ -17,20 +19,72 @@ bool holds(const ArrayBuffer& array, char kind, size_t bytes) {
   return matches && format[0] && !format[1] && array.item_bytes() == static_cast<int64_t>(bytes);
 }
 
-// The array as T, without a copy if it already is one.
-template <class T, class Other>
-const T* as_type(const ArrayBuffer& array, char kind, const char* name, const char* allowed, std::vector<T>& copy) {
-  if (holds(array, kind, sizeof(T))) return array.data<const T>();
-  if (!holds(array, kind, sizeof(Other))) throw BadQuery(std::string(name) + " must be " + allowed);
-  const Other* values = array.data<const Other>();
-  copy.resize(static_cast<size_t>(array.size()));
-  for (int64_t i = 0; i < array.size(); ++i) {
-    copy[i] = static_cast<T>(values[i]);
-    if constexpr (std::is_integral_v<T>)
-      if (copy[i] != values[i]) throw BadQuery(std::string(name) + " must be below n_features");
+// The indices (int32_t) or values (float) of a query, from an array or a list of numbers. They live as long as this
+// object. An array of T is not copied.
+template <class T>
+class Numbers {
+ public:
+  Numbers(nb::handle object, const char* name) : name_(name) {
+    if (PyList_Check(object.ptr()))
+      read_list(object.ptr());
+    else
+      read_array(object);
   }
-  return copy.data();
-}
+  const T* data() const { return data_; }
+  int64_t size() const { return size_; }
+
+ private:
+  static constexpr bool is_index = std::is_integral_v<T>;
+  using Wide = std::conditional_t<is_index, int64_t, double>;
+
+  void read_array(nb::handle object) {
+    constexpr char kind = is_index ? 'i' : 'f';
+    array_.emplace(object, name_);
+    size_ = array_->size();
+    if (holds(*array_, kind, sizeof(T))) {
+      data_ = array_->data<const T>();
+      return;
+    }
+    if (!holds(*array_, kind, sizeof(Wide)))
+      throw BadQuery(std::string(name_) + " must be " + (is_index ? "int32 or int64" : "float32 or float64"));
+    const Wide* values = array_->data<const Wide>();
+    copy_.resize(static_cast<size_t>(size_));
+    for (int64_t i = 0; i < size_; ++i) copy_[i] = narrow(values[i]);
+    data_ = copy_.data();
+  }
+
+  void read_list(PyObject* list) {
+    size_ = PySequence_Fast_GET_SIZE(list);
+    copy_.resize(static_cast<size_t>(size_));
+    for (int64_t i = 0; i < size_; ++i) {
+      PyObject* item = PySequence_Fast_GET_ITEM(list, i);
+      Wide value;
+      if constexpr (is_index)
+        value = PyLong_Check(item) ? PyLong_AsLongLong(item) : -1;
+      else
+        value = PyFloat_Check(item) || PyLong_Check(item) ? PyFloat_AsDouble(item) : std::nan("");
+      if (PyErr_Occurred()) {  // too large
+        PyErr_Clear();
+        value = is_index ? Wide(-1) : static_cast<Wide>(std::nan(""));
+      }
+      copy_[i] = narrow(value);
+    }
+    data_ = copy_.data();
+  }
+
+  T narrow(Wide value) const {
+    const auto narrowed = static_cast<T>(value);
+    if constexpr (is_index)
+      if (narrowed != value) throw BadQuery(std::string(name_) + " must be below n_features");
+    return narrowed;
+  }
+
+  const char* name_;
+  std::optional<ArrayBuffer> array_;
+  std::vector<T> copy_;
+  const T* data_;
+  int64_t size_;
+};
 
 void check_finite(const float* values, int64_t n) {
   // A sum of zero times each value is zero unless one is infinite or NaN; this loop needs no branch.
@@ -39,20 +93,9 @@ void check_finite(const float* values, int64_t n) {
   if (!(sum == 0.0f)) throw BadQuery("values must be finite");
 }
 
-// The values of a query, checked; they live as long as this object.
-class QueryValues {
- public:
-  explicit QueryValues(nb::handle object) : array_(object, "values") {
-    data_ = as_type<float, double>(array_, 'f', "values", "float32 or float64", copy_);
-    check_finite(data_, size());
-  }
-  const float* data() const { return data_; }
-  int64_t size() const { return array_.size(); }
-
- private:
-  ArrayBuffer array_;
-  std::vector<float> copy_;
-  const float* data_;
+// The values of a query, checked.
+struct QueryValues : Numbers<float> {
+  explicit QueryValues(nb::handle object) : Numbers(object, "values") { check_finite(data(), size()); }
 };
 
 }  // namespace
@@ -77,11 +120,19 @@ bool NativePredictor::is_context(nb::handle first) const {
 
 nb::tuple NativePredictor::operator()(nb::handle first, nb::handle second, nb::handle k, nb::handle exclude,
                                       nb::handle candidates) const {
-  CallOptions options{k, exclude, candidates};
+  return answer(first, second, {k, exclude, candidates});
+}
+
+nb::tuple NativePredictor::lists(nb::handle first, nb::handle second, nb::handle k, nb::handle exclude,
+                                 nb::handle candidates) const {
+  return answer(first, second, {k, exclude, candidates, true});
+}
+
+nb::tuple NativePredictor::answer(nb::handle first, nb::handle second, CallOptions options) const {
   const bool has_values = !second.is_none() && !PyLong_Check(second.ptr());
   if (!has_values && is_context(first)) {
     if (!second.is_none()) {
-      if (!k.is_none()) throw BadQuery("k is given twice");
+      if (!options.k.is_none()) throw BadQuery("k is given twice");
       options.k = second;
     }
     return predict_context(first, options);
@@ -125,10 +176,9 @@ nb::tuple NativePredictor::predict_context(nb::handle context, const CallOptions
 nb::tuple NativePredictor::predict_sparse(nb::handle indices_object, nb::handle values_object,
                                           const CallOptions& options) const {
   QueryValues values(values_object);
-  ArrayBuffer array(indices_object, "indices");
-  std::vector<int32_t> copy;
-  const int32_t* indices = as_type<int32_t, int64_t>(array, 'i', "indices", "int32 or int64", copy);
-  const int64_t n = array.size();
+  Numbers<int32_t> given(indices_object, "indices");
+  const int32_t* indices = given.data();
+  const int64_t n = given.size();
   if (n != values.size()) throw BadQuery("indices and values must have the same length");
   uint32_t bad = 0;
   for (int64_t i = 0; i < n; ++i) bad |= static_cast<uint32_t>(indices[i]) >= engine_.n_features();

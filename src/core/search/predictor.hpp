@@ -20,6 +20,8 @@ class NativePredictor {
   // (indices, values, k), or (CSR row, k=k), or (dense row, k=k), or (context, k). None: as the predictor was made.
   nb::tuple operator()(nb::handle first, nb::handle second, nb::handle k, nb::handle exclude,
                        nb::handle candidates) const;
+  // The same as lists of names or ids, and of scores with six digits: what a server writes as JSON.
+  nb::tuple lists(nb::handle first, nb::handle second, nb::handle k, nb::handle exclude, nb::handle candidates) const;
 
   // Items and words of all contexts so far that the encoder did not know.
   int64_t n_unknown() const { return n_unknown_.load(std::memory_order_relaxed); }
@@ -27,6 +29,7 @@ class NativePredictor {
   int64_t n_no_features() const { return answer_.n_no_features(); }
 
  private:
+  nb::tuple answer(nb::handle first, nb::handle second, CallOptions options) const;
   bool is_context(nb::handle first) const;
   nb::tuple predict_context(nb::handle context, const CallOptions& options) const;
   nb::tuple predict_sparse(nb::handle indices, nb::handle values, const CallOptions& options) const;

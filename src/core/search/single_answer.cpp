@@ -1,5 +1,9 @@
 #include "search/single_answer.hpp"
 
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
 namespace labeltrees {
 
 SingleAnswer::SingleAnswer(nb::object engine, const void* owner, nb::object request, int64_t k, int64_t n_labels,
@@ -35,9 +39,32 @@ int64_t SingleAnswer::returned(nb::handle k_given) const {
   return k;
 }
 
-nb::list SingleAnswer::name_list(const int64_t* labels, int64_t n) const {
+namespace {
+
+// The number with six significant digits: its decimal form is short. Powers of ten up to 1e22 are exact, so that the
+// division gives the double nearest to that decimal. Printing takes longer.
+double six_digits(double value) {
+  if (!(value > 1e-16 && value < 1e5)) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.6g", value);
+    return std::strtod(text, nullptr);
+  }
+  double scale = 10;
+  while (value * scale < 1e5) scale *= 10;
+  return std::round(value * scale) / scale;
+}
+
+}  // namespace
+
+nb::list SingleAnswer::label_list(const int64_t* labels, int64_t n) const {
   nb::list found;
-  for (int64_t i = 0; i < n; ++i) found.append(name_object(*names_, labels[i]));
+  for (int64_t i = 0; i < n; ++i) found.append(with_names_ ? name_object(*names_, labels[i]) : nb::int_(labels[i]));
+  return found;
+}
+
+nb::list SingleAnswer::score_list(const float* scores, int64_t n) {
+  nb::list found;
+  for (int64_t i = 0; i < n; ++i) found.append(nb::float_(six_digits(scores[i])));
   return found;
 }
 

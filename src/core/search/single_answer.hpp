@@ -44,9 +44,10 @@ class ArrayBuffer {
   Py_buffer view_;
 };
 
-// The options of one call. None: as the predictor was made.
+// The options of one call. None: as the predictor was made. as_lists: return lists instead of arrays.
 struct CallOptions {
   nb::handle k, exclude, candidates;
+  bool as_lists = false;
 };
 
 // The labels that have the names of the items in a history.
@@ -69,13 +70,22 @@ class SingleAnswer {
   template <class Search>
   nb::tuple operator()(const CallOptions& options, const SeenList* seen, Search&& search) const {
     Call call(*this, options, seen);
+    auto find = [&](int64_t* ids, float* values) {
+      SearchStats stats;
+      const int64_t found = call.drop_excluded(ids, values, search(call.request, ids, values, stats));
+      if (stats.no_features) n_no_features_.fetch_add(1, std::memory_order_relaxed);
+      return std::min(found, call.k);
+    };
+    if (options.as_lists) {
+      std::vector<int64_t> ids(static_cast<size_t>(call.request.k));
+      std::vector<float> values(ids.size());
+      const int64_t found = find(ids.data(), values.data());
+      return nb::make_tuple(label_list(ids.data(), found), score_list(values.data(), found));
+    }
     nb::object labels = empty_(call.request.k, int64_), scores = empty_(call.request.k, float32_);
     auto* ids = data_of<int64_t>(labels);
-    auto* values = data_of<float>(scores);
-    SearchStats stats;
-    const int64_t found = std::min(call.drop_excluded(ids, values, search(call.request, ids, values, stats)), call.k);
-    if (stats.no_features) n_no_features_.fetch_add(1, std::memory_order_relaxed);
-    if (with_names_) return nb::make_tuple(name_list(ids, found), first(scores, found, call.request.k));
+    const int64_t found = find(ids, data_of<float>(scores));
+    if (with_names_) return nb::make_tuple(label_list(ids, found), first(scores, found, call.request.k));
     return nb::make_tuple(first(labels, found, call.request.k), first(scores, found, call.request.k));
   }
 
@@ -104,7 +114,9 @@ class SingleAnswer {
   }
   // The number of labels to return, at most the number of labels.
   int64_t returned(nb::handle k_given) const;
-  nb::list name_list(const int64_t* labels, int64_t n) const;
+  // Names, or ids.
+  nb::list label_list(const int64_t* labels, int64_t n) const;
+  static nb::list score_list(const float* scores, int64_t n);
   static nb::object first(const nb::object& array, int64_t n, int64_t size) {
     if (n == size) return array;
     return nb::object(array[nb::slice(nb::int_(0), nb::int_(n), nb::none())]);

@@ -42,17 +42,25 @@ class NativeTextPredictor {
 
   // k None: the k of the predictor.
   nb::tuple operator()(nb::handle text, nb::handle k, nb::handle exclude, nb::handle candidates) const {
+    return answer(text, {k, exclude, candidates});
+  }
+  // The same as lists of names or ids, and of scores with six digits.
+  nb::tuple lists(nb::handle text, nb::handle k, nb::handle exclude, nb::handle candidates) const {
+    return answer(text, {k, exclude, candidates, true});
+  }
+  int64_t n_no_features() const { return answer_.n_no_features(); }
+
+ private:
+  nb::tuple answer(nb::handle text, const CallOptions& options) const {
     nb::object encoded;
     const std::string_view view = text_of(text, "text", -1, encoded);
-    return answer_({k, exclude, candidates}, nullptr,
+    return answer_(options, nullptr,
                    [&](const SearchRequest& request, int64_t* labels, float* scores, SearchStats& stats) {
                      nb::gil_scoped_release release;
                      return engine_.search_one(view, request, labels, scores, stats);
                    });
   }
-  int64_t n_no_features() const { return answer_.n_no_features(); }
 
- private:
   HsEngine& engine_;
   SingleAnswer answer_;
 };
@@ -159,6 +167,8 @@ void bind_hsoftmax(nb::module_& module) {
       .def(nb::init<nb::object, nb::object, int64_t, nb::object, bool>(), nb::arg("engine"), nb::arg("request"),
            nb::arg("k"), nb::arg("names").none(), nb::arg("with_names"))
       .def("__call__", &NativeTextPredictor::operator(), nb::arg("text"), nb::arg("k").none() = nb::none(),
+           nb::arg("exclude").none() = nb::none(), nb::arg("candidates").none() = nb::none())
+      .def("lists", &NativeTextPredictor::lists, nb::arg("text"), nb::arg("k").none() = nb::none(),
            nb::arg("exclude").none() = nb::none(), nb::arg("candidates").none() = nb::none())
       .def_prop_ro("n_no_features", &NativeTextPredictor::n_no_features);
 }

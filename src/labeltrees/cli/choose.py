@@ -23,6 +23,7 @@ from labeltrees.cli.tuning_options import (
     take_data_options,
     tuning_options,
 )
+from labeltrees.tuning.choose import Choice
 from labeltrees.tuning.choose import choose as run_choose
 
 _EPILOG = """\b
@@ -119,6 +120,10 @@ def choose(
             }
         )
         return
+    _print(choice, output, result_file)
+
+
+def _print(choice: Choice, output: str, result_file: str | None) -> None:
     out = console()
     out.print(result_table(choice.result))
     print_baselines_of(out, choice.result)

@@ -30,9 +30,10 @@ def baseline_rows(result: SweepResult) -> dict[str, Any]:
     }
 
 
-def _cell(record: dict[str, Any], column: str) -> str:
+def _cell(record: dict[str, Any], column: str) -> list[str]:
+    """Return the value, and its interval for the line below it."""
     low, high = record["intervals"][column]
-    return f"{100 * record[column]:.2f} ({100 * low:.1f} to {100 * high:.1f})"
+    return [f"{100 * record[column]:.2f}", f"{100 * low:.1f} to {100 * high:.1f}"]
 
 
 def _note(result: SweepResult) -> str:
@@ -41,4 +42,4 @@ def _note(result: SweepResult) -> str:
     part = (
         "" if n_measured == n_all else f" Baselines are measured on {n_measured:,} of the {n_all:,} validation points."
     )
-    return f"{result.comparison or ''} In parentheses: 95 % confidence intervals.{part}".strip()
+    return f"{result.comparison or ''} Small numbers: 95 % confidence intervals.{part}".strip()

@@ -23,9 +23,10 @@ class Predictor(_core.Predictor):
     and words of all calls that the encoder did not know. A query without any known feature gets the most frequent
     labels, with their shares of the training points as scores; `n_no_features` counts such calls.
 
-    Arrays are int32 or int64, and float32 or float64; only their ranges are checked. Several threads can call it at
-    the same time: the interpreter lock is released during the search. A call inside an event loop needs no thread: it
-    takes microseconds.
+    Arrays are int32 or int64, and float32 or float64; indices and values can be lists too. Only ranges are checked.
+    ``predictor.lists(...)`` takes the same and returns lists of labels and of scores with six digits, which is faster
+    if they become JSON. Several threads can call it at the same time: the interpreter lock is released during the
+    search. A call inside an event loop needs no thread: it takes microseconds.
 
     A predictor stays in its process; it cannot be pickled. For another process, send the folder of the saved model and
     call ``lt.load(folder).predictor(...)`` there: processes that load one folder share its memory. Or pickle the model

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
-from labeltrees.serving.answers import Prediction, score_values
+from labeltrees.serving.answers import Prediction
 from labeltrees.serving.errors import RequestError
 from labeltrees.serving.http import FindHeader, Handler, Reply, Route, Work, json_reply
 from labeltrees.serving.questions import Options
@@ -60,9 +59,7 @@ def _suggest(service: Service, place: Place) -> Handler:
             k=int(_number(form, "limit", _DEFAULT_LIMIT, 1, service.settings.max_k)),
             threshold=_number(form, "threshold", 0.0, 0, 1),
         )
-        served = place.get()
-        make_reply = partial(_results, served)
-        return service.answer(served, "text", [form["text"]], options, len(body), make_reply)
+        return service.answer(place.get(), "text", [form["text"]], options, len(body), _results)
 
     return handle
 
@@ -71,7 +68,7 @@ def _results(served: ServedModel, found: list[Prediction], microseconds: float) 
     (one,) = found
     results = [
         {"uri": str(label), "label": served.label_text(label) or str(label), "notation": None, "score": score}
-        for label, score in zip(one.labels, score_values(one), strict=True)
+        for label, score in zip(one.labels, one.scores, strict=True)
     ]
     return json_reply({"results": results})
 

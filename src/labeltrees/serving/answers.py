@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 
 class OpenedNode(Struct, omit_defaults=True):
@@ -34,7 +31,7 @@ class Prediction(Struct, omit_defaults=True):
     """The best labels of one question, best first."""
 
     labels: list[str | int]
-    scores: list[float]  # or the same as JSON text, from `score_list`
+    scores: list[float]  # with six digits
     probabilities: list[float] | None = None
     label_texts: list[str | None] | None = None
     partial: bool = False  # whether a budget ended the search
@@ -77,24 +74,3 @@ class ModelFacts(Struct):
     picks: list[str]  # columns whose items can be looked up; "items" for a model that reads items
     measured: dict[str, float]  # what a sweep measured
     loaded: str
-
-
-_FORMATS = ["[" + ",".join(["%.6g"] * n) + "]" for n in range(33)]
-
-
-def score_list(scores: list[float]) -> Any:
-    """Return scores as a JSON list with six significant digits; a float32 has no more than that.
-
-    Examples
-    --------
-    >>> bytes(score_list([0.20000000298023224, 1.0]))
-    b'[0.2,1]'
-    """
-    n = len(scores)
-    form = _FORMATS[n] if n < len(_FORMATS) else "[" + ",".join(["%.6g"] * n) + "]"
-    return Raw((form % tuple(scores)).encode())
-
-
-def score_values(prediction: Prediction) -> list[float]:
-    """Return the scores of a prediction as numbers."""
-    return msgspec.json.decode(msgspec.json.encode(prediction.scores), type=list[float])

@@ -83,7 +83,7 @@ class App:
             else:
                 if self._has_keys or self._n_requests > self._max_requests:
                     self._check(route, header)
-                body = await self._bodies.read(read_body, start) if method == "POST" else b""
+                body = await self._bodies.read(read_body) if method == "POST" else b""
                 made = handler(body, header)
                 reply = made if isinstance(made, Reply) else await self._service.in_thread(made)
         except RequestError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -11,11 +10,14 @@ from labeltrees.serving.errors import RequestError
 
 ReadBody = Callable[[int], Awaitable[bytes]]  # from the most bytes to the body; a RuntimeError if it is cut off
 
+_TICKS = 4  # of the longest time
+
 
 class BodyReader:
     """Reads bodies. One timer for all of them ends those that take too long.
 
-    A timer per request (`asyncio.timeout`) takes 8 us, as long as a search.
+    A timer per request (`asyncio.timeout`) takes 8 us, as long as a search. Time is counted in ticks of the timer: if
+    the whole process stands still, as on a machine that is suspended, no client is to blame for it.
 
     Parameters
     ----------
@@ -26,13 +28,14 @@ class BodyReader:
 
     def __init__(self, max_bytes: int, max_seconds: float) -> None:
         self._max_bytes, self._max_seconds = max_bytes, max_seconds
-        self._started: dict[asyncio.Task[Any], float] = {}
+        self._started: dict[asyncio.Task[Any], int] = {}  # the tick at which each one started
+        self._tick = 0
         self._late: set[asyncio.Task[Any]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def read(self, read_body: ReadBody, start: float) -> bytes:
-        """Return the body of a request that began at `start`, in seconds of `time.perf_counter`.
+    async def read(self, read_body: ReadBody) -> bytes:
+        """Return the body of a request that begins now.
 
         Raises
         ------
@@ -42,7 +45,7 @@ class BodyReader:
         loop = asyncio.get_running_loop()
         task = asyncio.current_task(loop)
         assert task is not None
-        self._started[task] = start
+        self._started[task] = self._tick
         if self._timer is None or self._loop is not loop:
             self._start_timer(loop)
         try:
@@ -63,12 +66,12 @@ class BodyReader:
 
     def _start_timer(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._timer = loop.call_later(self._max_seconds / 4, self._end_late)
+        self._timer = loop.call_later(self._max_seconds / _TICKS, self._end_late)
 
     def _end_late(self) -> None:
-        limit = time.perf_counter() - self._max_seconds
+        self._tick += 1
         for task, started in self._started.items():
-            if started <= limit and task not in self._late:
+            if self._tick - started > _TICKS and task not in self._late:
                 self._late.add(task)
                 task.cancel()
         self._timer = None

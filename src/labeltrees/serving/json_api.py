@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
 import msgspec
@@ -83,9 +82,7 @@ def _predict(service: Service, place: Place) -> Handler:
     def handle(body: bytes, header: FindHeader) -> Reply | Work:
         asked: PredictRequest = decode_json(_decoder, body)
         kind, questions, is_single = asked.questions()
-        served = place.get()
-        make_reply = partial(_single if is_single else _several, served)
-        return service.answer(served, kind, questions, asked, len(body), make_reply)
+        return service.answer(place.get(), kind, questions, asked, len(body), _single if is_single else _several)
 
     return handle
 

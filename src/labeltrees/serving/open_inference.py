@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 import labeltrees
-from labeltrees.serving.answers import Prediction, score_values
+from labeltrees.serving.answers import Prediction
 from labeltrees.serving.errors import RequestError
 from labeltrees.serving.http import (
     FindHeader,
@@ -116,11 +116,9 @@ def _infer(service: Service, place: Place) -> Handler:
     def handle(body: bytes, header: FindHeader) -> Reply | Work:
         head, tail = _split(body, header)
         asked: InferRequest = decode_json(_decoder, head)
-        served = place.get()
         kind, questions = read_questions(asked.inputs, tail, service.settings.max_rows)
         options = _options(asked.parameters)
-        make_reply = partial(_reply, asked, served)
-        return service.answer(served, kind, questions, options, len(body), make_reply)
+        return service.answer(place.get(), kind, questions, options, len(body), partial(_reply, asked))
 
     return handle
 
@@ -151,7 +149,7 @@ def _options(parameters: dict[str, Any]) -> Options:
 def _reply(asked: InferRequest, served: ServedModel, found: list[Prediction], microseconds: float) -> Reply:
     width = max((len(one.labels) for one in found), default=0)
     names = [name for one in found for name in _padded(map(str, one.labels), width, "")]
-    scores = [score for one in found for score in _padded(score_values(one), width, 0.0)]
+    scores = [score for one in found for score in _padded(one.scores, width, 0.0)]
     values: dict[str, tuple[str, list[Any]]] = {"labels": ("BYTES", names), "scores": ("FP32", scores)}
     all_binary = bool(asked.parameters.get("binary_data_output"))
     outputs = asked.outputs if asked.outputs is not None else [RequestedOutput(name) for name in values]

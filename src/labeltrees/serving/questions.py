@@ -83,11 +83,11 @@ class PredictRequest(Options):
         if values.count(None) != len(values) - 1:
             message = f"give exactly one of {', '.join(KINDS)}"
             raise RequestError(400, message)
-        if self.text is not None:  # the most frequent kind
-            return "text", [self.text], True
-        name = next(name for name, value in zip(KINDS, values, strict=True) if value is not None)
-        kind, value = KINDS[name], getattr(self, name)
-        return kind, [value] if kind == name else value, kind == name
+        place = 0
+        while values[place] is None:
+            place += 1
+        name, kind = _FIELDS[place]
+        return kind, [values[place]] if kind == name else values[place], kind == name
 
 
 # The fields for questions, and the kind of question in each.
@@ -101,6 +101,7 @@ KINDS = {
     "context": "context",
     "contexts": "context",
 }
+_FIELDS = tuple(KINDS.items())
 _all_kinds = attrgetter(*KINDS)
 
 

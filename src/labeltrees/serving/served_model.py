@@ -15,7 +15,7 @@ from labeltrees.data.encoders import TextEncoder, UnionEncoder
 from labeltrees.data.encoders.items import ItemEncoder
 from labeltrees.models.common.protocol import Model
 from labeltrees.search.request import AS_FITTED, SearchRequest
-from labeltrees.serving.answers import ModelFacts, Prediction, score_list
+from labeltrees.serving.answers import ModelFacts, Prediction
 from labeltrees.serving.errors import RequestError
 from labeltrees.serving.item_search import ItemSearch
 from labeltrees.serving.questions import Options, Row
@@ -104,17 +104,14 @@ class ServedModel:
         start = time.perf_counter()
         for question in questions:
             if kind == "row":
-                results.append(predictor(*self._arrays(question), **which))
+                self._check_row(question)
+                results.append(predictor.lists(question.indices, question.values, **which))
             else:
-                results.append(predictor(question, **which))
+                results.append(predictor.lists(question, **which))
             if n > 1 and time.monotonic() > deadline:
                 _refuse_late(len(results), n)
         microseconds = (time.perf_counter() - start) * 1e6
-        found = [
-            self._prediction(labels if self.has_names else labels.tolist(), scores.tolist(), options)
-            for labels, scores in results
-        ]
-        return found, microseconds
+        return [self._prediction(labels, scores, options) for labels, scores in results], microseconds
 
     def _labels(self, labels: list[Any], n_questions: int) -> Any:
         if not self.has_names and any(isinstance(label, str) for label in labels):
@@ -134,7 +131,7 @@ class ServedModel:
         texts = None
         if self._texts or self._stored_texts is not None:
             texts = [self.label_text(label) for label in labels]
-        return Prediction(labels, score_list(scores), probabilities, texts)
+        return Prediction(labels, scores, probabilities, texts)
 
     def _search_with_budget(
         self, kind: str, questions: list[Any], options: Options, deadline: float
@@ -148,7 +145,8 @@ class ServedModel:
             n = int((result.labels[0] >= 0).sum())
             ids = result.labels[0, :n]
             labels = self._names[ids].tolist() if self.has_names else ids.tolist()
-            prediction = self._prediction(labels, result.scores[0, :n].tolist(), options)
+            scores = [float(f"{score:.6g}") for score in result.scores[0, :n].tolist()]
+            prediction = self._prediction(labels, scores, options)
             prediction.partial = bool(result.stats.partial[0])
             prediction.n_opened = int(result.stats.chunks[0])
             microseconds += float(result.stats.microseconds[0])
@@ -186,23 +184,23 @@ class ServedModel:
         if kind != "row":
             return self.model.check_queries(questions, 1)
         (row,) = questions
-        indices, values = self._arrays(row)
+        self._check_row(row)
+        indices, values = np.array(row.indices, np.int32), np.array(row.values, np.float32)
         columns = self.model.searcher_.n_features
         if len(indices) and indices.max() >= columns:
             message = f"indices must be below {columns}, the number of features, got {indices.max()}"
             raise RequestError(400, message)
         shape = (1, columns)
         return self.model.check_queries(
-            sparse.csr_array((values.astype(np.float32), indices, np.array([0, len(indices)])), shape=shape), 1
+            sparse.csr_array((values, indices, np.array([0, len(indices)])), shape=shape), 1
         )
 
-    def _arrays(self, row: Row) -> tuple[Any, Any]:
+    def _check_row(self, row: Row) -> None:
         if self.model.READS_TEXTS:
             self._refuse_kind("row")
         if len(row.indices) != len(row.values):
             message = f"a row has {len(row.indices)} indices and {len(row.values)} values; it needs as many of both"
             raise RequestError(400, message)
-        return np.array(row.indices, np.int32), np.array(row.values, np.float64)
 
     def _refuse_kind(self, kind: str) -> None:
         message = f"the model {self.name} does not take {_FIELDS[kind]}; give {_FIELDS[self.reads]}"

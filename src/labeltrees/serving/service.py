@@ -22,7 +22,7 @@ from labeltrees.serving.settings import ServingSettings
 
 # A search takes some 10 us: less than handing it to a thread. Longer work would hold up other requests.
 _INLINE_ROWS, _INLINE_BYTES = 8, 16_384
-MakeReply = Callable[[list[Prediction], float], Reply]
+MakeReply = Callable[[ServedModel, list[Prediction], float], Reply]
 
 
 class Service:
@@ -44,7 +44,7 @@ class Service:
     ) -> Reply | Work:
         """Return the reply to questions in a body of `n_bytes`, or what makes it if that takes long.
 
-        `make_reply` gets the predictions and the microseconds that the searches took.
+        `make_reply` gets the model, the predictions and the microseconds that the searches took.
         """
         check_limits(kind, questions, options, self.settings)
         n = len(questions)
@@ -70,7 +70,7 @@ class Service:
             raise RequestError(400, str(error)) from None
         n_partial = sum(one.partial for one in found) if options.has_budget else 0
         self.metrics.count_searches(served.name, len(found), n_partial)
-        return make_reply(found, microseconds)
+        return make_reply(served, found, microseconds)
 
     async def in_thread(self, work: Work) -> Reply:
         """Return the reply that work in a thread makes."""

@@ -71,6 +71,8 @@ def test_the_k_best_are_found_exactly(tree, seed, scale, k):
     for row, text in enumerate(texts):
         check_best(result.labels[row], result.scores[row], all_scores(searcher, text), k)
         labels, scores = searcher.predictor(k)(text)
+        rounded = [float(f"{score:.6g}") for score in scores.tolist()]
+        assert searcher.predictor(k).lists(text) == (labels.tolist(), rounded)
         found = result.labels[row] >= 0
         assert labels.tolist() == result.labels[row][found].tolist()
         assert scores.tolist() == result.scores[row][found].tolist()

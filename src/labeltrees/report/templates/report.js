@@ -353,7 +353,13 @@
     table.append(head);
     data.baselines.rows.forEach((texts, place) => {
       const line = element("tr", null, place === 0 ? "chosen" : "");
-      texts.forEach((text, column) => line.append(element("td", text, column === 0 ? "" : "number")));
+      const [name, ...cells] = texts;
+      line.append(element("td", name));
+      for (const [value, interval] of cells) {
+        const cell = element("td", value, "number");
+        cell.append(document.createElement("br"), element("span", interval, "interval"));
+        line.append(cell);
+      }
       table.append(line);
     });
   }
