@@ -56,7 +56,9 @@ def read_pairs(path: Path, ranges: list[tuple[int, int]], with_root: bool) -> Ro
     """Return the pairs of a routed part whose positions are in some ranges, ascending."""
     result = open_result(path)
     positions, rows, values = result["positions"], result["rows"], result.get("values")
-    cuts = [slice(*np.searchsorted(positions, span)) for span in ranges]
+    # Of the same type, in one call: otherwise all positions would be converted for every range.
+    bounds = np.searchsorted(positions, np.array(ranges, positions.dtype).reshape(-1))
+    cuts = [slice(begin, end) for begin, end in bounds.reshape(-1, 2).tolist()]
     return RoutedPairs(
         np.concatenate([positions[cut] for cut in cuts]).astype(np.int64),
         np.concatenate([rows[cut] for cut in cuts]),
