@@ -19,7 +19,7 @@ from labeltrees.models.linear.in_parts.trees import Layout
 from labeltrees.models.linear.node_tasks import LANES
 from labeltrees.tree.label_tree import LabelTree
 
-BUNDLES = 48  # at least so many are aimed at, to keep the workers of a small cluster equally busy
+BUNDLES = 48  # aim at this many or more, to keep the workers of a small cluster equally busy
 LEAST_COST = 100_000_000  # multiplications per pass over the points: about 0.1 s of training
 MOST_COST = 10_000_000_000  # about 10 s: large data have more bundles, for more workers
 

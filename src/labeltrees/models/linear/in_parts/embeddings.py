@@ -15,7 +15,7 @@ from labeltrees.models.linear.in_parts.result_file import open_result
 from labeltrees.models.linear.in_parts.runner import Outcome, Task
 from labeltrees.models.linear.in_parts.scan import Survey
 
-RANGES = 16  # at least so many are aimed at, to keep the workers of a small cluster equally busy
+RANGES = 16  # aim at this many or more, to keep the workers of a small cluster equally busy
 LEAST_VALUES = 1_000_000  # of a range: about 0.05 s
 BYTES_PER_VALUE = 28  # of the points of a range: the rows (8), the block of the part (8), and sums and results (12)
 

@@ -20,7 +20,7 @@ from labeltrees.tree.pieces import Binary, LabelSet, build_set, join, leaf_of, s
 from labeltrees.tree.settings import TreeSettings
 from labeltrees.tree.split_rules import SplitRules, split_rules
 
-SETS = 16  # at least so many are aimed at, to keep the workers of a small cluster equally busy
+SETS = 16  # aim at this many or more, to keep the workers of a small cluster equally busy
 LEAST_VALUES = 4_000_000  # of a set that is built in one task: about half a second
 SIDES = ("plus", "minus")
 
