@@ -40,6 +40,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "evidence": {"evidence": "both"},
     "3 trees": {"n_trees": 3},
     "3 trees, evidence": {"n_trees": 3, "evidence": "both"},
+    "trend of 7 days": {"trend": 7.0},
+    "trend of 14 days": {"trend": 14.0},
+    "trend of 30 days": {"trend": 30.0},
+    "trend of 14 days, logistic": {"trend": 14.0, "loss": "logistic"},
+    "trend of 14 days, 3 trees": {"trend": 14.0, "n_trees": 3},
 }
 Pair = tuple[lt.Dataset, lt.Dataset]
 
@@ -61,7 +66,7 @@ def ours(pair: Pair, settings: dict[str, Any], seeds: range, jobs: int) -> list[
     """Return the lists of our model for each seed."""
     early, late = pair
     models = [lt.LabelTreeClassifier(n_jobs=jobs, random_state=seed, **settings) for seed in seeds]
-    return [model.fit(early.X, early.Y).predict_topk(late.X, max(KS))[0] for model in models]
+    return [model.fit(early.X, early.Y, times=early.times).predict_topk(late.X, max(KS))[0] for model in models]
 
 
 def pecos(pair: Pair, cost: float, seeds: range, jobs: int) -> list[NDArray[np.int64]]:

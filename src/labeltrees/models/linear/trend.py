@@ -32,7 +32,7 @@ def trend_of_parts(half_life: float | None, data: PartsDataset) -> Float32s | No
 def _need_times(times: Any) -> None:
     if times is None:
         message = (
-            "trend needs the times of the points: fit a Dataset with times, as `labeltrees logs prepare` writes them "
-            "for a log with times, or pass times="
+            "trend needs the times of the points, and these have none: `labeltrees logs prepare` writes them for a log "
+            "with times; in Python, pass times= or a Dataset with times"
         )
         raise InputError(message)
