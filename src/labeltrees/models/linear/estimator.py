@@ -132,6 +132,9 @@ class LabelTreeClassifier(
         cosine with the labels' centroids, or by both. The weights are learned on held-out points, which takes a second
         training on up to 90 % of the points (half of them where there are more than 40,000). "auto" is "both", turned
         off unless the gain on held-out points is significant. See docs/precision.md.
+    trend : float, optional
+        **Trend.** Half-life in days: scores are multiplied with how much more frequent labels are lately than over the
+        whole time (`trend_weights`). It needs the times of the points, and searches are exact. See docs/logs.md.
     search : {"best_first", "beam", "paths"}, default "best_first"
         **Search.** How the tree is searched: see `SearchRequest`.
     beam : int or None, default 10
