@@ -40,6 +40,14 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "evidence": {"evidence": "both"},
     "3 trees": {"n_trees": 3},
     "3 trees, evidence": {"n_trees": 3, "evidence": "both"},
+    "points by age, 30 days": {"half_life": 30},
+    "points by age, 90 days": {"half_life": 90},
+    "points by age, 180 days": {"half_life": 180},
+    "trend of 7 days": {"trend": 7.0},
+    "trend of 14 days": {"trend": 14.0},
+    "trend of 30 days": {"trend": 30.0},
+    "trend of 14 days, logistic": {"trend": 14.0, "loss": "logistic"},
+    "trend of 14 days, 3 trees": {"trend": 14.0, "n_trees": 3},
 }
 Pair = tuple[lt.Dataset, lt.Dataset]
 
@@ -58,10 +66,17 @@ def windows() -> list[Pair]:
 
 
 def ours(pair: Pair, settings: dict[str, Any], seeds: range, jobs: int) -> list[NDArray[np.int64]]:
-    """Return the lists of our model for each seed."""
+    """Return the lists of our model for each seed; half_life: training points count less with age, in days."""
     early, late = pair
+    assert early.times is not None
+    settings, weights = dict(settings), None
+    if half_life := settings.pop("half_life", None):
+        weights = 0.5 ** ((early.times.max() - early.times) / np.timedelta64(half_life, "D"))
+        weights /= weights.mean()
     models = [lt.LabelTreeClassifier(n_jobs=jobs, random_state=seed, **settings) for seed in seeds]
-    return [model.fit(early.X, early.Y).predict_topk(late.X, max(KS))[0] for model in models]
+    return [
+        model.fit(early.X, early.Y, weights, times=early.times).predict_topk(late.X, max(KS))[0] for model in models
+    ]
 
 
 def pecos(pair: Pair, cost: float, seeds: range, jobs: int) -> list[NDArray[np.int64]]:

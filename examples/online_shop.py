@@ -32,7 +32,7 @@ SETTINGS: dict[str, tuple[str, Make]] = {
 }
 SPLITS = {"time": {"test_since": "2011-11-15"}, "random": {"test_share": 0.1}}
 VALIDATION_DAYS = 21  # the last weeks of training, to choose parameters
-TUNED = ["loss", "C", "evidence", "n_trees"]  # the tree stays as it is by default
+TUNED = ["loss", "C", "evidence", "n_trees", "trend"]  # the tree stays as it is by default
 KS = (1, 3, 5)
 
 

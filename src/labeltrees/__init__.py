@@ -17,6 +17,7 @@ _HOMES = {
     "labels.embedding": "pifa",
     "labels.frequency": "cover_frequencies label_frequencies",
     "labels.imbalance": "Imbalance imbalance",
+    "labels.trend": "trend_weights",
     "labels.weights": "label_weights",
     "models.linear.estimator": "LabelTreeClassifier",
     "models.load": "load",

@@ -25,6 +25,7 @@ from labeltrees.errors import FileFormatError, InputError, LabelTreesError, Miss
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
 from labeltrees.labels.imbalance import Imbalance, imbalance
+from labeltrees.labels.trend import trend_weights
 from labeltrees.labels.weights import label_weights
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.load import load
@@ -100,6 +101,7 @@ __all__ = [
     "semantic_huffman_tree",
     "split_labels",
     "sweep",
+    "trend_weights",
     "within_node_similarity",
     "write_parts",
     "write_xmc",

@@ -71,3 +71,14 @@ def test_the_share_is_limited_for_large_data():
 def test_a_share_that_leaves_no_part_is_refused(share):
     with pytest.raises(lt.InputError, match="choose another share"):
         hold_out(100, share, 0)
+
+
+def test_the_newest_points_are_held_out_if_points_have_times():
+    times = np.array([5, 1, 4, 2, 3, 9, 8, 7, 6, 0])
+    train, held_out = hold_out(10, 0.3, 0, times)
+    assert set(times[held_out]) == {7, 8, 9}
+    assert sorted([*train, *held_out]) == list(range(10))
+    rng = np.random.default_rng(0)
+    data = lt.Dataset(np.eye(100), np.eye(5)[rng.integers(0, 5, 100)], times=np.arange(100))
+    result = lt.sweep(data, tradeoffs=[0], k=1, repeats=1, timed_points=5)
+    assert result.facts["measured"]["held_out_how"] == "because they are the newest"

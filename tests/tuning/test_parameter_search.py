@@ -33,7 +33,7 @@ def choice(data):
 
 
 def test_all_parameters_are_tried_and_the_most_precise_are_chosen(choice, data):
-    assert set(choice.parameters) == set(TUNED) - {"features"}
+    assert set(choice.parameters) == set(TUNED) - {"features", "trend"}
     pairs = [trial for trial in choice.trials if "loss" in trial]
     assert {(trial["loss"], trial["C"]) for trial in pairs} == {
         *(("squared_hinge", cost) for cost in (0.1, 0.3, 1.0, 3.0)),
@@ -135,3 +135,22 @@ def test_a_variant_costs_as_much_as_its_trainings():
     assert Variant.of(evidence="auto", n_trees=3).cost == 6.0
     assert Variant.of(C="auto").cost == 1.5
     assert Variant().name == "as given"
+
+
+def test_a_trend_is_found_where_labels_come_and_go():
+    # Features say little, and each label is frequent in its own month only.
+    rng = np.random.default_rng(0)
+    days = np.sort(rng.integers(0, 300, 3000))
+    labels = np.where(rng.random(3000) < 0.8, days // 30, rng.integers(0, 10, 3000))
+    X = np.ones((3000, 4)) + 0.1 * rng.random((3000, 4))
+    train = lt.Dataset(X, np.eye(10)[labels], times=days)
+    late = lt.Dataset(X[:300], np.eye(10)[np.where(rng.random(300) < 0.8, 9, rng.integers(0, 10, 300))])
+    choice = lt.choose(train, metric="p1", validation=late, tune=["trend"], n_jobs=1)
+    assert choice.parameters["trend"] == 14.0
+    assert choice.model.trend_.argmax() == 9
+    assert "trend" in choice.explanation
+
+
+def test_trend_needs_times():
+    with pytest.raises(lt.InputError, match="trend can only be chosen for a Dataset with times"):
+        lt.choose((np.eye(50), np.eye(50)), tune=["trend"])

@@ -10,6 +10,7 @@ from rich.console import Console
 from labeltrees.cli.output import plural, with_margin
 from labeltrees.cli.tables import Cell, Column, make_table
 from labeltrees.tuning.baseline_table import MEANINGS
+from labeltrees.tuning.holding_out import AT_RANDOM
 from labeltrees.tuning.quality import metric_title
 from labeltrees.tuning.result import SweepResult
 
@@ -55,6 +56,7 @@ def cell(record: dict[str, Any], column: str) -> Cell:
     return with_margin(record[column], *record["intervals"][column])
 
 
-def held_out_note(n_points: int, data: str, seed: int) -> str:
+def held_out_note(n_points: int, data: str, how: str, seed: int) -> str:
     """Return the sentence that says which points were measured if no validation data was given."""
-    return f"Measured on {plural(n_points, 'point')} of {data}, held out from training at random (seed {seed})."
+    drawn = f" (seed {seed})" if how == AT_RANDOM else ""
+    return f"Measured on {plural(n_points, 'point')} of {data}, held out from training {how}{drawn}."

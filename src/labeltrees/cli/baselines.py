@@ -101,7 +101,12 @@ def baselines(
     with step("Measuring", show_progress):
         table = measure_baselines(parts.train, parts.validation, sizes, random_state, max_points or None)
     if as_json:
-        facts = {"n_train": parts.train.n_points, "n_points": len(table.rows), "held_out": parts.held_out, "k": sizes}
+        facts = {
+            "n_train": parts.train.n_points,
+            "n_points": len(table.rows),
+            "held_out": bool(parts.held_out),
+            "k": sizes,
+        }
         print_json({"data": data, **facts, "baselines": table.records})
         return
     out = console()
@@ -114,7 +119,7 @@ def baselines(
     if parts.train.times is None:
         out.print("recent popularity: not measured, because the points have no times (--times FILE)")
     if parts.held_out:
-        out.print(f"\n{held_out_note(parts.validation.n_points, data, random_state)}")
+        out.print(f"\n{held_out_note(parts.validation.n_points, data, parts.held_out, random_state)}")
 
 
 def _read_times(path: str, n_points: int) -> Any:

@@ -113,7 +113,8 @@ def sweep(
         out.print(f"\n{result.comparison}")
     if result.facts["measured"]["held_out"]:
         n_points = result.facts["data"]["n_validation_points"]
-        out.print(f"\n{held_out_note(n_points, data, others['random_state'])}")
+        how = result.facts["measured"]["held_out_how"]
+        out.print(f"\n{held_out_note(n_points, data, how, others['random_state'])}")
     if output is not None:
         out.print(f"\nThe result is in {output}. For a report: labeltrees report {output} -o report.html")
 

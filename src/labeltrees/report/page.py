@@ -65,10 +65,15 @@ def _data_size(result: SweepResult) -> str:
     return f"{data['n_points']:,} points, {data['n_labels']:,} labels"
 
 
+def _held_out(measured: dict[str, Any]) -> str:
+    how = measured.get("held_out_how", "at random")  # results of earlier versions do not say it
+    return f", held out from the training data {how}" if measured.get("held_out") else ""
+
+
 def _summary(result: SweepResult) -> str:
     data = result.facts["data"]
     settings = "1 setting" if len(result.table) == 1 else f"{len(result.table)} settings"
-    held_out = ", held out from the training data at random" if result.facts["measured"].get("held_out") else ""
+    held_out = _held_out(result.facts["measured"])
     return (
         f"{settings}, trained on {data['n_points']:,} points with {data['n_labels']:,} labels and measured on "
         f"{data['n_validation_points']:,} points{held_out}. Small numbers: 95 % confidence intervals."
@@ -153,8 +158,7 @@ def _facts(result: SweepResult) -> list[list[str]]:
         ["training points", f"{data['n_points']:,} ({features})"],
         [
             "validation points",
-            f"{data['n_validation_points']:,}"
-            + (", held out from the training data at random" if timing.get("held_out") else ""),
+            f"{data['n_validation_points']:,}{_held_out(timing)}",
         ],
         ["labels", f"{data['n_labels']:,}, of which {data['n_labels_with_points']:,} have training points"],
         ["labels per point", f"{data['labels_per_point']:.2f}"],

@@ -9,6 +9,7 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees._losses import LOSSES
+from labeltrees._matrices import Float32s
 from labeltrees._validation import check_choice, check_integer, check_n_jobs, check_number, refuse
 from labeltrees.search.evidence import Evidence
 from labeltrees.search.predictor import Predictor
@@ -74,6 +75,8 @@ class Searcher:
         self.evidence = evidence
         self._engine = self._make_engine()
         self._prior: Any = None
+        self.trend: Float32s | None = None
+        self._trend_weights: _core.LabelWeights | None = None
 
     def _make_engine(self) -> _core.SearchEngine:
         first = self.stores[0]
@@ -199,6 +202,17 @@ class Searcher:
         """Return one weight per label prepared for many searches, for `label_weight` of a request."""
         return self._engine.label_weights(label_weight_values(weights, self.n_labels))
 
+    def set_trend(self, weights: Any) -> None:
+        """Keep what scores of labels are multiplied with because of their trend, prepared; None: nothing."""
+        self.trend = None if weights is None else label_weight_values(weights, self.n_labels)
+        self._trend_weights = None if self.trend is None else self._engine.label_weights(self.trend)
+
+    def with_trend(self, weights: Any) -> Any:
+        """Return weights of labels for a request, multiplied with the trend; prepared ones have it already."""
+        if self.trend is None or isinstance(weights, _core.LabelWeights):
+            return weights
+        return self._trend_weights if weights is None else label_weight_values(weights, self.n_labels) * self.trend
+
     def set_prior(self, counts: Any, n_points: int | None) -> None:
         """Answer queries without any feature with the most frequent labels, their shares of the points as scores.
 
@@ -222,10 +236,11 @@ class Searcher:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_engine"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_engine", "_trend_weights")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({"evidence": None, **state})  # searchers pickled before they could have evidence
+        self.__dict__.update({"evidence": None, "trend": None, **state})  # older pickles do not have all
         self._engine = self._make_engine()
         if self._prior is not None:
             self.set_prior(*self._prior)
+        self.set_trend(self.trend)

@@ -95,8 +95,8 @@ def choose(
 ) -> Choice:
     """Return the most precise model, or the fastest within a loss of precision, or the most precise within a latency.
 
-    The search has these steps: kinds of features, for data with texts; loss and C; tradeoff and fanout of the tree;
-    evidence and the number of trees. Each step starts from the best of the one before, on samples where there are
+    The search has these steps: kinds of features, for data with texts; the trend, for data with times; loss and C;
+    tradeoff and fanout of the tree; evidence and the number of trees. Each step starts from the best of the one before, on samples where there are
     enough points. Simple baselines (`lt.baselines`) are measured on at most 5,000 of the validation points, and the
     explanation says how far the choice is above the best of them.
 
@@ -125,7 +125,7 @@ def choose(
         The share of `train` to hold out for measuring (at most 100,000 points), or separate data.
     tune : "all", "tree", or list
         The parameters to search over. "all" is ``["features", "loss", "C", "tradeoff", "fanout", "evidence",
-        "n_trees"]``, as far as the data has texts and the estimator has the parameters; "tree" is
+        "n_trees", "trend"]``, as far as the data has texts or times and the estimator has the parameters; "tree" is
         ``["tradeoff", "fanout"]``. The others are those of the estimator.
     time_budget : float, optional
         Seconds for the search and the final training. Trials that would not leave enough time for the final training
@@ -168,7 +168,8 @@ def choose(
     data = as_tuning_data(train, "train", estimator)
     fitted_on, measured_on, held_out = split_data(data, validation, estimator, check_seed(random_state))
     check_pair(fitted_on, measured_on)
-    tuned = check_tuned(tune, estimator, has_texts=can_choose_features(data) and measured_on.texts is not None)
+    has_texts = can_choose_features(data) and measured_on.texts is not None
+    tuned = check_tuned(tune, estimator, has_texts=has_texts, has_times=data.times is not None)
     own = estimator.get_params(deep=False)
     if "tradeoff" in own and "tradeoff" not in tuned:
         tradeoffs = [own["tradeoff"]]
@@ -257,7 +258,7 @@ class _Chooser:
     limits: Limits
     train: TuningData
     validation: TuningData
-    held_out: bool
+    held_out: str
     random_state: int
     n_jobs: int | None
     budget: TimeBudget

@@ -24,7 +24,7 @@ def explain(
     rounds: list[Round],
     n_validation: int,
     n_all: int,
-    held_out: bool,
+    held_out: str,
     before: Sequence[str] = (),
     after: Sequence[str] = (),
     budget: TimeBudget | None = None,
@@ -38,15 +38,15 @@ def explain(
     rounds : list of Round
     n_validation, n_all : int
         The numbers of validation points, and of points that the final model was trained on.
-    held_out : bool
-        Whether the validation points were held out from the training data.
+    held_out : str
+        How the validation points were held out from the training data; "" if they were given.
     before, after : sequences of str
         Sentences about the parameters that were chosen before and after those of the tree.
     budget : TimeBudget, optional
     """
     chosen, limits = verdict.choose(), verdict.limits
     metric = metric_title(limits.metric)
-    validation = f"{_count(n_validation, 'point')} held out at random" if held_out else "the given validation data"
+    validation = f"{_count(n_validation, 'point')} held out {held_out}" if held_out else "the given validation data"
     if not held_out:
         validation += f" ({_count(n_validation, 'point')})"
     return " ".join(

@@ -1,4 +1,4 @@
-"""The search over parameters besides the tree's: features, loss and C before the tree, evidence and trees after it.
+"""The search over parameters besides the tree's: features, trend, loss and C before it, evidence and trees after it.
 
 Trying all combinations would take hundreds of trainings. Instead, one group of parameters is varied at a time, with the
 best values so far for the others, and each group starts on samples: a ninth of the points, then a third, then all, with
@@ -21,11 +21,12 @@ from labeltrees.tuning.quality import Hits, metric_title
 from labeltrees.tuning.trials import TrialRunner, Trials, Variant
 from labeltrees.tuning.tuning_data import TuningData
 
-TUNED = ("features", "loss", "C", "tradeoff", "fanout", "evidence", "n_trees")
+TUNED = ("features", "loss", "C", "tradeoff", "fanout", "evidence", "n_trees", "trend")
 TREE = ("tradeoff", "fanout")
 # The values of C by loss, besides the estimator's own: higher ones take long, and are worse on noisy data.
 COSTS = {"squared_hinge": (0.1, 0.3, 1.0, 3.0), "logistic": (0.3, 1.0, 3.0, 10.0)}
 N_TREES = 3
+HALF_LIFE = 14.0  # of the trend, in days
 _FACTOR, _MIN_POINTS = 3, 2000  # samples are a ninth and a third of the points, and have at least this many
 _KEPT = (5, 3)  # variants to continue with after each round on a sample
 _REPEATS, _TIMED_POINTS = 2, 200
@@ -33,10 +34,10 @@ _REPEATS, _TIMED_POINTS = 2, 200
 BEFORE, TREE_STEP, AFTER = 0.45, 0.65, 1.0
 
 
-def check_tuned(tune: Any, estimator: Any, *, has_texts: bool = False) -> tuple[str, ...]:
+def check_tuned(tune: Any, estimator: Any, *, has_texts: bool = False, has_times: bool = False) -> tuple[str, ...]:
     """Return the names of the parameters to search over; those that the estimator does not have are left out of "all".
 
-    `has_texts` says whether other features can be made from the texts of the data.
+    `has_texts` says whether other features can be made from the texts of the data, `has_times` whether it has times.
 
     Examples
     --------
@@ -45,6 +46,8 @@ def check_tuned(tune: Any, estimator: Any, *, has_texts: bool = False) -> tuple[
     ('tradeoff', 'fanout')
     """
     known = set(estimator.get_params(deep=False)) | ({"features"} if has_texts else set())
+    if not has_times:
+        known.discard("trend")
     if isinstance(tune, str) and tune in ("all", "tree"):
         wanted: tuple[str, ...] = TUNED if tune == "all" else TREE
         return tuple(name for name in wanted if name in known and not (name == "evidence" and _reads_texts(estimator)))
@@ -54,6 +57,9 @@ def check_tuned(tune: Any, estimator: Any, *, has_texts: bool = False) -> tuple[
     for name in names:
         if name == "features" and not has_texts:
             message = "features can only be chosen for a Dataset with texts that a labeltrees.TfidfVectorizer has read"
+            raise InputError(message)
+        if name == "trend" and not has_times:
+            message = "trend can only be chosen for a Dataset with times"
             raise InputError(message)
         if name not in known:
             refuse("tune", f"parameters of a {type(estimator).__name__}", name)
@@ -83,7 +89,7 @@ class ParameterSearch:
         rounds = len(self._sample_sizes(n_first))
         first = n_first + sum(_KEPT[-rounds:] if rounds else ()) if n_first > 1 else 0
         n_after = len(self._after_the_tree())
-        return n_features + first + n_after
+        return n_features + len(self._trends()) + first + n_after
 
     def choose_features(self, data: TextData) -> tuple[TextData, str]:
         """Return the data with the best features, and their name."""
@@ -100,7 +106,13 @@ class ParameterSearch:
         return data, name
 
     def before_the_tree(self) -> Any:
-        """Return the estimator with the best loss and C."""
+        """Return the estimator with the best trend, loss and C.
+
+        The trend comes first: it gains most where labels come and go, and the best loss may be another with it.
+        """
+        trends = self._trends()
+        if trends:
+            self._adopt(self._run(trends, self.train), "trends", self.before, trends[0].name)
         variants = self._loss_and_cost()
         if len(variants) > 1:
             own, n_others = variants[0].name, len(variants) - 1
@@ -129,6 +141,11 @@ class ParameterSearch:
             return estimator, trials, own.name
         chosen = self._adopt(trials, "combinations of evidence and number of trees", self.after, own.name)
         return self.runner.estimator, trials, chosen
+
+    def _trends(self) -> list[Variant]:
+        if "trend" not in self.tuned or self.runner.estimator.get_params(deep=False)["trend"] is not None:
+            return []
+        return [Variant.of(trend=None), Variant.of(trend=HALF_LIFE)]
 
     def _loss_and_cost(self) -> list[Variant]:
         own = self.runner.estimator.get_params(deep=False)

@@ -107,11 +107,7 @@ class SharedInputs:
         return self.embeddings, self.frequencies, self.cover(setting.cover or "marginal")
 
     def _fit(self, model: Any) -> None:
-        weights = self.train.sample_weight
-        if weights is None:
-            model.fit(self.train.points, self.train.Y)
-        else:
-            model.fit(self.train.points, self.train.Y, sample_weight=weights)
+        model.fit(self.train.points, self.train.Y, **self.train.fit_arguments(model))
 
     def build_tree(self, setting: Setting) -> LabelTree:
         """Return the tree of a setting."""

@@ -169,7 +169,7 @@ class SweepJob:
     folder: SweepFolder
     random_state: int
     n_jobs: int | None
-    held_out: bool = False
+    held_out: str = ""
     details: bool = True
     budget: TimeBudget | None = None
     executor: Executor = field(default_factory=LocalExecutor)
@@ -261,7 +261,8 @@ class SweepJob:
             "estimator": {"class": type(estimator).__name__, "parameters": parameters},
             "k": list(self.ks),
             "measured": {
-                "held_out": self.held_out,
+                "held_out": bool(self.held_out),
+                "held_out_how": self.held_out,
                 "repeats": repeats,
                 "single_calls": min(timed_points, self.validation.n_points),
                 "threads": check_n_jobs(estimator.get_params(deep=False).get("n_jobs")),

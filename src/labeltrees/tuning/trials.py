@@ -192,7 +192,7 @@ def run_trial(shared: TrialInputs, variant: Variant) -> TrialOutcome:
     if shares_tree:
         model.set_params(tree=shared.tree.tree)
     started = time.perf_counter()
-    model.fit(train.points, train.Y, train.sample_weight)
+    model.fit(train.points, train.Y, **train.fit_arguments(model))
     seconds = time.perf_counter() - started + (shared.tree.seconds if shares_tree else 0.0)
     model.set_params(tree=None)
     quality, _, hits = measure_quality(model, shared.validation, shared.ks, None, shared.n_jobs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,6 +51,12 @@ class TuningData:
     def is_text(self) -> bool:
         """Whether the points are texts."""
         return getattr(self.points, "ndim", 1) == 1
+
+    def fit_arguments(self, model: Any, *more: str) -> dict[str, Any]:
+        """Return the weights and times of the points, and `more`, as far as `fit` of the model takes them."""
+        known = inspect.signature(model.fit).parameters
+        names = [name for name in ("sample_weight", "times", *more) if name in known]
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def take(self, rows: Any) -> TuningData:
         """Return some of the points."""

@@ -35,6 +35,7 @@ WRONG = {
     "label_text_weight": [*NO_NUMBER, 0, -1],
     "label_text_embedding": [*NO_NUMBER, -1],
     "n_trees": [*NO_INTEGER, 0],
+    "trend": [True, "14", np.nan, 0, -1],
     "search": ["best", None, "Beam"],
     "beam": ["10", True, 2.0, 0, -1],
     "k": [*NO_INTEGER, 0],

@@ -22,6 +22,7 @@ class FitArguments(NamedTuple):
     feature_names: Any
     encoder: Encoder | None
     label_texts: Any = None
+    times: Any = None
 
 
 def arguments_of(
@@ -32,6 +33,7 @@ def arguments_of(
     feature_names: Any,
     encoder: Encoder | None,
     label_texts: Any = None,
+    times: Any = None,
 ) -> FitArguments:
     """Return the arguments of `fit` from a Dataset; an argument that is given comes before that of the Dataset.
 
@@ -57,6 +59,7 @@ def arguments_of(
         feature_names,
         encoder,
         train.label_texts if label_texts is None else label_texts,
+        train.times if times is None else times,
     )
 
 

@@ -28,6 +28,7 @@ ADDED_SETTINGS = {
     "label_text_points": "none",
     "label_text_weight": 1.0,
     "shuffle": False,
+    "trend": None,
     "weights_of": "root",
 }
 

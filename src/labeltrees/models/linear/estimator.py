@@ -132,6 +132,9 @@ class LabelTreeClassifier(
         cosine with the labels' centroids, or by both. The weights are learned on held-out points, which takes a second
         training on up to 90 % of the points (half of them where there are more than 40,000). "auto" is "both", turned
         off unless the gain on held-out points is significant. See docs/precision.md.
+    trend : float, optional
+        **Trend.** Half-life in days: scores are multiplied with how much more frequent labels are lately than over the
+        whole time (`trend_weights`). It needs the times of the points, and searches are exact. See docs/logs.md.
     search : {"best_first", "beam", "paths"}, default "best_first"
         **Search.** How the tree is searched: see `SearchRequest`.
     beam : int or None, default 10
@@ -207,6 +210,12 @@ class LabelTreeClassifier(
     evidence: str | None = choice(
         None, KINDS, "Adjust scores by similar training points and label centroids; auto: only if that helps."
     )
+    trend: float | None = setting(
+        None,
+        optional(number(0, 1e6, low_open=True)),
+        "Scores follow how frequent labels are lately: half-life in days; none: the whole time counts the same.",
+        metavar="DAYS|none",
+    )
     search: str = choice("best_first", MODES, "How the tree is searched.")
     beam: int | None = setting(
         10,
@@ -244,6 +253,7 @@ class LabelTreeClassifier(
         max_memory: int | str | None = None,
         work_folder: str | os.PathLike[str] | None = None,
         label_texts: Any = None,
+        times: Any = None,
     ) -> LabelTreeClassifier:
         """Build the tree and train its classifiers.
 
@@ -270,17 +280,21 @@ class LabelTreeClassifier(
         label_texts : L str or L lists of str, or dict from labels to them, optional
             Names, synonyms and descriptions of labels, which the model keeps. A model of texts uses them as
             `label_text_points` and `label_text_embedding` say, and a dict may name labels without training points.
+        times : array (N,) of datetime64 or numbers, optional
+            When the points happened; needed for `trend`.
         """
         check_settings(self)
         if isinstance(X, PartsDataset):
             others = {"Y": Y, "sample_weight": sample_weight, "feature_names": feature_names, "encoder": encoder}
-            others["label_texts"] = label_texts
+            others |= {"label_texts": label_texts, "times": times}
             if fit_parts(self, X, others, label_names, max_memory, work_folder):
                 return self
         elif max_memory is not None or work_folder is not None:
             refuse("X", "a dataset in parts if max_memory or work_folder is given (`write_parts` makes one)", type(X))
         started = time.perf_counter()
-        points = read_training_points(self, X, Y, sample_weight, label_names, feature_names, encoder, label_texts)
+        points = read_training_points(
+            self, X, Y, sample_weight, label_names, feature_names, encoder, label_texts, times
+        )
         settings = self._linear_settings(points.Y.n_labels, points.names)
         seed = seed_of(self.random_state)
         trees = self._make_trees(points, seed)
@@ -305,6 +319,7 @@ class LabelTreeClassifier(
         self.trees_ = trees
         self.searcher_ = self._make_searcher(stores, None if learned is None else learned.evidence)
         self.searcher_.set_prior(self.label_counts_, self.n_points_)
+        self.searcher_.set_trend(points.trend)
         self.calibration_ = None
         self.early_stop_ = None
         self.stats_ = {

@@ -176,7 +176,9 @@ def _split(n_points: int, seed: int) -> tuple[Any, Any]:
 def _helper(model: LabelTreeClassifier, settings: LinearSettings, seed: int) -> LabelTreeClassifier:
     helper: LabelTreeClassifier = clone(model)
     class_weight = "balanced" if settings.balanced else settings.label_cost
-    helper.set_params(evidence=None, vectorizer=None, class_weight=class_weight, random_state=seed, verbose=0)
+    helper.set_params(
+        evidence=None, trend=None, vectorizer=None, class_weight=class_weight, random_state=seed, verbose=0
+    )
     return helper
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from labeltrees.models.linear.estimator import LabelTreeClassifier
 
 _KEYS = {"scoring", "n_features", "matrices", "n_trees"}
+_TREND = "trend"
 _EVIDENCE = "evidence"  # the key in the manifest, and the prefix of the arrays
 
 
@@ -52,6 +53,8 @@ def save_classifier(model: LabelTreeClassifier, folder: str | os.PathLike[str]) 
         arrays |= store.arrays(f"tree{number}.")
         if tree.label_weights is not None:
             arrays[f"tree{number}.label_weights"] = tree.label_weights
+    if searcher.trend is not None:
+        arrays[_TREND] = searcher.trend
     if hasattr(model, "feature_names_in_"):
         arrays["feature_names"], arrays["feature_names.ends"] = encode_names(model.feature_names_in_.tolist())
     if getattr(model, "_encoder", None) is not None:
@@ -84,6 +87,7 @@ class _LinearReader(ModelReader):
         except InputError as error:
             self.fail(str(error))
         self.set_shared(model)
+        self.set_trend(model)
         model.n_features_in_ = self.parameters["n_features"]
         if "feature_names" in self.arrays:
             model.feature_names_in_ = self.feature_names()
@@ -129,6 +133,12 @@ class _LinearReader(ModelReader):
         return Evidence.from_files(
             self.parameters[_EVIDENCE], self.arrays, f"{_EVIDENCE}.", n_labels, n_features, str(self.source)
         )
+
+    def set_trend(self, model: LabelTreeClassifier) -> None:
+        try:
+            model.searcher_.set_trend(self.arrays.get(_TREND))
+        except InputError as error:
+            self.fail(f"the trend of the labels is damaged: {error}")
 
     def feature_names(self) -> Any:
         names = decode_names(*self.name_arrays("feature"), self.source)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
+from labeltrees import _core
 from labeltrees._losses import LOSSES
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import Encoder
@@ -64,6 +65,21 @@ class LinearPredictionMixin(PredictionMixin):
     def searches(self) -> LinearSearches:
         """Return the searches that early stopping and profiling need."""
         return LinearSearches(self.searcher_, self.trees_, self.n_jobs)
+
+    @property
+    def trend_(self) -> Any:
+        """What scores of labels are multiplied with because of their trend (L,); None without one."""
+        return self.searcher_.trend
+
+    def complete_request(self, request: SearchRequest) -> SearchRequest:
+        """Return the request as `searcher_` takes it: with the trend, the fitted defaults, and discounts."""
+        weights = self.searcher_.with_trend(request.label_weight)
+        return super().complete_request(replace(request, label_weight=weights))
+
+    def label_weights(self, weights: Any) -> _core.LabelWeights:
+        """Return weights of labels prepared for many searches, with the trend of the model."""
+        check_is_fitted(self, "searcher_")
+        return super().label_weights(self.searcher_.with_trend(self._label_weight_array(weights)))
 
     def _n_proposed(self, k: int) -> int:
         # `agreement` is about the trees' lists, before evidence.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from labeltrees._matrices import CheckedX, CheckedY, Float64s, Int64s
+from labeltrees._matrices import CheckedX, CheckedY, Float32s, Float64s, Int64s
 from labeltrees._validation import refuse
 from labeltrees.data.checks import check_texts
 from labeltrees.data.dataset import Dataset
@@ -25,6 +25,7 @@ from labeltrees.models.linear.label_text_points import (
     with_label_texts,
 )
 from labeltrees.models.linear.points import check_points, unit_rows
+from labeltrees.models.linear.trend import trend_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,8 @@ class TrainingPoints:
     label_texts : texts of the labels, optional
     embeddings : matrix (L, d), optional
         Embeddings for the tree; None: PIFA.
+    trend : float32 (L,), optional
+        What scores of labels are multiplied with.
     """
 
     X: CheckedX
@@ -57,6 +60,7 @@ class TrainingPoints:
     encoder: Encoder | None
     label_texts: Any
     embeddings: Any
+    trend: Float32s | None
 
 
 def read_training_points(
@@ -68,14 +72,15 @@ def read_training_points(
     feature_names: Any,
     encoder: Encoder | None,
     label_texts: Any,
+    times: Any,
 ) -> TrainingPoints:
     """Check the arguments of `fit`, make features of texts or contexts, and add the points of label texts.
 
     Sets `n_features_in_` and `feature_names_in_` of the model.
     """
     if isinstance(X, Dataset) or Y is None:
-        X, Y, sample_weight, label_names, feature_names, encoder, label_texts = arguments_of(
-            X, Y, sample_weight, label_names, feature_names, encoder, label_texts
+        X, Y, sample_weight, label_names, feature_names, encoder, label_texts, times = arguments_of(
+            X, Y, sample_weight, label_names, feature_names, encoder, label_texts, times
         )
     if encoder is not None:
         X = encode(encoder, X, model.n_jobs)
@@ -109,4 +114,5 @@ def read_training_points(
         encoder,
         texts,
         embeddings,
+        trend_of(model.trend, labels.Y, times),
     )

@@ -35,6 +35,7 @@ from labeltrees.models.linear.in_parts.training import train_bundle
 from labeltrees.models.linear.in_parts.tree_tasks import Place, TreeInputs, grow_in_tasks, split_bytes
 from labeltrees.models.linear.in_parts.trees import Layout, count_labels, read_tree, tree_arrays, tree_of_given
 from labeltrees.models.linear.settings import LinearSettings
+from labeltrees.models.linear.trend import trend_of_parts
 from labeltrees.storage import ChunkStore
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import TreeSettings
@@ -136,6 +137,7 @@ class PartsFit:
         model.trees_ = trees
         model.searcher_ = model._make_searcher(stores)
         model.searcher_.set_prior(model.label_counts_, model.n_points_)
+        model.searcher_.set_trend(trend_of_parts(model.trend, data))
         model.calibration_ = model.early_stop_ = None
         model.stats_ = {
             "tree_seconds": seconds,
