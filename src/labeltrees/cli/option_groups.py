@@ -13,9 +13,9 @@ _GROUPS = {
     "hashing",
     "Tree": "tree tree_file tradeoff tradeoffs fanout fanouts leaf_size smoothing cover covers cover_softness path "
     "paths weights_of embeddings",
-    "Training": "preset normalize loss score_power C class_weight eps max_iter prune_below negatives n_trees evidence trend "
-    "label_text_embedding label_text_points label_text_weight dim lr epochs min_count word_ngrams min_n max_n buckets "
-    "shuffle",
+    "Training": "preset normalize loss score_power C class_weight eps max_iter prune_below negatives n_trees evidence "
+    "trend label_text_embedding label_text_points label_text_weight dim lr epochs min_count word_ngrams min_n max_n "
+    "buckets shuffle",
     "Search": "search beam prune agreement",
     "Memory and cluster": "max_memory cluster workers memory_per_worker work_folder temporary_folder in_parts "
     "points_per_part",

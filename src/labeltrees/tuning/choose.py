@@ -96,9 +96,9 @@ def choose(
     """Return the most precise model, or the fastest within a loss of precision, or the most precise within a latency.
 
     The search has these steps: kinds of features, for data with texts; the trend, for data with times; loss and C;
-    tradeoff and fanout of the tree; evidence and the number of trees. Each step starts from the best of the one before, on samples where there are
-    enough points. Simple baselines (`lt.baselines`) are measured on at most 5,000 of the validation points, and the
-    explanation says how far the choice is above the best of them.
+    tradeoff and fanout of the tree; evidence and the number of trees. Each step starts from the best of the one before,
+    on samples where there are enough points. Simple baselines (`lt.baselines`) are measured on at most 5,000 of the
+    validation points, and the explanation says how far the choice is above the best of them.
 
     Parameters
     ----------
