@@ -154,7 +154,10 @@ def calibrate(
         for record in records
     ]
     out.print(make_table(("k", "agreement", "unchanged lists (%)", "nodes opened (%)"), rows, left=()))
-    out.print(f"\nTo use it: labeltrees predict {target} DATA --agreement 0.99")
+    if getattr(model, "trend_", None) is None:
+        out.print(f"\nTo use it: labeltrees predict {target} DATA --agreement 0.99")
+    else:
+        out.print("\nThis model has a trend, so all its searches are exact: --agreement changes nothing.")
 
 
 def _check_probabilities(model: Model, dataset: Dataset, n_jobs: int) -> dict[str, Any]:

@@ -16,7 +16,8 @@ _ADVICE = {
     "call calibrate(X) on points the model has not seen": (
         "run labeltrees calibrate MODEL DATA on points that the model has not seen"
     ),
-    "predict_proba needs loss='logistic' without evidence, or calibrate(X, Y) on points the model has not seen": (
+    "predict_proba needs loss='logistic' without evidence and trend, or calibrate(X, Y) on points the model has not "
+    "seen": (
         "the model has no probabilities: run labeltrees calibrate MODEL DATA on points that the model has not seen"
     ),
     "fit it with label_names": "train it with --label-names FILE",

@@ -18,7 +18,7 @@ def calibrated(problem, name_lists):
 def test_there_are_no_probabilities_before_calibration(problem):
     model = lt.LabelTreeClassifier().fit(*problem)
     assert not hasattr(model, "predict_proba")
-    with pytest.raises(lt.InputError, match=r"needs loss=.logistic. without evidence, or calibrate\(X, Y\)"):
+    with pytest.raises(lt.InputError, match=r"needs loss=.logistic. without evidence and trend, or calibrate\(X, Y\)"):
         model.predict_proba(problem[0])
     assert model.calibrate(*problem) is model
     assert hasattr(model, "predict_proba")

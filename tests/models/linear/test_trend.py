@@ -69,6 +69,20 @@ def test_agreement_is_exact_with_a_trend(model, data):
     same(model.predict_topk(data[1], agreement=1.0), model.predict_topk(data[1], search="best_first", beam=None))
 
 
+def test_probabilities_need_a_calibration_which_is_saved(data, tmp_path):
+    test = lt.datasets.load_debian()[1]
+    model = lt.LabelTreeClassifier(trend=HALF_LIFE, loss="logistic", n_jobs=1).fit(data[0])
+    with pytest.raises(lt.InputError, match="without evidence and trend"):
+        model.predict_proba(data[1])
+    model.searcher_.set_trend(50 * model.trend_)  # so that some scores are above 1
+    model.calibrate(test.X[:1000], test.Y[:1000]).save(tmp_path / "model")
+    assert model.calibration_.scores[-1] > 1
+    loaded = lt.load(tmp_path / "model")
+    found, expected = loaded.predict_proba(data[1]), model.predict_proba(data[1])
+    np.testing.assert_array_equal(found.data, expected.data)
+    assert 0 <= found.data.min() <= found.data.max() <= 1
+
+
 def test_saved_and_pickled_models_keep_it(model, data, weights, tmp_path):
     model.save(tmp_path / "model")
     expected = model.predict_topk(data[1])

@@ -108,9 +108,10 @@ class LinearPredictionMixin(PredictionMixin):
     def _check_probabilities(self) -> None:
         check_is_fitted(self, "searcher_")
         scores_are_probabilities = LOSSES[self.searcher_.loss].scores_are_probabilities
-        if self.calibration_ is None and (not scores_are_probabilities or self.searcher_.evidence is not None):
+        is_adjusted = self.searcher_.evidence is not None or self.searcher_.trend is not None
+        if self.calibration_ is None and (not scores_are_probabilities or is_adjusted):
             message = (
-                "predict_proba needs loss='logistic' without evidence, or calibrate(X, Y) on points the model has not "
-                "seen"
+                "predict_proba needs loss='logistic' without evidence and trend, or calibrate(X, Y) on points the model "
+                "has not seen"
             )
             raise NotCalibratedError(message)
