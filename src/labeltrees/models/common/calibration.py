@@ -30,7 +30,7 @@ class Calibration:
         for values, largest in ((self.scores, np.finfo(np.float64).max), (self.probabilities, 1.0)):
             if values.dtype != np.float64 or values.ndim != 1 or len(values) == 0:
                 return False
-            if not (values[0] >= 0 and values[-1] <= largest and (np.diff(values) >= 0).all()):  # no NaN passes either
+            if not (values[0] >= 0 and values[-1] <= largest and (np.diff(values) >= 0).all()):  # no NaN passes
                 return False
         return len(self.scores) == len(self.probabilities)
 

@@ -111,7 +111,7 @@ class LinearPredictionMixin(PredictionMixin):
         is_adjusted = self.searcher_.evidence is not None or self.searcher_.trend is not None
         if self.calibration_ is None and (not scores_are_probabilities or is_adjusted):
             message = (
-                "predict_proba needs loss='logistic' without evidence and trend, or calibrate(X, Y) on points the model "
-                "has not seen"
+                "predict_proba needs loss='logistic' without evidence and trend, or calibrate(X, Y) on points the "
+                "model has not seen"
             )
             raise NotCalibratedError(message)
