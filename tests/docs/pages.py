@@ -96,6 +96,29 @@ def _questions() -> dict[str, Any]:
     return {}
 
 
+def _titles() -> dict[str, Any]:
+    lines = [
+        "\t".join([text, " ".join(f"<{name}>" for name in names)]) for text, names in zip(TEXTS, LABELS, strict=True)
+    ]
+    Path("titles.tsv").write_text("\n".join(lines * 5) + "\n")
+    return {}
+
+
+def _subjects() -> dict[str, Any]:
+    lines = [
+        f"about {name}, number {i}\t<http://example.org/{name}>\n" for i in range(20) for name in ("tea", "gardens")
+    ]
+    for name in ("train.tsv", "test.tsv"):
+        Path(name).write_text("".join(lines))
+    Path("document.txt").write_text("a book about tea")
+    concepts = [
+        f'<http://example.org/{name}> a skos:Concept ; skos:prefLabel "{name}"@en .' for name in ("tea", "gardens")
+    ]
+    prefix = "@prefix skos: <http://www.w3.org/2004/02/skos/core#> ."
+    Path("vocabulary.ttl").write_text("\n".join([prefix, *concepts]) + "\n")
+    return {}
+
+
 def _xmc_files() -> dict[str, Any]:
     import gzip
 
@@ -166,8 +189,10 @@ def _a_trained_model() -> dict[str, Any]:
 GIVEN: dict[str, Callable[[], dict[str, Any]]] = {
     "README.md": _questions,
     "docs/cluster.md": _xmc_files,
+    "docs/coming-from/annif.md": _subjects,
     "docs/coming-from/omikuji.md": _xmc_files,
     "docs/early-stopping.md": _a_trained_model,
+    "docs/languages.md": _titles,
     "docs/text-model.md": _texts_and_a_file,
     "docs/texts.md": _questions,
     "docs/logs.md": _a_log,
@@ -200,7 +225,9 @@ def _run_line(line: str, servers: contextlib.ExitStack) -> None:
     reasons = [reason for text, reason in _NOT_RUN_OPTIONS.items() if text in line]
     reason = NOT_RUN.get(words[0]) or (reasons[0] if reasons else "")
     missing = [
-        word for word in words[1:] if re.fullmatch(r"(shop|library)\.model|.*=library\.model|events\.csv\.xz", word)
+        word
+        for word in words[1:]
+        if re.fullmatch(r"(shop|library)\.model|.*=library\.model|events\.csv\.xz|NEW-DATA", word)
     ]
     if missing:
         reason = f"{missing[0]} is the reader's own"
