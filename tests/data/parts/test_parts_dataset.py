@@ -1,5 +1,6 @@
 """A dataset in parts is the Dataset it was written from, and damage is found before anything reads it."""
 
+import dataclasses
 import json
 import os
 import pickle
@@ -220,6 +221,18 @@ def test_a_manifest_of_another_version_or_altered_is_refused(folder, changes, me
     change_manifest(folder, **changes)
     with pytest.raises(FileFormatError, match=message):
         lt.open_parts(folder)
+
+
+def test_times_are_in_the_manifest_and_in_the_parts_or_in_neither(tmp_path):
+    data = lt.Dataset(np.eye(4), np.eye(4), times=np.arange(4))
+    lt.write_parts(data, tmp_path / "with", 2)
+    lt.write_parts(lt.Dataset(np.eye(4), np.eye(4)), tmp_path / "without", 2)
+    times = {"with": None, "without": "int64"}
+    for name, wrong in times.items():
+        entry = manifest_module.read_manifest(tmp_path / name)
+        (tmp_path / name / "parts.json").write_text(dataclasses.replace(entry, times=wrong).to_json())
+        with pytest.raises(FileFormatError, match="but not in both"):
+            lt.open_parts(tmp_path / name)
 
 
 def test_a_part_of_another_dataset_is_refused(folder, tmp_path):

@@ -122,6 +122,7 @@ def test_points_without_times_are_refused(data, tmp_path):
     lt.write_parts(lt.Dataset(data[0].X, data[0].Y), tmp_path / "parts")
     with pytest.raises(lt.InputError, match="trend needs the times of the points"):
         lt.LabelTreeClassifier(trend=7).fit(lt.open_parts(tmp_path / "parts"), work_folder=tmp_path / "work")
+    assert not [path for path in (tmp_path / "work").rglob("*") if path.is_file()]  # refused before any work
 
 
 @pytest.mark.parametrize("trend", [0, -3, "14", np.inf])

@@ -166,6 +166,8 @@ class _Reader:
         manifest = PartsManifest(n_features, n_labels, parts, arrays, body["times"], body["encoder"])
         if manifest.n_points != n_points or len({frozenset(part.arrays) - {"Y_values"} for part in parts}) > 1:
             self.fail("its parts do not belong together")
+        if (manifest.times is not None) != ("times" in parts[0].arrays):
+            self.fail("has times in the manifest or in its parts, but not in both")
         return manifest
 
     def count(self, body: dict[str, Any], name: str) -> int:

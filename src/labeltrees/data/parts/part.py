@@ -73,9 +73,8 @@ class Part:
         """Return the part as a Dataset whose arrays are mapped, not read."""
         arrays = self.arrays()
         others: dict[str, Any] = {"sample_weight": arrays.get("weights")}
-        if "times" in arrays and self.times is not None:
-            times = arrays["times"]
-            others["times"] = times.view(self.times) if self.times[1] == "M" else times
+        if self.times is not None:
+            others["times"] = self._times_of(arrays)
         if "texts" in arrays:
             texts = decode_names(arrays["texts"], arrays["texts_ends"], os.fspath(self.folder))
             others["texts"] = np.array(texts, dtype=object)
@@ -88,6 +87,10 @@ class Part:
     def weights(self) -> NDArray[np.float64]:
         """Return the weights of the points, mapped."""
         return self.arrays()["weights"]
+
+    def point_times(self) -> NDArray[Any]:
+        """Return the times of the points, mapped; the dataset must have times."""
+        return self._times_of(self.arrays())
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return all arrays, mapped; they are compared with their checksums when this process first reads them."""
@@ -106,6 +109,11 @@ class Part:
             self._check(arrays)
             _verified.add(key)
         return arrays
+
+    def _times_of(self, arrays: dict[str, NDArray[Any]]) -> NDArray[Any]:
+        assert self.times is not None
+        times = arrays["times"]
+        return times.view(self.times) if self.times[1] == "M" else times
 
     def _matrices(self, arrays: dict[str, NDArray[Any]]) -> tuple[Any, Any]:
         matrices = []

@@ -73,8 +73,9 @@ class LinearPredictionMixin(PredictionMixin):
 
     def complete_request(self, request: SearchRequest) -> SearchRequest:
         """Return the request as `searcher_` takes it: with the trend, the fitted defaults, and discounts."""
-        weights = self.searcher_.with_trend(request.label_weight)
-        return super().complete_request(replace(request, label_weight=weights))
+        if self.searcher_.trend is not None:
+            request = replace(request, label_weight=self.searcher_.with_trend(request.label_weight))
+        return super().complete_request(request)
 
     def label_weights(self, weights: Any) -> _core.LabelWeights:
         """Return weights of labels prepared for many searches, with the trend of the model."""

@@ -25,7 +25,7 @@ def trend_of_parts(half_life: float | None, data: PartsDataset) -> Float32s | No
     if half_life is None:
         return None
     _need_times(data.manifest.times)
-    blocks: list[Any] = [(part.Y, part.times) for part in (part.read() for part in data.parts)]  # mapped
+    blocks = [(part.matrices()[1], part.point_times()) for part in data.parts]  # mapped
     return trend_of_blocks(blocks, data.n_labels, half_life).astype(np.float32)
 
 

@@ -108,6 +108,7 @@ class PartsFit:
         if data.n_features == 0:
             message = f"Found array with 0 feature(s) (shape={(data.n_points, 0)}) while a minimum of 1 is required."
             raise InputError(message)
+        trend = trend_of_parts(model.trend, data)  # first, because it is refused without times
         settings = model._linear_settings(data.n_labels, names)
         seed = seed_of(model.random_state)
         found, trees, stores = self._scan(), [], []
@@ -137,7 +138,7 @@ class PartsFit:
         model.trees_ = trees
         model.searcher_ = model._make_searcher(stores)
         model.searcher_.set_prior(model.label_counts_, model.n_points_)
-        model.searcher_.set_trend(trend_of_parts(model.trend, data))
+        model.searcher_.set_trend(trend)
         model.calibration_ = model.early_stop_ = None
         model.stats_ = {
             "tree_seconds": seconds,
