@@ -85,7 +85,9 @@ def move_slider(view, place):
     view.locator("#tradeoff").evaluate(
         "(slider, place) => { slider.value = place; slider.dispatchEvent(new Event('input')); }", place
     )
-    view.wait_for_timeout(100)
+    at = view.locator("#settings tr.at").get_attribute("data-setting")
+    view.wait_for_selector(f"body[data-marked='{at}']")
+    return at
 
 
 def column(view, name):
@@ -99,19 +101,21 @@ def column(view, name):
 
 
 def test_the_slider_moves_the_point_and_shows_its_setting(view, result):
-    seen = set()
+    depths, times = set(), set()  # figures with the places of their rings: both may be equal for two settings
     for place, tradeoff in enumerate(("0", "0.5", "1", "1.5", "2")):
-        move_slider(view, place)
+        setting = move_slider(view, place)
         assert view.locator("#tradeoff-value").inner_text() == tradeoff
-        seen.add((marked_point(view, "depth"), marked_point(view, "time")))
-        setting = view.locator("#settings tr.at").get_attribute("data-setting")
         record = result.record(setting)
+        depths.add((record["depth1"], record["p1"], marked_point(view, "depth")))
+        times.add((record["top1_p50_us"], record["p1"], marked_point(view, "time")))
         assert record["tradeoff"] == float(tradeoff)
         assert f"{100 * record['p1']:.2f}" in view.locator("#figures").inner_text()
         height = result.details["settings"][setting]["height"]
         assert view.locator("#levels tr").count() == 1 + height
         assert view.locator("#top circle").count() > 3
-    assert len(seen) == 5
+    for seen in (depths, times):
+        places = {place for _, _, place in seen}
+        assert len(seen) == len(places) > 1
 
 
 def test_it_starts_at_the_choice_and_shows_its_search(view, result):

@@ -78,7 +78,9 @@
     return Promise.all([drawCurves()].concat(others));
   }
   function mark() {
-    return Promise.all(["depth", "time"].filter((id) => views[id]).map((id) => views[id].signal("at", state.at).runAsync()));
+    const at = state.at;
+    const charts = ["depth", "time"].filter((id) => views[id]);
+    return Promise.all(charts.map((id) => views[id].signal("at", at).runAsync())).then(() => { document.body.dataset.marked = at; });
   }
 
   // The selected setting.
