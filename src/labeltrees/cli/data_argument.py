@@ -125,7 +125,7 @@ def open_points(
         found = find_parts(data, part)
         if found is not None:
             in_parts = _parts(data, found, None, None, texts)
-            blocks_of_parts = (block for part_of in in_parts.parts for block in _row_blocks(part_of.matrices()[0]))
+            blocks_of_parts = (block for part_of in in_parts.parts for block in _row_blocks(part_of.features()))
             yield Points(in_parts.n_points, in_parts.n_features, blocks_of_parts)
             return
         path = find_file(data, part)

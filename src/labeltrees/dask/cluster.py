@@ -12,6 +12,11 @@ from labeltrees._validation import check_integer
 from labeltrees.dask.extra import import_dask, import_distributed
 from labeltrees.dask.runner import LOST_WORKERS, ClusterError
 
+_SETTINGS: dict[str, Any] = {
+    "distributed.scheduler.allowed-failures": LOST_WORKERS,
+    # Dask makes malloc return memory at once, and tasks that allocate large arrays would take a quarter longer.
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
+}
 SECONDS_TO_CONNECT = 10
 _SECONDS_BETWEEN_QUESTIONS = 0.2
 
@@ -33,7 +38,7 @@ def connect(
         Of a local cluster; by default an equal share of the memory.
     """
     distributed, dask = import_distributed(), import_dask()
-    with dask.config.set({"distributed.scheduler.allowed-failures": LOST_WORKERS}):
+    with dask.config.set(_SETTINGS):
         if cluster != "local":
             try:
                 client = distributed.Client(cluster, timeout=SECONDS_TO_CONNECT)

@@ -84,6 +84,10 @@ class Part:
         """Return X and Y, mapped, without weights and texts."""
         return self._matrices(self.arrays())
 
+    def features(self) -> Any:
+        """Return X, mapped."""
+        return self._matrix("X", self.arrays("X_"))
+
     def weights(self) -> NDArray[np.float64]:
         """Return the weights of the points, mapped."""
         return self.arrays()["weights"]
@@ -92,19 +96,24 @@ class Part:
         """Return the times of the points, mapped; the dataset must have times."""
         return self._times_of(self.arrays())
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all arrays, mapped; they are compared with their checksums when this process first reads them."""
+    def arrays(self, prefix: str = "") -> dict[str, NDArray[Any]]:
+        """Return the arrays whose names start with `prefix`, mapped.
+
+        All are compared with their checksums when this process first reads any of them.
+        """
         key = self._key()
         verify = key not in _verified
         arrays = {}
         for name, entry in self.entry.arrays.items():
+            if not verify and not name.startswith(prefix):
+                continue
             path = self.folder / f"{name}.npy"
             try:
                 with open_regular(path) as opened:
                     mapped = map_array(path, opened, entry, verify=verify)
             except OSError as error:
                 refuse_file(path, f"{error.strerror or 'cannot be read'}; convert the data again")
-            arrays[name] = mapped[len(entry.header()) :].view(entry.dtype)
+            arrays[name] = _typed(mapped[len(entry.header()) :], entry.dtype)
         if verify:
             self._check(arrays)
             _verified.add(key)
@@ -116,15 +125,14 @@ class Part:
         return times.view(self.times) if self.times[1] == "M" else times
 
     def _matrices(self, arrays: dict[str, NDArray[Any]]) -> tuple[Any, Any]:
-        matrices = []
-        for name, n_columns in zip("XY", self.shape, strict=True):
-            indices = arrays[f"{name}_indices"]
-            values = arrays.get(f"{name}_values")
-            if values is None:
-                values = np.ones(len(indices), np.float32)
-            parts: Any = (values, indices, arrays[f"{name}_indptr"])
-            matrices.append(freeze(sparse.csr_array(parts, shape=(self.n_points, n_columns))))
-        return matrices[0], matrices[1]
+        return self._matrix("X", arrays), self._matrix("Y", arrays)
+
+    def _matrix(self, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
+        indices, values = arrays[f"{name}_indices"], arrays.get(f"{name}_values")
+        if values is None:
+            values = np.ones(len(indices), np.float32)
+        parts: Any = (values, indices, arrays[f"{name}_indptr"])
+        return freeze(sparse.csr_array(parts, shape=(self.n_points, self.shape["XY".index(name)])))
 
     def _check(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Refuse arrays that are not what a writer writes: native code trusts them from here on."""
@@ -153,6 +161,11 @@ class Part:
                 )
             files.append((status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
         return (os.fspath(self.folder), *files, *(entry.checksum for entry in self.entry.arrays.values()))
+
+
+def _typed(mapped: NDArray[np.uint8], dtype: str) -> NDArray[Any]:
+    """Return mapped bytes as an array whose base has its own size: SciPy copies views of a base with more elements."""
+    return np.frombuffer(mapped.data, dtype)[:]
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -80,6 +80,7 @@ class Validation:
 
 def plan_validation(
     sample: CostSample,
+    n_tried: int,
     tree: LabelTree,
     node_start: Int64s,
     sizes: NodeSizes,
@@ -87,11 +88,14 @@ def plan_validation(
     max_bytes: int,
     make_task: Callable[[list[list[int]]], Task],
 ) -> Validation:
-    """Cut a sample into tasks by cost and memory. A task's nodes have one depth, so that none contains another."""
+    """Cut a sample into tasks by cost and memory. A task's nodes have one depth, so that none contains another.
+
+    Each group is trained at `n_tried` values of C.
+    """
     nodes = sample.groups[:, 0]
     depth = tree.node_depth[nodes]
     places = np.lexsort((node_start[nodes], depth))  # stable: groups of a node stay in order
-    cost = sizes.values[nodes].astype(np.float64) * sample.groups[:, 2]
+    cost = sizes.values[nodes].astype(np.float64) * sample.groups[:, 2] * n_tried
     target = target_cost(float(cost.sum()))
     cuts: list[list[int]] = []
     spent, n_bytes, last = 0.0, 0, -1

@@ -13,6 +13,7 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees._array_files import checksum_text
+from labeltrees._losses import LOSSES
 from labeltrees._settings import take_settings
 from labeltrees._validation import check_n_jobs, refuse
 from labeltrees.data.parts.parts_dataset import PartsDataset
@@ -175,16 +176,16 @@ class PartsFit:
             "cover_softness": float(settings.cover_softness),
         }
         counts = Task(count_labels, counts_inputs, folder, {"data": str(data.folder)})
-        self._run("Counting labels", [counts])
         if model.tree is not None or model.embeddings is not None:
             if model.tree is not None and model.n_trees > 1:
                 refuse("n_trees", "1 if the tree is given", model.n_trees)
+            self._run("Counting labels", [counts])
             tree = tree_of_given(
                 model.tree, model.embeddings, open_result(counts.path), settings, data.n_labels, seed, model.n_jobs
             )
             return tree, self._store("tree", tree_arrays(tree))
         embeddings = embedding_tasks(folder, str(data.folder), self.scans, found, self.task_bytes, self.n_jobs)
-        self._run("Label embeddings", embeddings)
+        self._run("Label counts and embeddings", [counts, *embeddings])
         inputs = TreeInputs(counts.name, [task.name for task in embeddings], vars(settings), data.n_features, seed)
         n_values = sum(len(open_result(task.path)["values"]) for task in embeddings)
         root = Place(None, "", data.n_labels, n_values)
@@ -223,12 +224,14 @@ class PartsFit:
         if sample is not None:
             shared, how = self._training_inputs(routed, settings, seed)
             shared["held_out"] = self._store("held-out", {"held_out": sample.held_out})
+            n_threads = self._n_threads
             plan = plan_validation(
                 sample,
+                len(LOSSES[settings.loss].costs),
                 routed.tree,
                 routed.layout.node_start,
                 routed.sizes,
-                lambda node: bundle_bytes(routed.sizes, node, data.n_points, data.n_features, self._n_threads),
+                lambda node: bundle_bytes(routed.sizes, node, data.n_points, data.n_features, n_threads),
                 self.task_bytes,
                 lambda groups: Task(validate_groups, {**shared, "groups": groups}, str(self.folder), how),
             )

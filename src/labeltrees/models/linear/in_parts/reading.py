@@ -35,7 +35,7 @@ def gather_rows(
     """
     lengths = []
     for part, rows in zip(data.parts, wanted, strict=True):
-        indptr = part.arrays()["X_indptr"]
+        indptr = part.arrays("X_indptr")["X_indptr"]
         lengths.append((indptr[rows + 1] - indptr[rows]).astype(np.int64))
     indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
     n_values = int(indptr[-1])
@@ -46,7 +46,7 @@ def gather_rows(
     for part, rows in zip(data.parts, wanted, strict=True):
         if len(rows) == 0:
             continue
-        X = part.matrices()[0]
+        X = part.features()
         some = X if len(rows) == X.shape[0] else X[rows]
         end = at + some.nnz
         indices[at:end] = some.indices
