@@ -249,7 +249,7 @@ def own_answers(
         ]
         return np.array(
             [
-                ask(f"{name}, seed {seed}", lambda m=model: m.fit(*pair, times=train.times))
+                ask(f"{name}, seed {seed}", lambda m=model: m.fit(*pair, times=train.times, groups=train.groups))
                 for seed, model in enumerate(models)
             ]
         )

@@ -22,10 +22,11 @@ from labeltrees.cli.text_data import open_text_file
 from labeltrees.cli.text_options import text_options
 from labeltrees.cli.vectorizer_options import vectorizer_options
 from labeltrees.data import PartsDataset, TfidfVectorizer, open_parts, write_parts
-from labeltrees.data.logs.folder import check_version, folder_encoder
+from labeltrees.data.logs.folder import check_version, folder_encoder, folder_points
 from labeltrees.data.parts.text_parts import texts_to_parts
 from labeltrees.data.parts.writer import POINTS_PER_PART, check_parts_target
 from labeltrees.data.parts.xmc_parts import xmc_to_parts
+from labeltrees.data.xmc_blocks import open_xmc_blocks
 
 _EPILOG = """\b
 Examples:
@@ -102,12 +103,13 @@ def convert_file(
             return
     folder, path = Path(data), find_file(data, "train")
     assert path is not None  # the bundled data has texts
-    encoder = None
+    others: dict[str, Any] = {}
     if folder.is_dir():
         label_names = label_names or names_in(folder, "labels.txt")
         feature_names = feature_names or names_in(folder, "features.txt")
         check_version(folder)
-        encoder = folder_encoder(folder)
+        with open_xmc_blocks(path, index_base) as blocks:
+            others = {"encoder": folder_encoder(folder), **folder_points(folder, "train", blocks.n_points)}
     xmc_to_parts(
         path,
         output,
@@ -115,7 +117,7 @@ def convert_file(
         points_per_part=points_per_part,
         label_names=None if label_names is None else read_lines(label_names),
         feature_names=None if feature_names is None else read_lines(feature_names),
-        encoder=encoder,
+        **others,
     )
 
 

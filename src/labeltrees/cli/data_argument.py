@@ -20,7 +20,7 @@ from labeltrees.cli.text_data import (
     text_blocks,
 )
 from labeltrees.data import Dataset, PartsDataset, open_parts, read_xmc
-from labeltrees.data.logs.folder import check_version, folder_encoder, folder_times
+from labeltrees.data.logs.folder import check_version, folder_encoder, folder_points
 from labeltrees.data.xmc_blocks import IndexBase, open_xmc_blocks
 from labeltrees.errors import FileFormatError, InputError
 
@@ -79,7 +79,7 @@ def load_data(
     parts: dict[str, Any] = {}
     if Path(data).is_dir():
         parts["encoder"] = folder_encoder(Path(data))
-        parts["times"] = folder_times(Path(data), part, dataset.n_points)
+        parts |= folder_points(Path(data), part, dataset.n_points)
     if label_names is not None:
         parts["label_names"] = _read_names(label_names, dataset.n_labels, "label")
     if feature_names is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from labeltrees.data.annif_folder import is_document_folder
 from labeltrees.data.files import COMPRESSED, read_lines
-from labeltrees.data.logs.folder import check_version
+from labeltrees.data.logs.folder import POINT_FILES, check_version
 from labeltrees.data.logs.part_names import parts_name
 from labeltrees.data.parts.manifest import MANIFEST_FILE
 from labeltrees.data.point_weights import is_weights_file
@@ -76,7 +76,7 @@ def _documents(folder: Path, part: str, format: str) -> Path | None:
 
 def _part_files(folder: Path, part: str) -> list[Path]:
     found = [path for ending in _FOLDER_ENDINGS for path in _in_folder(folder, f"{part}*{ending}")]
-    return [path for path in found if not is_weights_file(path) and not path.name.endswith(".times.txt")]
+    return [path for path in found if not is_weights_file(path) and not path.name.endswith(POINT_FILES)]
 
 
 def _part_file(folder: Path, part: str) -> Path:

@@ -43,6 +43,10 @@ class Dataset:
         keeps it and then accepts what the encoder takes.
     times : (n_points,) datetime64 or numbers, optional
         When each point happened, such as its last event.
+    groups : (n_points,) integers or str, optional
+        Points that belong together, such as the orders of one customer. Where points are held out (by `choose`,
+        `sweep`, `C="auto"` and `evidence`), a group is held out as a whole: give groups if the model will be asked
+        about new ones.
     label_texts : n_labels str or lists of str, or dict from labels to them, optional
         Names, synonyms and descriptions of labels, which a model that is fitted on the Dataset keeps.
 
@@ -72,6 +76,7 @@ class Dataset:
     vectorizer: Any
     encoder: Encoder | None
     times: NDArray[Any] | None
+    groups: NDArray[np.int64] | None
     label_texts: LabelTexts | None
 
     # Without this, having a length and items would make Python try dataset[0], dataset[1], ...
@@ -89,6 +94,7 @@ class Dataset:
         encoder: Encoder | None = None,
         times: Any = None,
         label_texts: Any = None,
+        groups: Any = None,
     ) -> None:
         X = sparse_features(X)
         Y = check_Y(Y, allow_empty=True).matrix
@@ -109,6 +115,7 @@ class Dataset:
             vectorizer=vectorizer,
             encoder=encoder,
             times=None if times is None else _check_times(times, n_points),
+            groups=None if groups is None else check_groups(groups, n_points),
             label_texts=None if label_texts is None else _check_label_texts(label_texts, names, n_labels),
         )
 
@@ -124,6 +131,7 @@ class Dataset:
             "vectorizer",
             "encoder",
             "times",
+            "groups",
             "label_texts",
         )
         absent = dict.fromkeys(names)
@@ -213,6 +221,7 @@ class Dataset:
             vectorizer=self.vectorizer,
             encoder=self.encoder,
             times=None if self.times is None else _check_times(self.times[rows], len(rows)),
+            groups=None if self.groups is None else check_groups(self.groups[rows], len(rows)),
             label_texts=self.label_texts,
         )
 
@@ -222,7 +231,9 @@ class Dataset:
             f"{self.n_points:,} points, {self.n_features:,} features, {self.n_labels:,} labels",
             f"a point has {self.X.nnz / n:.3g} features and {self.Y.nnz / n:.3g} labels",
         ]
-        optional = ("label_names", "feature_names", "sample_weight", "texts", "encoder", "times", "label_texts")
+        optional = (
+            "label_names", "feature_names", "sample_weight", "texts", "encoder", "times", "groups", "label_texts"
+        )  # fmt: skip
         present = [name for name in optional if getattr(self, name) is not None]
         if present:
             parts.append("with " + ", ".join(present))
@@ -236,6 +247,19 @@ def _check_times(times: Any, n_points: int) -> NDArray[Any]:
         refuse("times", f"{n_points} numbers or dates (datetime64), one per point", f"{moments.dtype} {moments.shape}")
     moments.flags.writeable = False
     return moments
+
+
+def check_groups(groups: Any, n_points: int) -> NDArray[np.int64]:
+    """Return the groups of points as a read-only array of numbers; texts are numbered in the order of the alphabet."""
+    given = np.asarray(groups)
+    if given.dtype == object and all(isinstance(group, str) for group in given.flat):
+        given = given.astype(str)
+    if given.shape != (n_points,) or given.dtype.kind not in "iuU":
+        refuse("groups", f"{n_points} integers or texts, one per point", f"{given.dtype} {given.shape}")
+    numbers = np.unique(given, return_inverse=True)[1] if given.dtype.kind == "U" else given
+    numbers = numbers.astype(np.int64)
+    numbers.flags.writeable = False
+    return numbers
 
 
 def _check_label_texts(given: Any, names: NDArray[np.object_] | None, n_labels: int) -> LabelTexts:

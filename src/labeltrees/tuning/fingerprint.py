@@ -31,8 +31,8 @@ def fingerprint(value: Any) -> str:
 
 
 def data_fingerprint(data: TuningData) -> str:
-    """Return the fingerprint of points, labels and weights, without names."""
-    return fingerprint([data.points, data.Y, data.sample_weight])
+    """Return the fingerprint of points, labels, weights and groups, without names."""
+    return fingerprint([data.points, data.Y, data.sample_weight, *([] if data.groups is None else [data.groups])])
 
 
 def estimator_fingerprint(estimator: Any) -> str:

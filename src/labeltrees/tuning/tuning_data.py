@@ -30,6 +30,8 @@ class TuningData:
         The time of each point.
     encoder : Encoder, optional
         The encoder that made the points from contexts.
+    groups : array of int64 (n,), optional
+        Points with the same number are held out together.
     """
 
     points: Any
@@ -41,6 +43,7 @@ class TuningData:
     vectorizer: Any = None
     times: Any = None
     encoder: Any = None
+    groups: Any = None
 
     @property
     def n_points(self) -> int:
@@ -53,9 +56,9 @@ class TuningData:
         return getattr(self.points, "ndim", 1) == 1
 
     def fit_arguments(self, model: Any, *more: str) -> dict[str, Any]:
-        """Return the weights and times of the points, and `more`, as far as `fit` of the model takes them."""
+        """Return weights, times and groups of the points, and `more`, as far as `fit` of the model takes them."""
         known = inspect.signature(model.fit).parameters
-        names = [name for name in ("sample_weight", "times", *more) if name in known]
+        names = [name for name in ("sample_weight", "times", "groups", *more) if name in known]
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def take(self, rows: Any) -> TuningData:
@@ -67,6 +70,7 @@ class TuningData:
             sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
             texts=None if self.texts is None else self.texts[rows],
             times=None if self.times is None else self.times[rows],
+            groups=None if self.groups is None else self.groups[rows],
         )
 
 
@@ -111,6 +115,7 @@ def _of_dataset(dataset: Dataset, points: Any) -> TuningData:
         dataset.vectorizer,
         dataset.times,
         dataset.encoder,
+        dataset.groups,
     )
 
 

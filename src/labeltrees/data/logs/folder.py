@@ -24,9 +24,10 @@ from labeltrees.errors import InputError
 
 SUMMARY_FILE = "summary.json"
 _PARTS = (TRAIN, TEST)
+POINT_FILES = (".times.txt", ".groups.txt")  # with one line per point, beside a file in XMC format
 _FILES = {
     *map(parts_name, _PARTS),
-    *(f"{part}{ending}" for part in _PARTS for ending in (".txt", ".weights.txt", ".times.txt")),
+    *(f"{part}{ending}" for part in _PARTS for ending in (".txt", ".weights.txt", *POINT_FILES)),
     "labels.txt",
     "features.txt",
     ENCODER_FILE,
@@ -60,6 +61,8 @@ def save_prepared(
                 write_atomically(new / f"{name}.weights.txt", [_lines(weights)])
             if part.times is not None:
                 write_atomically(new / f"{name}.times.txt", [_lines(np.datetime_as_string(part.times, "us"))])
+            if part.groups is not None:
+                write_atomically(new / f"{name}.groups.txt", [_lines(map(str, part.groups.tolist()))])
         write_atomically(new / "labels.txt", [_lines(_names(train.label_names))])
         if train.feature_names is not None:
             write_atomically(new / "features.txt", [_lines(_names(train.feature_names))])
@@ -95,9 +98,8 @@ def load_prepared(folder: str | os.PathLike[str]) -> tuple[Dataset, Dataset, Enc
     parts = []
     for name in _PARTS:
         read = read_xmc(path / f"{name}.txt", 0)
-        times = folder_times(path, name, read.n_points)
-        weights = read.sample_weight
-        parts.append(Dataset(read.X, read.Y, label_names, feature_names, weights, encoder=encoder, times=times))
+        others = {"encoder": encoder, **folder_points(path, name, read.n_points)}
+        parts.append(Dataset(read.X, read.Y, label_names, feature_names, read.sample_weight, **others))
     return parts[0], parts[1], encoder, summary
 
 
@@ -115,18 +117,24 @@ def folder_encoder(folder: Path) -> Encoder | None:
     return read_encoder(path) if path.exists() else None
 
 
-def folder_times(folder: Path, part: str, n_points: int) -> NDArray[np.datetime64] | None:
-    """Return the time of each point of a part of a prepared log, None if the folder has no times."""
-    path = folder / f"{part}.times.txt"
+def folder_points(folder: Path, part: str, n_points: int) -> dict[str, NDArray[Any] | None]:
+    """Return the times and groups of the points of a part of a prepared log, None for what the folder does not have."""
+    return {
+        "times": _point_lines(folder / f"{part}.times.txt", n_points, "time", "datetime64[us]"),
+        "groups": _point_lines(folder / f"{part}.groups.txt", n_points, "group", "int64"),
+    }
+
+
+def _point_lines(path: Path, n_points: int, kind: str, dtype: str) -> NDArray[Any] | None:
     if not path.exists():
         return None
     lines = read_lines(path)
     if len(lines) != n_points:
-        refuse_file(path, f"{len(lines)} times for {n_points} points; it must have one line per point")
+        refuse_file(path, f"{len(lines)} {kind}s for {n_points} points; it must have one line per point")
     try:
-        return np.array(lines, dtype="datetime64[us]")
-    except ValueError as error:
-        refuse_file(path, f"not a time ({error})")
+        return np.array(lines, dtype=dtype)
+    except (ValueError, OverflowError) as error:
+        refuse_file(path, f"not a {kind} ({error})")
 
 
 def check_version(folder: Path) -> None:

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from labeltrees._matrices import check_sample_weight
-from labeltrees.data.dataset import Dataset
+from labeltrees.data.dataset import Dataset, check_groups
 from labeltrees.data.logs.part_names import TEST, TRAIN, parts_name
 from labeltrees.data.logs.point_features import PointFeatures
 from labeltrees.data.logs.settings import LogSettings
@@ -78,6 +78,7 @@ class PointDatasets:
             part: point_weights(own, kinds[part]) for part, own in ((TRAIN, points[:n_train]), (TEST, points[n_train:]))
         }
         self._times = points["latest"].to_numpy() if "latest" in points.columns else None
+        self._groups = _groups(points[:n_train], settings)
         self.n_points = {TRAIN: n_train, TEST: points.height - n_train}
         self.shapes = {
             part: Shape(n, features.n_features, np.zeros(len(label_names), dtype=np.bool_))
@@ -99,6 +100,7 @@ class PointDatasets:
             times=self._times,
         )
         train, test = whole[: self._n_train], whole[self._n_train :]
+        train._store(groups=self._groups)
         for part, dataset in ((TRAIN, train), (TEST, test)):
             dataset._store(sample_weight=check_sample_weight(self._weights[part], dataset.n_points))
             self.shapes[part].add(dataset.X, dataset.Y)
@@ -123,7 +125,8 @@ class PointDatasets:
                         if weights is not None:
                             weights = weights[places.start - first : places.stop - first]
                         X, Y = block.X[rows], block.Y[rows]
-                        writers[part].add(X, Y, weights, times=times)
+                        groups = self._groups[places] if part == TRAIN and self._groups is not None else None
+                        writers[part].add(X, Y, weights, times=times, groups=groups)
                         self.shapes[part].add(X, Y)
                 start += block.X.shape[0]
                 report(start / n_points)
@@ -138,3 +141,13 @@ class PointDatasets:
             feature_names=self._features.feature_names,
             encoder=self._features.encoder,
         )
+
+
+def _groups(points: pl.DataFrame, settings: LogSettings) -> NDArray[np.int64] | None:
+    """Return the number of each training point's context, if test points are of other contexts.
+
+    None if no context has several points, or in a split by time, where a model is asked about known contexts.
+    """
+    if settings.test_since is not None or points["group"].n_unique() == points.height:
+        return None
+    return check_groups(points["group"].rank("dense").to_numpy(), points.height)

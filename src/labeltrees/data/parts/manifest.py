@@ -27,6 +27,7 @@ PART_ARRAYS = {
     "Y_values": ("<f4",),  # left out if all are 1
     "weights": ("<f8",),
     "times": ("<i8", "<f8"),
+    "groups": ("<i8",),
     "texts": ("|u1",),
     "texts_ends": ("<i8",),
 }
@@ -191,7 +192,7 @@ class _Reader:
         same = [("X_indices", "X_values"), *([("Y_indices", "Y_values")] if "Y_values" in arrays else [])]
         if (
             any(lengths[name] != n_points + 1 for name in per_point)
-            or any(lengths.get(name, n_points) != n_points for name in ("weights", "times"))
+            or any(lengths.get(name, n_points) != n_points for name in ("weights", "times", "groups"))
             or any(lengths[one] != lengths[other] for one, other in same)
         ):
             self.fail(f"part {number}: the lengths of its arrays do not agree")

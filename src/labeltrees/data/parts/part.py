@@ -72,7 +72,7 @@ class Part:
     def read(self) -> Dataset:
         """Return the part as a Dataset whose arrays are mapped, not read."""
         arrays = self.arrays()
-        others: dict[str, Any] = {"sample_weight": arrays.get("weights")}
+        others: dict[str, Any] = {"sample_weight": arrays.get("weights"), "groups": arrays.get("groups")}
         if self.times is not None:
             others["times"] = self._times_of(arrays)
         if "texts" in arrays:

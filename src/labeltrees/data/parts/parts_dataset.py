@@ -16,7 +16,7 @@ from labeltrees._files import naming_file, open_regular, refuse_file
 from labeltrees._matrices import check_sample_weight, freeze
 from labeltrees._names import decode_names
 from labeltrees.data.checks import check_texts
-from labeltrees.data.dataset import Dataset
+from labeltrees.data.dataset import Dataset, check_groups
 from labeltrees.data.encoders import Encoder
 from labeltrees.data.encoders.encoder_file import ENCODER_FILE, read_encoder
 from labeltrees.data.files import FilePath
@@ -156,6 +156,13 @@ class PartsDataset(Dataset):
     def times(self) -> Any:  # type: ignore[override]
         """The times of all points, or None."""
         return None if self.manifest.times is None else self._joined["times"]
+
+    @cached_property
+    def groups(self) -> Any:  # type: ignore[override]
+        """The groups of all points, or None."""
+        if "groups" not in self.manifest.parts[0].arrays:
+            return None
+        return check_groups(np.concatenate([part.arrays("groups")["groups"] for part in self.parts]), self.n_points)
 
     @cached_property
     def label_names(self) -> NDArray[np.object_] | None:  # type: ignore[override]

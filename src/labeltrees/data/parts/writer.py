@@ -33,6 +33,7 @@ class _Block(NamedTuple):
     weights: Any
     texts: Any
     times: Any
+    groups: Any
 
     def rows(self, first: int, last: int) -> _Block:
         return _Block(*(None if item is None else item[first:last] for item in self))
@@ -111,7 +112,9 @@ class PartsWriter:
             raise
         self._stack.__exit__(kind, error, traceback)
 
-    def add(self, X: Any, Y: Any, sample_weight: Any = None, *, texts: Any = None, times: Any = None) -> None:
+    def add(
+        self, X: Any, Y: Any, sample_weight: Any = None, *, texts: Any = None, times: Any = None, groups: Any = None
+    ) -> None:
         """Add a block of points.
 
         Parameters
@@ -122,6 +125,7 @@ class PartsWriter:
         texts : n str, optional
         times : array (n,), optional
             In every block, or in none; and so for the others.
+        groups : array (n,) of integers, optional
         """
         if self._new is None:
             message = "PartsWriter must be used in a with statement: with PartsWriter(...) as writer"
@@ -133,11 +137,16 @@ class PartsWriter:
         n = X.shape[0]
         weights = None if sample_weight is None else _check_weights(sample_weight, n)
         block = _Block(
-            X, Y, weights, None if texts is None else check_texts("texts", texts, n), self._check_times(times, n)
+            X,
+            Y,
+            weights,
+            None if texts is None else check_texts("texts", texts, n),
+            self._check_times(times, n),
+            None if groups is None else _check_numbers(groups, n),
         )
         for one, waiting in zip(block, self._blocks[-1] if self._blocks else block, strict=True):
             if (one is None) != (waiting is None):
-                refuse("a block", "with weights, texts and times like the blocks before it", "another one")
+                refuse("a block", "with weights, texts, times and groups like the blocks before it", "another one")
         first = 0
         while first < n:
             last = min(n, first + self._points_per_part - self._n_waiting)
@@ -175,6 +184,8 @@ class PartsWriter:
             arrays["weights"] = one.weights
         if one.times is not None:
             arrays["times"] = one.times
+        if one.groups is not None:
+            arrays["groups"] = one.groups
         if one.texts is not None:
             arrays["texts"], arrays["texts_ends"] = encode_names(one.texts.tolist())
         assert self._new is not None
@@ -182,7 +193,7 @@ class PartsWriter:
         folder.mkdir()
         entries = {name: write_array(folder / f"{name}.npy", array) for name, array in arrays.items()}
         if self._parts and (entries.keys() ^ self._parts[-1].arrays.keys()) - {"Y_values"}:
-            refuse("a block", "with weights, texts and times like the blocks before it", "another one")
+            refuse("a block", "with weights, texts, times and groups like the blocks before it", "another one")
         self._parts.append(PartEntry(one.X.shape[0], entries))
         _flush(folder)
 
@@ -242,7 +253,8 @@ def write_parts(dataset: Dataset, folder: FilePath, points_per_part: int = POINT
         feature_names=dataset.feature_names,
         encoder=encoder,
     ) as writer:
-        writer.add(dataset.X, dataset.Y, dataset.sample_weight, texts=dataset.texts, times=dataset.times)
+        others = {name: getattr(dataset, name) for name in ("texts", "times", "groups")}
+        writer.add(dataset.X, dataset.Y, dataset.sample_weight, **others)
 
 
 def check_parts_target(folder: FilePath) -> Path:
@@ -268,6 +280,14 @@ def _check_weights(sample_weight: Any, n_points: int) -> Any:
     if weights.shape == (n_points,) and not weights.any():
         return weights
     return check_sample_weight(weights, n_points)
+
+
+def _check_numbers(groups: Any, n_points: int) -> Any:
+    """Check the groups of a block: numbers, because texts would be numbered anew in every block."""
+    numbers = np.asarray(groups)
+    if numbers.shape != (n_points,) or numbers.dtype.kind not in "iu":
+        refuse("groups", f"{n_points} integers, one per point", f"{numbers.dtype} {numbers.shape}")
+    return numbers.astype(np.int64)
 
 
 def _join(items: tuple[Any, ...]) -> Any:

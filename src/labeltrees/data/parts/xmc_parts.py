@@ -30,13 +30,14 @@ def xmc_to_parts(
     feature_names: Any = None,
     encoder: Encoder | None = None,
     times: Any = None,
+    groups: Any = None,
 ) -> None:
     """Write a file in XMC format as a folder of parts; `read_xmc` explains the first parameters.
 
     Parameters
     ----------
     points_per_part : int
-    label_names, feature_names, encoder, times
+    label_names, feature_names, encoder, times, groups
         As of `Dataset`; the file itself has none of them.
     """
     weights_file = weights_beside(Path(path)) if weights == "auto" else weights
@@ -58,6 +59,7 @@ def xmc_to_parts(
                     block.Y,
                     None if read_weights is None else read_weights.take(block.n_points),
                     times=None if times is None else times[first:last],
+                    groups=None if groups is None else groups[first:last],
                 )
                 first = last
             if read_weights is not None:

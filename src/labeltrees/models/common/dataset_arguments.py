@@ -23,6 +23,7 @@ class FitArguments(NamedTuple):
     encoder: Encoder | None
     label_texts: Any = None
     times: Any = None
+    groups: Any = None
 
 
 def arguments_of(
@@ -34,6 +35,7 @@ def arguments_of(
     encoder: Encoder | None,
     label_texts: Any = None,
     times: Any = None,
+    groups: Any = None,
 ) -> FitArguments:
     """Return the arguments of `fit` from a Dataset; an argument that is given comes before that of the Dataset.
 
@@ -60,6 +62,7 @@ def arguments_of(
         encoder,
         train.label_texts if label_texts is None else label_texts,
         train.times if times is None else times,
+        train.groups if groups is None else groups,
     )
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeltrees import _core
+from labeltrees._holding_out import draw_held_out
 from labeltrees._losses import LOSSES
-from labeltrees._matrices import CheckedX, CheckedY
+from labeltrees._matrices import CheckedX, CheckedY, Int64s
 from labeltrees._validation import check_n_jobs
 from labeltrees.models.linear.settings import LinearSettings
 from labeltrees.models.linear.training_data import make_problem
@@ -60,6 +61,7 @@ def settle_cost(
     settings: LinearSettings,
     *,
     sample_weight: Any,
+    groups: Int64s | None,
     random_state: int,
     n_jobs: int | None,
 ) -> tuple[LinearSettings, dict[str, Any]]:
@@ -68,7 +70,7 @@ def settle_cost(
         return settings, {"C": [float(settings.C)]}
     started = time.perf_counter()
     native = make_problem(X, Y, tree, settings.label_cost, sample_weight)
-    choice = choose_costs(native, X.n_points, tree, settings, random_state, check_n_jobs(n_jobs))
+    choice = choose_costs(native, X.n_points, tree, settings, random_state, check_n_jobs(n_jobs), groups)
     report = {**choice.report(), "C_seconds": time.perf_counter() - started}
     return replace(settings, C=choice.C), report
 
@@ -99,7 +101,13 @@ class HeldOutLosses(NamedTuple):
 
 
 def choose_costs(
-    native: _core.LinearProblem, n_points: int, tree: LabelTree, settings: LinearSettings, seed: int, n_threads: int
+    native: _core.LinearProblem,
+    n_points: int,
+    tree: LabelTree,
+    settings: LinearSettings,
+    seed: int,
+    n_threads: int,
+    groups: Int64s | None = None,
 ) -> CostChoice:
     """Choose C for each depth of `tree` from the loss of a sample of classifiers on held-out points.
 
@@ -109,26 +117,31 @@ def choose_costs(
     scores.
     """
     work = native.node_sizes(bool(settings.balanced))[2]
-    sample = draw_sample(n_points, tree, work, seed)
+    sample = draw_sample(n_points, tree, work, seed, groups)
     if sample is None:
         return choose_by_losses(None, None, settings.loss)
     found = held_out_losses(native, sample.groups, sample.held_out, settings, seed, n_threads)
     return choose_by_losses(sample, found, settings.loss)
 
 
-def draw_sample(n_points: int, tree: LabelTree, work: NDArray[np.int64], seed: int) -> CostSample | None:
-    """Return a sample that depends on the seed, the tree and `work` of its nodes only; None for too few points.
+def draw_sample(
+    n_points: int, tree: LabelTree, work: NDArray[np.int64], seed: int, groups: Int64s | None = None
+) -> CostSample | None:
+    """Return a sample that depends on the seed, the tree, the groups and `work` of its nodes; None for too few points.
 
     Parameters
     ----------
     work : int64 (n_nodes,)
         Values in the rows of each node's points, at most.
+    groups : int64 (n_points,), optional
+        Points with the same number are held out together.
     """
     if n_points < MIN_POINTS:
         return None
     rng = np.random.default_rng([seed, 0xC])
     held_out = np.zeros(n_points, np.uint8)
-    held_out[rng.permutation(n_points)[: int(n_points * HELD_OUT)]] = 1
+    order, n_held_out = draw_held_out(n_points, int(n_points * HELD_OUT), rng, groups)
+    held_out[order[:n_held_out]] = 1
     depth = np.minimum(tree.node_depth, MAX_DEPTH)
     levels = range(int(depth.max()) + 1)
     least = SAMPLED_OF_ALL * float((work * np.diff(tree.child_ptr)).sum())

@@ -254,6 +254,7 @@ class LabelTreeClassifier(
         work_folder: str | os.PathLike[str] | None = None,
         label_texts: Any = None,
         times: Any = None,
+        groups: Any = None,
     ) -> LabelTreeClassifier:
         """Build the tree and train its classifiers.
 
@@ -282,25 +283,35 @@ class LabelTreeClassifier(
             `label_text_points` and `label_text_embedding` say, and a dict may name labels without training points.
         times : array (N,) of datetime64 or numbers, optional
             When the points happened; needed for `trend`.
+        groups : array (N,) of integers or str, optional
+            Points that belong together, such as the orders of one customer: `C="auto"` and `evidence` hold out whole
+            groups. Give them if the model will be asked about new groups.
         """
         check_settings(self)
         if isinstance(X, PartsDataset):
             others = {"Y": Y, "sample_weight": sample_weight, "feature_names": feature_names, "encoder": encoder}
-            others |= {"label_texts": label_texts, "times": times}
+            others |= {"label_texts": label_texts, "times": times, "groups": groups}
             if fit_parts(self, X, others, label_names, max_memory, work_folder):
                 return self
         elif max_memory is not None or work_folder is not None:
             refuse("X", "a dataset in parts if max_memory or work_folder is given (`write_parts` makes one)", type(X))
         started = time.perf_counter()
         points = read_training_points(
-            self, X, Y, sample_weight, label_names, feature_names, encoder, label_texts, times
+            self, X, Y, sample_weight, label_names, feature_names, encoder, label_texts, times, groups
         )
         settings = self._linear_settings(points.Y.n_labels, points.names)
         seed = seed_of(self.random_state)
         trees = self._make_trees(points, seed)
         built = time.perf_counter()
         settings, costs = settle_cost(
-            points.X, points.Y, trees[0], settings, sample_weight=points.weights, random_state=seed, n_jobs=self.n_jobs
+            points.X,
+            points.Y,
+            trees[0],
+            settings,
+            sample_weight=points.weights,
+            groups=points.groups,
+            random_state=seed,
+            n_jobs=self.n_jobs,
         )
         stores = []
         n_weights = 0
@@ -310,7 +321,7 @@ class LabelTreeClassifier(
             stores.append(self._pack(tree, trained, points.X))
         learned = None
         if self.evidence is not None:
-            learned = learn_evidence(self, points.X, points.Y, points.weights, settings, seed, points.n_points)
+            learned = learn_evidence(self, points, settings, seed)
         set_encoder(self, points.encoder)
         self._label_names = points.names
         self.label_texts_ = points.label_texts

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 from sklearn.base import clone
 
-from labeltrees._matrices import CheckedX, CheckedY, Float32s, Float64s
+from labeltrees._holding_out import draw_held_out
+from labeltrees._matrices import Float32s, Float64s
 from labeltrees.models.common.label_sets import has_label
 from labeltrees.models.linear.evidence_rows import make_evidence
 from labeltrees.models.linear.settings import LinearSettings
@@ -20,6 +21,7 @@ from labeltrees.search.request import SearchRequest
 
 if TYPE_CHECKING:
     from labeltrees.models.linear.estimator import LabelTreeClassifier
+    from labeltrees.models.linear.training_points import TrainingPoints
 
 KINDS = ("auto", "neighbours", "centroids", "both")
 WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
@@ -95,13 +97,7 @@ class Proposals:
 
 
 def learn_evidence(
-    model: LabelTreeClassifier,
-    X: CheckedX,
-    Y: CheckedY,
-    sample_weight: Float64s | None,
-    settings: LinearSettings,
-    seed: int,
-    n_points: int,
+    model: LabelTreeClassifier, points: TrainingPoints, settings: LinearSettings, seed: int
 ) -> LearnedEvidence:
     """Return the evidence that `model.evidence` asks for, with weights learned on held-out points.
 
@@ -109,26 +105,27 @@ def learn_evidence(
     ----------
     model : LabelTreeClassifier
         Its parameters are used for the model that is trained without the held-out points.
-    X, Y : the training data, scaled as the model needs it
-    sample_weight : array (N,), optional
+    points : TrainingPoints
+        Those that texts of labels have added are not held out.
     settings : LinearSettings
         Those of the model.
     seed : int
-    n_points : int
-        How many of the rows are points; those after them are texts of labels, which are not held out.
     """
     started = time.perf_counter()
     kind = model.evidence
     use = {"neighbours": kind != "centroids", "centroids": kind != "neighbours"}
-    fitted_on, held_out = _split(n_points, seed)
+    X, Y, n_points = points.X, points.Y, points.n_points
+    fitted_on, held_out = _split(n_points, seed, None if points.groups is None else points.groups[:n_points])
     fitted_on = np.append(fitted_on, np.arange(n_points, X.n_points))
     stats: dict[str, Any] = {"held_out_points": len(held_out)}
     if len(held_out) < MIN_POINTS:
         weights = tuple(_UNKNOWN_WEIGHT if used else 0.0 for used in use.values())
     else:
         helper = _helper(model, settings, seed)
-        own_weight = None if sample_weight is None else sample_weight[fitted_on]
-        helper.fit(X.matrix[fitted_on], Y.matrix[fitted_on], own_weight)
+        own_weight, own_groups = (
+            None if values is None else values[fitted_on] for values in (points.weights, points.groups)
+        )
+        helper.fit(X.matrix[fitted_on], Y.matrix[fitted_on], own_weight, groups=own_groups)
         parts = make_evidence(X.matrix[fitted_on], Y.matrix[fitted_on], **use, n_jobs=model.n_jobs)
         proposals = propose(helper, parts, X.matrix[held_out], Y.matrix[held_out])
         weights = proposals.best_weights(**use)
@@ -164,11 +161,11 @@ def propose(model: LabelTreeClassifier, parts: Evidence, X: Any, Y: Any) -> Prop
     return Proposals(np.where(is_label, scores, -np.inf).astype(np.float32), votes, cosines, hits)
 
 
-def _split(n_points: int, seed: int) -> tuple[Any, Any]:
+def _split(n_points: int, seed: int, groups: Any) -> tuple[Any, Any]:
     """Return the points to train on and the points to hold out."""
-    order = np.random.default_rng(seed).permutation(n_points)
     n_held_out = max(int(n_points * _SHARE), min(int(n_points * _LARGEST_SHARE), _MANY))
     n_held_out = min(n_held_out, _MAX_HELD_OUT)
+    order, n_held_out = draw_held_out(n_points, n_held_out, np.random.default_rng(seed), groups)
     n_fitted = min(n_points - n_held_out, max(n_points // 2, _ENOUGH_POINTS))
     return np.sort(order[n_held_out : n_held_out + n_fitted]), np.sort(order[:n_held_out])
 

@@ -10,7 +10,7 @@ import numpy as np
 from labeltrees._matrices import CheckedX, CheckedY, Float32s, Float64s, Int64s
 from labeltrees._validation import refuse
 from labeltrees.data.checks import check_texts
-from labeltrees.data.dataset import Dataset
+from labeltrees.data.dataset import Dataset, check_groups
 from labeltrees.data.encoders import Encoder, TextEncoder
 from labeltrees.models.common.dataset_arguments import arguments_of
 from labeltrees.models.common.error_costs import check_relevance, point_costs
@@ -49,6 +49,8 @@ class TrainingPoints:
         Embeddings for the tree; None: PIFA.
     trend : float32 (L,), optional
         What scores of labels are multiplied with.
+    groups : int64 (n,), optional
+        Points with the same number are held out together.
     """
 
     X: CheckedX
@@ -61,6 +63,7 @@ class TrainingPoints:
     label_texts: Any
     embeddings: Any
     trend: Float32s | None
+    groups: Int64s | None
 
 
 def read_training_points(
@@ -73,14 +76,15 @@ def read_training_points(
     encoder: Encoder | None,
     label_texts: Any,
     times: Any,
+    groups: Any,
 ) -> TrainingPoints:
     """Check the arguments of `fit`, make features of texts or contexts, and add the points of label texts.
 
     Sets `n_features_in_` and `feature_names_in_` of the model.
     """
     if isinstance(X, Dataset) or Y is None:
-        X, Y, sample_weight, label_names, feature_names, encoder, label_texts, times = arguments_of(
-            X, Y, sample_weight, label_names, feature_names, encoder, label_texts, times
+        X, Y, sample_weight, label_names, feature_names, encoder, label_texts, times, groups = arguments_of(
+            X, Y, sample_weight, label_names, feature_names, encoder, label_texts, times, groups
         )
     if encoder is not None:
         X = encode(encoder, X, model.n_jobs)
@@ -97,6 +101,7 @@ def read_training_points(
     check_relevance(labels.Y)
     weights = point_costs(sample_weight, X.shape[0])
     n_points = X.shape[0]
+    groups = None if groups is None else check_groups(groups, n_points)
     X = unit_rows(X) if model.normalize else X
     used = labels_to_read(labels.Y, model.label_text_points, model.label_text_embedding)
     points = text_points(texts, encoder, used, model.normalize)
@@ -115,4 +120,10 @@ def read_training_points(
         texts,
         embeddings,
         trend_of(model.trend, labels.Y, times),
+        None if groups is None else _with_own_groups(groups, X.shape[0] - n_points),
     )
+
+
+def _with_own_groups(groups: Int64s, n_more: int) -> Int64s:
+    """Return the groups with those of more points, each of which is a group of its own."""
+    return np.concatenate([groups, groups.max(initial=0) + 1 + np.arange(n_more)])

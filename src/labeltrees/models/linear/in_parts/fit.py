@@ -220,7 +220,7 @@ class PartsFit:
         if settings.C != "auto":
             return settings, {"C": [float(settings.C)]}
         started, data = time.perf_counter(), self.data
-        sample, losses = draw_sample(data.n_points, routed.tree, routed.sizes.values, seed), None
+        sample, losses = draw_sample(data.n_points, routed.tree, routed.sizes.values, seed, data.groups), None
         if sample is not None:
             shared, how = self._training_inputs(routed, settings, seed)
             shared["held_out"] = self._store("held-out", {"held_out": sample.held_out})
