@@ -1,7 +1,7 @@
 """Fit on 1, 2 and 4 workers: the bytes of the local fit, time, memory, and bytes moved.
 
-All fits take turns, --repeats times; the shortest time of each counts. With --folder finished fits are kept there, and a
-run that was interrupted continues.
+All fits take turns, --repeats times; the shortest time of each counts. With --folder finished fits are kept there, and
+a run that was interrupted continues.
 """
 
 from __future__ import annotations

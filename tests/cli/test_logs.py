@@ -77,7 +77,7 @@ def test_the_folder_holds_what_the_function_returns(prepared, log):
     for part, dataset in zip(("train", "test"), expected, strict=True):
         read = load_data(str(prepared), part=part)
         assert (read.X != dataset.X).nnz == (read.Y != dataset.Y).nnz == 0
-        for name in ("label_names", "feature_names", "sample_weight", "times"):
+        for name in ("label_names", "feature_names", "sample_weight", "times", "groups"):
             np.testing.assert_array_equal(getattr(read, name), getattr(dataset, name))
     assert json.loads((prepared / "summary.json").read_text()) == expected.summary.to_json()
     assert expected.train.label_names[0] == "No. 0, new"
@@ -161,6 +161,52 @@ def test_the_folder_can_be_read_again(prepared):
         np.testing.assert_array_equal(read.sample_weight, dataset.sample_weight)
         assert repr(read.encoder) == repr(dataset.encoder) == repr(loaded.encoder)
     assert json.loads((prepared / "summary.json").read_text()) == loaded.summary.to_json()
+
+
+@pytest.fixture
+def by_month(run, log, tmp_path):
+    """Every month of a customer is a point, and test points are of other customers."""
+    lines = log.read_text().splitlines()[:-4]
+    months = [f"{line.split(',')[0]}/{line.split('/')[1]}" if row else "month" for row, line in enumerate(lines)]
+    own = tmp_path / "months.csv"
+    own.write_text("".join(f"{line},{month}\n" for line, month in zip(lines, months, strict=True)))
+    options = "--context customer --item article --weight quantity --time date --session month --features history"
+    result = run("logs", "prepare", own, "-o", tmp_path / "months", *options.split(), "--test-share", "0.2")
+    assert result.exit_code == 0, result.output
+    return tmp_path / "months"
+
+
+def test_points_of_a_customer_are_a_group(run, by_month, tmp_path):
+    train, test = lt.PreparedLogs.load(by_month)
+    assert test.groups is None
+    assert 1 < len(set(train.groups)) < train.n_points
+    assert run("fit", by_month, "-o", tmp_path / "one.model", "--fanout", "4").exit_code == 0
+    lt.LabelTreeClassifier(fanout=4).fit(train).save(tmp_path / "two.model")
+    one, two = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in MODELS)
+    assert one == two
+    plain = lt.LabelTreeClassifier(fanout=4).fit(train.X, train.Y)
+    assert plain.stats_["C_losses"] != lt.load(tmp_path / "one.model").stats_["C_losses"]
+
+
+def test_convert_keeps_times_and_groups(run, by_month, tmp_path):
+    result = run("convert", by_month, "-o", tmp_path / "parts", "--points-per-part", "70")
+    assert result.exit_code == 0, result.output
+    train, parts = lt.PreparedLogs.load(by_month).train, lt.open_parts(tmp_path / "parts")
+    for name in ("times", "groups"):
+        np.testing.assert_array_equal(getattr(parts, name), getattr(train, name))
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"), [("1\n", "1 groups for"), (None, "not a group"), ("huge", "not a group")]
+)
+def test_damaged_groups_are_refused(run, by_month, tmp_path, lines, message):
+    path = by_month / "train.groups.txt"
+    count = len(path.read_text().splitlines())
+    path.write_text({None: "a\n", "huge": "9" * 30 + "\n"}.get(lines, "") * count or lines)
+    result = run("fit", by_month, "-o", tmp_path / "model")
+    assert result.exit_code != 0
+    assert "train.groups.txt" in result.output
+    assert message in result.output
 
 
 @pytest.mark.parametrize(("version", "which"), [(None, "an older"), (3, "a newer")])

@@ -51,7 +51,7 @@ def assert_same(found, expected):
             one, two = getattr(part, matrix), getattr(whole, matrix)
             assert one.nnz == two.nnz
             assert (one != two).nnz == 0
-        for name in ("label_names", "feature_names", "sample_weight", "times"):
+        for name in ("label_names", "feature_names", "sample_weight", "times", "groups"):
             np.testing.assert_array_equal(getattr(part, name), getattr(whole, name))
     assert found.summary.to_json() == expected.summary.to_json()
     assert repr(found.encoder) == repr(expected.encoder)

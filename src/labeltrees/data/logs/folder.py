@@ -98,7 +98,7 @@ def load_prepared(folder: str | os.PathLike[str]) -> tuple[Dataset, Dataset, Enc
     parts = []
     for name in _PARTS:
         read = read_xmc(path / f"{name}.txt", 0)
-        others = {"encoder": encoder, **folder_points(path, name, read.n_points)}
+        others: dict[str, Any] = {"encoder": encoder, **folder_points(path, name, read.n_points)}
         parts.append(Dataset(read.X, read.Y, label_names, feature_names, read.sample_weight, **others))
     return parts[0], parts[1], encoder, summary
 

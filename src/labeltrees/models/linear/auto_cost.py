@@ -145,8 +145,8 @@ def draw_sample(
     depth = np.minimum(tree.node_depth, MAX_DEPTH)
     levels = range(int(depth.max()) + 1)
     least = SAMPLED_OF_ALL * float((work * np.diff(tree.child_ptr)).sum())
-    groups = [_sample_groups(np.flatnonzero(depth == level), tree, work, least, rng) for level in levels]
-    return CostSample(held_out, np.concatenate(groups), np.repeat(levels, [len(group) for group in groups]))
+    children = [_sample_groups(np.flatnonzero(depth == level), tree, work, least, rng) for level in levels]
+    return CostSample(held_out, np.concatenate(children), np.repeat(levels, list(map(len, children))))
 
 
 def held_out_losses(
