@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import labeltrees as lt
 from labeltrees.models.common.error_costs import label_costs, point_costs
 from labeltrees.models.common.label_names import LabelNames
-from labeltrees.models.linear import estimator
+from labeltrees.models.linear import in_memory
 from tests.models.twin import TIGHT, all_scores, any_tree, tree_scores
 
 RNG = np.random.default_rng(1)
@@ -174,7 +174,7 @@ def test_weights_that_are_not_finite_are_refused(problem, monkeypatch):
         trained.bias[3] = np.nan
         return trained
 
-    train = estimator.train_linear
-    monkeypatch.setattr(estimator, "train_linear", diverge)
+    train = in_memory.train_linear
+    monkeypatch.setattr(in_memory, "train_linear", diverge)
     with pytest.raises(lt.InputError, match="training left the range of float32"):
         lt.LabelTreeClassifier().fit(*problem)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import time
 from dataclasses import dataclass
 from typing import Any
 
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from labeltrees._matrices import CheckedX
 from labeltrees._settings import (
     check_settings,
     choice,
@@ -19,34 +17,22 @@ from labeltrees._settings import (
     number,
     optional,
     setting,
-    take_settings,
     with_default,
 )
 from labeltrees._validation import Fanout, refuse
 from labeltrees.data.encoders import Encoder
 from labeltrees.data.parts import PartsDataset
 from labeltrees.data.tfidf import TfidfVectorizer
-from labeltrees.models.common.error_costs import check_class_weight, check_finite, label_costs
-from labeltrees.models.common.given_tree import given_tree
-from labeltrees.models.common.label_names import LabelNames
-from labeltrees.models.common.settings import ClassifierSettings, seed_of
-from labeltrees.models.linear.auto_cost import settle_cost
-from labeltrees.models.linear.contexts import check_vectorizer, set_encoder
-from labeltrees.models.linear.evidence import KINDS, learn_evidence
+from labeltrees.models.common.error_costs import check_class_weight
+from labeltrees.models.common.settings import ClassifierSettings
+from labeltrees.models.linear.contexts import check_vectorizer
+from labeltrees.models.linear.evidence import KINDS
 from labeltrees.models.linear.files import save_classifier
+from labeltrees.models.linear.in_memory import fit_in_memory
 from labeltrees.models.linear.in_parts.local import fit_parts
-from labeltrees.models.linear.matcher import confused_points
-from labeltrees.models.linear.node_tasks import Weights
-from labeltrees.models.linear.packing import pack
 from labeltrees.models.linear.prediction import LinearPredictionMixin
-from labeltrees.models.linear.settings import LinearSettings, SolverSettings
-from labeltrees.models.linear.training import train_linear
-from labeltrees.models.linear.training_points import TrainingPoints, read_training_points
-from labeltrees.search import Searcher
-from labeltrees.search.evidence import Evidence
+from labeltrees.models.linear.settings import SolverSettings
 from labeltrees.search.request import MODES
-from labeltrees.storage import ChunkStore
-from labeltrees.tree.builder import grow_tree
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import TreeSettings
 
@@ -295,118 +281,15 @@ class LabelTreeClassifier(
                 return self
         elif max_memory is not None or work_folder is not None:
             refuse("X", "a dataset in parts if max_memory or work_folder is given (`write_parts` makes one)", type(X))
-        started = time.perf_counter()
-        points = read_training_points(
-            self, X, Y, sample_weight, label_names, feature_names, encoder, label_texts, times, groups
+        fit_in_memory(
+            self, X, Y, sample_weight, label_names, feature_names, encoder, label_texts, times=times, groups=groups
         )
-        settings = self._linear_settings(points.Y.n_labels, points.names)
-        seed = seed_of(self.random_state)
-        trees = self._make_trees(points, seed)
-        built = time.perf_counter()
-        settings, costs = settle_cost(
-            points.X,
-            points.Y,
-            trees[0],
-            settings,
-            sample_weight=points.weights,
-            groups=points.groups,
-            random_state=seed,
-            n_jobs=self.n_jobs,
-        )
-        stores = []
-        n_weights = 0
-        for tree in trees:
-            trained = self._train(points, tree, settings, seed)
-            n_weights += len(trained.values)
-            stores.append(self._pack(tree, trained, points.X))
-        learned = None
-        if self.evidence is not None:
-            learned = learn_evidence(self, points, settings, seed)
-        set_encoder(self, points.encoder)
-        self._label_names = points.names
-        self.label_texts_ = points.label_texts
-        self.label_counts_ = points.label_counts
-        self.n_points_ = points.n_points
-        self.trees_ = trees
-        self.searcher_ = self._make_searcher(stores, None if learned is None else learned.evidence)
-        self.searcher_.set_prior(self.label_counts_, self.n_points_)
-        self.searcher_.set_trend(points.trend)
-        self.calibration_ = None
-        self.early_stop_ = None
-        self.stats_ = {
-            "tree_seconds": built - started,
-            "seconds": time.perf_counter() - started,
-            "n_weights": n_weights,
-            "bytes": sum(store.nbytes for store in stores),
-            **costs,
-        }
-        if learned is not None:
-            self.stats_ |= {"evidence": learned.stats, "evidence_seconds": learned.seconds}
         return self
 
     @property
     def tree_(self) -> LabelTree:
         """The tree, or the first of them."""
         return self.trees_[0]
-
-    def _linear_settings(self, n_labels: int, names: LabelNames | None) -> LinearSettings:
-        return LinearSettings(
-            **vars(take_settings(SolverSettings, self)),
-            balanced=isinstance(self.class_weight, str),
-            label_cost=label_costs(self.class_weight, n_labels, names),
-        )
-
-    def _make_trees(self, points: TrainingPoints, seed: int) -> list[LabelTree]:
-        if self.tree is not None:
-            if self.n_trees > 1:
-                refuse("n_trees", "1 if the tree is given", self.n_trees)
-            return [given_tree(self.tree, points.Y, points.weights)]
-        return [
-            grow_tree(
-                points.X,
-                points.Y,
-                take_settings(TreeSettings, self),
-                sample_weight=points.weights,
-                embeddings=points.embeddings,
-                random_state=seed + number,
-                n_jobs=self.n_jobs,
-                progress=bool(self.verbose),
-            )
-            for number in range(self.n_trees)
-        ]
-
-    def _train(self, points: TrainingPoints, tree: LabelTree, settings: LinearSettings, seed: int) -> Weights:
-        def train(negatives: Any) -> Weights:
-            return train_linear(
-                points.X,
-                points.Y,
-                tree,
-                settings,
-                sample_weight=points.weights,
-                negatives=negatives,
-                random_state=seed,
-                n_jobs=self.n_jobs,
-                progress=bool(self.verbose),
-            )
-
-        trained = train(None)
-        if self.negatives == "matcher":
-            searcher = self._make_searcher([self._pack(tree, trained, points.X)])
-            trained = train(confused_points(searcher, tree, points.X.matrix, points.Y.matrix, n_jobs=self.n_jobs))
-        check_finite(trained)
-        return trained
-
-    def _pack(self, tree: LabelTree, weights: Weights, X: CheckedX) -> ChunkStore:
-        return pack(tree, weights, X.n_features, self.loss, n_jobs=self.n_jobs)
-
-    def _make_searcher(self, stores: list[ChunkStore], evidence: Evidence | None = None) -> Searcher:
-        return Searcher(
-            stores,
-            loss=self.loss,
-            score_power=float(self.score_power),
-            normalize=bool(self.normalize),
-            evidence=evidence,
-        )
 
     # Saving.
 

@@ -23,7 +23,7 @@ from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.label_sets import check_unicode
 from labeltrees.models.common.settings import seed_of
 from labeltrees.models.linear.auto_cost import choose_by_losses, draw_sample
-from labeltrees.models.linear.contexts import set_encoder
+from labeltrees.models.linear.fitted import Fitted, linear_settings
 from labeltrees.models.linear.in_parts.bundles import NodeSizes, bundle_bytes, node_sizes, plan_bundles
 from labeltrees.models.linear.in_parts.costs import plan_validation, validate_groups
 from labeltrees.models.linear.in_parts.embeddings import embedding_tasks
@@ -110,7 +110,7 @@ class PartsFit:
             message = f"Found array with 0 feature(s) (shape={(data.n_points, 0)}) while a minimum of 1 is required."
             raise InputError(message)
         trend = trend_of_parts(model.trend, data)  # first, because it is refused without times
-        settings = model._linear_settings(data.n_labels, names)
+        settings = linear_settings(model, data.n_labels, names)
         seed = seed_of(model.random_state)
         found, trees, stores = self._scan(), [], []
         n_weights, seconds = 0, 0.0
@@ -131,23 +131,15 @@ class PartsFit:
             del model.feature_names_in_
         if arguments.feature_names is not None:
             model.feature_names_in_ = arguments.feature_names
-        set_encoder(model, arguments.encoder)
-        model._label_names = names
-        model.label_texts_ = None
-        model.label_counts_ = found.label_pairs
-        model.n_points_ = data.n_points
-        model.trees_ = trees
-        model.searcher_ = model._make_searcher(stores)
-        model.searcher_.set_prior(model.label_counts_, model.n_points_)
-        model.searcher_.set_trend(trend)
-        model.calibration_ = model.early_stop_ = None
-        model.stats_ = {
+        stats = {
             "tree_seconds": seconds,
             "seconds": time.perf_counter() - started,
             "n_weights": n_weights,
             "bytes": sum(store.nbytes for store in stores),
             **costs,
         }
+        counts, encoder = found.label_pairs, arguments.encoder
+        Fitted(trees, stores, data.n_points, counts, names, encoder, trend, stats).give_to(model)
         return self.records
 
     def _run(self, stage: str, tasks: list[Task]) -> list[Task]:
