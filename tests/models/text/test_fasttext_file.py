@@ -129,7 +129,7 @@ def test_a_word_among_the_labels_or_a_label_among_the_words_is_refused(tmp_path,
     content[place] ^= 1
     content[place - 1] = 0x80  # a negative count
     (tmp_path / "a.bin").write_bytes(content)
-    with pytest.raises(lt.FileFormatError, match="words must come first, then labels"):
+    with pytest.raises(lt.FileFormatError, match=r"the dictionary is damaged: entry [0-3] occurs -\d+ times"):
         read_fasttext(tmp_path / "a.bin")
 
 

@@ -110,8 +110,11 @@ class _Reader:
         except FileFormatError as error:
             self.fail(str(error))
         self.at += n_read
-        if types[:n_words].any() or (types[n_words:] != 1).any() or (counts < 0).any():
+        if types[:n_words].any() or (types[n_words:] != 1).any():
             self.fail("the dictionary is damaged: words must come first, then labels")
+        if (counts < 0).any():
+            entry = int(np.argmax(counts < 0))
+            self.fail(f"the dictionary is damaged: entry {entry} occurs {counts[entry]} times")
         inputs = self.matrix("input", n_words + parsed.buckets, parsed.dim)
         outputs = self.matrix("output", n_labels, parsed.dim)
         return FastTextModel(parsed, words, ends, counts, n_words, n_tokens, inputs, outputs)
