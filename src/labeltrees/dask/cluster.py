@@ -14,7 +14,7 @@ from labeltrees.dask.runner import LOST_WORKERS, ClusterError
 
 _SETTINGS: dict[str, Any] = {
     "distributed.scheduler.allowed-failures": LOST_WORKERS,
-    # Dask makes malloc return memory at once, and tasks that allocate large arrays would take a quarter longer.
+    # Dask makes malloc return memory at once; tasks, which allocate large arrays, would get new pages again and again.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
 }
 SECONDS_TO_CONNECT = 10
