@@ -20,6 +20,7 @@ from labeltrees._validation import refuse
 
 DTYPES = ("|u1", "|b1", "<u2", "<i4", "<i8", "<u8", "<f4", "<f8")
 MAX_ELEMENTS = 2**48
+_BLOCK_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,25 @@ def checksum_text(value: int) -> str:
 
 def file_checksum(path: Path) -> str:
     """Return the checksum of a file."""
-    if path.stat().st_size == 0:
-        return checksum_text(_core.xxh64(np.zeros(0, np.uint8)))
-    return checksum_text(_core.xxh64(np.memmap(path, np.uint8, mode="r")))
+    return checksum_text(hash_file(path))
+
+
+def hash_file(path: Path) -> int:
+    """Return XXH64 of a file, read block by block: a mapped file would count as memory."""
+    state = _core.Xxh64()
+    block = np.empty(_BLOCK_BYTES, np.uint8)
+    with open(path, "rb", buffering=0) as file:
+        while (n_read := _fill(file, block)) == _BLOCK_BYTES:
+            state.add(block)
+    return state.finish(block[:n_read])
+
+
+def _fill(file: IO[bytes], block: NDArray[np.uint8]) -> int:
+    """Read until a block is full, or the file ends; return the number of bytes."""
+    view, at = block.data, 0
+    while n_read := file.readinto(view[at:]):  # type: ignore[attr-defined]
+        at += n_read
+    return at
 
 
 def write_array(path: Path, array: NDArray[Any]) -> ArrayEntry:

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "common/hash.hpp"
 #include "common/platform.hpp"
@@ -18,6 +19,24 @@ void bind_common(nb::module_& module) {
         return xxh64(bytes.data(), static_cast<int64_t>(bytes.size()));
       },
       nb::arg("bytes").noconvert());
+  nb::class_<Xxh64>(module, "Xxh64")
+      .def(nb::init<>())
+      .def(
+          "add",
+          [](Xxh64& hash, ConstArray<uint8_t> bytes) {
+            const auto n = static_cast<int64_t>(bytes.size());
+            if (n % Xxh64::kStripe != 0) throw std::invalid_argument("all pieces but the last are of whole stripes");
+            nb::gil_scoped_release release;
+            hash.add(bytes.data(), n);
+          },
+          nb::arg("bytes").noconvert())
+      .def(
+          "finish",
+          [](Xxh64 hash, ConstArray<uint8_t> bytes) {
+            nb::gil_scoped_release release;
+            return hash.finish(bytes.data(), static_cast<int64_t>(bytes.size()));
+          },
+          nb::arg("bytes").noconvert());
   module.def(
       "copy_to_huge_pages",
       [](ConstArray<uint8_t> bytes) {

@@ -1,6 +1,7 @@
 // The hash functions of the core, one per algorithm and purpose.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -14,37 +15,60 @@ inline uint64_t read_word(const uint8_t* from) {
 }
 
 // XXH64 with seed 0, from its public specification: the checksum of saved files and the buckets of hashed tf-idf terms.
-inline uint64_t xxh64(const uint8_t* at, int64_t n) {
-  constexpr uint64_t kPrime1 = 0x9E3779B185EBCA87u, kPrime2 = 0xC2B2AE3D27D4EB4Fu, kPrime3 = 0x165667B19E3779F9u,
-                     kPrime4 = 0x85EBCA77C2B2AE63u, kPrime5 = 0x27D4EB2F165667C5u;
-  auto rotate = [](uint64_t x, int by) { return x << by | x >> (64 - by); };
-  auto round = [&](uint64_t lane, uint64_t input) { return rotate(lane + input * kPrime2, 31) * kPrime1; };
-  const uint8_t* end = at + n;
-  uint64_t hash = kPrime5;
-  if (n >= 32) {
-    uint64_t a = kPrime1 + kPrime2, b = kPrime2, c = 0, d = uint64_t{0} - kPrime1;
-    for (; end - at >= 32; at += 32) {
+// The bytes come in pieces, all but the last of which have a multiple of kStripe bytes.
+class Xxh64 {
+ public:
+  static constexpr int64_t kStripe = 32;
+
+  void add(const uint8_t* at, int64_t n) {
+    n_ += n;
+    auto [a, b, c, d] = lanes_;
+    for (const uint8_t* end = at + n; at < end; at += kStripe) {
       a = round(a, read_word(at));
       b = round(b, read_word(at + 8));
       c = round(c, read_word(at + 16));
       d = round(d, read_word(at + 24));
     }
-    hash = rotate(a, 1) + rotate(b, 7) + rotate(c, 12) + rotate(d, 18);
-    for (uint64_t lane : {a, b, c, d}) hash = (hash ^ round(0, lane)) * kPrime1 + kPrime4;
+    lanes_ = {a, b, c, d};
   }
-  hash += static_cast<uint64_t>(n);
-  for (; end - at >= 8; at += 8) hash = rotate(hash ^ round(0, read_word(at)), 27) * kPrime1 + kPrime4;
-  if (end - at >= 4) {
-    uint32_t value;
-    std::memcpy(&value, at, 4);
-    hash = rotate(hash ^ value * kPrime1, 23) * kPrime2 + kPrime3;
-    at += 4;
+
+  // The hash of all pieces, with the last one, of any size.
+  uint64_t finish(const uint8_t* at, int64_t n) {
+    const int64_t whole = n / kStripe * kStripe;
+    add(at, whole);
+    const uint8_t* end = at + n;
+    at += whole;
+    uint64_t hash = kPrime5;
+    if (n_ > 0) {
+      const auto [a, b, c, d] = lanes_;
+      hash = rotate(a, 1) + rotate(b, 7) + rotate(c, 12) + rotate(d, 18);
+      for (uint64_t lane : {a, b, c, d}) hash = (hash ^ round(0, lane)) * kPrime1 + kPrime4;
+    }
+    hash += static_cast<uint64_t>(n_ + (end - at));
+    for (; end - at >= 8; at += 8) hash = rotate(hash ^ round(0, read_word(at)), 27) * kPrime1 + kPrime4;
+    if (end - at >= 4) {
+      uint32_t value;
+      std::memcpy(&value, at, 4);
+      hash = rotate(hash ^ value * kPrime1, 23) * kPrime2 + kPrime3;
+      at += 4;
+    }
+    for (; at < end; ++at) hash = rotate(hash ^ *at * kPrime5, 11) * kPrime1;
+    hash = (hash ^ hash >> 33) * kPrime2;
+    hash = (hash ^ hash >> 29) * kPrime3;
+    return hash ^ hash >> 32;
   }
-  for (; at < end; ++at) hash = rotate(hash ^ *at * kPrime5, 11) * kPrime1;
-  hash = (hash ^ hash >> 33) * kPrime2;
-  hash = (hash ^ hash >> 29) * kPrime3;
-  return hash ^ hash >> 32;
-}
+
+ private:
+  static constexpr uint64_t kPrime1 = 0x9E3779B185EBCA87u, kPrime2 = 0xC2B2AE3D27D4EB4Fu, kPrime3 = 0x165667B19E3779F9u,
+                            kPrime4 = 0x85EBCA77C2B2AE63u, kPrime5 = 0x27D4EB2F165667C5u;
+  static uint64_t rotate(uint64_t x, int by) { return x << by | x >> (64 - by); }
+  static uint64_t round(uint64_t lane, uint64_t input) { return rotate(lane + input * kPrime2, 31) * kPrime1; }
+
+  std::array<uint64_t, 4> lanes_ = {kPrime1 + kPrime2, kPrime2, 0, uint64_t{0} - kPrime1};
+  int64_t n_ = 0;
+};
+
+inline uint64_t xxh64(const uint8_t* at, int64_t n) { return Xxh64().finish(at, n); }
 
 // FNV-1a as fastText computes it, with bytes as signed numbers: those above 127 change the upper bits too. Words and
 // n-grams of the text model are numbered by it, so it must never change. fnv1a_byte continues from a hash of the bytes

@@ -81,15 +81,16 @@ def assemble_store(
 ) -> ChunkStore:
     """Return the chunks of the whole tree, the most visited first; in a file without a name unless `in_memory`."""
     sizes = np.zeros(tree.n_nodes, np.int64)
-    results = [open_result(task.path) for task in packed]
-    for result in results:
+    for task in packed:
+        result = open_result(task.path)
         sizes[result["nodes"]] = result["sizes"]
     order = np.argsort(-tree.mass(), kind="stable")
     offsets = np.empty(tree.n_nodes, np.int64)
     offsets[order] = np.cumsum(sizes[order]) - sizes[order]
     n_bytes = int(sizes.sum()) + TAIL
     chunks = np.zeros(n_bytes, np.uint8) if in_memory else _file(folder, n_bytes)
-    for result in results:
+    for task in packed:  # mapped one at a time: the pages of all would count as memory
+        result = open_result(task.path)
         source = result["chunks"]
         for node, begin, size in zip(
             result["nodes"].tolist(), result["offsets"].tolist(), result["sizes"].tolist(), strict=True

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeltrees import _core
-from labeltrees._array_files import DTYPES
+from labeltrees._array_files import DTYPES, hash_file
 from labeltrees._files import refuse_file
 from labeltrees.errors import FileFormatError
 
@@ -61,7 +61,7 @@ def write_result(path: Path, arrays: Mapping[str, NDArray[Any]], values: Mapping
                 file.write(array.view(np.uint8).data)
                 file.write(b"\0" * (-array.nbytes % _LINE))
             file.flush()
-            checksum = _core.xxh64(np.memmap(temporary, np.uint8, mode="r"))
+            checksum = hash_file(temporary)
             file.write(checksum.to_bytes(_CHECKSUM_BYTES, "little"))
         size = temporary.stat().st_size
         os.replace(temporary, path)
