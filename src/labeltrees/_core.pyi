@@ -107,6 +107,7 @@ def transpose_indicator(indptr: Int64s, indices: Int32s, n_columns: int) -> tupl
 def greedy_cover(
     indptr: Int64s, indices: Int32s, point_weights: Float64s, whole_weights: bool, covered: Float64s
 ) -> None: ...
+def row_lengths(indptr: Int64s, values: Float32s) -> Float64s: ...
 def pifa_sparse(
     label_ptr: Int64s,
     points: Int32s,

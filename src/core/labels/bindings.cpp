@@ -1,6 +1,10 @@
 // The label embeddings and the greedy cover.
 #include "common/bindings.hpp"
 
+#include <cmath>
+#include <vector>
+
+#include "labels/cores.hpp"
 #include "labels/cover.hpp"
 #include "labels/indicator.hpp"
 #include "labels/pifa.hpp"
@@ -44,6 +48,17 @@ void bind_labels(nb::module_& module) {
       },
       nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(), nb::arg("point_weights").noconvert(),
       nb::arg("whole_weights"), nb::arg("covered").noconvert());
+  module.def(
+      "row_lengths",
+      [](ConstArray<int64_t> indptr, ConstArray<float> values) {
+        std::vector<double> lengths(indptr.size() - 1);
+        for (size_t row = 0; row < lengths.size(); ++row) {
+          const int64_t start = indptr.data()[row], end = indptr.data()[row + 1];
+          lengths[row] = std::sqrt(sum_of_squares(values.data() + start, end - start));
+        }
+        return to_numpy(std::move(lengths));
+      },
+      nb::arg("indptr").noconvert(), nb::arg("values").noconvert());
   module.def(
       "pifa_sparse",
       [](ConstArray<int64_t> label_ptr, ConstArray<int32_t> points, ConstArray<int64_t> indptr,

@@ -8,6 +8,7 @@ namespace labeltrees {
 struct LabelRow {
   int64_t start;   // of its embedding in `columns` and `values`
   int32_t length;  // of its embedding
+  int32_t core;    // values of the embedding that belong to its core (labels/cores.hpp); they are the first ones
   int32_t label;
   double weight;  // f_l(tradeoff), not normalised over the node
 };
@@ -16,7 +17,7 @@ struct LabelRow {
 struct LabelRows {
   const LabelRow* rows;
   int64_t n;
-  const int32_t* columns;  // ascending within a row; null for dense rows of n_columns values
+  const int32_t* columns;  // ascending within the core and within the rest; null for dense rows of n_columns values
   const float* values;
   int32_t n_columns;
 };

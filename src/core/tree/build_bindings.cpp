@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "common/bindings.hpp"
+#include "labels/cores.hpp"
 #include "tree/builder.hpp"
 #include "tree/codes.hpp"
 #include "tree/numpy.hpp"
@@ -16,24 +17,34 @@ namespace labeltrees {
 
 namespace {
 
-// The labels' embeddings as Python passes them: label l has the row indptr[l] .. indptr[l + 1] of columns and values;
-// columns of size 0 mean dense rows.
-struct Embeddings {
-  std::vector<LabelRow> owned;
-  LabelRows rows;
-
-  Embeddings(ConstArray<int32_t> labels, ConstArray<double> weights, ConstArray<int64_t> indptr,
-             ConstArray<int32_t> columns, ConstArray<float> values, int32_t n_columns) {
-    owned.reserve(labels.size());
-    for (size_t i = 0; i < labels.size(); ++i) {
-      const int64_t start = indptr.data()[labels.data()[i]];
-      const int64_t end = indptr.data()[labels.data()[i] + 1];
-      owned.push_back({start, static_cast<int32_t>(end - start), labels.data()[i], weights.data()[i]});
-    }
-    rows = {owned.data(), static_cast<int64_t>(owned.size()), columns.size() ? columns.data() : nullptr, values.data(),
-            n_columns};
+// Rows of the labels' embeddings as Python passes them: label l has the values indptr[l] .. indptr[l + 1]; columns of
+// size 0 mean dense rows. Sparse rows get their cores first: in place if the caller made the arrays for this call, in a
+// copy otherwise. Dense rows are only read.
+RowBuffer rows_of(ConstArray<int32_t> labels, ConstArray<double> weights, ConstArray<int64_t> indptr,
+                  ConstArray<int32_t> columns, ConstArray<float> values, bool may_overwrite, int n_threads) {
+  RowBuffer rows;
+  rows.rows.reserve(labels.size());
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const int64_t start = indptr.data()[labels.data()[i]];
+    const int64_t end = indptr.data()[labels.data()[i] + 1];
+    rows.rows.push_back({start, static_cast<int32_t>(end - start), 0, labels.data()[i], weights.data()[i]});
   }
-};
+  rows.values = const_cast<float*>(values.data());
+  if (columns.size() == 0) return rows;
+  rows.columns = const_cast<int32_t*>(columns.data());
+  const std::vector<LabelRow> given = rows.rows;
+  const LabelRows from{given.data(), static_cast<int64_t>(given.size()), columns.data(), values.data(), 0};
+  if (!may_overwrite) {
+    int64_t n_values = 0;
+    for (LabelRow& row : rows.rows) {
+      row.start = n_values;
+      n_values += row.length;
+    }
+    rows.allocate(n_values);
+  }
+  put_cores_first(from, rows, n_threads);
+  return rows;
+}
 
 std::pair<int64_t, double> half_of(ConstArray<double> keys, ConstArray<double> weights) {
   std::vector<LabelRow> rows(keys.size());
@@ -48,7 +59,7 @@ std::pair<int64_t, double> half_of(ConstArray<double> keys, ConstArray<double> w
 nb::tuple split_labels(ConstArray<int32_t> labels, ConstArray<double> weights, ConstArray<int64_t> indptr,
                        ConstArray<int32_t> columns, ConstArray<float> values, int32_t n_columns, double similarity,
                        double frequency, bool relaxed, int max_iterations, double tolerance, uint64_t seed) {
-  Embeddings embeddings(labels, weights, indptr, columns, values, n_columns);
+  const RowBuffer rows = rows_of(labels, weights, indptr, columns, values, false, 1);
   SplitSettings settings{similarity, frequency, relaxed};
   settings.max_iterations = max_iterations;
   settings.tolerance = tolerance;
@@ -58,7 +69,7 @@ nb::tuple split_labels(ConstArray<int32_t> labels, ConstArray<double> weights, C
   run_job(job, nb::none(), [&] {
     Team team(1);
     Splitter splitter(settings, team, job);
-    splitter.split(embeddings.rows, seed, &trace);
+    splitter.split(rows.view(n_columns), seed, &trace);
     share = splitter.share();
   });
   nb::list starts, histories;
@@ -82,12 +93,12 @@ nb::tuple split_set_of(ConstArray<int32_t> labels, ConstArray<double> weights, C
                        ConstArray<int32_t> columns, ConstArray<float> values, int32_t n_columns, double similarity,
                        double frequency, const std::optional<NodeWeightArguments>& node_weights, uint64_t seed,
                        int n_threads) {
-  Embeddings embeddings(labels, weights, indptr, columns, values, n_columns);
+  RowBuffer rows = rows_of(labels, weights, indptr, columns, values, true, n_threads);
   BuildSettings settings{{similarity, frequency}, 1, seed, n_threads, node_weights_of(node_weights)};
-  if (settings.weights.given()) settings.weights.set(embeddings.owned.data(), embeddings.rows.n);
+  if (settings.weights.given()) settings.weights.set(rows.rows.data(), static_cast<int64_t>(rows.rows.size()));
   SetSplit split;
   Job job;
-  run_job(job, nb::none(), [&] { split = split_set(embeddings.rows, settings, job); });
+  run_job(job, nb::none(), [&] { split = split_set(rows.view(n_columns), settings, job); });
   return nb::make_tuple(to_numpy(std::move(split.is_plus)), split.plus_seed, split.minus_seed);
 }
 
@@ -95,17 +106,13 @@ nb::tuple build_binary(ConstArray<int32_t> labels, ConstArray<double> weights, C
                        ConstArray<int32_t> columns, ConstArray<float> values, int32_t n_columns, double similarity,
                        double frequency, const std::optional<NodeWeightArguments>& node_weights, int64_t leaf_size,
                        bool below_root, uint64_t seed, int n_threads, bool may_overwrite, nb::object progress) {
-  Embeddings embeddings(labels, weights, indptr, columns, values, n_columns);
-  ReusableRows reusable;
-  if (may_overwrite) {  // the caller made the arrays for this call
-    reusable.columns = columns.size() ? const_cast<int32_t*>(columns.data()) : nullptr;
-    reusable.values = const_cast<float*>(values.data());
-  }
+  RowBuffer rows = rows_of(labels, weights, indptr, columns, values, may_overwrite, n_threads);
   BuildSettings settings{{similarity, frequency}, leaf_size, seed, n_threads, node_weights_of(node_weights)};
-  if (below_root && settings.weights.given()) settings.weights.set(embeddings.owned.data(), embeddings.rows.n);
+  if (below_root && settings.weights.given())
+    settings.weights.set(rows.rows.data(), static_cast<int64_t>(rows.rows.size()));
   TreeArrays tree;
   Job job;
-  run_job(job, progress, [&] { tree = build_binary_tree(embeddings.rows, reusable, settings, job); });
+  run_job(job, progress, [&] { tree = build_binary_tree(std::move(rows), n_columns, settings, job); });
   return to_numpy(std::move(tree));
 }
 

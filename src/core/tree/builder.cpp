@@ -11,8 +11,14 @@ namespace labeltrees {
 
 namespace {
 
-// Larger sets (in embedding values) are split by all threads together; each smaller one is a task for one thread.
+// A set is split by all threads together if it has more values than this, and more than this part of a thread's share
+// of all values. Each smaller one is a task for one thread.
 constexpr int64_t kTeamValues = 1 << 18;
+constexpr double kTeamShare = 0.6;
+
+// With at most this number of columns, and with dense rows, columns keep their numbers. The two sides of a split then
+// need no copies: their rows stay where they are.
+constexpr int32_t kFewColumns = 8192;
 
 // The nodes built so far: each has two children, or is a leaf with labels.
 struct GrowingTree {
@@ -43,21 +49,22 @@ double work(double n, double leaf_size) { return n > leaf_size ? n * std::log2(n
 
 class Builder {
  public:
-  Builder(const LabelRows& root, const ReusableRows& reusable, const BuildSettings& settings, Job& job)
-      : root_(root), settings_(settings), job_(job), leaf_size_(std::max<int64_t>(settings.leaf_size, 1)) {
+  Builder(RowBuffer root, int32_t n_columns, const BuildSettings& settings, Job& job)
+      : settings_(settings), job_(job), leaf_size_(std::max<int64_t>(settings.leaf_size, 1)) {
+    const auto n_rows = static_cast<int64_t>(root.rows.size());
     int64_t n_values = 0;
-    for (int64_t i = 0; i < root.n; ++i) n_values += root.rows[i].length;
-    root_set_ = {0, root.n, 0, n_values, root.n_columns, 0};
-    total_work_ = work(static_cast<double>(root.n), static_cast<double>(leaf_size_));
-    if (root.n <= leaf_size_) return;
-    for (auto& buffer : buffers_) buffer.rows.resize(root.n);
-    buffers_[1].allocate(n_values, root.columns);
-    // The root's embeddings are read for the last time before anything of depth 2 is written.
-    if (reusable.values) {
-      buffers_[0].columns = reusable.columns;
-      buffers_[0].values = reusable.values;
+    for (const LabelRow& row : root.rows) n_values += row.length;
+    root_set_ = {0, n_rows, 0, n_values, n_columns, 0};
+    total_work_ = work(static_cast<double>(n_rows), static_cast<double>(leaf_size_));
+    task_values_ =
+        std::max(kTeamValues, static_cast<int64_t>(kTeamShare * static_cast<double>(n_values) / settings.n_threads));
+    buffers_[0] = std::move(root);
+    buffers_[1].rows.resize(n_rows);
+    if (buffers_[0].columns && n_columns > kFewColumns && n_rows > leaf_size_) {
+      buffers_[1].allocate(n_values);
     } else {
-      buffers_[0].allocate(n_values, root.columns);
+      buffers_[1].columns = buffers_[0].columns;
+      buffers_[1].values = buffers_[0].values;
     }
   }
 
@@ -86,7 +93,6 @@ class Builder {
 
  private:
   LabelRows rows_of(const LabelSet& set) const {
-    if (set.depth == 0) return root_;
     const RowBuffer& buffer = buffers_[set.depth % 2];
     return {buffer.rows.data() + set.first_row, set.n_rows, buffer.columns, buffer.values, set.n_columns};
   }
@@ -98,7 +104,7 @@ class Builder {
     while (!stack.empty()) {
       const Pending pending = stack.back();
       stack.pop_back();
-      if (later && pending.set.n_values <= kTeamValues) {
+      if (later && pending.set.n_values <= task_values_) {
         later->push_back(pending);
         continue;
       }
@@ -124,7 +130,7 @@ class Builder {
 
   // Adds a leaf node and returns its id. A single label below another node needs no leaf: returns ~label.
   int32_t add_leaf(GrowingTree& tree, const LabelRows& rows) const {
-    if (rows.n == 1 && root_.n > 1) return ~rows.rows[0].label;
+    if (rows.n == 1 && root_set_.n_rows > 1) return ~rows.rows[0].label;
     tree.nodes.push_back({{0, 0}, static_cast<int64_t>(tree.labels.size()), rows.n});
     for (int64_t i = 0; i < rows.n; ++i) tree.labels.push_back(rows.rows[i].label);
     return static_cast<int32_t>(tree.nodes.size() - 1);
@@ -195,21 +201,20 @@ class Builder {
     job_.done = static_cast<int64_t>(kProgressUnits * std::min(1.0, done_work_ / total_work_));
   }
 
-  const LabelRows root_;
   const BuildSettings& settings_;
   Job& job_;
   const int64_t leaf_size_;
   LabelSet root_set_;
-  RowBuffer buffers_[2];  // a set at depth d > 0 is in buffers_[d % 2]; the root's rows are the caller's
+  int64_t task_values_;   // sets of at most this number of values are tasks
+  RowBuffer buffers_[2];  // a set at depth d is in buffers_[d % 2]
   double total_work_ = 0, done_work_ = 0;
   std::mutex progress_mutex_;
 };
 
 }  // namespace
 
-TreeArrays build_binary_tree(const LabelRows& rows, const ReusableRows& reusable, const BuildSettings& settings,
-                             Job& job) {
-  return Builder(rows, reusable, settings, job).build();
+TreeArrays build_binary_tree(RowBuffer rows, int32_t n_columns, const BuildSettings& settings, Job& job) {
+  return Builder(std::move(rows), n_columns, settings, job).build();
 }
 
 SetSplit split_set(const LabelRows& rows, const BuildSettings& settings, const Job& job) {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "labels/label_rows.hpp"
+#include "labels/row_buffer.hpp"
 #include "tree/node_weights.hpp"
 #include "tree/split.hpp"
 #include "tree/view.hpp"
@@ -22,18 +22,12 @@ struct BuildSettings {
 // job.done counts up to this.
 constexpr int64_t kProgressUnits = 1000;
 
-// The memory of the embeddings themselves, if the caller no longer needs them and the builder may overwrite it.
-struct ReusableRows {
-  int32_t* columns = nullptr;
-  float* values = nullptr;  // null: the embeddings must not change
-};
-
-// IN: rows, the labels of the tree, at least one, in ascending order.
-// Memory: two copies of the embeddings (8 bytes per nonzero, 4 if dense), or one if they are reusable, and two copies
-// of the rows (24 bytes each): levels alternate between them, so that the labels of a node are contiguous. About 50
-// bytes per label and 20 per column of scratch come on top.
-TreeArrays build_binary_tree(const LabelRows& rows, const ReusableRows& reusable, const BuildSettings& settings,
-                             Job& job);
+// IN: rows, the labels of the tree, at least one, in ascending order, sparse ones with their cores first; their columns
+// and values may be overwritten.
+// Memory: a copy of the embeddings (8 bytes per nonzero), unless they are dense or have few columns, and of the rows
+// (32 bytes each): levels alternate between the two, so that the labels of a node are contiguous. About 60 bytes per
+// label and 20 per column of scratch come on top.
+TreeArrays build_binary_tree(RowBuffer rows, int32_t n_columns, const BuildSettings& settings, Job& job);
 
 // The two sides of a set, and the seeds for building the trees of these sides.
 struct SetSplit {

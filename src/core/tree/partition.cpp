@@ -36,7 +36,8 @@ void Partition::apply(const LabelRows& rows, const LabelSet& set, const std::vec
   plus = {set.first_row, plus_rows, set.first_value, plus_values, set.n_columns, set.depth + 1};
   minus = {set.first_row + plus_rows,  set.n_rows - plus_rows, set.first_value + plus_values,
            set.n_values - plus_values, set.n_columns,          set.depth + 1};
-  if (rows.columns) renumber_columns(rows, share, plus, minus);
+  const bool in_place = to.values == rows.values;
+  if (rows.columns && !in_place) renumber_columns(rows, share, plus, minus);
 
   team_.run(blocks, [&](int64_t block) {
     const Counts& before = before_[block];
@@ -45,7 +46,9 @@ void Partition::apply(const LabelRows& rows, const LabelSet& set, const std::vec
     for (int64_t i = block * kFewRows, end = std::min(rows.n, i + kFewRows); i < end; ++i) {
       const LabelRow& from = rows.rows[i];
       const int side = share[i] > 0.5 ? 0 : 1;
-      to.rows[row[side]++] = {value[side], from.length, from.label, from.weight};
+      LabelRow& written_row = to.rows[row[side]++] = from;
+      if (in_place) continue;
+      written_row.start = value[side];
       std::copy_n(rows.values + from.start, from.length, to.values + value[side]);
       if (rows.columns) {
         const int32_t* columns = rows.columns + from.start;

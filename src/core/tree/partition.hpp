@@ -2,33 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "common/team.hpp"
-#include "labels/label_rows.hpp"
+#include "labels/row_buffer.hpp"
 
 namespace labeltrees {
-
-// One of the two sets of arrays that the levels of a tree alternate between. Columns and values are owned, or belong to
-// the caller.
-struct RowBuffer {
-  std::vector<LabelRow> rows;
-  int32_t* columns = nullptr;  // null for dense rows
-  float* values = nullptr;
-
-  void allocate(int64_t n_values, bool sparse) {
-    own_values_.reset(new float[n_values]);
-    values = own_values_.get();
-    if (!sparse) return;
-    own_columns_.reset(new int32_t[n_values]);
-    columns = own_columns_.get();
-  }
-
- private:
-  std::unique_ptr<int32_t[]> own_columns_;
-  std::unique_ptr<float[]> own_values_;
-};
 
 // A set of labels to split: its rows in the buffer of its depth.
 struct LabelSet {
@@ -43,7 +22,8 @@ class Partition {
   explicit Partition(Team& team) : team_(team) {}
 
   // IN: rows of the set; share (rows.n), 1 on the + side and 0 on the - side.
-  // OUT: the set's range of `to`, the + side first; plus and minus, the two new sets.
+  // OUT: the set's range of `to`, the + side first; plus and minus, the two new sets. If `to` has the same values as
+  // `rows`, they stay where they are, with their columns.
   void apply(const LabelRows& rows, const LabelSet& set, const std::vector<double>& share, RowBuffer& to,
              LabelSet& plus, LabelSet& minus);
 

@@ -14,43 +14,71 @@ constexpr double kClearlyBetter = 1e-9;                             // relative 
 constexpr double kNone = -std::numeric_limits<double>::infinity();  // below every objective
 
 // Sets of at least kLarge labels start from the centres of a sample of about kSample labels.
-constexpr int64_t kLarge = 32768;
-constexpr int64_t kSample = 16384;
+constexpr int64_t kLarge = 4096;
+constexpr int64_t kSample = 2048;
+
+// Sides that only serve as a start are found with a tolerance this many times as large.
+constexpr double kRough = 10;
+
+// Whether sides are first looked for by the cores of the rows: if rows are long and most of their values are outside.
+bool worth_cores(const LabelRows& rows) {
+  constexpr int64_t kLong = 256, kShare = 2;
+  int64_t n_values = 0, n_core = 0;
+  for (int64_t i = 0; i < rows.n; ++i) {
+    n_values += rows.rows[i].length;
+    n_core += rows.rows[i].core;
+  }
+  return rows.columns && n_values >= kLong * rows.n && n_values >= kShare * n_core;
+}
 
 }  // namespace
 
 void Splitter::split(const LabelRows& given, uint64_t seed, SplitTrace* trace) {
-  const bool by_similarity = settings_.similarity > 0;
-  const bool large = by_similarity && given.n >= kLarge;
-  if (large) start_from_sample(given, seed);
-  const LabelRows rows = prepare(given);
-  if (by_similarity) sum_all(rows);
-  if (by_similarity && !large)
-    climb_from_labels(rows, seed, trace);
-  else
-    climb(rows, 1, trace);
+  if (!(settings_.similarity > 0)) return climb(prepare(given), 1, trace, settings_.tolerance);
+  const bool large = given.n >= kLarge, by_cores = worth_cores(given);
+  LabelRows rows;
+  if (large || by_cores) {
+    rows = start_from_sides(large ? take_every(given.n / kSample, given, seed) : given, by_cores, seed);
+    if (large) {  // the centres are those of the sample; the sides are of all rows
+      rows = prepare(given);
+      sum_all(rows);
+    }
+    climb(rows, 1, trace, settings_.tolerance);
+  } else {
+    rows = prepare(given);
+    sum_all(rows);
+    climb_from_labels(rows, seed, trace, settings_.tolerance);
+  }
 }
 
-// Sets the centres of the first start to the best ones for a sample. This takes a fraction of the time of one iteration
-// over all labels, and fewer of those are then needed.
-void Splitter::start_from_sample(const LabelRows& given, uint64_t seed) {
-  const int64_t stride = given.n / kSample;
+LabelRows Splitter::take_every(int64_t stride, const LabelRows& given, uint64_t& seed) {
   sample_.clear();
   for (auto i = static_cast<int64_t>(next_random(seed) % stride); i < given.n; i += stride)
     sample_.push_back(given.rows[i]);
   LabelRows sample = given;
   sample.rows = sample_.data();
   sample.n = static_cast<int64_t>(sample_.size());
-  const LabelRows rows = prepare(sample);
+  return sample;
+}
+
+// Splits the rows, or their cores, and starts from the two sides and their centres. This takes a fraction of the time
+// of iterations over all values of all labels, and fewer of those are then needed.
+LabelRows Splitter::start_from_sides(const LabelRows& given, bool by_cores, uint64_t seed) {
+  LabelRows rows = given;
+  if (by_cores) {
+    cores_.assign(given.rows, given.rows + given.n);
+    for (LabelRow& row : cores_) row.length = row.core;
+    rows.rows = cores_.data();
+  }
+  rows = prepare(rows);
   sum_all(rows);
-  climb_from_labels(rows, seed, nullptr);
+  climb_from_labels(rows, seed, nullptr, kRough * settings_.tolerance);
+  rows = prepare(given);
   Start& start = starts_[0];
-  start.previous_share = start.share;
   start.share = best_share_;
-  list_moved(start);
-  update_sums(rows, start);
-  update_centres(rows, start);
-  start.rows[0] = start.rows[1] = -1;
+  sum_sides(rows, start);
+  start.objective = update_centres(rows, start);
+  return rows;
 }
 
 // Sets total_weight_ and the sizes of the scratch. Without smoothing, labels that cover no point may all have weight 0;
@@ -67,6 +95,7 @@ LabelRows Splitter::prepare(const LabelRows& given) {
   }
   for (Start& start : starts_) {
     start.rows[0] = start.rows[1] = -1;
+    start.objective = start.before = kNone;
     start.keys.resize(rows.n);
     start.share.assign(rows.n, 1.0);
     start.previous_share.assign(rows.n, 0.0);
@@ -76,20 +105,21 @@ LabelRows Splitter::prepare(const LabelRows& given) {
 }
 
 // Climbs from several pairs of labels.
-void Splitter::climb_from_labels(const LabelRows& rows, uint64_t seed, SplitTrace* trace) {
+void Splitter::climb_from_labels(const LabelRows& rows, uint64_t seed, SplitTrace* trace, double tolerance) {
   for (Start& start : starts_) draw_centres(rows, seed, start);
-  climb(rows, starts_.size(), trace);
+  climb(rows, starts_.size(), trace, tolerance);
 }
 
 // Iterates from the centres of the first starts, side by side, each until its objective hardly rises. Only rounding
 // alpha can lower an objective; then the iteration before was the best of this start.
-void Splitter::climb(const LabelRows& rows, size_t n_starts, SplitTrace* trace) {
+void Splitter::climb(const LabelRows& rows, size_t n_starts, SplitTrace* trace, double tolerance) {
   running_.clear();
   for (size_t number = 0; number < n_starts; ++number) {
     Start& start = starts_[number];
-    start.objective = start.before = kNone;
     running_.push_back(&start);
-    if (trace) trace->starts.push_back({{start.rows[0], start.rows[1]}, {}});
+    if (!trace) continue;
+    trace->starts.push_back({{start.rows[0], start.rows[1]}, {}});
+    if (start.objective > kNone) trace->starts.back().history.push_back(start.objective);
   }
   for (int iteration = 0; iteration < settings_.max_iterations && !running_.empty(); ++iteration) {
     job_.check();
@@ -98,9 +128,8 @@ void Splitter::climb(const LabelRows& rows, size_t n_starts, SplitTrace* trace) 
       iterate(rows, *start);
       if (trace) trace->starts[start - starts_.data()].history.push_back(start->objective);
     }
-    if (iteration == 0) continue;
     std::erase_if(running_, [&](const Start* start) {
-      return start->objective - start->before <= settings_.tolerance * std::abs(start->before);
+      return start->before > kNone && start->objective - start->before <= tolerance * std::abs(start->before);
     });
   }
   keep_best(n_starts, trace);
@@ -128,17 +157,27 @@ void Splitter::iterate(const LabelRows& rows, Start& start) {
   start.objective = update_centres(rows, start);
 }
 
-// Sets total_ to the sum over all rows. Every start begins as if all rows were on the + side.
+// Sets the sums of all starts. Each begins as if all rows were on the + side.
 void Splitter::sum_all(const LabelRows& rows) {
-  Start& first = starts_[0];
-  first.plus.assign(rows.n_columns, 0.0);
-  list_moved(first);
-  update_sums(rows, first);
-  total_ = first.plus;
+  sum_sides(rows, starts_[0]);
   for (Start& start : starts_) {
     start.difference.resize(rows.n_columns);
     start.plus = total_;
   }
+}
+
+// Sets total_ and the sums of a start for its shares.
+void Splitter::sum_sides(const LabelRows& rows, Start& start) {
+  changes_.clear();
+  for (int64_t i = 0; i < rows.n; ++i)
+    if (start.share[i] > 0) changes_.push_back({i, start.share[i] * rows.rows[i].weight});
+  start.plus.assign(rows.n_columns, 0.0);
+  add_changes(rows, start.plus);
+  total_ = start.plus;
+  changes_.clear();
+  for (int64_t i = 0; i < rows.n; ++i)
+    if (start.share[i] < 1) changes_.push_back({i, (1 - start.share[i]) * rows.rows[i].weight});
+  add_changes(rows, total_);
 }
 
 // Sets m+ and m- to two labels drawn by weight, with different embeddings if a few attempts find such a pair.

@@ -29,14 +29,18 @@ struct SplitSettings {
 // What a split did, for tests and for those who want to look inside.
 struct SplitTrace {
   struct Start {
-    int64_t rows[2];              // the rows whose embeddings were the first m+ and m-; -1: centres of a sample
-    std::vector<double> history;  // the objective after each iteration
+    int64_t rows[2];              // the rows whose embeddings were the first m+ and m-; -1: sides found with less work
+    std::vector<double> history;  // the objective of the first sides, if there were any, and after each iteration
   };
   std::vector<Start> starts;
   size_t best = 0;  // the start that found the assignment
 };
 
 // The algorithm and its reusable memory. One splitter serves one team of threads.
+//
+// Large sets, and rows of which most values are outside their cores (labels/cores.hpp), are first split with less work:
+// a sample of the labels, and the cores alone. The alternation over all labels and values then starts from these sides,
+// and needs fewer iterations.
 class Splitter {
  public:
   Splitter(const SplitSettings& settings, Team& team, const Job& job)
@@ -60,19 +64,27 @@ class Splitter {
     std::vector<float> difference;              // per column: m+ - m-
   };
 
-  void start_from_sample(const LabelRows& given, uint64_t seed);
+  // What is added to sums over rows: factor * v of one row.
+  struct Change {
+    int64_t row;
+    double factor;
+  };
+
   LabelRows prepare(const LabelRows& given);
-  void climb_from_labels(const LabelRows& rows, uint64_t seed, SplitTrace* trace);
-  void climb(const LabelRows& rows, size_t n_starts, SplitTrace* trace);
+  LabelRows take_every(int64_t stride, const LabelRows& given, uint64_t& seed);
+  LabelRows start_from_sides(const LabelRows& given, bool by_cores, uint64_t seed);
+  void climb_from_labels(const LabelRows& rows, uint64_t seed, SplitTrace* trace, double tolerance);
+  void climb(const LabelRows& rows, size_t n_starts, SplitTrace* trace, double tolerance);
   void keep_best(size_t n_starts, SplitTrace* trace);
   void iterate(const LabelRows& rows, Start& start);
   void sum_all(const LabelRows& rows);
+  void sum_sides(const LabelRows& rows, Start& start);
   void draw_centres(const LabelRows& rows, uint64_t& seed, Start& start);
   void score(const LabelRows& rows);
   void score_row(const LabelRows& rows, int64_t i);
   void assign(const LabelRows& rows, Start& start);
   double round(double alpha, double similarity_part) const;
-  void list_moved(const Start& start);
+  void add_changes(const LabelRows& rows, std::vector<double>& sums);
   void update_sums(const LabelRows& rows, Start& start);
   double update_centres(const LabelRows& rows, Start& start);
   int64_t draw(const LabelRows& rows, uint64_t random) const;
@@ -90,8 +102,8 @@ class Splitter {
   std::vector<Start*> running_;    // the starts that have not ended
   std::vector<float> pairs_;       // the differences of two running starts, side by side
   std::vector<LabelRow> uniform_;  // replaces labels that all have weight 0
-  std::vector<LabelRow> sample_;
-  std::vector<int64_t> moved_;  // rows whose share has changed
+  std::vector<LabelRow> sample_, cores_;
+  std::vector<Change> changes_;
   SelectScratch select_;
 };
 

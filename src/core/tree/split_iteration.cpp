@@ -61,14 +61,6 @@ void Splitter::assign(const LabelRows& rows, Start& start) {
     if (n_plus == rows.n - 1) crossing_share = 0;
   }
   start.share[crossing] = crossing_share;
-  list_moved(start);
-}
-
-void Splitter::list_moved(const Start& start) {
-  moved_.clear();
-  const auto n = static_cast<int64_t>(start.share.size());
-  for (int64_t i = 0; i < n; ++i)
-    if (start.share[i] != start.previous_share[i]) moved_.push_back(i);
 }
 
 // Rounds to the nearer side. A tie goes to + only if the label is more similar to m+ than to m-.
@@ -78,26 +70,42 @@ double Splitter::round(double alpha, double similarity_part) const {
 }
 
 // Updates the sums to the shares by adding or subtracting only the rows that moved: after the first iterations these
-// are few. Each thread has a range of columns, so every column is summed in the order of rows for any number of
-// threads.
+// are few.
 void Splitter::update_sums(const LabelRows& rows, Start& start) {
   if (!(settings_.similarity > 0)) return;
-  const int64_t parts = static_cast<int64_t>(moved_.size()) * 8 < rows.n_columns ? 1 : team_.size();
+  changes_.clear();
+  for (int64_t i = 0; i < rows.n; ++i) {
+    const double change = start.share[i] - start.previous_share[i];
+    if (change != 0) changes_.push_back({i, change * rows.rows[i].weight});
+  }
+  add_changes(rows, start.plus);
+}
+
+// Each thread has a range of columns, so every column is summed in the order of rows for any number of threads.
+void Splitter::add_changes(const LabelRows& rows, std::vector<double>& sums) {
+  const int64_t parts = static_cast<int64_t>(changes_.size()) * 8 < rows.n_columns ? 1 : team_.size();
   team_.run(parts, [&](int64_t part) {
     const auto first = static_cast<int32_t>(part * rows.n_columns / parts);
     const auto last = static_cast<int32_t>((part + 1) * rows.n_columns / parts);
-    for (int64_t i : moved_) {
+    for (const auto [i, factor] : changes_) {
       const LabelRow& row = rows.rows[i];
-      const double change = (start.share[i] - start.previous_share[i]) * row.weight;
       const float* values = rows.values + row.start;
       if (!rows.columns) {
-        for (int32_t column = first; column < last; ++column) start.plus[column] += change * values[column];
+        for (int32_t column = first; column < last; ++column) sums[column] += factor * values[column];
         continue;
       }
       const int32_t* columns = rows.columns + row.start;
-      int64_t p = parts == 1 ? 0 : std::lower_bound(columns, columns + row.length, first) - columns;
-      const int64_t end = parts == 1 ? row.length : std::lower_bound(columns + p, columns + row.length, last) - columns;
-      for (; p < end; ++p) start.plus[columns[p]] += change * values[p];
+      if (parts == 1) {
+        for (int32_t p = 0; p < row.length; ++p) sums[columns[p]] += factor * values[p];
+        continue;
+      }
+      const int32_t ends[] = {0, row.core, row.length};
+      for (int half : {0, 1}) {
+        const int32_t* end = columns + ends[half + 1];
+        const int32_t* from = std::lower_bound(columns + ends[half], end, first);
+        const int32_t* to = std::lower_bound(from, end, last);
+        for (int64_t p = from - columns; p < to - columns; ++p) sums[columns[p]] += factor * values[p];
+      }
     }
   });
 }

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from labeltrees import _core
 from labeltrees._matrices import Float32s, Int32s, Int64s, SparseRows, check_X, sparse_rows
 from labeltrees._validation import refuse
 
@@ -26,11 +27,7 @@ class EmbeddingRows(NamedTuple):
 
     def unit(self) -> EmbeddingRows:
         """Return the rows scaled to unit length, except rows of zeros; `self` if all have unit length already."""
-        squares = np.zeros(self.n_labels, dtype=np.float64)
-        filled = np.flatnonzero(np.diff(self.indptr))  # reduceat has no answer for an empty row
-        if len(filled) > 0:
-            squares[filled] = np.add.reduceat(np.square(self.values), self.indptr[filled], dtype=np.float64)
-        lengths = np.sqrt(squares)
+        lengths = _core.row_lengths(self.indptr, self.values)
         lengths[lengths == 0] = 1.0
         if np.abs(lengths - 1).max(initial=0) < 1e-5:
             return self
