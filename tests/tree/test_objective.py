@@ -136,13 +136,38 @@ def test_both_starts_are_followed_and_drawn_by_weight():
     assert all(len(history) >= 2 for history in trace.histories)
 
 
-def test_a_large_set_keeps_the_best_of_its_climb_over_all_labels():
-    rng = np.random.default_rng(0)
-    V = sp.random_array((33_000, 50), density=0.1, rng=rng, dtype=np.float32, format="csr")
-    f = rng.pareto(1.0, V.shape[0]) + 0.01
-    trace = trace_split(V, f, 1.3)
-    assert trace.starts == [(-1, -1)]
-    assert objective(V, f, trace.assignment, *coefficients(1.3)) == pytest.approx(trace.histories[0].max(), rel=1e-6)
+def long_rows(seed, n=120, d=600):
+    """Unit embeddings of a few topics with long rows, of which a few values make most of the length."""
+    rng = np.random.default_rng(seed)
+    V = rng.random((n, d)) * (rng.random((n, d)) < 0.6)
+    V += 8 * (rng.random((6, d)) ** 20)[rng.integers(0, 6, n)]
+    V /= np.linalg.norm(V, axis=1, keepdims=True)
+    return V.astype(np.float32), rng.pareto(1.0, n) + 0.01
+
+
+def large_set(seed, n=4_500):
+    rng = np.random.default_rng(seed)
+    topics = rng.random((20, 50)) * (rng.random((20, 50)) < 0.2)
+    V = topics[rng.integers(0, 20, n)] + rng.random((n, 50)) * (rng.random((n, 50)) < 0.1)
+    V /= np.linalg.norm(V, axis=1, keepdims=True)
+    return V.astype(np.float32), rng.pareto(1.0, n) + 0.01
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+@pytest.mark.parametrize("tradeoff", [0.0, 1.0, 1.3])
+@pytest.mark.parametrize("labels", [long_rows, large_set])
+def test_sides_found_with_less_work_are_a_start_for_all_labels_and_values(labels, tradeoff, relaxed):
+    similarity, frequency = coefficients(tradeoff)
+    ratios = []
+    for seed in range(5):
+        V, f = labels(seed)
+        trace = trace_split(sp.csr_array(V), f, tradeoff, relaxed, seed)
+        reached = objective(V, f, trace.assignment, similarity, frequency)
+        assert trace.starts == [(-1, -1)]
+        assert reached == pytest.approx(trace.histories[0].max(), rel=1e-6)
+        pairs = np.random.default_rng(seed).choice(len(f), (2, 2), p=f / f.sum())
+        ratios.append(reached / best_of(V.astype(float), f, pairs, similarity, frequency, relaxed))
+    assert np.mean(ratios) > 0.995  # as good as the paper's algorithm from two pairs of labels
 
 
 @settings(max_examples=50, deadline=None)

@@ -15,13 +15,14 @@ from labeltrees.tree.split_rules import split_rules
 N_COLUMNS = 40_000  # more than one block of columns
 
 
-def random_rows(n_labels):
+def random_rows(n_labels, length=30):
     rng = np.random.default_rng(3)
-    topics = rng.integers(0, N_COLUMNS, (8, 60))
-    columns = topics[rng.integers(0, 8, n_labels)][:, :30].copy()
-    columns[:, :10] = rng.integers(0, N_COLUMNS, (n_labels, 10))
-    points = np.repeat(np.arange(n_labels), 30)
-    matrix = sp.csr_matrix((rng.random(len(points)), (points, columns.ravel())), shape=(n_labels, N_COLUMNS))
+    topics = rng.integers(0, N_COLUMNS, (8, 2 * length))
+    columns = topics[rng.integers(0, 8, n_labels)][:, :length].copy()
+    columns[:, : length // 3] = rng.integers(0, N_COLUMNS, (n_labels, length // 3))
+    points = np.repeat(np.arange(n_labels), length)
+    values = rng.random(len(points)) ** 4  # most of the length is in a few values
+    matrix = sp.csr_matrix((values, (points, columns.ravel())), shape=(n_labels, N_COLUMNS))
     return matrix, embedding_rows(matrix).unit()
 
 
@@ -60,8 +61,22 @@ def test_pieces_give_the_same_tree(weights_of, path, tradeoff, leaf_size, fanout
         assert found.children.tolist() == expected.children.tolist()
 
 
-def test_columns_that_no_label_uses_change_nothing():
-    matrix, _ = random_rows(100)
+@pytest.mark.parametrize(("n_labels", "length"), [(120, 400), (5_000, 30)])
+def test_long_rows_and_large_sets_in_pieces_give_the_same_tree(n_labels, length):
+    _, rows = random_rows(n_labels, length)
+    frequencies = np.random.default_rng(1).pareto(1, n_labels) + 0.01
+    settings = TreeSettings(tradeoff=1, leaf_size=20, fanout=2)
+    one, two = (grow_tree_from(rows, frequencies, frequencies, settings, n_jobs=n) for n in (1, 2))
+    assert one.children.tolist() == two.children.tolist()
+    rules = split_rules(frequencies, frequencies, settings)
+    binary = grow(LabelSet(rules.labels, 0, is_root=True), rows, rules, 20, n_labels // 4)
+    found = widen(TreeArrays(*binary, n_labels, label_weights=rules.weights), settings)
+    assert found.children.tolist() == one.children.tolist()
+
+
+@pytest.mark.parametrize("length", [30, 400])
+def test_columns_that_no_label_uses_change_nothing(length):
+    matrix, _ = random_rows(100, length)
     used = np.unique(matrix.indices)
     wide, narrow = (
         lt.build_tree_from(embeddings, np.ones(100), tradeoff=0.5, fanout=2) for embeddings in (matrix, matrix[:, used])

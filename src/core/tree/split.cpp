@@ -38,7 +38,7 @@ void Splitter::split(const LabelRows& given, uint64_t seed, SplitTrace* trace) {
   const bool large = given.n >= kLarge, by_cores = worth_cores(given);
   LabelRows rows;
   if (large || by_cores) {
-    rows = start_from_sides(large ? take_every(given.n / kSample, given, seed) : given, by_cores, seed);
+    rows = start_from_sides(large ? take_sample(given, seed) : given, by_cores, seed);
     if (large) {  // the centres are those of the sample; the sides are of all rows
       rows = prepare(given);
       sum_all(rows);
@@ -51,10 +51,23 @@ void Splitter::split(const LabelRows& given, uint64_t seed, SplitTrace* trace) {
   }
 }
 
-LabelRows Splitter::take_every(int64_t stride, const LabelRows& given, uint64_t& seed) {
+// About kSample rows: those of a large weight, and one in `stride` of the others, which then stands for all of these.
+LabelRows Splitter::take_sample(const LabelRows& given, uint64_t& seed) {
+  const int64_t stride = given.n / kSample;
+  double total = 0;
+  for (int64_t i = 0; i < given.n; ++i) total += given.rows[i].weight;
+  const double large = total / kSample;
+  auto next = static_cast<int64_t>(next_random(seed) % stride);
   sample_.clear();
-  for (auto i = static_cast<int64_t>(next_random(seed) % stride); i < given.n; i += stride)
-    sample_.push_back(given.rows[i]);
+  for (int64_t i = 0; i < given.n; ++i) {
+    LabelRow row = given.rows[i];
+    if (row.weight <= large) {
+      if (next-- > 0) continue;
+      next = stride - 1;
+      row.weight *= static_cast<double>(stride);
+    }
+    sample_.push_back(row);
+  }
   LabelRows sample = given;
   sample.rows = sample_.data();
   sample.n = static_cast<int64_t>(sample_.size());

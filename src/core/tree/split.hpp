@@ -71,7 +71,7 @@ class Splitter {
   };
 
   LabelRows prepare(const LabelRows& given);
-  LabelRows take_every(int64_t stride, const LabelRows& given, uint64_t& seed);
+  LabelRows take_sample(const LabelRows& given, uint64_t& seed);
   LabelRows start_from_sides(const LabelRows& given, bool by_cores, uint64_t seed);
   void climb_from_labels(const LabelRows& rows, uint64_t seed, SplitTrace* trace, double tolerance);
   void climb(const LabelRows& rows, size_t n_starts, SplitTrace* trace, double tolerance);
