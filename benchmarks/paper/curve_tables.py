@@ -11,7 +11,9 @@ from benchmarks.paper.grid import TEST
 from benchmarks.paper.records import Record
 
 
-def curve_tables(curves: dict[str, Collected], runs: list[Record], scale: list[Record]) -> str:
+def curve_tables(
+    curves: dict[str, Collected], runs: list[Record], text: list[Record], scale: list[Record]
+) -> str:
     """Return all tables as Markdown."""
     parts = [
         "P@1 / P@3 in percent and expected depth@1 / depth@3 (with the edge from leaf node to label), means over seeds "
@@ -20,7 +22,7 @@ def curve_tables(curves: dict[str, Collected], runs: list[Record], scale: list[R
     for name, found in curves.items():
         if found.test:
             parts += [_curve_table(name, found), _frequency_table(name, found, runs)]
-    parts.append(_scale_table(scale))
+    parts += [_epochs_table(text), _scale_table(scale)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -65,6 +67,20 @@ def _spread(differences: np.ndarray) -> str:
     if len(differences) < 2:
         return f"{mean:+.2f}"
     return f"{mean:+.2f} ± {stats.t.ppf(0.975, len(differences) - 1) * stats.sem(differences):.2f}"
+
+
+def _epochs_table(text: list[Record]) -> str:
+    """Return P@1 of the text model by epochs, for the sets that were trained with several numbers of them."""
+    found: dict[tuple[str, str, int], list[float]] = {}
+    for record in text:
+        if record.get("split") == TEST and "seed" in record:
+            tree = "Huffman's tree" if record["tradeoff"] is None else f"tradeoff {record['tradeoff']:.4g}"
+            found.setdefault((record["dataset"], tree, record["epochs"]), []).append(record["p1"])
+    lines = ["## The text model, by epochs", "", "| dataset | tree | epochs | P@1 | seeds |", "|" + " --- |" * 5]
+    for (name, tree, epochs), values in sorted(found.items()):
+        if len({e for n, _, e in found if n == name}) > 1:
+            lines.append(f"| {name} | {tree} | {epochs} | {np.mean(values):.2f} | {len(values)} |")
+    return "\n".join(lines) if len(lines) > 4 else ""
 
 
 def _scale_table(scale: list[Record]) -> str:

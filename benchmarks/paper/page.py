@@ -66,7 +66,7 @@ def publish(folder: Path, page: Path, pictures: Path) -> None:
     results = read_results(folder)
     findings = judge(results)
     (folder / "claims.json").write_text(json.dumps([found.to_json() for found in findings], indent=1) + "\n")
-    (folder / "curves.md").write_text(curve_tables(results.curves, results.runs, results.scale))
+    (folder / "curves.md").write_text(curve_tables(results.curves, results.runs, results.text, results.scale))
     page.write_text(with_section(page.read_text(encoding="utf-8"), section(results, findings)), encoding="utf-8")
     pictures.mkdir(parents=True, exist_ok=True)
     draw_all(results, pictures)

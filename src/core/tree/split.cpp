@@ -35,7 +35,9 @@ bool worth_cores(const LabelRows& rows) {
 
 void Splitter::split(const LabelRows& given, uint64_t seed, SplitTrace* trace) {
   if (!(settings_.similarity > 0)) return climb(prepare(given), 1, trace, settings_.tolerance);
-  const bool large = given.n >= kLarge, by_cores = worth_cores(given);
+  const bool large = given.n >= kLarge;
+  // A core is shorter than its row, so beside frequencies it would count for too little.
+  const bool by_cores = settings_.frequency == 0 && worth_cores(given);
   LabelRows rows;
   if (large || by_cores) {
     rows = start_from_sides(large ? take_sample(given, seed) : given, by_cores, seed);

@@ -43,8 +43,8 @@ def split_labels(
     relatively. The result is the assignment with the highest objective of all iterations of both starts.
 
     Two cases start from sides that were found with less work, in the same way: sets of 4,096 labels and more from those
-    of a sample, and long sparse rows (256 values and more on average, most of them small) from those of their largest
-    values. Then one start is followed over all labels and all values.
+    of a sample; up to tradeoff 1 long sparse rows (256 values and more on average, most of them small) from those of
+    their largest values. Then one start is followed over all labels and all values.
 
     Parameters
     ----------
