@@ -17,30 +17,22 @@ float core_limit(const float* values, int32_t n) {
   return static_cast<float>((1 - kRounding) * sum_of_squares(values, n) / std::max(n, 1));
 }
 
-struct Rest {
+struct Copy {
   std::vector<int32_t> columns;
   std::vector<float> values;
 };
 
-// Returns the size of the core. Reading is never behind writing, so the row may be written where it is read.
-int32_t put_core_first(const int32_t* columns, const float* values, int32_t n, int32_t* to_columns, float* to_values,
-                       Rest& rest) {
+// Writes a row, core first, to other memory. Returns the size of the core.
+int32_t put_core_first(const int32_t* columns, const float* values, int32_t n, int32_t* to_columns, float* to_values) {
   const float limit = core_limit(values, n);
-  rest.columns.resize(n);
-  rest.values.resize(n);
   int32_t core = 0;
+  for (int32_t p = 0; p < n; ++p) core += values[p] * values[p] >= limit;
+  int32_t place[2] = {core, 0};  // of the next value outside and inside
   for (int32_t p = 0; p < n; ++p) {
-    const int32_t column = columns[p];
-    const float value = values[p];
-    const bool in_core = value * value >= limit;
-    rest.columns[p - core] = column;
-    rest.values[p - core] = value;
-    to_columns[core] = column;
-    to_values[core] = value;
-    core += in_core;
+    const int32_t to = place[values[p] * values[p] >= limit]++;
+    to_columns[to] = columns[p];
+    to_values[to] = values[p];
   }
-  std::copy_n(rest.columns.data(), n - core, to_columns + core);
-  std::copy_n(rest.values.data(), n - core, to_values + core);
   return core;
 }
 
@@ -56,13 +48,21 @@ double sum_of_squares(const float* values, int64_t n) {
 }
 
 void put_cores_first(const LabelRows& from, RowBuffer& to, int n_threads) {
-  std::vector<Rest> rests(std::max(n_threads, 1));
+  std::vector<Copy> copies(std::max(n_threads, 1));
   parallel_for(n_blocks(from.n, kFewRows), n_threads, [&](int64_t block, int thread) {
     for (int64_t i = block * kFewRows, end = std::min(from.n, i + kFewRows); i < end; ++i) {
       const LabelRow& row = from.rows[i];
+      const int32_t* columns = from.columns + row.start;
+      const float* values = from.values + row.start;
+      if (to.values == from.values) {
+        Copy& copy = copies[thread];
+        copy.columns.assign(columns, columns + row.length);
+        copy.values.assign(values, values + row.length);
+        columns = copy.columns.data();
+        values = copy.values.data();
+      }
       const int64_t start = to.rows[i].start;
-      to.rows[i].core = put_core_first(from.columns + row.start, from.values + row.start, row.length,
-                                       to.columns + start, to.values + start, rests[thread]);
+      to.rows[i].core = put_core_first(columns, values, row.length, to.columns + start, to.values + start);
     }
   });
 }

@@ -11,10 +11,10 @@ namespace labeltrees {
 
 namespace {
 
-// A set is split by all threads together if it has more values than this, and more than this part of a thread's share
-// of all values. Each smaller one is a task for one thread.
+// A set is split by all threads together if it has more embedding values than kTeamValues, and clearly more than a
+// thread's share of all values. Each smaller one is a task for one thread, which is faster where there are enough tasks.
 constexpr int64_t kTeamValues = 1 << 18;
-constexpr double kTeamShare = 0.6;
+constexpr double kTeamShare = 1.2;
 
 // With at most this number of columns, and with dense rows, columns keep their numbers. The two sides of a split then
 // need no copies: their rows stay where they are.
