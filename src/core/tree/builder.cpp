@@ -12,7 +12,8 @@ namespace labeltrees {
 namespace {
 
 // A set is split by all threads together if it has more embedding values than kTeamValues, and clearly more than a
-// thread's share of all values. Each smaller one is a task for one thread, which is faster where there are enough tasks.
+// thread's share of all values. Each smaller one is a task for one thread, which is faster where there are enough
+// tasks.
 constexpr int64_t kTeamValues = 1 << 18;
 constexpr double kTeamShare = 1.2;
 
