@@ -11,9 +11,7 @@ from benchmarks.paper.grid import TEST
 from benchmarks.paper.records import Record
 
 
-def curve_tables(
-    curves: dict[str, Collected], runs: list[Record], text: list[Record], scale: list[Record]
-) -> str:
+def curve_tables(curves: dict[str, Collected], runs: list[Record], text: list[Record], scale: list[Record]) -> str:
     """Return all tables as Markdown."""
     parts = [
         "P@1 / P@3 in percent and expected depth@1 / depth@3 (with the edge from leaf node to label), means over seeds "

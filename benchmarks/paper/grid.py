@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from labeltrees.tuning.settings import PAPER_GRIDS
 
-# Raise it when trees, the search of `parabel()` or `imbalance` change: records of another reading of the paper are made
-# again.
+# Raise it when the meaning of trees, of the search of `parabel()` or of `imbalance` changes: records of another reading
+# of the paper are made again. Trees that only have other random starts keep it.
 READING = 2
 
 # The colours are those of the paper's figure 3.

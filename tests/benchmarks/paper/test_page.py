@@ -35,7 +35,9 @@ def test_the_claims_follow_from_the_records(findings):
 
 
 def test_the_tables_of_curves_follow_from_the_records(results):
-    assert (RESULTS / "curves.md").read_text() == curve_tables(results.curves, results.runs, results.text, results.scale)
+    assert (RESULTS / "curves.md").read_text() == curve_tables(
+        results.curves, results.runs, results.text, results.scale
+    )
 
 
 def test_the_page_shows_every_figure_that_has_records(results):
