@@ -45,6 +45,15 @@ def test_a_dense_matrix_stays_dense_and_shares_its_memory():
     assert sparse_features(dense).toarray().tolist() == dense.tolist()
 
 
+def test_sparse_values_may_be_huge_but_not_infinite():
+    huge = sp.csr_array(np.array([[0.0, 3e38], [1.0, -3e38]]))  # their squares are not finite in float32
+    assert check_X(huge).rows.values.tolist() == [float(np.float32(v)) for v in (3e38, 1.0, -3e38)]
+    for bad in (np.nan, np.inf, -np.inf, 1e39):
+        huge.data[1] = bad
+        with pytest.raises(InputError, match="row 1, column 0"):
+            check_X(huge)
+
+
 def test_labels_become_relevance_values_and_an_indicator():
     checked = check_Y(sp.csr_array((np.array([1, 0, 3]), (np.array([0, 0, 0]), np.array([0, 1, 2]))), shape=(2, 3)))
     assert checked.matrix.data.tolist() == [1.0, 3.0]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import labeltrees as lt
 from labeltrees.labels.weights import label_weights
+from labeltrees.tree.embedding_rows import embedding_rows
 
 GRID = [0.0, 0.5, 1.0, 1.5, 2.0]
 
@@ -163,6 +164,16 @@ def test_dense_and_sparse_embeddings_make_the_same_tree(tradeoff):
     V = lt.pifa(X, Y)
     f = lt.label_frequencies(Y)
     assert lt.build_tree_from(V, f, tradeoff=tradeoff) == lt.build_tree_from(V.toarray(), f, tradeoff=tradeoff)
+
+
+def test_rows_scaled_to_unit_length_have_it():
+    rng = np.random.default_rng(1)
+    dense = rng.random((7, 11)) * (rng.random((7, 11)) < 0.6)
+    dense[[2, 5]] = 0
+    for given in (sp.csr_array(dense), dense):
+        rows = embedding_rows(given).unit()
+        parts = [rows.values[start:end] for start, end in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)]
+        np.testing.assert_allclose([np.linalg.norm(part) for part in parts], [1, 1, 0, 1, 1, 0, 1], rtol=1e-6)
 
 
 def test_embeddings_are_scaled_to_unit_length():
