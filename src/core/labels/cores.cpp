@@ -1,7 +1,7 @@
 #include "labels/cores.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 #include <vector>
 
 #include "common/threads.hpp"
@@ -17,7 +17,7 @@ float core_limit(const float* values, int32_t n) {
   return static_cast<float>((1 - kRounding) * sum_of_squares(values, n) / std::max(n, 1));
 }
 
-struct Copy {
+struct Scratch {
   std::vector<int32_t> columns;
   std::vector<float> values;
 };
@@ -47,24 +47,38 @@ double sum_of_squares(const float* values, int64_t n) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-void put_cores_first(const LabelRows& from, RowBuffer& to, int n_threads) {
-  std::vector<Copy> copies(std::max(n_threads, 1));
-  parallel_for(n_blocks(from.n, kFewRows), n_threads, [&](int64_t block, int thread) {
-    for (int64_t i = block * kFewRows, end = std::min(from.n, i + kFewRows); i < end; ++i) {
-      const LabelRow& row = from.rows[i];
-      const int32_t* columns = from.columns + row.start;
-      const float* values = from.values + row.start;
-      if (to.values == from.values) {
-        Copy& copy = copies[thread];
-        copy.columns.assign(columns, columns + row.length);
-        copy.values.assign(values, values + row.length);
-        columns = copy.columns.data();
-        values = copy.values.data();
+RowBuffer put_cores_first(RowBuffer rows, bool in_place, int n_threads) {
+  if (!rows.columns) return rows;
+  RowBuffer copy;
+  if (!in_place) {
+    int64_t n_values = 0;
+    for (LabelRow row : rows.rows) {
+      row.start = n_values;
+      n_values += row.length;
+      copy.rows.push_back(row);
+    }
+    copy.allocate(n_values);
+  }
+  RowBuffer& to = in_place ? rows : copy;
+  const auto n = static_cast<int64_t>(rows.rows.size());
+  std::vector<Scratch> scratches(std::max(n_threads, 1));
+  parallel_for(n_blocks(n, kFewRows), n_threads, [&](int64_t block, int thread) {
+    for (int64_t i = block * kFewRows, end = std::min(n, i + kFewRows); i < end; ++i) {
+      const LabelRow& row = rows.rows[i];
+      const int32_t* columns = rows.columns + row.start;
+      const float* values = rows.values + row.start;
+      if (in_place) {
+        Scratch& scratch = scratches[thread];
+        scratch.columns.assign(columns, columns + row.length);
+        scratch.values.assign(values, values + row.length);
+        columns = scratch.columns.data();
+        values = scratch.values.data();
       }
-      const int64_t start = to.rows[i].start;
-      to.rows[i].core = put_core_first(columns, values, row.length, to.columns + start, to.values + start);
+      LabelRow& written = to.rows[i];
+      written.core = put_core_first(columns, values, row.length, to.columns + written.start, to.values + written.start);
     }
   });
+  return std::move(to);
 }
 
 }  // namespace labeltrees

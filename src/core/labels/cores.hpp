@@ -9,9 +9,8 @@ namespace labeltrees {
 
 double sum_of_squares(const float* values, int64_t n);
 
-// Puts the cores first in sparse rows, whose columns are ascending.
-// IN: from; it may have the columns and values of `to`, or others.
-// OUT: to, the rows, each at the start that it already has there.
-void put_cores_first(const LabelRows& from, RowBuffer& to, int n_threads);
+// Returns sparse rows, whose columns are ascending, with their cores first: in the same memory, or in a copy. Dense
+// rows are returned as they are.
+RowBuffer put_cores_first(RowBuffer rows, bool in_place, int n_threads);
 
 }  // namespace labeltrees

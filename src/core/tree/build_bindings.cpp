@@ -18,10 +18,9 @@ namespace labeltrees {
 namespace {
 
 // Rows of the labels' embeddings as Python passes them: label l has the values indptr[l] .. indptr[l + 1]; columns of
-// size 0 mean dense rows. Sparse rows get their cores first: in place if the caller made the arrays for this call, in a
-// copy otherwise. Dense rows are only read.
+// size 0 mean dense rows.
 RowBuffer rows_of(ConstArray<int32_t> labels, ConstArray<double> weights, ConstArray<int64_t> indptr,
-                  ConstArray<int32_t> columns, ConstArray<float> values, bool may_overwrite, int n_threads) {
+                  ConstArray<int32_t> columns, ConstArray<float> values) {
   RowBuffer rows;
   rows.rows.reserve(labels.size());
   for (size_t i = 0; i < labels.size(); ++i) {
@@ -29,20 +28,9 @@ RowBuffer rows_of(ConstArray<int32_t> labels, ConstArray<double> weights, ConstA
     const int64_t end = indptr.data()[labels.data()[i] + 1];
     rows.rows.push_back({start, static_cast<int32_t>(end - start), 0, labels.data()[i], weights.data()[i]});
   }
+  // Only written if the caller made the arrays for this call.
+  rows.columns = columns.size() > 0 ? const_cast<int32_t*>(columns.data()) : nullptr;
   rows.values = const_cast<float*>(values.data());
-  if (columns.size() == 0) return rows;
-  rows.columns = const_cast<int32_t*>(columns.data());
-  const std::vector<LabelRow> given = rows.rows;
-  const LabelRows from{given.data(), static_cast<int64_t>(given.size()), columns.data(), values.data(), 0};
-  if (!may_overwrite) {
-    int64_t n_values = 0;
-    for (LabelRow& row : rows.rows) {
-      row.start = n_values;
-      n_values += row.length;
-    }
-    rows.allocate(n_values);
-  }
-  put_cores_first(from, rows, n_threads);
   return rows;
 }
 
@@ -59,7 +47,7 @@ std::pair<int64_t, double> half_of(ConstArray<double> keys, ConstArray<double> w
 nb::tuple split_labels(ConstArray<int32_t> labels, ConstArray<double> weights, ConstArray<int64_t> indptr,
                        ConstArray<int32_t> columns, ConstArray<float> values, int32_t n_columns, double similarity,
                        double frequency, bool relaxed, int max_iterations, double tolerance, uint64_t seed) {
-  const RowBuffer rows = rows_of(labels, weights, indptr, columns, values, false, 1);
+  RowBuffer given = rows_of(labels, weights, indptr, columns, values);
   SplitSettings settings{similarity, frequency, relaxed};
   settings.max_iterations = max_iterations;
   settings.tolerance = tolerance;
@@ -67,6 +55,7 @@ nb::tuple split_labels(ConstArray<int32_t> labels, ConstArray<double> weights, C
   SplitTrace trace;
   Job job;
   run_job(job, nb::none(), [&] {
+    const RowBuffer rows = put_cores_first(std::move(given), false, 1);
     Team team(1);
     Splitter splitter(settings, team, job);
     splitter.split(rows.view(n_columns), seed, &trace);
@@ -93,12 +82,15 @@ nb::tuple split_set_of(ConstArray<int32_t> labels, ConstArray<double> weights, C
                        ConstArray<int32_t> columns, ConstArray<float> values, int32_t n_columns, double similarity,
                        double frequency, const std::optional<NodeWeightArguments>& node_weights, uint64_t seed,
                        int n_threads) {
-  RowBuffer rows = rows_of(labels, weights, indptr, columns, values, true, n_threads);
+  RowBuffer given = rows_of(labels, weights, indptr, columns, values);
   BuildSettings settings{{similarity, frequency}, 1, seed, n_threads, node_weights_of(node_weights)};
-  if (settings.weights.given()) settings.weights.set(rows.rows.data(), static_cast<int64_t>(rows.rows.size()));
+  if (settings.weights.given()) settings.weights.set(given.rows.data(), static_cast<int64_t>(given.rows.size()));
   SetSplit split;
   Job job;
-  run_job(job, nb::none(), [&] { split = split_set(rows.view(n_columns), settings, job); });
+  run_job(job, nb::none(), [&] {
+    const RowBuffer rows = put_cores_first(std::move(given), true, n_threads);
+    split = split_set(rows.view(n_columns), settings, job);
+  });
   return nb::make_tuple(to_numpy(std::move(split.is_plus)), split.plus_seed, split.minus_seed);
 }
 
@@ -106,13 +98,15 @@ nb::tuple build_binary(ConstArray<int32_t> labels, ConstArray<double> weights, C
                        ConstArray<int32_t> columns, ConstArray<float> values, int32_t n_columns, double similarity,
                        double frequency, const std::optional<NodeWeightArguments>& node_weights, int64_t leaf_size,
                        bool below_root, uint64_t seed, int n_threads, bool may_overwrite, nb::object progress) {
-  RowBuffer rows = rows_of(labels, weights, indptr, columns, values, may_overwrite, n_threads);
+  RowBuffer given = rows_of(labels, weights, indptr, columns, values);
   BuildSettings settings{{similarity, frequency}, leaf_size, seed, n_threads, node_weights_of(node_weights)};
   if (below_root && settings.weights.given())
-    settings.weights.set(rows.rows.data(), static_cast<int64_t>(rows.rows.size()));
+    settings.weights.set(given.rows.data(), static_cast<int64_t>(given.rows.size()));
   TreeArrays tree;
   Job job;
-  run_job(job, progress, [&] { tree = build_binary_tree(std::move(rows), n_columns, settings, job); });
+  run_job(job, progress, [&] {
+    tree = build_binary_tree(put_cores_first(std::move(given), may_overwrite, n_threads), n_columns, settings, job);
+  });
   return to_numpy(std::move(tree));
 }
 
