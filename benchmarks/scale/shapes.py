@@ -1,19 +1,24 @@
 """Synthetic data shaped like the paper's logs: its numbers of points, features and labels, a power law and topics.
 
     python -m benchmarks.scale.shapes [amazon-1m-shape amazon-3m-shape] [--tradeoffs 0 1 2] [--scale 1.0] [--jobs 2]
+        [--max-memory 8GiB]
 
 Trains each shape completely in the paper's setting and reports time, peak memory, precision and expected depth. Each
-model runs in its own process, so that its peak memory can be measured (data included).
+model runs in its own process, so that its peak memory can be measured (data included). With --max-memory the points are
+on disk, in parts; the model is the same.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import resource
 import subprocess
 import sys
+import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +35,7 @@ LABELS_PER_TOPIC = 200
 ELSEWHERE = 0.1  # share of label occurrences in points of another topic
 MOST_IN_TOPIC = 100  # further occurrences of a very frequent label go to random topics, as best sellers do
 WORDS_PER_LABEL, WORDS_PER_OCCURRENCE, NOISE_WORDS = 12, 5, 4
+POINTS_PER_PART = 250_000
 
 
 class Shape(NamedTuple):
@@ -127,31 +133,57 @@ def _summed(
     return matrix
 
 
-def measure(name: str, tradeoff: float, scale: float, n_jobs: int) -> dict[str, Any]:
-    """Train one model on a shape; return time, memory, precision and depth."""
+def measure(name: str, tradeoff: float, scale: float, n_jobs: int, max_memory: str | None = None) -> dict[str, Any]:
+    """Train one model on a shape; return time, memory, precision and depth. With `max_memory`, train from parts."""
     started = time.perf_counter()
-    train, test = load_shape(name, scale)
-    made = time.perf_counter()
-    processor = time.process_time()
-    model = lt.LabelTreeClassifier.parabel(tradeoff=tradeoff, n_jobs=n_jobs).fit(train.X, train.Y)
-    seconds, processor = time.perf_counter() - made, time.process_time() - processor
+    model = lt.LabelTreeClassifier.parabel(tradeoff=tradeoff, n_jobs=n_jobs)
+    if max_memory is None:
+        train, test = load_shape(name, scale)
+        facts = _facts(train, test)
+        made, processor = time.perf_counter(), time.process_time()
+        model.fit(train.X, train.Y)
+        seconds, processor = time.perf_counter() - made, time.process_time() - processor
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            # In a process of its own, so that the peak memory is that of the fit.
+            with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+                facts = pool.submit(_write_parts, name, scale, folder).result()
+            made, processor = time.perf_counter(), time.process_time()
+            model.fit(lt.open_parts(Path(folder) / "train"), max_memory=max_memory)
+            seconds, processor = time.perf_counter() - made, time.process_time() - processor
+            test = lt.Dataset(*lt.open_parts(Path(folder) / "test").parts[0].matrices())
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     labels, _ = model.predict_topk(test.X, 5)
     return {
         "dataset": name,
         "scale": scale,
         "tradeoff": tradeoff,
+        **facts,
+        "max_memory": max_memory,
+        "make_seconds": round(made - started, 1),
+        "seconds": round(seconds, 1),
+        "processor": round(processor, 1),
+        "peak_gib": round(peak / 2**20, 2),
+        **{f"p{k}": round(100 * lt.metrics.precision_at_k(test.Y, labels, k), 3) for k in (1, 3, 5)},
+        **{f"depth{k}": round(lt.metrics.expected_depth_at_k(model.tree_, labels, k), 4) for k in (1, 3)},
+    }
+
+
+def _write_parts(name: str, scale: float, folder: str) -> dict[str, Any]:
+    train, test = load_shape(name, scale)
+    lt.write_parts(train, Path(folder) / "train", POINTS_PER_PART)
+    lt.write_parts(test, Path(folder) / "test", test.n_points)
+    return _facts(train, test)
+
+
+def _facts(train: lt.Dataset, test: lt.Dataset) -> dict[str, Any]:
+    return {
         "points": train.n_points,
         "features": train.n_features,
         "labels": train.n_labels,
         "test_points": test.n_points,
         "labels_per_point": round(train.Y.nnz / train.n_points, 3),
         "top_percent": round(lt.imbalance(train.Y).top_percent, 4),
-        "make_seconds": round(made - started, 1),
-        "seconds": round(seconds, 1),
-        "processor": round(processor, 1),
-        "peak_gib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
-        **{f"p{k}": round(100 * lt.metrics.precision_at_k(test.Y, labels, k), 3) for k in (1, 3, 5)},
-        **{f"depth{k}": round(lt.metrics.expected_depth_at_k(model.tree_, labels, k), 4) for k in (1, 3)},
     }
 
 
@@ -161,11 +193,13 @@ def main() -> None:
     parser.add_argument("--tradeoffs", type=float, nargs="+", default=[0.0, 1.0, 4 / 3, 1.935484, 2.0])
     parser.add_argument("--scale", type=float, default=1.0, help="share of points, features and labels")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--max-memory", help="train from parts on disk within this memory, such as 8GiB")
     parser.add_argument("--records", type=Path, default=RECORDS)
     parser.add_argument("--one", nargs=2, metavar=("SHAPE", "TRADEOFF"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        print(json.dumps(measure(options.one[0], float(options.one[1]), options.scale, options.jobs)))
+        name, tradeoff = options.one
+        print(json.dumps(measure(name, float(tradeoff), options.scale, options.jobs, options.max_memory)))
         return
     unknown = set(options.shapes) - set(SHAPES)
     if unknown:
@@ -176,6 +210,8 @@ def main() -> None:
         for tradeoff in options.tradeoffs:
             command = [sys.executable, "-m", "benchmarks.scale.shapes", "--one", name, str(tradeoff)]
             command += ["--scale", str(options.scale), "--jobs", str(options.jobs)]
+            if options.max_memory is not None:
+                command += ["--max-memory", options.max_memory]
             row = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
             with open(options.records, "a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
