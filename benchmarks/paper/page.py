@@ -98,8 +98,8 @@ def section(results: Results, findings: list[Finding]) -> str:
         parts.append(
             f"**Not run here, or with fewer than {MIN_SEEDS} seeds:** {names}. "
             "`python -m benchmarks.paper --sets NAME` runs them. "
-            "`python -m benchmarks.scale.shapes` measures time, memory, precision and depth on the synthetic shapes; its "
-            "results are at the end of this page."
+            "`python -m benchmarks.scale.shapes` measures time, memory, precision and depth on the synthetic shapes; "
+            "its results are at the end of this page."
         )
     return "\n\n".join([*parts, RULES, "## The figures", figure_texts(findings, available(results))])
 
