@@ -170,8 +170,8 @@ def test_rows_scaled_to_unit_length_have_it():
     rng = np.random.default_rng(1)
     dense = rng.random((7, 11)) * (rng.random((7, 11)) < 0.6)
     dense[[2, 5]] = 0
-    for given in (sp.csr_array(dense), dense):
-        rows = embedding_rows(given).unit()
+    for embeddings in (sp.csr_array(dense), dense):
+        rows = embedding_rows(embeddings).unit()
         parts = [rows.values[start:end] for start, end in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)]
         np.testing.assert_allclose([np.linalg.norm(part) for part in parts], [1, 1, 0, 1, 1, 0, 1], rtol=1e-6)
 
