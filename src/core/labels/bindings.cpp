@@ -21,6 +21,15 @@ LabelPoints as_label_points(const ConstArray<int64_t>& label_ptr, const ConstArr
   return {label_ptr.data(), points.data(), static_cast<int64_t>(label_ptr.size()) - 1};
 }
 
+auto row_lengths(ConstArray<int64_t> indptr, ConstArray<float> values) {
+  std::vector<double> lengths(indptr.size() - 1);
+  for (size_t row = 0; row < lengths.size(); ++row) {
+    const int64_t start = indptr.data()[row], end = indptr.data()[row + 1];
+    lengths[row] = std::sqrt(sum_of_squares(values.data() + start, end - start));
+  }
+  return to_numpy(std::move(lengths));
+}
+
 }  // namespace
 
 void bind_labels(nb::module_& module) {
@@ -48,17 +57,7 @@ void bind_labels(nb::module_& module) {
       },
       nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(), nb::arg("point_weights").noconvert(),
       nb::arg("whole_weights"), nb::arg("covered").noconvert());
-  module.def(
-      "row_lengths",
-      [](ConstArray<int64_t> indptr, ConstArray<float> values) {
-        std::vector<double> lengths(indptr.size() - 1);
-        for (size_t row = 0; row < lengths.size(); ++row) {
-          const int64_t start = indptr.data()[row], end = indptr.data()[row + 1];
-          lengths[row] = std::sqrt(sum_of_squares(values.data() + start, end - start));
-        }
-        return to_numpy(std::move(lengths));
-      },
-      nb::arg("indptr").noconvert(), nb::arg("values").noconvert());
+  module.def("row_lengths", &row_lengths, nb::arg("indptr").noconvert(), nb::arg("values").noconvert());
   module.def(
       "pifa_sparse",
       [](ConstArray<int64_t> label_ptr, ConstArray<int32_t> points, ConstArray<int64_t> indptr,
