@@ -26,7 +26,7 @@ class LabelSet(NamedTuple):
 
 
 def split_set(labels: LabelSet, rows: EmbeddingRows, rules: SplitRules, n_threads: int) -> tuple[LabelSet, LabelSet]:
-    """Return the two sides of a set, whose label i has row i of `rows`."""
+    """Return the two sides of a set, whose label i has row i of `rows`; the rows may be overwritten."""
     weights, node_weights = _weights_of(labels, rules)
     is_plus, plus_seed, minus_seed = _core.split_set(
         _numbers(labels),
