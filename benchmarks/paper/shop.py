@@ -27,7 +27,7 @@ def load_shop(weighted: bool, quick: bool = False) -> tuple[lt.Dataset, lt.Datas
 
 
 @lru_cache(maxsize=1)
-def _shop() -> lt.data.logs.PreparedLogs:
+def _shop() -> lt.PreparedLogs:
     """Prepare "Online Retail": a context is an invoice, its features are the articles the customer bought before.
 
     The frequency of a context is its number of valid events: lines of the invoice.
@@ -50,7 +50,7 @@ def _shop() -> lt.data.logs.PreparedLogs:
 
 
 @lru_cache(maxsize=1)
-def _quick_log() -> lt.data.logs.PreparedLogs:
+def _quick_log() -> lt.PreparedLogs:
     """Prepare a small synthetic log, for --quick."""
     options = argparse.Namespace(events=30_000, contexts=1_500, items=1_000)
     events: pl.DataFrame = synthetic_events(options.events, 0, DAYS, (0,), options)

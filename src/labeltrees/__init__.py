@@ -10,8 +10,8 @@ _MODULES = ("baselines", "datasets", "metrics")
 # The public names by module. They are imported when they are first used, because NumPy, SciPy and scikit-learn take
 # seconds to import. `__init__.pyi` has the same names, for type checkers and editors.
 _HOMES = {
-    "data": "ColumnEncoder Dataset Encoder ItemEncoder PartsDataset PartsWriter PreparedLogs TextEncoder"
-    " TfidfVectorizer UnionEncoder open_parts prepare_logs read_limits read_texts read_vocabulary read_xmc"
+    "data": "ColumnEncoder Dataset Encoder ItemEncoder PartsDataset PartsWriter TextEncoder"
+    " TfidfVectorizer UnionEncoder open_parts read_limits read_texts read_vocabulary read_xmc"
     " write_parts write_xmc",
     "errors": "FileFormatError InputError LabelTreesError MissingExtraError",
     "labels.embedding": "pifa",
@@ -19,6 +19,7 @@ _HOMES = {
     "labels.imbalance": "Imbalance imbalance",
     "labels.trend": "trend_weights",
     "labels.weights": "label_weights",
+    "logs": "PreparedLogs prepare_logs",
     "models.linear.estimator": "LabelTreeClassifier",
     "models.load": "load",
     "models.text.estimator": "TextLabelTreeClassifier",

@@ -8,12 +8,10 @@ from labeltrees.data import (
     ItemEncoder,
     PartsDataset,
     PartsWriter,
-    PreparedLogs,
     TextEncoder,
     TfidfVectorizer,
     UnionEncoder,
     open_parts,
-    prepare_logs,
     read_limits,
     read_texts,
     read_vocabulary,
@@ -27,6 +25,7 @@ from labeltrees.labels.frequency import cover_frequencies, label_frequencies
 from labeltrees.labels.imbalance import Imbalance, imbalance
 from labeltrees.labels.trend import trend_weights
 from labeltrees.labels.weights import label_weights
+from labeltrees.logs import PreparedLogs, prepare_logs
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.load import load
 from labeltrees.models.text.estimator import TextLabelTreeClassifier

@@ -12,7 +12,7 @@ from labeltrees.cli.output import console
 from labeltrees.cli.profile_view import print_profile
 from labeltrees.cli.quickstart_compare import Compared
 from labeltrees.cli.reliability_view import print_reliability
-from labeltrees.data.logs.summary import LogSummary
+from labeltrees.logs.summary import LogSummary
 
 
 def interval(value):

@@ -8,8 +8,8 @@ import pytest
 
 import labeltrees as lt
 from labeltrees.cli.data_argument import load_data
-from labeltrees.data.logs import aggregate, shards
 from labeltrees.data.point_weights import weights_beside
+from labeltrees.logs import aggregate, shards
 
 FILES = {
     "train.txt",

@@ -22,7 +22,7 @@ from labeltrees.cli.text_data import open_text_file
 from labeltrees.cli.text_options import text_options
 from labeltrees.cli.vectorizer_options import vectorizer_options
 from labeltrees.data import PartsDataset, TfidfVectorizer, open_parts, write_parts
-from labeltrees.data.logs.folder import check_version, folder_encoder, folder_points
+from labeltrees.data.data_folder import check_version, folder_encoder, folder_points
 from labeltrees.data.parts.text_parts import texts_to_parts
 from labeltrees.data.parts.writer import POINTS_PER_PART, check_parts_target
 from labeltrees.data.parts.xmc_parts import xmc_to_parts

@@ -20,7 +20,7 @@ from labeltrees.cli.text_data import (
     text_blocks,
 )
 from labeltrees.data import Dataset, PartsDataset, open_parts, read_xmc
-from labeltrees.data.logs.folder import check_version, folder_encoder, folder_points
+from labeltrees.data.data_folder import check_version, folder_encoder, folder_points
 from labeltrees.data.xmc_blocks import IndexBase, open_xmc_blocks
 from labeltrees.errors import FileFormatError, InputError
 

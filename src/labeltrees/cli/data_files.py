@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from labeltrees.data.annif_folder import is_document_folder
+from labeltrees.data.data_folder import POINT_FILES, check_version, parts_name
 from labeltrees.data.files import COMPRESSED, read_lines
-from labeltrees.data.logs.folder import POINT_FILES, check_version
-from labeltrees.data.logs.part_names import parts_name
 from labeltrees.data.parts.manifest import MANIFEST_FILE
 from labeltrees.data.point_weights import is_weights_file
 from labeltrees.data.text_formats import TEXT_SUFFIXES

@@ -13,10 +13,10 @@ from labeltrees.cli.option_groups import LOG_GROUPS
 from labeltrees.cli.options import json_option, seed_option, setting_options
 from labeltrees.cli.output import check_parent_folder, console, plural, print_json, step
 from labeltrees.cli.tables import make_table
-from labeltrees.data.logs import PreparedLogs, prepare_logs
-from labeltrees.data.logs.folder import check_dataset_folder
-from labeltrees.data.logs.settings import LogSettings
 from labeltrees.data.parts.writer import POINTS_PER_PART
+from labeltrees.logs import PreparedLogs, prepare_logs
+from labeltrees.logs.folder import check_dataset_folder
+from labeltrees.logs.settings import LogSettings
 
 _EPILOG = """\b
 Examples:

@@ -10,8 +10,9 @@ from rich.console import Console
 from labeltrees import baselines
 from labeltrees.cli.output import number, printable, step, typed_lines
 from labeltrees.cli.tables import make_table
-from labeltrees.data import Dataset, PreparedLogs, prepare_logs
+from labeltrees.data import Dataset
 from labeltrees.datasets import load_shop_log
+from labeltrees.logs import PreparedLogs, prepare_logs
 from labeltrees.metrics import precision_at_k
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from labeltrees.dask.extra import import_distributed
 from labeltrees.dask.runner import ClusterError, ClusterSummary, DaskRunner, asking_cluster
-from labeltrees.data.logs.steps import Report, ShardStep
+from labeltrees.logs.steps import Report, ShardStep
 from labeltrees.models.linear.in_parts.runner import TaskRecord
 
 

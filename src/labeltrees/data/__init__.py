@@ -3,7 +3,6 @@
 from labeltrees.data.dataset import Dataset, as_dataset
 from labeltrees.data.encoders import ColumnEncoder, Encoder, ItemEncoder, TextEncoder, UnionEncoder
 from labeltrees.data.limits import read_limits
-from labeltrees.data.logs import PreparedLogs, prepare_logs
 from labeltrees.data.parts import PartsDataset, PartsWriter, open_parts, write_parts
 from labeltrees.data.text_files import read_texts
 from labeltrees.data.tfidf import TfidfVectorizer
@@ -17,13 +16,11 @@ __all__ = [
     "ItemEncoder",
     "PartsDataset",
     "PartsWriter",
-    "PreparedLogs",
     "TextEncoder",
     "TfidfVectorizer",
     "UnionEncoder",
     "as_dataset",
     "open_parts",
-    "prepare_logs",
     "read_limits",
     "read_texts",
     "read_vocabulary",

@@ -1,0 +1,191 @@
+"""Opening events from files or frames as one lazy frame with the needed columns, named by their role."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from labeltrees._validation import refuse
+from labeltrees.data.files import MissingFileError
+from labeltrees.data.parquet_sizes import check_parquet_sizes
+from labeltrees.errors import FileFormatError, InputError
+from labeltrees.logs.csv_events import CSV_SUFFIXES, EXTRA_FIELDS, open_csv_files, suffix_of_data
+from labeltrees.logs.reading import naming_events
+from labeltrees.logs.settings import LogSettings
+
+_SUFFIXES = (*CSV_SUFFIXES, ".parquet")
+_logger = logging.getLogger("labeltrees")
+
+
+@dataclass(frozen=True)
+class Events:
+    """A log that has been opened.
+
+    Attributes
+    ----------
+    frame : lazy frame
+        Columns context and item (integers or texts) and, if the log has them, weight, time, name, session, feature
+        (texts, or lists of texts) and ragged (whether the line of a CSV file had too many fields).
+    columns : dict
+        The name of each column in the log.
+    files, left_out : lists of paths
+        The files read, and the other files in the folder.
+    sources : list of lazy frames
+        The same events as `frame`, in groups of files.
+    """
+
+    frame: pl.LazyFrame
+    columns: dict[str, str]
+    files: list[Path] = field(default_factory=list)
+    left_out: list[Path] = field(default_factory=list)
+    sources: list[pl.LazyFrame] = field(default_factory=list)
+
+
+@contextmanager
+def open_events(events: Any, settings: LogSettings, scratch: Path, n_groups: int = 1) -> Iterator[Events]:
+    """Yield the events; errors of polars become one clear error.
+
+    Parameters
+    ----------
+    events : path, polars frame or pandas frame
+    settings : LogSettings
+    scratch : path
+        A folder for copies of files that must be decompressed or converted to UTF-8.
+    n_groups : int
+        Read files in up to this many groups.
+    """
+    files: list[Path] = []
+    read_files: list[Path] = []
+    left_out: list[Path] = []
+    ragged: pl.Expr | None = None
+    sources: list[pl.LazyFrame] = []
+    if isinstance(events, pl.LazyFrame):
+        frame = events
+    elif isinstance(events, pl.DataFrame):
+        frame = events.lazy()
+    elif isinstance(events, str | Path) or hasattr(events, "__fspath__"):
+        files, left_out = _event_files(Path(events))
+        with naming_events(files):
+            if suffix_of_data(files[0]) == ".parquet":
+                for file in files:
+                    check_parquet_sizes(file)
+                scan: Callable[[list[Path]], pl.LazyFrame] = pl.scan_parquet
+                read_files = files
+            else:
+                scan, read_files, ragged = open_csv_files(files, settings, scratch)
+            frame = scan(read_files)
+            sources = [scan(group) for group in _groups(read_files, n_groups)]
+    elif hasattr(events, "columns") and hasattr(events, "to_numpy"):
+        frame = _from_pandas(events, settings)
+    else:
+        refuse("events", "a path, a polars frame or a pandas frame", events)
+    with naming_events(files, read_files):
+        selected, columns = _selected(frame, settings, files, ragged)
+        groups = [source.select(selected) for source in sources or [frame]]
+        yield Events(frame.select(selected), columns, files, left_out, groups)
+
+
+def _groups(files: list[Path], n_groups: int) -> list[list[Path]]:
+    """Return files in at most `n_groups` groups of about the same number."""
+    size = -(-len(files) // n_groups)
+    return [files[start : start + size] for start in range(0, len(files), size)]
+
+
+def _event_files(path: Path) -> tuple[list[Path], list[Path]]:
+    """Return the files of a log, and the other files in its folder, without hidden files and _SUCCESS marks."""
+    if path.is_file():
+        if suffix_of_data(path) not in _SUFFIXES:
+            message = f"{path}: must end in {', '.join(_SUFFIXES)} (plain, or .gz, .xz, .zst)"
+            raise InputError(message)
+        found, left_out = [path], []
+    elif path.is_dir():
+        inside = sorted(file for file in path.rglob("*") if file.is_file() and file.name[0] not in "._")
+        found = [file for file in inside if suffix_of_data(file) in _SUFFIXES]
+        left_out = [file for file in inside if suffix_of_data(file) not in _SUFFIXES]
+        if not found:
+            message = f"{path}: no events in this folder (files that end in {', '.join(_SUFFIXES)})"
+            raise FileFormatError(message)
+        if left_out:
+            names = ", ".join(file.name for file in left_out[:5]) + (" ..." if len(left_out) > 5 else "")
+            _logger.warning("%s: %d files are not event files and are left out: %s", path, len(left_out), names)
+    else:
+        message = f"{path}: no such file or folder"
+        raise MissingFileError(message)
+    empty = next((file for file in found if file.stat().st_size == 0), None)
+    if empty is not None:
+        message = f"{empty}: the file is empty"
+        raise FileFormatError(message)
+    if len({suffix_of_data(file) == ".parquet" for file in found}) > 1:
+        message = f"{path}: CSV and Parquet files in one folder; name the ones to read"
+        raise InputError(message)
+    return found, left_out
+
+
+def _from_pandas(frame: Any, settings: LogSettings) -> pl.LazyFrame:
+    """Return the needed columns of a pandas frame; missing values become null."""
+    wanted = {name for name in (*settings.given_columns().values(), "weight", "time") if name in frame.columns}
+    columns = {}
+    for name in sorted(wanted):
+        column = frame[name]
+        if str(column.dtype).startswith("datetime64"):
+            column = column.dt.tz_convert("UTC").dt.tz_localize(None) if getattr(column.dt, "tz", None) else column
+            columns[name] = pl.Series(name, column.to_numpy().astype("datetime64[us]"))
+        else:
+            missing = column.isna().to_numpy()
+            values = [None if absent else value for value, absent in zip(column.tolist(), missing, strict=True)]
+            columns[name] = _series(name, values)
+    return pl.DataFrame(columns, height=len(frame)).lazy()
+
+
+def _series(name: str, values: list[Any]) -> pl.Series:
+    try:
+        return pl.Series(name, values)
+    except (TypeError, pl.exceptions.PolarsError):  # texts and numbers mixed
+        return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
+
+
+def _selected(
+    frame: pl.LazyFrame, settings: LogSettings, files: list[Path], ragged: pl.Expr | None
+) -> tuple[list[pl.Expr], dict[str, str]]:
+    """Return the needed columns, named by their role, and their names in the log."""
+    schema = frame.collect_schema()
+    columns = settings.given_columns()
+    for role in ("weight", "time"):  # used if the log has columns of these names
+        if role not in columns and role in schema:
+            columns[role] = role
+    missing = [f"{name!r} ({role})" for role, name in columns.items() if name not in schema]
+    if missing:
+        have = ", ".join(repr(name) for name in list(schema)[:20] if name != EXTRA_FIELDS)
+        where = f"{files[0]}: " if files else "events: "
+        message = f"{where}no column {', '.join(missing)}; there are {have or 'none'}"
+        raise InputError(message)
+    selected = [_typed(role, name, schema[name]) for role, name in columns.items()]
+    if ragged is not None:
+        selected.append(ragged.alias("ragged"))
+    return selected, columns
+
+
+def _typed(role: str, name: str, dtype: pl.DataType) -> pl.Expr:
+    """Return a column in the type of its role: ids are integers or texts, features are texts or lists of texts."""
+    column = pl.col(name)
+    if role in ("context", "item", "session"):
+        if dtype.is_nested():
+            message = f"the column {name!r} ({role}) must hold texts or numbers, not {dtype}"
+            raise InputError(message)
+        column = column.cast(pl.Int64) if dtype.is_integer() and dtype != pl.UInt64 else column.cast(pl.String)
+        if role == "item" and not dtype.is_integer():
+            column = column.str.normalize("NFC")  # an item typed in two ways that look the same is one item
+    elif role == "name":
+        column = column.cast(pl.String).str.normalize("NFC")
+    elif role == "feature":
+        column = column.cast(pl.List(pl.String) if isinstance(dtype, pl.List | pl.Array) else pl.String)
+    elif role == "weight" and (dtype.is_nested() or dtype.is_temporal()):
+        message = f"the column {name!r} (weight) must hold numbers, not {dtype}"
+        raise InputError(message)
+    return column.alias(role)

@@ -1,0 +1,231 @@
+"""The settings of `prepare_logs`: one field each, with its check and its help text."""
+
+from __future__ import annotations
+
+import codecs
+import datetime as dt
+import itertools
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from labeltrees._extras import import_extra
+from labeltrees._settings import anything, check_settings, choice, flag, integer, number, optional, setting
+from labeltrees._validation import check_seed, refuse
+from labeltrees.errors import InputError
+
+FEATURES = ("words", "history", "column", "basket")
+POINT_WEIGHTS = ("none", "events", "engagement", "sqrt_events", "sqrt_engagement")
+PRESETS = ("paper",)
+LOW_ENGAGEMENT = 2.0  # the reading of the paper's "low engagement": engaged with once
+
+# The paper aggregates one year, removes pairs of low engagement and tests on a random 5 % of the contexts.
+_PAPER: dict[str, Any] = {"min_engagement": LOW_ENGAGEMENT, "point_weights": None, "test_share": 0.05, "period": "365d"}
+
+
+def _text(name: str, value: Any) -> None:
+    if not isinstance(value, str) or not value:
+        refuse(name, "a text", value)
+
+
+def _separator(name: str, value: Any) -> None:
+    _text(name, value)
+    if len(value.encode()) != 1:
+        refuse(name, "one character", value)
+
+
+def _encoding(name: str, value: Any) -> None:
+    try:
+        codecs.lookup(value)
+    except (LookupError, TypeError):
+        refuse(name, "the name of an encoding, such as utf-8 or latin-1", value)
+
+
+def _number_or_auto(name: str, value: Any) -> None:
+    if value != "auto":
+        number(0)(name, value)
+
+
+def _hidden(name: str, value: Any) -> None:
+    number(0, low_open=True)(name, value)
+    if value > 1 and value != int(value):
+        refuse(name, "a share below 1, or a whole number of items", value)
+
+
+def _column(help: str) -> Any:
+    return setting(None, optional(_text), help, metavar="COLUMN")
+
+
+@dataclass(frozen=True)
+class LogSettings:
+    """The settings of `prepare_logs`, where each is explained."""
+
+    context: str = setting("context", _text, "Column with the context: a customer, a query, a page, a basket.")
+    item: str = setting("item", _text, "Column with the item, which becomes a label.")
+    weight: str | None = _column("Column with the weight of an event. [default: weight, if it exists]")
+    time: str | None = _column("Column with the time. [default: time, if it exists]")
+    item_name: str | None = _column("Column with a readable name of the item.")
+    preset: str | None = choice(None, PRESETS, "Settings of the paper, for options that are not given.")
+    features: str | None = choice(
+        None,
+        FEATURES,
+        "Words of the context, items before a time, a column, or the other items of the basket. "
+        "[default: by the other options, else words]",
+    )
+    feature_column: str | None = _column("Column with features: a text, or a list of names or ids.")
+    feature_separator: str | None = setting(None, optional(_text), "Separates the names in the feature column.")
+    history_before: Any = setting(
+        None, anything, "Items before this time are features, items from then on are labels.", metavar="TIME"
+    )
+    hide: float = setting(
+        0.5, _hidden, "Items of a basket that are labels: a share below 1, or a number.", metavar="SHARE|N"
+    )
+    session: str | None = _column("Column that splits the events of a context into sessions.")
+    session_gap: Any = setting(
+        None, anything, "Start a new session of a context after a pause such as 30m or 2d.", metavar="LENGTH"
+    )
+    half_life: Any = setting(
+        None, anything, "Halve the weight of an event for every such period of age: 30d, 12w.", metavar="LENGTH"
+    )
+    since: Any = setting(None, anything, "Leave out events before this time.", metavar="TIME")
+    until: Any = setting(None, anything, "Leave out events from this time on.", metavar="TIME")
+    period: Any = setting(
+        None,
+        anything,
+        "Use only a period such as 36h, 90d, 12w or 1y; without --since or --until, the last one.",
+        metavar="LENGTH",
+    )
+    time_format: str = setting("auto", _text, "auto, or a strptime format such as %d/%m/%Y %H:%M.")
+    encoding: str = setting("utf-8", _encoding, "Encoding of CSV files.")
+    separator: str | None = setting(
+        None, optional(_separator), "Separator of CSV files. [default: detected from the first line]"
+    )
+    min_engagement: float | str = setting(
+        "auto",
+        _number_or_auto,
+        "Drop pairs of context and item with a smaller total weight; auto: 2, if at least half of the events remain.",
+        metavar="W|auto",
+    )
+    min_item_contexts: int = setting(1, integer(1), "Drop items that occur in fewer contexts.")
+    drop_duplicates: bool = setting(False, flag, "Count events that are equal in all used columns only once.")
+    point_weights: str | None = choice(
+        None,
+        POINT_WEIGHTS,
+        "Weight of a training point, scaled to mean 1: by its events or engagement. [default: none, all the same]",
+    )
+    test_share: float = setting(0.05, number(0, 0.99), "Share of contexts for the test part, drawn at random.")
+    test_since: Any = setting(
+        None, anything, "Use the events from this time on as the test part instead (recommended).", metavar="TIME"
+    )
+    random_state: int = setting(0, lambda _name, value: check_seed(value), "Random seed.")
+
+    def checked(self) -> LogSettings:
+        """Check the settings; return them with the preset applied, times parsed and `features` chosen."""
+        import_extra("polars", "logs", "preparing logs")
+        from labeltrees.logs.times import parse_length, parse_moment  # imports polars, which takes 0.2 s
+
+        check_settings(self)
+        settings = self._with_preset()
+        changes: dict[str, Any] = {name: parse_moment(name, getattr(settings, name)) for name in _MOMENTS}
+        changes |= {name: parse_length(name, getattr(settings, name)) for name in _LENGTHS}
+        changes["features"] = settings._which_features()
+        if settings.point_weights == "none":
+            changes["point_weights"] = None
+        if settings.min_engagement != "auto":
+            changes["min_engagement"] = float(settings.min_engagement)
+        settings = replace(settings, **changes)
+        settings._check_together()
+        return settings
+
+    @property
+    def has_sessions(self) -> bool:
+        """Whether the events of a context are split into sessions."""
+        return self.session is not None or self.session_gap is not None
+
+    def given_columns(self) -> dict[str, str]:
+        """Return the column of each role that must be in the log."""
+        columns = {
+            "context": self.context,
+            "item": self.item,
+            "weight": self.weight,
+            "time": self.time,
+            "name": self.item_name,
+            "feature": self.feature_column,
+            "session": self.session,
+        }
+        return {role: name for role, name in columns.items() if name is not None}
+
+    def needing_time(self) -> list[str]:
+        """Return the settings that need the time of events."""
+        needing = [name for name in (*_MOMENTS, *_LENGTHS, "time") if getattr(self, name) is not None]
+        if self.preset == "paper" and self.period is not None and self.period == dt.timedelta(days=365):
+            needing.remove("period")  # of the preset: a log without times is used whole
+        if self.features == "history" and self.has_sessions and not needing:
+            needing.append("features='history'")
+        return needing
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the settings as JSON values."""
+        return {part.name: _json_value(getattr(self, part.name)) for part in fields(self)}
+
+    def _with_preset(self) -> LogSettings:
+        """Return the settings with the values of the preset where the user has left the default."""
+        if self.preset is None:
+            return self
+        values = _PAPER
+        if self.since is not None or self.until is not None:
+            values = {name: value for name, value in values.items() if name != "period"}
+        defaults = LogSettings()
+        unset = {name: value for name, value in values.items() if getattr(self, name) == getattr(defaults, name)}
+        return replace(self, **unset)
+
+    def _which_features(self) -> str:
+        features = self.features
+        if features is None:
+            if self.feature_column is not None and self.history_before is not None:
+                message = "feature_column and history_before are both given: set features to 'column' or 'history'"
+                raise InputError(message)
+            column = "column" if self.feature_column is not None else "words"
+            features = "history" if self.history_before is not None else column
+        if features == "history" and self.history_before is None and not self.has_sessions:
+            message = (
+                "features='history' needs history_before (the time that ends the history), or sessions: "
+                "session='COLUMN' or session_gap='30m' (earlier sessions are the history of later ones)"
+            )
+            raise InputError(message)
+        if features == "column" and self.feature_column is None:
+            message = "features='column' needs feature_column"
+            raise InputError(message)
+        for kind, name in (("history", "history_before"), ("column", "feature_column")):
+            if features != kind and getattr(self, name) is not None:
+                message = f"{name} cannot be used with features={features!r}"
+                raise InputError(message)
+        if self.feature_separator is not None and features != "column":
+            message = "feature_separator needs feature_column"
+            raise InputError(message)
+        return features
+
+    def _check_together(self) -> None:
+        if self.session is not None and self.session_gap is not None:
+            message = "session and session_gap are both given: sessions come from a column or from pauses, not both"
+            raise InputError(message)
+        if self.hide != LogSettings().hide and self.features != "basket":
+            message = f"hide needs features='basket', not {self.features!r}"
+            raise InputError(message)
+        if self.period is not None and self.since is not None and self.until is not None:
+            message = "at most two of since, until and period can be given"
+            raise InputError(message)
+        given = [(name, getattr(self, name)) for name in _MOMENTS if getattr(self, name) is not None]
+        for (earlier, first), (later, second) in itertools.pairwise(given):
+            if first >= second:
+                message = f"{earlier} ({first}) must be before {later} ({second})"
+                raise InputError(message)
+
+
+_MOMENTS = ("since", "history_before", "test_since", "until")  # in the order that their values must have
+_LENGTHS = ("period", "session_gap", "half_life")
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, dt.datetime):
+        return value.isoformat()
+    return str(value) if isinstance(value, dt.timedelta) else value

@@ -1,0 +1,128 @@
+"""Sessions: a column or pauses split the events of a context; earlier sessions are the history of later ones."""
+
+import datetime as dt
+import itertools
+
+import hypothesis
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import labeltrees as lt
+from labeltrees import InputError
+from labeltrees.logs import shards
+
+START = dt.datetime(2020, 1, 1)
+
+visits = st.lists(
+    st.tuples(st.sampled_from(["ann", "bob", "cid"]), st.sampled_from("abcde"), st.integers(0, 40)),
+    min_size=1,
+    max_size=40,
+)
+
+
+def frame_of(events):
+    frame = pl.DataFrame(events, schema=["context", "item", "minute"], orient="row")
+    return frame.with_columns(time=START + pl.duration(minutes=pl.col("minute"))).drop("minute")
+
+
+def sessions_of(events, gap):
+    """Return [(context, start, items)] of all sessions, from the definition."""
+    sessions = []
+    for context, of_context in itertools.groupby(sorted(events, key=lambda e: (e[0], e[2])), key=lambda e: e[0]):
+        last = None
+        for _, item, minute in of_context:
+            if last is None or minute - last > gap:
+                sessions.append((context, minute, set()))
+            sessions[-1][2].add(item)
+            last = minute
+    return sessions
+
+
+def rows(dataset, matrix, names):
+    return [{str(names[i]) for i in matrix[[row]].indices} for row in range(dataset.n_points)]
+
+
+@hypothesis.settings(max_examples=40, deadline=None)
+@given(visits)
+def test_pauses_split_and_earlier_sessions_are_the_history(events):
+    sessions = sessions_of(events, gap=5)
+    expected = []
+    for context, start, items in sessions:
+        past = set().union(*(other for who, then, other in sessions if who == context and then < start))
+        if past:
+            expected.append((context, start, items, past))
+    settings = {"features": "history", "session_gap": "5m", "test_share": 0, "min_engagement": 0}
+    if not expected:
+        with pytest.raises(InputError):
+            lt.prepare_logs(frame_of(events), **settings)
+        return
+    train = lt.prepare_logs(frame_of(events), **settings).train
+    assert rows(train, train.Y, train.label_names) == [items for _, _, items, _ in expected]
+    assert rows(train, train.X, train.feature_names) == [past for *_, past in expected]
+
+
+def test_a_column_splits_and_a_session_is_never_cut_by_the_split_in_time():
+    frame = pl.DataFrame(
+        {
+            "context": ["ann"] * 6,
+            "item": list("abcdef"),
+            "visit": [1, 1, 2, 2, 3, 3],
+            "time": [START + dt.timedelta(days=day) for day in (0, 0, 4, 6, 7, 8)],
+        }
+    )
+    prepared = lt.prepare_logs(
+        frame, features="history", session="visit", test_since=START + dt.timedelta(days=5), min_engagement=0
+    )
+    train, test = prepared
+    assert rows(train, train.Y, train.label_names) == [{"c", "d"}]
+    assert rows(test, test.Y, test.label_names) == [{"e", "f"}]
+    assert rows(test, test.X, test.feature_names) == [{"a", "b"}]  # c and d are in no training history
+    assert prepared.summary.leakage == {
+        "test events before a training event of the same context": 0,
+        "test events before the last training event": 0,
+    }
+    assert prepared.summary.notes["features of test points that train has not (left out)"] == 2
+
+
+def test_all_sessions_of_a_context_are_in_one_part_of_a_random_split():
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {"context": rng.integers(0, 40, 1000), "item": rng.integers(0, 30, 1000), "visit": rng.integers(0, 5, 1000)}
+    )
+    train, test = lt.prepare_logs(frame, features="basket", session="visit", test_share=0.25)
+    sessions = frame.group_by("context", "visit").agg(pl.col("item").n_unique()).filter(pl.col("item") > 1)
+    assert train.n_points + test.n_points == sessions.height
+    per_context = sessions.group_by("context").len()["len"].max()
+    assert abs(test.n_points - 10 * per_context) <= 10  # 10 of 40 contexts, nearly all with all 5 visits
+
+
+def test_events_without_a_session_are_dropped_and_counted():
+    frame = pl.DataFrame({"context": list("aaaa"), "item": list("wxyz"), "visit": ["1", "1", None, " "]})
+    summary = lt.prepare_logs(frame, features="basket", session="visit", test_share=0).summary
+    assert summary.events_dropped["no session"] == 2
+
+
+def test_shards_do_not_change_sessions(monkeypatch, tmp_path):
+    rng = np.random.default_rng(1)
+    events = [(f"c{rng.integers(30)}", "abcdefgh"[rng.integers(8)], int(rng.integers(500))) for _ in range(600)]
+    settings = {"features": "history", "session_gap": "20m", "half_life": "1h", "temporary_folder": tmp_path}
+    whole = lt.prepare_logs(frame_of(events), **settings)
+    monkeypatch.setattr(shards, "MAX_EVENTS_PER_SHARD", 50)
+    for one, other in zip(whole, lt.prepare_logs(frame_of(events), **settings), strict=True):
+        assert (one.X != other.X).nnz == (one.Y != other.Y).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"session": "visit", "session_gap": "1h"}, "session and session_gap are both given"),
+        ({"features": "history"}, "needs history_before .* session='COLUMN' or session_gap='30m'"),
+        ({"session_gap": "soon"}, "session_gap must be a length of time"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        lt.prepare_logs(frame_of([("a", "x", 0)]), **settings)

@@ -1,0 +1,47 @@
+import datetime as dt
+
+import pytest
+
+from labeltrees import InputError
+from labeltrees.logs.settings import LogSettings
+
+
+@pytest.mark.parametrize(
+    ("given", "features"),
+    [
+        ({}, "words"),
+        ({"feature_column": "title"}, "column"),
+        ({"history_before": "2020-01-01"}, "history"),
+        ({"features": "words"}, "words"),
+    ],
+)
+def test_features_follow_from_the_other_settings(given, features):
+    assert LogSettings(**given).checked().features == features
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"context": ""}, "context must be a text"),
+        ({"weight": 3}, "weight must be a text"),
+        ({"separator": ";;"}, "separator must be one character"),
+        ({"encoding": "latin-99"}, "encoding must be the name of an encoding"),
+        ({"features": "numbers"}, "features must be one of"),
+        ({"features": "history"}, "features='history' needs history_before"),
+        ({"drop_duplicates": 1}, "drop_duplicates must be True or False"),
+        ({"test_share": 1.0}, "test_share must be a number"),
+        ({"random_state": -1}, "random_state must be"),
+        ({"since": "2020-01-02", "until": "2020-01-01"}, "must be before until"),
+        ({"since": "2020-01-02", "until": "2020-01-03", "period": "1d"}, "at most two of"),
+        ({"feature_separator": ","}, "feature_separator needs feature_column"),
+    ],
+)
+def test_wrong_settings_are_refused(given, message):
+    with pytest.raises(InputError, match=message):
+        LogSettings(**given).checked()
+
+
+def test_settings_are_written_as_json_values():
+    written = LogSettings(since="2020-01-02", period="36h").checked().to_json()
+    assert written["since"] == dt.datetime(2020, 1, 2).isoformat()
+    assert written["period"] == str(dt.timedelta(hours=36))
