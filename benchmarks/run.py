@@ -23,12 +23,9 @@ RESULTS = Path(__file__).resolve().parent / "results"
 BENCHMARKS = {
     "first_minutes": ["-m", "benchmarks.first_minutes", "--before", "b58577d"],
     "exchange": ["-m", "pytest", "-q", "-m", "peers", "benchmarks/peers"],
-    "read_xmc": ["-m", "benchmarks.read_xmc"],
     "vectorizer": ["-m", "benchmarks.vectorizer"],
-    "labels": ["-m", "benchmarks.labels"],
     "build_trees": ["-m", "benchmarks.build_trees"],
     "split_quality": ["-m", "benchmarks.split_quality", "--readings"],
-    "ten_paths": ["-m", "benchmarks.ten_paths"],
     "scale_trees": ["-m", "benchmarks.scale.build_trees"],
     "scale_logs": ["-m", "benchmarks.scale.logs"],
     "scale_logs_parts": ["-m", "benchmarks.scale.logs", "--parts"],
@@ -43,20 +40,11 @@ BENCHMARKS = {
     "models_dense": ["-m", "benchmarks.models", "--dense", "256", "--sets", "eurlex4k", "--seeds", "3"],
     "train_speed": ["-m", "benchmarks.train_speed"],
     "tradeoff": ["-m", "benchmarks.tradeoff"],
-    "fanout": ["-m", "benchmarks.fanout"],
-    "batch": ["-m", "benchmarks.batch"],
-    "layout": ["-m", "benchmarks.layout", "--models", "cache"],
-    "eight_bit_rows": ["-m", "benchmarks.microbenchmarks.eight_bit_rows", "--models", "cache"],
-    "tighter_bound": ["-m", "benchmarks.tighter_bound", "--models", "cache"],
-    "cost_model": ["-m", "benchmarks.cost_model"],
-    "auto_fanout": ["-m", "benchmarks.auto_fanout"],
     "paper": ["-m", "benchmarks.paper"],
     "text_models": ["-m", "benchmarks.text_models"],
     "precision": ["-m", "benchmarks.precision"],
     "evidence": ["-m", "benchmarks.evidence"],
-    "agreement": ["-m", "benchmarks.agreement"],
     "frontier": ["-m", "benchmarks.frontier"],
-    "budgets": ["-m", "benchmarks.budgets"],
 }
 
 

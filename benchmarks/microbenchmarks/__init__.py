@@ -1,1 +1,0 @@
-"""Parts of the core timed alone, in programs of their own."""
