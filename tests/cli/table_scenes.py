@@ -7,11 +7,11 @@ import numpy as np
 
 from labeltrees import huffman_tree
 from labeltrees.cli import choose, evaluate, inspect, logs, quickstart, sweep
-from labeltrees.cli.baseline_view import print_comparison
+from labeltrees.cli.baselines import print_comparison
+from labeltrees.cli.calibrate import print_reliability
+from labeltrees.cli.inspect_searches import print_profile
 from labeltrees.cli.output import console
-from labeltrees.cli.profile_view import print_profile
-from labeltrees.cli.quickstart_compare import Compared
-from labeltrees.cli.reliability_view import print_reliability
+from labeltrees.cli.quickstart import Compared
 from labeltrees.logs.summary import LogSummary
 
 

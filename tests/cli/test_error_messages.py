@@ -8,7 +8,7 @@ import shutil
 import click
 import pytest
 
-from labeltrees.cli.error_messages import name_options, one_line
+from labeltrees.cli.errors import name_options, one_line
 from labeltrees.cli.main import cli
 from labeltrees.errors import InputError
 

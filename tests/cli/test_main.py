@@ -13,8 +13,8 @@ import pytest
 
 import labeltrees
 from labeltrees._settings import settings_of
-from labeltrees.cli import imbalance as imbalance_command
-from labeltrees.cli import option_groups
+from labeltrees.cli import options as option_groups
+from labeltrees.cli import tree as imbalance_command
 from labeltrees.cli.main import cli
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError, MissingExtraError
 

@@ -11,8 +11,8 @@ import pytest
 
 import labeltrees as lt
 from labeltrees.cli import data_argument
-from labeltrees.cli.answer_lines import AnswerLines
 from labeltrees.cli.data_argument import load_data
+from labeltrees.cli.predict import AnswerLines
 from labeltrees.data.xmc_blocks import open_xmc_blocks
 
 

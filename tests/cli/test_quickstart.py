@@ -10,7 +10,6 @@ from sklearn.model_selection import PredefinedSplit, cross_val_score
 
 import labeltrees as lt
 from labeltrees.cli import quickstart as quickstart_command
-from labeltrees.cli import quickstart_compare
 from labeltrees.data.text_dataset import default_vectorizer, text_dataset
 from tests.tuning.conftest import count_as_time
 
@@ -33,7 +32,7 @@ def small_pair():
 def small(monkeypatch):
     monkeypatch.setattr(quickstart_command, "load_debian", small_pair)
     monkeypatch.setattr(quickstart_command, "TRADEOFFS", (0, 1, 2))
-    monkeypatch.setattr(quickstart_compare, "measure_times", count_as_time)
+    monkeypatch.setattr(quickstart_command, "measure_times", count_as_time)
 
 
 @pytest.fixture
@@ -60,7 +59,7 @@ def test_it_compares_predicts_and_saves(run, tmp_path):
 
 def test_the_comparison_is_cross_validated():
     data, _ = small_pair()
-    rows = quickstart_compare.compare_tradeoffs({"tradeoff": 1.0, "fanout": 4}, data, 1)
+    rows = quickstart_command.compare_tradeoffs({"tradeoff": 1.0, "fanout": 4}, data, 1)
     assert [row.tradeoff for row in rows] == [0, 0.67, 1, 1.33, 2]
     # The witness: scikit-learn's cross-validation on the same parts.
     parts = PredefinedSplit(np.random.default_rng(0).permutation(data.n_points) % 4)

@@ -62,7 +62,7 @@ def test_quickstart_serves_models_of_several_tradeoffs(run, started, tmp_path, m
 
     texts = [f"word{number % 7} common" for number in range(200)]
     data = text_dataset(texts, [[f"label{number % 7}"] for number in range(200)])
-    monkeypatch.setattr("labeltrees.cli.quickstart_serve.load_debian", lambda: (data, data))
+    monkeypatch.setattr("labeltrees.cli.quickstart.load_debian", lambda: (data, data))
     result = run("quickstart", "--serve", "--folder", tmp_path / "quick")
     assert result.exit_code == 0, result.stderr
     ((models, _), _) = started[0]

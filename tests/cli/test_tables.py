@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from labeltrees.cli.output import with_margin
-from labeltrees.cli.tables import Column, Table, make_table
+from labeltrees.cli.output import Column, Table, make_table, with_margin
 from tests.cli.table_scenes import SCENES
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"

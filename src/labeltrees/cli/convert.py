@@ -7,26 +7,30 @@ from typing import Any
 
 import click
 
-from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import TextOptions, load_data, refuse_name_files
 from labeltrees.cli.data_files import find_file, names_in, read_lines
+from labeltrees.cli.data_options import text_options, vectorizer_options
 from labeltrees.cli.options import (
+    Command,
     data_argument,
     feature_names_option,
     index_base_option,
     json_option,
     label_names_option,
+    model_argument,
+    output_option,
 )
 from labeltrees.cli.output import check_parent_folder, console, plural, print_json, size, step
+from labeltrees.cli.saved_models import check_output, load_model
 from labeltrees.cli.text_data import open_text_file
-from labeltrees.cli.text_options import text_options
-from labeltrees.cli.vectorizer_options import vectorizer_options
 from labeltrees.data import PartsDataset, TfidfVectorizer, open_parts, write_parts
 from labeltrees.data.data_folder import check_version, folder_encoder, folder_points
 from labeltrees.data.parts.text_parts import texts_to_parts
 from labeltrees.data.parts.writer import POINTS_PER_PART, check_parts_target
 from labeltrees.data.parts.xmc_parts import xmc_to_parts
 from labeltrees.data.xmc_blocks import open_xmc_blocks
+from labeltrees.errors import InputError
+from labeltrees.models.text.estimator import TextLabelTreeClassifier
 
 _EPILOG = """\b
 Examples:
@@ -130,3 +134,46 @@ def report_parts(parts: PartsDataset, folder: str, as_json: bool) -> None:
         return
     counts_text = f"{plural(parts.n_points, 'point')}, {plural(parts.n_labels, 'label')}"
     console().print(f"{counts_text} in {plural(len(parts.parts), 'part')}, {size(n_bytes)} -> {folder}")
+
+
+_EXPORT_EPILOG = """\b
+Example:
+  labeltrees export-fasttext questions.model questions.bin
+"""
+_IMPORT_EPILOG = """\b
+Example:
+  labeltrees import-fasttext questions.bin -o questions.model
+"""
+
+
+@click.command("export-fasttext", cls=Command, epilog=_EXPORT_EPILOG)
+@model_argument
+@click.argument("file", metavar="FILE.bin", type=click.Path(dir_okay=False))
+@click.pass_obj
+def export_fasttext(show_progress: bool, model_folder: str, file: str) -> None:
+    """Write a text MODEL as FILE.bin, for fastText 0.9.3, which then predicts the same.
+
+    fastText builds its tree from label counts. FILE.bin holds counts that give the tree of MODEL; the real counts are
+    written to FILE.bin.label_counts.tsv.
+    """
+    check_parent_folder(file)
+    model = load_model(model_folder)
+    if not hasattr(model, "export_fasttext"):
+        message = f"{model_folder}: a {model.KIND}; only models of labeltrees fit-text can be exported to fastText"
+        raise InputError(message)
+    with step("Writing the file", show_progress):
+        model.export_fasttext(file)
+    click.echo(f"{plural(len(model.classes_), 'label')} -> {file}")
+
+
+@click.command("import-fasttext", cls=Command, epilog=_IMPORT_EPILOG)
+@click.argument("file", metavar="FILE.bin", type=click.Path(exists=True, dir_okay=False))
+@output_option
+@click.pass_obj
+def import_fasttext(show_progress: bool, file: str, output: str) -> None:
+    """Import a supervised model that fastText trained with -loss hs, and save it in the folder MODEL."""
+    check_output(output)
+    with step("Reading the file", show_progress):
+        model = TextLabelTreeClassifier.from_fasttext(file)
+    model.save(output)
+    click.echo(f"{plural(len(model.classes_), 'label')} -> {output}")

@@ -2,42 +2,61 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, cast
 
 import click
 import numpy as np
+from rich.console import Console
 
+from labeltrees._matrices import Int64s
 from labeltrees._progress import watch
-from labeltrees.cli.command import Command
+from labeltrees.cli.calibrate import print_reliability, reliability_record, returned_labels
 from labeltrees.cli.data_argument import TextOptions
-from labeltrees.cli.label_results import write_label_results
-from labeltrees.cli.label_weight import label_weight_option, read_label_weight
-from labeltrees.cli.model_data import read_unseen
-from labeltrees.cli.option_groups import SEARCH_GROUPS
+from labeltrees.cli.data_options import TitleOf, text_options, titles_of, vocabulary_options
 from labeltrees.cli.options import (
+    SEARCH_GROUPS,
+    Command,
     data_argument,
     index_base_option,
     jobs_option,
     json_option,
     label_names_option,
     model_argument,
+    refuse_option,
 )
-from labeltrees.cli.output import check_parent_folder, console, number, plural, print_json, size, step, with_margin
-from labeltrees.cli.reliability_view import print_reliability, reliability_record, returned_labels
-from labeltrees.cli.saved_models import disk_bytes, load_model
-from labeltrees.cli.score_options import ScoreOptions, score_options
-from labeltrees.cli.search_options import SearchOptions, search_options
-from labeltrees.cli.set_quality import measure_sets, print_sets
-from labeltrees.cli.tables import Cell, make_table
-from labeltrees.cli.text_options import text_options
-from labeltrees.cli.vocabulary_options import titles_of, vocabulary_options
+from labeltrees.cli.output import (
+    Cell,
+    check_parent_folder,
+    console,
+    make_table,
+    number,
+    plural,
+    print_json,
+    size,
+    step,
+    with_margin,
+)
+from labeltrees.cli.saved_models import disk_bytes, load_model, read_unseen
+from labeltrees.cli.search_options import (
+    ScoreOptions,
+    SearchOptions,
+    label_weight_option,
+    read_label_weight,
+    score_options,
+    search_options,
+)
 from labeltrees.data import Dataset
+from labeltrees.data.files import write_any
 from labeltrees.metrics import estimate_at_k, expected_depth_at_k, propensities_of_counts, psp_at_k
 from labeltrees.metrics.propensity import MIN_POINTS
 from labeltrees.metrics.reliability import reliability
+from labeltrees.metrics.thresholded import estimate_sets
 from labeltrees.models.common.protocol import Model
+from labeltrees.models.common.score_matrix import scores_above
 from labeltrees.profiling.call_times import single_call_microseconds
 from labeltrees.search.request import SearchRequest
 from labeltrees.search.result import SearchResult, SearchStats
@@ -257,3 +276,94 @@ def _metric_rows(record: dict[str, Any], prefix: str) -> list[tuple[str | Cell, 
         (f"{prefix}{title} (%)", *(with_margin(record[name][k], *record["intervals"][name][k]) for k in _KS))
         for name, title in _METRICS.items()
     ]
+
+
+COLUMNS = ("label", "text", "true", "returned", "correct", "precision", "recall", "f1")
+
+
+def write_label_results(
+    path: str, model: Model, dataset: Dataset, request: SearchRequest, titles: TitleOf | None, n_jobs: int
+) -> None:
+    """Write one row per label that is true or returned, the most frequent first; tab-separated, with a header."""
+    queries = model.check_queries(model.queries(dataset), n_jobs)
+    labels = model.searcher_.topk(queries, request, n_jobs=n_jobs).labels
+    text = io.StringIO(newline="")
+    table = csv.writer(text, delimiter="\t", lineterminator="\n")
+    table.writerow(COLUMNS)
+    n_known = len(model.classes_)  # the data may have labels that the model does not know
+    for label, true, returned, correct in count_labels(dataset.Y, labels):
+        title = titles(label) if titles is not None and label < n_known else None
+        shares = (_share(correct, returned), _share(correct, true), _share(2 * correct, true + returned))
+        name = label if dataset.label_names is None else dataset.label_names[label]
+        table.writerow([name, title or "", true, returned, correct, *shares])
+    with write_any(path) as stream:
+        stream.write(text.getvalue().encode())
+
+
+def count_labels(Y: Any, labels: Int64s) -> list[tuple[int, int, int, int]]:
+    """Return for each label how often it is true, returned and both, the most frequent first; others are left out.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> Y = sparse.csr_array([[1, 1, 0], [0, 1, 0]])
+    >>> count_labels(Y, np.array([[1, 2], [1, -1]]))
+    [(1, 2, 2, 2), (0, 1, 0, 0), (2, 0, 1, 0)]
+    """
+    n_labels = Y.shape[1]
+    rows = np.repeat(np.arange(len(labels)), labels.shape[1])[labels.ravel() >= 0]
+    returned = labels.ravel()[labels.ravel() >= 0]
+    hits = np.asarray(Y[rows, returned]).ravel() > 0
+    n_true = np.bincount(Y.indices[Y.data > 0], minlength=n_labels)
+    n_returned = np.bincount(returned, minlength=n_labels)
+    n_correct = np.bincount(returned[hits], minlength=n_labels)
+    order = np.argsort(-n_true, kind="stable")
+    seen = order[(n_true + n_returned)[order] > 0]
+    return list(
+        zip(*(array[seen].tolist() for array in (np.arange(n_labels), n_true, n_returned, n_correct)), strict=True)
+    )
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.4f}" if whole else ""
+
+
+_TITLES = {"precision": "precision (%)", "recall": "recall (%)", "f1": "F1 (%)"}
+
+
+def measure_sets(
+    model: Model, dataset: Dataset, request: SearchRequest, score: ScoreOptions, n_jobs: int
+) -> dict[str, Any]:
+    """Return the quality of the sets of all labels that reach the threshold."""
+    assert score.threshold is not None
+    if request.agreement is not None:
+        refuse_option("--threshold", "--agreement", "it holds for lists of a given length")
+
+    def topk(points: Any, k: int) -> tuple[Any, Any]:
+        result = model.searcher_.topk(points, replace(request, k=k), n_jobs=n_jobs)
+        return result.labels, score.values(model, result.scores)
+
+    queries = model.check_queries(model.queries(dataset), n_jobs)
+    predicted = scores_above(score.threshold, queries, topk, len(model.classes_))
+    if dataset.n_labels > predicted.shape[1]:  # labels that the model does not know
+        predicted.resize((predicted.shape[0], dataset.n_labels))
+    found = estimate_sets(dataset.Y, predicted)
+    return {
+        "threshold": score.threshold,
+        "proba": score.proba,
+        "without_labels": float(np.mean(np.diff(predicted.indptr) == 0)),
+        **{name: estimate.value for name, estimate in found.items()},
+        "intervals": {name: [estimate.low, estimate.high] for name, estimate in found.items()},
+    }
+
+
+def print_sets(out: Console, record: dict[str, Any]) -> None:
+    """Print the quality of sets."""
+    what = "probability" if record["proba"] else "score"
+    out.print(f"\nSets of all labels with a {what} of at least {record['threshold']:g}, over all points together:\n")
+    rows: list[tuple[str, str | Cell]] = [
+        (title, with_margin(record[name], *record["intervals"][name])) for name, title in _TITLES.items()
+    ]
+    rows += [("labels per point", number(record["labels_per_point"]))]
+    rows += [("points without a label (%)", number(100 * record["without_labels"]))]
+    out.print(make_table(None, rows))

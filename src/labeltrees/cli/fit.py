@@ -9,11 +9,11 @@ import click
 from labeltrees._progress import showing
 from labeltrees._settings import check_settings
 from labeltrees.cli.cluster_options import TrainingPlace, cluster_options, fit_in_parts
-from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import TextOptions, load_data, load_texts, refuse_name_files
 from labeltrees.cli.data_files import find_parts
-from labeltrees.cli.model_report import report_fit
+from labeltrees.cli.data_options import text_options, vectorizer_options, vocabulary_options
 from labeltrees.cli.options import (
+    Command,
     data_argument,
     feature_names_option,
     given_options,
@@ -28,11 +28,8 @@ from labeltrees.cli.options import (
     setting_options,
 )
 from labeltrees.cli.output import step
-from labeltrees.cli.saved_models import check_output
+from labeltrees.cli.saved_models import check_output, report_fit
 from labeltrees.cli.text_data import table_dataset
-from labeltrees.cli.text_options import text_options
-from labeltrees.cli.vectorizer_options import vectorizer_options
-from labeltrees.cli.vocabulary_options import vocabulary_options
 from labeltrees.data import Dataset, TfidfVectorizer
 from labeltrees.data.vocabulary import read_vocabulary
 from labeltrees.errors import InputError

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import TextOptions
-from labeltrees.cli.model_report import report_fit
+from labeltrees.cli.data_options import text_options
 from labeltrees.cli.options import (
+    Command,
     data_argument,
     given_options,
     jobs_option,
@@ -21,9 +21,8 @@ from labeltrees.cli.options import (
     setting_options,
 )
 from labeltrees.cli.output import step
-from labeltrees.cli.saved_models import check_output
+from labeltrees.cli.saved_models import check_output, report_fit
 from labeltrees.cli.text_data import TextFile, load_texts, open_text_file
-from labeltrees.cli.text_options import text_options
 from labeltrees.data.files import COMPRESSED
 from labeltrees.errors import InputError
 from labeltrees.models.common.settings import ClassifierSettings

@@ -8,11 +8,8 @@ from typing import Any
 
 import click
 
-from labeltrees.cli.command import Command
-from labeltrees.cli.option_groups import LOG_GROUPS
-from labeltrees.cli.options import json_option, seed_option, setting_options
-from labeltrees.cli.output import check_parent_folder, console, plural, print_json, step
-from labeltrees.cli.tables import make_table
+from labeltrees.cli.options import LOG_GROUPS, Command, json_option, seed_option, setting_options
+from labeltrees.cli.output import check_parent_folder, console, make_table, plural, print_json, step
 from labeltrees.data.parts.writer import POINTS_PER_PART
 from labeltrees.logs import PreparedLogs, prepare_logs
 from labeltrees.logs.folder import check_dataset_folder

@@ -10,10 +10,11 @@ from importlib import import_module
 from typing import Any
 
 import click
+from click.shell_completion import get_completion_class
 
 import labeltrees
-from labeltrees.cli.command import arguments_of
-from labeltrees.cli.error_messages import one_line
+from labeltrees.cli.errors import one_line
+from labeltrees.cli.options import Command, arguments_of
 from labeltrees.errors import LabelTreesError
 
 # Each command: where it is, and its line in the list of commands. A command is imported when it is used.
@@ -30,14 +31,14 @@ _COMMANDS = {
     "baselines": ("baselines:baselines", "Show what simple recommenders reach."),
     "calibrate": ("calibrate:calibrate", "Learn when searches may stop early."),
     "inspect": ("inspect:inspect_model", "Show parameters, trees and sizes of a model."),
-    "profile": ("profile:profile_model", "Show where the time of searches goes."),
-    "imbalance": ("imbalance:imbalance", "Show how many points few labels serve."),
+    "profile": ("inspect_searches:profile_model", "Show where the time of searches goes."),
+    "imbalance": ("tree:imbalance", "Show how many points few labels serve."),
     "tree": ("tree:tree", "Build, show and compare label trees."),
     "logs": ("logs:logs", "Turn logs of events into training data."),
     "convert": ("convert:convert", "Write data as a folder of parts."),
-    "export-fasttext": ("fasttext:export_fasttext", "Write a text model for fastText."),
-    "import-fasttext": ("fasttext:import_fasttext", "Import a model that fastText trained."),
-    "completion": ("completion:completion", "Complete commands with the Tab key."),
+    "export-fasttext": ("convert:export_fasttext", "Write a text model for fastText."),
+    "import-fasttext": ("convert:import_fasttext", "Import a model that fastText trained."),
+    "completion": ("main:completion", "Complete commands with the Tab key."),
 }
 _INTERRUPTED = 130  # the exit code that shells use for Ctrl-C
 
@@ -135,3 +136,24 @@ def _log_to_standard_error(ctx: click.Context, level: int) -> None:
 def main() -> None:
     """Run the command line."""
     cli(prog_name="labeltrees")
+
+
+_COMPLETION_EPILOG = """\b
+Examples:
+  eval "$(labeltrees completion bash)"                                   # in ~/.bashrc
+  eval "$(labeltrees completion zsh)"                                    # in ~/.zshrc
+  labeltrees completion fish > ~/.config/fish/completions/labeltrees.fish
+"""
+
+
+@click.command(cls=Command, epilog=_COMPLETION_EPILOG)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print the script that lets a SHELL complete commands and options with the Tab key."""
+    kind = get_completion_class(shell)
+    if kind is None:  # click knows all three
+        raise click.UsageError(shell)
+    # Not `source()`, which starts bash to check its version.
+    completer = kind(ctx.find_root().command, {}, "labeltrees", "_LABELTREES_COMPLETE")
+    click.echo(completer.source_template % completer.source_vars())

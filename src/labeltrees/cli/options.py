@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Never
 
@@ -176,3 +177,117 @@ def refuse_tree_options(fixed: str, given: Mapping[str, Any]) -> None:
     useless = next((item.name for item in settings_of(TreeSettings) if item.name in given), None)
     if useless is not None:
         refuse_option("--" + useless.replace("_", "-"), fixed, "no tree is built")
+
+
+_ARGUMENTS = "labeltrees.arguments"
+
+
+class Command(click.Command):
+    """A command whose help shows its options in groups; `groups` has those that differ from other commands."""
+
+    def __init__(self, *arguments: Any, groups: Mapping[str, str] | None = None, **given: Any) -> None:
+        super().__init__(*arguments, **given)
+        self._groups = groups or {}
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        ctx.meta[_ARGUMENTS] = ctx.params  # all contexts of a run share `meta`
+        return super().invoke(ctx)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, in one section per group."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record is not None:
+                groups.setdefault(group_of(parameter.name or "", self._groups), []).append(record)
+        for name in in_order(groups):
+            with formatter.section("Options" if name == OWN_GROUP else name):
+                formatter.write_dl(groups[name])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples; commands that are too long for the terminal continue in the next line."""
+        if self.epilog:
+            lines = [
+                part
+                for line in inspect.cleandoc(self.epilog).split("\n")
+                for part in fit_example(line, formatter.width)
+            ]
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text("\n".join(lines))
+
+
+def fit_example(line: str, width: int) -> list[str]:
+    r"""Return an example of a command in lines that fit, broken before options with a backslash as shells want it.
+
+    Examples
+    --------
+    >>> fit_example("  labeltrees fit train.txt -o products.model --tradeoff 1.2", 50)
+    ['  labeltrees fit train.txt -o products.model \\', '      --tradeoff 1.2']
+    """
+    space = width - 4  # the help indents examples, and a backslash follows
+    if len(line) <= space:
+        return [line]
+    cut = line.rfind(" -", 10, space)
+    if cut < 0 or not line.lstrip().startswith(("labeltrees", "-")):
+        return [line]
+    return [line[:cut] + " \\", *fit_example(" " * 6 + line[cut + 1 :], width)]
+
+
+def arguments_of(ctx: click.Context) -> dict[str, Any]:
+    """Return the arguments of the command that ran; empty if it did not get so far."""
+    found: dict[str, Any] = ctx.meta.get(_ARGUMENTS, {})
+    return found
+
+
+OWN_GROUP = ""  # options that belong to one command come first
+_GROUPS = {
+    "Labels and scores": "candidates exclude exclude_seen label_weight proba threshold propensity",
+    "Data": "text_names label_field weight_field label_separator data_format test_share split_seed label_names "
+    "feature_names index_base times vocabulary language",
+    "Features of texts": "features analyzer ngram_range min_df max_df max_features stop_words stem strip_accents "
+    "hashing",
+    "Tree": "tree tree_file tradeoff tradeoffs fanout fanouts leaf_size smoothing cover covers cover_softness path "
+    "paths weights_of embeddings",
+    "Training": "preset normalize loss score_power C class_weight eps max_iter prune_below negatives n_trees evidence "
+    "trend label_text_embedding label_text_points label_text_weight dim lr epochs min_count word_ngrams min_n max_n "
+    "buckets shuffle",
+    "Search": "search beam prune agreement",
+    "Memory and cluster": "max_memory cluster workers memory_per_worker work_folder temporary_folder in_parts "
+    "points_per_part",
+    "Running and output": "random_state n_jobs repeats form csv_file plot as_json help",
+}
+_LOG_GROUPS = {
+    "Columns of EVENTS": "context item weight time item_name feature_column feature_separator session time_format "
+    "encoding separator",
+    "Which events count": "since until min_engagement min_item_contexts drop_duplicates",
+    "Points and their weights": "preset features history_before hide session_gap half_life period point_weights",
+    "Training and test part": "test_share test_since",
+}
+
+
+def _by_name(groups: Mapping[str, str]) -> dict[str, str]:
+    return {name: group for group, names in groups.items() for name in names.split()}
+
+
+_GROUP_OF = _by_name(_GROUPS)
+SEARCH_GROUPS = {"evidence": "Search"}  # for commands that search with a model, and do not train one
+LOG_GROUPS = _by_name(_LOG_GROUPS)  # for the commands about logs, whose options have other meanings
+
+
+def group_of(name: str, other_groups: Mapping[str, str]) -> str:
+    """Return the group of an option; `other_groups` come first.
+
+    Examples
+    --------
+    >>> group_of("n_jobs", {}), group_of("leaf_size", {}), group_of("max_latency_us", {})
+    ('Running and output', 'Tree', '')
+    """
+    return other_groups.get(name, _GROUP_OF.get(name, OWN_GROUP))
+
+
+def in_order(groups: Iterable[str]) -> list[str]:
+    """Return groups in the order of the help text: the command's own options first."""
+    order = [OWN_GROUP, *_LOG_GROUPS, *_GROUPS]
+    return sorted(groups, key=order.index)

@@ -11,15 +11,19 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import click
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.table import Table as RichTable
+from rich.text import Text
 
 from labeltrees._files import write_atomically
 from labeltrees._progress import spinning
-from labeltrees.cli.tables import Cell
 from labeltrees.errors import InputError
 from labeltrees.report.charts import altair
 
@@ -151,3 +155,173 @@ def typed_lines(out: Console, request: str) -> Iterator[str]:
         if not text:
             return
         yield text
+
+
+_GAP = 2
+_LONGEST_WORD = 24  # a longer word in a text, such as the name of a label, may be broken
+KEEP = 0
+
+
+class Cell(NamedTuple):
+    """A value with a shorter form for narrow terminals."""
+
+    text: str
+    short: str
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Parameters
+    ----------
+    header : str
+    short : str, optional
+        The header on a narrow terminal.
+    priority : int
+        Columns with the largest number are left out first; 0 is left out only if nothing else helps.
+    align : {"left", "right"}
+        Left for texts, which may wrap at words; right for numbers, which never wrap.
+    """
+
+    header: str
+    short: str | None = None
+    priority: int = KEEP
+    align: Literal["left", "right"] = "right"
+
+
+class _Layout(NamedTuple):
+    places: list[int]  # of the columns shown
+    widths: list[int]
+    long_headers: int  # the columns before this one have their full header
+    short_cells: bool
+
+
+class Table:
+    """A table that chooses its columns when it is printed, by the width it gets.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+    rows : sequence of rows of str or Cell
+    header : bool
+        Whether the headers are shown.
+    shortened : str
+        What the short forms of cells leave out, for the note below the table.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        rows: Sequence[Sequence[str | Cell]],
+        *,
+        header: bool = True,
+        shortened: str = "",
+    ) -> None:
+        self.columns, self.rows, self.header, self.shortened = list(columns), rows, header, shortened
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the table and, if something is left out, a note that says so."""
+        layout = self._layout(options.max_width)
+        table = RichTable(box=None, header_style="bold", pad_edge=False, padding=(0, _GAP, 0, 0))
+        table.show_header = self.header
+        for place, width in zip(layout.places, layout.widths, strict=True):
+            column = self.columns[place]
+            header = Text(self._header(place, layout.long_headers))
+            table.add_column(header, justify=column.align, width=width, vertical="top", overflow="fold")
+        for row in self.rows:
+            table.add_row(*(Text(_text(row[place], layout.short_cells)) for place in layout.places))
+        yield table
+        missing = [column.header for place, column in enumerate(self.columns) if place not in layout.places]
+        missing += [self.shortened] if layout.short_cells and self.shortened else []
+        if any(missing):  # a column without a header, such as bars, is not missed
+            shown = ", ".join(filter(None, missing))
+            yield Text(f"Not shown at this width: {shown}. To see all: {_ways_to_all()}.", "dim")
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        """Return the width of the full table."""
+        full = sum(self._widest(place, len(self.columns), False) + _GAP for place in range(len(self.columns)))
+        return Measurement(min(full, options.max_width), min(full, options.max_width))
+
+    def _layout(self, width: int) -> _Layout:
+        """Return the first layout that fits, from the full table to its first two columns."""
+        places, n_columns = list(range(len(self.columns))), len(self.columns)
+        while True:
+            levels = [(long, False) for long in range(n_columns, -1, -1)]  # the last headers are shortened first
+            for long_headers, short_cells in [*levels, (n_columns, True), (0, True)]:
+                widths = self._fit(places, width, long_headers, short_cells)
+                if widths is not None:
+                    return _Layout(places, widths, long_headers, short_cells and self._has_short_cells(places))
+            if len(places) <= 2:
+                return _Layout(places, [self._narrowest(place, 0, True) for place in places], 0, True)
+            # The last of those with the largest number; the first column says what a row is and stays.
+            least = max(places[1:], key=lambda place: (self.columns[place].priority, place))
+            places = [place for place in places if place != least]
+
+    def _fit(self, places: list[int], width: int, long_headers: int, short_cells: bool) -> list[int] | None:
+        """Return the widths of columns that fit into `width`; None if they do not fit without cutting."""
+        widths = [self._narrowest(place, long_headers, short_cells) for place in places]
+        spare = width - sum(widths) - _GAP * (len(places) - 1)
+        if spare < 0:
+            return None
+        # What a row is stays on one line if possible, then the headers of numbers, then texts.
+        for at in sorted(range(len(places)), key=lambda at: (at > 0, self.columns[places[at]].align == "left")):
+            more = min(spare, self._widest(places[at], long_headers, short_cells) - widths[at])
+            widths[at], spare = widths[at] + more, spare - more
+        return widths
+
+    def _narrowest(self, place: int, long_headers: int, short_cells: bool) -> int:
+        """Return the width that a column needs at least: headers and texts wrap at words, numbers do not."""
+        column = self.columns[place]
+        words = self._header(place, long_headers).split() if self.header else []
+        cells = [_text(row[place], short_cells) for row in self.rows]
+        if column.align == "left":
+            words += [word[:_LONGEST_WORD] for cell in cells for word in cell.split()]
+        else:
+            words += cells
+        return max(map(cell_len, words), default=0)
+
+    def _widest(self, place: int, long_headers: int, short_cells: bool) -> int:
+        """Return the width of a column in which nothing wraps."""
+        texts = [_text(row[place], short_cells) for row in self.rows]
+        texts += [self._header(place, long_headers)] if self.header else []
+        return max(map(cell_len, texts), default=0)
+
+    def _header(self, place: int, long_headers: int) -> str:
+        column = self.columns[place]
+        return column.header if place < long_headers or column.short is None else column.short
+
+    def _has_short_cells(self, places: list[int]) -> bool:
+        return any(isinstance(row[place], Cell) for row in self.rows for place in places)
+
+
+def _text(cell: str | Cell, short: bool) -> str:
+    return cell if isinstance(cell, str) else cell.short if short else cell.text
+
+
+def make_table(
+    columns: Sequence[str | Column] | None, rows: Sequence[Sequence[str | Cell]], left: Sequence[int] = (0,)
+) -> Table:
+    """Return a table; headers that are strings are of columns that stay, those in `left` with texts.
+
+    Parameters
+    ----------
+    columns : sequence of str or Column, or None for a table without header
+    rows : sequence of rows
+    left : sequence of int
+        The columns with texts, for headers that are strings.
+    """
+    given = columns if columns is not None else [""] * len(rows[0])
+    made = [
+        column if isinstance(column, Column) else Column(column, align="left" if place in left else "right")
+        for place, column in enumerate(given)
+    ]
+    return Table(made, rows, header=columns is not None, shortened="± intervals")
+
+
+def _ways_to_all() -> str:
+    """Return how the running command shows all columns."""
+    context = click.get_current_context(silent=True)
+    names = set() if context is None else {parameter.name for parameter in context.command.params}
+    known = {"as_json": "--json", "csv_file": "--csv FILE", "form": "--format json"}
+    return ", ".join([*(way for name, way in known.items() if name in names), "a wider terminal"])

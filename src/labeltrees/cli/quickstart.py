@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import sys
+import threading
+import time
+import webbrowser
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
+import numpy as np
 from rich.console import Console
 
+from labeltrees import baselines
+from labeltrees._matrices import Float64s
 from labeltrees._progress import watch
-from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import BUNDLED
-from labeltrees.cli.options import jobs_option, refuse_option
-from labeltrees.cli.output import console, number, printable, step, typed_lines
-from labeltrees.cli.quickstart_compare import Compared, compare_tradeoffs, n_fits
-from labeltrees.cli.quickstart_logs import quickstart_logs
-from labeltrees.cli.quickstart_serve import quickstart_serve
-from labeltrees.cli.tables import make_table
+from labeltrees.cli.options import Command, jobs_option, refuse_option
+from labeltrees.cli.output import console, make_table, number, printable, step, typed_lines
+from labeltrees.cli.serve import start_server
 from labeltrees.cli.tuning_options import hide_memory_log
-from labeltrees.datasets import load_debian
+from labeltrees.data import Dataset
+from labeltrees.datasets import load_debian, load_shop_log
 from labeltrees.errors import MissingExtraError
+from labeltrees.logs import PreparedLogs, prepare_logs
+from labeltrees.metrics import expected_depth_at_k, precision_at_k
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.report.decision import decide
+from labeltrees.serving import ServingSettings, require_extra
 from labeltrees.tuning.choose import Choice, choose
+from labeltrees.tuning.paired_bound import PairedDifference, paired_difference
 from labeltrees.tuning.settings import TRADEOFFS
+from labeltrees.tuning.timing import measure_times
 
 _K = 5
 _MAX_LOSS = 0.02
@@ -162,3 +174,186 @@ def ask(out: Console, model: LabelTreeClassifier) -> None:
     """On a terminal, let the user type descriptions until an empty line."""
     for text in typed_lines(out, "Type the description of a package"):
         show_answer(out, model, text)
+
+
+COMPARED = (0.0, 0.67, 1.33, 2.0)  # and the chosen one
+_FOLDS = 4
+_TIMED_POINTS = 1000
+
+
+class Compared(NamedTuple):
+    """One tradeoff: the share of points whose first label is right, depth of the first label, us per call."""
+
+    tradeoff: float
+    hits: Float64s  # of each point, 0 or 1
+    depth: float
+    microseconds: float
+
+    @property
+    def precision(self) -> float:
+        """P@1."""
+        return float(self.hits.mean())
+
+    def against(self, other: Compared) -> PairedDifference:
+        """Return the difference of P@1, from the same points."""
+        return paired_difference(self.hits, other.hits)
+
+
+def compare_tradeoffs(
+    parameters: dict[str, Any], data: Dataset, n_jobs: int | None, advance: Callable[[int], object] | None = None
+) -> list[Compared]:
+    """Return the comparison of several tradeoffs and the one in `parameters`, by ascending tradeoff.
+
+    Every point is searched by a model that was trained on the other parts of the data, so that all points count. All
+    tradeoffs see the same parts, and their searches are timed in turns.
+    """
+    tradeoffs = sorted({*COMPARED, float(parameters["tradeoff"])})
+    part_of = np.random.default_rng(0).permutation(data.n_points) % _FOLDS
+    models, hits, depths = [], [], []
+    for place, tradeoff in enumerate(tradeoffs):
+        right, depth = np.zeros(data.n_points), 0.0
+        for part in range(_FOLDS):
+            rest, rows = np.flatnonzero(part_of != part), np.flatnonzero(part_of == part)
+            model = LabelTreeClassifier(**{**parameters, "tradeoff": tradeoff}, n_jobs=n_jobs)
+            model.fit(data.X[rest], data.Y[rest])
+            labels, _ = model.predict_topk(data.X[rows], 1)
+            right[rows] = np.asarray(data.Y[rows, np.maximum(labels[:, 0], 0)]).ravel() * (labels[:, 0] >= 0)
+            depth += len(rows) / data.n_points * expected_depth_at_k(model.tree_, labels, 1)
+            if part == 0:
+                models.append(model)
+            if advance is not None:
+                advance(place * _FOLDS + part + 1)
+        hits.append(right)
+        depths.append(depth)
+    times = measure_times(
+        models, data.X[part_of == 0], (_K,), repeats=_REPEATS, max_points=_TIMED_POINTS, random_state=0, n_jobs=n_jobs
+    )
+    medians = [time[f"top{_K}_p50_us"] for time in times]
+    return [Compared(*values) for values in zip(tradeoffs, hits, depths, medians, strict=True)]
+
+
+def n_fits(parameters: dict[str, Any]) -> int:
+    """Return how many models `compare_tradeoffs` trains."""
+    return _FOLDS * len({*COMPARED, float(parameters["tradeoff"])})
+
+
+_KS = (1, 3, 5)
+_TEST_SINCE = "2025-06-01"
+_QUESTIONS = (["spaghetti", "garlic"], ["charcoal", "beer"], ["nappies"], ["coconut milk", "limes", "ginger"])
+
+
+def quickstart_logs(out: Console, target: Path, n_jobs: int, show_progress: bool) -> None:
+    """Prepare the bundled log, train, compare with baselines and answer questions."""
+    with step("Preparing the log", show_progress):
+        prepared = prepare_shop_log()
+        prepared.save(target / "shop")
+    train, test = prepared
+    out.print(f"The log: {prepared.summary.events_read:,} purchases in a small food shop. It is synthetic.")
+    out.print("Each basket with two or more products is a point. Half of its products are hidden: they are the labels")
+    out.print(f"({train.n_labels:,} of them). The other half are its features.")
+    out.print(
+        f"{train.n_points:,} baskets before {_TEST_SINCE} are for training, {test.n_points:,} later ones for test.\n"
+    )
+    with step("Training", show_progress):
+        model = LabelTreeClassifier(n_jobs=n_jobs).fit(train)
+        model.save(target / "shop.model")
+    out.print("How many of the proposed products were in the rest of the basket, compared with simple methods:\n")
+    out.print(compare(model, train, test))
+    answer = model.predictor(k=max(_KS), names=True, exclude_seen=True)
+    for items in _QUESTIONS:
+        show_proposal(out, answer, items)
+    for line in typed_lines(out, "Type products, separated by commas"):
+        show_proposal(out, answer, [item.strip() for item in line.split(",") if item.strip()])
+    out.print(f"\nThe data is in {target / 'shop'}, the model in {target / 'shop.model'}. For your own log:")
+    out.print("  labeltrees logs prepare YOUR-LOG.csv -o shop --context basket --item item --features basket")
+    out.print("  labeltrees fit shop -o shop.model")
+    out.print("\nNext steps:")
+    question = '["tortillas", "limes"]'
+    out.print(f"  labeltrees predict {target / 'shop.model'} --ask '{question}' --exclude-seen", markup=False)
+    out.print(f"  labeltrees baselines {target / 'shop'}")
+    out.print(f"  labeltrees evaluate {target / 'shop.model'} {target / 'shop'}")
+    out.print(f"  labeltrees choose {target / 'shop'} -o {target / 'chosen.model'} --max-precision-loss 0.005")
+
+
+def prepare_shop_log() -> PreparedLogs:
+    """Return the bundled log, prepared for basket completion and split by time."""
+    return prepare_logs(
+        load_shop_log(),
+        context="basket",
+        weight="quantity",
+        features="basket",
+        test_since=_TEST_SINCE,
+        min_engagement=0,
+    )
+
+
+def compare(model: LabelTreeClassifier, train: Dataset, test: Dataset) -> Any:
+    """Return a table of the precision of the model, of best sellers and of items bought together."""
+    methods: dict[str, Any] = {
+        "best sellers": baselines.popularity(train),
+        "bought together": baselines.co_occurrence(train),
+        "label tree": model,
+    }
+    rows = []
+    for name, method in methods.items():
+        labels, _ = method.predict_topk(test.X, max(_KS))
+        ids = {label: i for i, label in enumerate(train.label_names.tolist())} if train.label_names is not None else {}
+        found = [[ids.get(label, -1) for label in row] for row in labels.tolist()]
+        rows.append((name, *(number(100 * precision_at_k(test.Y, found, k), 1) for k in _KS)))
+    return make_table(("", *(f"P@{k} (%)" for k in _KS)), rows)
+
+
+def show_proposal(out: Console, answer: Any, items: list[str]) -> None:
+    """Print what the model proposes to someone with these items."""
+    labels, scores = answer(items)
+    pairs = zip(labels, scores, strict=True)
+    proposals = [f"{printable(str(name))} {score:.2f}" for name, score in pairs if name is not None]
+    out.print(f"\n{printable(', '.join(items))}")
+    out.print("  goes with " + (", ".join(proposals) or "nothing that the model knows"))
+
+
+_SERVED_TRADEOFFS = (0.0, 0.5, 1.0, 1.5, 1.9)
+_HOST, _PORT = "127.0.0.1", 8000
+_CALIBRATION_POINTS = 1500
+
+
+def quickstart_serve(target: Path, n_jobs: int, show_progress: bool) -> None:
+    """Train a model of the bundled data per tradeoff, unless it is there, and serve them."""
+    require_extra()
+    folders = {f"debian-{tradeoff:g}": target / f"debian-{tradeoff:g}.model" for tradeoff in _SERVED_TRADEOFFS}
+    if not all(folder.exists() for folder in folders.values()):
+        train, test = load_debian()
+        assert test.texts is not None
+        held_out = test.texts[:_CALIBRATION_POINTS], test.Y[:_CALIBRATION_POINTS]
+        for tradeoff, folder in zip(_SERVED_TRADEOFFS, folders.values(), strict=True):
+            with step(f"Training a model with tradeoff {tradeoff:g}", show_progress):
+                model = LabelTreeClassifier(tradeoff=tradeoff, n_jobs=n_jobs)
+                model.fit(train.texts, train.Y, label_names=train.label_names)
+                model.calibrate(*held_out).save(folder)
+    port = _free_port()
+    if sys.stdout.isatty() and not os.environ.get("CI"):
+        threading.Thread(target=_open_page, args=(port,), daemon=True).start()
+    # The model in the middle comes first: the page starts with it.
+    names = sorted(folders, key=lambda name: name != "debian-1")
+    models = {name: str(folders[name]) for name in names}
+    start_server(models, ServingSettings(), host=_HOST, port=port)
+
+
+def _free_port() -> int:
+    """Return the usual port, or another one if it is taken."""
+    with socket.socket() as taken:
+        if taken.connect_ex((_HOST, _PORT)) != 0:
+            return _PORT
+    with socket.socket() as free:
+        free.bind((_HOST, 0))
+        return int(free.getsockname()[1])
+
+
+def _open_page(port: int) -> None:
+    """Open the page in a browser when the server answers."""
+    for _ in range(100):
+        time.sleep(0.1)
+        with socket.socket() as connection:
+            if connection.connect_ex((_HOST, port)) == 0:
+                webbrowser.open(f"http://{_HOST}:{port}/")
+                return

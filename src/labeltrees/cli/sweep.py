@@ -7,13 +7,11 @@ from typing import Any
 
 import click
 
-from labeltrees.cli.baseline_view import held_out_note, print_baselines_of
+from labeltrees.cli.baselines import held_out_note, print_baselines_of
 from labeltrees.cli.cluster_options import TrainingPlace, only_cluster_options
-from labeltrees.cli.command import Command
 from labeltrees.cli.data_files import name_of_data
-from labeltrees.cli.options import Decorator, data_argument, json_option
-from labeltrees.cli.output import check_parent_folder, console, number
-from labeltrees.cli.tables import Column, Table
+from labeltrees.cli.options import Command, Decorator, data_argument, json_option
+from labeltrees.cli.output import Column, Table, check_parent_folder, console, number
 from labeltrees.cli.tuning_options import (
     fanouts_option,
     has_test_part,

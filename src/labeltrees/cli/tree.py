@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import asdict
 from typing import Any
 
 import click
+import numpy as np
+from rich.text import Text
 from rich.tree import Tree as TextTree
 
 from labeltrees._progress import watch
-from labeltrees.cli.command import Command
 from labeltrees.cli.data_argument import TextOptions, load_data
+from labeltrees.cli.data_options import text_options
 from labeltrees.cli.options import (
+    Command,
     data_argument,
     jobs_option,
     json_option,
@@ -19,16 +23,31 @@ from labeltrees.cli.options import (
     seed_option,
     setting_options,
 )
-from labeltrees.cli.output import check_parent_folder, console, number, print_json, step, write_csv
-from labeltrees.cli.tables import Column, make_table
-from labeltrees.cli.text_options import text_options
+from labeltrees.cli.output import (
+    Column,
+    Table,
+    check_parent_folder,
+    check_plot,
+    console,
+    make_table,
+    number,
+    plural,
+    print_json,
+    printable,
+    step,
+    write_csv,
+)
 from labeltrees.cli.tree_compare import Comparison, Row
-from labeltrees.cli.tree_view import as_text, find_label, label_line, node_line
+from labeltrees.errors import InputError
+from labeltrees.labels.imbalance import Imbalance
+from labeltrees.labels.imbalance import imbalance as measure
+from labeltrees.report.charts import save, styled
+from labeltrees.report.figures import served_curves
 from labeltrees.tree.builder import build_tree
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import TreeSettings
 from labeltrees.tree.summary import TreeSummary
-from labeltrees.tree.view import TreeViewer
+from labeltrees.tree.view import LabelView, NodeView, TreeViewer
 
 _BUILD_EPILOG = """\b
 Examples:
@@ -235,3 +254,123 @@ def compare_table(rows: list[Row]) -> Any:
             for row in rows
         ],
     )
+
+
+_MAX_COMPARED = 20_000
+
+
+def label_line(view: LabelView) -> Text:
+    """Return a label as a line of text."""
+    return Text.assemble((printable(view.name), "bold"), f"  mass {_mass(view.mass)}, depth {view.depth}")
+
+
+def node_line(view: NodeView) -> Text:
+    """Return a node as a line of text."""
+    name = "root" if view.node == 0 else f"node {view.node}"
+    children = "child" if view.n_children == 1 else "children"
+    counts = f"  mass {_mass(view.mass)}, {plural(view.n_labels, 'label')}, {view.n_children} {children}"
+    text = Text.assemble((name, "cyan"), counts)
+    if view.node != 0 and not view.children:
+        text.append("  " + ", ".join(map(printable, view.examples)), "dim")
+        text.append(", ..." if view.n_labels > len(view.examples) else "", "dim")
+    return text
+
+
+def as_text(view: NodeView, above: TextTree | None = None) -> TextTree:
+    """Return a node and everything shown below it as indented text."""
+    tree = TextTree(node_line(view)) if above is None else above.add(node_line(view))
+    for child in view.children:
+        if isinstance(child, NodeView):
+            as_text(child, tree)
+        else:
+            tree.add(label_line(child))
+    if view.children and view.n_more_labels > 0:
+        tree.add(Text(f"... {plural(view.n_more_labels, 'more label')}, mass {_mass(view.mass_of_more)}", "dim"))
+    return tree
+
+
+def find_label(tree: LabelTree, label_or_id: str) -> int:
+    """Return the id of a label, given its name or, if no label has that name, its id."""
+    names = tree.label_names
+    if names is not None:
+        same = np.flatnonzero(names == label_or_id)
+        if len(same) > 0:
+            return int(same[0])
+    if label_or_id.isascii() and label_or_id.isdigit() and int(label_or_id) < tree.n_labels:
+        return int(label_or_id)
+    if names is None:
+        message = f"no label {label_or_id!r}: the labels have no names; use an id from 0 to {tree.n_labels - 1}"
+        raise InputError(message)
+    near = _near(label_or_id, [str(name) for name in names])
+    message = f"no label {label_or_id!r}" + (f"; did you mean {', '.join(map(repr, near))}?" if near else "")
+    raise InputError(message)
+
+
+def _near(label_or_id: str, names: list[str]) -> list[str]:
+    """Return up to five similar names: first those that contain the given one, then those with a similar spelling."""
+    folded = label_or_id.casefold()
+    containing = sorted((name for name in names if folded in name.casefold()), key=lambda name: (len(name), name))
+    # Comparing spellings is slow: only names of similar length, and not all of millions.
+    alike = [name for name in names if abs(len(name) - len(label_or_id)) <= 2][:_MAX_COMPARED]
+    return list(dict.fromkeys(containing[:5] + difflib.get_close_matches(label_or_id, alike, n=5)))[:5]
+
+
+def _mass(mass: float) -> str:
+    return f"{mass:.4f}" if mass >= 0.001 else f"{mass:.2g}"
+
+
+_EPILOG = """\b
+Examples:
+  labeltrees imbalance debian
+  labeltrees imbalance train.txt.xz --plot imbalance.svg
+"""
+_BAR_WIDTH = 20
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+@click.command(cls=Command, epilog=_EPILOG)
+@data_argument
+@text_options
+@click.option("--plot", type=click.Path(dir_okay=False), help="Also draw the curves to this file (.png, .svg or .pdf).")
+@json_option
+@click.pass_obj
+def imbalance(show_progress: bool, data: str, plot: str | None, as_json: bool, texts: TextOptions) -> None:
+    """Show how many points of DATA the most frequent labels serve.
+
+    The q most frequent labels serve a point if they include at least one of its labels, at least three of them (or all,
+    if it has fewer), or all of them. The more points a few labels serve, the more a tree by frequency can gain.
+    """
+    check_plot(plot)
+    with step("Reading data", show_progress):
+        dataset = load_data(data, texts=texts, features=False)
+    result = measure(dataset.Y, dataset.sample_weight)
+    if plot is not None:
+        save(styled(served_curves(result.table())), plot)
+    if as_json:
+        print_json({"n_labels": result.n_labels, "n_points": result.n_points, "curve": result.table()})
+        return
+    out = console()
+    out.print(f"{plural(result.n_labels, 'label')} on {plural(result.n_points, 'point')}")
+    out.print(f"the most frequent 1 % of the labels serve {100 * result.top_percent:.1f} % of the points\n")
+    out.print(_table(result))
+
+
+def _table(result: Imbalance) -> Table:
+    rows = [
+        (
+            f"{row['q']:,}",
+            f"{100 * row['share_of_labels']:.3g} %",
+            *(f"{100 * row[name]:.1f} %" for name in ("at_least_one", "at_least_three", "all_labels")),
+            _bar(row["at_least_one"]),
+        )
+        for row in result.table()
+    ]
+    served = [Column("at least 1"), Column("at least 3", priority=1), Column("all")]
+    bar = Column("", priority=3, align="left")
+    return Table([Column("labels"), Column("of all", priority=2), *served, bar], rows)
+
+
+def _bar(share: float) -> str:
+    """Return a bar for a share, with a resolution of an eighth of a character."""
+    whole, eighths = divmod(round(share * _BAR_WIDTH * 8), 8)
+    return ("█" * whole + _EIGHTHS[eighths]).rstrip()

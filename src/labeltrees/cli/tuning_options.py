@@ -11,6 +11,7 @@ import click
 
 from labeltrees.cli.data_argument import load_data
 from labeltrees.cli.data_files import has_test_file
+from labeltrees.cli.data_options import text_options
 from labeltrees.cli.options import (
     Decorator,
     NumberOrWord,
@@ -25,7 +26,6 @@ from labeltrees.cli.options import (
 )
 from labeltrees.cli.output import plural, step
 from labeltrees.cli.text_data import dataset_like, load_texts
-from labeltrees.cli.text_options import text_options
 from labeltrees.data import Dataset
 from labeltrees.models.common.settings import ClassifierSettings
 from labeltrees.models.linear.estimator import LabelTreeClassifier
