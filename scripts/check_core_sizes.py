@@ -1,4 +1,4 @@
-"""Check the size limits of the C++ core: files of at most 300 lines, functions of at most 60.
+"""Check the size limits of the C++ core: files of at most 500 lines, functions of at most 60.
 
 A file or function that must be longer says why in a comment ``// long because ...``: in the first ten lines of the
 file, or in the function or the comment above it. Files made by a script (``do not edit``) are not checked.
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-MAX_FILE_LINES = 300
+MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 60
 REASON = "// long because"
 SUFFIXES = {".cpp", ".hpp", ".inl"}

@@ -60,8 +60,8 @@ GUARDED: dict[str, tuple[str, ...]] = {
     "tree/exchange/npz.py": ("tests/tree/exchange/test_pecos.py", "tests/integration/test_exchange_damage.py"),
     "tree/serialize.py": _TREES,
     "core/chunk/check.cpp": _CHUNKS,
-    "core/encode/item_encoder.cpp": _ENCODERS,
-    "core/encode/names.cpp": (
+    "core/encode/encoders.cpp": _ENCODERS,
+    "core/encode/encoder.cpp": (
         *_ENCODERS,
         "tests/search/test_label_set.py",
         "tests/models/linear/test_item_models.py",
@@ -70,10 +70,9 @@ GUARDED: dict[str, tuple[str, ...]] = {
     "core/search/best.hpp": _SEARCH,
     "core/search/engine.cpp": (*_SEARCH, "tests/integration/test_ensembles.py"),
     "core/search/frontier.hpp": _SEARCH,
-    "core/search/label_arguments.cpp": ("tests/search/test_label_set.py", "tests/search/test_predictor.py"),
-    "core/search/links.cpp": (_GUARDS, "tests/integration/test_saved_chunks.py", _DAMAGE),
-    "core/search/query_rows.hpp": ("tests/search/test_queries.py", "tests/search/test_predictor.py"),
-    "core/search/store.cpp": _CHUNKS,
+    "core/search/request_bindings.cpp": ("tests/search/test_label_set.py", "tests/search/test_predictor.py"),
+    "core/search/query.hpp": ("tests/search/test_queries.py", "tests/search/test_predictor.py"),
+    "core/search/store.cpp": (*_CHUNKS, _DAMAGE),
     "core/search/tree_search.cpp": (*_SEARCH, "tests/storage/test_ceilings.py", _EARLY_STOP),
     "core/text/fasttext.hpp": (
         "tests/models/text/test_fasttext_file.py",

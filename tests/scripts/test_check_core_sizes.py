@@ -27,9 +27,9 @@ def test_a_reason_allows_a_long_function_and_a_long_file(tmp_path):
     path = tmp_path / "a.cpp"
     path.write_text(function(61, reason="// long because it is a table"))
     assert list(faults_of(path)) == []
-    path.write_text("int x;\n" * 301)
-    assert "301 lines" in next(faults_of(path))
-    path.write_text("// long because it is a table\n" + "int x;\n" * 301)
+    path.write_text("int x;\n" * 501)
+    assert "501 lines" in next(faults_of(path))
+    path.write_text("// long because it is a table\n" + "int x;\n" * 501)
     assert list(faults_of(path)) == []
 
 

@@ -1,4 +1,3 @@
-#include "chunk/check.hpp"
 
 #include <cstring>
 

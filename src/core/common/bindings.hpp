@@ -8,9 +8,10 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <vector>
 
-#include "common/growing_array.hpp"
+#include "common/memory.hpp"
 #include "common/platform.hpp"
 #include "common/stable_abi.hpp"
 #include "common/threads.hpp"
@@ -18,6 +19,11 @@
 namespace nb = nanobind;
 
 namespace labeltrees {
+
+// A query or an argument of a call that is not accepted; becomes InputError in Python.
+struct BadQuery : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
 
 // Every argument of these types is bound with noconvert(), so that no binding makes a hidden copy.
 template <class T>

@@ -7,9 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "encode/item_encoder.hpp"
-#include "encode/text_encoder.hpp"
-#include "encode/union_encoder.hpp"
+#include "encode/encoders.hpp"
 
 namespace labeltrees {
 

@@ -1,6 +1,9 @@
 #include "encode/encoder.hpp"
 
-#include "search/bad_query.hpp"
+#include <algorithm>
+
+#include "common/bindings.hpp"
+#include "encode/names.hpp"
 
 namespace labeltrees {
 
@@ -35,6 +38,45 @@ void ContextEncoder::refuse(nb::handle context, const PartPlace& place, const En
   else if (!place.key && !(takes_text() && scratch.context < 0) && (is_text || PyLong_Check(context.ptr())))
     hint = scratch.context < 0 ? "; for one item, pass a list with it" : "; for one context, pass a list with it";
   throw BadQuery(context_name(place, scratch) + " must be " + takes_ + ", got " + shown(context) + hint);
+}
+
+// No lock: if two threads make the index at the same time, one of them discards its own.
+const TermIndex& NameTable::index() const {
+  const TermIndex* known = index_.load(std::memory_order_acquire);
+  if (known != nullptr) return *known;
+  std::unique_ptr<const TermIndex> made;
+  try {
+    made = std::make_unique<const TermIndex>(text_, n_text_, ends_, n_);
+  } catch (const DamagedTerms& fault) {
+    throw DamagedTerms(source_ + ": " + fault.what());
+  }
+  if (index_.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) return *made.release();
+  return *known;
+}
+
+int32_t NameTable::find(std::string_view name, std::vector<uint8_t>& padded) const {
+  const TermIndex& index = this->index();
+  if (index.empty()) return -1;
+  padded.resize(name.size() + 8);  // hash_term reads 8 bytes past the name
+  std::copy(name.begin(), name.end(), padded.begin());
+  return index.find(padded.data(), static_cast<int64_t>(name.size()));
+}
+
+std::string_view NameTable::name(int64_t number) const {
+  const int64_t start = ends_[number], end = ends_[number + 1];
+  if (start < 0 || start > end || end > n_text_)
+    throw DamagedTerms(source_ + ": the bounds of name " + std::to_string(number) + " are damaged");
+  return {reinterpret_cast<const char*>(text_) + start, static_cast<size_t>(end - start)};
+}
+
+nb::object name_object(const NameTable& table, int64_t number) {
+  const std::string_view bytes = table.name(number);
+  nb::object name = nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "strict"));
+  if (!name.is_valid()) {
+    PyErr_Clear();
+    throw DamagedTerms(table.source() + ": name " + std::to_string(number) + " is not UTF-8, so the file is damaged");
+  }
+  return name;
 }
 
 }  // namespace labeltrees

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/scratch_pool.hpp"
+#include "common/memory.hpp"
 #include "encode/names.hpp"
 
 namespace labeltrees {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "search/request_bindings.hpp"
+#include "search/bindings.hpp"
 
 namespace labeltrees {
 

@@ -4,9 +4,8 @@
 #include <cmath>
 #include <vector>
 
-#include "labels/cores.hpp"
 #include "labels/cover.hpp"
-#include "labels/indicator.hpp"
+#include "labels/label_rows.hpp"
 #include "labels/pifa.hpp"
 
 namespace labeltrees {

@@ -1,10 +1,9 @@
-#include "labels/cores.hpp"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "common/threads.hpp"
+#include "labels/label_rows.hpp"
 
 namespace labeltrees {
 

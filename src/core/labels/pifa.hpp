@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/growing_array.hpp"
+#include "common/memory.hpp"
 #include "common/threads.hpp"
 
 namespace labeltrees {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <functional>
 
-#include "linear/store.hpp"
-
 namespace labeltrees {
 
 MemoryPlan::MemoryPlan(const Points& points, const PointLists& labels, const TreeView& tree, int32_t n_labels,

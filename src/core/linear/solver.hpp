@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/aligned_scratch.hpp"
+#include "common/memory.hpp"
 #include "linear/loss.hpp"
 #include "linear/node.hpp"
 #include "simd/kernels.hpp"

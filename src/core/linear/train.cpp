@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "linear/memory.hpp"
-#include "linear/store.hpp"
 
 namespace labeltrees {
 

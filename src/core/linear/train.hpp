@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "linear/data.hpp"
+#include "linear/node.hpp"
 #include "linear/solver.hpp"
 
 namespace labeltrees {

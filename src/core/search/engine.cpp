@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "search/batch.hpp"
+#include "search/results.hpp"
 
 namespace labeltrees {
 

@@ -6,12 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "common/scratch_pool.hpp"
+#include "common/memory.hpp"
 #include "common/threads.hpp"
 #include "evidence/evidence.hpp"
-#include "search/links.hpp"
-#include "search/prior.hpp"
-#include "search/query_rows.hpp"
+#include "search/label_rules.hpp"
+#include "search/query.hpp"
 #include "search/request.hpp"
 #include "search/results.hpp"
 #include "search/store.hpp"

@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "chunk/check.hpp"
 #include "chunk/format.hpp"
 #include "simd/losses.hpp"
 

@@ -34,9 +34,8 @@
 #include <vector>
 
 #include "search/best.hpp"
-#include "search/filter.hpp"
 #include "search/frontier.hpp"
-#include "search/memo.hpp"
+#include "search/label_rules.hpp"
 #include "search/query.hpp"
 #include "search/request.hpp"
 #include "search/results.hpp"

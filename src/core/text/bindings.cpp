@@ -7,8 +7,8 @@
 #include <memory>
 #include <optional>
 
-#include "text/bag.hpp"
 #include "text/fasttext.hpp"
+#include "text/features.hpp"
 #include "text/hsoftmax_train.hpp"
 #include "text/objects.hpp"
 #include "text/vocabulary.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/platform.hpp"
-#include "tree/view.hpp"
+#include "tree/arrays.hpp"
 
 namespace labeltrees {
 

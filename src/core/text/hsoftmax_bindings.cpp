@@ -3,10 +3,8 @@
 #include <vector>
 
 #include "common/bindings.hpp"
-#include "search/request_bindings.hpp"
-#include "search/result_arrays.hpp"
-#include "search/single_answer.hpp"
-#include "text/hsoftmax_counts.hpp"
+#include "search/bindings.hpp"
+#include "search/predictor.hpp"
 #include "text/hsoftmax_search.hpp"
 #include "text/objects.hpp"
 

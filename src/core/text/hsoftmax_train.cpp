@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "common/aligned_scratch.hpp"
+#include "common/memory.hpp"
 #include "common/random.hpp"
 #include "simd/kernels.hpp"
 

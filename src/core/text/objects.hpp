@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "common/bindings.hpp"
-#include "search/bad_query.hpp"
 
 namespace labeltrees {
 

@@ -1,8 +1,7 @@
 // Texts in a new random order in every epoch.
 #include <algorithm>
 
-#include "text/file_lines.hpp"
-#include "text/shuffle_groups.hpp"
+#include "text/shuffle.hpp"
 #include "text/source.hpp"
 
 namespace labeltrees {

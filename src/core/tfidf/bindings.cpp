@@ -6,7 +6,7 @@
 
 #include <numeric>
 
-#include "tfidf/native.hpp"
+#include "tfidf/python_texts.hpp"
 #include "tfidf/unicode_text.hpp"
 
 namespace labeltrees {

@@ -1,11 +1,13 @@
 // Reads Python strings, bytes and lists of tokens as UTF-8.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/bindings.hpp"
 #include "tfidf/analyzer.hpp"
+#include "tfidf/vectorizer.hpp"
 
 namespace labeltrees {
 
@@ -59,6 +61,44 @@ class HeldTexts {
   nb::object held_;
   std::vector<HeldText> made_;  // decoded, normalised or prepared
   std::vector<TextView> views_;
+};
+
+// Vectorizers together with the Python objects whose memory they read.
+class NativeVectorizer {
+ public:
+  NativeVectorizer(nb::handle_t<NativeAnalyzer> analyzer, std::optional<ConstArray<uint8_t>> terms,
+                   std::optional<ConstArray<int64_t>> ends, int64_t n_features, nb::object idf, nb::object logs,
+                   const std::string& norm, bool binary, bool single, std::string source);
+
+  const NativeAnalyzer& analyzer() const { return nb::cast<const NativeAnalyzer&>(arrays_[0]); }
+
+ private:
+  std::vector<nb::object> arrays_;  // the analyzer first
+
+ public:
+  TextVectorizer vectorizer;
+};
+
+// Vectorizers side by side. Those without functions of the user read a text in the same way; each other has its own.
+class NativeUnion {
+ public:
+  // vectorizers: NativeVectorizers; weights: one float for each.
+  NativeUnion(nb::list vectorizers, nb::list weights);
+
+  // How texts are read; no reading differs from the first in anything but the functions.
+  const std::vector<const TextReading*>& readings() const { return readings_; }
+  // Whether all parts take lists of tokens.
+  bool takes_tokens() const { return takes_tokens_; }
+
+ private:
+  std::vector<UnionPart> make_parts(nb::list weights);
+
+  nb::list vectorizers_;
+  std::vector<const TextReading*> readings_;
+  bool takes_tokens_ = true;
+
+ public:
+  TextUnion parts;
 };
 
 }  // namespace labeltrees

@@ -1,15 +1,40 @@
+// A label tree as flat arrays: TreeView looks at them, TreeArrays owns them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace labeltrees {
+
+// IN: node i's children are children[child_ptr[i] .. child_ptr[i + 1]); >= 0 is a node, < 0 is ~label. The root is node
+// 0, and in a valid tree a child's id is larger than its parent's.
+struct TreeView {
+  int64_t n_nodes;
+  int64_t n_labels;
+  const int64_t* child_ptr;  // n_nodes + 1
+  const int32_t* children;
+  int64_t children_size;  // entries of children; child_ptr[n_nodes] in a valid tree
+
+  int64_t n_edges() const { return children_size; }
+  int64_t n_children(int64_t node) const { return child_ptr[node + 1] - child_ptr[node]; }
+};
+
+// A view of two arrays of any type that has data() and size().
+template <class Pointers, class Children>
+TreeView view_tree(const Pointers& child_ptr, const Children& children, int64_t n_labels) {
+  return {static_cast<int64_t>(child_ptr.size()) - 1, n_labels, child_ptr.data(), children.data(),
+          static_cast<int64_t>(children.size())};
+}
+
+struct TreeArrays {
+  std::vector<int64_t> child_ptr;
+  std::vector<int32_t> children;
+};
+
 // Single passes over the flat arrays of a label tree: check, parents, depths, sums, leaf order and renumbering.
 //
 // A child's id is larger than its parent's, so a loop over rising ids goes from the root down, and a loop over falling
 // ids from the leaves up. Nothing here recurses, so a tree may have any height.
-#pragma once
-
-#include <cstdint>
-
-#include "tree/view.hpp"
-
-namespace labeltrees {
-
 enum class TreeFault : int {
   none = 0,
   no_children = 1,        // child_ptr does not rise at this node

@@ -7,7 +7,6 @@
 
 #include "tree/arrays.hpp"
 #include "tree/contract.hpp"
-#include "tree/contract_cost.hpp"
 #include "tree/numpy.hpp"
 
 namespace labeltrees {

@@ -7,9 +7,8 @@
 #include <tuple>
 
 #include "common/bindings.hpp"
-#include "labels/cores.hpp"
+#include "labels/label_rows.hpp"
 #include "tree/builder.hpp"
-#include "tree/codes.hpp"
 #include "tree/numpy.hpp"
 #include "tree/split.hpp"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "common/random.hpp"
-#include "common/team.hpp"
+#include "common/threads.hpp"
 #include "tree/partition.hpp"
 
 namespace labeltrees {

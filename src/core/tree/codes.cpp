@@ -1,9 +1,8 @@
-#include "tree/codes.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "tree/builder.hpp"
 #include "tree/select_half.hpp"
 
 namespace labeltrees {

@@ -7,12 +7,12 @@
 // Children are added to the table one after the other. A table has at most max_children entries, and at most one per
 // label below, so the time is O(n * max_children). One byte per entry records the choice: nine bytes per label in a
 // balanced tree.
-#include "tree/contract_cost.hpp"
-
 #include <algorithm>
 #include <limits>
 #include <utility>
 #include <vector>
+
+#include "tree/contract.hpp"
 
 namespace labeltrees {
 

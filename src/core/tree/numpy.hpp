@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/bindings.hpp"
-#include "tree/view.hpp"
+#include "tree/arrays.hpp"
 
 namespace labeltrees {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/team.hpp"
-#include "labels/row_buffer.hpp"
+#include "common/threads.hpp"
+#include "labels/label_rows.hpp"
 
 namespace labeltrees {
 

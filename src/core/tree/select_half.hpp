@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/team.hpp"
+#include "common/threads.hpp"
 #include "labels/label_rows.hpp"
 
 namespace labeltrees {

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/team.hpp"
 #include "common/threads.hpp"
 #include "labels/label_rows.hpp"
 #include "simd/kernels.hpp"

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "xmc/parser.hpp"
-#include "xmc/writer.hpp"
 
 namespace labeltrees {
 

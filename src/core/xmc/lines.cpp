@@ -1,9 +1,8 @@
-#include "xmc/lines.hpp"
-
 #include <algorithm>
 #include <cstdio>
 
 #include "xmc/number.hpp"
+#include "xmc/parser.hpp"
 
 namespace labeltrees {
 

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "xmc/lines.hpp"
 #include "xmc/number.hpp"
 
 namespace labeltrees {

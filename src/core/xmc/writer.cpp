@@ -1,6 +1,6 @@
-#include "xmc/writer.hpp"
-
 #include <charconv>
+
+#include "xmc/parser.hpp"
 
 namespace labeltrees {
 

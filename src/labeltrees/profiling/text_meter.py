@@ -14,7 +14,7 @@ from labeltrees.search.result import SearchStats
 if TYPE_CHECKING:
     from labeltrees._core import Float64s
 
-# In the order of src/core/text/hsoftmax_counts.hpp.
+# In the order of src/core/text/hsoftmax_search.hpp.
 OPERATIONS = ("bytes", "features", "rows", "visits", "heap_steps")
 
 
