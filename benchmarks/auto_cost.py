@@ -3,8 +3,9 @@
     python -m benchmarks.auto_cost [--sets cooking bibtex ...] [--costs 0.1 0.3 1 3] [--tradeoffs] [--seeds 6] [--share]
 
 One seed, one thread; precision is measured on the test points with the beam of the model. `online-retail` is the log
-of an online shop, prepared as `benchmarks.paper.shop` does. `baskets` is synthetic: 11,000 baskets of 10,000 items, of
-which 60 % are drawn by popularity alone, and half of each basket is to be predicted from the other half. Seconds are
+of an online shop, prepared as `benchmarks.paper.datasets` does. `baskets` is synthetic: 11,000 baskets of 10,000
+items, of which 60 % are drawn by popularity alone, and half of each basket is to be predicted from the other half.
+Seconds are
 processor time of `fit`. With --tradeoffs: a table for several tradeoffs instead. With --seeds: the chosen C of several
 seeds, from the usual sample of classifiers and from all of them, and the C of the lowest loss (no tolerance). With
 --share: the processor time that choosing C adds to a fit, as a share of the rest; the lowest times of several fits.
@@ -65,7 +66,7 @@ def load_set(name: str) -> tuple[lt.Dataset, lt.Dataset]:
     if name == "baskets":
         return make_baskets()
     if name == "online-retail":
-        from benchmarks.paper.shop import load_shop
+        from benchmarks.paper.datasets import load_shop
 
         return load_shop(weighted=False)
     return load(name)

@@ -16,11 +16,11 @@ import argparse
 import time
 from pathlib import Path
 
+from benchmarks.paper.claims import record_imbalance
 from benchmarks.paper.datasets import DEFAULT_SETS, IMBALANCE_SETS
-from benchmarks.paper.grid import VARIANTS
 from benchmarks.paper.page import publish
 from benchmarks.paper.quick import quick
-from benchmarks.paper.served import record_imbalance
+from benchmarks.paper.records import VARIANTS
 from benchmarks.paper.train import missing_runs, train_missing
 
 ROOT = Path(__file__).resolve().parents[2]

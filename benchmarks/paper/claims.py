@@ -1,17 +1,95 @@
-"""The paper's claims, each judged on each dataset from the records."""
+"""The paper's claims, judged on each dataset: holds, fails or undecided, by intervals and margins set beforehand."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
-from benchmarks.paper import verdicts
-from benchmarks.paper.collect import Collected
-from benchmarks.paper.intervals import Curve, Interval, at_equal_depth, interval
-from benchmarks.paper.records import Record
-from benchmarks.paper.served import top_percent
-from benchmarks.paper.verdicts import DEPTH_MARGIN, PRECISION_MARGIN, SERVED
+import labeltrees as lt
+from benchmarks.paper import records
+from benchmarks.paper.curves import LEVEL, Collected, Curve, Interval, at_equal_depth, interval
+from benchmarks.paper.datasets import load_set
+from benchmarks.paper.records import READING, Record
+from benchmarks.shared_data import data_folder, read_records
+
+HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
+
+PRECISION_MARGIN = 0.5  # points of precision that are too few to matter
+DEPTH_MARGIN = 10.0  # percent: "by at least 10 %" is the smallest fall of the depth that the paper reports
+MIN_SEEDS = 3  # with fewer, the interval says too little about the spread between seeds
+SERVED = 50.0  # percent of the points that 1 % of the labels serve in the paper's figure 1
+
+
+def above(estimate: Interval, limit: float) -> str:
+    """Judge "the value is above the limit"."""
+    if estimate.low > limit:
+        return HOLDS
+    return FAILS if estimate.high < limit else UNDECIDED
+
+
+def below(estimate: Interval, limit: float) -> str:
+    """Judge "the value is below the limit"."""
+    return above(Interval(-estimate.value, -estimate.high, -estimate.low), -limit)
+
+
+def within(estimate: Interval, margin: float) -> str:
+    """Judge "the value is zero, give or take the margin"."""
+    if -margin < estimate.low and estimate.high < margin:
+        return HOLDS
+    return FAILS if estimate.low > margin or estimate.high < -margin else UNDECIDED
+
+
+def enough_seeds(verdict: str, n_seeds: int) -> str:
+    """Return the verdict, or "undecided" if it rests on too few seeds."""
+    return verdict if n_seeds >= MIN_SEEDS else UNDECIDED
+
+
+def all_of(verdicts: Iterable[str]) -> str:
+    """Judge a claim with several parts: it fails if one fails, and holds if all hold."""
+    found = set(verdicts)
+    if FAILS in found:
+        return FAILS
+    return UNDECIDED if UNDECIDED in found else HOLDS
+
+
+def record_imbalance(path: Path, sets: Iterable[str]) -> None:
+    """Write one record per set, unless it is there."""
+    found = {record["dataset"]: record for record in records.read(path) if record["reading"] == READING}
+    for name in sets:
+        if name not in found:
+            result = lt.imbalance(_training_labels(name))
+            found[name] = {
+                "dataset": name,
+                "reading": READING,
+                "n_labels": result.n_labels,
+                "n_points": result.n_points,
+                "top_percent": result.top_percent,
+                "table": [{key: round(value, 6) for key, value in row.items()} for row in result.table()],
+            }
+    records.write(path, found.values())
+
+
+def _training_labels(name: str) -> object:
+    if name == "cooking":  # texts only; its features are not needed
+        from sklearn.preprocessing import MultiLabelBinarizer
+
+        _, labels = read_records(data_folder(name) / "train.jsonl.xz")
+        return MultiLabelBinarizer(sparse_output=True).fit_transform(labels)
+    return load_set(name)[0].Y
+
+
+def top_percent(record: records.Record) -> Interval:
+    """Return the share of the points, in percent, that 1 % of the labels serve, with Wilson's interval over points."""
+    share, n = record["top_percent"], record["n_points"]
+    z = NormalDist().inv_cdf((1 + LEVEL) / 2)
+    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    return Interval(100 * share, 100 * (centre - half), 100 * (centre + half))
+
 
 SMALL_TRADEOFFS = (0.0, 1.0)  # "small": above 0, up to weighted 2-means
 
@@ -37,7 +115,7 @@ def imbalance_claim(records: list[Record]) -> Iterator[Finding]:
     """Judge "1 % of the labels serve half of the points"."""
     for record in records:
         share = top_percent(record)
-        verdict = verdicts.above(share, SERVED)
+        verdict = above(share, SERVED)
         note = f"{-(-record['n_labels'] // 100):,} of {record['n_labels']:,} labels"
         yield Finding("imbalance", record["dataset"], 0, {"points served, %": share}, verdict, note)
 
@@ -59,8 +137,8 @@ def depth_claim(name: str, found: Collected, k: int = 1) -> Finding | None:
 def _no_tradeoff(claim: str, name: str, curve: Curve, k: int) -> Finding:
     """Judge the claim where validation selected tradeoff 0: it fails only if it fails at every other tradeoff."""
     others = [_kept_precision(claim, name, curve, tradeoff, k) for tradeoff in curve.tradeoffs if tradeoff > 0]
-    fails = all(other.verdict == verdicts.FAILS for other in others)
-    verdict = verdicts.FAILS if fails else verdicts.UNDECIDED
+    fails = all(other.verdict == FAILS for other in others)
+    verdict = FAILS if fails else UNDECIDED
     if fails:
         words = "on test points every other tradeoff loses precision or too little depth"
     else:
@@ -72,15 +150,13 @@ def _kept_precision(claim: str, name: str, curve: Curve, tradeoff: float, k: int
     change = depth_change(curve, tradeoff, f"depth{k}")
     inner = depth_change(curve, tradeoff, f"depth{k}", leaf_edge=False)
     precision = interval(curve.at(tradeoff, f"p{k}") - curve.at(0.0, f"p{k}"))
-    verdict = verdicts.all_of(
-        [verdicts.below(change, -DEPTH_MARGIN if k == 1 else 0), verdicts.above(precision, -PRECISION_MARGIN)]
-    )
+    verdict = all_of([below(change, -DEPTH_MARGIN if k == 1 else 0), above(precision, -PRECISION_MARGIN)])
     estimates = {
         f"depth@{k}, %": change,
         f"depth@{k} without the edge to the label, %": inner,
         f"P@{k}, points": precision,
     }
-    verdict = verdicts.enough_seeds(verdict, len(curve.seeds))
+    verdict = enough_seeds(verdict, len(curve.seeds))
     return Finding(claim, name, len(curve.seeds), estimates, verdict, f"tradeoff {tradeoff:.4g}")
 
 
@@ -109,8 +185,8 @@ def small_tradeoff_claim(name: str, found: Collected) -> Finding | None:
     best = max(small, key=lambda t: validation.interval(t, "p1").value)
     precision = interval(test.at(best, "p1") - test.at(0.0, "p1"))
     change = depth_change(test, best, "depth1")
-    verdict = verdicts.all_of([verdicts.above(precision, 0), verdicts.below(change, 0)])
-    verdict = verdicts.enough_seeds(verdict, len(test.seeds))
+    verdict = all_of([above(precision, 0), below(change, 0)])
+    verdict = enough_seeds(verdict, len(test.seeds))
     estimates = {"P@1, points": precision, "depth@1, %": change}
     return Finding("small tradeoffs", name, len(test.seeds), estimates, verdict, f"tradeoff {best:.4g}")
 
@@ -128,12 +204,12 @@ def curve_claim(claim: str, name: str, found: Collected) -> Finding | None:
             estimates[f"P@3 at equal {depth.replace('depth', 'depth@')}, points"] = result.difference
     n_seeds = len(curves[0].seeds)
     if len(estimates) < len(depths):
-        return Finding(claim, name, n_seeds, estimates, verdicts.UNDECIDED, "the curves share too few depths")
+        return Finding(claim, name, n_seeds, estimates, UNDECIDED, "the curves share too few depths")
     if claim == "coincide":
-        verdict = verdicts.all_of(verdicts.within(each, PRECISION_MARGIN) for each in estimates.values())
+        verdict = all_of(within(each, PRECISION_MARGIN) for each in estimates.values())
     else:
-        verdict = verdicts.all_of(verdicts.below(each, -PRECISION_MARGIN) for each in estimates.values())
-    return Finding(claim, name, n_seeds, estimates, verdicts.enough_seeds(verdict, n_seeds))
+        verdict = all_of(below(each, -PRECISION_MARGIN) for each in estimates.values())
+    return Finding(claim, name, n_seeds, estimates, enough_seeds(verdict, n_seeds))
 
 
 _ABOVE_0 = 0.01  # all curves share tradeoff 0, so it says nothing about their difference
@@ -157,7 +233,7 @@ def text_claim(records: list[Record]) -> Iterator[Finding]:
             estimates = {"P@1, points": difference, "P@1, relative %": relative, "depth@1, %": change}
             note = f"tradeoff {record['tradeoff']:.4g}, {record['epochs']} epochs"
             n_seeds = len(record["seeds"])
-            verdict = verdicts.enough_seeds(verdicts.above(difference, 0), n_seeds)
+            verdict = enough_seeds(above(difference, 0), n_seeds)
             yield Finding("fastText", record["dataset"], n_seeds, estimates, verdict, note)
 
 

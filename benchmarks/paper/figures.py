@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.paper.claims import top_percent
+from benchmarks.paper.curves import Curve, interval
 from benchmarks.paper.datasets import is_log
-from benchmarks.paper.intervals import Curve, interval
 from benchmarks.paper.records import Record
-from benchmarks.paper.served import top_percent
 from labeltrees.report.charts import altair, save
 
 if TYPE_CHECKING:

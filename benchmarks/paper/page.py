@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
 
 from benchmarks.paper import records
 from benchmarks.paper.claims import (
     COMPARISONS,
+    DEPTH_MARGIN,
+    MIN_SEEDS,
+    PRECISION_MARGIN,
+    SERVED,
     Finding,
     curve_claim,
     depth_claim,
@@ -17,15 +25,271 @@ from benchmarks.paper.claims import (
     small_tradeoff_claim,
     text_claim,
 )
-from benchmarks.paper.collect import Collected, collect
-from benchmarks.paper.curve_tables import curve_tables
+from benchmarks.paper.curves import Collected, Interval, collect
 from benchmarks.paper.datasets import DEFAULT_SETS, LARGE, is_log
-from benchmarks.paper.figure_texts import figure_texts
 from benchmarks.paper.figures import available, draw_all
-from benchmarks.paper.grid import READING
-from benchmarks.paper.table import RULES, claims_table
-from benchmarks.paper.verdicts import MIN_SEEDS
+from benchmarks.paper.records import READING, TEST, Record
 from benchmarks.scale.shapes import SHAPES
+
+# claim: its words, the paper's number
+CLAIMS = {
+    "imbalance": ("Imbalance: the most frequent 1 % of the labels serve half of the points", "50 % on Wiki-500K"),
+    "depth": (
+        "1. Depth: expected depth@1 falls at the same P@1",
+        "-28 % on Wiki-500K",
+    ),
+    "small tradeoffs": ("2. Small tradeoffs raise P@1 while depth@1 falls", '"marginally improve", no number'),
+    "greedy cover": (
+        "3. The greedy cover has a lower P@3 than the marginal one, at equal depth@3 and at equal depth@1",
+        '"dramatically worse", no number',
+    ),
+    "direct path": (
+        "4. The direct path has a lower P@3 than the weighted one, at equal depth@3",
+        '"worse performance", no number',
+    ),
+    "coincide": (
+        "4. With the greedy cover, direct and weighted path nearly coincide, in P@3 at equal depth@3",
+        '"almost fully overlays", no number',
+    ),
+    "fastText": (
+        "5. A tree of ours instead of Huffman's raises P@1 of fastText",
+        "P@1 +40.6 % (relative) at depth +6.5 % on Wiki-500K",
+    ),
+    "logs, depth@1": (
+        "6. Logs: depth@1 falls at the same P@1",
+        "at least -10 %, -20 % on Amazon-10M",
+    ),
+    "logs, depth@3": ("6. Logs: depth@3 falls at the same P@3", '"to a lesser degree", no number'),
+}
+
+RULES = textwrap.fill(
+    "A claim **holds** if the whole 95 % interval is on its side of the limit, **fails** if the whole interval is "
+    "on the other side, and is **undecided** if the interval includes the limit. The limits were set before the "
+    f"runs. Precision counts as kept if it falls by less than {PRECISION_MARGIN:g} points, and as lower if it "
+    f"falls by more. Curves coincide if they differ by less than {PRECISION_MARGIN:g} points. Depth must fall by "
+    f"at least {DEPTH_MARGIN:g} %, the smallest number in the paper; depth@3 on logs only has to fall. 1 % of the "
+    f"labels must serve {SERVED:g} % of the points. Claims 2 and 5 only need a gain above 0. Tradeoffs are "
+    "selected on a validation split of the training points. Intervals come from a paired bootstrap over test "
+    f"points (in 100 random groups) and seeds; for the imbalance they are Wilson's. Fewer than {MIN_SEEDS} seeds "
+    "leave a claim undecided. Depth counts the edge from a leaf node to its label. The paper does not say whether "
+    "it does; 'without the last edge' is the other reading.",
+    width=120,
+)
+
+_UNITS = {"%": " %", "points": "", "relative %": " %"}
+_WITHOUT_EDGE = " without the edge to the label"
+
+
+def claims_table(findings: list[Finding]) -> str:
+    """Return one row per claim and dataset."""
+    lines = ["| claim | the paper | dataset | ours (95 % interval) | seeds | verdict |", "|" + " --- |" * 6]
+    for claim, (words, number) in CLAIMS.items():
+        rows = [finding for finding in findings if finding.claim == claim]
+        for place, finding in enumerate(rows):
+            first = f"{words} | {number}" if place == 0 else " | "
+            seeds = str(finding.n_seeds) if finding.n_seeds else "-"
+            lines.append(f"| {first} | {finding.dataset} | {_cell(finding)} | {seeds} | **{finding.verdict}** |")
+        if not rows:
+            lines.append(f"| {words} | {number} | - | not run yet | 0 | **undecided** |")
+    return "\n".join(lines)
+
+
+def _cell(finding: Finding) -> str:
+    parts = [describe(name, estimate) for name, estimate in finding.estimates.items()]
+    return "; ".join([*parts, finding.note] if finding.note else parts)
+
+
+def describe(name: str, estimate: Interval) -> str:
+    """Return an estimate in words, such as "depth@1 -24.1 % (-26.0 to -22.3)"."""
+    measure, _, unit = name.rpartition(", ")
+    if measure == "points served":
+        return f"{estimate.value:.1f} % ({estimate.low:.1f} to {estimate.high:.1f})"
+    form = "+.2f" if unit == "points" else "+.1f"
+    ends = f"({estimate.low:{form}} to {estimate.high:{form}})"
+    value = f"{estimate.value:{form}}{_UNITS[unit]}"
+    if measure.endswith(_WITHOUT_EDGE):
+        return f"without the last edge {value} {ends}"
+    if unit == "relative %":
+        return f"relative {value} {ends}"
+    return f"{measure} {value} {ends}"
+
+
+class FigureText(NamedTuple):
+    """The text of one figure."""
+
+    title: str
+    paper: str
+    drawn: str
+    claims: dict[str, str]  # claim: what holds or fails, as the start of a sentence
+
+
+FIGURES = {
+    1: FigureText(
+        "Label frequency imbalance",
+        "on Wiki-500K, the most frequent 1 % of the labels provide at least one label for 50 % of the points.",
+        "one curve per dataset; thick bars are 95 % intervals at 1 % of the labels.",
+        {"imbalance": "That 1 % of the labels serve half of the points"},
+    ),
+    2: FigureText(
+        "New operating points",
+        "on Wiki-500K, tradeoffs between Parabel and Fano's code reduce the depth by 28 % at the same P@1.",
+        "the same curve on one dataset; bars are 95 % intervals of the difference from tradeoff 0.",
+        {"depth": "That depth falls at the same P@1"},
+    ),
+    3: FigureText(
+        "Parabel with our trees",
+        "four curves that are close in P@1; in P@3 the greedy covers (orange, red) are much lower than the marginal "
+        "ones (blue, green), red lies on orange, and the direct path is lower than the weighted one.",
+        "the same four curves in the paper's colours; bars are 95 % intervals of the difference from tradeoff 0.",
+        {
+            "greedy cover": "That the greedy cover is worse at equal depth",
+            "direct path": "That the direct path is worse at equal depth",
+            "coincide": "That direct and weighted path coincide with the greedy cover",
+        },
+    ),
+    4: FigureText(
+        "fastText with our trees",
+        "on Wiki-500K, a tree between similarity and frequency has 40.6 % more P@1 than Huffman's at 6.5 % more depth.",
+        "our trees and Huffman's tree; bars are 95 % intervals of the difference from Huffman's tree.",
+        {"fastText": "That a tree of ours raises P@1"},
+    ),
+    5: FigureText(
+        "Logs",
+        "on five logs of a shop, depth@1 falls by 10 to 20 % at the same P@1, and depth@3 by less at the same P@3.",
+        "the log of an online shop with pairs of low engagement removed, all points alike and weighted by context "
+        "frequency (training and metrics).",
+        {
+            "logs, depth@1": "That depth@1 falls at the same P@1",
+            "logs, depth@3": "That depth@3 falls at the same P@3",
+        },
+    ),
+    6: FigureText(
+        "Imbalance for one, three and all labels",
+        "on AmazonCat-13K far more labels are needed to serve three labels or all labels of a point than one.",
+        "the same three curves for every dataset. In the second panel a point with fewer than three labels counts as "
+        "served when all of its labels are covered.",
+        {},
+    ),
+}
+
+
+def figure_texts(findings: list[Finding], available: list[int]) -> str:
+    """Return all figures with their texts, in Markdown; those that are not available only have the paper's text."""
+    parts = []
+    for number, text in FIGURES.items():
+        ours = [f"Ours: {text.drawn}", *(_sentence(words, claim, findings) for claim, words in text.claims.items())]
+        picture = f"![Figure {number}: {text.title}](pictures/paper-figure-{number}.svg)"
+        parts.append(f"### Figure {number}. {text.title}")
+        if number in available:
+            parts += [picture, f"The paper: {text.paper}", " ".join(ours)]
+        else:
+            parts += [f"The paper: {text.paper}", "Ours: its models have not been trained yet."]
+    return "\n\n".join(parts)
+
+
+def _sentence(words: str, claim: str, findings: list[Finding]) -> str:
+    """Return one sentence: where the claim holds, fails and is undecided."""
+    rows = [finding for finding in findings if finding.claim == claim]
+    parts = []
+    for verdict, verb in (("holds", "holds on"), ("fails", "fails on"), ("undecided", "is undecided on")):
+        names = [_with_value(finding) for finding in rows if finding.verdict == verdict]
+        if names:
+            parts.append(f"{verb} {', '.join(names)}")
+    return f"{words} {'; it '.join(parts) if parts else 'has not been run yet'}."
+
+
+def _with_value(finding: Finding) -> str:
+    """Return the dataset with its first estimate."""
+    name = finding.dataset.replace(", weighted", " (weighted)")
+    if not finding.estimates:
+        return name
+    title, estimate = next(iter(finding.estimates.items()))
+    return f"{name} ({describe(title, estimate).split(' (')[0]})"
+
+
+def curve_tables(curves: dict[str, Collected], runs: list[Record], text: list[Record], scale: list[Record]) -> str:
+    """Return all tables as Markdown."""
+    parts = [
+        "P@1 / P@3 in percent and expected depth@1 / depth@3 (with the edge from leaf node to label), means over seeds "
+        "and test points."
+    ]
+    for name, found in curves.items():
+        if found.test:
+            parts += [_curve_table(name, found), _frequency_table(name, found, runs)]
+    parts += [_epochs_table(text), _scale_table(scale)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _curve_table(name: str, found: Collected) -> str:
+    first = next(iter(found.test.values()))
+    n_seeds = len(first.seeds)
+    lines = [f"## {name}", "", f"{n_seeds} seed{'s' if n_seeds > 1 else ''}", ""]
+    lines += [f"| tradeoff | {' | '.join(found.test)} |", "| --- |" + " --- |" * len(found.test)]
+    for column, tradeoff in enumerate(first.tradeoffs):
+        cells = []
+        for curve in found.test.values():
+            p1, p3, depth1, depth3 = (curve.values[m][0, column] for m in ("p1", "p3", "depth1", "depth3"))
+            cells.append(f"{p1:.2f} / {p3:.2f}, {depth1:.2f} / {depth3:.2f}")
+        lines.append(f"| {tradeoff:.4g} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _frequency_table(name: str, found: Collected, runs: list[Record]) -> str:
+    """Return recall at 5 of head, torso and tail labels, at tradeoff 0 and at the small tradeoff of claim 2."""
+    finding = small_tradeoff_claim(name, found)
+    if finding is None:
+        return ""
+    tradeoff = float(finding.note.removeprefix("tradeoff "))
+    seeds = found.test["marginal"].seeds
+    recalls = {}
+    for wanted in (0.0, tradeoff):
+        for run in (run for run in runs if run["reading"] == found.reading):
+            paper = (run["cover"], run["path"]) == ("marginal", "weighted")
+            if run["dataset"] == name and run["part"] == TEST and paper and abs(run["tradeoff"] - wanted) < 5e-4:
+                recalls[wanted, run["seed"]] = run["recall5"]
+    lines = [f"| recall@5 of | labels | tradeoff 0 | tradeoff {tradeoff:.4g} | difference |", "|" + " --- |" * 5]
+    for group, (_, n_labels) in recalls[0.0, seeds[0]].items():
+        values = np.array([[recalls[t, seed][group][0] for t in (0.0, tradeoff)] for seed in seeds])
+        before, after = values.mean(axis=0)
+        change = _spread(values[:, 1] - values[:, 0])
+        lines.append(f"| {group} | {n_labels:,} | {before:.2f} | {after:.2f} | {change} |")
+    return "\n".join([*lines, "", "± is half of the 95 % interval over seeds."])
+
+
+def _spread(differences: np.ndarray) -> str:
+    mean = differences.mean()
+    if len(differences) < 2:
+        return f"{mean:+.2f}"
+    return f"{mean:+.2f} ± {stats.t.ppf(0.975, len(differences) - 1) * stats.sem(differences):.2f}"
+
+
+def _epochs_table(text: list[Record]) -> str:
+    """Return P@1 of the text model by epochs, for the sets that were trained with several numbers of them."""
+    found: dict[tuple[str, str, int], list[float]] = {}
+    for record in text:
+        if record.get("split") == TEST and "seed" in record:
+            tree = "Huffman's tree" if record["tradeoff"] is None else f"tradeoff {record['tradeoff']:.4g}"
+            found.setdefault((record["dataset"], tree, record["epochs"]), []).append(record["p1"])
+    lines = ["## The text model, by epochs", "", "| dataset | tree | epochs | P@1 | seeds |", "|" + " --- |" * 5]
+    for (name, tree, epochs), values in sorted(found.items()):
+        if len({e for n, _, e in found if n == name}) > 1:
+            lines.append(f"| {name} | {tree} | {epochs} | {np.mean(values):.2f} | {len(values)} |")
+    return "\n".join(lines) if len(lines) > 4 else ""
+
+
+def _scale_table(scale: list[Record]) -> str:
+    """Return the runs of benchmarks.scale.shapes."""
+    if not scale:
+        return ""
+    head = "shape | points | features | labels | labels per point | tradeoff | P@1 / P@3 | depth@1 / depth@3 | seconds"
+    lines = ["## Synthetic data shaped like the paper's logs", "", f"| {head} | peak GiB |", "|" + " --- |" * 10]
+    for row in scale:
+        cells = [row["dataset"], *(f"{row[key]:,}" for key in ("points", "features", "labels"))]
+        cells += [f"{row['labels_per_point']:.2f}", f"{row['tradeoff']:.4g}", f"{row['p1']:.2f} / {row['p3']:.2f}"]
+        cells += [f"{row['depth1']:.2f} / {row['depth3']:.2f}", f"{row['seconds']:.0f}", f"{row['peak_gib']:.1f}"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
 
 BEGIN, END = "<!-- made by python -m benchmarks.paper: begin -->", "<!-- made by python -m benchmarks.paper: end -->"
 

@@ -9,10 +9,9 @@ import numpy as np
 
 import labeltrees as lt
 from benchmarks.paper import records
-from benchmarks.paper.measure import point_values
+from benchmarks.paper.claims import record_imbalance
 from benchmarks.paper.page import BEGIN, END, publish
-from benchmarks.paper.served import record_imbalance
-from benchmarks.paper.train import missing_runs, train_missing
+from benchmarks.paper.train import missing_runs, point_values, train_missing
 from benchmarks.scale import shapes
 
 SETS = ["quick debian", "quick log", "quick log, weighted"]

@@ -1,11 +1,71 @@
-"""Records as JSON lines: one per finished run, so that an interrupted reproduction continues where it stopped."""
+"""The models to train and their records: one JSON line per finished run, so that an interrupted command continues."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from labeltrees.tuning.settings import PAPER_GRIDS
+
+# Raise it when the meaning of trees, of the search of `parabel()` or of `imbalance` changes: records of another reading
+# of the paper are made again. Trees that only have other random starts keep it.
+READING = 2
+
+# The colours are those of the paper's figure 3.
+VARIANTS = {
+    "marginal": ("marginal", "weighted"),  # blue: the paper's method
+    "greedy": ("greedy", "weighted"),  # orange
+    "direct": ("marginal", "direct"),  # green
+    "direct, greedy": ("greedy", "direct"),  # red
+}
+TEST, VALIDATION = "test", "validation"
+
+
+class Run(NamedTuple):
+    """One model to train and measure.
+
+    With part "validation" it is trained on a part of the training points and measured on the others.
+    """
+
+    dataset: str
+    part: str
+    cover: str
+    path: str
+    tradeoff: float
+    seed: int
+
+
+def same_model(run: Run) -> Run:
+    """Return the run that stands for all runs whose tree is equal by definition.
+
+    The weighted path uses the cover only above tradeoff 1; at tradeoff 0 all four variants are balanced 2-means.
+    """
+    path = "weighted" if run.tradeoff == 0 else run.path
+    cover = "marginal" if path == "weighted" and run.tradeoff <= 1 else run.cover
+    return run._replace(path=path, cover=cover, tradeoff=round(run.tradeoff, 6))
+
+
+def runs_of(
+    dataset: str, tradeoffs: Iterable[float], seeds: Iterable[int], variants: Iterable[str], parts: Iterable[str]
+) -> Iterator[Run]:
+    """Yield the runs of a dataset, each once. The validation split only needs the paper's own variant."""
+    seen = set()
+    for seed in seeds:
+        for part in parts:
+            for variant in variants if part == TEST else ["marginal"]:
+                for tradeoff in tradeoffs:
+                    run = same_model(Run(dataset, part, *VARIANTS[variant], tradeoff, seed))
+                    if run not in seen:
+                        seen.add(run)
+                        yield run
+
+
+def grid_of(kind: str) -> list[float]:
+    """Return the paper's tradeoffs for "parabel", "fasttext" or "logs", rounded as in the records."""
+    return [round(tradeoff, 6) for tradeoff in PAPER_GRIDS[kind]]
+
 
 Record = dict[str, Any]
 

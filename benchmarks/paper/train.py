@@ -1,4 +1,4 @@
-"""Train what is missing: every finished run is appended to the records at once."""
+"""Train a model in the paper's setting, measure it on test points, and record it at once."""
 
 from __future__ import annotations
 
@@ -7,10 +7,94 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+import labeltrees as lt
 from benchmarks.paper import records
 from benchmarks.paper.datasets import load_set, tradeoffs_of, variants_of
-from benchmarks.paper.grid import READING, TEST, VALIDATION, Run, runs_of
-from benchmarks.paper.measure import measure
+from benchmarks.paper.records import READING, TEST, VALIDATION, Record, Run, runs_of
+
+# Sums are kept for this many random groups of test points. The bootstrap draws groups instead of points, so that a
+# record stays small; groups are the same for all runs of a dataset, so that differences are paired.
+GROUPS = 100
+VALIDATION_SHARE = 0.2
+MEASURES = ("hits1", "hits3", "hits5", "depth1", "depth3")
+
+
+def split_off_validation(train: lt.Dataset) -> tuple[lt.Dataset, lt.Dataset]:
+    """Return training points and validation points, the same for every seed."""
+    order = np.random.default_rng(0).permutation(train.n_points)
+    n = int(train.n_points * VALIDATION_SHARE)
+    kept, held_out = np.sort(order[n:]), np.sort(order[:n])
+    weight = train.sample_weight
+    parts = [
+        lt.Dataset(train.X[rows], train.Y[rows], sample_weight=None if weight is None else weight[rows])
+        for rows in (kept, held_out)
+    ]
+    return parts[0], parts[1]
+
+
+def measure(run: Run, train: lt.Dataset, test: lt.Dataset, n_jobs: int) -> Record:
+    """Train the model of a run and return its record."""
+    if run.part == VALIDATION:
+        train, test = split_off_validation(train)
+    model = lt.LabelTreeClassifier.parabel(
+        tradeoff=run.tradeoff, cover=run.cover, path=run.path, random_state=run.seed, n_jobs=n_jobs
+    )
+    started = time.perf_counter()
+    model.fit(train.X, train.Y, sample_weight=train.sample_weight)
+    seconds = time.perf_counter() - started
+    labels, _ = model.predict_topk(test.X, 5)
+    tree = model.tree_
+    weight = np.ones(test.n_points) if test.sample_weight is None else test.sample_weight
+    groups = groups_of(test.n_points)
+    values = point_values(test.Y, labels, tree.label_depth, tree.height)
+    return {
+        **run._asdict(),
+        "reading": READING,
+        "n_points": test.n_points,
+        "height": int(tree.height),
+        "seconds": round(seconds, 2),
+        "recall5": _recall(train, test, labels),
+        "weights": _rounded(np.bincount(groups, weights=weight)),
+        **{name: _rounded(np.bincount(groups, weights=weight * values[name])) for name in MEASURES},
+    }
+
+
+def point_values(
+    Y: lt.Dataset, labels: NDArray[np.int64], label_depth: NDArray[np.int32], height: int
+) -> dict[str, NDArray[np.float64]]:
+    """Return hits among the first 1, 3 and 5 labels and the depth of the deepest of 1 and 3, for every point.
+
+    Depths count the edge from a leaf node to its label. A point without a returned label gets the tree's height: the
+    search has gone through the whole tree.
+    """
+    found = labels >= 0
+    true = np.asarray(Y[np.arange(len(labels))[:, None].repeat(labels.shape[1], 1).ravel(), labels.ravel()]).ravel()
+    hits = (true.reshape(labels.shape) > 0) & found
+    depth = np.where(found, label_depth[labels], np.where(found.any(axis=1, keepdims=True), 0, height))
+    return {
+        **{f"hits{k}": hits[:, :k].sum(axis=1).astype(np.float64) for k in (1, 3, 5)},
+        **{f"depth{k}": depth[:, :k].max(axis=1).astype(np.float64) for k in (1, 3)},
+    }
+
+
+def groups_of(n_points: int) -> NDArray[np.int64]:
+    """Return the group of every point: a fixed random assignment to groups of nearly equal size."""
+    return np.random.default_rng(n_points).permutation(n_points) % min(GROUPS, n_points)
+
+
+def _recall(train: lt.Dataset, test: lt.Dataset, labels: NDArray[np.int64]) -> dict[str, list[float]]:
+    """Return recall at 5 in percent and the number of labels, for head, torso and tail labels."""
+    groups = lt.metrics.by_frequency(test.Y, labels, 5, Y_train=train.Y)
+    return {g.name: [round(100 * g.recall.value, 3), g.n_labels] for g in groups if g.n_labels > 0}
+
+
+def _rounded(sums: NDArray[np.float64]) -> list[float]:
+    """Return sums as short JSON numbers: whole where all of them are."""
+    whole = np.rint(sums)
+    return whole.astype(int).tolist() if np.array_equal(whole, sums) else np.round(sums, 4).tolist()
 
 
 def missing_runs(

@@ -9,7 +9,7 @@ import numpy as np
 
 import labeltrees as lt
 from benchmarks.builds import inputs
-from benchmarks.paper.shop import load_shop
+from benchmarks.paper.datasets import load_shop
 from benchmarks.shared_data import CACHE, VECTORIZER, data_folder, load, share_of, write_for_contestants
 
 SETS = ("bibtex", "cooking", "delicious", "online-retail", "eurlex4k", "debian-depends", "arxiv-authors")

@@ -13,8 +13,7 @@ from benchmarks.paper.claims import (
     small_tradeoff_claim,
     text_claim,
 )
-from benchmarks.paper.collect import Collected
-from benchmarks.paper.intervals import make_curve
+from benchmarks.paper.curves import Collected, make_curve
 
 TRADEOFFS = [0.0, 1.0, 1.5, 2.0]
 DEPTHS = [10.0, 8.0, 6.0, 5.0]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.paper.intervals import Curve, Interval, at_equal_depth, interval, make_curve
-from benchmarks.paper.measure import groups_of, point_values
-from benchmarks.paper.verdicts import above, all_of, below, within
+from benchmarks.paper.claims import above, all_of, below, within
+from benchmarks.paper.curves import Curve, Interval, at_equal_depth, interval, make_curve
+from benchmarks.paper.train import groups_of, point_values
 
 
 def records_of(hits, n=100):

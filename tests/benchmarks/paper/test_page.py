@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.paper.curve_tables import curve_tables
 from benchmarks.paper.figures import available
-from benchmarks.paper.page import judge, read_results, section, with_section
+from benchmarks.paper.page import curve_tables, judge, read_results, section, with_section
 
 ROOT = Path(__file__).resolve().parents[3]
 RESULTS = ROOT / "benchmarks" / "results" / "paper"

@@ -12,8 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from benchmarks.paper import records
-from benchmarks.paper.page import BEGIN, END
-from benchmarks.paper.table import CLAIMS
+from benchmarks.paper.page import BEGIN, CLAIMS, END
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.paper import records, train
-from benchmarks.paper.collect import largest_block
-from benchmarks.paper.grid import READING, Run, runs_of, same_model
+from benchmarks.paper.curves import largest_block
 from benchmarks.paper.page import BEGIN, END, with_section
+from benchmarks.paper.records import READING, Run, runs_of, same_model
 
 
 def test_equal_trees_are_trained_once():
