@@ -80,48 +80,46 @@ def make_curve(records: list[list[Record]], tradeoffs: list[float], seeds: list[
 
 
 class AtEqualDepth(NamedTuple):
-    """Differences of precision at equal depth: mean over the depths that both curves reach."""
+    """Differences at equal depth@1: means over the depths that both curves reach."""
 
     difference: Interval
     shallow: float
     deep: float
 
 
-def at_equal_depth(
-    first: Curve, second: Curve, precision: str, depth: str, min_tradeoff: float = 0.0
-) -> AtEqualDepth | None:
-    """Return precision of `first` minus that of `second` at equal expected depth.
+def at_equal_depth(first: Curve, second: Curve, measure: str, min_tradeoff: float = 0.0) -> AtEqualDepth | None:
+    """Return a measure of `first` compared with that of `second` at equal expected depth@1.
 
-    Both curves are interpolated linearly along the depth axis, at 50 depths evenly spaced over the range that both
-    reach. Only tradeoffs from `min_tradeoff` on count. None if they share less than a tenth of a level.
+    Precisions are compared in points, depth3 in percent. Both curves are interpolated linearly along depth@1, at 50
+    depths evenly spaced over the range that both reach. Only tradeoffs from `min_tradeoff` to the one of least depth@1
+    count: beyond it a curve may turn back. None if the curves share less than a tenth of a level.
     """
-    ends = []
-    for curve in (first, second):
-        depths = curve.values[depth][0, _from(curve, min_tradeoff)]
-        ends.append((depths.min(), depths.max()))
-    shallow, deep = max(end[0] for end in ends), min(end[1] for end in ends)
+    branches = [_branch(curve, min_tradeoff) for curve in (first, second)]
+    reached = [curve.values["depth1"][0, branch] for curve, branch in zip((first, second), branches, strict=True)]
+    shallow, deep = max(depths.min() for depths in reached), min(depths.max() for depths in reached)
     if deep - shallow < 0.1:
         return None
     grid = np.linspace(shallow, deep, 50)
-    samples = interpolated(first, precision, depth, grid, min_tradeoff).mean(axis=1)
-    samples = samples - interpolated(second, precision, depth, grid, min_tradeoff).mean(axis=1)
-    return AtEqualDepth(interval(samples), float(shallow), float(deep))
+    ours, theirs = (_interpolated(c, measure, grid, b) for c, b in zip((first, second), branches, strict=True))
+    samples = 100 * (ours / theirs - 1) if measure in DEPTHS else ours - theirs
+    return AtEqualDepth(interval(samples.mean(axis=1)), float(shallow), float(deep))
 
 
-def interpolated(
-    curve: Curve, precision: str, depth: str, grid: NDArray[np.float64], min_tradeoff: float = 0.0
+def _interpolated(
+    curve: Curve, measure: str, grid: NDArray[np.float64], branch: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the precision of estimate and replicates at each depth of the grid."""
-    columns = _from(curve, min_tradeoff)
+    """Return the measure of estimate and replicates at each depth@1 of the grid."""
     rows = []
-    for depths, precisions in zip(curve.values[depth][:, columns], curve.values[precision][:, columns], strict=True):
+    for depths, values in zip(curve.values["depth1"][:, branch], curve.values[measure][:, branch], strict=True):
         order = np.argsort(depths, kind="stable")
-        rows.append(np.interp(grid, depths[order], precisions[order]))
+        rows.append(np.interp(grid, depths[order], values[order]))
     return np.array(rows)
 
 
-def _from(curve: Curve, min_tradeoff: float) -> NDArray[np.int64]:
-    return np.flatnonzero(np.array(curve.tradeoffs) >= min_tradeoff)
+def _branch(curve: Curve, min_tradeoff: float) -> NDArray[np.int64]:
+    """Return the places of the tradeoffs from `min_tradeoff` to the one of least depth@1."""
+    places = np.flatnonzero(np.array(curve.tradeoffs) >= min_tradeoff)
+    return places[: int(curve.values["depth1"][0, places].argmin()) + 1]
 
 
 @dataclass(frozen=True)

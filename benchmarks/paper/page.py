@@ -13,6 +13,7 @@ from scipy import stats
 from benchmarks.paper import records
 from benchmarks.paper.claims import (
     COMPARISONS,
+    DEPTH3_MARGIN,
     DEPTH_MARGIN,
     MIN_SEEDS,
     PRECISION_MARGIN,
@@ -20,6 +21,7 @@ from benchmarks.paper.claims import (
     Finding,
     curve_claim,
     depth_claim,
+    difference_at,
     imbalance_claim,
     log_claim,
     small_tradeoff_claim,
@@ -40,15 +42,15 @@ CLAIMS = {
     ),
     "small tradeoffs": ("2. Small tradeoffs raise P@1 while depth@1 falls", '"marginally improve", no number'),
     "greedy cover": (
-        "3. The greedy cover has a lower P@3 than the marginal one, at equal depth@3 and at equal depth@1",
+        "3. The greedy cover is worse than the marginal one: less P@3 or more depth@3 at equal depth@1",
         '"dramatically worse", no number',
     ),
     "direct path": (
-        "4. The direct path has a lower P@3 than the weighted one, at equal depth@3",
+        "4. The direct path is worse than the weighted one: less P@3 or more depth@3 at equal depth@1",
         '"worse performance", no number',
     ),
     "coincide": (
-        "4. With the greedy cover, direct and weighted path nearly coincide, in P@3 at equal depth@3",
+        "4. With the greedy cover, direct and weighted path nearly coincide in P@3 and depth@3 at equal depth@1",
         '"almost fully overlays", no number',
     ),
     "fastText": (
@@ -66,10 +68,12 @@ RULES = textwrap.fill(
     "A claim **holds** if the whole 95 % interval is on its side of the limit, **fails** if the whole interval is "
     "on the other side, and is **undecided** if the interval includes the limit. The limits were set before the "
     f"runs. Precision counts as kept if it falls by less than {PRECISION_MARGIN:g} points, and as lower if it "
-    f"falls by more. Curves coincide if they differ by less than {PRECISION_MARGIN:g} points. Depth must fall by "
+    f"falls by more. Between two variants, {PRECISION_MARGIN:g} points of P@3 or {DEPTH3_MARGIN:g} % of depth@3 "
+    "matter. Depth must fall by "
     f"at least {DEPTH_MARGIN:g} %, the smallest number in the paper; depth@3 on logs only has to fall. 1 % of the "
     f"labels must serve {SERVED:g} % of the points. Claims 2 and 5 only need a gain above 0. Tradeoffs are "
-    "selected on a validation split of the training points. Intervals come from a paired bootstrap over test "
+    "selected on a validation split of the training points, with the same margins. Intervals come from a paired "
+    "bootstrap over test "
     f"points (in 100 random groups) and seeds; for the imbalance they are Wilson's. Fewer than {MIN_SEEDS} seeds "
     "leave a claim undecided. Depth counts the edge from a leaf node to its label. The paper does not say whether "
     "it does; 'without the last edge' is the other reading.",
@@ -215,7 +219,7 @@ def curve_tables(curves: dict[str, Collected], runs: list[Record], text: list[Re
     ]
     for name, found in curves.items():
         if found.test:
-            parts += [_curve_table(name, found), _frequency_table(name, found, runs)]
+            parts += [_curve_table(name, found), _difference_table(found), _frequency_table(name, found, runs)]
     parts += [_epochs_table(text), _scale_table(scale)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -230,6 +234,24 @@ def _curve_table(name: str, found: Collected) -> str:
         for curve in found.test.values():
             p1, p3, depth1, depth3 = (curve.values[m][0, column] for m in ("p1", "p3", "depth1", "depth3"))
             cells.append(f"{p1:.2f} / {p3:.2f}, {depth1:.2f} / {depth3:.2f}")
+        lines.append(f"| {tradeoff:.4g} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _difference_table(found: Collected) -> str:
+    """Return the differences between variants at each tradeoff, with 95 % intervals."""
+    pairs = [(first, second) for first, second, _ in COMPARISONS.values() if {first, second} <= set(found.test)]
+    if not pairs:
+        return ""
+    titles = " | ".join(f"{first} minus {second}: P@3, depth@3" for first, second in pairs)
+    lines = [f"| tradeoff | {titles} |", "| --- |" + " --- |" * len(pairs)]
+    for tradeoff in found.test[pairs[0][0]].tradeoffs[1:]:
+        cells = []
+        for first, second in pairs:
+            p, d = difference_at(found.test[first], found.test[second], tradeoff)
+            cells.append(
+                f"{p.value:+.2f} ({p.low:+.2f} to {p.high:+.2f}), {d.value:+.1f} % ({d.low:+.1f} to {d.high:+.1f})"
+            )
         lines.append(f"| {tradeoff:.4g} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -307,6 +329,7 @@ class Results(NamedTuple):
 def read_results(folder: Path) -> Results:
     """Read the records of a folder; a missing file has none."""
     found = {name: records.read(folder / f"{name}.jsonl") for name in ("runs", "imbalance", "text", "scale")}
+    records.check_consistent(found["runs"])
     return Results(collect(found["runs"]), **found)
 
 

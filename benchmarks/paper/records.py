@@ -107,3 +107,23 @@ def write(path: Path, records: Iterable[Record]) -> None:
 def as_line(record: Record) -> str:
     """Return a record as one line of JSON."""
     return json.dumps(record, separators=(",", ":"), ensure_ascii=False) + "\n"
+
+
+def check_consistent(records: Iterable[Record]) -> None:
+    """Raise an error unless all records of a dataset, part and reading were measured on the same weighted points.
+
+    `weights` are sums over fixed groups of points, so that they show other points or weights; `data` is a hash of the
+    points, which older records lack.
+    """
+    first: dict[tuple[Any, ...], Record] = {}
+    for record in records:
+        known = first.setdefault(tuple(record[name] for name in ("dataset", "part", "reading")), record)
+        if "data" in record and "data" not in known:
+            known["data"] = record["data"]
+        if any(record.get(name, known.get(name)) != known.get(name) for name in ("n_points", "weights", "data")):
+            run = {name: record[name] for name in Run._fields}
+            message = (
+                f"other points or weights than in the first record of its dataset and part: {run}; remove the records "
+                "that do not belong, and train them again"
+            )
+            raise SystemExit(message)

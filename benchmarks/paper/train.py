@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import time
 from collections.abc import Iterable
@@ -54,6 +55,7 @@ def measure(run: Run, train: lt.Dataset, test: lt.Dataset, n_jobs: int) -> Recor
         **run._asdict(),
         "reading": READING,
         "n_points": test.n_points,
+        "data": fingerprint(train, test),
         "height": int(tree.height),
         "seconds": round(seconds, 2),
         "recall5": _recall(train, test, labels),
@@ -78,6 +80,16 @@ def point_values(
         **{f"hits{k}": hits[:, :k].sum(axis=1).astype(np.float64) for k in (1, 3, 5)},
         **{f"depth{k}": depth[:, :k].max(axis=1).astype(np.float64) for k in (1, 3)},
     }
+
+
+def fingerprint(*sets: lt.Dataset) -> str:
+    """Return a hash of the points, labels and weights of some sets."""
+    found = hashlib.blake2b(digest_size=8)
+    for data in sets:
+        X, Y = data.X, data.Y
+        for array in (X.indptr, X.indices, X.data, Y.indptr, Y.indices, data.sample_weight):
+            found.update(b"none" if array is None else np.ascontiguousarray(array).data)
+    return found.hexdigest()
 
 
 def groups_of(n_points: int) -> NDArray[np.int64]:

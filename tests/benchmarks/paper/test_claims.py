@@ -75,7 +75,8 @@ def test_a_claim_is_undecided_with_fewer_than_three_seeds():
 
 
 def test_the_selected_tradeoff_has_the_least_depth_of_those_that_keep_precision():
-    assert least_depth(made_curve([60, 61, 60, 59.9]), "p1", "depth1") == 1.5
+    assert least_depth(made_curve([60, 61, 60, 59.4]), "p1", "depth1") == 1.5
+    assert least_depth(made_curve([60, 61, 60, 59.6]), "p1", "depth1") == 2.0  # within the margin of the verdict
     assert least_depth(made_curve([60, 60, 60, 60], depths=[5, 4, 6, 7]), "p1", "depth1") == 1.0
 
 
@@ -110,6 +111,15 @@ def test_a_path_is_worse_or_coincides_by_its_interval(precision, noise, worse, c
     curves.test["direct, greedy"] = direct
     assert curve_claim("direct path", "made", curves).verdict == worse
     assert curve_claim("coincide", "made", curves).verdict == coincide
+
+
+def test_a_variant_with_more_depth_at_3_is_worse():
+    marginal = made_curve([60] * 4)
+    greedy = made_curve([60] * 4)
+    greedy.values["depth3"] = greedy.values["depth3"] * 1.2
+    finding = curve_claim("greedy cover", "made", found(marginal=marginal, greedy=greedy))
+    assert finding.verdict == "holds"
+    assert finding.estimates["depth@3 at equal depth@1, %"].value == pytest.approx(20)
 
 
 def test_curves_without_common_depths_are_undecided():

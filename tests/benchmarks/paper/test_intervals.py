@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.paper.claims import above, all_of, below, within
+from benchmarks.paper.claims import above, all_of, any_of, below, within
 from benchmarks.paper.curves import Curve, Interval, at_equal_depth, interval, make_curve
 from benchmarks.paper.train import groups_of, point_values
 
@@ -51,21 +51,27 @@ def test_seeds_widen_the_interval():
     assert widths[1] > 2 * widths[0]
 
 
-def line(depths, precisions):
-    depths, precisions = (np.tile(np.array(v, float), (3, 1)) for v in (depths, precisions))
-    return Curve([0.0, 1.0, 2.0], [0], {"depth3": depths, "p3": precisions})
+def line(depths, values, measure="p3"):
+    depths, values = (np.tile(np.array(v, float), (3, 1)) for v in (depths, values))
+    return Curve([0.0, 1.0, 2.0], [0], {"depth1": depths, measure: values})
 
 
-def test_equal_depth_compares_along_the_depth_axis():
+def test_equal_depth_compares_along_depth_1():
     first, second = line([10, 8, 6], [50, 48, 46]), line([12, 9, 4], [54, 51, 46])
-    result = at_equal_depth(first, second, "p3", "depth3")
+    result = at_equal_depth(first, second, "p3")
     assert (result.shallow, result.deep) == (6, 10)
     assert result.difference.value == pytest.approx(-2)  # 40 + depth against 42 + depth
 
 
-def test_equal_depth_does_not_depend_on_the_order_of_the_points():
-    first, second = line([6, 10, 8], [46, 50, 48]), line([12, 9, 4], [54, 51, 46])
-    assert at_equal_depth(first, second, "p3", "depth3").difference.value == pytest.approx(-2)
+def test_depth_3_is_compared_in_percent():
+    first, second = line([10, 8, 6], [22, 22, 22], "depth3"), line([12, 9, 4], [20, 20, 20], "depth3")
+    assert at_equal_depth(first, second, "depth3").difference.value == pytest.approx(10)
+
+
+def test_a_branch_that_turns_back_is_left_out():
+    """The last point has more depth@1 than the one before it, at a precision that would change the mean."""
+    first, second = line([10, 6, 8], [50, 46, 0]), line([10, 8, 6], [50, 48, 46])
+    assert at_equal_depth(first, second, "p3").difference.value == pytest.approx(0)
 
 
 @pytest.mark.parametrize(
@@ -89,6 +95,12 @@ def test_a_claim_with_parts_fails_if_one_fails():
     assert all_of(["holds", "holds"]) == "holds"
     assert all_of(["holds", "undecided"]) == "undecided"
     assert all_of(["undecided", "fails"]) == "fails"
+
+
+def test_a_claim_with_alternatives_holds_if_one_holds():
+    assert any_of(["holds", "fails"]) == "holds"
+    assert any_of(["undecided", "fails"]) == "undecided"
+    assert any_of(["fails", "fails"]) == "fails"
 
 
 def test_point_values_count_hits_and_the_deepest_label():

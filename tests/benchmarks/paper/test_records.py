@@ -58,6 +58,16 @@ def test_a_damaged_line_is_an_error(tmp_path):
         records.read(path)
 
 
+@pytest.mark.parametrize("change", [{"weights": [3, 2]}, {"n_points": 6}, {"data": "b"}])
+def test_a_record_of_other_points_does_not_belong(change):
+    record = Run("set", "test", "marginal", "weighted", 0.0, 0)._asdict() | {"reading": READING, "n_points": 4}
+    record |= {"weights": [2, 2]}
+    same = [record, record | {"seed": 1, "data": "a"}, record | {"part": "validation", "weights": [1, 1]}]
+    records.check_consistent(same)
+    with pytest.raises(SystemExit, match="'seed': 2"):
+        records.check_consistent([*same, record | {"seed": 2} | change])
+
+
 @pytest.mark.parametrize(
     ("complete", "block"),
     [
