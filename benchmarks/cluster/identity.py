@@ -72,7 +72,7 @@ def _local(parts: PartsDataset, folder: Path) -> dict[str, Any]:
 
 
 def _cluster(parts: PartsDataset, folder: Path, n_workers: int, memory: str) -> dict[str, Any]:
-    from labeltrees.dask.cluster import connect
+    from labeltrees.tasks.on_dask import connect
 
     with connect("local", n_workers, memory) as client:
         start_imports(client)

@@ -56,8 +56,8 @@ class Counts:
 def run(arguments: argparse.Namespace, folder: Path) -> list[str]:
     """Return the counts."""
     _fork_workers()
-    from labeltrees.dask.cluster import connect
     from labeltrees.models.linear.in_parts import bundles
+    from labeltrees.tasks.on_dask import connect
 
     bundles.LEAST_COST = 0  # many small tasks: more moments at which a worker can be lost
     started, file = time.monotonic(), folder / "counts.json"

@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, folder: Path) -> list[str]:
     """Return the table."""
-    from labeltrees.dask.cluster import connect
+    from labeltrees.tasks.on_dask import connect
 
     lines = ["| dataset | fit | seconds | peak MiB of a process | same bytes |", "| --- | --- | --- | --- | --- |"]
     for name in arguments.sets:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import labeltrees as lt
 from benchmarks.scale.shapes import load_shape
 from labeltrees._memory import peak_bytes
 from labeltrees.models.linear.in_parts import local
-from labeltrees.models.linear.in_parts.runner import SerialRunner, Task, TaskRecord
+from labeltrees.tasks import FolderResults, LocalRunner, Task, TaskMemory, TaskRecord
 
 
 def make(shape: str, scale: str, points_per_part: str, folder: str) -> dict[str, Any]:
@@ -26,8 +25,7 @@ def make(shape: str, scale: str, points_per_part: str, folder: str) -> dict[str,
     return {"parts": len(lt.open_parts(folder).parts)}
 
 
-@dataclass(frozen=True)
-class TimedRunner(SerialRunner):
+class TimedRunner(LocalRunner):
     """Runs tasks as usual, and notes each in a file that the next run continues.
 
     Parameters
@@ -36,19 +34,18 @@ class TimedRunner(SerialRunner):
         One line per finished task: stage, processor seconds, bytes, and the peak memory of the process so far.
     """
 
-    notes: Path = field(default_factory=Path)
+    notes: Path
 
-    def run(self, stage: str, tasks: Sequence[Task]) -> list[TaskRecord]:
+    def stream(self, stage: str, tasks: Iterable[Task]) -> Iterator[TaskRecord]:
         """Run the tasks."""
-        records = []
         for task in tasks:
             started = time.process_time()
-            records += super().run(stage, [task])
-            if not records[-1].was_finished:
-                note = [stage, time.process_time() - started, records[-1].n_bytes, peak_bytes()]
+            record = task.run(self.results)
+            if not record.was_finished:
+                note = [stage, time.process_time() - started, record.n_bytes, peak_bytes()]
                 with open(self.notes, "a", encoding="utf-8") as file:
                     file.write(json.dumps(note) + "\n")
-        return records
+            yield record
 
     def read(self) -> list[list[Any]]:
         """Return the notes of all runs."""
@@ -59,9 +56,15 @@ def fit(folder: str, model: str, n_jobs: str, max_memory: str) -> dict[str, Any]
     """Fit a model part by part, and save it; a fit that was interrupted continues."""
     work = Path(f"{folder}.work")
     work.mkdir(exist_ok=True)
-    runner = TimedRunner(notes=work / "notes.jsonl")
+    runner = TimedRunner()
+    runner.notes = work / "notes.jsonl"
     n_before = len(runner.read())
-    local.SerialRunner = lambda _progress: runner  # type: ignore[assignment,misc]
+
+    def timed(results: FolderResults, _progress: bool, memory: TaskMemory) -> TimedRunner:
+        runner.results, runner.memory = results, memory
+        return runner
+
+    local.LocalRunner = timed  # type: ignore[assignment,misc]
     parts = lt.open_parts(folder)
     started = time.process_time()
     fitted = lt.LabelTreeClassifier(n_jobs=int(n_jobs)).fit(parts, max_memory=max_memory, work_folder=work)

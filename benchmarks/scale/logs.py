@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 import labeltrees as lt
 from benchmarks.tables import print_head
-from labeltrees.dask.cluster import connect
+from labeltrees.tasks.on_dask import connect
 
 PART = 5_000_000
 DAYS = 365

@@ -366,15 +366,11 @@ class LinearProblem:
         label_cost: Float32s | None,
         extra_indptr: Int64s | None,
         extra_points: Int32s | None,
-        stream_offset: int = 0,
         edge_ids: Int64s | None = None,
         n_whole: int = 0,
     ) -> None: ...
     def memory(self, balanced: bool, n_threads: int) -> tuple[int, int, int, int]: ...
     def node_sizes(self, balanced: bool) -> tuple[Int64s, Int64s, Int64s, Int64s]: ...
-    def extract(
-        self, node: int
-    ) -> tuple[int, int, Int64s, Int32s, Float32s, Int32s, Int64s, Int32s, Float32s, Float32s, Int32s]: ...
     def validate(
         self,
         *,

@@ -19,13 +19,11 @@ distributed = pytest.importorskip("distributed")
 from labeltrees.dask import (  # noqa: E402
     ClusterError,
     DaskLabelTreeClassifier,
-    cluster,
     fit,
-    runner,
 )
-from labeltrees.dask.cluster import connect  # noqa: E402
 from labeltrees.models.linear.in_parts import bundles  # noqa: E402
-from labeltrees.models.linear.in_parts.runner import Task  # noqa: E402
+from labeltrees.tasks import Task, on_dask  # noqa: E402
+from labeltrees.tasks.on_dask import connect  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own, when workers end
 
@@ -226,7 +224,7 @@ def test_a_worker_that_is_lost_while_it_is_asked_changes_nothing(client, monkeyp
         return {} if len(calls) == 1 else {"tcp://there": True}  # the first time its only worker is being restarted
 
     monkeypatch.setattr(client, "run", run)
-    assert cluster.ask_workers(client, os.getpid) == {"tcp://there": True}
+    assert on_dask.ask_workers(client, os.getpid) == {"tcp://there": True}
     assert calls == ["ignore", "ignore"]
 
 
@@ -261,16 +259,16 @@ def test_a_scheduler_that_goes_away_is_one_clear_error(parts, expected, tmp_path
 
 
 def test_a_cluster_without_workers_is_one_clear_error(monkeypatch):
-    monkeypatch.setattr(runner, "SECONDS_WITHOUT_WORKERS", 0.6)
+    monkeypatch.setattr(on_dask, "SECONDS_WITHOUT_WORKERS", 0.6)
     with (
         distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as empty,
         distributed.Client(empty) as waiting,
         pytest.raises(ClusterError, match="no workers for 1 s; start some and repeat"),
     ):
-        runner.DaskRunner(waiting).run("Reading the parts", [Task(no_space, {}, "results")])
+        on_dask.DaskRunner(waiting, ".").run("Reading the parts", [Task(no_space, {})])
 
 
 def test_no_scheduler_is_one_clear_error(monkeypatch):
-    monkeypatch.setattr(cluster, "SECONDS_TO_CONNECT", 0.5)
+    monkeypatch.setattr(on_dask, "SECONDS_TO_CONNECT", 0.5)
     with pytest.raises(ClusterError, match="no Dask scheduler answers"), connect("tcp://127.0.0.1:9"):
         pass

@@ -15,8 +15,8 @@ distributed = pytest.importorskip("distributed")
 pl = pytest.importorskip("polars")
 
 from labeltrees.dask import ClusterError  # noqa: E402
-from labeltrees.dask.cluster import connect  # noqa: E402
 from labeltrees.dask.logs import DaskSteps  # noqa: E402
+from labeltrees.tasks.on_dask import connect  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own, when workers end
 

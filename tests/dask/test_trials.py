@@ -95,9 +95,10 @@ def test_an_error_of_a_task_is_the_error_of_this_process(client):
 
 
 def test_a_folder_that_workers_do_not_see_is_one_clear_error(client, monkeypatch, tmp_path):
-    from labeltrees.dask import ClusterError, fitting
+    from labeltrees.dask import ClusterError
+    from labeltrees.tasks import on_dask
 
-    monkeypatch.setattr(fitting, "ask_workers", lambda *_: {"tcp://there": False})
+    monkeypatch.setattr(on_dask, "ask_workers", lambda *_: {"tcp://there": False})
     with (
         pytest.raises(ClusterError, match="is not seen by worker tcp://there: choose a folder on storage"),
         trials.cluster_executor(client, tmp_path / "sweep"),

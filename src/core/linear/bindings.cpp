@@ -6,7 +6,6 @@
 
 #include <optional>
 
-#include "linear/extract.hpp"
 #include "linear/memory.hpp"
 #include "linear/train.hpp"
 
@@ -44,7 +43,6 @@ struct LinearProblem {
   MaybeArray<float> point_weight, label_cost;
   MaybeArray<int64_t> extra_indptr;
   MaybeArray<int32_t> extra_points;
-  int64_t stream_offset;
   MaybeArray<int64_t> edge_ids;
   int64_t n_whole;
   std::unique_ptr<Occurrences> occurrences = nullptr;  // made on first use
@@ -68,7 +66,6 @@ struct LinearProblem {
             data_or_null(extra_indptr),
             data_or_null(extra_points),
             *occurrences,
-            stream_offset,
             data_or_null(edge_ids),
             max_memory};
   }
@@ -141,18 +138,6 @@ struct LinearProblem {
                           hand_over(std::move(weights.features), weights.features ? n : 0),
                           hand_over(std::move(weights.values), n), to_numpy(std::move(weights.bias)));
   }
-
-  nb::tuple extract(int64_t node) {
-    if (node < 0 || node >= tree().n_nodes) throw std::invalid_argument("the node is not in the tree");
-    Job job;
-    NodeProblem found;
-    run_job(job, nb::none(), [&] { found = extract_node(input(0, job), node, job); });
-    return nb::make_tuple(found.n_rows, found.n_columns, to_numpy(std::move(found.x_indptr)),
-                          to_numpy(std::move(found.x_columns)), to_numpy(std::move(found.x_values)),
-                          to_numpy(std::move(found.features)), to_numpy(std::move(found.y_indptr)),
-                          to_numpy(std::move(found.y_columns)), to_numpy(std::move(found.y_values)),
-                          to_numpy(std::move(found.row_weight)), to_numpy(std::move(found.extra_rows)));
-  }
 };
 
 }  // namespace
@@ -165,11 +150,11 @@ void bind_linear(nb::module_& module) {
              MaybeArray<int32_t> x_columns, ConstArray<float> x_values, ConstArray<int64_t> y_indptr,
              ConstArray<int32_t> y_columns, MaybeArray<float> y_values, ConstArray<int64_t> child_ptr,
              ConstArray<int32_t> children, MaybeArray<float> point_weight, MaybeArray<float> label_cost,
-             MaybeArray<int64_t> extra_indptr, MaybeArray<int32_t> extra_points, int64_t stream_offset,
-             MaybeArray<int64_t> edge_ids, int64_t n_whole) {
-            new (self) LinearProblem{n_points,   n_features,   n_labels,     x_indptr,      x_columns, x_values,
-                                     y_indptr,   y_columns,    y_values,     child_ptr,     children,  point_weight,
-                                     label_cost, extra_indptr, extra_points, stream_offset, edge_ids,  n_whole};
+             MaybeArray<int64_t> extra_indptr, MaybeArray<int32_t> extra_points, MaybeArray<int64_t> edge_ids,
+             int64_t n_whole) {
+            new (self) LinearProblem{n_points,   n_features,   n_labels,     x_indptr,  x_columns, x_values,
+                                     y_indptr,   y_columns,    y_values,     child_ptr, children,  point_weight,
+                                     label_cost, extra_indptr, extra_points, edge_ids,  n_whole};
           },
           nb::kw_only(), nb::arg("n_points"), nb::arg("n_features"), nb::arg("n_labels"),
           nb::arg("x_indptr").noconvert().none(), nb::arg("x_columns").noconvert().none(),
@@ -177,10 +162,9 @@ void bind_linear(nb::module_& module) {
           nb::arg("y_values").noconvert().none(), nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(),
           nb::arg("point_weight").noconvert().none(), nb::arg("label_cost").noconvert().none(),
           nb::arg("extra_indptr").noconvert().none(), nb::arg("extra_points").noconvert().none(),
-          nb::arg("stream_offset") = 0, nb::arg("edge_ids").noconvert().none() = nb::none(), nb::arg("n_whole") = 0)
+          nb::arg("edge_ids").noconvert().none() = nb::none(), nb::arg("n_whole") = 0)
       .def("memory", &LinearProblem::memory, nb::arg("balanced"), nb::arg("n_threads"))
       .def("node_sizes", &LinearProblem::node_sizes, nb::arg("balanced"))
-      .def("extract", &LinearProblem::extract, nb::arg("node"))
       .def("validate", &LinearProblem::validate, nb::kw_only(), nb::arg("nodes").noconvert(),
            nb::arg("first_edges").noconvert(), nb::arg("n_edges").noconvert(), nb::arg("strides").noconvert(),
            nb::arg("held_out").noconvert(), nb::arg("costs").noconvert(), nb::arg("loss"), nb::arg("eps"),

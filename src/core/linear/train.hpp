@@ -20,14 +20,11 @@ struct TrainInput {
   const int64_t* extra_indptr;  // (n_nodes + 1) additional points per node, negatives of all its children; or null
   const int32_t* extra_points;
   const Occurrences& occurrences;
-  int64_t stream_offset;    // added to an edge's number to select its random numbers; 0 unless it is an extracted node
   const int64_t* edge_ids;  // (n_edges) the edges' numbers in the whole tree, if this is a piece of one; or null
   int64_t max_memory;       // bytes; 0 for no limit
 
   // Selects the random numbers of an edge: the same in the whole tree and in a piece of it.
-  uint64_t stream(int64_t edge) const {
-    return static_cast<uint64_t>(edge_ids ? edge_ids[edge] : stream_offset + edge);
-  }
+  uint64_t stream(int64_t edge) const { return static_cast<uint64_t>(edge_ids ? edge_ids[edge] : edge); }
   bool weighted(const LinearOptions& options) const {
     return point_weight || label_cost || labels.values || options.balanced;
   }

@@ -75,7 +75,7 @@ class TrainingPlace:
         if self.cluster is None:
             yield None
             return
-        from labeltrees.dask.cluster import connect
+        from labeltrees.tasks.on_dask import connect
 
         with connect(self.cluster, self.workers, self.memory_per_worker) as client:
             yield client

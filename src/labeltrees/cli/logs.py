@@ -104,7 +104,7 @@ def _client(cluster: str | None, workers: int | None) -> AbstractContextManager[
         raise click.UsageError(message)
     if cluster is None:
         return nullcontext()
-    from labeltrees.dask.cluster import connect
+    from labeltrees.tasks.on_dask import connect
 
     return connect(cluster, workers)
 

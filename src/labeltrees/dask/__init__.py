@@ -2,6 +2,6 @@
 
 from labeltrees.dask.estimator import DaskLabelTreeClassifier
 from labeltrees.dask.fitting import fit
-from labeltrees.dask.runner import ClusterError, ClusterSummary
+from labeltrees.tasks.on_dask import ClusterError, ClusterSummary
 
 __all__ = ["ClusterError", "ClusterSummary", "DaskLabelTreeClassifier", "fit"]

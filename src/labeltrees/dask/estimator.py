@@ -9,9 +9,9 @@ from typing import Any
 from sklearn.base import clone
 
 from labeltrees.dask.collections import is_array, is_bag, predict_lazily
-from labeltrees.dask.extra import import_distributed
 from labeltrees.dask.fitting import fit
 from labeltrees.models.linear.estimator import LabelTreeClassifier
+from labeltrees.tasks.on_dask import import_distributed
 
 _OWN = ("client",)  # parameters that LabelTreeClassifier does not have
 

@@ -11,14 +11,8 @@ from labeltrees import _core
 from labeltrees._progress import watch
 from labeltrees._settings import check_settings
 from labeltrees._validation import check_n_jobs, check_seed, refuse
-from labeltrees.models.linear.node_tasks import (
-    Executor,
-    ThreadExecutor,
-    TrainingProblem,
-    Weights,
-    assemble,
-    plan_tasks,
-)
+from labeltrees.models.linear.auto_cost import costs_of_nodes
+from labeltrees.models.linear.node_tasks import NodeTasks, Weights, train_tasks
 from labeltrees.models.linear.settings import LinearSettings
 from labeltrees.models.linear.training_data import make_problem
 from labeltrees.tree.label_tree import LabelTree
@@ -59,7 +53,6 @@ def train_linear(
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: bool | Callable[[int, int], object] | None = None,
-    executor: Executor | None = None,
 ) -> Weights:
     """Train a classifier for every child of every node of `tree`, on the points of the node.
 
@@ -80,8 +73,6 @@ def train_linear(
     n_jobs : int, optional
         Number of threads. The weights do not depend on it.
     progress : bool or callable(done, total), optional
-    executor : Executor, optional
-        Runs the node tasks; by default threads of this process.
 
     Returns
     -------
@@ -99,7 +90,7 @@ def train_linear(
     """
     check_settings(settings)
     native = make_problem(X, Y, tree, settings.label_cost, sample_weight, negatives)
-    problem = TrainingProblem(native, tree, settings, check_seed(random_state))
+    seed = check_seed(random_state)
     n_threads = check_n_jobs(n_jobs)
     if settings.max_memory is not None or _logger.isEnabledFor(logging.INFO):
         estimate = _estimate(native, settings, n_threads)
@@ -110,8 +101,8 @@ def train_linear(
         )
         _check_memory(settings, estimate.fixed + estimate.least)
     with watch("Training the classifiers", len(tree.children), progress, unit="classifiers") as advance:
-        results = (executor or ThreadExecutor(n_threads)).run(problem, plan_tasks(problem), advance)
-        return assemble(results, len(tree.children))
+        tasks, costs = NodeTasks.of_tree(tree), costs_of_nodes(tree, settings.C)
+        return train_tasks(native, tasks, settings, seed, n_threads, advance, costs)
 
 
 def estimate_memory(

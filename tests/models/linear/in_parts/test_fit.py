@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import labeltrees as lt
 from labeltrees.models.linear.in_parts import bundles, tree_tasks
 from labeltrees.models.linear.in_parts.fit import PartsFit
-from labeltrees.models.linear.in_parts.runner import SerialRunner
+from labeltrees.tasks import FolderResults, LocalRunner, TaskMemory
 from tests.models.linear.in_parts.same_files import N_LABELS, saved, small_dataset
 
 SETTINGS = {
@@ -27,9 +27,20 @@ SETTINGS = {
 }
 
 
+class RecordingRunner(LocalRunner):
+    """Keeps the records of all tasks."""
+
+    def run(self, stage, tasks, progress=None):
+        self.records = [*getattr(self, "records", []), *super().run(stage, tasks, progress)]
+
+
+def runner_in(folder, task_bytes=2**40):
+    return RecordingRunner(FolderResults(folder), memory=TaskMemory(task_bytes))
+
+
 def fit_on_parts(model, dataset, folder, points_per_part, task_bytes=2**40):
     lt.write_parts(dataset, folder / "parts", points_per_part)
-    PartsFit(model, lt.open_parts(folder / "parts"), SerialRunner(), folder / "work", task_bytes).run()
+    PartsFit(model, lt.open_parts(folder / "parts"), runner_in(folder / "work", task_bytes)).run()
     return model
 
 
@@ -74,30 +85,33 @@ def test_parts_and_tasks_do_not_matter(tmp_path_factory, points_per_part, n_bund
 def test_a_finished_task_is_not_run_again(tmp_path):
     dataset, model = small_dataset(), lt.LabelTreeClassifier()
     lt.write_parts(dataset, tmp_path / "parts", 100)
-    fit = PartsFit(model, lt.open_parts(tmp_path / "parts"), SerialRunner(), tmp_path / "work", 2**40)
-    assert not any(record.was_finished for record in fit.run())
-    assert all(record.was_finished for record in fit.run())
+    for was_finished in (False, True):
+        runner = runner_in(tmp_path / "work")
+        PartsFit(model, lt.open_parts(tmp_path / "parts"), runner).run()
+        assert {record.was_finished for record in runner.records} == {was_finished}
 
 
 @pytest.mark.parametrize("how", ["cut", "flip", "empty"])
 def test_a_damaged_result_is_made_again(tmp_path, how):
     dataset, model = small_dataset(), lt.LabelTreeClassifier()
     lt.write_parts(dataset, tmp_path / "parts", 100)
-    fit = PartsFit(model, lt.open_parts(tmp_path / "parts"), SerialRunner(), tmp_path / "work", 2**40)
-    fit.run()
+    runner = runner_in(tmp_path / "work")
+    PartsFit(model, lt.open_parts(tmp_path / "parts"), runner).run()
     expected = saved(model, tmp_path / "expected")
     for path in (tmp_path / "work").glob("train_bundle-*"):
         content = bytearray(path.read_bytes())
         content[-20] ^= 1
         path.write_bytes(content if how == "flip" else content[:100] if how == "cut" else b"")
-    records = fit.run()
-    assert next(record.name for record in records if not record.was_finished).startswith("train_bundle")
+    runner.records.clear()
+    PartsFit(model, lt.open_parts(tmp_path / "parts"), runner).run()
+    assert next(record.name for record in runner.records if not record.was_finished).startswith("train_bundle")
     assert saved(model, tmp_path / "found") == expected
 
 
 def test_too_little_memory_for_the_tree_names_the_option_of_the_user(tmp_path):
     lt.write_parts(small_dataset(), tmp_path / "parts", 100)
-    data, limit = lt.open_parts(tmp_path / "parts"), ("memory_per_worker", 0.5)
-    fit = PartsFit(lt.LabelTreeClassifier(), data, SerialRunner(), tmp_path / "work", 5000, limit=limit)
+    memory = TaskMemory(5000, "memory_per_worker", 0.5)
+    runner = LocalRunner(FolderResults(tmp_path / "work"), memory=memory)
+    fit = PartsFit(lt.LabelTreeClassifier(), lt.open_parts(tmp_path / "parts"), runner)
     with pytest.raises(lt.InputError, match=r"memory_per_worker must be at least \d{5,} bytes .*, got 10000"):
         fit.run()

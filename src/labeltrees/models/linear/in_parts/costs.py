@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,17 +15,16 @@ from labeltrees._matrices import Int64s
 from labeltrees._validation import check_n_jobs
 from labeltrees.models.linear.auto_cost import CostSample, HeldOutLosses, held_out_losses
 from labeltrees.models.linear.in_parts.bundles import NodeSizes, target_cost
-from labeltrees.models.linear.in_parts.result_file import open_result
-from labeltrees.models.linear.in_parts.runner import Outcome, Task
 from labeltrees.models.linear.in_parts.training import cut_subtrees, piece_problem
 from labeltrees.models.linear.in_parts.trees import read_tree
 from labeltrees.models.linear.settings import LinearSettings
+from labeltrees.tasks import Outcome, Results, Task
 from labeltrees.tree.label_tree import LabelTree
 
 
 def validate_groups(
+    results: Results,
     *,
-    folder: str,
     data: str,
     routes: list[str],
     tree: str,
@@ -41,12 +39,12 @@ def validate_groups(
     n_jobs: int | None = None,
 ) -> Outcome:
     """Return the losses of groups of children (rows of `CostSample.groups`), none of whose nodes are nested."""
-    whole, layout = read_tree(open_result(Path(folder) / tree), n_labels)
+    whole, layout = read_tree(results[tree], n_labels)
     sampled = np.array(groups, np.int64)
     nodes = np.unique(sampled[:, 0])
     piece = cut_subtrees(whole, layout, nodes.tolist())
-    problem = piece_problem(folder, data, routes, piece, layout, label_cost, scale=scale, spill_above=spill_above)
-    is_held_out = open_result(Path(folder) / held_out)["held_out"]
+    problem = piece_problem(results, data, routes, piece, layout, label_cost, scale=scale, spill_above=spill_above)
+    is_held_out = results[held_out]["held_out"]
     local = sampled.copy()
     local[:, 0] = piece.roots[np.searchsorted(nodes, sampled[:, 0])]
     local[:, 1] += piece.child_ptr[local[:, 0]] - whole.child_ptr[sampled[:, 0]]
@@ -68,12 +66,12 @@ class Validation:
     tasks: list[Task]
     places: Int64s
 
-    def losses(self) -> HeldOutLosses:
+    def losses(self, results: Results) -> HeldOutLosses:
         """Return the losses in the order of the sample, so that they are summed as in a fit in memory."""
-        results = [open_result(task.path) for task in self.tasks]
+        found = [results[task.name] for task in self.tasks]
         order = np.argsort(self.places)
         constants, positives, losses = (
-            np.concatenate([result[name] for result in results]) for name in ("constants", "positives", "losses")
+            np.concatenate([result[name] for result in found]) for name in ("constants", "positives", "losses")
         )
         return HeldOutLosses(losses.reshape(len(order), -1)[order], constants[order], positives[order])
 

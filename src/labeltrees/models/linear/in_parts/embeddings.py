@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from labeltrees._matrices import Int64s
@@ -11,9 +9,8 @@ from labeltrees._validation import check_n_jobs
 from labeltrees.data.parts.parts_dataset import open_parts
 from labeltrees.labels.embedding import sum_points
 from labeltrees.models.linear.in_parts.reading import by_column, distinct_rows, gather_rows
-from labeltrees.models.linear.in_parts.result_file import open_result
-from labeltrees.models.linear.in_parts.runner import Outcome, Task
 from labeltrees.models.linear.in_parts.scan import Survey
+from labeltrees.tasks import Outcome, Results, Task
 
 RANGES = 16  # aim at this many or more, to keep the workers of a small cluster equally busy
 LEAST_VALUES = 1_000_000  # of a range: about 0.05 s
@@ -21,13 +18,13 @@ BYTES_PER_VALUE = 28  # of the points of a range: the rows (8), the block of the
 
 
 def embed_labels(
-    *, folder: str, data: str, scans: list[str], first: int, last: int, scale: bool, n_jobs: int | None = None
+    results: Results, *, data: str, scans: list[str], first: int, last: int, scale: bool, n_jobs: int | None = None
 ) -> Outcome:
     """Return the embeddings of the labels [first, last)."""
     dataset = open_parts(data)
     labels, rows = [], []
     for scan in scans:
-        result = open_result(Path(folder) / scan)
+        result = results[scan]
         begin, end = np.searchsorted(result["labels"], [first, last])
         starts = result["starts"][begin : end + 1]
         labels.append(np.repeat(result["labels"][begin:end], np.diff(starts)) - first)
@@ -43,9 +40,7 @@ def embed_labels(
     }, {}
 
 
-def embedding_tasks(
-    folder: str, data: str, scans: list[Task], found: Survey, max_bytes: int, n_jobs: int | None
-) -> list[Task]:
+def embedding_tasks(data: str, scans: list[Task], found: Survey, max_bytes: int, n_jobs: int | None) -> list[Task]:
     """Return tasks for ranges of labels, none of which needs more than `max_bytes` unless it is a single label."""
     names = [task.name for task in scans]
     in_memory = max_bytes // BYTES_PER_VALUE
@@ -54,7 +49,6 @@ def embedding_tasks(
         Task(
             embed_labels,
             {"scans": names, "first": first, "last": last, "scale": found.scale},
-            folder,
             {"data": data, "n_jobs": n_jobs},
         )
         for first, last in label_ranges(found.label_values, max(min(in_memory, for_all_workers), 1))

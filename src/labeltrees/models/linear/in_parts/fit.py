@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from labeltrees import _core
-from labeltrees._array_files import checksum_text
 from labeltrees._losses import LOSSES
 from labeltrees._settings import take_settings
 from labeltrees._validation import check_n_jobs, refuse
@@ -28,9 +22,7 @@ from labeltrees.models.linear.in_parts.bundles import NodeSizes, bundle_bytes, n
 from labeltrees.models.linear.in_parts.costs import plan_validation, validate_groups
 from labeltrees.models.linear.in_parts.embeddings import embedding_tasks
 from labeltrees.models.linear.in_parts.packing import assemble_store, pack_nodes, packing_tasks, rank_features
-from labeltrees.models.linear.in_parts.result_file import open_result, write_result
 from labeltrees.models.linear.in_parts.routing import route_tasks
-from labeltrees.models.linear.in_parts.runner import Runner, Task, TaskRecord
 from labeltrees.models.linear.in_parts.scan import Survey, scan_tasks, survey
 from labeltrees.models.linear.in_parts.training import train_bundle
 from labeltrees.models.linear.in_parts.tree_tasks import Place, TreeInputs, grow_in_tasks, split_bytes
@@ -38,6 +30,7 @@ from labeltrees.models.linear.in_parts.trees import Layout, count_labels, read_t
 from labeltrees.models.linear.settings import LinearSettings
 from labeltrees.models.linear.trend import trend_of_parts
 from labeltrees.storage import ChunkStore
+from labeltrees.tasks import Runner, Task
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import TreeSettings
 
@@ -71,37 +64,30 @@ class PartsFit:
         With checked settings; its fitted attributes are set.
     data : PartsDataset
     runner : Runner
-    folder : Path
-        For results. One that an earlier fit has left is continued.
-    task_bytes : int
-        What one task may use.
     n_jobs : int, optional
         Threads per task.
     in_memory : bool
         Whether the model is made in memory, or mapped from a file.
     tree_jobs : int, optional
         Threads of all tasks together that build the tree at the same time. By default `n_jobs`.
-    limit : (str, float)
-        The option with which the user limits memory, and the share of it that `task_bytes` is.
     """
 
     model: LabelTreeClassifier
     data: PartsDataset
     runner: Runner
-    folder: Path
-    task_bytes: int
     n_jobs: int | None = None
     in_memory: bool = True
     tree_jobs: int | None = None
-    limit: tuple[str, float] = ("max_memory", 1.0)
 
-    def run(self, label_names: Any = None) -> list[TaskRecord]:
-        """Fit the model and return how the tasks went."""
+    def __post_init__(self) -> None:
+        self.results = self.runner.results
+        self.task_bytes = 2**62 if self.runner.memory is None else self.runner.memory.n_bytes
+
+    def run(self, label_names: Any = None) -> None:
+        """Fit the model."""
         started = time.perf_counter()
         model, data = self.model, self.data
-        self.records: list[TaskRecord] = []
         self.fingerprint = data.manifest.fingerprint()
-        self.folder.mkdir(parents=True, exist_ok=True)
         arguments = arguments_of_parts(data, label_names)
         names = None if arguments.label_names is None else LabelNames(arguments.label_names)
         if names is not None:
@@ -140,19 +126,16 @@ class PartsFit:
         }
         counts, encoder = found.label_pairs, arguments.encoder
         Fitted(trees, stores, data.n_points, counts, names, encoder, trend, stats).give_to(model)
-        return self.records
 
     def _run(self, stage: str, tasks: list[Task]) -> list[Task]:
-        self.records += self.runner.run(stage, tasks)
+        self.runner.run(stage, tasks)
         return tasks
 
     def _scan(self) -> Survey:
         data = self.data
-        self.scans = self._run(
-            "Reading the parts", scan_tasks(str(self.folder), str(data.folder), self.fingerprint, len(data.parts))
-        )
+        self.scans = self._run("Reading the parts", scan_tasks(str(data.folder), self.fingerprint, len(data.parts)))
         n_values = sum(part.n_values for part in data.manifest.parts)
-        found = survey(self.scans, data.n_labels, n_values, bool(self.model.normalize))
+        found = survey(self.results, self.scans, data.n_labels, n_values, bool(self.model.normalize))
         if found.n_pairs == 0:
             message = "Y has no labels"
             raise InputError(message)
@@ -160,48 +143,46 @@ class PartsFit:
 
     def _tree(self, found: Survey, seed: int) -> tuple[LabelTree, str]:
         """Return a tree, and the file with it."""
-        model, data, folder = self.model, self.data, str(self.folder)
+        model, data, results = self.model, self.data, self.results
         settings = take_settings(TreeSettings, model)
         counts_inputs = {
             "fingerprint": self.fingerprint,
             "cover": settings.cover,
             "cover_softness": float(settings.cover_softness),
         }
-        counts = Task(count_labels, counts_inputs, folder, {"data": str(data.folder)})
+        counts = Task(count_labels, counts_inputs, {"data": str(data.folder)})
         if model.tree is not None or model.embeddings is not None:
             if model.tree is not None and model.n_trees > 1:
                 refuse("n_trees", "1 if the tree is given", model.n_trees)
             self._run("Counting labels", [counts])
             tree = tree_of_given(
-                model.tree, model.embeddings, open_result(counts.path), settings, data.n_labels, seed, model.n_jobs
+                model.tree, model.embeddings, results[counts.name], settings, data.n_labels, seed, model.n_jobs
             )
-            return tree, self._store("tree", tree_arrays(tree))
-        embeddings = embedding_tasks(folder, str(data.folder), self.scans, found, self.task_bytes, self.n_jobs)
+            return tree, self.results.store("tree", tree_arrays(tree))
+        embeddings = embedding_tasks(str(data.folder), self.scans, found, self.task_bytes, self.n_jobs)
         self._run("Label counts and embeddings", [counts, *embeddings])
         inputs = TreeInputs(counts.name, [task.name for task in embeddings], vars(settings), data.n_features, seed)
-        n_values = sum(len(open_result(task.path)["values"]) for task in embeddings)
+        n_values = sum(len(results[task.name]["values"]) for task in embeddings)
         root = Place(None, "", data.n_labels, n_values)
         self._check_tree_memory(root)
         n_threads = check_n_jobs(self.tree_jobs or self.n_jobs)
-        whole = grow_in_tasks(inputs, folder, root, self.task_bytes, n_threads, self._run)
-        return read_tree(open_result(whole.path), data.n_labels)[0], whole.name
+        whole = grow_in_tasks(inputs, root, self.task_bytes, n_threads, self.runner)
+        return read_tree(results[whole.name], data.n_labels)[0], whole.name
 
     def _check_tree_memory(self, root: Place) -> None:
         needed = split_bytes(root.n_values, root.n_labels, self.data.n_features)
         _logger.info("Splitting the labels: up to %.0f MiB", needed / 2**20)
-        if needed > self.task_bytes:
-            name, share = self.limit
-            allowed = f"at least {int(needed / share)} bytes to build the tree of these labels"
-            refuse(name, allowed, int(self.task_bytes / share))
+        if self.runner.memory is not None and needed > self.task_bytes:
+            self.runner.memory.refuse(needed, "to build the tree of these labels")
 
     def _route(self, tree: LabelTree, name: str, found: Survey) -> RoutedTree:
         data = self.data
         routes = self._run(
             "Routing points",
-            route_tasks(str(self.folder), str(data.folder), self.fingerprint, len(data.parts), name, found.all_ones),
+            route_tasks(str(data.folder), self.fingerprint, len(data.parts), name, found.all_ones),
         )
-        n_without = sum(len(open_result(task.path)["without"]) for task in routes)
-        layout = read_tree(open_result(self.folder / name), data.n_labels)[1]
+        n_without = sum(len(self.results[task.name]["without"]) for task in routes)
+        layout = read_tree(self.results[name], data.n_labels)[1]
         names = [task.name for task in routes]
         return RoutedTree(tree, name, layout, names, node_sizes(tree, layout, found, n_without), found.scale)
 
@@ -215,7 +196,7 @@ class PartsFit:
         sample, losses = draw_sample(data.n_points, routed.tree, routed.sizes.values, seed, data.groups), None
         if sample is not None:
             shared, how = self._training_inputs(routed, settings, seed)
-            shared["held_out"] = self._store("held-out", {"held_out": sample.held_out})
+            shared["held_out"] = self.results.store("held-out", {"held_out": sample.held_out})
             n_threads = self._n_threads
             plan = plan_validation(
                 sample,
@@ -225,31 +206,31 @@ class PartsFit:
                 routed.sizes,
                 lambda node: bundle_bytes(routed.sizes, node, data.n_points, data.n_features, n_threads),
                 self.task_bytes,
-                lambda groups: Task(validate_groups, {**shared, "groups": groups}, str(self.folder), how),
+                lambda groups: Task(validate_groups, {**shared, "groups": groups}, how),
             )
             self._run("Choosing C", plan.tasks)
-            losses = plan.losses()
+            losses = plan.losses(self.results)
         choice = choose_by_losses(sample, losses, settings.loss)
         report = {**choice.report(), "C_seconds": time.perf_counter() - started}
         return replace(settings, C=choice.C), report
 
     def _train(self, routed: RoutedTree, settings: LinearSettings, seed: int) -> tuple[ChunkStore, int]:
-        data, folder = self.data, str(self.folder)
+        data = self.data
         bundles = plan_bundles(
             routed.tree, routed.sizes, self.task_bytes, data.n_points, data.n_features, self._n_threads
         )
         shared, how = self._training_inputs(routed, settings, seed)
-        trained = [Task(train_bundle, {**shared, **bundle.to_json()}, folder, how) for bundle in bundles]
+        trained = [Task(train_bundle, {**shared, **bundle.to_json()}, how) for bundle in bundles]
         self._run("Training the classifiers", trained)
         rank_inputs = {"trained": [task.name for task in trained], "n_features": data.n_features}
-        rank = Task(rank_features, rank_inputs, folder)
+        rank = Task(rank_features, rank_inputs)
         self._run("Ranking features", [rank])
-        packed = packing_tasks(folder, bundles, trained, rank, routed.name, data.n_features, self.n_jobs)
+        packed = packing_tasks(bundles, trained, rank, routed.name, data.n_features, self.n_jobs)
         self._run("Packing chunks", packed)
         store = assemble_store(
-            folder, routed.tree, packed, trained, rank, data.n_features, settings.loss, in_memory=self.in_memory
+            self.results, routed.tree, packed, trained, rank, data.n_features, settings.loss, in_memory=self.in_memory
         )
-        return store, open_result(rank.path).values["n_weights"]
+        return store, self.results[rank.name].values["n_weights"]
 
     @property
     def _n_threads(self) -> int:
@@ -261,7 +242,7 @@ class PartsFit:
         """Return what all tasks that train have in common: inputs, and arguments that change no result."""
         label_cost = None
         if settings.label_cost is not None:
-            label_cost = self._store("costs", {"label_cost": settings.label_cost})
+            label_cost = self.results.store("costs", {"label_cost": settings.label_cost})
         inputs = {
             "routes": routed.routes,
             "tree": routed.name,
@@ -272,10 +253,3 @@ class PartsFit:
             "seed": seed,
         }
         return inputs, {"data": str(self.data.folder), "spill_above": self.task_bytes // 2, "n_jobs": self.n_jobs}
-
-    def _store(self, kind: str, arrays: dict[str, Any]) -> str:
-        """Write arrays that come from the user, and return the name of their file."""
-        hashes = [[key, int(_core.xxh64(np.ascontiguousarray(array).view(np.uint8)))] for key, array in arrays.items()]
-        name = f"{kind}-{checksum_text(_core.xxh64(np.frombuffer(json.dumps(hashes).encode(), np.uint8)))}"
-        write_result(self.folder / name, arrays)
-        return name

@@ -15,7 +15,7 @@ from labeltrees._memory import free_bytes, parse_bytes
 from labeltrees._validation import refuse
 from labeltrees.data.parts.parts_dataset import PartsDataset
 from labeltrees.models.linear.in_parts.fit import PartsFit
-from labeltrees.models.linear.in_parts.runner import SerialRunner
+from labeltrees.tasks import FolderResults, LocalRunner, TaskMemory
 
 if TYPE_CHECKING:
     from labeltrees.models.linear.estimator import LabelTreeClassifier
@@ -53,8 +53,8 @@ def fit_parts(
         whole / 2**20,
     )
     with working_folder(data, work_folder) as folder:
-        runner = SerialRunner(bool(model.verbose))
-        PartsFit(model, data, runner, folder, limit, model.n_jobs, in_memory=False).run(label_names)
+        runner = LocalRunner(FolderResults(folder), bool(model.verbose), TaskMemory(limit))
+        PartsFit(model, data, runner, model.n_jobs, in_memory=False).run(label_names)
     return True
 
 
@@ -88,5 +88,6 @@ def working_folder(data: PartsDataset, given: str | os.PathLike[str] | None) -> 
             yield Path(temporary)
         return
     folder = Path(os.path.abspath(given)) / WORK_FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
     yield folder
     shutil.rmtree(folder, ignore_errors=True)

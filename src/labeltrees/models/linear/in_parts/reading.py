@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ class GatheredRows(NamedTuple):
 
 
 def gather_rows(
-    data: PartsDataset, wanted: list[Int32s], *, scale: bool, spill_above: int | None = None, folder: str | None = None
+    data: PartsDataset, wanted: list[Int32s], *, scale: bool, spill_above: int | None = None, folder: Path | None = None
 ) -> SparseRows:
     """Return the rows ``wanted[i]``, ascending, of every part i, one below the other.
 
@@ -91,7 +92,7 @@ def by_column(columns: NDArray[Any], rows: NDArray[Any], shape: tuple[int, int])
     return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False)
 
 
-def _allocate(n: int, dtype: Any, folder: str | None) -> NDArray[Any]:
+def _allocate(n: int, dtype: Any, folder: Path | None) -> NDArray[Any]:
     if folder is None or n == 0:
         return np.empty(n, dtype)
     with tempfile.TemporaryFile(dir=folder) as file:  # without a name: it disappears with its last user

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,14 +9,13 @@ import scipy.sparse as sp
 
 from labeltrees._matrices import Float32s, Int32s, Int64s
 from labeltrees.data.parts.parts_dataset import open_parts
-from labeltrees.models.linear.in_parts.result_file import open_result
-from labeltrees.models.linear.in_parts.runner import Outcome, Task
+from labeltrees.tasks import Outcome, Result, Results, Task
 
 
-def route_part(*, folder: str, data: str, fingerprint: str, part: int, tree: str, all_ones: bool) -> Outcome:
+def route_part(results: Results, *, data: str, fingerprint: str, part: int, tree: str, all_ones: bool) -> Outcome:
     """Return the pairs of a part sorted by the position of their label, and the points without a placed label."""
     Y = open_parts(data).parts[part].matrices()[1]
-    position = open_result(Path(folder) / tree)["position"]
+    position = results[tree]["position"]
     n_positions = int(position.max()) + 1
     places = position[Y.indices]
     rows = np.repeat(np.arange(Y.shape[0], dtype=np.int32), np.diff(Y.indptr))
@@ -37,10 +35,10 @@ def route_part(*, folder: str, data: str, fingerprint: str, part: int, tree: str
     return arrays, {}
 
 
-def route_tasks(folder: str, data: str, fingerprint: str, n_parts: int, tree: str, all_ones: bool) -> list[Task]:
+def route_tasks(data: str, fingerprint: str, n_parts: int, tree: str, all_ones: bool) -> list[Task]:
     """Return one task per part."""
     inputs = {"fingerprint": fingerprint, "tree": tree, "all_ones": all_ones}
-    return [Task(route_part, {**inputs, "part": part}, folder, {"data": data}) for part in range(n_parts)]
+    return [Task(route_part, {**inputs, "part": part}, {"data": data}) for part in range(n_parts)]
 
 
 class RoutedPairs(NamedTuple):
@@ -52,9 +50,8 @@ class RoutedPairs(NamedTuple):
     without: Int32s
 
 
-def read_pairs(path: Path, ranges: list[tuple[int, int]], with_root: bool) -> RoutedPairs:
+def read_pairs(result: Result, ranges: list[tuple[int, int]], with_root: bool) -> RoutedPairs:
     """Return the pairs of a routed part whose positions are in some ranges, ascending."""
-    result = open_result(path)
     positions, rows, values = result["positions"], result["rows"], result.get("values")
     # Of the same type, in one call: otherwise all positions would be converted for every range.
     bounds = np.searchsorted(positions, np.array(ranges, positions.dtype).reshape(-1))

@@ -9,10 +9,9 @@ import numpy as np
 from labeltrees._matrices import Int64s
 from labeltrees.data.parts.parts_dataset import open_parts
 from labeltrees.models.common.error_costs import check_relevance, check_weight_range
-from labeltrees.models.linear.in_parts.result_file import open_result
-from labeltrees.models.linear.in_parts.runner import Outcome, Task
 from labeltrees.models.linear.points import needs_scaling, row_lengths
 from labeltrees.models.linear.training_data import refuse_large
+from labeltrees.tasks import Outcome, Results, Task
 
 
 class Survey(NamedTuple):
@@ -37,7 +36,7 @@ class Survey(NamedTuple):
     n_values: int
 
 
-def scan_part(*, folder: str, data: str, fingerprint: str, part: int) -> Outcome:
+def scan_part(results: Results, *, data: str, fingerprint: str, part: int) -> Outcome:
     """Verify a part, and return its pairs sorted by label, with counts."""
     whole = open_parts(data)
     X, Y = whole.parts[part].matrices()
@@ -67,19 +66,17 @@ def scan_part(*, folder: str, data: str, fingerprint: str, part: int) -> Outcome
     return result, values
 
 
-def scan_tasks(folder: str, data: str, fingerprint: str, n_parts: int) -> list[Task]:
+def scan_tasks(data: str, fingerprint: str, n_parts: int) -> list[Task]:
     """Return one task per part."""
-    return [
-        Task(scan_part, {"fingerprint": fingerprint, "part": part}, folder, {"data": data}) for part in range(n_parts)
-    ]
+    return [Task(scan_part, {"fingerprint": fingerprint, "part": part}, {"data": data}) for part in range(n_parts)]
 
 
-def survey(scans: list[Task], n_labels: int, n_values: int, normalize: bool) -> Survey:
+def survey(results: Results, scans: list[Task], n_labels: int, n_values: int, normalize: bool) -> Survey:
     """Put the results of the scans together."""
     pairs, values = np.zeros(n_labels, np.int64), np.zeros(n_labels, np.int64)
     scale, all_ones = False, True
     for task in scans:
-        result = open_result(task.path)
+        result = results[task.name]
         pairs[result["labels"]] += result["label_pairs"]
         values[result["labels"]] += result["label_values"]
         scale |= result.values["needs_scaling"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,14 +15,13 @@ from labeltrees.data.parts.parts_dataset import PartsDataset, open_parts
 from labeltrees.models.common.error_costs import check_finite
 from labeltrees.models.linear.auto_cost import costs_of_nodes
 from labeltrees.models.linear.in_parts.reading import distinct_rows, gather_rows, renumber_columns
-from labeltrees.models.linear.in_parts.result_file import open_result
 from labeltrees.models.linear.in_parts.routing import read_pairs
-from labeltrees.models.linear.in_parts.runner import Outcome
 from labeltrees.models.linear.in_parts.trees import Layout, read_tree
 from labeltrees.models.linear.node_tasks import NodeTasks, train_tasks
 from labeltrees.models.linear.settings import LinearSettings
 from labeltrees.storage import LinearWeights
 from labeltrees.storage.ceilings import positive_norms
+from labeltrees.tasks import Outcome, Results
 from labeltrees.tree.label_tree import LabelTree
 
 
@@ -73,8 +71,8 @@ class PieceProblem(NamedTuple):
 
 
 def train_bundle(
+    results: Results,
     *,
-    folder: str,
     data: str,
     routes: list[str],
     tree: str,
@@ -89,9 +87,9 @@ def train_bundle(
     n_jobs: int | None = None,
 ) -> Outcome:
     """Return the classifiers of a bundle: the numbers of their edges, weights and biases."""
-    whole, layout = read_tree(open_result(Path(folder) / tree), n_labels)
+    whole, layout = read_tree(results[tree], n_labels)
     piece = cut_subtrees(whole, layout, roots) if edges is None else cut_children(whole, layout, roots[0], *edges)
-    problem = piece_problem(folder, data, routes, piece, layout, label_cost, scale=scale, spill_above=spill_above)
+    problem = piece_problem(results, data, routes, piece, layout, label_cost, scale=scale, spill_above=spill_above)
     own = LinearSettings(**settings)
     nodes = np.searchsorted(whole.child_ptr, piece.edge_ids[piece.tasks.first_edge], side="right") - 1
     costs = np.ascontiguousarray(costs_of_nodes(whole, own.C)[nodes])
@@ -165,7 +163,7 @@ def cut_children(tree: LabelTree, layout: Layout, node: int, first: int, last: i
 
 
 def piece_problem(
-    folder: str,
+    results: Results,
     data: str,
     routes: list[str],
     piece: TreePiece,
@@ -177,7 +175,7 @@ def piece_problem(
 ) -> PieceProblem:
     """Gather the points of a piece from the parts, with costs from a file."""
     dataset = open_parts(data)
-    pairs = [read_pairs(Path(folder) / route, piece.ranges, piece.root >= 0) for route in routes]
+    pairs = [read_pairs(results[route], piece.ranges, piece.root >= 0) for route in routes]
     wanted = [np.concatenate([part.rows, part.without]) for part in pairs]
     distinct, places = distinct_rows(wanted, [part.n_points for part in dataset.parts])
     n_points = sum(map(len, distinct))
@@ -188,7 +186,7 @@ def piece_problem(
     values = None if pairs[0].values is None else np.concatenate([part.values for part in pairs])
     n_labels = sum(end - begin for begin, end in piece.ranges)
     y_indptr, y_columns, y_values = _by_point(points, labels, values, n_points, n_labels)
-    rows = gather_rows(dataset, distinct, scale=scale, spill_above=spill_above, folder=folder)
+    rows = gather_rows(dataset, distinct, scale=scale, spill_above=spill_above, folder=results.folder)
     n_whole = sum(part.n_values for part in dataset.manifest.parts)
     # Sums over columns depend on their number: a node with more than half of all values is trained on all features.
     if 2 * len(rows.values) > n_whole:
@@ -213,7 +211,7 @@ def piece_problem(
         child_ptr=piece.child_ptr,
         children=piece.children,
         point_weight=_point_weights(dataset, distinct),
-        label_cost=_label_costs(folder, label_cost, at),
+        label_cost=_label_costs(results, label_cost, at),
         extra_indptr=extra_indptr if has_extra else None,
         extra_points=without.astype(np.int32) if has_extra else None,
         edge_ids=piece.edge_ids,
@@ -223,10 +221,10 @@ def piece_problem(
     return PieceProblem(native, features, np.concatenate(numbers))
 
 
-def _label_costs(folder: str, name: str | None, labels: Any) -> Float32s | None:
+def _label_costs(results: Results, name: str | None, labels: Any) -> Float32s | None:
     if name is None:
         return None
-    return np.ascontiguousarray(open_result(Path(folder) / name)["label_cost"][labels])
+    return np.ascontiguousarray(results[name]["label_cost"][labels])
 
 
 def _by_point(
@@ -271,6 +269,4 @@ def _edges(child_ptr: Int64s, nodes: Int64s) -> Int64s:
 
 
 def _tasks(nodes: Any, first: Any, n_edges: Any) -> NodeTasks:
-    unknown = np.zeros(len(nodes), np.int64)
-    node, first_edge, n_of_task = (np.ascontiguousarray(values, np.int64) for values in (nodes, first, n_edges))
-    return NodeTasks(node, first_edge, n_of_task, unknown, unknown, unknown, unknown)
+    return NodeTasks(*(np.ascontiguousarray(values, np.int64) for values in (nodes, first, n_edges)))

@@ -11,9 +11,8 @@ from labeltrees._matrices import CheckedY, Float64s, Indicator, Int32s, Int64s
 from labeltrees.data.parts.parts_dataset import PartsDataset, open_parts
 from labeltrees.labels.frequency_blocks import frequencies_of_blocks
 from labeltrees.models.common.given_tree import place_labels
-from labeltrees.models.linear.in_parts.result_file import Result
-from labeltrees.models.linear.in_parts.runner import Outcome
 from labeltrees.storage.ceilings import edges_of, tree_levels
+from labeltrees.tasks import Outcome, Result, Results
 from labeltrees.tree.arrays import TreeArrays
 from labeltrees.tree.builder import grow_tree_from
 from labeltrees.tree.embedding_rows import embedding_rows
@@ -21,7 +20,7 @@ from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import TreeSettings
 
 
-def count_labels(*, folder: str, data: str, fingerprint: str, cover: str, cover_softness: float) -> Outcome:
+def count_labels(results: Results, *, data: str, fingerprint: str, cover: str, cover_softness: float) -> Outcome:
     """Return the frequencies and the cover frequencies of the labels."""
     dataset = open_parts(data)
     frequencies, covers = frequencies_of_blocks(lambda: _label_blocks(dataset), dataset.n_labels, cover, cover_softness)

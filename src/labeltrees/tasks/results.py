@@ -1,4 +1,7 @@
-"""The result of a task as one file: arrays that can be mapped, a few JSON values, and a checksum."""
+"""Results of tasks: files in a folder, or objects in this process.
+
+A file has arrays, which are mapped when it is opened, a few JSON values, and a checksum.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ import json
 import mmap
 import os
 import uuid
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeltrees import _core
-from labeltrees._array_files import DTYPES, hash_file
+from labeltrees._array_files import DTYPES, checksum_text, hash_file
 from labeltrees._files import refuse_file
 from labeltrees.errors import FileFormatError
 
 _MAGIC = b"labeltrees result 1\n"
 _LINE = 64
 _CHECKSUM_BYTES = 8
+Outcome = tuple[Mapping[str, Any], Mapping[str, Any]]  # arrays and values
 _verified: set[tuple[Any, ...]] = set()  # files as they were when this process verified them
 
 
@@ -38,6 +43,96 @@ class Result:
     def get(self, name: str) -> NDArray[Any] | None:
         """Return an array, None if the task had none of this name."""
         return self.arrays.get(name)
+
+
+class Results(ABC):
+    """Where the results of tasks are, by name."""
+
+    folder: Path | None  # None if results are in the memory of this process
+
+    @abstractmethod
+    def __contains__(self, name: str) -> bool: ...
+
+    @abstractmethod
+    def __getitem__(self, name: str) -> Result: ...
+
+    @abstractmethod
+    def put(self, name: str, arrays: Mapping[str, Any], values: Mapping[str, Any] | None = None) -> int:
+        """Keep a result and return the bytes written."""
+
+    @abstractmethod
+    def store(self, kind: str, arrays: Mapping[str, Any]) -> str:
+        """Keep arrays that no task has made, and return their name, which depends only on kind and content."""
+
+    @abstractmethod
+    def drop(self, names: Iterable[str]) -> None:
+        """Free the memory of results that are not needed again."""
+
+
+class MemoryResults(Results):
+    """Results as objects in this process: nothing is copied or written, and arrays and values may be any objects."""
+
+    folder = None
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Result] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._kept
+
+    def __getitem__(self, name: str) -> Result:
+        return self._kept[name]
+
+    def put(self, name: str, arrays: Mapping[str, Any], values: Mapping[str, Any] | None = None) -> int:
+        """Keep a result."""
+        self._kept[name] = Result(dict(arrays), dict(values or {}))
+        return 0
+
+    def store(self, kind: str, arrays: Mapping[str, Any]) -> str:
+        """Keep arrays under a new name."""
+        name = f"{kind}-{len(self._kept)}-{uuid.uuid4().hex[:12]}"
+        self.put(name, arrays)
+        return name
+
+    def drop(self, names: Iterable[str]) -> None:
+        """Forget results."""
+        for name in names:
+            self._kept.pop(name, None)
+
+
+@dataclass(frozen=True)
+class FolderResults(Results):
+    """Results as files in a folder, which other processes see. They stay, so that work can continue with them."""
+
+    folder: Path
+
+    def __contains__(self, name: str) -> bool:
+        return is_finished(self.folder / name)
+
+    def __getitem__(self, name: str) -> Result:
+        return open_result(self.folder / name)
+
+    def put(self, name: str, arrays: Mapping[str, Any], values: Mapping[str, Any] | None = None) -> int:
+        """Write a result and return its size."""
+        return write_result(self.folder / name, arrays, values)
+
+    def store(self, kind: str, arrays: Mapping[str, Any]) -> str:
+        """Write arrays and return the name of their file: a hash of their content."""
+        hashes = [[key, int(_core.xxh64(np.ascontiguousarray(array).view(np.uint8)))] for key, array in arrays.items()]
+        name = f"{kind}-{checksum_text(_core.xxh64(np.frombuffer(json.dumps(hashes).encode(), np.uint8)))}"
+        self.put(name, arrays)
+        return name
+
+    def drop(self, names: Iterable[str]) -> None:
+        """Do nothing: files take no memory."""
+
+    def new_path(self, kind: str) -> Path:
+        """Return a new path for something that a task writes beside its arrays, such as a model or a frame.
+
+        The task lists the file's name among its values. Every attempt of a task gets another path, so that two workers
+        that run the same task never write to the same file.
+        """
+        return self.folder / f"{kind}-{uuid.uuid4().hex[:12]}"
 
 
 def write_result(path: Path, arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any] | None = None) -> int:

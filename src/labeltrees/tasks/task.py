@@ -1,0 +1,218 @@
+"""Tasks, what they may share, and the interface of runners.
+
+To add an engine, write one subclass of `Runner`: `LocalRunner` is one for this process, `DaskRunner` for a cluster.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import pickle
+import time
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
+
+import numpy as np
+
+from labeltrees import _core
+from labeltrees._array_files import checksum_text
+from labeltrees._progress import ProgressArgument, watch
+from labeltrees._validation import refuse
+from labeltrees.tasks.results import Outcome, Results
+
+FORMAT = 3  # of the results: a new number makes all old results unknown
+Value = TypeVar("Value")
+
+
+class TaskRecord(NamedTuple):
+    """How a task went."""
+
+    name: str
+    seconds: float
+    n_bytes: int
+    was_finished: bool
+
+
+@dataclass(frozen=True)
+class Task:
+    """One call of a function whose result is named by a hash of everything that it depends on.
+
+    Parameters
+    ----------
+    function : callable(results, **inputs, **how) -> (arrays, values)
+        A function of a module, so that other processes can import it. `results` has the results of earlier stages. In
+        a folder, `values` are JSON values; what else the task leaves it writes to ``results.new_path(...)``.
+    inputs : dict
+        Arguments that the result depends on: JSON values, names of other results, dataclasses of such values, and
+        objects with a `key` that identifies their content, such as `Shared`.
+    how : dict
+        Arguments that do not change the result, such as the number of threads.
+    """
+
+    function: Callable[..., Outcome]
+    inputs: dict[str, Any]
+    how: dict[str, Any] = field(default_factory=dict)
+
+    @functools.cached_property
+    def name(self) -> str:
+        """The name of the result."""
+        function = f"{self.function.__module__}.{self.function.__qualname__}"
+        described = json.dumps([FORMAT, function, self.inputs], sort_keys=True, default=_plain).encode()
+        return f"{self.function.__name__}-{checksum_text(_core.xxh64(np.frombuffer(described, np.uint8)))}"
+
+    def run(self, results: Results) -> TaskRecord:
+        """Compute and keep the result, unless it exists already."""
+        started = time.perf_counter()
+        if self.name in results:
+            return TaskRecord(self.name, 0.0, 0, True)
+        arrays, values = self.function(results, **self.inputs, **self.how)
+        size = results.put(self.name, arrays, values)
+        return TaskRecord(self.name, time.perf_counter() - started, size, False)
+
+
+def _plain(value: Any) -> Any:
+    """Return an input as JSON values."""
+    if hasattr(value, "key"):
+        return value.key
+    if is_dataclass(value) and not isinstance(value, type):
+        return [type(value).__name__, {item.name: getattr(value, item.name) for item in fields(value)}]
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    message = f"{type(value).__name__} cannot be an input of a task"
+    raise TypeError(message)
+
+
+class Shared(Generic[Value]):
+    """An object that many tasks take: passed by reference in this process, through one file to others.
+
+    Parameters
+    ----------
+    value : object
+        Other processes get a pickled copy of it, which each of them reads once.
+    results : Results
+        Where the file is written, when a task with this object is sent to another process for the first time.
+    key : str, optional
+        Identifies the content if tasks have this object among their inputs. By default no two objects have the same.
+
+    Use it with ``with``, or call `remove`, to delete the file.
+    """
+
+    def __init__(self, value: Value, results: Results, key: str | None = None) -> None:
+        self.key = uuid.uuid4().hex if key is None else key
+        self._value: Value | None = value
+        self._folder = results.folder
+        self._is_written = False
+
+    @property
+    def value(self) -> Value:
+        """The object."""
+        if self._value is not None:
+            return self._value
+        copy: Value = _read_shared(str(self._path))
+        return copy
+
+    @property
+    def _path(self) -> Path:
+        assert self._folder is not None, "results in memory are not seen by other processes"
+        return self._folder / f"shared-{self.key}"
+
+    def remove(self) -> None:
+        """Delete the file, if there is one."""
+        if self._is_written:
+            self._path.unlink(missing_ok=True)
+            self._is_written = False
+
+    def __enter__(self) -> Shared[Value]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._value is not None and not self._is_written:
+            temporary = self._path.with_name(f".shared-{uuid.uuid4().hex[:12]}")
+            with open(temporary, "wb") as file:
+                pickle.dump(self._value, file, protocol=pickle.HIGHEST_PROTOCOL)
+            os.replace(temporary, self._path)
+            self._is_written = True
+        return {**vars(self), "_value": None}
+
+
+@functools.lru_cache(maxsize=2)  # a worker keeps the data of a stage from task to task
+def _read_shared(path: str) -> Any:
+    with open(path, "rb") as file:
+        return pickle.load(file)  # written by this run, in its own folder
+
+
+class TaskMemory(NamedTuple):
+    """How much memory one task may use: a share of what the user gives with an option."""
+
+    n_bytes: int
+    option: str = "max_memory"
+    share: float = 1.0
+
+    def refuse(self, needed: int, purpose: str) -> NoReturn:
+        """Raise `InputError` because a task needs more."""
+        refuse(self.option, f"at least {int(needed / self.share)} bytes {purpose}", int(self.n_bytes / self.share))
+
+
+class Runner(ABC):
+    """Runs the tasks of a stage somewhere.
+
+    Attributes
+    ----------
+    results : Results
+        Where the tasks find and keep results.
+    progress : bool or callable(done, total), optional
+    memory : TaskMemory, optional
+        None: no limit.
+    """
+
+    results: Results
+    progress: ProgressArgument = None
+    memory: TaskMemory | None = None
+
+    @property
+    @abstractmethod
+    def n_workers(self) -> int:
+        """How many tasks can run at the same time."""
+
+    @abstractmethod
+    def stream(self, stage: str, tasks: Iterable[Task]) -> Iterator[TaskRecord]:
+        """Run tasks and yield a record whenever one has finished, in any order.
+
+        The tasks of a list may all start at once. An iterator is asked for the next task only when a worker is free,
+        so that it can stop when the time is over.
+        """
+
+    def run(self, stage: str, tasks: Sequence[Task], progress: ProgressArgument = None) -> list[TaskRecord]:
+        """Run the tasks and return when all results are there, with records in the order of the tasks.
+
+        Parameters
+        ----------
+        stage : str
+            What the tasks do, for progress and messages.
+        tasks : list of Task
+        progress : bool or callable(done, total), optional
+            By default that of the runner.
+        """
+        records: dict[str, TaskRecord] = {}
+        shown = self.progress if progress is None else progress
+        with watch(stage, len(tasks), shown, unit="tasks") as advance:
+            for done, record in enumerate(self.stream(stage, list(tasks)), 1):
+                records[record.name] = record
+                if advance is not None:
+                    advance(done)
+        return [records[task.name] for task in tasks]
+
+    def check_folder(self, option: str) -> None:  # noqa: B027
+        """Raise an error if a worker does not see the folder of the results, which the user chooses with `option`."""
