@@ -120,7 +120,7 @@ def make() -> str:
         "",
         "#include <cstdint>",
         "",
-        "namespace labeltrees::unicode {",
+        "namespace labeltrees::tfidf::unicode {",
         "",
         f'inline constexpr char version[] = "{unicodedata.unidata_version}";',
         f"inline constexpr uint32_t page_size = {PAGE};",
@@ -136,7 +136,7 @@ def make() -> str:
         table("uint16_t", "strip_sequence", strips.values),
         table("uint32_t", "strip_start", starts),
         table("uint32_t", "strip_pool", pool),
-        "}  // namespace labeltrees::unicode",
+        "}  // namespace labeltrees::tfidf::unicode",
         "",
     ]
     return "\n".join(parts)

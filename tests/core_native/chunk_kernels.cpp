@@ -33,7 +33,7 @@ struct Node {
     }
   }
 
-  PackedChunks pack(double dense_fill) const {
+  chunk::PackedChunks pack(double dense_fill) const {
     std::vector<int64_t> indptr = {0};
     std::vector<int32_t> features, rank(static_cast<size_t>(n_features));
     std::vector<float> values;
@@ -49,26 +49,27 @@ struct Node {
     }
     const int64_t child_ptr[2] = {0, n_children};
     const double mass = 1;
-    PackOptions options;
+    chunk::PackOptions options;
     options.dense_fill = dense_fill;
     Job job;
-    return pack_chunks(child_ptr, children.data(), 1, {indptr.data(), features.data(), values.data(), bias.data()},
-                       n_features, rank.data(), &mass, options, 1, job);
+    return chunk::pack_chunks(child_ptr, children.data(), 1,
+                              {indptr.data(), features.data(), values.data(), bias.data()}, n_features, rank.data(),
+                              &mass, options, 1, job);
   }
 
-  PackedChunks pack_matrix(bool half) const {
+  chunk::PackedChunks pack_matrix(bool half) const {
     const std::vector<float> matrix(weights.begin(), weights.end());
     const int64_t child_ptr[2] = {0, n_children};
     const double mass = 1;
     Job job;
-    return pack_matrix_chunks(child_ptr, children.data(), 1, matrix.data(), bias.data(), n_features, &mass, half, 1,
-                              job);
+    return chunk::pack_matrix_chunks(child_ptr, children.data(), 1, matrix.data(), bias.data(), n_features, &mass, half,
+                                     1, job);
   }
 };
 
 // Compares the margins of all parts of the node with sums in double precision; returns the first header.
-ChunkHeader compare_margins(const Kernels& table, Report& report, Random& random, const Node& node,
-                            const PackedChunks& packed, bool matrices) {
+chunk::ChunkHeader compare_margins(const simd::Kernels& table, Report& report, Random& random, const Node& node,
+                                   const chunk::PackedChunks& packed, bool matrices) {
   std::vector<int32_t> features, rank(static_cast<size_t>(node.n_features));
   std::iota(rank.begin(), rank.end(), 0);
   std::vector<float> values;
@@ -76,14 +77,14 @@ ChunkHeader compare_margins(const Kernels& table, Report& report, Random& random
     features.push_back(static_cast<int32_t>(feature));
     values.push_back(random.value());
   }
-  SearchQuery query;
+  search::SearchQuery query;
   query.set(features.data(), values.data(), static_cast<int64_t>(values.size()),
             {node.n_features, rank.data(), matrices, false});
   const uint8_t* part = packed.memory.data() + packed.offsets[0];
-  const ChunkHeader first = *reinterpret_cast<const ChunkHeader*>(part);
+  const chunk::ChunkHeader first = *reinterpret_cast<const chunk::ChunkHeader*>(part);
   for (bool more = true; more;) {
-    const ChunkHeader& header = *reinterpret_cast<const ChunkHeader*>(part);
-    Aligned<float> margins(kMostChildren);
+    const chunk::ChunkHeader& header = *reinterpret_cast<const chunk::ChunkHeader*>(part);
+    Aligned<float> margins(chunk::kMostChildren);
     table.chunk_margins(part, query.view(), margins.data());
     for (int64_t child = 0; child < header.n_children; ++child) {
       const int64_t edge = header.first_child + child;
@@ -93,14 +94,14 @@ ChunkHeader compare_margins(const Kernels& table, Report& report, Random& random
       report.near("chunk_margins, kind " + std::to_string(static_cast<int>(header.kind)), margins[child], expected);
     }
     more = header.more;
-    part += kLine * header.lines;
+    part += chunk::kLine * header.lines;
   }
   return first;
 }
 
 }  // namespace
 
-void test_chunks(const Kernels& table, Report& report) {
+void test_chunks(const simd::Kernels& table, Report& report) {
   Random random(3);
   std::set<int> kinds, levels;
   for (int64_t n_children : {1, 2, 5, 8, 9, 15, 16, 17, 31, 64, 65, 100, 128, 255, 256, 300})
@@ -122,10 +123,10 @@ void test_chunks(const Kernels& table, Report& report) {
   report.near("number of levels of indices seen", static_cast<double>(levels.size()), 3);
 }
 
-void test_selection(const Kernels& table, Report& report) {
+void test_selection(const simd::Kernels& table, Report& report) {
   Random random(4);
   for (int64_t n : {1, 15, 16, 17, 100, 256}) {
-    const int64_t n_padded = round_up(n, 16);
+    const int64_t n_padded = chunk::round_up(n, 16);
     Aligned<float> margins(n_padded), scores(n_padded), nodes(n_padded), kept(n_padded), added(n_padded);
     std::vector<int32_t> children(static_cast<size_t>(n_padded), -1);
     std::vector<uint8_t> labels(static_cast<size_t>(n_padded) + 16);
@@ -133,11 +134,11 @@ void test_selection(const Kernels& table, Report& report) {
     for (int64_t i = 0; i < n; ++i)
       children[static_cast<size_t>(i)] = static_cast<int32_t>(random.below(2) ? 1 + i : ~i);
     for (float power : {2.0f, 3.0f, 1.5f}) {
-      table.path_scores.of[kSquaredHinge](margins.data(), n_padded, -0.25f, power, scores.data());
+      table.path_scores.of[simd::kSquaredHinge](margins.data(), n_padded, -0.25f, power, scores.data());
       for (int64_t i = 0; i < n_padded; ++i)
         report.near("score of the hinge", scores[i], -0.25 - std::pow(std::fmax(0.0, 1.0 - margins[i]), power));
     }
-    table.path_scores.of[kLogistic](margins.data(), n_padded, -0.25f, 0.0f, scores.data());
+    table.path_scores.of[simd::kLogistic](margins.data(), n_padded, -0.25f, 0.0f, scores.data());
     for (int64_t i = 0; i < n_padded; ++i)
       report.near("score of the logistic loss", scores[i], -0.25 - std::log1p(std::exp(-double{margins[i]})));
 

@@ -75,10 +75,10 @@ class Report {
 };
 
 // Each compares `table` with the definition, or with the baseline.
-void test_sums(const Kernels& table, Report& report);
-void test_chunks(const Kernels& table, Report& report);
-void test_selection(const Kernels& table, Report& report);
-void test_training(const Kernels& table, const Kernels& baseline, Report& report);
-void test_texts(const Kernels& table, Report& report);
+void test_sums(const simd::Kernels& table, Report& report);
+void test_chunks(const simd::Kernels& table, Report& report);
+void test_selection(const simd::Kernels& table, Report& report);
+void test_training(const simd::Kernels& table, const simd::Kernels& baseline, Report& report);
+void test_texts(const simd::Kernels& table, Report& report);
 
 }  // namespace labeltrees::native_tests

@@ -5,7 +5,7 @@
 
 namespace labeltrees::native_tests {
 
-void test_sums(const Kernels& table, Report& report) {
+void test_sums(const simd::Kernels& table, Report& report) {
   Random random(1);
   for (int64_t n : {0, 1, 3, 4, 7, 8, 15, 16, 17, 33, 100, 1000}) {
     const int64_t d = 500;
@@ -28,9 +28,9 @@ void test_sums(const Kernels& table, Report& report) {
   }
 }
 
-void test_texts(const Kernels& table, Report& report) {
+void test_texts(const simd::Kernels& table, Report& report) {
   Random random(2);
-  const TextKernels& text = table.text;
+  const simd::TextKernels& text = table.text;
   for (int64_t stride : {16, 32, 48, 64, 96, 112, 128, 144, 304}) {
     const int64_t n_rows = 20, n = 7;
     const int32_t ids[n] = {3, 0, 19, 5, 6, 11, 7};
@@ -69,17 +69,17 @@ void test_texts(const Kernels& table, Report& report) {
 
 int main(int n_arguments, char** arguments) {
   using namespace labeltrees;
-  use_kernels("baseline");
-  const Kernels& baseline = active_kernels();
+  simd::use_kernels("baseline");
+  const simd::Kernels& baseline = simd::active_kernels();
   bool good = true, seen = n_arguments < 2;
-  for (auto name = available_kernels(); *name; ++name) {
-    use_kernels(*name);
+  for (auto name = simd::available_kernels(); *name; ++name) {
+    simd::use_kernels(*name);
     native_tests::Report report(*name);
-    native_tests::test_sums(active_kernels(), report);
-    native_tests::test_chunks(active_kernels(), report);
-    native_tests::test_selection(active_kernels(), report);
-    native_tests::test_training(active_kernels(), baseline, report);
-    native_tests::test_texts(active_kernels(), report);
+    native_tests::test_sums(simd::active_kernels(), report);
+    native_tests::test_chunks(simd::active_kernels(), report);
+    native_tests::test_selection(simd::active_kernels(), report);
+    native_tests::test_training(simd::active_kernels(), baseline, report);
+    native_tests::test_texts(simd::active_kernels(), report);
     good &= report.print();
     seen |= n_arguments > 1 && std::strcmp(*name, arguments[1]) == 0;
   }

@@ -9,12 +9,12 @@ namespace {
 struct Problem {
   static constexpr int64_t n_rows = 60, n_columns = 40;
   int lanes;
-  std::vector<LaneRow> rows;
+  std::vector<simd::LaneRow> rows;
   std::vector<int32_t> columns, order;
   std::vector<float> values;
   Aligned<float> alpha, weights, bias, shrink_above, largest, smallest, inverse_costs;
 
-  Problem(int lanes, bool dense, LossId loss)
+  Problem(int lanes, bool dense, simd::LossId loss)
       : lanes(lanes),
         alpha(n_rows * lanes),
         weights(n_columns * lanes),
@@ -25,7 +25,7 @@ struct Problem {
         inverse_costs(n_rows * lanes) {
     Random random(5);
     for (int64_t row = 0; row < n_rows; ++row) {
-      LaneRow head{};
+      simd::LaneRow head{};
       head.begin = static_cast<int64_t>(values.size());
       head.squared_norm = 1;  // of the bias feature
       for (int32_t column = 0; column < n_columns; ++column) {
@@ -41,8 +41,8 @@ struct Problem {
       order.push_back(static_cast<int32_t>((row * 7) % n_rows));
     }
     for (int64_t i = 0; i < alpha.size(); ++i)
-      alpha[i] = loss == kSquaredHinge ? random.value() + 0.9f : random.value();
-    for (int64_t i = 0; i < alpha.size(); ++i) alpha[i] = loss == kSquaredHinge && alpha[i] < 0.3f ? 0 : alpha[i];
+      alpha[i] = loss == simd::kSquaredHinge ? random.value() + 0.9f : random.value();
+    for (int64_t i = 0; i < alpha.size(); ++i) alpha[i] = loss == simd::kSquaredHinge && alpha[i] < 0.3f ? 0 : alpha[i];
     for (int64_t i = 0; i < weights.size(); ++i) weights[i] = random.value();
     for (int64_t i = 0; i < inverse_costs.size(); ++i) inverse_costs[i] = 0.6f + 0.3f * random.value();
     for (int lane = 0; lane < lanes; ++lane) {
@@ -53,8 +53,8 @@ struct Problem {
     }
   }
 
-  LanePass pass(bool dense, bool one_cost) {
-    LanePass pass{};
+  simd::LanePass pass(bool dense, bool one_cost) {
+    simd::LanePass pass{};
     pass.rows = rows.data();
     pass.columns = dense ? nullptr : columns.data();
     pass.values = values.data();
@@ -85,13 +85,13 @@ struct Problem {
   }
 };
 
-void test_losses(const LaneKernels& kernels, const LaneKernels& baseline, Report& report) {
-  for (LossId loss : {kSquaredHinge, kLogistic})
+void test_losses(const simd::LaneKernels& kernels, const simd::LaneKernels& baseline, Report& report) {
+  for (simd::LossId loss : {simd::kSquaredHinge, simd::kLogistic})
     for (bool dense : {false, true})
       for (bool one_cost : {false, true}) {
         Problem problem(kernels.lanes, dense, loss), expected(kernels.lanes, dense, loss);
-        LanePass pass = problem.pass(dense, one_cost), expected_pass = expected.pass(dense, one_cost);
-        const std::string what = std::string(loss == kLogistic ? "logistic" : "hinge") + " pass of " +
+        simd::LanePass pass = problem.pass(dense, one_cost), expected_pass = expected.pass(dense, one_cost);
+        const std::string what = std::string(loss == simd::kLogistic ? "logistic" : "hinge") + " pass of " +
                                  std::to_string(kernels.lanes) + " lanes";
         const auto n_left = kernels.losses.of[loss].pass[dense](pass);
         const auto n_expected = baseline.losses.of[loss].pass[dense](expected_pass);
@@ -104,13 +104,13 @@ void test_losses(const LaneKernels& kernels, const LaneKernels& baseline, Report
       }
 }
 
-void test_others(const LaneKernels& kernels, Report& report) {
+void test_others(const simd::LaneKernels& kernels, Report& report) {
   const int lanes = kernels.lanes;
   Random random(6);
   const auto row_weight = random.values(Problem::n_rows), total = random.values(Problem::n_columns);
   const auto scale = random.values(lanes), shift = random.values(lanes);
   for (bool dense : {false, true}) {
-    Problem problem(lanes, dense, kSquaredHinge);
+    Problem problem(lanes, dense, simd::kSquaredHinge);
     const Problem before(problem);
     kernels.add_positive[dense](problem.pass(dense, true), row_weight.data(), Problem::n_rows);
     for (int lane = 0; lane < lanes; ++lane) {
@@ -126,7 +126,7 @@ void test_others(const LaneKernels& kernels, Report& report) {
         report.near("add_positive", problem.weights[column * lanes + lane], expected[column]);
     }
   }
-  Problem problem(lanes, false, kSquaredHinge);
+  Problem problem(lanes, false, simd::kSquaredHinge);
   std::vector<double> squares(lanes), cross(lanes);
   std::vector<uint16_t> kept(Problem::n_columns);
   std::vector<int32_t> counts(lanes);
@@ -159,7 +159,7 @@ void test_others(const LaneKernels& kernels, Report& report) {
 
 }  // namespace
 
-void test_training(const Kernels& table, const Kernels& baseline, Report& report) {
+void test_training(const simd::Kernels& table, const simd::Kernels& baseline, Report& report) {
   for (int width = 0; width < 3; ++width) {
     test_losses(table.lanes[width], baseline.lanes[width], report);
     test_others(table.lanes[width], report);

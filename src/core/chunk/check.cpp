@@ -3,7 +3,7 @@
 
 #include "chunk/format.hpp"
 
-namespace labeltrees {
+namespace labeltrees::chunk {
 
 namespace {
 
@@ -131,4 +131,4 @@ const char* check_chunk(const ChunkLimits& limits, int32_t node, int64_t offset)
   return nullptr;
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::chunk

@@ -26,7 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace labeltrees {
+namespace labeltrees::chunk {
 
 constexpr int kMostChildren = 256;  // of one part
 constexpr int kMaskChildren = 16;   // maximum number of children for rows with a 16-bit mask of the children
@@ -113,4 +113,4 @@ struct ChunkLimits {
 // Returns null if all parts of the node's chunk at `offset` are sound, else a message that says what is wrong.
 const char* check_chunk(const ChunkLimits& limits, int32_t node, int64_t offset);
 
-}  // namespace labeltrees
+}  // namespace labeltrees::chunk

@@ -6,7 +6,7 @@
 
 #include "chunk/part_packer.hpp"
 
-namespace labeltrees {
+namespace labeltrees::chunk {
 
 namespace {
 
@@ -124,4 +124,4 @@ PackedChunks pack_matrix_chunks(const int64_t* child_ptr, const int32_t* childre
                      });
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::chunk

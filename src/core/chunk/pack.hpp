@@ -7,7 +7,7 @@
 #include "common/platform.hpp"
 #include "common/threads.hpp"
 
-namespace labeltrees {
+namespace labeltrees::chunk {
 
 // The classifiers by edge: edge e, the e-th of `children`, has weights values[indptr[e] .. indptr[e+1]] on features.
 struct EdgeWeights {
@@ -41,4 +41,4 @@ PackedChunks pack_matrix_chunks(const int64_t* child_ptr, const int32_t* childre
                                 const float* bias, int64_t n_features, const double* node_mass, bool half,
                                 int n_threads, Job& job);
 
-}  // namespace labeltrees
+}  // namespace labeltrees::chunk

@@ -3,7 +3,7 @@
 #include "common/bindings.hpp"
 #include "common/half.hpp"
 
-namespace labeltrees {
+namespace labeltrees::chunk {
 
 namespace {
 
@@ -56,4 +56,4 @@ void bind_chunks(nb::module_& module) {
       nb::arg("n_threads"), nb::arg("progress").none());
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::chunk

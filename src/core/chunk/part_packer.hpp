@@ -12,7 +12,7 @@
 #include "chunk/pack.hpp"
 #include "common/half.hpp"
 
-namespace labeltrees {
+namespace labeltrees::chunk {
 
 // Transposes the weights of some children: from one row per child to one row per feature.
 
@@ -254,4 +254,4 @@ class PartPacker {
   int n_padded_ = 0;
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::chunk

@@ -101,20 +101,4 @@ void run_job(Job& job, nb::object progress, Work&& work) {
   if (!progress.is_none()) progress(job.done.load());
 }
 
-// One function per bindings file: <folder>/bindings.cpp, or <folder>/<part>_bindings.cpp.
-void bind_common(nb::module_& module);
-void bind_simd(nb::module_& module);
-void bind_xmc(nb::module_& module);
-void bind_tfidf(nb::module_& module);
-void bind_encode(nb::module_& module);
-void bind_labels(nb::module_& module);
-void bind_tree(nb::module_& module);
-void bind_tree_building(nb::module_& module);
-void bind_linear(nb::module_& module);
-void bind_chunks(nb::module_& module);
-void bind_search_request(nb::module_& module);
-void bind_search(nb::module_& module);
-void bind_text(nb::module_& module);
-void bind_hsoftmax(nb::module_& module);
-
 }  // namespace labeltrees

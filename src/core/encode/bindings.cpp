@@ -9,7 +9,7 @@
 
 #include "encode/encoders.hpp"
 
-namespace labeltrees {
+namespace labeltrees::encode {
 
 namespace {
 
@@ -83,4 +83,4 @@ void bind_encode(nb::module_& module) {
            nb::arg("takes"));
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::encode

@@ -5,7 +5,7 @@
 #include "common/bindings.hpp"
 #include "encode/names.hpp"
 
-namespace labeltrees {
+namespace labeltrees::encode {
 
 std::string context_name(const PartPlace& place, const EncodeScratch& scratch) {
   std::string name = scratch.context < 0 ? "the context" : "contexts[" + std::to_string(scratch.context) + "]";
@@ -41,21 +41,21 @@ void ContextEncoder::refuse(nb::handle context, const PartPlace& place, const En
 }
 
 // No lock: if two threads make the index at the same time, one of them discards its own.
-const TermIndex& NameTable::index() const {
-  const TermIndex* known = index_.load(std::memory_order_acquire);
+const tfidf::TermIndex& NameTable::index() const {
+  const tfidf::TermIndex* known = index_.load(std::memory_order_acquire);
   if (known != nullptr) return *known;
-  std::unique_ptr<const TermIndex> made;
+  std::unique_ptr<const tfidf::TermIndex> made;
   try {
-    made = std::make_unique<const TermIndex>(text_, n_text_, ends_, n_);
-  } catch (const DamagedTerms& fault) {
-    throw DamagedTerms(source_ + ": " + fault.what());
+    made = std::make_unique<const tfidf::TermIndex>(text_, n_text_, ends_, n_);
+  } catch (const tfidf::DamagedTerms& fault) {
+    throw tfidf::DamagedTerms(source_ + ": " + fault.what());
   }
   if (index_.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) return *made.release();
   return *known;
 }
 
 int32_t NameTable::find(std::string_view name, std::vector<uint8_t>& padded) const {
-  const TermIndex& index = this->index();
+  const tfidf::TermIndex& index = this->index();
   if (index.empty()) return -1;
   padded.resize(name.size() + 8);  // hash_term reads 8 bytes past the name
   std::copy(name.begin(), name.end(), padded.begin());
@@ -65,7 +65,7 @@ int32_t NameTable::find(std::string_view name, std::vector<uint8_t>& padded) con
 std::string_view NameTable::name(int64_t number) const {
   const int64_t start = ends_[number], end = ends_[number + 1];
   if (start < 0 || start > end || end > n_text_)
-    throw DamagedTerms(source_ + ": the bounds of name " + std::to_string(number) + " are damaged");
+    throw tfidf::DamagedTerms(source_ + ": the bounds of name " + std::to_string(number) + " are damaged");
   return {reinterpret_cast<const char*>(text_) + start, static_cast<size_t>(end - start)};
 }
 
@@ -74,9 +74,10 @@ nb::object name_object(const NameTable& table, int64_t number) {
   nb::object name = nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "strict"));
   if (!name.is_valid()) {
     PyErr_Clear();
-    throw DamagedTerms(table.source() + ": name " + std::to_string(number) + " is not UTF-8, so the file is damaged");
+    throw tfidf::DamagedTerms(table.source() + ": name " + std::to_string(number) +
+                              " is not UTF-8, so the file is damaged");
   }
   return name;
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::encode

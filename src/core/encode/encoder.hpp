@@ -12,7 +12,7 @@
 #include "common/memory.hpp"
 #include "encode/names.hpp"
 
-namespace labeltrees {
+namespace labeltrees::encode {
 
 // Collects the labels that have the names of the items read, for predictions without the items of the history.
 struct SeenLabels {
@@ -96,4 +96,4 @@ std::string context_name(const PartPlace& place, const EncodeScratch& scratch);
 // A short text for a Python object, for messages.
 std::string shown(nb::handle object);
 
-}  // namespace labeltrees
+}  // namespace labeltrees::encode

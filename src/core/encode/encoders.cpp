@@ -8,7 +8,7 @@
 
 #include "common/bindings.hpp"
 
-namespace labeltrees {
+namespace labeltrees::encode {
 
 namespace {
 
@@ -228,4 +228,4 @@ void UnionEncoder::finish(const PartPlace&, EncodeScratch& scratch) const {
   for (size_t i = 0; i < parts_.size(); ++i) parts_[i]->finish(places_[i], scratch);
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::encode

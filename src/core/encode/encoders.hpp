@@ -8,7 +8,7 @@
 #include "encode/encoder.hpp"
 #include "tfidf/python_texts.hpp"
 
-namespace labeltrees {
+namespace labeltrees::encode {
 
 // A list of items as a row: one feature per item of a vocabulary.
 enum class ItemWeighting { log, count, binary };
@@ -50,7 +50,7 @@ class TextEncoder : public ContextEncoder {
   TextEncoder(nb::object vectorizers, bool takes_tokens, std::string takes)
       : ContextEncoder(std::move(takes)),
         object_(vectorizers),
-        native_(nb::cast<const NativeUnion&>(vectorizers)),
+        native_(nb::cast<const tfidf::NativeUnion&>(vectorizers)),
         takes_tokens_(takes_tokens && native_.takes_tokens()) {}
 
   int64_t n_features() const override { return native_.parts.n_features(); }
@@ -65,7 +65,7 @@ class TextEncoder : public ContextEncoder {
     part.texts.resize(n);
     part.tokens.resize(n);
     for (size_t i = 0; i < n; ++i) {
-      HeldText held = hold_text(context, *native_.readings()[i], kName);
+      tfidf::HeldText held = tfidf::hold_text(context, *native_.readings()[i], kName);
       part.texts[i].assign(held.view.at, held.view.at + held.view.size);
       part.tokens[i] = held.view.tokens;
     }
@@ -76,10 +76,10 @@ class TextEncoder : public ContextEncoder {
     PartScratch& part = scratch.parts[place.number];
     if (!part.has_text) return;
     part.has_text = false;
-    TextView views[kMaxReadings];
+    tfidf::TextView views[kMaxReadings];
     for (size_t i = 0; i < part.texts.size(); ++i)
       views[i] = {part.texts[i].data(), static_cast<int64_t>(part.texts[i].size()), part.tokens[i]};
-    TextUnion::Scratches::Borrowed borrowed(native_.parts.scratches());
+    tfidf::TextUnion::Scratches::Borrowed borrowed(native_.parts.scratches());
     borrowed->n_unknown = 0;
     native_.parts.one_row(views, *borrowed);
     scratch.n_unknown += borrowed->n_unknown;
@@ -94,7 +94,7 @@ class TextEncoder : public ContextEncoder {
   static inline const std::string kName = "the text";
 
   nb::object object_;  // keeps the vectorizers alive
-  const NativeUnion& native_;
+  const tfidf::NativeUnion& native_;
   bool takes_tokens_;
 };
 
@@ -119,4 +119,4 @@ class UnionEncoder : public ContextEncoder {
   int64_t n_features_ = 0;
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::encode

@@ -13,7 +13,7 @@
 #include "common/bindings.hpp"
 #include "tfidf/terms.hpp"
 
-namespace labeltrees {
+namespace labeltrees::encode {
 
 class NameTable {
  public:
@@ -33,14 +33,14 @@ class NameTable {
   const std::string& source() const { return source_; }
 
  private:
-  const TermIndex& index() const;
+  const tfidf::TermIndex& index() const;
 
   const uint8_t* text_;
   int64_t n_text_;
   const int64_t* ends_;
   int64_t n_;
   std::string source_;
-  mutable std::atomic<const TermIndex*> index_{nullptr};
+  mutable std::atomic<const tfidf::TermIndex*> index_{nullptr};
 };
 
 // The table together with the arrays that it points into.
@@ -57,4 +57,4 @@ struct NativeNames {
 // A name as a Python str.
 nb::object name_object(const NameTable& table, int64_t number);
 
-}  // namespace labeltrees
+}  // namespace labeltrees::encode

@@ -7,7 +7,7 @@
 
 #include "search/bindings.hpp"
 
-namespace labeltrees {
+namespace labeltrees::evidence {
 
 namespace {
 
@@ -32,9 +32,9 @@ void set_centroids(NativeEvidence& native, ConstArray<int64_t> indptr, ConstArra
 }
 
 // The votes and the cosines of `k` labels per query, -1 for none: two arrays (n * k,).
-nb::tuple measure(const NativeEvidence& native, const NativeRows& queries, ConstArray<int64_t> labels, int64_t k,
-                  int n_threads) {
-  const QueryRows& rows = queries.rows;
+nb::tuple measure(const NativeEvidence& native, const search::NativeRows& queries, ConstArray<int64_t> labels,
+                  int64_t k, int n_threads) {
+  const search::QueryRows& rows = queries.rows;
   std::vector<float> votes(labels.size()), cosines(labels.size());
   Job job;
   run_job(job, nb::none(), [&] {
@@ -93,4 +93,4 @@ void bind_evidence(nb::module_& module) {
       .def("measure", &measure, nb::arg("rows"), nb::arg("labels").noconvert(), nb::arg("k"), nb::arg("n_threads"));
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::evidence

@@ -6,11 +6,11 @@
 #include "common/bindings.hpp"
 #include "evidence/evidence.hpp"
 
-namespace labeltrees {
+namespace labeltrees::evidence {
 
 struct NativeEvidence {
   Evidence evidence;
   std::vector<nb::object> arrays;
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::evidence

@@ -5,7 +5,7 @@
 #include <functional>
 #include <numeric>
 
-namespace labeltrees {
+namespace labeltrees::evidence {
 
 void EvidenceScratch::set_query(const Evidence& evidence, const int32_t* features, const float* values, int64_t n) {
   features_.assign(features, features + n);
@@ -109,9 +109,10 @@ void EvidenceScratch::measure(const Evidence& evidence, const int32_t* labels, i
   if (evidence.centroids.indptr) measure_cosines(evidence, labels, n, out);
 }
 
-void EvidenceScratch::blend(const Evidence& evidence, std::vector<ScoredLabel>& labels, const float* log_weights) {
+void EvidenceScratch::blend(const Evidence& evidence, std::vector<search::ScoredLabel>& labels,
+                            const float* log_weights) {
   labels_.clear();
-  for (const ScoredLabel& label : labels) labels_.push_back(label.label);
+  for (const search::ScoredLabel& label : labels) labels_.push_back(label.label);
   found_.resize(labels.size());
   measure(evidence, labels_.data(), static_cast<int64_t>(labels_.size()), found_.data());
   const float scale = 1.0f / (1.0f + evidence.neighbour_weight + evidence.centroid_weight);
@@ -121,7 +122,7 @@ void EvidenceScratch::blend(const Evidence& evidence, std::vector<ScoredLabel>& 
     // Rounding, and the labels of a damaged file, could make it larger than the largest score.
     labels[i].score = std::min(weight, scale * (labels[i].score + weight * added));
   }
-  std::sort(labels.begin(), labels.end(), BetterLabel());
+  std::sort(labels.begin(), labels.end(), search::BetterLabel());
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::evidence

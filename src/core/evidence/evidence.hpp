@@ -15,7 +15,7 @@
 
 #include "search/best.hpp"
 
-namespace labeltrees {
+namespace labeltrees::evidence {
 
 // The similarities of training points to a query, summed up feature by feature.
 
@@ -135,7 +135,7 @@ class EvidenceScratch {
 
   // Replaces the scores of labels by the blended ones, and sorts the labels, best first. log_weights, indexed with
   // ~label: what the scores were multiplied with; null for 1.
-  void blend(const Evidence& evidence, std::vector<ScoredLabel>& labels, const float* log_weights);
+  void blend(const Evidence& evidence, std::vector<search::ScoredLabel>& labels, const float* log_weights);
 
  private:
   void measure_votes(const Evidence& evidence, const int32_t* labels, int64_t n, LabelEvidence* out);
@@ -156,4 +156,4 @@ class EvidenceScratch {
   std::vector<LabelEvidence> found_;
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::evidence

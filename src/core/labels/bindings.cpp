@@ -8,7 +8,7 @@
 #include "labels/label_rows.hpp"
 #include "labels/pifa.hpp"
 
-namespace labeltrees {
+namespace labeltrees::labels {
 
 namespace {
 
@@ -85,4 +85,4 @@ void bind_labels(nb::module_& module) {
       nb::arg("n_threads"), nb::arg("out").noconvert());
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::labels

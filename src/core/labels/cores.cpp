@@ -5,7 +5,7 @@
 #include "common/threads.hpp"
 #include "labels/label_rows.hpp"
 
-namespace labeltrees {
+namespace labeltrees::labels {
 
 namespace {
 
@@ -80,4 +80,4 @@ RowBuffer put_cores_first(RowBuffer rows, bool in_place, int n_threads) {
   return std::move(to);
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::labels

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace labeltrees {
+namespace labeltrees::labels {
 
 namespace {
 
@@ -119,4 +119,4 @@ void greedy_cover(const Indicator& matrix, const double* point_weights, bool who
   GreedyCover(matrix, point_weights, whole_weights).run(covered, job);
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::labels

@@ -6,7 +6,7 @@
 
 #include "common/threads.hpp"
 
-namespace labeltrees {
+namespace labeltrees::labels {
 
 struct Indicator {
   const int64_t* indptr;   // in, n_rows + 1
@@ -41,4 +41,4 @@ inline void transpose(const Indicator& matrix, std::vector<int64_t>& column_ptr,
 // OUT: covered (n_columns), the weight each label took: the sum, in the order of points, over its remaining points.
 void greedy_cover(const Indicator& matrix, const double* point_weights, bool whole_weights, double* covered, Job& job);
 
-}  // namespace labeltrees
+}  // namespace labeltrees::labels

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-namespace labeltrees {
+namespace labeltrees::labels {
 
 struct LabelRow {
   int64_t start;   // of its embedding in `columns` and `values`
@@ -66,4 +66,4 @@ double sum_of_squares(const float* values, int64_t n);
 // rows are returned as they are.
 RowBuffer put_cores_first(RowBuffer rows, bool in_place, int n_threads);
 
-}  // namespace labeltrees
+}  // namespace labeltrees::labels

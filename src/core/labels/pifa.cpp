@@ -5,7 +5,7 @@
 #include <cmath>
 #include <memory>
 
-namespace labeltrees {
+namespace labeltrees::labels {
 
 namespace {
 
@@ -239,4 +239,4 @@ void pifa_dense(const LabelPoints& labels, const float* x, int64_t n_columns, in
   });
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::labels

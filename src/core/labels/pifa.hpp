@@ -10,7 +10,7 @@
 #include "common/memory.hpp"
 #include "common/threads.hpp"
 
-namespace labeltrees {
+namespace labeltrees::labels {
 
 // The points of each label: label l has points[label_ptr[l] .. label_ptr[l + 1]).
 struct LabelPoints {
@@ -39,4 +39,4 @@ void pifa_sparse(const LabelPoints& labels, const SparseRows& x, int n_threads, 
 // The same for dense X (row-major, n_columns wide). OUT: out (n_labels, n_columns), row-major.
 void pifa_dense(const LabelPoints& labels, const float* x, int64_t n_columns, int n_threads, float* out, Job& job);
 
-}  // namespace labeltrees
+}  // namespace labeltrees::labels

@@ -9,7 +9,7 @@
 #include "linear/memory.hpp"
 #include "linear/train.hpp"
 
-namespace labeltrees {
+namespace labeltrees::linear {
 
 namespace {
 
@@ -51,7 +51,7 @@ struct LinearProblem {
     return {n_points, n_features, data_or_null(x_indptr), data_or_null(x_columns), x_values.data(), n_whole};
   }
   PointLists labels() const { return {y_indptr.data(), y_columns.data(), data_or_null(y_values)}; }
-  TreeView tree() const { return view_tree(child_ptr, children, n_labels); }
+  tree::TreeView tree() const { return tree::view_tree(child_ptr, children, n_labels); }
   bool weighted(bool balanced) const { return point_weight || label_cost || y_values || balanced; }
 
   TrainInput input(int64_t max_memory, const Job& job) {
@@ -177,4 +177,4 @@ void bind_linear(nb::module_& module) {
            nb::arg("progress").none());
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::linear

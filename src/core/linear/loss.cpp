@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace labeltrees {
+namespace labeltrees::linear {
 
 namespace {
 
@@ -35,9 +35,9 @@ double logistic_constant(double share) {
 }
 
 // In the order of LossId. The logistic loss stores log(a / (C - a)): -87 is a = 0.
-const Loss kTable[kLosses] = {
-    {"squared_hinge", kSquaredHinge, std::nullopt, gradient_span, hinge_margin, hinge_value, hinge_constant},
-    {"logistic", kLogistic, -87.0f, largest_gradient, logistic_margin, logistic_value, logistic_constant},
+const Loss kTable[simd::kLosses] = {
+    {"squared_hinge", simd::kSquaredHinge, std::nullopt, gradient_span, hinge_margin, hinge_value, hinge_constant},
+    {"logistic", simd::kLogistic, -87.0f, largest_gradient, logistic_margin, logistic_value, logistic_constant},
 };
 
 }  // namespace
@@ -48,4 +48,4 @@ const Loss& find_loss(std::string_view name) {
   throw std::invalid_argument("unknown loss " + std::string(name));
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::linear

@@ -6,11 +6,11 @@
 
 #include "simd/losses.hpp"
 
-namespace labeltrees {
+namespace labeltrees::linear {
 
 struct Loss {
   const char* name;
-  LossId id;  // its kernels
+  simd::LossId id;  // its kernels
   // The value of alpha to start from; none: start at the best classifier along the means of positives and negatives.
   std::optional<float> start_alpha;
   // How far a classifier is from its optimum, from its largest and smallest projected gradient; compared with eps.
@@ -26,4 +26,4 @@ struct Loss {
 // Throws std::invalid_argument for an unknown name.
 const Loss& find_loss(std::string_view name);
 
-}  // namespace labeltrees
+}  // namespace labeltrees::linear

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <functional>
 
-namespace labeltrees {
+namespace labeltrees::linear {
 
-MemoryPlan::MemoryPlan(const Points& points, const PointLists& labels, const TreeView& tree, int32_t n_labels,
+MemoryPlan::MemoryPlan(const Points& points, const PointLists& labels, const tree::TreeView& tree, int32_t n_labels,
                        const int64_t* extra_indptr, bool weighted)
     : points_(points), tree_(tree), n_labels_(n_labels), weighted_(weighted), sizes_(tree.n_nodes) {
   std::vector<int64_t> label_pairs(n_labels, 0), label_values(n_labels, 0);
@@ -48,7 +48,7 @@ int64_t MemoryPlan::group_bytes(int64_t node) const {
   const int64_t widest = (tree_.n_children(node) + n_groups - 1) / n_groups;
   const int64_t lanes = widest <= 4 ? 4 : widest <= 8 ? 8 : 16;
   // rows, order, alpha, costs; weights, kept.
-  return size.rows * (static_cast<int64_t>(sizeof(LaneRow)) + 4 + lanes * (weighted_ ? 8 : 4)) +
+  return size.rows * (static_cast<int64_t>(sizeof(simd::LaneRow)) + 4 + lanes * (weighted_ ? 8 : 4)) +
          size.columns * (lanes * 4 + 2);
 }
 
@@ -80,4 +80,4 @@ MemoryNeed MemoryPlan::need(int n_threads) const {
   return need;
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::linear

@@ -12,7 +12,7 @@
 #include "linear/node.hpp"
 #include "linear/train.hpp"
 
-namespace labeltrees {
+namespace labeltrees::linear {
 
 // Upper bounds on a node's problem, from counts alone: points that have several of its labels are counted more than
 // once.
@@ -29,7 +29,7 @@ struct MemoryNeed {
 
 class MemoryPlan {
  public:
-  MemoryPlan(const Points& points, const PointLists& labels, const TreeView& tree, int32_t n_labels,
+  MemoryPlan(const Points& points, const PointLists& labels, const tree::TreeView& tree, int32_t n_labels,
              const int64_t* extra_indptr, bool weighted);
 
   // Bytes of a node's rows, and of one group of lanes that is trained on them.
@@ -40,7 +40,7 @@ class MemoryPlan {
 
  private:
   Points points_;
-  TreeView tree_;
+  tree::TreeView tree_;
   int64_t n_pairs_ = 0;
   int32_t n_labels_;
   bool weighted_;
@@ -138,4 +138,4 @@ class WeightQueue {
   }
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::linear

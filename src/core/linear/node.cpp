@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-namespace labeltrees {
+namespace labeltrees::linear {
 
-Occurrences::Occurrences(const TreeView& tree, const PointLists& labels, int64_t n_points, int32_t n_labels,
+Occurrences::Occurrences(const tree::TreeView& tree, const PointLists& labels, int64_t n_points, int32_t n_labels,
                          const float* label_cost, const Job& job)
     : start_(tree.n_edges()), end_(tree.n_edges()) {
   // Count the pairs of each label, then of each node: a child's id is larger than its parent's, so one pass backwards
@@ -171,4 +171,4 @@ void NodeRows::compact(const Points& points, const std::vector<int32_t>& rows, i
   values = own_values_.data();
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::linear

@@ -8,7 +8,7 @@
 #include "common/threads.hpp"
 #include "tree/arrays.hpp"
 
-namespace labeltrees {
+namespace labeltrees::linear {
 
 // The input of linear training: points and their labels in flat arrays that it does not own.
 
@@ -40,7 +40,7 @@ struct PointLists {
 // node are then one range, and so are those of every child, so no node needs a list of its points.
 class Occurrences {
  public:
-  Occurrences(const TreeView& tree, const PointLists& labels, int64_t n_points, int32_t n_labels,
+  Occurrences(const tree::TreeView& tree, const PointLists& labels, int64_t n_points, int32_t n_labels,
               const float* label_cost, const Job& job);
 
   // The range of an edge (a child of a node); a node's own range spans those of its edges.
@@ -99,4 +99,4 @@ struct NodeRows {
   void add_up(const Points& points, float bias_value);  // total and squared_norm
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::linear

@@ -6,7 +6,7 @@
 
 #include "common/random.hpp"
 
-namespace labeltrees {
+namespace labeltrees::linear {
 
 namespace {
 
@@ -19,16 +19,16 @@ constexpr int64_t kRowsPerCheck = 16384;  // how often Ctrl-C is checked
 
 }  // namespace
 
-LaneSolver::LaneSolver() : table_(active_kernels()) {}
+LaneSolver::LaneSolver() : table_(simd::active_kernels()) {}
 
 // Sets up rows, and weights of zero; the lanes to train are not known yet.
-LanePass LaneSolver::begin(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options) {
+simd::LanePass LaneSolver::begin(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options) {
   kernels_ = &table_.lanes[targets.n_lanes <= 4 ? 0 : targets.n_lanes <= 8 ? 1 : 2];
   set_rows(node, targets);
   weights_.resize(node.n_columns * kernels_->lanes);
   weights_.zero();
   std::fill_n(bias_, kMaxLanes, 0.0f);
-  LanePass pass{};
+  simd::LanePass pass{};
   pass.rows = rows_.data();
   pass.columns = node.columns;
   pass.values = node.values;
@@ -42,7 +42,7 @@ LanePass LaneSolver::begin(const NodeRows& node, const LaneTargets& targets, con
 }
 
 void LaneSolver::begin_cost(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options,
-                            LanePass& pass) {
+                            simd::LanePass& pass) {
   pass.inverse_cost = 1.0f / (2.0f * options.cost);
   if (node.row_weight.size() == 0 && !targets.pair_costs && !options.balanced) return;
   set_costs(node, targets, options);
@@ -52,7 +52,7 @@ void LaneSolver::begin_cost(const NodeRows& node, const LaneTargets& targets, co
 void LaneSolver::solve(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options, uint64_t stream,
                        const Job& job) {
   held_out_ = nullptr;
-  LanePass pass = begin(node, targets, options);
+  simd::LanePass pass = begin(node, targets, options);
   const int lanes = kernels_->lanes;
   // A child that all rows have, or none, needs no training.
   for (int lane = 0; lane < targets.n_lanes; ++lane) {
@@ -128,7 +128,8 @@ void LaneSolver::set_costs(const NodeRows& node, const LaneTargets& targets, con
 }
 
 // One pass over the first n_order rows of order_; returns how many of them stay active, now at its front.
-int64_t LaneSolver::run_pass(int64_t (*kernel)(LanePass&), LanePass& pass, int64_t n_order, const Job& job) {
+int64_t LaneSolver::run_pass(int64_t (*kernel)(simd::LanePass&), simd::LanePass& pass, int64_t n_order,
+                             const Job& job) {
   int64_t n_active = 0;
   for (int64_t from = 0; from < n_order; from += kRowsPerCheck) {
     job.check();
@@ -141,7 +142,7 @@ int64_t LaneSolver::run_pass(int64_t (*kernel)(LanePass&), LanePass& pass, int64
   return n_active;
 }
 
-void LaneSolver::descend(const NodeRows& node, LanePass& pass, const LinearOptions& options, uint64_t stream,
+void LaneSolver::descend(const NodeRows& node, simd::LanePass& pass, const LinearOptions& options, uint64_t stream,
                          const Job& job) {
   const int lanes = kernels_->lanes;
   order_.resize(node.n_rows);
@@ -164,7 +165,7 @@ void LaneSolver::descend(const NodeRows& node, LanePass& pass, const LinearOptio
   pass.ignore_below = kIgnored * options.eps;
   Random random(options.seed, stream);
   const bool dense = pass.columns == nullptr;
-  const LossKernels& kernels = kernels_->losses.of[options.loss->id];
+  const simd::LossKernels& kernels = kernels_->losses.of[options.loss->id];
   const uint16_t live = pass.live;
   uint16_t waiting = 0;  // lanes that are finished on their active rows
   int lane_passes[kMaxLanes] = {};
@@ -205,7 +206,7 @@ struct LaneSolver::ClassSums {
   double positive_weight[kMaxLanes] = {}, positive_curve[kMaxLanes] = {}, negative_curve[kMaxLanes] = {};
 };
 
-LaneSolver::ClassSums LaneSolver::class_sums(const NodeRows& node, const LanePass& pass) const {
+LaneSolver::ClassSums LaneSolver::class_sums(const NodeRows& node, const simd::LanePass& pass) const {
   const int lanes = kernels_->lanes;
   const float* row_weight = node.row_weight.size() > 0 ? node.row_weight.data() : nullptr;
   ClassSums sums;
@@ -238,7 +239,7 @@ LaneSolver::ClassSums LaneSolver::class_sums(const NodeRows& node, const LanePas
 // P = sum of s_i x_i over positives, N over negatives (bias feature included), p and n the sums of s_i, and P2, N2
 // those of s_i^2 / (2 C_i):
 //   (P.P + P2) a - P.N b = p,   -P.N a + (N.N + N2) b = n.
-void LaneSolver::start_at_means(const NodeRows& node, LanePass& pass) {
+void LaneSolver::start_at_means(const NodeRows& node, simd::LanePass& pass) {
   const int lanes = kernels_->lanes;
   const float* row_weight = node.row_weight.size() > 0 ? node.row_weight.data() : nullptr;
   kernels_->add_positive[pass.columns == nullptr](pass, row_weight, node.n_rows);
@@ -279,4 +280,4 @@ void LaneSolver::start_at_means(const NodeRows& node, LanePass& pass) {
   kernels_->start_alpha(alpha_.data(), rows_.data(), row_weight, node.n_rows, if_positive, if_negative);
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::linear

@@ -9,7 +9,7 @@
 #include "linear/node.hpp"
 #include "simd/kernels.hpp"
 
-namespace labeltrees {
+namespace labeltrees::linear {
 
 constexpr int kMaxLanes = 16;
 
@@ -52,30 +52,31 @@ class LaneSolver {
                          const std::vector<float>& costs, const uint8_t* held_out, uint64_t stream, const Job& job);
 
   int lanes() const { return kernels_->lanes; }
-  const LaneKernels& kernels() const { return *kernels_; }
+  const simd::LaneKernels& kernels() const { return *kernels_; }
   const float* weights() const { return weights_.data(); }  // (n_columns, lanes)
   const float* bias() const { return bias_; }               // already multiplied with the bias feature
 
  private:
-  const Kernels& table_;
-  const LaneKernels* kernels_ = nullptr;
+  const simd::Kernels& table_;
+  const simd::LaneKernels* kernels_ = nullptr;
   AlignedScratch<float> alpha_, weights_, inverse_costs_;
-  AlignedScratch<LaneRow> rows_;
+  AlignedScratch<simd::LaneRow> rows_;
   AlignedScratch<int32_t> order_;
   alignas(64) float bias_[kMaxLanes], largest_[kMaxLanes], smallest_[kMaxLanes], shrink_above_[kMaxLanes];
   int64_t n_positive_[kMaxLanes];
   const uint8_t* held_out_ = nullptr;  // (n_rows) rows not to train on; null: all are trained on
 
-  LanePass begin(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options);
-  void begin_cost(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options, LanePass& pass);
+  simd::LanePass begin(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options);
+  void begin_cost(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options, simd::LanePass& pass);
   double held_out_loss(const NodeRows& node, const LinearOptions& options, uint16_t live) const;
   void set_rows(const NodeRows& node, const LaneTargets& targets);
   void set_costs(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options);
   struct ClassSums;
-  ClassSums class_sums(const NodeRows& node, const LanePass& pass) const;
-  void start_at_means(const NodeRows& node, LanePass& pass);
-  int64_t run_pass(int64_t (*kernel)(LanePass&), LanePass& pass, int64_t n_order, const Job& job);
-  void descend(const NodeRows& node, LanePass& pass, const LinearOptions& options, uint64_t stream, const Job& job);
+  ClassSums class_sums(const NodeRows& node, const simd::LanePass& pass) const;
+  void start_at_means(const NodeRows& node, simd::LanePass& pass);
+  int64_t run_pass(int64_t (*kernel)(simd::LanePass&), simd::LanePass& pass, int64_t n_order, const Job& job);
+  void descend(const NodeRows& node, simd::LanePass& pass, const LinearOptions& options, uint64_t stream,
+               const Job& job);
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::linear

@@ -4,7 +4,7 @@
 
 #include "linear/solver.hpp"
 
-namespace labeltrees {
+namespace labeltrees::linear {
 
 namespace {
 
@@ -46,7 +46,7 @@ HeldOutLosses LaneSolver::validate(const NodeRows& node, const LaneTargets& targ
                                    const std::vector<float>& costs, const uint8_t* held_out, uint64_t stream,
                                    const Job& job) {
   held_out_ = held_out;
-  LanePass pass = begin(node, targets, options);
+  simd::LanePass pass = begin(node, targets, options);
   HeldOutLosses found;
   found.at_cost.assign(costs.size(), 0.0);
   int64_t n_held = 0, held_positive[kMaxLanes] = {};
@@ -92,4 +92,4 @@ HeldOutLosses LaneSolver::validate(const NodeRows& node, const LaneTargets& targ
   return found;
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::linear

@@ -6,7 +6,7 @@
 
 #include "linear/memory.hpp"
 
-namespace labeltrees {
+namespace labeltrees::linear {
 
 namespace {
 
@@ -283,4 +283,4 @@ LinearWeights train_linear(const TrainInput& input, const std::vector<NodeTask>&
   return Training(input, tasks, options, n_threads, job).run();
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::linear

@@ -8,13 +8,13 @@
 #include "linear/node.hpp"
 #include "linear/solver.hpp"
 
-namespace labeltrees {
+namespace labeltrees::linear {
 
 struct TrainInput {
   Points points;
   PointLists labels;
   int32_t n_labels;
-  TreeView tree;
+  tree::TreeView tree;
   const float* point_weight;    // (n_points) or null
   const float* label_cost;      // (n_labels) or null
   const int64_t* extra_indptr;  // (n_nodes + 1) additional points per node, negatives of all its children; or null
@@ -69,4 +69,4 @@ std::vector<HeldOutLosses> validate_linear(const TrainInput& input, const std::v
 LinearWeights train_linear(const TrainInput& input, const std::vector<NodeTask>& tasks, const LinearOptions& options,
                            int n_threads, Job& job);
 
-}  // namespace labeltrees
+}  // namespace labeltrees::linear

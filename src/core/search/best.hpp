@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-namespace labeltrees {
+namespace labeltrees::search {
 
 struct ScoredLabel {
   float score;  // a sum of logs
@@ -75,4 +75,4 @@ class BestLabels {
   std::vector<ScoredLabel> heap_;  // the worst at the front; best first where more than k are kept
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::search

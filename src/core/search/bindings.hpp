@@ -14,7 +14,7 @@
 #include "search/request.hpp"
 #include "search/results.hpp"
 
-namespace labeltrees {
+namespace labeltrees::search {
 
 // The arguments of native searches as Python objects: a request and the rows of a batch, each with the arrays that it
 // points into.
@@ -121,14 +121,14 @@ struct LabelArgument {
 
 // Reads None, a prepared set of `owner`, or a list, tuple, set or array of label ids or names. Names that are not known
 // are counted and left out; ids must exist. names: those of the labels, or null if they have none.
-void read_labels(nb::handle object, const char* name, const void* owner, int64_t n_labels, const NameTable* names,
-                 LabelArgument& labels);
+void read_labels(nb::handle object, const char* name, const void* owner, int64_t n_labels,
+                 const encode::NameTable* names, LabelArgument& labels);
 
 // The method label_set of an engine's bindings. names: NativeNames of the labels, or None.
 template <class Native>
 nb::object label_set(nb::handle_t<Native> engine, nb::handle labels, nb::handle names) {
   auto& native = nb::cast<Native&>(engine).engine;
-  const NameTable* table = names.is_none() ? nullptr : &nb::cast<const NativeNames&>(names).table;
+  const encode::NameTable* table = names.is_none() ? nullptr : &nb::cast<const encode::NativeNames&>(names).table;
   LabelArgument given;
   read_labels(labels, "labels", &native, native.n_labels(), table, given);
   if (given.set) return nb::borrow(labels);
@@ -167,7 +167,7 @@ nb::object label_weights(nb::handle_t<Native> engine, ConstArray<float> weights)
 struct NativeEngine {
   NativeEngine(int64_t n_features, int32_t n_labels, bool matrices, bool normalize, const std::string& loss,
                float score_power)
-      : engine(n_features, n_labels, matrices, normalize, {find_loss(loss).id, score_power}) {}
+      : engine(n_features, n_labels, matrices, normalize, {linear::find_loss(loss).id, score_power}) {}
   SearchEngine engine;
   std::vector<nb::object> arrays;
 };
@@ -175,4 +175,4 @@ struct NativeEngine {
 // Adds the methods that count and time searches (count_bindings.cpp).
 void bind_search_counts(nb::class_<NativeEngine>& engine);
 
-}  // namespace labeltrees
+}  // namespace labeltrees::search

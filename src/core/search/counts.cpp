@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-namespace labeltrees {
+namespace labeltrees::search {
 
 namespace {
 
@@ -19,11 +19,11 @@ T read(const uint8_t* at) {
 class PartCounter {
  public:
   PartCounter(const uint8_t* part, SearchCounts& counts)
-      : part_(part), header_(header_of(part)), at_(sections_of(header_)), counts_(counts) {}
+      : part_(part), header_(header_of(part)), at_(chunk::sections_of(header_)), counts_(counts) {}
 
-  void count(const ChunkQuery& query) {
-    if (is_matrix(header_.kind)) {
-      counts_.vectors += header_.n_children * (round_up(header_.n_features, 16) / 16);
+  void count(const simd::ChunkQuery& query) {
+    if (chunk::is_matrix(header_.kind)) {
+      counts_.vectors += header_.n_children * (chunk::round_up(header_.n_features, 16) / 16);
       return;
     }
     if (header_.n_rows == 0) return;
@@ -50,20 +50,20 @@ class PartCounter {
   }
   void hit(int64_t row) {
     ++counts_.hits;
-    if (header_.kind != ChunkKind::pairs) {
+    if (header_.kind != chunk::ChunkKind::pairs) {
       ++counts_.vectors;
       return;
     }
     uint32_t count = read<uint32_t>(part_ + at_.slots + 4 * row) & 0xFF;
-    if (count == kFullRow || count == kMaskRow)
+    if (count == chunk::kFullRow || count == chunk::kMaskRow)
       counts_.vectors += (header_.n_children + 15) / 16;
     else
       counts_.weights += count;
   }
 
   const uint8_t* part_;
-  const ChunkHeader& header_;
-  ChunkSections at_;
+  const chunk::ChunkHeader& header_;
+  chunk::ChunkSections at_;
   SearchCounts& counts_;
 };
 
@@ -79,9 +79,9 @@ SearchCounter::SearchCounter(SearchEngine& engine)
 
 void SearchCounter::open(size_t tree, const OpenNode& node, const SearchRequest& request, BestLabels* best,
                          SearchCounts& counts) {
-  alignas(64) float margins[kMostChildren], scores[kMostChildren];
-  const Kernels& kernels = active_kernels();
-  const ChunkQuery& query = queries_[tree].view();
+  alignas(64) float margins[chunk::kMostChildren], scores[chunk::kMostChildren];
+  const simd::Kernels& kernels = simd::active_kernels();
+  const simd::ChunkQuery& query = queries_[tree].view();
   ++counts.visits;
   opened_[tree][node.node] = true;
   for (const uint8_t* part = engine_.tree(tree).store.open(node.node); part; part = next_part(part)) {
@@ -89,8 +89,8 @@ void SearchCounter::open(size_t tree, const OpenNode& node, const SearchRequest&
     int n = header_of(part).n_children;
     counts.children += n;
     kernels.chunk_margins(part, query, margins);
-    const ScoreLink& link = engine_.tree(tree).store.link();
-    kernels.path_scores.of[link.loss](margins, round_up(n, 16), node.score, link.power, scores);
+    const simd::ScoreLink& link = engine_.tree(tree).store.link();
+    kernels.path_scores.of[link.loss](margins, chunk::round_up(n, 16), node.score, link.power, scores);
     float best_node = Frontier::kNone;
     bool prune = request.mode == SearchMode::best_first || request.prune;
     for (int i = 0; i < n; ++i) {
@@ -177,8 +177,8 @@ void time_queries(SearchEngine& engine, const QueryRows& rows, const SearchReque
 
 void time_scoring(SearchEngine& engine, const QueryRows& rows, int64_t first, int64_t n, const int64_t* ends,
                   const int32_t* nodes, const int32_t* trees, float* microseconds) {
-  alignas(64) float margins[kMostChildren], scores[kMostChildren];
-  const Kernels& kernels = active_kernels();
+  alignas(64) float margins[chunk::kMostChildren], scores[chunk::kMostChildren];
+  const simd::Kernels& kernels = simd::active_kernels();
   std::vector<SearchQuery> prepared(engine.n_trees());
   for (int64_t query = first; query < first + n; ++query) {
     auto start = SearchClock::now();
@@ -189,7 +189,7 @@ void time_scoring(SearchEngine& engine, const QueryRows& rows, int64_t first, in
       if (at + 1 < ends[query - first + 1] && trees[at + 1] == trees[at]) store.prefetch_start(nodes[at + 1]);
       for (const uint8_t* part = store.open(nodes[at]); part; part = next_part(part)) {
         kernels.chunk_margins(part, prepared[trees[at]].view(), margins);
-        const int64_t n = round_up(header_of(part).n_children, 16);
+        const int64_t n = chunk::round_up(header_of(part).n_children, 16);
         kernels.path_scores.of[store.link().loss](margins, n, 0.0f, store.link().power, scores);
       }
     }
@@ -197,4 +197,4 @@ void time_scoring(SearchEngine& engine, const QueryRows& rows, int64_t first, in
   }
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::search

@@ -8,7 +8,7 @@
 
 #include "search/engine.hpp"
 
-namespace labeltrees {
+namespace labeltrees::search {
 
 // Counts of one query, over all trees.
 struct SearchCounts {
@@ -63,4 +63,4 @@ void time_queries(SearchEngine& engine, const QueryRows& rows, const SearchReque
 void time_scoring(SearchEngine& engine, const QueryRows& rows, int64_t first, int64_t n, const int64_t* ends,
                   const int32_t* nodes, const int32_t* trees, float* microseconds);
 
-}  // namespace labeltrees
+}  // namespace labeltrees::search

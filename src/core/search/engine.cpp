@@ -5,10 +5,11 @@
 
 #include "search/results.hpp"
 
-namespace labeltrees {
+namespace labeltrees::search {
 
-void SearchEngine::add_tree(const ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank,
-                            bool checked, const std::string& source, const TreeView& tree, const float* ceilings) {
+void SearchEngine::add_tree(const chunk::ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank,
+                            bool checked, const std::string& source, const tree::TreeView& tree,
+                            const float* ceilings) {
   trees_.emplace_back(new StoredTree{{limits, offsets, feature_rank, link_, checked, source}, {tree, source}});
   trees_.back()->store.set_ceilings(ceilings);
 }
@@ -25,7 +26,7 @@ void SearchEngine::set_query(SearchQuery& prepared, size_t tree, const QueryRows
     prepared.set_dense(rows.values + query * n_features_, form(tree));
 }
 
-void SearchEngine::set_evidence_query(EvidenceScratch& scratch, const QueryRows& rows, int64_t query) const {
+void SearchEngine::set_evidence_query(evidence::EvidenceScratch& scratch, const QueryRows& rows, int64_t query) const {
   if (rows.indptr)
     scratch.set_query(*evidence_, rows.features + rows.indptr[query], rows.values + rows.indptr[query],
                       rows.indptr[query + 1] - rows.indptr[query]);
@@ -184,4 +185,4 @@ int64_t SearchEngine::search_one_dense(const float* row, const SearchRequest& re
   return run(*scratch, request, 0, labels, scores, stats);
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::search

@@ -16,7 +16,7 @@
 #include "search/store.hpp"
 #include "search/tree_search.hpp"
 
-namespace labeltrees {
+namespace labeltrees::search {
 
 // A tree and its classifiers.
 struct StoredTree {
@@ -32,19 +32,19 @@ struct SearchScratch {
   BestLabels best;
   QueryFilters filters;
   std::vector<int32_t> pooled;
-  EvidenceScratch evidence;
+  evidence::EvidenceScratch evidence;
   std::vector<ScoredLabel> candidates;
 };
 
 class SearchEngine {
  public:
-  SearchEngine(int64_t n_features, int32_t n_labels, bool matrices, bool normalize, const ScoreLink& link)
+  SearchEngine(int64_t n_features, int32_t n_labels, bool matrices, bool normalize, const simd::ScoreLink& link)
       : n_features_(n_features), n_labels_(n_labels), matrices_(matrices), normalize_(normalize), link_(link) {}
 
-  void add_tree(const ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank, bool checked,
-                const std::string& source, const TreeView& tree, const float* ceilings);
+  void add_tree(const chunk::ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank, bool checked,
+                const std::string& source, const tree::TreeView& tree, const float* ceilings);
   // The evidence must live as long as this engine; null: none.
-  void set_evidence(const Evidence* evidence) { evidence_ = evidence; }
+  void set_evidence(const evidence::Evidence* evidence) { evidence_ = evidence; }
   void check_all() const;
 
   void search(const QueryRows& rows, const SearchRequest& request, int n_threads, Job& job,
@@ -81,7 +81,7 @@ class SearchEngine {
   using Borrowed = ScratchPool<SearchScratch>::Borrowed;
 
   QueryForm form(size_t tree) const { return {n_features_, trees_[tree]->store.feature_rank(), matrices_, normalize_}; }
-  void set_evidence_query(EvidenceScratch& scratch, const QueryRows& rows, int64_t query) const;
+  void set_evidence_query(evidence::EvidenceScratch& scratch, const QueryRows& rows, int64_t query) const;
   void require_links(const SearchRequest& request) const;
   void start(SearchScratch& scratch) const;
   bool blends(const SearchRequest& request) const { return evidence_ && request.evidence; }
@@ -100,11 +100,11 @@ class SearchEngine {
   int64_t n_features_;
   int32_t n_labels_;
   bool matrices_, normalize_;
-  ScoreLink link_;
-  const Evidence* evidence_ = nullptr;
+  simd::ScoreLink link_;
+  const evidence::Evidence* evidence_ = nullptr;
   LabelPrior prior_;
   std::vector<std::unique_ptr<StoredTree>> trees_;
   ScratchPool<SearchScratch> pool_;
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::search

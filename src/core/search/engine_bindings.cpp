@@ -11,7 +11,7 @@
 #include "search/counts.hpp"
 #include "search/predictor.hpp"
 
-namespace labeltrees {
+namespace labeltrees::search {
 
 // The methods of the search engine that count and time searches.
 
@@ -94,11 +94,11 @@ void add_tree(NativeEngine& native, ConstArray<uint8_t> chunks, ConstArray<int64
               bool checked, const std::string& source, std::optional<ConstArray<float>> ceilings) {
   SearchEngine& engine = native.engine;
   auto n_nodes = static_cast<int32_t>(offsets.size());
-  ChunkLimits limits{chunks.data(),       static_cast<int64_t>(chunks.size()),
-                     engine.n_features(), n_nodes,
-                     engine.n_labels(),   engine.matrices()};
+  chunk::ChunkLimits limits{chunks.data(),       static_cast<int64_t>(chunks.size()),
+                            engine.n_features(), n_nodes,
+                            engine.n_labels(),   engine.matrices()};
   engine.add_tree(limits, offsets.data(), feature_rank.data(), checked, source,
-                  view_tree(child_ptr, children, engine.n_labels()), ceilings ? ceilings->data() : nullptr);
+                  tree::view_tree(child_ptr, children, engine.n_labels()), ceilings ? ceilings->data() : nullptr);
   if (ceilings) native.arrays.push_back(nb::find(*ceilings));
   for (nb::object array :
        {nb::find(chunks), nb::find(offsets), nb::find(feature_rank), nb::find(child_ptr), nb::find(children)})
@@ -106,7 +106,7 @@ void add_tree(NativeEngine& native, ConstArray<uint8_t> chunks, ConstArray<int64
 }
 
 void set_evidence(NativeEngine& native, nb::object evidence) {
-  native.engine.set_evidence(&nb::cast<const NativeEvidence&>(evidence).evidence);
+  native.engine.set_evidence(&nb::cast<const evidence::NativeEvidence&>(evidence).evidence);
   native.arrays.push_back(std::move(evidence));
 }
 
@@ -180,4 +180,4 @@ void bind_search(nb::module_& module) {
       .def_prop_ro("n_no_features", &NativePredictor::n_no_features);
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::search

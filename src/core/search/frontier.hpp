@@ -13,7 +13,7 @@
 
 #include "simd/kernels.hpp"
 
-namespace labeltrees {
+namespace labeltrees::search {
 
 struct OpenNode {
   float score;
@@ -31,7 +31,7 @@ class Frontier {
  public:
   static constexpr float kNone = -std::numeric_limits<float>::infinity();  // below every score: see path_scores
 
-  void start(const Kernels& kernels, bool discounted) {
+  void start(const simd::Kernels& kernels, bool discounted) {
     kernels_ = &kernels;
     discounted_ = discounted;
     heap_.clear();
@@ -110,7 +110,7 @@ class Frontier {
     }
   }
 
-  const Kernels* kernels_ = nullptr;
+  const simd::Kernels* kernels_ = nullptr;
   bool discounted_ = false;
   std::vector<Entry> heap_;
   std::vector<Group> groups_;
@@ -167,4 +167,4 @@ class ScoreMemo {
   std::vector<float> scores_;
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::search

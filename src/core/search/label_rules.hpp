@@ -14,13 +14,13 @@
 #include "search/request.hpp"
 #include "tree/arrays.hpp"
 
-namespace labeltrees {
+namespace labeltrees::search {
 
 // The parents of nodes and labels. Only searches with candidates and ensembles need them, so they are found on first
 // use.
 class TreeLinks {
  public:
-  TreeLinks(const TreeView& tree, std::string source) : tree_(tree), source_(std::move(source)) {}
+  TreeLinks(const tree::TreeView& tree, std::string source) : tree_(tree), source_(std::move(source)) {}
 
   // Finds the parents when first called. Throws DamagedChunk if the arrays are not a tree. Thread-safe.
   void require();
@@ -29,7 +29,7 @@ class TreeLinks {
   int32_t parent_of_label(int32_t label) const { return label_parent_[label]; }  // -1 if the label is not in the tree
 
  private:
-  TreeView tree_;
+  tree::TreeView tree_;
   std::string source_;
   std::once_flag once_;
   std::vector<int32_t> node_parent_, label_parent_;
@@ -261,4 +261,4 @@ class LabelPrior {
   mutable std::vector<int32_t> order_;
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::search

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace labeltrees {
+namespace labeltrees::search {
 
 SingleAnswer::SingleAnswer(nb::object engine, const void* owner, nb::object request, int64_t k, int64_t n_labels,
                            nb::object names, bool with_names)
@@ -21,7 +21,7 @@ SingleAnswer::SingleAnswer(nb::object engine, const void* owner, nb::object requ
       k_(k),
       n_labels_(std::max<int64_t>(n_labels, 1)),
       with_names_(with_names) {
-  if (!names.is_none()) names_ = &nb::cast<const NativeNames&>(names).table;
+  if (!names.is_none()) names_ = &nb::cast<const encode::NativeNames&>(names).table;
   nb::module_ numpy = nb::module_::import_("numpy");
   empty_ = numpy.attr("empty");
   int64_ = numpy.attr("dtype")("int64");
@@ -63,7 +63,8 @@ double six_digits(double value) {
 
 nb::list SingleAnswer::label_list(const int64_t* labels, int64_t n) const {
   nb::list found;
-  for (int64_t i = 0; i < n; ++i) found.append(with_names_ ? name_object(*names_, labels[i]) : nb::int_(labels[i]));
+  for (int64_t i = 0; i < n; ++i)
+    found.append(with_names_ ? encode::name_object(*names_, labels[i]) : nb::int_(labels[i]));
   return found;
 }
 
@@ -214,7 +215,7 @@ NativePredictor::NativePredictor(nb::object engine, nb::object request, int64_t 
       answer_(engine, &engine_, std::move(request), k, engine_.n_labels(), std::move(names), with_names),
       encoder_object_(encoder),
       label_array_(label_of_feature) {
-  if (!encoder.is_none()) encoder_ = &nb::cast<const ContextEncoder&>(encoder);
+  if (!encoder.is_none()) encoder_ = &nb::cast<const encode::ContextEncoder&>(encoder);
   if (!label_of_feature.is_none()) label_of_feature_ = nb::cast<ConstArray<int32_t>>(label_of_feature, false).data();
 }
 
@@ -255,19 +256,19 @@ nb::tuple NativePredictor::answer(nb::handle first, nb::handle second, CallOptio
 void NativePredictor::refuse(nb::handle first) const {
   const std::string features =
       "(indices, values), one CSR row, or an array of " + std::to_string(engine_.n_features()) + " values";
-  if (encoder_) throw BadQuery("a query must be " + encoder_->takes() + ", or features, got " + shown(first));
+  if (encoder_) throw BadQuery("a query must be " + encoder_->takes() + ", or features, got " + encode::shown(first));
   throw BadQuery("the model has no vectorizer or other encoder, so a query must be features: " + features + "; got " +
-                 shown(first) + ". Fit on texts, or on a Dataset with an encoder, to ask with texts or items");
+                 encode::shown(first) + ". Fit on texts, or on a Dataset with an encoder, to ask with texts or items");
 }
 
 // From the string or the list of items to the labels without Python in between.
 nb::tuple NativePredictor::predict_context(nb::handle context, const CallOptions& options) const {
   if (!encoder_) refuse(context);
-  ScratchPool<EncodeScratch>::Borrowed scratch(scratches_);
-  SeenLabels seen{answer_.names(), label_of_feature_, {}};
+  ScratchPool<encode::EncodeScratch>::Borrowed scratch(scratches_);
+  encode::SeenLabels seen{answer_.names(), label_of_feature_, {}};
   scratch->start(encoder_->n_parts());
   scratch->seen = label_of_feature_ ? &seen : nullptr;
-  const PartPlace place;
+  const encode::PartPlace place;
   encoder_->read(context, place, *scratch);
   scratch->seen = nullptr;
   return answer_(
@@ -309,4 +310,4 @@ nb::tuple NativePredictor::predict_dense(nb::handle row, const CallOptions& opti
                  });
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::search

@@ -12,7 +12,7 @@
 #include "search/bindings.hpp"
 #include "search/results.hpp"
 
-namespace labeltrees {
+namespace labeltrees::search {
 
 // What the predictors of both model families share: the number of labels of a call, the labels that it allows, and what
 // it returns.
@@ -62,7 +62,7 @@ class SingleAnswer {
   SingleAnswer(nb::object engine, const void* owner, nb::object request, int64_t k, int64_t n_labels, nb::object names,
                bool with_names);
 
-  const NameTable* names() const { return names_; }
+  const encode::NameTable* names() const { return names_; }
   int64_t n_no_features() const { return n_no_features_.load(std::memory_order_relaxed); }
 
   // Calls search(request, labels, scores, stats), which returns how many labels it found, and returns the first k of
@@ -127,7 +127,7 @@ class SingleAnswer {
   const void* owner_;
   SearchRequest request_;
   int64_t k_, n_labels_;
-  const NameTable* names_ = nullptr;
+  const encode::NameTable* names_ = nullptr;
   bool with_names_;
   mutable std::atomic<int64_t> n_no_features_{0};
   nb::object empty_, int64_, float32_;  // numpy.empty and two dtypes: faster than making an array with nanobind
@@ -163,10 +163,10 @@ class NativePredictor {
   SearchEngine& engine_;
   SingleAnswer answer_;
   nb::object encoder_object_, label_array_;  // keep alive what is pointed to
-  const ContextEncoder* encoder_ = nullptr;
+  const encode::ContextEncoder* encoder_ = nullptr;
   const int32_t* label_of_feature_ = nullptr;
-  mutable ScratchPool<EncodeScratch> scratches_;
+  mutable ScratchPool<encode::EncodeScratch> scratches_;
   mutable std::atomic<int64_t> n_unknown_{0};
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::search

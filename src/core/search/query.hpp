@@ -11,7 +11,7 @@
 #include "common/threads.hpp"
 #include "simd/kernels.hpp"
 
-namespace labeltrees {
+namespace labeltrees::search {
 
 // The form that a tree's chunks need a query in.
 struct QueryForm {
@@ -62,7 +62,7 @@ class SearchQuery {
     set_view(0);
   }
 
-  const ChunkQuery& view() const { return view_; }
+  const simd::ChunkQuery& view() const { return view_; }
 
   // Whether all features are zero.
   bool empty() const { return empty_; }
@@ -87,7 +87,7 @@ class SearchQuery {
       view_.lists[list] = {0, at_[list].data(), which_[list].data(), row_value_[list].data()};
     }
   }
-  void clear_dense(int64_t n_features) { dense_.assign(static_cast<size_t>(round_up(n_features, 16)), 0.0f); }
+  void clear_dense(int64_t n_features) { dense_.assign(static_cast<size_t>(chunk::round_up(n_features, 16)), 0.0f); }
   void set_view(int64_t n) {
     view_.n = n;
     view_.rank = rank_.data();
@@ -98,7 +98,7 @@ class SearchQuery {
   std::vector<uint32_t> rank_, which_[4];
   std::vector<int32_t> columns_, at_[4];
   std::vector<float> value_, dense_, nonzeros_, row_value_[4];
-  ChunkQuery view_{};
+  simd::ChunkQuery view_{};
   bool ceilings_hold_ = true, empty_ = true;
 };
 
@@ -138,4 +138,4 @@ inline RowsCheck check_rows(const QueryRows& rows, int64_t n_features, int n_thr
   return {sound, rising};
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::search

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace labeltrees {
+namespace labeltrees::search {
 
 enum class SearchMode : int32_t { best_first = 0, beam = 1, paths = 2 };
 
@@ -58,4 +58,4 @@ void each_option(Fn&& fn) {
   fn("max_microseconds", &SearchRequest::max_microseconds);
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::search

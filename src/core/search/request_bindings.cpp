@@ -11,13 +11,13 @@
 #include "search/bindings.hpp"
 #include "search/predictor.hpp"
 
-namespace labeltrees {
+namespace labeltrees::search {
 
 namespace {
 
 class LabelReader {
  public:
-  LabelReader(const char* name, int64_t n_labels, const NameTable* names, LabelArgument& labels)
+  LabelReader(const char* name, int64_t n_labels, const encode::NameTable* names, LabelArgument& labels)
       : name_(name), n_labels_(n_labels), names_(names), labels_(labels) {}
 
   void add_id(int64_t id) {
@@ -35,7 +35,7 @@ class LabelReader {
     const long long id = index.is_valid() ? PyLong_AsLongLongAndOverflow(index.ptr(), &overflow) : 0;
     if (!index.is_valid()) {
       PyErr_Clear();
-      throw BadQuery(name_ + " must hold label names or ids, got " + shown(label));
+      throw BadQuery(name_ + " must hold label names or ids, got " + encode::shown(label));
     }
     add_id(overflow ? -1 : id);
   }
@@ -60,7 +60,7 @@ class LabelReader {
 
   std::string name_;
   int64_t n_labels_;
-  const NameTable* names_;
+  const encode::NameTable* names_;
   LabelArgument& labels_;
   std::vector<uint8_t> padded_;
 };
@@ -82,8 +82,8 @@ bool is_id_array(nb::handle object) {
 
 }  // namespace
 
-void read_labels(nb::handle object, const char* name, const void* owner, int64_t n_labels, const NameTable* names,
-                 LabelArgument& labels) {
+void read_labels(nb::handle object, const char* name, const void* owner, int64_t n_labels,
+                 const encode::NameTable* names, LabelArgument& labels) {
   if (object.is_none()) return;
   labels.given = true;
   NativeLabelSet* prepared;
@@ -103,7 +103,7 @@ void read_labels(nb::handle object, const char* name, const void* owner, int64_t
   else if (!PyUnicode_Check(object.ptr()) && nb::hasattr(object, "tolist"))
     list = nb::object(object.attr("tolist"))();
   if (!list.is_valid() || !(PyList_Check(list.ptr()) || PyTuple_Check(list.ptr())))
-    throw BadQuery(std::string(name) + " must be a list of labels or a label set, got " + shown(object));
+    throw BadQuery(std::string(name) + " must be a list of labels or a label set, got " + encode::shown(object));
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.ptr()); ++i)
     reader.add(nb::borrow(PySequence_Fast_GET_ITEM(list.ptr(), i)));
 }
@@ -208,4 +208,4 @@ void bind_search_request(nb::module_& module) {
           nb::arg("n_features"), nb::arg("n_threads"));
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::search

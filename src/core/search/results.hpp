@@ -11,7 +11,7 @@
 #include "common/threads.hpp"
 #include "search/request.hpp"
 
-namespace labeltrees {
+namespace labeltrees::search {
 
 using SearchClock = std::chrono::steady_clock;
 
@@ -96,4 +96,4 @@ void search_batch(ScratchPool<Scratch>& pool, int64_t n_queries, int n_threads, 
   });
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::search

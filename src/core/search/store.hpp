@@ -10,7 +10,7 @@
 #include "chunk/format.hpp"
 #include "simd/losses.hpp"
 
-namespace labeltrees {
+namespace labeltrees::search {
 
 // A chunk from a file that is damaged; becomes FileFormatError in Python.
 struct DamagedChunk : std::runtime_error {
@@ -21,8 +21,8 @@ class SearchStore {
  public:
   // link: how margins become scores. checked: the chunks were made in this process, or have been verified. source: the
   // file, for messages.
-  SearchStore(const ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank, const ScoreLink& link,
-              bool checked, std::string source);
+  SearchStore(const chunk::ChunkLimits& limits, const int64_t* offsets, const int32_t* feature_rank,
+              const simd::ScoreLink& link, bool checked, std::string source);
 
   // The first part of the node's chunk. Chunks from a file are checked on first use.
   const uint8_t* open(int32_t node) const {
@@ -32,7 +32,7 @@ class SearchStore {
   // Prefetches a chunk's header, children, biases and the start of its index.
   void prefetch_start(int32_t node) const {
     auto start = reinterpret_cast<uintptr_t>(limits_.bytes) + static_cast<uintptr_t>(offsets_[node]);
-    for (int line = 0; line < 8; ++line) __builtin_prefetch(reinterpret_cast<const void*>(start + kLine * line));
+    for (int line = 0; line < 8; ++line) __builtin_prefetch(reinterpret_cast<const void*>(start + chunk::kLine * line));
   }
   void check_all() const;
 
@@ -42,26 +42,28 @@ class SearchStore {
   void set_ceilings(const float* ceilings) { ceilings_ = ceilings; }
 
   int32_t n_nodes() const { return limits_.n_nodes; }
-  const ScoreLink& link() const { return link_; }
+  const simd::ScoreLink& link() const { return link_; }
   const std::string& source() const { return source_; }
   const int32_t* feature_rank() const { return feature_rank_; }
 
  private:
   void check(int32_t node) const;
 
-  ChunkLimits limits_;
+  chunk::ChunkLimits limits_;
   const int64_t* offsets_;
   const int32_t* feature_rank_;
-  ScoreLink link_;
+  simd::ScoreLink link_;
   const float* ceilings_ = nullptr;
   std::string source_;
   std::unique_ptr<std::atomic<uint64_t>[]> seen_;  // one bit per node; null if all chunks are known to be sound
 };
 
-inline const ChunkHeader& header_of(const uint8_t* part) { return *reinterpret_cast<const ChunkHeader*>(part); }
-inline const int32_t* children_of(const uint8_t* part) { return reinterpret_cast<const int32_t*>(part + kLine); }
+inline const chunk::ChunkHeader& header_of(const uint8_t* part) {
+  return *reinterpret_cast<const chunk::ChunkHeader*>(part);
+}
+inline const int32_t* children_of(const uint8_t* part) { return reinterpret_cast<const int32_t*>(part + chunk::kLine); }
 inline const uint8_t* next_part(const uint8_t* part) {
-  return header_of(part).more ? part + kLine * int64_t{header_of(part).lines} : nullptr;
+  return header_of(part).more ? part + chunk::kLine * int64_t{header_of(part).lines} : nullptr;
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::search

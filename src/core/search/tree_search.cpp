@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace labeltrees {
+namespace labeltrees::search {
 
 void TreeSearch::run(const SearchStore& store, const SearchQuery& query, const SearchRequest& request,
                      const LabelFilter& filter, BestLabels& best, SearchStats& stats, ScoreMemo* memo,
@@ -16,7 +16,7 @@ void TreeSearch::run(const SearchStore& store, const SearchQuery& query, const S
   stats_ = &stats;
   memo_ = memo;
   trace_ = trace;
-  kernels_ = &active_kernels();
+  kernels_ = &simd::active_kernels();
   chunks_before_ = stats.chunks;
   if (request.max_microseconds) deadline_ = SearchClock::now() + std::chrono::microseconds(request.max_microseconds);
   ceilings_ = query.ceilings_hold() && !request.beam ? store.ceilings() : nullptr;
@@ -108,13 +108,13 @@ bool TreeSearch::choose_in_level() {
 
 void TreeSearch::score_part(const uint8_t* part, float base) {
   kernels_->chunk_margins(part, query_->view(), margins_);
-  const ScoreLink& link = store_->link();
-  const int64_t n = round_up(header_of(part).n_children, 16);
+  const simd::ScoreLink& link = store_->link();
+  const int64_t n = chunk::round_up(header_of(part).n_children, 16);
   kernels_->path_scores.of[link.loss](margins_, n, base, link.power, scores_);
 }
 
 void TreeSearch::add_children(const uint8_t* part) {
-  int64_t n = header_of(part).n_children, n_padded = round_up(n, 16);
+  int64_t n = header_of(part).n_children, n_padded = chunk::round_up(n, 16);
   const int32_t* children = children_of(part);
   if (memo_) memo_->append(scores_, static_cast<int>(n));
   stats_->classifiers += n;
@@ -149,7 +149,7 @@ float TreeSearch::path_score(const SearchStore& store, const TreeLinks& links, c
                              ScoreMemo& memo, SearchStats& stats) {
   store_ = &store;
   query_ = &query;
-  kernels_ = &active_kernels();
+  kernels_ = &simd::active_kernels();
   path_.clear();
   for (int32_t node = links.parent_of_label(label); node >= 0; node = links.parent_of_node(node)) path_.push_back(node);
   if (path_.empty()) return -std::numeric_limits<float>::infinity();
@@ -255,4 +255,4 @@ void TreeSearch::run_paths() {
   }
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::search

@@ -42,7 +42,7 @@
 #include "search/store.hpp"
 #include "simd/kernels.hpp"
 
-namespace labeltrees {
+namespace labeltrees::search {
 
 // Mode paths: a path from the root.
 struct SearchPath {
@@ -95,7 +95,7 @@ class TreeSearch {
   SearchStats* stats_ = nullptr;
   ScoreMemo* memo_ = nullptr;
   std::vector<OpenNode>* trace_ = nullptr;
-  const Kernels* kernels_ = nullptr;
+  const simd::Kernels* kernels_ = nullptr;
   const float* ceilings_ = nullptr;
   SearchClock::time_point deadline_;
   int64_t chunks_before_ = 0;
@@ -107,8 +107,8 @@ class TreeSearch {
   std::vector<int64_t> opened_;                   // best first with a beam: nodes opened per depth
   std::vector<SearchPath> paths_, longer_paths_;  // mode paths: those of the current and of the next level
   std::vector<int32_t> path_;
-  alignas(64) float margins_[kMostChildren], scores_[kMostChildren], weighted_[kMostChildren];
-  uint8_t labels_[kMostChildren];
+  alignas(64) float margins_[chunk::kMostChildren], scores_[chunk::kMostChildren], weighted_[chunk::kMostChildren];
+  uint8_t labels_[chunk::kMostChildren];
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::search

@@ -10,7 +10,7 @@
 
 #include "simd/kernels.hpp"
 
-namespace labeltrees {
+namespace labeltrees::simd {
 
 void bind_simd(nb::module_& module) {
   module.def("available_kernels", [] {
@@ -44,4 +44,4 @@ void bind_simd(nb::module_& module) {
       nb::arg("a").noconvert(), nb::arg("b").noconvert());
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::simd

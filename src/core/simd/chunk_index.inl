@@ -8,7 +8,8 @@
 // lookups fit into what the processor looks ahead, and no lane of the second round is idle. The rows found wait in the
 // first list, whose own rows never pass the place that is being read.
 template <int levels, class Take>
-static inline void find_rows(const uint8_t* index, const ChunkHeader& header, const ChunkQuery& query, Take& take) {
+static inline void find_rows(const uint8_t* index, const chunk::ChunkHeader& header, const ChunkQuery& query,
+                             Take& take) {
   const uint8_t* words[3] = {index};
   for (int level = 1; level < levels; ++level) words[level] = words[level - 1] + 8 * int64_t{header.n_words[level - 1]};
 #if defined(__AVX512F__)
@@ -53,7 +54,8 @@ static inline void find_rows(const uint8_t* index, const ChunkHeader& header, co
 }
 
 template <class Take>
-static inline void find_rows(const uint8_t* index, const ChunkHeader& header, const ChunkQuery& query, Take& take) {
+static inline void find_rows(const uint8_t* index, const chunk::ChunkHeader& header, const ChunkQuery& query,
+                             Take& take) {
   if (header.n_rows == 0) return;
   if (header.n_levels == 1) return find_rows<1>(index, header, query, take);
   return header.n_levels == 2 ? find_rows<2>(index, header, query, take) : find_rows<3>(index, header, query, take);

@@ -13,17 +13,17 @@
 // clang-format on
 
 static void chunk_margins(const uint8_t* part, const ChunkQuery& query, float* margins) {
-  const ChunkHeader& header = *reinterpret_cast<const ChunkHeader*>(part);
+  const chunk::ChunkHeader& header = *reinterpret_cast<const chunk::ChunkHeader*>(part);
   switch (header.kind) {
-    case ChunkKind::masks:
+    case chunk::ChunkKind::masks:
       return mask_margins<uint32_t>(part, header, query, margins);
-    case ChunkKind::masks_wide:
+    case chunk::ChunkKind::masks_wide:
       return mask_margins<uint64_t>(part, header, query, margins);
-    case ChunkKind::pairs:
+    case chunk::ChunkKind::pairs:
       return pair_margins(part, header, query, margins);
-    case ChunkKind::matrix_half:
+    case chunk::ChunkKind::matrix_half:
       return matrix_margins<uint16_t>(part, header, query, margins);
-    case ChunkKind::matrix_float:
+    case chunk::ChunkKind::matrix_float:
       return matrix_margins<float>(part, header, query, margins);
   }
 }
@@ -50,7 +50,7 @@ static int64_t select_children(const float* scores, const int32_t* children, int
     labels[n_labels] = static_cast<uint8_t>(i);
     n_labels += enough && label;
   }
-  for (int64_t i = n; i < round_up(n, 16); ++i) nodes[i] = -__builtin_inff();
+  for (int64_t i = n; i < chunk::round_up(n, 16); ++i) nodes[i] = -__builtin_inff();
 #endif
   return n_labels;
 }

@@ -1,7 +1,7 @@
 // Part of kernels.inl: what the chunk kernels are built from. Most of these exist once per instruction set.
 
-static inline const float* bias_of(const uint8_t* part, const ChunkHeader& header) {
-  return reinterpret_cast<const float*>(part + kLine + 4 * header.n_children);
+static inline const float* bias_of(const uint8_t* part, const chunk::ChunkHeader& header) {
+  return reinterpret_cast<const float*>(part + chunk::kLine + 4 * header.n_children);
 }
 
 static inline float half_of(uint16_t half) {

@@ -4,7 +4,7 @@
 
 #include "simd/kernels.hpp"
 
-namespace labeltrees {
+namespace labeltrees::simd {
 
 namespace baseline {
 extern const Kernels kernels;
@@ -77,4 +77,4 @@ bool use_kernels(const char* name) {
   return false;
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::simd

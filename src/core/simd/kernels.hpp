@@ -8,7 +8,7 @@
 #include "simd/losses.hpp"
 #include "simd/text_kernels.hpp"
 
-namespace labeltrees {
+namespace labeltrees::simd {
 
 // Rows of a chunk that a query has a value for.
 struct ChunkRowList {
@@ -65,4 +65,4 @@ const char* const* available_kernels();
 // Chooses a table by name for the whole process (tests run every path); false if this processor lacks it.
 bool use_kernels(const char* name);
 
-}  // namespace labeltrees
+}  // namespace labeltrees::simd

@@ -19,7 +19,7 @@
 #include <arm_neon.h>
 #endif
 
-namespace labeltrees::LABELTREES_ISA {
+namespace labeltrees::simd::LABELTREES_ISA {
 
 // clang-format off: each of these uses the ones before it
 #include "simd/lane_ops.inl"
@@ -115,4 +115,4 @@ const Kernels kernels = {LABELTREES_ISA_NAME,
                          {lane_kernels<4>(), lane_kernels<8>(), lane_kernels<16>()},
                          text_kernels};
 
-}  // namespace labeltrees::LABELTREES_ISA
+}  // namespace labeltrees::simd::LABELTREES_ISA

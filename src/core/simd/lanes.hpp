@@ -7,7 +7,7 @@
 
 #include "simd/losses.hpp"
 
-namespace labeltrees {
+namespace labeltrees::simd {
 
 // A row of a node's problem; one struct, because rows are visited in random order.
 struct LaneRow {
@@ -58,4 +58,4 @@ struct LaneKernels {
   void (*find_kept)(const float* weights, int64_t n_columns, float threshold, uint16_t* kept, int32_t* counts);
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::simd

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace labeltrees {
+namespace labeltrees::simd {
 
 enum LossId : int32_t { kSquaredHinge, kLogistic, kLosses };
 
@@ -35,4 +35,4 @@ struct ScoreLink {
   float power;
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::simd

@@ -101,8 +101,9 @@ struct MaskRows {
 };
 
 template <class Slot>
-static void mask_margins(const uint8_t* part, const ChunkHeader& header, const ChunkQuery& query, float* margins) {
-  ChunkSections at = sections_of(header);
+static void mask_margins(const uint8_t* part, const chunk::ChunkHeader& header, const ChunkQuery& query,
+                         float* margins) {
+  chunk::ChunkSections at = chunk::sections_of(header);
   auto first_slot = static_cast<int32_t>((at.slots - at.entries) / 2 + static_cast<int64_t>(sizeof(Slot)) / 4);
   MaskRows<Slot> rows{part + at.slots, first_slot, query.lists[0]};
   rows.list.n = 0;

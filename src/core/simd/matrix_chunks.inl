@@ -1,10 +1,11 @@
 // Part of kernels.inl: margins of chunks that are a full matrix, without an index.
 
 template <class Weight>
-static void matrix_margins(const uint8_t* part, const ChunkHeader& header, const ChunkQuery& query, float* margins) {
-  const Weight* matrix = reinterpret_cast<const Weight*>(part + sections_of(header).dense);
+static void matrix_margins(const uint8_t* part, const chunk::ChunkHeader& header, const ChunkQuery& query,
+                           float* margins) {
+  const Weight* matrix = reinterpret_cast<const Weight*>(part + chunk::sections_of(header).dense);
   const float* bias = bias_of(part, header);
-  int64_t n = round_up(header.n_features, 16);
+  int64_t n = chunk::round_up(header.n_features, 16);
   int child = 0;
   for (; child + 4 <= header.n_children; child += 4) {  // four rows share each load of the query and hide the latency
     const Weight* row = matrix + child * n;
@@ -27,5 +28,5 @@ static void matrix_margins(const uint8_t* part, const ChunkHeader& header, const
       a = fma_lanes(load_lanes(matrix + child * n + i), load_lanes(query.dense + i), a);
     margins[child] = bias[child] + sum_lanes(a);
   }
-  for (; child < round_up(header.n_children, 16); ++child) margins[child] = 0.0f;
+  for (; child < chunk::round_up(header.n_children, 16); ++child) margins[child] = 0.0f;
 }

@@ -10,8 +10,8 @@ struct PairRows {
     __m512i slot = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), found, row, slots, 4);
     __m512i count = _mm512_and_si512(slot, _mm512_set1_epi32(0xFF)), at = _mm512_srli_epi32(slot, 8);
     __mmask16 is_single = _mm512_mask_cmpeq_epi32_mask(found, count, _mm512_set1_epi32(1));
-    __mmask16 is_full = _mm512_mask_cmpeq_epi32_mask(found, count, _mm512_set1_epi32(kFullRow));
-    __mmask16 is_masked = _mm512_mask_cmpeq_epi32_mask(found, count, _mm512_set1_epi32(kMaskRow));
+    __mmask16 is_full = _mm512_mask_cmpeq_epi32_mask(found, count, _mm512_set1_epi32(chunk::kFullRow));
+    __mmask16 is_masked = _mm512_mask_cmpeq_epi32_mask(found, count, _mm512_set1_epi32(chunk::kMaskRow));
     // A single weight: the child's place, and its product with the value at once.
     __m512 weight = _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(slot, 16)));
     append(single, is_single, _mm512_and_si512(at, _mm512_set1_epi32(0xFF)), count, _mm512_mul_ps(weight, value));
@@ -23,7 +23,8 @@ struct PairRows {
   void one(uint32_t found, uint32_t row, float value) {
     uint32_t slot;
     __builtin_memcpy(&slot, slots + 4 * int64_t{row}, 4);
-    uint32_t count = slot & 0xFF, is_single = count == 1, is_full = count == kFullRow, is_masked = count == kMaskRow;
+    uint32_t count = slot & 0xFF, is_single = count == 1, is_full = count == chunk::kFullRow,
+             is_masked = count == chunk::kMaskRow;
     single.at[single.n] = static_cast<int32_t>(slot >> 8 & 0xFF);
     single.value[single.n] = half_of(static_cast<uint16_t>(slot >> 16)) * value;
     full.at[full.n] = masked.at[masked.n] = listed.at[listed.n] = static_cast<int32_t>(slot >> 8);
@@ -50,8 +51,8 @@ static void add_full(const uint8_t* first, const ChunkRowList& rows, int n_padde
         const __m256i* row = reinterpret_cast<const __m256i*>(at);
         __m512 value = _mm512_set1_ps(rows.value[i]);
         if (n_vectors > 4) {  // the row's next two lines, for the next round
-          __builtin_prefetch(at + 2 * kLine);
-          __builtin_prefetch(at + 3 * kLine);
+          __builtin_prefetch(at + 2 * chunk::kLine);
+          __builtin_prefetch(at + 3 * chunk::kLine);
         }
         a = _mm512_fmadd_ps(_mm512_cvtph_ps(_mm256_loadu_si256(row)), value, a);
         b = _mm512_fmadd_ps(_mm512_cvtph_ps(_mm256_loadu_si256(row + 1)), value, b);
@@ -182,8 +183,9 @@ static inline void ask_for_rows(const uint8_t* entries, const ChunkRowList& rows
   for (int64_t i = 0; i < rows.n; ++i) __builtin_prefetch(entries + 2 * int64_t{rows.at[i]});
 }
 
-static void pair_margins(const uint8_t* part, const ChunkHeader& header, const ChunkQuery& query, float* margins) {
-  ChunkSections at = sections_of(header);
+static void pair_margins(const uint8_t* part, const chunk::ChunkHeader& header, const ChunkQuery& query,
+                         float* margins) {
+  chunk::ChunkSections at = chunk::sections_of(header);
   PairRows rows{part + at.slots, query.lists[0], query.lists[1], query.lists[2], query.lists[3]};
   rows.single.n = rows.full.n = rows.masked.n = rows.listed.n = 0;
   find_rows(part + at.index, header, query, rows);
@@ -194,7 +196,7 @@ static void pair_margins(const uint8_t* part, const ChunkHeader& header, const C
   const float* bias = bias_of(part, header);
   for (int child = 0; child < header.n_children; ++child) margins[child] = bias[child];
   // All 256: lanes beyond a row's weights add zero to whatever child the next bytes happen to name.
-  for (int child = header.n_children; child < kMostChildren; ++child) margins[child] = 0.0f;
+  for (int child = header.n_children; child < chunk::kMostChildren; ++child) margins[child] = 0.0f;
   int n_masks = (header.n_children + 15) / 16;
   add_full(part + at.dense, rows.full, 16 * n_masks, margins);
   add_masked(part + at.entries, rows.masked, n_masks, margins);

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace labeltrees {
+namespace labeltrees::simd {
 
 struct TextKernels {
   // out = sum_i rows[ids[i]]
@@ -20,4 +20,4 @@ struct TextKernels {
                     float* gradient);
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::simd

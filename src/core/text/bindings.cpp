@@ -13,7 +13,7 @@
 #include "text/objects.hpp"
 #include "text/vocabulary.hpp"
 
-namespace labeltrees {
+namespace labeltrees::text {
 
 namespace {
 
@@ -69,7 +69,7 @@ class Corpus {
     if (label_indptr) given = {label_indptr->data(), labels->data(), weights ? weights->data() : nullptr};
     Job job;
     run_job(job, progress, [&] {
-      const UpwardLinks tree(view_tree(child_ptr, children, n_labels));
+      const UpwardLinks tree(tree::view_tree(child_ptr, children, n_labels));
       train_hsoftmax(matrices, tree, *source_, features(), given, n_tokens, {lr, epochs, seed, n_threads, shuffle}, job,
                      progress_);
     });
@@ -147,8 +147,8 @@ void bind_fasttext(nb::module_& module) {
       "decision_places",
       [](ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, ConstArray<int32_t> label_place,
          Array<int32_t> depth, Array<int32_t> place) {
-        decision_places(view_tree(child_ptr, children, static_cast<int64_t>(label_place.size())), label_place.data(),
-                        depth.data(), place.data());
+        decision_places(tree::view_tree(child_ptr, children, static_cast<int64_t>(label_place.size())),
+                        label_place.data(), depth.data(), place.data());
       },
       nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(), nb::arg("label_place").noconvert(),
       nb::arg("depth").noconvert(), nb::arg("place").noconvert());
@@ -208,4 +208,4 @@ void bind_text(nb::module_& module) {
   bind_corpus(module);
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::text

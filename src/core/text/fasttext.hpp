@@ -9,7 +9,7 @@
 #include "common/platform.hpp"
 #include "tree/arrays.hpp"
 
-namespace labeltrees {
+namespace labeltrees::text {
 
 struct FastTextEntries {
   std::vector<uint8_t> text;
@@ -69,7 +69,7 @@ inline std::vector<int32_t> fasttext_huffman(const int64_t* counts, int64_t n_la
 // IN: label_place (n_labels), the place of each label from the left.
 // OUT: depth (n_nodes), the number of nodes with two children above each node; place (n_nodes), the place of the first
 // label below each node.
-inline void decision_places(const TreeView& tree, const int32_t* label_place, int32_t* depth, int32_t* place) {
+inline void decision_places(const tree::TreeView& tree, const int32_t* label_place, int32_t* depth, int32_t* place) {
   if (tree.n_nodes > 0) depth[0] = 0;
   for (int64_t node = 0; node < tree.n_nodes; ++node)  // a parent comes before its children
     for (int64_t i = tree.child_ptr[node]; i < tree.child_ptr[node + 1]; ++i)
@@ -80,4 +80,4 @@ inline void decision_places(const TreeView& tree, const int32_t* label_place, in
   }
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::text

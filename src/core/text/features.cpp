@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-namespace labeltrees {
+namespace labeltrees::text {
 
 size_t FeatureMap::read(std::string_view line, bool ended, TextFeatures& out) const {
   out.rows.clear();
@@ -106,4 +106,4 @@ Bag make_bag(const TextSource& source, const FeatureMap& features, int64_t n_row
   return bag;
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::text

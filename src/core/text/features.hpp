@@ -9,7 +9,7 @@
 #include "text/source.hpp"
 #include "text/tokens.hpp"
 
-namespace labeltrees {
+namespace labeltrees::text {
 
 struct TextSettings {
   int32_t word_ngrams;
@@ -110,4 +110,4 @@ struct Bag {
 Bag make_bag(const TextSource& source, const FeatureMap& features, int64_t n_rows, const BagSettings& settings,
              Job& job);
 
-}  // namespace labeltrees
+}  // namespace labeltrees::text

@@ -8,7 +8,7 @@
 #include "text/hsoftmax_search.hpp"
 #include "text/objects.hpp"
 
-namespace labeltrees {
+namespace labeltrees::text {
 
 namespace {
 
@@ -22,7 +22,7 @@ struct NativeTextEngine {
                    {text.data(), static_cast<int64_t>(text.size()), ends.data(), static_cast<int64_t>(ends.size()) - 1,
                     n_words, slots.data(), static_cast<int64_t>(slots.size())},
                    {buckets.data()}, {word_ngrams, min_n, max_n, n_buckets}),
-               input.data(), output.data(), dim, stride, view_tree(child_ptr, children, n_labels), height) {
+               input.data(), output.data(), dim, stride, tree::view_tree(child_ptr, children, n_labels), height) {
     for (nb::object array : {nb::find(text), nb::find(ends), nb::find(slots), nb::find(buckets), nb::find(input),
                              nb::find(output), nb::find(child_ptr), nb::find(children)})
       arrays.push_back(array);
@@ -49,18 +49,19 @@ class NativeTextPredictor {
   int64_t n_no_features() const { return answer_.n_no_features(); }
 
  private:
-  nb::tuple answer(nb::handle text, const CallOptions& options) const {
+  nb::tuple answer(nb::handle text, const search::CallOptions& options) const {
     nb::object encoded;
     const std::string_view view = text_of(text, "text", -1, encoded);
-    return answer_(options, nullptr,
-                   [&](const SearchRequest& request, int64_t* labels, float* scores, SearchStats& stats) {
-                     nb::gil_scoped_release release;
-                     return engine_.search_one(view, request, labels, scores, stats);
-                   });
+    return answer_(
+        options, nullptr,
+        [&](const search::SearchRequest& request, int64_t* labels, float* scores, search::SearchStats& stats) {
+          nb::gil_scoped_release release;
+          return engine_.search_one(view, request, labels, scores, stats);
+        });
   }
 
   HsEngine& engine_;
-  SingleAnswer answer_;
+  search::SingleAnswer answer_;
 };
 
 nb::tuple features(NativeTextEngine& native, nb::handle text) {
@@ -71,16 +72,18 @@ nb::tuple features(NativeTextEngine& native, nb::handle text) {
   return nb::make_tuple(to_numpy(std::move(found.rows)), n);
 }
 
-nb::tuple search(NativeTextEngine& native, nb::tuple texts, const NativeRequest& request, int n_threads, bool stats) {
+nb::tuple search(NativeTextEngine& native, nb::tuple texts, const search::NativeRequest& request, int n_threads,
+                 bool stats) {
   PythonTexts given(std::move(texts));
   const auto n = static_cast<int64_t>(given.views.size());
-  ResultArrays arrays(n, request.request.k, stats);
+  search::ResultArrays arrays(n, request.request.k, stats);
   Job job;
-  run_search(job, n, [&] { native.engine.search(given.views, request.request, n_threads, job, arrays.results()); });
+  search::run_search(job, n,
+                     [&] { native.engine.search(given.views, request.request, n_threads, job, arrays.results()); });
   return arrays.to_python();
 }
 
-nb::tuple trace(NativeTextEngine& native, nb::tuple texts, const NativeRequest& request) {
+nb::tuple trace(NativeTextEngine& native, nb::tuple texts, const search::NativeRequest& request) {
   PythonTexts given(std::move(texts));
   std::vector<int64_t> ends = {0};
   std::vector<int32_t> nodes;
@@ -102,7 +105,7 @@ nb::tuple trace(NativeTextEngine& native, nb::tuple texts, const NativeRequest& 
   return nb::make_tuple(to_numpy(std::move(ends)), to_numpy(std::move(nodes)), to_numpy(std::move(scores)));
 }
 
-nb::tuple count(NativeTextEngine& native, nb::tuple texts, const NativeRequest& request) {
+nb::tuple count(NativeTextEngine& native, nb::tuple texts, const search::NativeRequest& request) {
   PythonTexts given(std::move(texts));
   std::vector<int64_t> counts(given.views.size() * HsCounts::kFields), ends = {0};
   std::vector<HsScratch::Open> visits;
@@ -133,9 +136,9 @@ void time_parts(NativeTextEngine& native, nb::tuple texts, bool sum, ConstArray<
   HsReplay replay(native.engine);
   for (size_t query = 0; query < given.views.size(); ++query) {
     const int64_t first = ends.data()[query], n = ends.data()[query + 1] - first;
-    const auto start = SearchClock::now();
+    const auto start = search::SearchClock::now();
     replay.evaluate(given.views[query], sum, nodes.data() + first, n);
-    microseconds.data()[query] = microseconds_since(start);
+    microseconds.data()[query] = search::microseconds_since(start);
   }
 }
 
@@ -153,9 +156,9 @@ void bind_hsoftmax(nb::module_& module) {
            nb::arg("height"))
       .def("features", &features, nb::arg("text"))
       .def("search", &search, nb::arg("texts"), nb::arg("request"), nb::arg("n_threads"), nb::arg("stats"))
-      .def("label_set", &label_set<NativeTextEngine>, nb::arg("labels"), nb::arg("names").none())
-      .def("label_weights", &label_weights<NativeTextEngine>, nb::arg("weights").noconvert())
-      .def("set_prior", &set_prior<NativeTextEngine>, nb::arg("counts").noconvert(), nb::arg("n_points"))
+      .def("label_set", &search::label_set<NativeTextEngine>, nb::arg("labels"), nb::arg("names").none())
+      .def("label_weights", &search::label_weights<NativeTextEngine>, nb::arg("weights").noconvert())
+      .def("set_prior", &search::set_prior<NativeTextEngine>, nb::arg("counts").noconvert(), nb::arg("n_points"))
       .def("trace", &trace, nb::arg("texts"), nb::arg("request"))
       .def("count", &count, nb::arg("texts"), nb::arg("request"))
       .def("time_parts", &time_parts, nb::arg("texts"), nb::arg("sum"), nb::arg("ends").noconvert(),
@@ -171,4 +174,4 @@ void bind_hsoftmax(nb::module_& module) {
       .def_prop_ro("n_no_features", &NativeTextPredictor::n_no_features);
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::text

@@ -6,7 +6,7 @@
 #include "search/results.hpp"
 #include "text/tokens.hpp"
 
-namespace labeltrees {
+namespace labeltrees::text {
 
 namespace {
 
@@ -22,7 +22,7 @@ void prefetch_row(const float* row, int64_t stride) {
 }  // namespace
 
 HsEngine::HsEngine(const FeatureMap& features, const float* input, const float* output, int64_t dim, int64_t stride,
-                   const TreeView& tree, int64_t height)
+                   const tree::TreeView& tree, int64_t height)
     : features_(features),
       input_(input),
       output_(output),
@@ -33,52 +33,55 @@ HsEngine::HsEngine(const FeatureMap& features, const float* input, const float* 
       line_end_(features.vocabulary().find(kLineEnd, fnv1a(kLineEnd))),
       slack_(std::pow(1.0 + kFloor, static_cast<double>(height)) * (1 + 1e-6)) {}  // and rounding
 
-void HsEngine::search(const std::vector<std::string_view>& texts, const SearchRequest& request, int n_threads, Job& job,
-                      const SearchResults& results) {
+void HsEngine::search(const std::vector<std::string_view>& texts, const search::SearchRequest& request, int n_threads,
+                      Job& job, const search::SearchResults& results) {
   if (request.candidates.given()) links_.require();
-  search_batch(
+  search::search_batch(
       pool_, static_cast<int64_t>(texts.size()), n_threads, job, results,
       [](HsScratch& scratch) { scratch.filters.start(1); },
-      [&](int64_t query, HsScratch& scratch, int64_t* labels, float* scores, SearchStats& stats) {
-        scratch.filters.set(request, query, n_labels(), [&](size_t) -> const TreeLinks& { return links_; });
+      [&](int64_t query, HsScratch& scratch, int64_t* labels, float* scores, search::SearchStats& stats) {
+        scratch.filters.set(request, query, n_labels(), [&](size_t) -> const search::TreeLinks& { return links_; });
         return run(texts[query], request, scratch, labels, scores, stats);
       });
 }
 
-int64_t HsEngine::search_one(std::string_view text, const SearchRequest& request, int64_t* labels, float* scores,
-                             SearchStats& stats) {
+int64_t HsEngine::search_one(std::string_view text, const search::SearchRequest& request, int64_t* labels,
+                             float* scores, search::SearchStats& stats) {
   if (request.candidates.given()) links_.require();
   Borrowed scratch(pool_);
   scratch->filters.start(1);
-  scratch->filters.set(request, 0, n_labels(), [&](size_t) -> const TreeLinks& { return links_; });
+  scratch->filters.set(request, 0, n_labels(), [&](size_t) -> const search::TreeLinks& { return links_; });
   return run(text, request, *scratch, labels, scores, stats);
 }
 
-std::unique_ptr<LabelSet> HsEngine::make_set(const int32_t* ids, int64_t n) {
+std::unique_ptr<search::LabelSet> HsEngine::make_set(const int32_t* ids, int64_t n) {
   links_.require();
-  return std::make_unique<LabelSet>(this, ids, n, n_labels(), 1, [&](size_t) -> const TreeLinks& { return links_; });
+  return std::make_unique<search::LabelSet>(this, ids, n, n_labels(), 1,
+                                            [&](size_t) -> const search::TreeLinks& { return links_; });
 }
 
-std::unique_ptr<LabelWeights> HsEngine::make_weights(const float* weights) {
+std::unique_ptr<search::LabelWeights> HsEngine::make_weights(const float* weights) {
   links_.require();
-  return std::make_unique<LabelWeights>(this, weights, n_labels(), false, 1,
-                                        [&](size_t) -> const TreeLinks& { return links_; });
+  return std::make_unique<search::LabelWeights>(this, weights, n_labels(), false, 1,
+                                                [&](size_t) -> const search::TreeLinks& { return links_; });
 }
 
-void HsEngine::trace(std::string_view text, const SearchRequest& request, std::vector<HsScratch::Open>& opened) const {
+void HsEngine::trace(std::string_view text, const search::SearchRequest& request,
+                     std::vector<HsScratch::Open>& opened) const {
   HsScratch scratch;
   std::vector<int64_t> labels(static_cast<size_t>(request.k));
   std::vector<float> scores(static_cast<size_t>(request.k));
-  SearchStats stats;
+  search::SearchStats stats;
   scratch.filters.start(1);
   scratch.trace = &opened;
   run(text, request, scratch, labels.data(), scores.data(), stats);
 }
 
-int64_t HsEngine::run(std::string_view text, const SearchRequest& request, HsScratch& scratch, int64_t* labels,
-                      float* scores, SearchStats& stats) const {
-  SearchClock::time_point deadline;
-  if (request.max_microseconds) deadline = SearchClock::now() + std::chrono::microseconds(request.max_microseconds);
+int64_t HsEngine::run(std::string_view text, const search::SearchRequest& request, HsScratch& scratch, int64_t* labels,
+                      float* scores, search::SearchStats& stats) const {
+  search::SearchClock::time_point deadline;
+  if (request.max_microseconds)
+    deadline = search::SearchClock::now() + std::chrono::microseconds(request.max_microseconds);
   scratch.open.clear();
   scratch.found.clear();
   features_.read(text, true, scratch.features);
@@ -86,11 +89,12 @@ int64_t HsEngine::run(std::string_view text, const SearchRequest& request, HsScr
   const std::vector<int32_t>& rows = scratch.features.rows;
   stats.no_features = rows.empty() || (rows.size() == 1 && rows[0] == line_end_);
   if (scratch.features.n == 0 || (stats.no_features && prior_.known())) {
-    BestLabels best;
+    search::BestLabels best;
     best.start(request.k);
-    const LabelFilter& filter = scratch.filters.of_tree(0);
+    const search::LabelFilter& filter = scratch.filters.of_tree(0);
     prior_.find(request, filter, [&](int32_t label) { return weights ? weights[~label] : 1.0f; }, best);
-    return write_found(request, best.sorted(), [](const ScoredLabel& label) { return label.score; }, labels, scores);
+    return search::write_found(
+        request, best.sorted(), [](const search::ScoredLabel& label) { return label.score; }, labels, scores);
   }
   const float* hidden = hidden_of(scratch);
   scratch.open.push_back({weights ? weights[0] : 1.0, 1.0, 0, 0});
@@ -101,7 +105,7 @@ int64_t HsEngine::run(std::string_view text, const SearchRequest& request, HsScr
   auto score_of = [&](const HsScratch::Found& found) {
     return static_cast<float>(std::min(found.score, weights ? weights[~found.label] : 1.0));
   };
-  return write_found(request, scratch.found, score_of, labels, scores);
+  return search::write_found(request, scratch.found, score_of, labels, scores);
 }
 
 const float* HsEngine::hidden_of(HsScratch& scratch) const {
@@ -109,21 +113,21 @@ const float* HsEngine::hidden_of(HsScratch& scratch) const {
   auto* hidden = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(scratch.hidden.data()) + 63) & ~uintptr_t{63});
   const std::vector<int32_t>& rows = scratch.features.rows;
   for (int32_t row : rows) prefetch_row(input_ + row * stride_, stride_);
-  active_kernels().text.sum_rows(input_, stride_, rows.data(), static_cast<int64_t>(rows.size()), hidden);
+  simd::active_kernels().text.sum_rows(input_, stride_, rows.data(), static_cast<int64_t>(rows.size()), hidden);
   const float share = 1.0f / static_cast<float>(scratch.features.n);
   for (int64_t i = 0; i < stride_; ++i) hidden[i] *= share;
   return hidden;
 }
 
 // Follows the better child for as long as no other open node is better: most nodes then never enter the heap.
-void HsEngine::descend(HsScratch::Open at, const SearchRequest& request, const float* hidden,
-                       SearchClock::time_point deadline, HsScratch& scratch, SearchStats& stats) const {
-  const TextKernels& kernels = active_kernels().text;
-  const LabelFilter filter = scratch.filters.of_tree(0);
+void HsEngine::descend(HsScratch::Open at, const search::SearchRequest& request, const float* hidden,
+                       search::SearchClock::time_point deadline, HsScratch& scratch, search::SearchStats& stats) const {
+  const simd::TextKernels& kernels = simd::active_kernels().text;
+  const search::LabelFilter filter = scratch.filters.of_tree(0);
   const int64_t k = request.k;
   for (;;) {
     if ((request.max_chunks && stats.chunks >= request.max_chunks) ||
-        (request.max_microseconds && SearchClock::now() >= deadline)) {
+        (request.max_microseconds && search::SearchClock::now() >= deadline)) {
       stats.partial = true;
       return;
     }
@@ -179,13 +183,14 @@ void HsReplay::evaluate(std::string_view text, bool sum, const int32_t* nodes, i
   engine_.features_.read(text, true, scratch_.features);
   if (!sum || scratch_.features.n == 0) return;
   const float* hidden = engine_.hidden_of(scratch_);
-  const TextKernels& kernels = active_kernels().text;
+  const simd::TextKernels& kernels = simd::active_kernels().text;
   evaluated_.resize(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i) evaluated_[i] = engine_.second_share(kernels, nodes[i], hidden);
 }
 
 // As HsEngine::run, without a filter and without budgets.
-HsCounts HsReplay::count(std::string_view text, const SearchRequest& request, std::vector<HsScratch::Open>& visits) {
+HsCounts HsReplay::count(std::string_view text, const search::SearchRequest& request,
+                         std::vector<HsScratch::Open>& visits) {
   HsCounts counts;
   scratch_.open.clear();
   scratch_.found.clear();
@@ -204,7 +209,7 @@ HsCounts HsReplay::count(std::string_view text, const SearchRequest& request, st
 }
 
 // As HsEngine::descend.
-void HsReplay::descend(HsScratch::Open at, const SearchRequest& request, const float* hidden, HsCounts& counts,
+void HsReplay::descend(HsScratch::Open at, const search::SearchRequest& request, const float* hidden, HsCounts& counts,
                        std::vector<HsScratch::Open>& visits) {
   auto push = [&](const HsScratch::Open& node) {
     scratch_.push(node);
@@ -216,7 +221,7 @@ void HsReplay::descend(HsScratch::Open at, const SearchRequest& request, const f
     if (n == 2) {
       visits.push_back(at);
       ++counts.nodes;
-      const float second = engine_.second_share(active_kernels().text, at.node, hidden);
+      const float second = engine_.second_share(simd::active_kernels().text, at.node, hidden);
       score[0] *= (1.0f - second) + HsEngine::kFloor;
       score[1] *= second + HsEngine::kFloor;
     }
@@ -241,4 +246,4 @@ void HsReplay::descend(HsScratch::Open at, const SearchRequest& request, const f
   }
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::text

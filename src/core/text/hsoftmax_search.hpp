@@ -20,7 +20,7 @@
 #include "simd/kernels.hpp"
 #include "text/features.hpp"
 
-namespace labeltrees {
+namespace labeltrees::text {
 
 // Working memory of one thread.
 struct HsScratch {
@@ -38,7 +38,7 @@ struct HsScratch {
   std::vector<float> hidden;
   std::vector<Open> open;    // a heap with the best node at the front
   std::vector<Found> found;  // a heap with the worst of the k labels at the front
-  QueryFilters filters;
+  search::QueryFilters filters;
   std::vector<Open>* trace = nullptr;  // if not null: receives the nodes whose unit is evaluated, in order
 
   // The nodes of `open`. Inline, because a search calls them for most nodes.
@@ -64,38 +64,39 @@ class HsEngine {
   static constexpr double kFloor = 1e-5;
 
   HsEngine(const FeatureMap& features, const float* input, const float* output, int64_t dim, int64_t stride,
-           const TreeView& tree, int64_t height);
+           const tree::TreeView& tree, int64_t height);
 
   int32_t n_labels() const { return tree_.n_labels; }
   const FeatureMap& features() const { return features_; }
 
-  void search(const std::vector<std::string_view>& texts, const SearchRequest& request, int n_threads, Job& job,
-              const SearchResults& results);
+  void search(const std::vector<std::string_view>& texts, const search::SearchRequest& request, int n_threads, Job& job,
+              const search::SearchResults& results);
   // One text: writes at most k labels and scores, and returns how many. A text without features has no labels, unless
   // there is a prior.
-  int64_t search_one(std::string_view text, const SearchRequest& request, int64_t* labels, float* scores,
-                     SearchStats& stats);
+  int64_t search_one(std::string_view text, const search::SearchRequest& request, int64_t* labels, float* scores,
+                     search::SearchStats& stats);
   // A set of labels for many searches.
-  std::unique_ptr<LabelSet> make_set(const int32_t* ids, int64_t n);
-  std::unique_ptr<LabelWeights> make_weights(const float* weights);  // one per label
+  std::unique_ptr<search::LabelSet> make_set(const int32_t* ids, int64_t n);
+  std::unique_ptr<search::LabelWeights> make_weights(const float* weights);  // one per label
   // Texts without features get the most frequent labels from now on. counts: of the training points of each label.
   void set_prior(const int64_t* counts, int64_t n_points) {
     prior_.set(counts, n_labels(), static_cast<double>(n_points));
   }
   // Adds the nodes that the search of one text evaluates to `opened`, in order.
-  void trace(std::string_view text, const SearchRequest& request, std::vector<HsScratch::Open>& opened) const;
+  void trace(std::string_view text, const search::SearchRequest& request, std::vector<HsScratch::Open>& opened) const;
 
  private:
   friend class HsReplay;  // hsoftmax_counts.hpp
   using Borrowed = ScratchPool<HsScratch>::Borrowed;
 
   // Searches with the filters set in `scratch`.
-  int64_t run(std::string_view text, const SearchRequest& request, HsScratch& scratch, int64_t* labels, float* scores,
-              SearchStats& stats) const;
-  void descend(HsScratch::Open at, const SearchRequest& request, const float* hidden, SearchClock::time_point deadline,
-               HsScratch& scratch, SearchStats& stats) const;
+  int64_t run(std::string_view text, const search::SearchRequest& request, HsScratch& scratch, int64_t* labels,
+              float* scores, search::SearchStats& stats) const;
+  void descend(HsScratch::Open at, const search::SearchRequest& request, const float* hidden,
+               search::SearchClock::time_point deadline, HsScratch& scratch, search::SearchStats& stats) const;
   // What a node is compared by.
-  static double priority_of(double score, int32_t node, const SearchRequest& request, const LabelFilter& filter) {
+  static double priority_of(double score, int32_t node, const search::SearchRequest& request,
+                            const search::LabelFilter& filter) {
     if (request.discounts) return score * request.discounts[node];
     return filter.weights ? score * filter.weights[node] : score;
   }
@@ -103,7 +104,7 @@ class HsEngine {
   const float* hidden_of(HsScratch& scratch) const;
   // The probability of the second of a node's two children. Inline, with the kernels passed in, because a search calls
   // it for every node.
-  float second_share(const TextKernels& kernels, int32_t node, const float* hidden) const {
+  float second_share(const simd::TextKernels& kernels, int32_t node, const float* hidden) const {
     const int32_t* children = tree_.children + tree_.child_ptr[node];
     for (int i = 0; i < 2; ++i)
       if (children[i] >= 0)
@@ -120,9 +121,9 @@ class HsEngine {
   FeatureMap features_;
   const float *input_, *output_;
   int64_t dim_, stride_;
-  TreeView tree_;
-  TreeLinks links_;
-  LabelPrior prior_;
+  tree::TreeView tree_;
+  search::TreeLinks links_;
+  search::LabelPrior prior_;
   int32_t line_end_;  // the row of the end of a line, which every text has; -1 if there is none
   double slack_;      // because of the floor, a score can rise a little on the way down: by at most (1 + floor)^height
   ScratchPool<HsScratch> pool_;
@@ -146,13 +147,13 @@ class HsReplay {
   explicit HsReplay(const HsEngine& engine) : engine_(engine) {}
 
   // The counts of a text's search; the nodes it evaluates are added to `visits`, in order.
-  HsCounts count(std::string_view text, const SearchRequest& request, std::vector<HsScratch::Open>& visits);
+  HsCounts count(std::string_view text, const search::SearchRequest& request, std::vector<HsScratch::Open>& visits);
 
   // A part of a search: reads the text, adds up its rows if `sum`, and evaluates the units of given nodes.
   void evaluate(std::string_view text, bool sum, const int32_t* nodes, int64_t n);
 
  private:
-  void descend(HsScratch::Open at, const SearchRequest& request, const float* hidden, HsCounts& counts,
+  void descend(HsScratch::Open at, const search::SearchRequest& request, const float* hidden, HsCounts& counts,
                std::vector<HsScratch::Open>& visits);
 
   const HsEngine& engine_;
@@ -160,4 +161,4 @@ class HsReplay {
   std::vector<float> evaluated_;
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::text

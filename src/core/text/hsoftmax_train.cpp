@@ -9,7 +9,7 @@
 #include "common/random.hpp"
 #include "simd/kernels.hpp"
 
-namespace labeltrees {
+namespace labeltrees::text {
 
 namespace {
 
@@ -32,7 +32,7 @@ class Worker {
         tree_(tree),
         features_(features),
         labels_(labels),
-        kernels_(active_kernels().text),
+        kernels_(simd::active_kernels().text),
         reader_(reader),
         random_(static_cast<std::minstd_rand::result_type>((seed + static_cast<uint64_t>(number)) % 2147483646)),
         hidden_(matrices.stride),
@@ -130,7 +130,7 @@ class Worker {
   const UpwardLinks& tree_;
   const FeatureMap& features_;
   const HsLabels& labels_;
-  const TextKernels& kernels_;
+  const simd::TextKernels& kernels_;
   TextReader& reader_;
   std::minstd_rand random_;
   AlignedScratch<float> hidden_, gradient_;
@@ -192,4 +192,4 @@ void train_hsoftmax(const HsMatrices& matrices, const UpwardLinks& tree, const T
   });
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::text

@@ -11,7 +11,7 @@
 #include "text/source.hpp"
 #include "tree/arrays.hpp"
 
-namespace labeltrees {
+namespace labeltrees::text {
 
 // A binary tree with links from the labels up to the root, as training follows them.
 
@@ -19,7 +19,7 @@ namespace labeltrees {
 // nothing, so links skip it.
 class UpwardLinks {
  public:
-  explicit UpwardLinks(const TreeView& tree)
+  explicit UpwardLinks(const tree::TreeView& tree)
       : of_node_(static_cast<size_t>(tree.n_nodes), -1), of_label_(static_cast<size_t>(tree.n_labels), kUnplaced) {
     for (int64_t node = 0; node < tree.n_nodes; ++node) {  // a parent comes before its children
       const int64_t begin = tree.child_ptr[node], n = tree.n_children(node);
@@ -85,4 +85,4 @@ void train_hsoftmax(const HsMatrices& matrices, const UpwardLinks& tree, const T
                     const FeatureMap& features, const HsLabels& labels, int64_t n_tokens, const HsSettings& settings,
                     Job& job, HsProgress& progress);
 
-}  // namespace labeltrees
+}  // namespace labeltrees::text

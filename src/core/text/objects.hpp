@@ -7,7 +7,7 @@
 
 #include "common/bindings.hpp"
 
-namespace labeltrees {
+namespace labeltrees::text {
 
 // The bytes of a str (as UTF-8) or bytes object. OUT: encoded, a new object that holds the bytes if they were encoded.
 inline std::string_view text_of(nb::handle object, const char* name, int64_t number, nb::object& encoded) {
@@ -42,4 +42,4 @@ struct PythonTexts {
   std::vector<std::string_view> views;
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::text

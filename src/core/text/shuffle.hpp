@@ -13,7 +13,7 @@
 #include "common/random.hpp"
 #include "text/source.hpp"
 
-namespace labeltrees {
+namespace labeltrees::text {
 
 // A random permutation of [0, n) that is computed entry by entry and needs no memory.
 
@@ -206,4 +206,4 @@ class LineBlocks {
   int64_t file_size_, block_size_;
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::text

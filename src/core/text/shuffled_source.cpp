@@ -4,7 +4,7 @@
 #include "text/shuffle.hpp"
 #include "text/source.hpp"
 
-namespace labeltrees {
+namespace labeltrees::text {
 
 namespace {
 
@@ -125,4 +125,4 @@ TextReaders FileTexts::shuffled(const ShuffleSettings& settings) const {
   return one_per_thread<ShuffledBlockReader>(settings.n_threads, path_, size_, blocks.block_size, groups);
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::text

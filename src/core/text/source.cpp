@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace labeltrees {
+namespace labeltrees::text {
 
 namespace {
 
@@ -121,4 +121,4 @@ TextReaders FileTexts::circles(int n_threads) const {
   return readers;
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::text

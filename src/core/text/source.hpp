@@ -9,7 +9,7 @@
 
 #include "common/platform.hpp"
 
-namespace labeltrees {
+namespace labeltrees::text {
 
 struct TextLine {
   std::string_view text;  // valid until the next line is taken
@@ -92,4 +92,4 @@ class FileTexts final : public TextSource {
   int64_t size_;
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::text

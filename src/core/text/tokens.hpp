@@ -6,7 +6,7 @@
 
 #include "common/hash.hpp"
 
-namespace labeltrees {
+namespace labeltrees::text {
 
 inline constexpr std::string_view kLineEnd = "</s>";  // the word for the end of a line
 inline constexpr std::string_view kLabelPrefix = "__label__";
@@ -76,4 +76,4 @@ void for_each_subword(std::string_view bracketed, int shortest, int longest, int
   }
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::text

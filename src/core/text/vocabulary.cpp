@@ -4,7 +4,7 @@
 #include <bit>
 #include <string>
 
-namespace labeltrees {
+namespace labeltrees::text {
 
 namespace {
 
@@ -150,4 +150,4 @@ int64_t number_buckets(std::vector<uint64_t>& words) {
   return static_cast<int64_t>(n_rows);
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::text

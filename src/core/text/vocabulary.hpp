@@ -9,7 +9,7 @@
 #include "text/features.hpp"
 #include "text/source.hpp"
 
-namespace labeltrees {
+namespace labeltrees::text {
 
 // The result of the first pass over the texts: the arrays of VocabularyView and BucketRows.
 struct Vocabulary {
@@ -39,4 +39,4 @@ std::vector<int64_t> make_slots(const std::vector<uint8_t>& text, const std::vec
 // Sets the upper halves of the words of BucketRows from their presence bits and returns the number of rows.
 int64_t number_buckets(std::vector<uint64_t>& words);
 
-}  // namespace labeltrees
+}  // namespace labeltrees::text

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-namespace labeltrees {
+namespace labeltrees::tfidf {
 
 namespace {
 
@@ -196,4 +196,4 @@ void TextAnalyzer::pad_words(unicode::TextBuffer& text, unicode::TextBuffer& pad
   padded.size = to - padded.data();
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tfidf

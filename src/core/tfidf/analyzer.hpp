@@ -11,7 +11,7 @@
 #include "tfidf/terms.hpp"
 #include "tfidf/unicode_text.hpp"
 
-namespace labeltrees {
+namespace labeltrees::tfidf {
 
 // A text as UTF-8, or its tokens: for each its size as int64 and its UTF-8. The memory belongs to someone else.
 struct TextView {
@@ -154,4 +154,4 @@ class TextAnalyzer {
   TermIndex stop_words_;
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tfidf

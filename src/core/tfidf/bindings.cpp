@@ -9,7 +9,7 @@
 #include "tfidf/python_texts.hpp"
 #include "tfidf/unicode_text.hpp"
 
-namespace labeltrees {
+namespace labeltrees::tfidf {
 
 namespace {
 
@@ -181,4 +181,4 @@ void bind_tfidf(nb::module_& module) {
       .def("transform", &transform, nb::arg("texts"), nb::arg("n_threads"), nb::arg("progress").none());
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tfidf

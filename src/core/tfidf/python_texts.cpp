@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace labeltrees {
+namespace labeltrees::tfidf {
 
 namespace {
 
@@ -207,4 +207,4 @@ std::vector<UnionPart> NativeUnion::make_parts(nb::list weights) {
   return made;
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tfidf

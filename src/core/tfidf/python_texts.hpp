@@ -9,7 +9,7 @@
 #include "tfidf/analyzer.hpp"
 #include "tfidf/vectorizer.hpp"
 
-namespace labeltrees {
+namespace labeltrees::tfidf {
 
 // The argument `texts` or one of its texts is invalid; raised as InputError.
 struct BadText : std::invalid_argument {
@@ -101,4 +101,4 @@ class NativeUnion {
   TextUnion parts;
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tfidf

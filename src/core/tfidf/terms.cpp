@@ -1,6 +1,6 @@
 #include "tfidf/terms.hpp"
 
-namespace labeltrees {
+namespace labeltrees::tfidf {
 
 TermIndex::TermIndex(const uint8_t* text, int64_t n_text, const int64_t* ends, int64_t n_terms)
     : text_(text), ends_(ends) {
@@ -68,4 +68,4 @@ void TermTable::grow() {
   }
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tfidf

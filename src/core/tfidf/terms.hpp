@@ -10,7 +10,7 @@
 
 #include "common/hash.hpp"
 
-namespace labeltrees {
+namespace labeltrees::tfidf {
 
 struct Term {
   const uint8_t* at;
@@ -109,4 +109,4 @@ class TermTable {
   std::vector<uint8_t> text_;
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tfidf

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace labeltrees::unicode {
+namespace labeltrees::tfidf::unicode {
 
 inline constexpr char version[] = "14.0.0";
 inline constexpr uint32_t page_size = 128;
@@ -2319,4 +2319,4 @@ inline constexpr uint32_t strip_pool[4339] = {
     40702, 40709, 40719, 40726, 173568,
 };
 
-}  // namespace labeltrees::unicode
+}  // namespace labeltrees::tfidf::unicode

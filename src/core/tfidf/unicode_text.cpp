@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace labeltrees::unicode {
+namespace labeltrees::tfidf::unicode {
 
 namespace {
 
@@ -96,4 +96,4 @@ void strip_accents(const uint8_t* text, int64_t n, Strip strip, TextBuffer& out)
   }
 }
 
-}  // namespace labeltrees::unicode
+}  // namespace labeltrees::tfidf::unicode

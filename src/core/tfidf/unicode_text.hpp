@@ -7,7 +7,7 @@
 
 #include "tfidf/unicode_tables.hpp"
 
-namespace labeltrees::unicode {
+namespace labeltrees::tfidf::unicode {
 
 // Flags of a code point: word, space, cased, ignorable.
 inline constexpr uint8_t flags_of(uint32_t code) {
@@ -75,4 +75,4 @@ void strip_accents(const uint8_t* text, int64_t n, Strip strip, TextBuffer& out)
 
 bool all_ascii(const uint8_t* text, int64_t n);
 
-}  // namespace labeltrees::unicode
+}  // namespace labeltrees::tfidf::unicode

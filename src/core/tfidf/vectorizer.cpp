@@ -12,7 +12,7 @@
 
 #include "common/hash.hpp"
 
-namespace labeltrees {
+namespace labeltrees::tfidf {
 
 // Rising, for numbers in [0, limit). Byte by byte from the lowest: std::sort took most of the time of rows with
 // hundreds of features, such as character n-grams. Short rows are left to it.
@@ -316,4 +316,4 @@ LearnedTerms learn_terms(const TextAnalyzer& analyzer, const std::vector<TextVie
   return learned;
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tfidf

@@ -11,7 +11,7 @@
 #include "tfidf/analyzer.hpp"
 #include "tfidf/terms.hpp"
 
-namespace labeltrees {
+namespace labeltrees::tfidf {
 
 enum class Norm { none, l1, l2 };
 
@@ -156,4 +156,4 @@ constexpr int64_t kTextsPerBlock = 256;  // one task of a thread
 LearnedTerms learn_terms(const TextAnalyzer& analyzer, const std::vector<TextView>& texts, double min_texts,
                          double max_texts, int n_threads, Job& job);
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tfidf

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace labeltrees {
+namespace labeltrees::tree {
 
 TreeCheck find_parents(const TreeView& tree, int32_t* parent, int32_t* label_parent) {
   // All of child_ptr first: once it rises from 0 to the size of children, every slice lies inside.
@@ -108,4 +108,4 @@ int64_t renumber_nodes(const TreeView& tree, const double* mass, int64_t* new_ch
   return level_end;
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tree

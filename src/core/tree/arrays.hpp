@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace labeltrees {
+namespace labeltrees::tree {
 
 // IN: node i's children are children[child_ptr[i] .. child_ptr[i + 1]); >= 0 is a node, < 0 is ~label. The root is node
 // 0, and in a valid tree a child's id is larger than its parent's.
@@ -78,4 +78,4 @@ void find_leaf_order(const TreeView& tree, const int64_t* n_below, int64_t* star
 int64_t renumber_nodes(const TreeView& tree, const double* mass, int64_t* new_child_ptr, int32_t* new_children,
                        int32_t* old_ids);
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tree

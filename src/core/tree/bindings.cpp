@@ -9,7 +9,7 @@
 #include "tree/contract.hpp"
 #include "tree/numpy.hpp"
 
-namespace labeltrees {
+namespace labeltrees::tree {
 
 namespace {
 
@@ -87,4 +87,4 @@ void bind_tree(nb::module_& module) {
              nb::arg("cost_of").noconvert(), nb::arg("max_children"), nb::arg("keep_leaves"));
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tree

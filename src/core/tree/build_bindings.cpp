@@ -12,15 +12,15 @@
 #include "tree/numpy.hpp"
 #include "tree/split.hpp"
 
-namespace labeltrees {
+namespace labeltrees::tree {
 
 namespace {
 
 // Rows of the labels' embeddings as Python passes them: label l has the values indptr[l] .. indptr[l + 1]; columns of
 // size 0 mean dense rows.
-RowBuffer rows_of(ConstArray<int32_t> labels, ConstArray<double> weights, ConstArray<int64_t> indptr,
-                  ConstArray<int32_t> columns, ConstArray<float> values) {
-  RowBuffer rows;
+labels::RowBuffer rows_of(ConstArray<int32_t> labels, ConstArray<double> weights, ConstArray<int64_t> indptr,
+                          ConstArray<int32_t> columns, ConstArray<float> values) {
+  labels::RowBuffer rows;
   rows.rows.reserve(labels.size());
   for (size_t i = 0; i < labels.size(); ++i) {
     const int64_t start = indptr.data()[labels.data()[i]];
@@ -34,7 +34,7 @@ RowBuffer rows_of(ConstArray<int32_t> labels, ConstArray<double> weights, ConstA
 }
 
 std::pair<int64_t, double> half_of(ConstArray<double> keys, ConstArray<double> weights) {
-  std::vector<LabelRow> rows(keys.size());
+  std::vector<labels::LabelRow> rows(keys.size());
   double total = 0;
   for (size_t i = 0; i < rows.size(); ++i) total += rows[i].weight = weights.data()[i];
   Team team(1);
@@ -46,7 +46,7 @@ std::pair<int64_t, double> half_of(ConstArray<double> keys, ConstArray<double> w
 nb::tuple split_labels(ConstArray<int32_t> labels, ConstArray<double> weights, ConstArray<int64_t> indptr,
                        ConstArray<int32_t> columns, ConstArray<float> values, int32_t n_columns, double similarity,
                        double frequency, bool relaxed, int max_iterations, double tolerance, uint64_t seed) {
-  RowBuffer given = rows_of(labels, weights, indptr, columns, values);
+  labels::RowBuffer given = rows_of(labels, weights, indptr, columns, values);
   SplitSettings settings{similarity, frequency, relaxed};
   settings.max_iterations = max_iterations;
   settings.tolerance = tolerance;
@@ -54,7 +54,7 @@ nb::tuple split_labels(ConstArray<int32_t> labels, ConstArray<double> weights, C
   SplitTrace trace;
   Job job;
   run_job(job, nb::none(), [&] {
-    const RowBuffer rows = put_cores_first(std::move(given), false, 1);
+    const labels::RowBuffer rows = labels::put_cores_first(std::move(given), false, 1);
     Team team(1);
     Splitter splitter(settings, team, job);
     splitter.split(rows.view(n_columns), seed, &trace);
@@ -81,13 +81,13 @@ nb::tuple split_set_of(ConstArray<int32_t> labels, ConstArray<double> weights, C
                        ConstArray<int32_t> columns, ConstArray<float> values, int32_t n_columns, double similarity,
                        double frequency, const std::optional<NodeWeightArguments>& node_weights, uint64_t seed,
                        int n_threads) {
-  RowBuffer given = rows_of(labels, weights, indptr, columns, values);
+  labels::RowBuffer given = rows_of(labels, weights, indptr, columns, values);
   BuildSettings settings{{similarity, frequency}, 1, seed, n_threads, node_weights_of(node_weights)};
   if (settings.weights.given()) settings.weights.set(given.rows.data(), static_cast<int64_t>(given.rows.size()));
   SetSplit split;
   Job job;
   run_job(job, nb::none(), [&] {
-    const RowBuffer rows = put_cores_first(std::move(given), true, n_threads);
+    const labels::RowBuffer rows = labels::put_cores_first(std::move(given), true, n_threads);
     split = split_set(rows.view(n_columns), settings, job);
   });
   return nb::make_tuple(to_numpy(std::move(split.is_plus)), split.plus_seed, split.minus_seed);
@@ -97,14 +97,15 @@ nb::tuple build_binary(ConstArray<int32_t> labels, ConstArray<double> weights, C
                        ConstArray<int32_t> columns, ConstArray<float> values, int32_t n_columns, double similarity,
                        double frequency, const std::optional<NodeWeightArguments>& node_weights, int64_t leaf_size,
                        bool below_root, uint64_t seed, int n_threads, bool may_overwrite, nb::object progress) {
-  RowBuffer given = rows_of(labels, weights, indptr, columns, values);
+  labels::RowBuffer given = rows_of(labels, weights, indptr, columns, values);
   BuildSettings settings{{similarity, frequency}, leaf_size, seed, n_threads, node_weights_of(node_weights)};
   if (below_root && settings.weights.given())
     settings.weights.set(given.rows.data(), static_cast<int64_t>(given.rows.size()));
   TreeArrays tree;
   Job job;
   run_job(job, progress, [&] {
-    tree = build_binary_tree(put_cores_first(std::move(given), may_overwrite, n_threads), n_columns, settings, job);
+    tree = build_binary_tree(labels::put_cores_first(std::move(given), may_overwrite, n_threads), n_columns, settings,
+                             job);
   });
   return to_numpy(std::move(tree));
 }
@@ -138,4 +139,4 @@ void bind_tree_building(nb::module_& module) {
   module.def("fano_tree", &code_tree<fano_tree>, labels, weights);
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tree

@@ -7,7 +7,7 @@
 #include "common/threads.hpp"
 #include "tree/partition.hpp"
 
-namespace labeltrees {
+namespace labeltrees::tree {
 
 namespace {
 
@@ -32,7 +32,7 @@ struct GrowingTree {
 };
 
 struct Pending {
-  LabelSet set;
+  NodeLabels set;
   uint64_t seed;
   int32_t parent;  // in the growing tree, or -1
   int side;        // which child of its parent: 0 or 1
@@ -50,11 +50,11 @@ double work(double n, double leaf_size) { return n > leaf_size ? n * std::log2(n
 
 class Builder {
  public:
-  Builder(RowBuffer root, int32_t n_columns, const BuildSettings& settings, Job& job)
+  Builder(labels::RowBuffer root, int32_t n_columns, const BuildSettings& settings, Job& job)
       : settings_(settings), job_(job), leaf_size_(std::max<int64_t>(settings.leaf_size, 1)) {
     const auto n_rows = static_cast<int64_t>(root.rows.size());
     int64_t n_values = 0;
-    for (const LabelRow& row : root.rows) n_values += row.length;
+    for (const labels::LabelRow& row : root.rows) n_values += row.length;
     root_set_ = {0, n_rows, 0, n_values, n_columns, 0};
     total_work_ = work(static_cast<double>(n_rows), static_cast<double>(leaf_size_));
     task_values_ =
@@ -93,8 +93,8 @@ class Builder {
   }
 
  private:
-  LabelRows rows_of(const LabelSet& set) const {
-    const RowBuffer& buffer = buffers_[set.depth % 2];
+  labels::LabelRows rows_of(const NodeLabels& set) const {
+    const labels::RowBuffer& buffer = buffers_[set.depth % 2];
     return {buffer.rows.data() + set.first_row, set.n_rows, buffer.columns, buffer.values, set.n_columns};
   }
 
@@ -109,7 +109,7 @@ class Builder {
         later->push_back(pending);
         continue;
       }
-      const LabelRows rows = rows_of(pending.set);
+      const labels::LabelRows rows = rows_of(pending.set);
       if (pending.set.n_rows <= leaf_size_) {
         attach(tree, pending, add_leaf(tree, rows));
         continue;
@@ -121,7 +121,7 @@ class Builder {
         settings_.weights.set(buffers_[pending.set.depth % 2].rows.data() + pending.set.first_row, rows.n);
       const NodeSeeds seeds(pending.seed);
       splitter.split(rows, seeds.split);
-      LabelSet plus, minus;
+      NodeLabels plus, minus;
       partition.apply(rows, pending.set, splitter.share(), buffers_[(pending.set.depth + 1) % 2], plus, minus);
       stack.push_back({minus, seeds.minus, node, 1});
       stack.push_back({plus, seeds.plus, node, 0});
@@ -130,7 +130,7 @@ class Builder {
   }
 
   // Adds a leaf node and returns its id. A single label below another node needs no leaf: returns ~label.
-  int32_t add_leaf(GrowingTree& tree, const LabelRows& rows) const {
+  int32_t add_leaf(GrowingTree& tree, const labels::LabelRows& rows) const {
     if (rows.n == 1 && root_set_.n_rows > 1) return ~rows.rows[0].label;
     tree.nodes.push_back({{0, 0}, static_cast<int64_t>(tree.labels.size()), rows.n});
     for (int64_t i = 0; i < rows.n; ++i) tree.labels.push_back(rows.rows[i].label);
@@ -205,20 +205,20 @@ class Builder {
   const BuildSettings& settings_;
   Job& job_;
   const int64_t leaf_size_;
-  LabelSet root_set_;
-  int64_t task_values_;   // sets of at most this number of values are tasks
-  RowBuffer buffers_[2];  // a set at depth d is in buffers_[d % 2]
+  NodeLabels root_set_;
+  int64_t task_values_;           // sets of at most this number of values are tasks
+  labels::RowBuffer buffers_[2];  // a set at depth d is in buffers_[d % 2]
   double total_work_ = 0, done_work_ = 0;
   std::mutex progress_mutex_;
 };
 
 }  // namespace
 
-TreeArrays build_binary_tree(RowBuffer rows, int32_t n_columns, const BuildSettings& settings, Job& job) {
+TreeArrays build_binary_tree(labels::RowBuffer rows, int32_t n_columns, const BuildSettings& settings, Job& job) {
   return Builder(std::move(rows), n_columns, settings, job).build();
 }
 
-SetSplit split_set(const LabelRows& rows, const BuildSettings& settings, const Job& job) {
+SetSplit split_set(const labels::LabelRows& rows, const BuildSettings& settings, const Job& job) {
   const NodeSeeds seeds(settings.seed);
   Team team(settings.n_threads);
   Splitter splitter(settings.split, team, job);
@@ -229,4 +229,4 @@ SetSplit split_set(const LabelRows& rows, const BuildSettings& settings, const J
   return result;
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tree

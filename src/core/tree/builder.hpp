@@ -9,7 +9,7 @@
 #include "tree/arrays.hpp"
 #include "tree/split.hpp"
 
-namespace labeltrees {
+namespace labeltrees::tree {
 
 // Label weights that are computed anew in each node, from the frequencies of the node's labels alone.
 
@@ -23,7 +23,7 @@ struct NodeWeights {
 
   bool given() const { return frequencies != nullptr; }
 
-  void set(LabelRow* rows, int64_t n) const {
+  void set(labels::LabelRow* rows, int64_t n) const {
     double total_frequency = 0, total_cover = 0;
     for (int64_t i = 0; i < n; ++i) {
       total_frequency += frequencies[rows[i].label];
@@ -55,7 +55,7 @@ constexpr int64_t kProgressUnits = 1000;
 // Memory: a copy of the embeddings (8 bytes per nonzero), unless they are dense or have few columns, and of the rows
 // (32 bytes each): levels alternate between the two, so that the labels of a node are contiguous. About 60 bytes per
 // label and 20 per column of scratch come on top.
-TreeArrays build_binary_tree(RowBuffer rows, int32_t n_columns, const BuildSettings& settings, Job& job);
+TreeArrays build_binary_tree(labels::RowBuffer rows, int32_t n_columns, const BuildSettings& settings, Job& job);
 
 // The two sides of a set, and the seeds for building the trees of these sides.
 struct SetSplit {
@@ -64,7 +64,7 @@ struct SetSplit {
 };
 
 // Splits a set as build_binary_tree does first, for trees whose parts are built in several places.
-SetSplit split_set(const LabelRows& rows, const BuildSettings& settings, const Job& job);
+SetSplit split_set(const labels::LabelRows& rows, const BuildSettings& settings, const Job& job);
 
 // Trees from label frequencies alone: Huffman's and Fano's codes.
 
@@ -72,4 +72,4 @@ SetSplit split_set(const LabelRows& rows, const BuildSettings& settings, const J
 TreeArrays huffman_tree(const int32_t* labels, const double* weights, int64_t n);
 TreeArrays fano_tree(const int32_t* labels, const double* weights, int64_t n);
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tree

@@ -5,7 +5,7 @@
 #include "tree/builder.hpp"
 #include "tree/select_half.hpp"
 
-namespace labeltrees {
+namespace labeltrees::tree {
 
 namespace {
 
@@ -98,4 +98,4 @@ TreeArrays fano_tree(const int32_t* labels, const double* weights, int64_t n) {
   return tree;
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tree

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <queue>
 
-namespace labeltrees {
+namespace labeltrees::tree {
 
 namespace {
 
@@ -93,4 +93,4 @@ TreeArrays contract_tree(const TreeView& tree, const double* mass, int64_t fanou
   return Contraction(tree, mass, fanout, keep_leaves).run();
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tree

@@ -6,7 +6,7 @@
 #include "common/threads.hpp"
 #include "tree/arrays.hpp"
 
-namespace labeltrees {
+namespace labeltrees::tree {
 
 // From the root down: replaces the heaviest inner node among a node's children by its own children, again and again
 // while the node then has at most `fanout` children.
@@ -29,4 +29,4 @@ TreeArrays contract_tree(const TreeView& tree, const double* mass, int64_t fanou
 TreeArrays contract_for_cost(const TreeView& tree, const double* visits, const double* cost_of, int64_t max_children,
                              bool keep_leaves, Job& job);
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tree

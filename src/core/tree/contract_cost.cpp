@@ -14,7 +14,7 @@
 
 #include "tree/contract.hpp"
 
-namespace labeltrees {
+namespace labeltrees::tree {
 
 namespace {
 
@@ -219,4 +219,4 @@ TreeArrays contract_for_cost(const TreeView& tree, const double* visits, const d
   return CostContraction(tree, visits, cost_of, max_children, keep_leaves, job).run();
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tree

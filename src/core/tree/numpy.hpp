@@ -4,10 +4,12 @@
 #include "common/bindings.hpp"
 #include "tree/arrays.hpp"
 
-namespace labeltrees {
+namespace labeltrees::tree {
+
+using labeltrees::to_numpy;
 
 inline nb::tuple to_numpy(TreeArrays&& tree) {
   return nb::make_tuple(to_numpy(std::move(tree.child_ptr)), to_numpy(std::move(tree.children)));
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tree

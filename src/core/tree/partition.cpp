@@ -3,22 +3,22 @@
 #include <algorithm>
 #include <atomic>
 
-namespace labeltrees {
+namespace labeltrees::tree {
 
 namespace {
 
 // Not worth it while the work per column (sums, centres) is small compared with the work per value.
-bool worth_renumbering(const LabelSet& side) { return side.n_values < 4 * static_cast<int64_t>(side.n_columns); }
+bool worth_renumbering(const NodeLabels& side) { return side.n_values < 4 * static_cast<int64_t>(side.n_columns); }
 
 }  // namespace
 
-void Partition::apply(const LabelRows& rows, const LabelSet& set, const std::vector<double>& share, RowBuffer& to,
-                      LabelSet& plus, LabelSet& minus) {
-  const int64_t blocks = n_blocks(rows.n, kFewRows);
+void Partition::apply(const labels::LabelRows& rows, const NodeLabels& set, const std::vector<double>& share,
+                      labels::RowBuffer& to, NodeLabels& plus, NodeLabels& minus) {
+  const int64_t blocks = labels::n_blocks(rows.n, labels::kFewRows);
   before_.assign(blocks + 1, {});
   team_.run(blocks, [&](int64_t block) {
     Counts& counts = before_[block + 1];
-    for (int64_t i = block * kFewRows, end = std::min(rows.n, i + kFewRows); i < end; ++i) {
+    for (int64_t i = block * labels::kFewRows, end = std::min(rows.n, i + labels::kFewRows); i < end; ++i) {
       const int64_t length = rows.rows[i].length;
       counts.values += length;
       if (share[i] > 0.5) {
@@ -41,12 +41,12 @@ void Partition::apply(const LabelRows& rows, const LabelSet& set, const std::vec
 
   team_.run(blocks, [&](int64_t block) {
     const Counts& before = before_[block];
-    int64_t row[2] = {plus.first_row + before.plus_rows, minus.first_row + block * kFewRows - before.plus_rows};
+    int64_t row[2] = {plus.first_row + before.plus_rows, minus.first_row + block * labels::kFewRows - before.plus_rows};
     int64_t value[2] = {plus.first_value + before.plus_values, minus.first_value + before.values - before.plus_values};
-    for (int64_t i = block * kFewRows, end = std::min(rows.n, i + kFewRows); i < end; ++i) {
-      const LabelRow& from = rows.rows[i];
+    for (int64_t i = block * labels::kFewRows, end = std::min(rows.n, i + labels::kFewRows); i < end; ++i) {
+      const labels::LabelRow& from = rows.rows[i];
       const int side = share[i] > 0.5 ? 0 : 1;
-      LabelRow& written_row = to.rows[row[side]++] = from;
+      labels::LabelRow& written_row = to.rows[row[side]++] = from;
       if (in_place) continue;
       written_row.start = value[side];
       std::copy_n(rows.values + from.start, from.length, to.values + value[side]);
@@ -64,9 +64,9 @@ void Partition::apply(const LabelRows& rows, const LabelSet& set, const std::vec
   });
 }
 
-void Partition::renumber_columns(const LabelRows& rows, const std::vector<double>& share, LabelSet& plus,
-                                 LabelSet& minus) {
-  LabelSet* sets[2] = {&plus, &minus};
+void Partition::renumber_columns(const labels::LabelRows& rows, const std::vector<double>& share, NodeLabels& plus,
+                                 NodeLabels& minus) {
+  NodeLabels* sets[2] = {&plus, &minus};
   bool wanted[2];
   for (int side : {0, 1}) {
     wanted[side] = worth_renumbering(*sets[side]);
@@ -74,11 +74,11 @@ void Partition::renumber_columns(const LabelRows& rows, const std::vector<double
     new_column_[side].clear();
   }
   if (!wanted[0] && !wanted[1]) return;
-  team_.run(n_blocks(rows.n, kFewRows), [&](int64_t block) {
-    for (int64_t i = block * kFewRows, end = std::min(rows.n, i + kFewRows); i < end; ++i) {
+  team_.run(labels::n_blocks(rows.n, labels::kFewRows), [&](int64_t block) {
+    for (int64_t i = block * labels::kFewRows, end = std::min(rows.n, i + labels::kFewRows); i < end; ++i) {
       const int side = share[i] > 0.5 ? 0 : 1;
       if (!wanted[side]) continue;
-      const LabelRow& row = rows.rows[i];
+      const labels::LabelRow& row = rows.rows[i];
       uint8_t* used = used_[side].data();
       for (int32_t p = 0; p < row.length; ++p)  // several threads may set the same mark
         std::atomic_ref(used[rows.columns[row.start + p]]).store(1, std::memory_order_relaxed);
@@ -96,4 +96,4 @@ void Partition::renumber_columns(const LabelRows& rows, const std::vector<double
   }
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tree

@@ -7,10 +7,10 @@
 #include "common/threads.hpp"
 #include "labels/label_rows.hpp"
 
-namespace labeltrees {
+namespace labeltrees::tree {
 
 // A set of labels to split: its rows in the buffer of its depth.
-struct LabelSet {
+struct NodeLabels {
   int64_t first_row, n_rows;
   int64_t first_value, n_values;
   int32_t n_columns;
@@ -24,11 +24,12 @@ class Partition {
   // IN: rows of the set; share (rows.n), 1 on the + side and 0 on the - side.
   // OUT: the set's range of `to`, the + side first; plus and minus, the two new sets. If `to` has the same values as
   // `rows`, they stay where they are, with their columns.
-  void apply(const LabelRows& rows, const LabelSet& set, const std::vector<double>& share, RowBuffer& to,
-             LabelSet& plus, LabelSet& minus);
+  void apply(const labels::LabelRows& rows, const NodeLabels& set, const std::vector<double>& share,
+             labels::RowBuffer& to, NodeLabels& plus, NodeLabels& minus);
 
  private:
-  void renumber_columns(const LabelRows& rows, const std::vector<double>& share, LabelSet& plus, LabelSet& minus);
+  void renumber_columns(const labels::LabelRows& rows, const std::vector<double>& share, NodeLabels& plus,
+                        NodeLabels& minus);
 
   struct Counts {
     int64_t values, plus_rows, plus_values;
@@ -40,4 +41,4 @@ class Partition {
   std::vector<int32_t> new_column_[2];  // per column, by side; empty: columns keep their numbers
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tree

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace labeltrees {
+namespace labeltrees::tree {
 
 namespace {
 
@@ -34,10 +34,10 @@ int crossing_bucket(const double* histogram, double half, double& above) {
 }
 
 Range range_of_keys(const double* keys, int64_t n, Team& team, SelectScratch& scratch) {
-  const int64_t blocks = n_blocks(n);
+  const int64_t blocks = labels::n_blocks(n);
   team.run(blocks, [&](int64_t block) {
     double low = std::numeric_limits<double>::infinity(), high = -low;
-    for (int64_t i = block * kBlock, end = std::min(n, i + kBlock); i < end; ++i) {
+    for (int64_t i = block * labels::kBlock, end = std::min(n, i + labels::kBlock); i < end; ++i) {
       low = std::min(low, keys[i]);
       high = std::max(high, keys[i]);
     }
@@ -53,13 +53,13 @@ Range range_of_keys(const double* keys, int64_t n, Team& team, SelectScratch& sc
 }
 
 // Sets scratch.candidates to the rows of the bucket that crosses; `above` gets the weight of the rows before it.
-void find_candidates(const double* keys, const LabelRow* rows, int64_t n, const Range& range, double half, Team& team,
-                     SelectScratch& scratch, double& above) {
-  const int64_t blocks = n_blocks(n);
+void find_candidates(const double* keys, const labels::LabelRow* rows, int64_t n, const Range& range, double half,
+                     Team& team, SelectScratch& scratch, double& above) {
+  const int64_t blocks = labels::n_blocks(n);
   const double high = range.high, scale = range.scale();
   team.run(blocks, [&](int64_t block) {
     double* histogram = &scratch.partial[block * kStride + 2];
-    for (int64_t i = block * kBlock, end = std::min(n, i + kBlock); i < end; ++i) {
+    for (int64_t i = block * labels::kBlock, end = std::min(n, i + labels::kBlock); i < end; ++i) {
       const int bucket = bucket_of(keys[i], high, scale);
       scratch.bucket[i] = static_cast<uint16_t>(bucket);
       histogram[bucket] += rows[i].weight;
@@ -75,7 +75,7 @@ void find_candidates(const double* keys, const LabelRow* rows, int64_t n, const 
 }
 
 // Divides the candidates into buckets again until few are left, and orders those.
-void narrow_candidates(const double* keys, const LabelRow* rows, double half, std::vector<int64_t>& candidates,
+void narrow_candidates(const double* keys, const labels::LabelRow* rows, double half, std::vector<int64_t>& candidates,
                        double& above) {
   while (static_cast<int64_t>(candidates.size()) > kFew) {
     Range range{keys[candidates[0]], keys[candidates[0]]};
@@ -99,10 +99,10 @@ void narrow_candidates(const double* keys, const LabelRow* rows, double half, st
 
 // Buckets over the range of keys, then buckets within the bucket that crosses, until few candidates are left to sort.
 // This is little more than one pass over the rows; std::nth_element over (key, row) pairs needs about three.
-Half select_half(const double* keys, const LabelRow* rows, int64_t n, double total, Team& team,
+Half select_half(const double* keys, const labels::LabelRow* rows, int64_t n, double total, Team& team,
                  SelectScratch& scratch) {
   const double half = total / 2;
-  scratch.partial.assign(n_blocks(n) * kStride, 0.0);
+  scratch.partial.assign(labels::n_blocks(n) * kStride, 0.0);
   scratch.bucket.resize(n);
   auto& candidates = scratch.candidates;
   candidates.clear();
@@ -125,4 +125,4 @@ Half select_half(const double* keys, const LabelRow* rows, int64_t n, double tot
   }
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tree

@@ -7,7 +7,7 @@
 #include "common/threads.hpp"
 #include "labels/label_rows.hpp"
 
-namespace labeltrees {
+namespace labeltrees::tree {
 
 // Rows are ordered by falling key, equal keys by rising index.
 struct Half {
@@ -25,6 +25,7 @@ struct SelectScratch {
 };
 
 // IN: keys (n), finite; rows (n), of which only the weights are read; total, the sum of the weights, > 0.
-Half select_half(const double* keys, const LabelRow* rows, int64_t n, double total, Team& team, SelectScratch& scratch);
+Half select_half(const double* keys, const labels::LabelRow* rows, int64_t n, double total, Team& team,
+                 SelectScratch& scratch);
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tree

@@ -6,7 +6,7 @@
 
 #include "common/random.hpp"
 
-namespace labeltrees {
+namespace labeltrees::tree {
 
 namespace {
 
@@ -21,7 +21,7 @@ constexpr int64_t kSample = 2048;
 constexpr double kRough = 10;
 
 // Whether sides are first looked for by the cores of the rows: if rows are long and most of their values are outside.
-bool worth_cores(const LabelRows& rows) {
+bool worth_cores(const labels::LabelRows& rows) {
   constexpr int64_t kLong = 256, kShare = 2;
   int64_t n_values = 0, n_core = 0;
   for (int64_t i = 0; i < rows.n; ++i) {
@@ -33,12 +33,12 @@ bool worth_cores(const LabelRows& rows) {
 
 }  // namespace
 
-void Splitter::split(const LabelRows& given, uint64_t seed, SplitTrace* trace) {
+void Splitter::split(const labels::LabelRows& given, uint64_t seed, SplitTrace* trace) {
   if (!(settings_.similarity > 0)) return climb(prepare(given), 1, trace, settings_.tolerance);
   const bool large = given.n >= kLarge;
   // A core is shorter than its row, so beside frequencies it would count for too little.
   const bool by_cores = settings_.frequency == 0 && worth_cores(given);
-  LabelRows rows;
+  labels::LabelRows rows;
   if (large || by_cores) {
     rows = start_from_sides(large ? take_sample(given, seed) : given, by_cores, seed);
     if (large) {  // the centres are those of the sample; the sides are of all rows
@@ -54,7 +54,7 @@ void Splitter::split(const LabelRows& given, uint64_t seed, SplitTrace* trace) {
 }
 
 // About kSample rows: those of a large weight, and one in `stride` of the others, which then stands for all of these.
-LabelRows Splitter::take_sample(const LabelRows& given, uint64_t& seed) {
+labels::LabelRows Splitter::take_sample(const labels::LabelRows& given, uint64_t& seed) {
   const int64_t stride = given.n / kSample;
   double total = 0;
   for (int64_t i = 0; i < given.n; ++i) total += given.rows[i].weight;
@@ -62,7 +62,7 @@ LabelRows Splitter::take_sample(const LabelRows& given, uint64_t& seed) {
   auto next = static_cast<int64_t>(next_random(seed) % stride);
   sample_.clear();
   for (int64_t i = 0; i < given.n; ++i) {
-    LabelRow row = given.rows[i];
+    labels::LabelRow row = given.rows[i];
     if (row.weight <= large) {
       if (next-- > 0) continue;
       next = stride - 1;
@@ -70,7 +70,7 @@ LabelRows Splitter::take_sample(const LabelRows& given, uint64_t& seed) {
     }
     sample_.push_back(row);
   }
-  LabelRows sample = given;
+  labels::LabelRows sample = given;
   sample.rows = sample_.data();
   sample.n = static_cast<int64_t>(sample_.size());
   return sample;
@@ -78,11 +78,11 @@ LabelRows Splitter::take_sample(const LabelRows& given, uint64_t& seed) {
 
 // Splits the rows, or their cores, and starts from the two sides and their centres. This takes a fraction of the time
 // of iterations over all values of all labels, and fewer of those are then needed.
-LabelRows Splitter::start_from_sides(const LabelRows& given, bool by_cores, uint64_t seed) {
-  LabelRows rows = given;
+labels::LabelRows Splitter::start_from_sides(const labels::LabelRows& given, bool by_cores, uint64_t seed) {
+  labels::LabelRows rows = given;
   if (by_cores) {
     cores_.assign(given.rows, given.rows + given.n);
-    for (LabelRow& row : cores_) row.length = row.core;
+    for (labels::LabelRow& row : cores_) row.length = row.core;
     rows.rows = cores_.data();
   }
   rows = prepare(rows);
@@ -98,8 +98,8 @@ LabelRows Splitter::start_from_sides(const LabelRows& given, bool by_cores, uint
 
 // Sets total_weight_ and the sizes of the scratch. Without smoothing, labels that cover no point may all have weight 0;
 // they then all get weight 1.
-LabelRows Splitter::prepare(const LabelRows& given) {
-  LabelRows rows = given;
+labels::LabelRows Splitter::prepare(const labels::LabelRows& given) {
+  labels::LabelRows rows = given;
   total_weight_ = 0;
   for (int64_t i = 0; i < rows.n; ++i) total_weight_ += rows.rows[i].weight;
   if (!(total_weight_ > 0)) {
@@ -120,14 +120,14 @@ LabelRows Splitter::prepare(const LabelRows& given) {
 }
 
 // Climbs from several pairs of labels.
-void Splitter::climb_from_labels(const LabelRows& rows, uint64_t seed, SplitTrace* trace, double tolerance) {
+void Splitter::climb_from_labels(const labels::LabelRows& rows, uint64_t seed, SplitTrace* trace, double tolerance) {
   for (Start& start : starts_) draw_centres(rows, seed, start);
   climb(rows, starts_.size(), trace, tolerance);
 }
 
 // Iterates from the centres of the first starts, side by side, each until its objective hardly rises. Only rounding
 // alpha can lower an objective; then the iteration before was the best of this start.
-void Splitter::climb(const LabelRows& rows, size_t n_starts, SplitTrace* trace, double tolerance) {
+void Splitter::climb(const labels::LabelRows& rows, size_t n_starts, SplitTrace* trace, double tolerance) {
   running_.clear();
   for (size_t number = 0; number < n_starts; ++number) {
     Start& start = starts_[number];
@@ -164,7 +164,7 @@ void Splitter::keep_best(size_t n_starts, SplitTrace* trace) {
 }
 
 // One iteration after the scores: the best assignment for the centres, then the best centres for the assignment.
-void Splitter::iterate(const LabelRows& rows, Start& start) {
+void Splitter::iterate(const labels::LabelRows& rows, Start& start) {
   start.before = start.objective;
   start.previous_share = start.share;
   assign(rows, start);
@@ -173,7 +173,7 @@ void Splitter::iterate(const LabelRows& rows, Start& start) {
 }
 
 // Sets the sums of all starts. Each begins as if all rows were on the + side.
-void Splitter::sum_all(const LabelRows& rows) {
+void Splitter::sum_all(const labels::LabelRows& rows) {
   sum_sides(rows, starts_[0]);
   for (Start& start : starts_) {
     start.difference.resize(rows.n_columns);
@@ -182,7 +182,7 @@ void Splitter::sum_all(const LabelRows& rows) {
 }
 
 // Sets total_ and the sums of a start for its shares.
-void Splitter::sum_sides(const LabelRows& rows, Start& start) {
+void Splitter::sum_sides(const labels::LabelRows& rows, Start& start) {
   changes_.clear();
   for (int64_t i = 0; i < rows.n; ++i)
     if (start.share[i] > 0) changes_.push_back({i, start.share[i] * rows.rows[i].weight});
@@ -196,14 +196,14 @@ void Splitter::sum_sides(const LabelRows& rows, Start& start) {
 }
 
 // Sets m+ and m- to two labels drawn by weight, with different embeddings if a few attempts find such a pair.
-void Splitter::draw_centres(const LabelRows& rows, uint64_t& seed, Start& start) {
+void Splitter::draw_centres(const labels::LabelRows& rows, uint64_t& seed, Start& start) {
   const int64_t first = draw(rows, next_random(seed));
   int64_t second = first;
   for (int attempt = 0; attempt < 8 && equal_embeddings(rows, first, second); ++attempt)
     second = draw(rows, next_random(seed));
   std::fill(start.difference.begin(), start.difference.end(), 0.0f);
   for (auto [row, sign] : {std::pair{first, 1.0f}, {second, -1.0f}}) {
-    const LabelRow& r = rows.rows[row];
+    const labels::LabelRow& r = rows.rows[row];
     for (int32_t p = 0; p < r.length; ++p)
       start.difference[rows.columns ? rows.columns[r.start + p] : p] += sign * rows.values[r.start + p];
   }
@@ -211,7 +211,7 @@ void Splitter::draw_centres(const LabelRows& rows, uint64_t& seed, Start& start)
 }
 
 // A row drawn with probability proportional to its weight.
-int64_t Splitter::draw(const LabelRows& rows, uint64_t random) const {
+int64_t Splitter::draw(const labels::LabelRows& rows, uint64_t random) const {
   double left = static_cast<double>(random >> 11) * 0x1p-53 * total_weight_;
   for (int64_t i = 0; i < rows.n; ++i) {
     left -= rows.rows[i].weight;
@@ -220,12 +220,12 @@ int64_t Splitter::draw(const LabelRows& rows, uint64_t random) const {
   return rows.n - 1;
 }
 
-bool Splitter::equal_embeddings(const LabelRows& rows, int64_t i, int64_t j) const {
-  const LabelRow &a = rows.rows[i], &b = rows.rows[j];
+bool Splitter::equal_embeddings(const labels::LabelRows& rows, int64_t i, int64_t j) const {
+  const labels::LabelRow &a = rows.rows[i], &b = rows.rows[j];
   return a.length == b.length &&
          std::equal(rows.values + a.start, rows.values + a.start + a.length, rows.values + b.start) &&
          (!rows.columns ||
           std::equal(rows.columns + a.start, rows.columns + a.start + a.length, rows.columns + b.start));
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tree

@@ -14,7 +14,7 @@
 #include "simd/kernels.hpp"
 #include "tree/select_half.hpp"
 
-namespace labeltrees {
+namespace labeltrees::tree {
 
 struct SplitSettings {
   double similarity;  // 2 - t
@@ -43,13 +43,13 @@ struct SplitTrace {
 class Splitter {
  public:
   Splitter(const SplitSettings& settings, Team& team, const Job& job)
-      : settings_(settings), kernels_(active_kernels()), team_(team), job_(job), starts_(settings.n_starts) {}
+      : settings_(settings), kernels_(simd::active_kernels()), team_(team), job_(job), starts_(settings.n_starts) {}
 
   // Splits rows.n >= 2 rows. Afterwards share()[i] = (1+alpha_i)/2: 1 on the + side, 0 on the - side, and in relaxed
   // mode one row may be in between. Unless relaxed, no side is empty. It is the assignment with the highest objective
   // of all iterations of all starts.
   // OUT: trace; or null.
-  void split(const LabelRows& rows, uint64_t seed, SplitTrace* trace = nullptr);
+  void split(const labels::LabelRows& rows, uint64_t seed, SplitTrace* trace = nullptr);
 
   const std::vector<double>& share() const { return best_share_; }
 
@@ -69,28 +69,28 @@ class Splitter {
     double factor;
   };
 
-  LabelRows prepare(const LabelRows& given);
-  LabelRows take_sample(const LabelRows& given, uint64_t& seed);
-  LabelRows start_from_sides(const LabelRows& given, bool by_cores, uint64_t seed);
-  void climb_from_labels(const LabelRows& rows, uint64_t seed, SplitTrace* trace, double tolerance);
-  void climb(const LabelRows& rows, size_t n_starts, SplitTrace* trace, double tolerance);
+  labels::LabelRows prepare(const labels::LabelRows& given);
+  labels::LabelRows take_sample(const labels::LabelRows& given, uint64_t& seed);
+  labels::LabelRows start_from_sides(const labels::LabelRows& given, bool by_cores, uint64_t seed);
+  void climb_from_labels(const labels::LabelRows& rows, uint64_t seed, SplitTrace* trace, double tolerance);
+  void climb(const labels::LabelRows& rows, size_t n_starts, SplitTrace* trace, double tolerance);
   void keep_best(size_t n_starts, SplitTrace* trace);
-  void iterate(const LabelRows& rows, Start& start);
-  void sum_all(const LabelRows& rows);
-  void sum_sides(const LabelRows& rows, Start& start);
-  void draw_centres(const LabelRows& rows, uint64_t& seed, Start& start);
-  void score(const LabelRows& rows);
-  void score_row(const LabelRows& rows, int64_t i);
-  void assign(const LabelRows& rows, Start& start);
+  void iterate(const labels::LabelRows& rows, Start& start);
+  void sum_all(const labels::LabelRows& rows);
+  void sum_sides(const labels::LabelRows& rows, Start& start);
+  void draw_centres(const labels::LabelRows& rows, uint64_t& seed, Start& start);
+  void score(const labels::LabelRows& rows);
+  void score_row(const labels::LabelRows& rows, int64_t i);
+  void assign(const labels::LabelRows& rows, Start& start);
   double round(double alpha, double similarity_part) const;
-  void add_changes(const LabelRows& rows, std::vector<double>& sums);
-  void update_sums(const LabelRows& rows, Start& start);
-  double update_centres(const LabelRows& rows, Start& start);
-  int64_t draw(const LabelRows& rows, uint64_t random) const;
-  bool equal_embeddings(const LabelRows& rows, int64_t i, int64_t j) const;
+  void add_changes(const labels::LabelRows& rows, std::vector<double>& sums);
+  void update_sums(const labels::LabelRows& rows, Start& start);
+  double update_centres(const labels::LabelRows& rows, Start& start);
+  int64_t draw(const labels::LabelRows& rows, uint64_t random) const;
+  bool equal_embeddings(const labels::LabelRows& rows, int64_t i, int64_t j) const;
 
   const SplitSettings settings_;
-  const Kernels& kernels_;
+  const simd::Kernels& kernels_;
   Team& team_;
   const Job& job_;
   double total_weight_ = 0;
@@ -98,12 +98,12 @@ class Splitter {
   std::vector<double> best_share_;  // per row
   std::vector<double> total_;       // per column: sum of weight * v
   std::vector<Start> starts_;
-  std::vector<Start*> running_;    // the starts that have not ended
-  std::vector<float> pairs_;       // the differences of two running starts, side by side
-  std::vector<LabelRow> uniform_;  // replaces labels that all have weight 0
-  std::vector<LabelRow> sample_, cores_;
+  std::vector<Start*> running_;            // the starts that have not ended
+  std::vector<float> pairs_;               // the differences of two running starts, side by side
+  std::vector<labels::LabelRow> uniform_;  // replaces labels that all have weight 0
+  std::vector<labels::LabelRow> sample_, cores_;
   std::vector<Change> changes_;
   SelectScratch select_;
 };
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tree

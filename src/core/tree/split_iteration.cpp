@@ -4,10 +4,10 @@
 
 #include "tree/split.hpp"
 
-namespace labeltrees {
+namespace labeltrees::tree {
 
 // keys_l = beta_l / f_l = similarity/2 v_l.(m+ - m-) + frequency f_l, for all running starts in one pass over the rows.
-void Splitter::score(const LabelRows& rows) {
+void Splitter::score(const labels::LabelRows& rows) {
   if (running_.size() == 2 && rows.columns) {
     pairs_.resize(2 * static_cast<size_t>(rows.n_columns));
     for (int64_t c = 0; c < rows.n_columns; ++c) {
@@ -15,13 +15,14 @@ void Splitter::score(const LabelRows& rows) {
       pairs_[2 * c + 1] = running_[1]->difference[c];
     }
   }
-  team_.run(n_blocks(rows.n, kFewRows), [&](int64_t block) {
-    for (int64_t i = block * kFewRows, end = std::min(rows.n, i + kFewRows); i < end; ++i) score_row(rows, i);
+  team_.run(labels::n_blocks(rows.n, labels::kFewRows), [&](int64_t block) {
+    for (int64_t i = block * labels::kFewRows, end = std::min(rows.n, i + labels::kFewRows); i < end; ++i)
+      score_row(rows, i);
   });
 }
 
-void Splitter::score_row(const LabelRows& rows, int64_t i) {
-  const LabelRow& row = rows.rows[i];
+void Splitter::score_row(const labels::LabelRows& rows, int64_t i) {
+  const labels::LabelRow& row = rows.rows[i];
   const double by_frequency = settings_.frequency / total_weight_ * row.weight;
   const double similarity = settings_.similarity / 2;
   const int32_t* columns = rows.columns ? rows.columns + row.start : nullptr;
@@ -43,7 +44,7 @@ void Splitter::score_row(const LabelRows& rows, int64_t i) {
 
 // The paper's Lemma: alpha = +1 from the largest key down to half of the weight, a fraction for the row that crosses
 // it, and -1 for the rest.
-void Splitter::assign(const LabelRows& rows, Start& start) {
+void Splitter::assign(const labels::LabelRows& rows, Start& start) {
   const std::vector<double>& keys = start.keys;
   const auto [crossing, alpha] = select_half(keys.data(), rows.rows, rows.n, total_weight_, team_, select_);
   const double key = keys[crossing];
@@ -71,7 +72,7 @@ double Splitter::round(double alpha, double similarity_part) const {
 
 // Updates the sums to the shares by adding or subtracting only the rows that moved: after the first iterations these
 // are few.
-void Splitter::update_sums(const LabelRows& rows, Start& start) {
+void Splitter::update_sums(const labels::LabelRows& rows, Start& start) {
   if (!(settings_.similarity > 0)) return;
   changes_.clear();
   for (int64_t i = 0; i < rows.n; ++i) {
@@ -82,13 +83,13 @@ void Splitter::update_sums(const LabelRows& rows, Start& start) {
 }
 
 // Each thread has a range of columns, so every column is summed in the order of rows for any number of threads.
-void Splitter::add_changes(const LabelRows& rows, std::vector<double>& sums) {
+void Splitter::add_changes(const labels::LabelRows& rows, std::vector<double>& sums) {
   const int64_t parts = static_cast<int64_t>(changes_.size()) * 8 < rows.n_columns ? 1 : team_.size();
   team_.run(parts, [&](int64_t part) {
     const auto first = static_cast<int32_t>(part * rows.n_columns / parts);
     const auto last = static_cast<int32_t>((part + 1) * rows.n_columns / parts);
     for (const auto [i, factor] : changes_) {
-      const LabelRow& row = rows.rows[i];
+      const labels::LabelRow& row = rows.rows[i];
       const float* values = rows.values + row.start;
       if (!rows.columns) {
         for (int32_t column = first; column < last; ++column) sums[column] += factor * values[column];
@@ -112,7 +113,7 @@ void Splitter::add_changes(const LabelRows& rows, std::vector<double>& sums) {
 
 // Sets m+ - m- from the sums and returns the objective. With the best centres, the sum over one side of
 // f_l (1+-alpha_l)/2 v_l.m+- is the length of that side's sum of f_l (1+-alpha_l)/2 v_l.
-double Splitter::update_centres(const LabelRows& rows, Start& start) {
+double Splitter::update_centres(const labels::LabelRows& rows, Start& start) {
   double bonus = 0;
   if (settings_.frequency > 0)
     for (int64_t i = 0; i < rows.n; ++i) {
@@ -132,11 +133,11 @@ double Splitter::update_centres(const LabelRows& rows, Start& start) {
   minus = std::sqrt(minus);
   const double by_plus = plus > 0 ? 1 / plus : 0, by_minus = minus > 0 ? 1 / minus : 0;
   const int64_t n_columns = rows.n_columns;
-  team_.run(n_blocks(n_columns), [&](int64_t block) {
-    for (int64_t c = block * kBlock, end = std::min(n_columns, c + kBlock); c < end; ++c)
+  team_.run(labels::n_blocks(n_columns), [&](int64_t block) {
+    for (int64_t c = block * labels::kBlock, end = std::min(n_columns, c + labels::kBlock); c < end; ++c)
       start.difference[c] = static_cast<float>(start.plus[c] * by_plus - (total_[c] - start.plus[c]) * by_minus);
   });
   return settings_.similarity * (plus + minus) / total_weight_ + settings_.frequency * bonus;
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::tree

@@ -7,7 +7,7 @@
 
 #include "xmc/parser.hpp"
 
-namespace labeltrees {
+namespace labeltrees::xmc {
 
 void bind_xmc(nb::module_& module) {
   nb::class_<XmcParser>(module, "XmcParser")
@@ -54,4 +54,4 @@ void bind_xmc(nb::module_& module) {
       nb::arg("values").noconvert(), nb::arg("label_ptr").noconvert(), nb::arg("labels").noconvert());
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::xmc

@@ -4,7 +4,7 @@
 #include "xmc/number.hpp"
 #include "xmc/parser.hpp"
 
-namespace labeltrees {
+namespace labeltrees::xmc {
 
 namespace {
 
@@ -188,4 +188,4 @@ void XmcLines::fail_at_value(const char* p, int32_t feature, bool is_number) con
   fail("the value " + quoted_token(p) + " of " + name + " is not a number");
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::xmc

@@ -6,7 +6,7 @@
 #include <limits>
 #include <system_error>
 
-namespace labeltrees {
+namespace labeltrees::xmc {
 
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') <= 9; }
 
@@ -105,4 +105,4 @@ inline NumberFault read_number(const char*& p, float& value) {
   return NumberFault::none;
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::xmc

@@ -6,7 +6,7 @@
 
 #include "xmc/number.hpp"
 
-namespace labeltrees {
+namespace labeltrees::xmc {
 
 namespace {
 
@@ -115,4 +115,4 @@ void XmcParser::read_header(const char* begin, const char* end) {
   n_labels_ = static_cast<int64_t>(counts[2]);
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::xmc

@@ -10,7 +10,7 @@
 
 #include "common/memory.hpp"
 
-namespace labeltrees {
+namespace labeltrees::xmc {
 
 // A file is invalid; the message starts with the line number if there is one.
 struct XmcError : std::invalid_argument {
@@ -125,4 +125,4 @@ class XmcLines {
 void write_xmc_lines(int64_t first, int64_t last, const int64_t* feature_ptr, const int32_t* features,
                      const float* values, const int64_t* label_ptr, const int32_t* labels, std::string& text);
 
-}  // namespace labeltrees
+}  // namespace labeltrees::xmc

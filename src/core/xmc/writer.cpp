@@ -2,7 +2,7 @@
 
 #include "xmc/parser.hpp"
 
-namespace labeltrees {
+namespace labeltrees::xmc {
 
 namespace {
 
@@ -43,4 +43,4 @@ void write_xmc_lines(int64_t first, int64_t last, const int64_t* feature_ptr, co
   }
 }
 
-}  // namespace labeltrees
+}  // namespace labeltrees::xmc
