@@ -79,9 +79,9 @@ format: install
 	$(BIN)/ruff format .
 	git ls-files src/core tests/core_native | grep -E "\.(cpp|hpp|inl)$$" | xargs $(BIN)/clang-format -i
 
-# Builds into build/site. A warning of mkdocs, such as a broken link, is an error.
+# Builds into build/site. A warning, such as a broken link, is an error.
 docs: install
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	$(BIN)/python -m sphinx --builder html --conf-dir docs --fail-on-warning --keep-going --quiet . build/site
 
 # Installs the peers into separate virtual environments (benchmarks/peers/) and writes benchmarks/results/.
 bench: install

@@ -170,34 +170,20 @@ def _articles() -> dict[str, Any]:
     return {"lt": lt, "articles": pl.DataFrame(events)}
 
 
-def _a_model() -> dict[str, Any]:
-    import labeltrees as lt
-
-    lt.LabelTreeClassifier().fit(TEXTS, LABELS).save("questions.model")
-    return _questions()
-
-
-def _a_trained_model() -> dict[str, Any]:
-    import labeltrees as lt
-
-    train, _ = lt.datasets.load_debian()
-    lt.LabelTreeClassifier(n_jobs=1).fit(train.texts, train.Y, label_names=train.label_names).save("debian.model")
-    return {}
+def _all_of(*makers: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
+    return lambda: {name: value for make in makers for name, value in make().items()}
 
 
 # The names and files that a page assumes to exist.
 GIVEN: dict[str, Callable[[], dict[str, Any]]] = {
     "README.md": _questions,
     "docs/cluster.md": _xmc_files,
-    "docs/coming-from/annif.md": _subjects,
-    "docs/coming-from/omikuji.md": _xmc_files,
-    "docs/early-stopping.md": _a_trained_model,
-    "docs/languages.md": _titles,
-    "docs/text-model.md": _texts_and_a_file,
-    "docs/texts.md": _questions,
+    "docs/coming-from-text-tools.md": _subjects,
+    "docs/coming-from-tree-libraries.md": _xmc_files,
     "docs/logs.md": _a_log,
-    "docs/examples/online-shop.md": _articles,
-    "docs/examples/short-texts.md": _a_model,
+    "docs/online-shop.md": _articles,
+    "docs/text-model.md": _texts_and_a_file,
+    "docs/texts.md": _all_of(_questions, _titles),
 }
 
 

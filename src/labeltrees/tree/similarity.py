@@ -15,8 +15,8 @@ from labeltrees.tree.label_tree import LabelTree
 def within_node_similarity(tree: LabelTree, embeddings: Any, max_labels: int | None = None) -> float:
     """Return the mean cosine between a label and the centre of a node it hangs below.
 
-    With unit embeddings v and s the sum of them below a node, the cosines of its n labels with its centre s/|s| sum to
-    |s|. So this is the sum of |s| over nodes divided by the sum of n.
+    With unit embeddings and their sum s below a node, the cosines of its n labels with its centre add up to the norm of
+    s. So this is the sum of these norms over nodes divided by the sum of n.
 
     Parameters
     ----------
