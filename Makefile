@@ -95,7 +95,7 @@ sanitize: install
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize $(BIN)/python -m pytest -q tests
 
 # Runs the tests that use threads with a core that is built with ThreadSanitizer. Left out, because they end the process under
-# it: imports of polars, and threads in a fork (docs/decisions/0044-what-threadsanitizer-runs.md).
+# it: imports of polars, and threads in a fork (docs/decisions/0049-attack-tools.md).
 THREADED := tests/search tests/storage/test_chunks.py tests/tuning/test_shared_inputs.py \
   tests/integration/test_ensembles.py tests/integration/test_tradeoff.py tests/integration/test_auto_fanout.py \
   tests/integration/test_scratch_memory.py tests/integration/test_threads.py \

@@ -3,7 +3,7 @@
     python examples/short_texts.py TRAIN.jsonl [TEST.jsonl] [--jobs 2]
 
 Each line of a file is ``{"text": "...", "labels": ["...", ...]}``; files may be compressed (.xz). Without TEST, a tenth
-of TRAIN is used for testing. docs/examples/short-texts.md shows the output.
+of TRAIN is used for testing. benchmarks/results/short_texts.md shows its output.
 """
 
 from __future__ import annotations

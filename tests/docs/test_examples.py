@@ -72,7 +72,9 @@ def test_the_main_pages_have_python_blocks() -> None:
 def test_every_public_name_has_a_place_in_the_reference() -> None:
     shown = set()
     for page in (DOCS / "reference").glob("*.md"):
-        shown |= set(re.findall(r"^\.\. auto\w+:: labeltrees\.([\w.]+)$", page.read_text(encoding="utf-8"), re.MULTILINE))
+        shown |= set(
+            re.findall(r"^\.\. auto\w+:: labeltrees\.([\w.]+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+        )
     modules = {"baselines", "datasets", "metrics"}
     public = set(lt.__all__) - modules
     public |= {f"{name}.{member}" for name in modules for member in getattr(lt, name).__all__}

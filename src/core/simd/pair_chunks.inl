@@ -190,7 +190,7 @@ static void pair_margins(const uint8_t* part, const chunk::ChunkHeader& header, 
   rows.single.n = rows.full.n = rows.masked.n = rows.listed.n = 0;
   find_rows(part + at.index, header, query, rows);
   // On their way while the full rows are added. With the prefetches in add_full and the two rounds of find_rows, 4 to
-  // 16% of a search (docs/decisions/0018-memory.md).
+  // 16% of a search (docs/decisions/0008-chunks.md).
   ask_for_rows(part + at.entries, rows.masked);
   ask_for_rows(part + at.entries, rows.listed);
   const float* bias = bias_of(part, header);

@@ -130,7 +130,7 @@ class HsEngine {
 };
 
 // Counts what searches of the text model do by replaying them, and times their parts. The searches themselves count
-// nothing, because that would slow them down (docs/decisions/0016).
+// nothing, because that would slow them down (docs/decisions/0023).
 struct HsCounts {
   int64_t bytes = 0;       // of the text
   int64_t features = 0;    // words and n-grams, including those without a row

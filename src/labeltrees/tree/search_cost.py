@@ -32,7 +32,7 @@ class SearchCost:
     it is wider and more precise.
 
     The defaults are fixed numbers, so that the same data give the same tree on every machine. They were measured on
-    real datasets with sparse features (decision 17). Only their ratios matter.
+    real datasets with sparse features (decision 7). Only their ratios matter.
 
     Parameters
     ----------

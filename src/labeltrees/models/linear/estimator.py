@@ -117,7 +117,7 @@ class LabelTreeClassifier(
         **Evidence.** Adjust the tree's scores of its 10 best labels by the votes of similar training points, by the
         cosine with the labels' centroids, or by both. The weights are learned on held-out points, which takes a second
         training on up to 90 % of the points (half of them where there are more than 40,000). "auto" is "both", turned
-        off unless the gain on held-out points is significant. See docs/precision.md.
+        off unless the gain on held-out points is significant. See docs/choosing.md.
     trend : float, optional
         **Trend.** Half-life in days: scores are multiplied with how much more frequent labels are lately than over the
         whole time (`trend_weights`). It needs the times of the points, and searches are exact. See docs/logs.md.

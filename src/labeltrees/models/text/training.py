@@ -45,7 +45,7 @@ def tfidf_bag(corpus: _core.TextCorpus, *, progress: ProgressArgument = None) ->
 
     Words must occur in at least two texts, and n-grams in enough texts to keep them fewer than the words. On
     debian-depends a tree over all n-grams gave the same precision for three times the memory and time
-    (docs/decisions/0011).
+    (docs/decisions/0010).
     """
     n_rows = corpus.n_words + corpus.n_bucket_rows
     with watch("Reading texts", 2 * corpus.n_bytes, progress, unit=BYTES) as advance:
