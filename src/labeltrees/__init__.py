@@ -11,7 +11,7 @@ _MODULES = ("baselines", "datasets", "metrics")
 # seconds to import. `__init__.pyi` has the same names, for type checkers and editors.
 _HOMES = {
     "data": "ColumnEncoder Dataset Encoder ItemEncoder PartsDataset PartsWriter TextEncoder"
-    " TfidfVectorizer UnionEncoder open_parts read_limits read_texts read_vocabulary read_xmc"
+    " TfidfVectorizer UnionEncoder open_parts read_data read_limits read_texts read_vocabulary read_xmc"
     " write_parts write_xmc",
     "errors": "FileFormatError InputError LabelTreesError MissingExtraError",
     "labels.embedding": "pifa",

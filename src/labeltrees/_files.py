@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, NoReturn
 
 from labeltrees import _core
-from labeltrees.errors import FileFormatError, InputError
+from labeltrees.errors import FileFormatError, InputError, Phrase
 
 PathLike = str | os.PathLike[str]
 _SECONDS_TO_LOCK = 2.0  # between making a temporary file or folder and locking it
@@ -187,10 +187,10 @@ def open_regular(path: Path, folder: int | None = None) -> IO[bytes]:
     return open(descriptor, "rb")
 
 
-def refuse_file(path: PathLike, fault: str) -> NoReturn:
+def refuse_file(path: PathLike, fault: str, next_step: Phrase | None = None) -> NoReturn:
     """Raise the error for a file with a fault."""
     message = f"{os.fspath(path)}: {fault}"
-    raise FileFormatError(message)
+    raise FileFormatError(message, next_step=next_step)
 
 
 @contextmanager

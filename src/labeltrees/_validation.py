@@ -9,16 +9,14 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 from joblib import effective_n_jobs
 
-from labeltrees.errors import InputError
+from labeltrees.errors import InputError, Phrase
 
 Fanout = int | Literal["auto"]
 
 
-def refuse(name: str, allowed: str, came: object) -> NoReturn:
-    """Raise `InputError` for an argument `name` that must be `allowed` but is `came`."""
-    text = repr(came)
-    message = f"{name} must be {allowed}, got {text if len(text) <= 80 else text[:77] + '...'}"
-    raise InputError(message)
+def refuse(name: str, allowed: str, came: object, also: Phrase | None = None) -> NoReturn:
+    """Raise `InputError` for an argument `name` that must be `allowed` but is `came`; Python allows `also`, too."""
+    raise InputError.of_value(name, allowed, came, also)
 
 
 def check_number(name: str, value: Any, low: float, high: float = np.inf, *, low_open: bool = False) -> float:
@@ -79,5 +77,5 @@ def check_n_jobs(n_jobs: Any) -> int:
     if n_jobs is not None:
         check_integer("n_jobs", n_jobs, -(2**31), 2**31 - 1)
         if n_jobs == 0:
-            refuse("n_jobs", "a non-zero integer or None", n_jobs)
+            refuse("n_jobs", "a non-zero integer", n_jobs, Phrase.OR_NONE)
     return int(effective_n_jobs(n_jobs))

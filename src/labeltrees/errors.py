@@ -1,25 +1,126 @@
-"""All errors that labeltrees raises. The command line prints the message in one line and exits with `exit_code`."""
+"""All errors that labeltrees raises, and what in their messages Python and the command line word differently.
+
+The command line prints a message in one line, in its own words (`cli/errors.py`), and exits with `exit_code`.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
 
 LONGEST_MESSAGE = 2000
 
 
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter in a message: `beam` or `beam=3` in Python, `--beam` or `--beam 3` on the command line."""
+
+    name: str
+    value: object = ...
+
+    def __str__(self) -> str:
+        return self.name if self.value is ... else f"{self.name}={self.value!r}"
+
+
+class Phrase(Enum):
+    """A part of a message, in Python's words; `cli/errors.py` has the words of the command line."""
+
+    OR_NONE = " or None"
+    OR_RANDOM_STATE = ", None or a numpy RandomState"
+    CALIBRATE = "call calibrate(X) on points the model has not seen"
+    NO_PROBABILITIES = (
+        "predict_proba needs loss='logistic' without evidence and trend, or calibrate(X, Y) on points the model has "
+        "not seen"
+    )
+    FIT_WITH_NAMES = "fit it with label_names"
+    TIMES = "in Python, pass times= or a Dataset with times"
+    # scikit-learn says the same three
+    NO_WORDS = "empty vocabulary; perhaps the documents only contain stop words"
+    TOO_FEW_TEXTS = "max_df corresponds to < documents than min_df"
+    NO_TERMS_LEFT = "After pruning, no terms remain. Try a lower min_df or a higher max_df."
+    # Next steps, which only the command line adds to messages.
+    GIVE_FORMAT = "for a file with one text per line: format='fasttext'"
+    GIVE_ITEM_LISTS = "for lists of items: a .jsonl file with one list per line"
+    GIVE_COLUMNS = "name the columns"
+    GIVE_FIELDS = "name the fields"
+    NOT_A_MODEL = "name the folder that save wrote"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+def _worded(part: object, word: Callable[[Parameter | Phrase], str]) -> object:
+    if isinstance(part, LabelTreesError):
+        return part.worded(word)
+    return word(part) if isinstance(part, Parameter | Phrase) else part
+
+
 class LabelTreesError(Exception):
-    """Base class of all errors; the message says what is wrong and where."""
+    """Base class of all errors; the message says what is wrong and where.
+
+    Parameters
+    ----------
+    message : str or Phrase
+        The whole message; or, if `parts` are given, a template with one ``{}`` for each of them.
+    *parts : Parameter, Phrase, LabelTreesError or object
+        Parameters and phrases, also those of another error, are worded by whoever shows the message.
+    next_step : Phrase, optional
+        What to do next, where the command line can say more than Python.
+    about : tuple of str
+        The parameters that the next step names.
+
+    Examples
+    --------
+    >>> error = InputError("{} needs {}", Parameter("hide"), Parameter("features", "basket"))
+    >>> print(error)
+    hide needs features='basket'
+    >>> error.worded(lambda part: f"--{part.name}")
+    '--hide needs --features'
+    """
 
     exit_code = 1
 
-    def __init__(self, message: str = "") -> None:
+    def __init__(
+        self, message: str | Phrase = "", *parts: object, next_step: Phrase | None = None, about: tuple[str, ...] = ()
+    ) -> None:
+        self._template, self._parts = ("{}", (message,)) if isinstance(message, Phrase) else (message, parts)
+        self.next_step, self.about = next_step, about
+        super().__init__(self.worded())
+
+    def worded(self, word: Callable[[Parameter | Phrase], str] = str) -> str:
+        """Return the message, with every parameter and phrase as `word` writes it."""
+        message = self._template
+        if self._parts:
+            message = message.format(*(_worded(part, word) for part in self._parts))
         # A file may hold a name of a megabyte, which a message would show.
-        is_long = len(message) > LONGEST_MESSAGE
-        super().__init__(f"{message[:1500]} ... {message[-400:]}" if is_long else message)
+        return f"{message[:1500]} ... {message[-400:]}" if len(message) > LONGEST_MESSAGE else message
 
 
 class InputError(LabelTreesError, ValueError):
-    """An argument, an array or a dataset is not valid."""
+    """An argument, an array or a dataset is not valid.
+
+    Attributes
+    ----------
+    name, allowed, given
+        The parameter, what it may be, and its value (its repr, unless it is a number or a string), if the error is
+        about the value of one parameter; else None.
+    """
 
     exit_code = 2
+    name: str | None = None
+    allowed: str | None = None
+    given: object = None
+
+    @classmethod
+    def of_value(cls, name: str, allowed: str, given: object, also: Phrase | None = None) -> InputError:
+        """Return the error for a parameter that must be `allowed`, or what `also` adds for Python."""
+        text = repr(given)
+        shown = text if len(text) <= 80 else text[:77] + "..."
+        error = cls("{} must be {}{}, got {}", Parameter(name), allowed, "" if also is None else also, shown)
+        error.name, error.allowed = name, allowed
+        error.given = given if isinstance(given, str | int | float) else shown  # an array would be kept and pickled
+        return error
 
 
 class FileFormatError(LabelTreesError, ValueError):

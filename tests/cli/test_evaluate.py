@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
-from labeltrees.cli.data_argument import load_data
+from labeltrees.data.read_data import load_data
 from labeltrees.search import SearchRequest
 
 

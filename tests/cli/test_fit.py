@@ -8,8 +8,8 @@ import pytest
 
 import labeltrees as lt
 from labeltrees import LabelTree, LabelTreeClassifier
-from labeltrees.cli.data_argument import load_data
 from labeltrees.cli.fit import fit
+from labeltrees.data.read_data import load_data
 
 LEFT_OUT = {"vectorizer", "tree", "embeddings", "k", "threshold", "verbose"}  # --tree takes a file
 

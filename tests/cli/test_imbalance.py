@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from labeltrees import imbalance
-from labeltrees.cli.data_argument import load_data
+from labeltrees.data.read_data import load_data
 
 
 def test_the_table_shows_the_curve(run, data_folder):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
-from labeltrees.cli.data_argument import load_data
 from labeltrees.data.point_weights import weights_beside
+from labeltrees.data.read_data import load_data
 from labeltrees.logs import aggregate, shards
 
 FILES = {

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
-from labeltrees.cli import data_argument
-from labeltrees.cli.data_argument import load_data
 from labeltrees.cli.predict import AnswerLines
+from labeltrees.data import point_blocks
+from labeltrees.data.read_data import load_data
 from labeltrees.data.xmc_blocks import open_xmc_blocks
 
 
@@ -56,7 +56,7 @@ def test_jsonl_says_the_same(run, model_folder, data_folder, answers):
 @pytest.mark.parametrize("block_bytes", [500, 1 << 20])
 def test_answers_do_not_depend_on_blocks_or_threads(run, model_folder, data_folder, monkeypatch, block_bytes):
     expected = run("predict", model_folder, data_folder).stdout
-    monkeypatch.setattr(data_argument, "open_xmc_blocks", lambda *given: open_xmc_blocks(*given, block_bytes))
+    monkeypatch.setattr(point_blocks, "open_xmc_blocks", lambda *given: open_xmc_blocks(*given, block_bytes))
     for jobs in (1, 2):
         assert run("predict", model_folder, data_folder / "test.txt", "--jobs", jobs).stdout == expected
 

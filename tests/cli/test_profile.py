@@ -8,7 +8,7 @@ import json
 import pytest
 
 import labeltrees as lt
-from labeltrees.cli.data_argument import load_data
+from labeltrees.data.read_data import load_data
 from labeltrees.profiling import hardware_counters
 
 TEXTS = [(f"word{i % 7} other{i % 5} word{(i * i) % 7} of text", [f"tag{i % 7}", f"also{i % 5}"]) for i in range(50)]

@@ -10,7 +10,6 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import labeltrees as lt
-from labeltrees.cli.data_argument import TextOptions, load_data
 
 TAGS = ["baking, bread", 'say "cheese"', "rice", "涼麵", "tea"]
 
@@ -153,20 +152,15 @@ def test_a_file_in_xmc_form_is_split_too(run, data_folder, tmp_path):
     fitted = json.loads(run("fit", path, "-o", tmp_path / "model", *split, "--json").stdout)
     assert fitted["n_points"] == 150
     assert len(run("predict", tmp_path / "model", path, *split).stdout.splitlines()) == 50
-    train, test = (
-        load_data(str(path), part=part, texts=TextOptions(test_share=0.25, seed=3)) for part in ("train", "test")
-    )
-    whole = load_data(str(path))
+    train, test = (lt.read_data(path, part, test_share=0.25, random_state=3) for part in ("train", "test"))
+    whole = lt.read_data(path)
     rows = np.sort(np.random.default_rng(3).permutation(200)[:50])
     assert (test.X != whole.X[rows]).nnz == 0
     assert train.n_points == 150
 
 
 def test_both_parts_of_texts_share_features_and_labels(folders):
-    from labeltrees.data.text_formats import TextFields
-
-    options = TextOptions(TextFields(("title", "body"), "tags"))
-    train, test = (load_data(str(folders[".jsonl"]), part=part, texts=options) for part in ("train", "test"))
+    train, test = lt.read_data(folders[".jsonl"], text=["title", "body"], labels="tags")
     assert train.label_names.tolist() == test.label_names.tolist()
     assert train.feature_names.tolist() == test.feature_names.tolist()
     assert test.n_points == 50

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from labeltrees import LabelTree, build_tree, huffman_tree, label_frequencies
-from labeltrees.cli.data_argument import load_data
 from labeltrees.cli.main import cli
 from labeltrees.cli.tree_compare import GRID, entropy
+from labeltrees.data.read_data import load_data
 
 
 def test_build_saves_the_tree_the_library_builds(run, data_folder, tmp_path):

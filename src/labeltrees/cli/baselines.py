@@ -11,22 +11,21 @@ import numpy as np
 from rich.console import Console
 
 from labeltrees._validation import check_integer
-from labeltrees.cli.data_files import read_lines
-from labeltrees.cli.data_options import text_options
+from labeltrees.cli.data_options import data_options
 from labeltrees.cli.options import (
     Command,
     data_argument,
-    index_base_option,
     json_option,
-    label_names_option,
     seed_option,
 )
 from labeltrees.cli.output import Cell, Column, console, make_table, plural, print_json, step, with_margin
-from labeltrees.cli.tuning_options import has_test_part, list_of, read_data, read_validation
+from labeltrees.cli.tuning_options import list_of, read_part, read_validation
+from labeltrees.data.files import read_lines
+from labeltrees.data.read_data import DataOptions
 from labeltrees.errors import FileFormatError
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tuning.baseline_table import MAX_POINTS, MEANINGS, measure_baselines
-from labeltrees.tuning.holding_out import AT_RANDOM, SHARE, split_data
+from labeltrees.tuning.holding_out import AT_RANDOM, split_data
 from labeltrees.tuning.quality import metric_title
 from labeltrees.tuning.result import SweepResult
 from labeltrees.tuning.tuning_data import as_tuning_data, check_pair
@@ -62,9 +61,7 @@ Examples:
     show_default=True,
     help="Measure on at most this many points, chosen at random; 0 for all.",
 )
-@text_options
-@label_names_option
-@index_base_option
+@data_options()
 @seed_option
 @json_option
 @click.pass_obj
@@ -75,11 +72,9 @@ def baselines(
     ks: list[int],
     times: str | None,
     max_points: int,
-    label_names: str | None,
-    index_base: Any,
     random_state: int,
     as_json: bool,
-    texts: Any,
+    reading: DataOptions,
 ) -> None:
     """Show what simple recommenders reach on DATA, before or after training a model.
 
@@ -89,16 +84,11 @@ def baselines(
     """
     sizes = tuple(sorted({check_integer("ks", k, 1, 10_000) for k in ks}))
     check_integer("max_points", max_points, 0)
-    reading = {"label_names": label_names, "feature_names": None, "index_base": index_base, "texts": texts}
-    train = read_data(data, reading, show_progress)
+    train = read_part(data, reading, show_progress)
     points = as_tuning_data(train, "train", LabelTreeClassifier())
     if times is not None:
         points = replace(points, times=_read_times(times, points.n_points))
-    other: Any = SHARE
-    if validation is not None:
-        other = read_validation(validation, train, reading, show_progress)
-    elif has_test_part(data, reading):
-        other = read_data(data, reading, show_progress, part="test")
+    other = read_validation(data, validation, train, reading, show_progress)
     parts = split_data(points, other, LabelTreeClassifier(), random_state)
     check_pair(parts.train, parts.validation)
     with step("Measuring", show_progress):

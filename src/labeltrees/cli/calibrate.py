@@ -10,21 +10,19 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from labeltrees._matrices import Float32s
-from labeltrees.cli.data_argument import TextOptions
-from labeltrees.cli.data_options import text_options
+from labeltrees.cli.data_options import data_options
 from labeltrees.cli.options import (
     Command,
     data_argument,
-    index_base_option,
     jobs_option,
     json_option,
-    label_names_option,
     model_argument,
     refuse_option,
 )
 from labeltrees.cli.output import Column, Table, check_plot, console, make_table, number, plural, print_json, step
 from labeltrees.cli.saved_models import check_output, load_model, read_unseen
 from labeltrees.data import Dataset
+from labeltrees.data.read_data import DataOptions
 from labeltrees.errors import InputError
 from labeltrees.metrics.reliability import Reliability, reliability
 from labeltrees.models.common.calibration import fit_calibration
@@ -57,7 +55,7 @@ def _lengths(_context: click.Context, _parameter: click.Parameter, value: str) -
 @click.command(cls=Command, epilog=_EPILOG)
 @model_argument
 @data_argument
-@text_options
+@data_options()
 @click.option(
     "--k",
     metavar="K,...",
@@ -76,8 +74,6 @@ def _lengths(_context: click.Context, _parameter: click.Parameter, value: str) -
 @click.option(
     "-o", "--output", metavar="MODEL", type=click.Path(), help="Folder to save the model in. [default: MODEL itself]"
 )
-@label_names_option
-@index_base_option
 @jobs_option
 @json_option
 @click.pass_obj
@@ -89,11 +85,9 @@ def calibrate(
     probabilities: bool,
     plot: str | None,
     output: str | None,
-    label_names: str | None,
-    index_base: Any,
     n_jobs: int,
     as_json: bool,
-    texts: TextOptions,
+    reading: DataOptions,
 ) -> None:
     """Learn from DATA how far a MODEL can be trusted, and save this with the model.
 
@@ -115,7 +109,7 @@ def calibrate(
         refuse_option("--plot", "--no-probabilities", "it draws how reliable probabilities are")
     model = load_model(model_folder)
     with step("Reading data", show_progress):
-        dataset = read_unseen(data, label_names, index_base, texts, model, n_jobs)
+        dataset = read_unseen(data, reading, model, n_jobs)
     if probabilities and dataset.Y.nnz == 0:
         message = f"{data}: has no labels to learn probabilities from; --no-probabilities learns early stopping alone"
         raise InputError(message)

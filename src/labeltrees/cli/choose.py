@@ -8,7 +8,6 @@ import click
 
 from labeltrees.cli.baselines import print_baselines_of
 from labeltrees.cli.cluster_options import TrainingPlace, only_cluster_options
-from labeltrees.cli.data_files import name_of_data
 from labeltrees.cli.options import Command, data_argument, json_option, output_option
 from labeltrees.cli.output import check_parent_folder, console, print_json
 from labeltrees.cli.saved_models import check_output
@@ -16,12 +15,12 @@ from labeltrees.cli.sweep import result_table
 from labeltrees.cli.tuning_options import (
     fanouts_option,
     hide_memory_log,
-    read_data,
+    read_part,
     saying_how_to_continue,
     split_parameters,
-    take_data_options,
     tuning_options,
 )
+from labeltrees.data.read_data import DataOptions, name_of_data
 from labeltrees.tuning.choose import Choice
 from labeltrees.tuning.choose import choose as run_choose
 
@@ -83,6 +82,7 @@ def choose(
     result_file: str | None,
     as_json: bool,
     place: TrainingPlace,
+    reading: DataOptions,
     **parameters: Any,
 ) -> None:
     """Choose the parameters for DATA by measurement, and save the model in the folder MODEL.
@@ -97,9 +97,8 @@ def choose(
     hide_memory_log()
     check_output(output)
     check_parent_folder(result_file)
-    reading = take_data_options(parameters)
     estimator, others = split_parameters(parameters)
-    train = read_data(data, reading, show_progress)
+    train = read_part(data, reading, show_progress)
     with place.client() as client, saying_how_to_continue(others["folder"]):
         choice = run_choose(train, estimator=estimator, progress=show_progress, client=client, **others)
     choice.model.save(output)

@@ -14,12 +14,11 @@ from typing import Any
 import click
 
 from labeltrees.cli.convert import convert_file
-from labeltrees.cli.data_files import find_parts
 from labeltrees.cli.options import add_options, refuse_option
 from labeltrees.cli.output import step
-from labeltrees.cli.text_data import TextOptions
 from labeltrees.data import Dataset, TfidfVectorizer, open_parts
 from labeltrees.data.parts.writer import POINTS_PER_PART
+from labeltrees.data.read_data import DataOptions, find_parts
 from labeltrees.errors import InputError
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 
@@ -107,10 +106,8 @@ def fit_in_parts(
     data: str,
     output: str,
     place: TrainingPlace,
-    texts: TextOptions,
+    reading: DataOptions,
     vectorizer: TfidfVectorizer | None,
-    names: tuple[str | None, str | None],
-    index_base: Any,
     label_names_of: Callable[[Dataset], Any],
     label_texts: Any,
     show_progress: bool,
@@ -120,14 +117,14 @@ def fit_in_parts(
     with ExitStack() as stack:
         found = find_parts(data, "train")
         if found is None:
-            if texts.test_share is not None:
+            if reading.test_share is not None:
                 message = "--test-share cannot be combined with --cluster or --max-memory: run labeltrees convert first"
                 raise InputError(message)
             beside = stack.enter_context(tempfile.TemporaryDirectory(prefix=".parts-", dir=Path(output).parent))
             with step("Converting", show_progress):
-                convert_file(data, f"{beside}/parts", POINTS_PER_PART, texts, vectorizer, *names, index_base)
+                convert_file(data, f"{beside}/parts", POINTS_PER_PART, reading, vectorizer)
             data = f"{beside}/parts"
-        elif vectorizer is not None or names != (None, None):
+        elif vectorizer is not None or (reading.label_names, reading.feature_names) != (None, None):
             message = f"{data}: is in parts; give names and options of texts to labeltrees convert"
             raise InputError(message)
         parts = open_parts(data if found is None else found)

@@ -7,27 +7,22 @@ from typing import Any
 
 import click
 
-from labeltrees.cli.data_argument import TextOptions, load_data, refuse_name_files
-from labeltrees.cli.data_files import find_file, names_in, read_lines
-from labeltrees.cli.data_options import text_options, vectorizer_options
+from labeltrees.cli.data_options import data_options, vectorizer_options
 from labeltrees.cli.options import (
     Command,
     data_argument,
-    feature_names_option,
-    index_base_option,
     json_option,
-    label_names_option,
     model_argument,
     output_option,
 )
 from labeltrees.cli.output import check_parent_folder, console, plural, print_json, size, step
 from labeltrees.cli.saved_models import check_output, load_model
-from labeltrees.cli.text_data import open_text_file
 from labeltrees.data import PartsDataset, TfidfVectorizer, open_parts, write_parts
-from labeltrees.data.data_folder import check_version, folder_encoder, folder_points
+from labeltrees.data.files import read_lines
 from labeltrees.data.parts.text_parts import texts_to_parts
 from labeltrees.data.parts.writer import POINTS_PER_PART, check_parts_target
 from labeltrees.data.parts.xmc_parts import xmc_to_parts
+from labeltrees.data.read_data import DataOptions, find_file, folder_others, load_data, name_files, open_text_file
 from labeltrees.data.xmc_blocks import open_xmc_blocks
 from labeltrees.errors import InputError
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
@@ -52,11 +47,8 @@ Examples:
     show_default=True,
     help="Number of points per part; memory is needed for one part.",
 )
-@text_options
+@data_options()
 @vectorizer_options
-@label_names_option
-@feature_names_option
-@index_base_option
 @json_option
 @click.pass_obj
 def convert(
@@ -65,11 +57,8 @@ def convert(
     data: str,
     output: str,
     points_per_part: int,
-    texts: TextOptions,
+    reading: DataOptions,
     vectorizer: TfidfVectorizer | None,
-    label_names: str | None,
-    feature_names: str | None,
-    index_base: Any,
     as_json: bool,
 ) -> None:
     """Convert DATA to a dataset in parts, the folder FOLDER, which every command takes as DATA.
@@ -79,45 +68,35 @@ def convert(
     check_parent_folder(output)
     check_parts_target(output)
     with step("Converting", show_progress):
-        if texts.test_share is not None:
-            whole = load_data(data, label_names, feature_names=feature_names, index_base=index_base, texts=texts)
-            write_parts(whole, output, points_per_part)
+        if reading.test_share is not None:
+            write_parts(load_data(data, options=reading), output, points_per_part)
         else:
-            convert_file(data, output, points_per_part, texts, vectorizer, label_names, feature_names, index_base)
+            convert_file(data, output, points_per_part, reading, vectorizer)
     report_parts(open_parts(output), output, as_json)
 
 
 def convert_file(
-    data: str,
-    output: str,
-    points_per_part: int,
-    texts: TextOptions,
-    vectorizer: TfidfVectorizer | None,
-    label_names: str | None,
-    feature_names: str | None,
-    index_base: Any,
+    data: str, output: str, points_per_part: int, reading: DataOptions, vectorizer: TfidfVectorizer | None
 ) -> None:
     """Write the training part of DATA as a folder of parts, block by block."""
-    with open_text_file(data, "train", texts) as file:
+    with open_text_file(data, "train", reading) as file:
         if file is not None:
-            refuse_name_files(data, label_names, feature_names)
+            reading.refuse_names(data, "contains texts, which have names already")
             texts_to_parts(
                 file.path, file.fields, file.format, output, vectorizer=vectorizer, points_per_part=points_per_part
             )
             return
-    folder, path = Path(data), find_file(data, "train")
+    path = find_file(data, "train")
     assert path is not None  # the bundled data has texts
     others: dict[str, Any] = {}
-    if folder.is_dir():
-        label_names = label_names or names_in(folder, "labels.txt")
-        feature_names = feature_names or names_in(folder, "features.txt")
-        check_version(folder)
-        with open_xmc_blocks(path, index_base) as blocks:
-            others = {"encoder": folder_encoder(folder), **folder_points(folder, "train", blocks.n_points)}
+    if Path(data).is_dir():
+        with open_xmc_blocks(path, reading.index_base) as blocks:
+            others = folder_others(data, "train", blocks.n_points)
+    label_names, feature_names = name_files(data, reading)
     xmc_to_parts(
         path,
         output,
-        index_base=index_base,
+        index_base=reading.index_base,
         points_per_part=points_per_part,
         label_names=None if label_names is None else read_lines(label_names),
         feature_names=None if feature_names is None else read_lines(feature_names),

@@ -1,4 +1,4 @@
-"""Options for DATA with texts: fields, format, and how one file is split."""
+"""Options for DATA: fields, format, names, how one file is split, features of texts, and texts of labels."""
 
 from __future__ import annotations
 
@@ -9,29 +9,24 @@ from typing import Any
 import click
 
 from labeltrees.cli.options import Decorator, add_options, given_options, refuse_option, setting_options
-from labeltrees.cli.text_data import TextOptions
 from labeltrees.data import TfidfVectorizer
+from labeltrees.data.read_data import DataOptions
 from labeltrees.data.text_formats import FORMATS, TextFields
 from labeltrees.data.tfidf_presets import PRESETS, preset_vectorizer
 from labeltrees.data.vocabulary import read_vocabulary
 from labeltrees.models.common.protocol import Model
 
-_OPTIONS = [
+_FIELD_OPTIONS = [
     click.option(
         "--text",
-        "text_names",
         metavar="FIELD",
         multiple=True,
         default=("text",),
         show_default="text",
         help="Field with the text, if DATA has texts. Repeat it to join several fields.",
     ),
-    click.option(
-        "--labels", "label_field", metavar="FIELD", default="labels", show_default=True, help="Field with the labels."
-    ),
-    click.option(
-        "--weight", "weight_field", metavar="FIELD", help="Field with the weight of each point. [default: none]"
-    ),
+    click.option("--labels", metavar="FIELD", default="labels", show_default=True, help="Field with the labels."),
+    click.option("--weight", metavar="FIELD", help="Field with the weight of each point. [default: none]"),
     click.option(
         "--label-separator",
         default=",",
@@ -40,6 +35,7 @@ _OPTIONS = [
     ),
     click.option(
         "--data-format",
+        "format",
         type=click.Choice(["auto", *FORMATS]),
         default="auto",
         show_default=True,
@@ -49,6 +45,26 @@ _OPTIONS = [
         "--test-share",
         type=float,
         help="Split one file at random: this share is the test part, the rest is the training part.",
+    ),
+    click.option(
+        "--index-base",
+        type=click.Choice(["auto", "0", "1"]),
+        default="auto",
+        show_default=True,
+        callback=lambda _context, _parameter, value: value if value == "auto" else int(value),
+        help="First id in an XMC file; auto: 1 only if an id equals the number of features or labels.",
+    ),
+]
+_NAME_OPTIONS = [
+    click.option(
+        "--label-names",
+        type=click.Path(exists=True, dir_okay=False),
+        help="File with the name of label i in line i. [default: labels.txt if DATA is a folder]",
+    ),
+    click.option(
+        "--feature-names",
+        type=click.Path(exists=True, dir_okay=False),
+        help="File with the name of feature i in line i. [default: features.txt if DATA is a folder]",
     ),
 ]
 _split_seed_option = click.option(
@@ -61,23 +77,28 @@ _split_seed_option = click.option(
 )
 
 
-def text_options(command: Any) -> Any:
-    """Add the options for DATA with texts; the command gets them as one TextOptions named `texts`.
+def data_options(names: bool = True) -> Decorator:
+    """Return a decorator that adds the options for DATA; the command gets them as one DataOptions named `reading`.
 
-    If the command has a seed, it is also the seed of the split.
+    If the command has a seed, it is also the seed of the split. `names` adds the files with names of labels and
+    features.
     """
-    has_seed = any(parameter.name == "random_state" for parameter in getattr(command, "__click_params__", ()))
 
-    @functools.wraps(command)
-    def packed(*arguments: Any, **given: Any) -> Any:
-        fields = TextFields.of(
-            given.pop("text_names"), given.pop("label_field"), given.pop("weight_field"), given.pop("label_separator")
-        )
-        seed = given["random_state"] if has_seed else given.pop("split_seed")
-        texts = TextOptions(fields, given.pop("data_format"), given.pop("test_share"), seed)
-        return command(*arguments, texts=texts, **given)
+    def decorate(command: Any) -> Any:
+        has_seed = any(parameter.name == "random_state" for parameter in getattr(command, "__click_params__", ()))
 
-    return add_options([*_OPTIONS, *([] if has_seed else [_split_seed_option])])(packed)
+        @functools.wraps(command)
+        def packed(*arguments: Any, **given: Any) -> Any:
+            fields = TextFields.of(*(given.pop(name) for name in ("text", "labels", "weight", "label_separator")))
+            seed = given["random_state"] if has_seed else given.pop("split_seed")
+            files = {name: given.pop(name) for name in ("label_names", "feature_names") if names}
+            others = {name: given.pop(name) for name in ("format", "test_share", "index_base")}
+            return command(*arguments, reading=DataOptions(fields, random_state=seed, **others, **files), **given)
+
+        offered = [*_FIELD_OPTIONS, *(_NAME_OPTIONS if names else []), *([] if has_seed else [_split_seed_option])]
+        return add_options(offered)(packed)
+
+    return decorate
 
 
 _NAMES = (

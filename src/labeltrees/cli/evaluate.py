@@ -15,16 +15,13 @@ from rich.console import Console
 from labeltrees._matrices import Int64s
 from labeltrees._progress import watch
 from labeltrees.cli.calibrate import print_reliability, reliability_record, returned_labels
-from labeltrees.cli.data_argument import TextOptions
-from labeltrees.cli.data_options import TitleOf, text_options, titles_of, vocabulary_options
+from labeltrees.cli.data_options import TitleOf, data_options, titles_of, vocabulary_options
 from labeltrees.cli.options import (
     SEARCH_GROUPS,
     Command,
     data_argument,
-    index_base_option,
     jobs_option,
     json_option,
-    label_names_option,
     model_argument,
     refuse_option,
 )
@@ -51,6 +48,7 @@ from labeltrees.cli.search_options import (
 )
 from labeltrees.data import Dataset
 from labeltrees.data.files import write_any
+from labeltrees.data.read_data import DataOptions
 from labeltrees.metrics import estimate_at_k, expected_depth_at_k, propensities_of_counts, psp_at_k
 from labeltrees.metrics.propensity import MIN_POINTS
 from labeltrees.metrics.reliability import reliability
@@ -86,7 +84,7 @@ Examples:
 @click.command(cls=Command, groups=SEARCH_GROUPS, epilog=_EPILOG)
 @model_argument
 @data_argument
-@text_options
+@data_options()
 @score_options("Also measure the sets of all labels whose score, or probability with --proba, is at least T.")
 @search_options
 @click.option(
@@ -104,8 +102,6 @@ Examples:
 )
 @vocabulary_options(help="Texts of labels for --label-results. [default: those that the model keeps]")
 @label_weight_option
-@label_names_option
-@index_base_option
 @jobs_option
 @json_option
 @click.pass_obj
@@ -120,11 +116,9 @@ def evaluate(
     vocabulary: str | None,
     language: str | None,
     label_weight: str | None,
-    label_names: str | None,
-    index_base: Any,
     n_jobs: int,
     as_json: bool,
-    texts: TextOptions,
+    reading: DataOptions,
 ) -> None:
     """Measure the precision and the speed of a MODEL on DATA.
 
@@ -148,7 +142,7 @@ def evaluate(
     weights = read_label_weight(label_weight, model, propensity)
     request = search.make_request(model, max(_KS), label_weight=weights)
     with step("Reading data", show_progress):
-        dataset = read_unseen(data, label_names, index_base, texts, model, n_jobs)
+        dataset = read_unseen(data, reading, model, n_jobs)
     with watch("Searching", dataset.n_points, show_progress, unit="points") as advance:
         found = search_all(model, dataset, request, n_jobs, advance)
     with step("Measuring", show_progress):

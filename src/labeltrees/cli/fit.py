@@ -9,18 +9,13 @@ import click
 from labeltrees._progress import showing
 from labeltrees._settings import check_settings
 from labeltrees.cli.cluster_options import TrainingPlace, cluster_options, fit_in_parts
-from labeltrees.cli.data_argument import TextOptions, load_data, load_texts, refuse_name_files
-from labeltrees.cli.data_files import find_parts
-from labeltrees.cli.data_options import text_options, vectorizer_options, vocabulary_options
+from labeltrees.cli.data_options import data_options, vectorizer_options, vocabulary_options
 from labeltrees.cli.options import (
     Command,
     data_argument,
-    feature_names_option,
     given_options,
-    index_base_option,
     jobs_option,
     json_option,
-    label_names_option,
     output_option,
     refuse_option,
     refuse_tree_options,
@@ -29,8 +24,8 @@ from labeltrees.cli.options import (
 )
 from labeltrees.cli.output import step
 from labeltrees.cli.saved_models import check_output, report_fit
-from labeltrees.cli.text_data import table_dataset
 from labeltrees.data import Dataset, TfidfVectorizer
+from labeltrees.data.read_data import DataOptions, find_parts, load_data
 from labeltrees.data.vocabulary import read_vocabulary
 from labeltrees.errors import InputError
 from labeltrees.models.common.settings import ClassifierSettings
@@ -52,7 +47,7 @@ Examples:
 
 @click.command(cls=Command, epilog=_EPILOG)
 @data_argument
-@text_options
+@data_options()
 @vectorizer_options
 @output_option
 @click.option(
@@ -68,9 +63,6 @@ Examples:
 @setting_options(LabelTreeClassifier, skip=("tree", "vectorizer", *ClassifierSettings.__dataclass_fields__))
 @seed_option
 @jobs_option
-@label_names_option
-@feature_names_option
-@index_base_option
 @cluster_options
 @json_option
 @click.pass_obj
@@ -83,12 +75,9 @@ def fit(
     preset: str | None,
     vocabulary: str | None,
     language: str | None,
-    label_names: str | None,
-    feature_names: str | None,
-    index_base: Any,
     n_jobs: int,
     as_json: bool,
-    texts: TextOptions,
+    reading: DataOptions,
     vectorizer: TfidfVectorizer | None,
     place: TrainingPlace,
     **settings: Any,
@@ -118,10 +107,8 @@ def fit(
             data,
             output,
             place,
-            texts,
+            reading,
             vectorizer,
-            (label_names, feature_names),
-            index_base,
             lambda parts: _label_names(parts, tree, tree_file),
             texts_of_labels,
             show_progress,
@@ -129,22 +116,17 @@ def fit(
         _save(model, output, as_json)
         return
     with step("Reading data", show_progress):
-        table = load_texts(data, "train", texts)
-        if table is not None:
-            refuse_name_files(data, label_names, feature_names)
-            dataset = table_dataset(data, table, "train", texts, features=False)
-        else:
-            dataset = load_data(data, label_names, feature_names=feature_names, index_base=index_base, texts=texts)
+        dataset = load_data(data, options=reading, features=False)
     names = _label_names(dataset, tree, tree_file)
     if texts_of_labels is not None and names is None:
         message = f"{vocabulary}: names labels, but the labels of {data} have no names; give --label-names"
         raise InputError(message)
     with showing(show_progress):
-        if table is None:
+        if dataset.texts is None:
             model.fit(dataset, label_names=names, label_texts=texts_of_labels)
         else:
             model.fit(
-                table.texts,
+                dataset.texts,
                 dataset.Y,
                 sample_weight=dataset.sample_weight,
                 label_names=names,

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from labeltrees.cli.data_argument import TextOptions
-from labeltrees.cli.data_options import text_options
+from labeltrees.cli.data_options import data_options
 from labeltrees.cli.options import (
     Command,
     data_argument,
@@ -22,8 +21,8 @@ from labeltrees.cli.options import (
 )
 from labeltrees.cli.output import step
 from labeltrees.cli.saved_models import check_output, report_fit
-from labeltrees.cli.text_data import TextFile, load_texts, open_text_file
 from labeltrees.data.files import COMPRESSED
+from labeltrees.data.read_data import DataOptions, TextFile, load_texts, open_text_file
 from labeltrees.errors import InputError
 from labeltrees.models.common.settings import ClassifierSettings
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
@@ -50,7 +49,7 @@ def _name_or_path(_context: click.Context, _parameter: click.Parameter, value: s
 
 @click.command("fit-text", cls=Command, epilog=_EPILOG)
 @data_argument
-@text_options
+@data_options(names=False)
 @output_option
 @click.option(
     "--tree",
@@ -70,7 +69,7 @@ def fit_text(
     output: str,
     tree: str | Path | None,
     as_json: bool,
-    texts: TextOptions,
+    reading: DataOptions,
     **settings: Any,
 ) -> None:
     """Train fastText's hierarchical softmax on DATA and save it in the folder MODEL.
@@ -87,26 +86,26 @@ def fit_text(
     given_tree = LabelTree.load(tree) if isinstance(tree, Path) else tree
     model = TextLabelTreeClassifier(tree=given_tree, verbose=int(show_progress), **settings)
     check_text_settings(model)
-    with open_text_file(data, "train", texts) as file:
+    with open_text_file(data, "train", reading) as file:
         if file is None:
             message = f"{data}: not a file of texts; train on features with labeltrees fit"
             raise InputError(message)
-        if _is_streamed(file, texts):
+        if _is_streamed(file, reading):
             model.fit_file(file.path)
         else:
-            _fit_table(model, data, texts, show_progress)
+            _fit_table(model, data, reading, show_progress)
     model.set_params(n_jobs=None, verbose=0)  # how the training was run is not part of the model
     model.save(output)
     report_fit(model, output, as_json)
 
 
-def _is_streamed(file: TextFile, texts: TextOptions) -> bool:
-    is_whole = file.path.suffix.lower() not in COMPRESSED and texts.test_share is None
+def _is_streamed(file: TextFile, reading: DataOptions) -> bool:
+    is_whole = file.path.suffix.lower() not in COMPRESSED and reading.test_share is None
     return file.format == "fasttext" and is_whole and file.fields.weight is None  # the reader rejects weights
 
 
-def _fit_table(model: TextLabelTreeClassifier, data: str, texts: TextOptions, show_progress: bool) -> None:
+def _fit_table(model: TextLabelTreeClassifier, data: str, reading: DataOptions, show_progress: bool) -> None:
     with step("Reading data", show_progress):
-        table = load_texts(data, "train", texts)
+        table = load_texts(data, "train", reading)
     assert table is not None
     model.fit(table.texts, table.labels, sample_weight=table.weights)

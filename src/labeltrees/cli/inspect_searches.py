@@ -13,13 +13,14 @@ import numpy as np
 from scipy import sparse
 
 from labeltrees._progress import watch
-from labeltrees.cli.data_argument import TextOptions, open_points
-from labeltrees.cli.data_options import text_options
-from labeltrees.cli.options import SEARCH_GROUPS, Command, data_argument, index_base_option, jobs_option, model_argument
+from labeltrees.cli.data_options import data_options
+from labeltrees.cli.options import SEARCH_GROUPS, Command, data_argument, jobs_option, model_argument
 from labeltrees.cli.output import check_parent_folder, console, make_table, number, plural, print_json, printable, step
 from labeltrees.cli.saved_models import check_n_features, load_model
 from labeltrees.cli.search_options import SearchOptions, search_options
 from labeltrees.data.files import write_any
+from labeltrees.data.point_blocks import open_points
+from labeltrees.data.read_data import DataOptions
 from labeltrees.errors import InputError
 from labeltrees.models.common.protocol import Model
 from labeltrees.profiling import Profile
@@ -37,7 +38,7 @@ Examples:
 @click.command("profile", cls=Command, groups=SEARCH_GROUPS, epilog=_EPILOG)
 @model_argument
 @data_argument
-@text_options
+@data_options(names=False)
 @click.option("-k", "--k", type=click.IntRange(min=1), default=5, show_default=True, help="Number of labels per point.")
 @search_options
 @click.option(
@@ -60,7 +61,6 @@ Examples:
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False), help="File to write jsonl or csv to. [default: standard output]"
 )
-@index_base_option
 @jobs_option
 @click.pass_obj
 def profile_model(
@@ -73,9 +73,8 @@ def profile_model(
     query: int | None,
     form: str,
     output: str | None,
-    index_base: Any,
     n_jobs: int,
-    texts: TextOptions,
+    reading: DataOptions,
 ) -> None:
     """Show where the time of a MODEL's searches goes on DATA.
 
@@ -92,7 +91,7 @@ def profile_model(
     model = load_model(model_folder)
     request = search.make_request(model, k)
     with step("Reading data", show_progress):
-        points = _read(data, index_base, texts, model, n_jobs)
+        points = _read(data, reading, model, n_jobs)
     rows = _draw(points.shape[0], n_queries, query, data)
     with watch("Timing searches", _ROUNDS, show_progress) as advance:
         found = profile_searches(model, points, request, rows, repeats=_ROUNDS, advance=advance)
@@ -108,10 +107,10 @@ def profile_model(
         print_profile(f"{model_folder} on {found.n_queries:,} of {plural(points.shape[0], 'point')} of {data}", found)
 
 
-def _read(data: str, index_base: Any, texts: TextOptions, model: Model, n_jobs: int) -> Any:
+def _read(data: str, reading: DataOptions, model: Model, n_jobs: int) -> Any:
     """Return the points of DATA in the form that the model's searcher takes."""
     read_texts = list if model.takes_texts else None
-    with open_points(data, index_base=index_base, texts=texts, read_texts=read_texts) as points:
+    with open_points(data, reading, read_texts=read_texts) as points:
         if points.n_features is not None:
             check_n_features(data, points.n_features, model)
         blocks = list(points.blocks)

@@ -33,24 +33,6 @@ model_argument = click.argument("model_folder", metavar="MODEL", callback=_model
 output_option = click.option(
     "-o", "--output", metavar="MODEL", type=click.Path(), required=True, help="Folder to save the model in."
 )
-label_names_option = click.option(
-    "--label-names",
-    type=click.Path(exists=True, dir_okay=False),
-    help="File with the name of label i in line i. [default: labels.txt if DATA is a folder]",
-)
-feature_names_option = click.option(
-    "--feature-names",
-    type=click.Path(exists=True, dir_okay=False),
-    help="File with the name of feature i in line i. [default: features.txt if DATA is a folder]",
-)
-index_base_option = click.option(
-    "--index-base",
-    type=click.Choice(["auto", "0", "1"]),
-    default="auto",
-    show_default=True,
-    callback=lambda _context, _parameter, value: value if value == "auto" else int(value),
-    help="First id in an XMC file; auto: 1 only if an id equals the number of features or labels.",
-)
 jobs_option = click.option(
     "--jobs", "n_jobs", type=int, default=-1, show_default=True, help="Number of threads; -1 for all cores."
 )
@@ -244,7 +226,7 @@ def arguments_of(ctx: click.Context) -> dict[str, Any]:
 OWN_GROUP = ""  # options that belong to one command come first
 _GROUPS = {
     "Labels and scores": "candidates exclude exclude_seen label_weight proba threshold propensity",
-    "Data": "text_names label_field weight_field label_separator data_format test_share split_seed label_names "
+    "Data": "text labels weight label_separator format test_share split_seed label_names "
     "feature_names index_base times vocabulary language",
     "Features of texts": "features analyzer ngram_range min_df max_df max_features stop_words stem strip_accents "
     "hashing",

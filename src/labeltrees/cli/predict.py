@@ -14,9 +14,8 @@ import numpy as np
 
 from labeltrees._matrices import Float32s, Int64s
 from labeltrees._progress import showing, watch
-from labeltrees.cli.data_argument import Points, TextOptions, read_lines
-from labeltrees.cli.data_options import text_options, titles_of, vocabulary_options
-from labeltrees.cli.options import SEARCH_GROUPS, Command, index_base_option, jobs_option, model_argument
+from labeltrees.cli.data_options import data_options, titles_of, vocabulary_options
+from labeltrees.cli.options import SEARCH_GROUPS, Command, jobs_option, model_argument
 from labeltrees.cli.output import check_parent_folder, plural
 from labeltrees.cli.queries import find_contexts, open_queries
 from labeltrees.cli.saved_models import check_n_features, load_model
@@ -29,7 +28,9 @@ from labeltrees.cli.search_options import (
     search_options,
 )
 from labeltrees.data import ItemEncoder
-from labeltrees.data.files import write_any
+from labeltrees.data.files import read_lines, write_any
+from labeltrees.data.point_blocks import PointBlocks
+from labeltrees.data.read_data import DataOptions
 from labeltrees.errors import FileFormatError, InputError
 from labeltrees.models.common.protocol import Model
 from labeltrees.search.request import SearchRequest
@@ -57,7 +58,7 @@ Examples:
     multiple=True,
     help="Instead of DATA: a text, or a list of items as JSON. Repeat it for several.",
 )
-@text_options
+@data_options(names=False)
 @click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="Number of labels per point.")
 @click.option(
     "--format",
@@ -84,7 +85,6 @@ Examples:
 @click.option("--exclude-seen", is_flag=True, help="Leave out the items of each given list.")
 @label_weight_option
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="File to write to. [default: standard output]")
-@index_base_option
 @jobs_option
 @click.pass_obj
 def predict(
@@ -104,9 +104,8 @@ def predict(
     exclude_seen: bool,
     label_weight: str | None,
     output: str | None,
-    index_base: Any,
     n_jobs: int,
-    texts: TextOptions,
+    reading: DataOptions,
 ) -> None:
     """Print the best labels of each point of DATA, best first, one line per point.
 
@@ -137,7 +136,7 @@ def predict(
     lines = AnswerLines(model.label_names_, form, titles)
     with _output(output) as stream:
         if exclude_seen:
-            contexts = find_contexts(data, questions, texts, model)
+            contexts = find_contexts(data, questions, reading, model)
             if contexts is None:
                 message = "--exclude-seen needs a model that takes items, and lists of items in DATA or --ask"
                 raise InputError(message)
@@ -147,14 +146,14 @@ def predict(
             return
         # Predictions and a progress bar on the same terminal would overwrite each other.
         show_progress = show_progress and (output is not None or not sys.stdout.isatty())
-        with open_queries(data, questions, index_base, texts, model, n_jobs) as points:
+        with open_queries(data, questions, reading, model, n_jobs) as points:
             if points.n_features is not None:
                 check_n_features(str(data), points.n_features, model)
             _write_answers(points, model, request, score, lines, stream, n_jobs, show_progress)
 
 
 def _write_answers(
-    points: Points,
+    points: PointBlocks,
     model: Model,
     request: SearchRequest,
     score: ScoreOptions,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,20 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from labeltrees.cli.context_data import (
-    ContextBlock,
-    ContextFile,
-    context_file,
-    encode_block,
-    parse_context,
-    read_contexts,
-)
-from labeltrees.cli.data_argument import Points, TextOptions, open_points
 from labeltrees.cli.output import plural
 from labeltrees.cli.saved_models import text_reader
 from labeltrees.data import TextEncoder
 from labeltrees.data.encoders import Encoder
-from labeltrees.errors import FileFormatError, InputError
+from labeltrees.data.point_blocks import (
+    ContextBlock,
+    PointBlocks,
+    context_file,
+    encode_block,
+    open_points,
+    read_contexts,
+)
+from labeltrees.data.read_data import DataOptions, TextFile
+from labeltrees.data.text_formats import TextFields
+from labeltrees.errors import FileFormatError, InputError, Phrase
 from labeltrees.models.common.protocol import Model
 
 _logger = logging.getLogger("labeltrees")
@@ -33,7 +35,7 @@ _TYPED = Path("--ask")
 class Contexts:
     """Contexts of a file or typed by the user, for a model whose encoder takes them. Counts what it does not know."""
 
-    def __init__(self, file: ContextFile, questions: tuple[str, ...], encoder: Encoder) -> None:
+    def __init__(self, file: TextFile, questions: tuple[str, ...], encoder: Encoder) -> None:
         self._file, self._questions, self._encoder = file, questions, encoder
         self._n_unknown = self._n_without = 0
 
@@ -84,13 +86,13 @@ def warn_without(source: Any, count: int, kind: str) -> None:
     )
 
 
-def find_contexts(data: str | None, questions: tuple[str, ...], texts: TextOptions, model: Model) -> Contexts | None:
+def find_contexts(data: str | None, questions: tuple[str, ...], reading: DataOptions, model: Model) -> Contexts | None:
     """Return the contexts that are asked about; None if DATA has matrices, or texts in a file."""
     if data is not None:
-        file = context_file(data, "test", texts, model)
+        file = context_file(data, reading, model.encoder_)
         return None if file is None or model.encoder_ is None else Contexts(file, (), model.encoder_)
     if model.encoder_ is not None:
-        return Contexts(ContextFile(_TYPED, "", texts), questions, model.encoder_)
+        return Contexts(TextFile(_TYPED, TextFields(), ""), questions, model.encoder_)
     if not model.takes_texts:
         message = (
             "--ask needs a model that takes texts or items, and this one was trained on features: train it on texts, "
@@ -102,24 +104,26 @@ def find_contexts(data: str | None, questions: tuple[str, ...], texts: TextOptio
 
 @contextmanager
 def open_queries(
-    data: str | None, questions: tuple[str, ...], index_base: Any, texts: TextOptions, model: Model, n_jobs: int
-) -> Iterator[Points]:
+    data: str | None, questions: tuple[str, ...], reading: DataOptions, model: Model, n_jobs: int
+) -> Iterator[PointBlocks]:
     """Open the points of DATA, or those of typed contexts, in blocks."""
-    contexts = find_contexts(data, questions, texts, model)
+    contexts = find_contexts(data, questions, reading, model)
     if contexts is not None:
-        yield Points(None, None, contexts.rows(model, n_jobs))
+        yield PointBlocks(None, None, contexts.rows(model, n_jobs))
     elif data is None:
-        yield Points(None, None, iter([model.check_queries(list(questions), n_jobs)]))
+        yield PointBlocks(None, None, iter([model.check_queries(list(questions), n_jobs)]))
     else:
         try:
             reader = _TextReader(model, n_jobs) if isinstance(model.encoder_, TextEncoder) else None
             read = reader or text_reader(model, n_jobs)
-            with open_points(data, index_base=index_base, texts=texts, read_texts=read) as points:
+            with open_points(data, reading, read_texts=read) as points:
                 yield points
             if reader is not None and reader.n_without:
                 warn_without(data, reader.n_without, "word")
         except FileFormatError as error:
-            raise FileFormatError(_with_hint(str(error), model)) from None
+            if error.next_step is Phrase.GIVE_FORMAT and not model.takes_texts:
+                error.next_step = None if model.encoder_ is None else Phrase.GIVE_ITEM_LISTS
+            raise
 
 
 class _TextReader:
@@ -135,12 +139,22 @@ class _TextReader:
         return self._model.check_queries(rows, self._n_jobs)
 
 
-def _with_hint(message: str, model: Model) -> str:
-    """Add what to do to the error of a file of lines that was read as a matrix."""
-    if "the header must be three counts" not in message:
-        return message
-    if model.takes_texts:
-        return f"{message}; for a file with one text per line use --data-format fasttext"
-    if model.encoder_ is not None:
-        return f'{message}; for lists of items use a .jsonl file with one list per line, such as ["bread", "milk"]'
-    return message
+def parse_context(text: str, encoder: Encoder | None) -> Any:
+    """Return the context that somebody typed: a text, a JSON list or object, or a single item.
+
+    Examples
+    --------
+    >>> import labeltrees as lt
+    >>> encoder = lt.ItemEncoder(["milk", "bread"])
+    >>> parse_context("milk", encoder), parse_context('["milk", ["bread", 2]]', encoder)
+    (['milk'], ['milk', ['bread', 2]])
+    """
+    if encoder is None or isinstance(encoder, TextEncoder):
+        return text
+    if text.lstrip().startswith(("[", "{")):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            message = f'--ask {text}: not JSON; a list of items must be written as ["bread", "milk"]'
+            raise InputError(message) from None
+    return text if getattr(encoder, "separator", None) is not None else [text]

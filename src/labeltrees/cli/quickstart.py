@@ -19,12 +19,12 @@ from rich.console import Console
 from labeltrees import baselines
 from labeltrees._matrices import Float64s
 from labeltrees._progress import watch
-from labeltrees.cli.data_argument import BUNDLED
 from labeltrees.cli.options import Command, jobs_option, refuse_option
 from labeltrees.cli.output import console, make_table, number, printable, step, typed_lines
 from labeltrees.cli.serve import start_server
 from labeltrees.cli.tuning_options import hide_memory_log
 from labeltrees.data import Dataset
+from labeltrees.data.read_data import BUNDLED
 from labeltrees.datasets import load_debian, load_shop_log
 from labeltrees.errors import MissingExtraError
 from labeltrees.logs import PreparedLogs, prepare_logs

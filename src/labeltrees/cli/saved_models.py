@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from dataclasses import asdict
@@ -9,19 +10,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from labeltrees._files import naming_file
-from labeltrees.cli.context_data import context_dataset, context_file
-from labeltrees.cli.data_argument import BUNDLED, TextOptions, load_data, load_texts, refuse_name_files
 from labeltrees.cli.output import check_parent_folder, console, make_table, plural, print_json, size
-from labeltrees.cli.text_data import model_dataset
 from labeltrees.cli.tree import summary_rows
 from labeltrees.data import Dataset
-from labeltrees.data.text_dataset import no_features
+from labeltrees.data.point_blocks import context_file, encode_block, no_texts, read_contexts
+from labeltrees.data.read_data import BUNDLED, DataOptions, TextFile, load_data, load_texts
+from labeltrees.data.text_dataset import no_features, text_dataset
+from labeltrees.data.text_files import TextTable
 from labeltrees.errors import InputError
+from labeltrees.models.common.label_sets import known_labels
 from labeltrees.models.common.protocol import Model
 from labeltrees.models.load import load
 from labeltrees.storage.save import check_target
+
+_logger = logging.getLogger("labeltrees")
 
 
 def check_output(folder: str) -> None:
@@ -136,24 +141,59 @@ def report_fit(model: Model, folder: str, as_json: bool) -> None:
     out.print(make_table(None, [*rows, *summary_rows(trees[0].summary())], left=(0, 1)))
 
 
-def read_unseen(
-    data: str, label_names: str | None, index_base: Any, texts: TextOptions, model: Model, n_jobs: int
-) -> Dataset:
+def read_unseen(data: str, reading: DataOptions, model: Model, n_jobs: int) -> Dataset:
     """Return the test part of DATA for a model; a model that reads only texts gets texts without features."""
-    contexts = context_file(data, "test", texts, model)
+    contexts = context_file(data, reading, model.encoder_)
     if contexts is not None:
-        refuse_name_files(data, label_names)
-        return context_dataset(contexts, model, n_jobs)
+        reading.refuse_names(data, "contains texts, which have names already")
+        return _context_dataset(contexts, model, n_jobs)
     is_bundled_matrix = data == BUNDLED and not model.takes_texts
-    table = None if is_bundled_matrix else load_texts(data, "test", texts)
+    table = None if is_bundled_matrix else load_texts(data, "test", reading)
     if table is not None:
-        refuse_name_files(data, label_names)
-        features = no_features if model.READS_TEXTS else text_reader(model, n_jobs)
-        return model_dataset(data, table, model.label_names_, features)
-    dataset = load_data(data, label_names, part="test", index_base=index_base, texts=texts)
+        reading.refuse_names(data, "contains texts, which have names already")
+        return _table_dataset(data, table, model, n_jobs)
+    dataset = load_data(data, "test", reading)
     check_n_features(data, dataset.n_features, model)
     _check_same_labels(data, dataset, model)
     return dataset
+
+
+def _table_dataset(data: str, table: TextTable, model: Model, n_jobs: int) -> Dataset:
+    """Return texts as a Dataset with the features and labels of a model.
+
+    Labels that the model does not know are added after its own labels, so that they count as missed.
+    """
+    features = no_features if model.READS_TEXTS else text_reader(model, n_jobs)
+    if features is None:
+        raise no_texts(data)
+    if model.label_names_ is None:
+        message = f"{data}: has labels with names, but the labels of the model have no names"
+        raise InputError(message)
+    names = model.label_names_.tolist()
+    unknown = sorted(set(table.label_names()) - set(names))
+    if unknown:
+        text = "%s: the model does not know %s, such as %r"
+        _logger.warning(text, data, plural(len(unknown), "label"), unknown[0])
+    X = features(table.texts)
+    return text_dataset(table.texts, table.labels, label_names=names + unknown, X=X, sample_weight=table.weights)
+
+
+def _context_dataset(file: TextFile, model: Model, n_jobs: int) -> Dataset:
+    """Return contexts with labels as a Dataset with the features and labels of a model."""
+    encoder = model.encoder_
+    assert encoder is not None
+    rows: list[Any] = []
+    labels: list[Any] = []
+    for block in read_contexts(file, encoder, labels=True):
+        rows.append(encode_block(file, encoder, block, n_jobs))
+        labels += block.labels
+    without = next((row for row, own in enumerate(labels) if not isinstance(own, list)), None)
+    if without is not None or not labels:
+        message = f'{file.path}: point {without or 0} has no labels; a line must be {{"items": [...], "labels": [...]}}'
+        raise InputError(message)
+    names = getattr(model, "_label_names", None)
+    Y = known_labels(labels, (len(labels), model.searcher_.n_labels), names)
+    return Dataset(sparse.vstack(rows, format="csr"), Y, label_names=model.label_names_)
 
 
 def _check_same_labels(data: str, dataset: Dataset, model: Model) -> None:

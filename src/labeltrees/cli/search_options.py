@@ -13,8 +13,8 @@ import numpy as np
 from labeltrees._matrices import Float32s, Int64s
 from labeltrees._settings import settings_of
 from labeltrees._validation import check_number
-from labeltrees.cli.data_argument import read_lines
 from labeltrees.cli.options import Decorator, add_options, given_options, refuse_option, setting_options
+from labeltrees.data.files import read_lines
 from labeltrees.errors import FileFormatError, InputError
 from labeltrees.metrics import propensities_of_counts
 from labeltrees.metrics.propensity import MIN_POINTS

@@ -9,21 +9,18 @@ import click
 
 from labeltrees.cli.baselines import held_out_note, print_baselines_of
 from labeltrees.cli.cluster_options import TrainingPlace, only_cluster_options
-from labeltrees.cli.data_files import name_of_data
 from labeltrees.cli.options import Command, Decorator, data_argument, json_option
 from labeltrees.cli.output import Column, Table, check_parent_folder, console, number
 from labeltrees.cli.tuning_options import (
     fanouts_option,
-    has_test_part,
     hide_memory_log,
-    read_data,
+    read_part,
     read_validation,
     saying_how_to_continue,
     split_parameters,
-    take_data_options,
     tuning_options,
 )
-from labeltrees.tuning.holding_out import SHARE
+from labeltrees.data.read_data import DataOptions, name_of_data
 from labeltrees.tuning.result import SweepResult
 from labeltrees.tuning.settings import COVERS, PATHS
 from labeltrees.tuning.sweep import sweep as run_sweep
@@ -69,6 +66,7 @@ def sweep(
     csv_file: str | None,
     as_json: bool,
     place: TrainingPlace,
+    reading: DataOptions,
     **parameters: Any,
 ) -> None:
     """Train a model on DATA at every setting, and measure its precision, expected depth and speed.
@@ -82,16 +80,11 @@ def sweep(
     hide_memory_log()
     check_parent_folder(output)
     check_parent_folder(csv_file)
-    reading = take_data_options(parameters)
     estimator, others = split_parameters(parameters)
-    train = read_data(data, reading, show_progress)
-    validation_data: Any = SHARE
-    if validation is not None:
-        validation_data = read_validation(validation, train, reading, show_progress)
-    elif has_test_part(data, reading):
-        validation_data = read_data(data, reading, show_progress, part="test")
+    train = read_part(data, reading, show_progress)
+    measured = read_validation(data, validation, train, reading, show_progress)
     with place.client() as client, saying_how_to_continue(others["folder"]):
-        result = run_sweep(train, validation_data, estimator=estimator, progress=show_progress, client=client, **others)
+        result = run_sweep(train, measured, estimator=estimator, progress=show_progress, client=client, **others)
     result.data_name = name_of_data(data)
     if output is not None:
         result.save(output)

@@ -12,14 +12,12 @@ from rich.text import Text
 from rich.tree import Tree as TextTree
 
 from labeltrees._progress import watch
-from labeltrees.cli.data_argument import TextOptions, load_data
-from labeltrees.cli.data_options import text_options
+from labeltrees.cli.data_options import data_options
 from labeltrees.cli.options import (
     Command,
     data_argument,
     jobs_option,
     json_option,
-    label_names_option,
     seed_option,
     setting_options,
 )
@@ -38,6 +36,7 @@ from labeltrees.cli.output import (
     write_csv,
 )
 from labeltrees.cli.tree_compare import Comparison, Row
+from labeltrees.data.read_data import DataOptions, load_data
 from labeltrees.errors import InputError
 from labeltrees.labels.imbalance import Imbalance
 from labeltrees.labels.imbalance import imbalance as measure
@@ -73,7 +72,7 @@ def tree() -> None:
 
 @tree.command(cls=Command, epilog=_BUILD_EPILOG)
 @data_argument
-@text_options
+@data_options()
 @click.option(
     "-o",
     "--output",
@@ -84,7 +83,6 @@ def tree() -> None:
 @setting_options(TreeSettings)
 @seed_option
 @jobs_option
-@label_names_option
 @json_option
 @click.pass_obj
 def build(
@@ -92,9 +90,8 @@ def build(
     /,
     data: str,
     output: str,
-    label_names: str | None,
     as_json: bool,
-    texts: TextOptions,
+    reading: DataOptions,
     **parameters: Any,
 ) -> None:
     """Build a tree from DATA and save it.
@@ -104,7 +101,7 @@ def build(
     """
     check_parent_folder(output)
     with step("Reading data", show_progress):
-        dataset = load_data(data, label_names, texts=texts)
+        dataset = load_data(data, options=reading)
     built = build_tree(dataset.X, dataset.Y, sample_weight=dataset.sample_weight, progress=show_progress, **parameters)
     arrays = built.child_ptr, built.children, built.n_labels
     named = LabelTree(*arrays, label_names=dataset.label_names, label_weights=built.label_weights)
@@ -163,11 +160,10 @@ def _show_path(viewer: TreeViewer, label: int, as_json: bool) -> None:
 
 @tree.command(cls=Command, epilog=_COMPARE_EPILOG)
 @data_argument
-@text_options
+@data_options()
 @setting_options(TreeSettings, skip=("tradeoff",), defaults={"fanout": 2})
 @seed_option
 @jobs_option
-@label_names_option
 @click.option("--csv", "csv_file", type=click.Path(dir_okay=False), help="Also write the table to this file.")
 @json_option
 @click.pass_obj
@@ -175,12 +171,11 @@ def compare(
     show_progress: bool,
     /,
     data: str,
-    label_names: str | None,
     csv_file: str | None,
     random_state: int,
     n_jobs: int,
     as_json: bool,
-    texts: TextOptions,
+    reading: DataOptions,
     **settings: Any,
 ) -> None:
     """Compare trees built from DATA at the paper's tradeoffs, and baseline trees.
@@ -191,7 +186,7 @@ def compare(
     """
     check_parent_folder(csv_file)
     with step("Reading data", show_progress):
-        dataset = load_data(data, label_names, texts=texts)
+        dataset = load_data(data, options=reading)
     with step("Counting frequencies and embedding labels", show_progress):
         comparison = Comparison(dataset, TreeSettings(**settings), random_state, n_jobs)
     rows: list[Row] = []
@@ -330,11 +325,11 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 @click.command(cls=Command, epilog=_EPILOG)
 @data_argument
-@text_options
+@data_options()
 @click.option("--plot", type=click.Path(dir_okay=False), help="Also draw the curves to this file (.png, .svg or .pdf).")
 @json_option
 @click.pass_obj
-def imbalance(show_progress: bool, data: str, plot: str | None, as_json: bool, texts: TextOptions) -> None:
+def imbalance(show_progress: bool, data: str, plot: str | None, as_json: bool, reading: DataOptions) -> None:
     """Show how many points of DATA the most frequent labels serve.
 
     The q most frequent labels serve a point if they include at least one of its labels, at least three of them (or all,
@@ -342,7 +337,7 @@ def imbalance(show_progress: bool, data: str, plot: str | None, as_json: bool, t
     """
     check_plot(plot)
     with step("Reading data", show_progress):
-        dataset = load_data(data, texts=texts, features=False)
+        dataset = load_data(data, options=reading, features=False)
     result = measure(dataset.Y, dataset.sample_weight)
     if plot is not None:
         save(styled(served_curves(result.table())), plot)

@@ -9,26 +9,22 @@ from typing import Any
 
 import click
 
-from labeltrees.cli.data_argument import load_data
-from labeltrees.cli.data_files import has_test_file
-from labeltrees.cli.data_options import text_options
+from labeltrees.cli.data_options import data_options
 from labeltrees.cli.options import (
     Decorator,
     NumberOrWord,
     add_options,
-    feature_names_option,
     given_options,
-    index_base_option,
     jobs_option,
-    label_names_option,
     seed_option,
     setting_options,
 )
 from labeltrees.cli.output import plural, step
-from labeltrees.cli.text_data import dataset_like, load_texts
 from labeltrees.data import Dataset
+from labeltrees.data.read_data import DataOptions, has_test_file, load_data
 from labeltrees.models.common.settings import ClassifierSettings
 from labeltrees.models.linear.estimator import LabelTreeClassifier
+from labeltrees.tuning.holding_out import SHARE
 from labeltrees.tuning.settings import PAPER_GRIDS, TRADEOFFS, Setting
 from labeltrees.tuning.sweep_folder import count_finished
 
@@ -71,7 +67,7 @@ def fanouts_option(default: str) -> Decorator:
 
 tuning_options = add_options(
     [
-        text_options,
+        data_options(),
         click.option(
             "--tradeoffs",
             metavar="0,0.5,1",
@@ -89,9 +85,6 @@ tuning_options = add_options(
         setting_options(LabelTreeClassifier, skip=_SKIPPED),
         seed_option,
         jobs_option,
-        label_names_option,
-        feature_names_option,
-        index_base_option,
     ]
 )
 
@@ -113,29 +106,23 @@ def hide_memory_log() -> None:
     click.get_current_context().call_on_close(lambda: logger.setLevel(before))
 
 
-def take_data_options(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Remove the options for reading DATA from `parameters` and return them."""
-    return {name: parameters.pop(name) for name in ("label_names", "feature_names", "index_base", "texts")}
-
-
-def read_data(data: str, options: dict[str, Any], show_progress: bool, part: str = "train") -> Dataset:
-    """Read a part of DATA."""
+def read_part(
+    data: str, reading: DataOptions, show_progress: bool, part: str = "train", like: Dataset | None = None
+) -> Dataset:
+    """Read a part of DATA; texts get the features and labels of the training data `like`, if given."""
     with step("Reading data", show_progress):
-        return load_data(data, part=part, **options)
+        return load_data(data, part, reading, like=like)
 
 
-def has_test_part(data: str, options: dict[str, Any]) -> bool:
-    """Whether DATA has points to measure on: a folder or the bundled data, or a file that --test-share splits."""
-    return has_test_file(data, options["texts"].format) or options["texts"].test_share is not None
-
-
-def read_validation(data: str, train: Dataset, options: dict[str, Any], show_progress: bool) -> Dataset:
-    """Read separate validation data; texts get the features and labels of `train`."""
-    table = None if train.vectorizer is None else load_texts(data, "test", options["texts"])
-    if table is None:
-        return read_data(data, options, show_progress, part="test")
-    with step("Reading data", show_progress):
-        return dataset_like(data, table, train)
+def read_validation(
+    data: str, validation: str | None, train: Dataset, reading: DataOptions, show_progress: bool
+) -> Dataset | float:
+    """Return the points to measure on: other data, the test part of DATA, or the share of DATA to hold out."""
+    if validation is not None:
+        return read_part(validation, reading, show_progress, "test", train)
+    if has_test_file(data, reading.format) or reading.test_share is not None:
+        return read_part(data, reading, show_progress, "test")
+    return SHARE
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from labeltrees.data.dataset import Dataset, as_dataset
 from labeltrees.data.encoders import ColumnEncoder, Encoder, ItemEncoder, TextEncoder, UnionEncoder
 from labeltrees.data.limits import read_limits
 from labeltrees.data.parts import PartsDataset, PartsWriter, open_parts, write_parts
+from labeltrees.data.read_data import read_data
 from labeltrees.data.text_files import read_texts
 from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.data.vocabulary import read_vocabulary
@@ -21,6 +22,7 @@ __all__ = [
     "UnionEncoder",
     "as_dataset",
     "open_parts",
+    "read_data",
     "read_limits",
     "read_texts",
     "read_vocabulary",

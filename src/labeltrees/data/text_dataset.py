@@ -121,8 +121,8 @@ def _features(vectorizer: Any, texts: Sequence[str]) -> Any:
     try:
         return vectorizer.transform(texts) if is_fitted(vectorizer) else vectorizer.fit_transform(texts)
     except ValueError as error:  # no word occurs often enough
-        message = f"no features can be made from the {len(texts)} texts: {error}"
-        raise InputError(message) from None
+        message = "no features can be made from the {} texts: {}"
+        raise InputError(message, len(texts), error) from None
 
 
 def _knows_its_terms(vectorizer: Any) -> bool:

@@ -13,7 +13,7 @@ from labeltrees.data.annif_folder import plain_uri
 from labeltrees.data.files import FilePath
 from labeltrees.data.limits import current_limits
 from labeltrees.data.text_formats import LABEL_PREFIX, TextBlock, TextFields, drop_blank, split_labels
-from labeltrees.errors import FileFormatError, InputError
+from labeltrees.errors import FileFormatError, InputError, Phrase
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -29,10 +29,10 @@ class LineReader(ABC):
         self.row_bytes = 0  # of the lines read since it was set to 0
         self.block = TextBlock()
 
-    def fail(self, fault: str, line: int | None = None) -> NoReturn:
+    def fail(self, fault: str, next_step: Phrase | None = None, line: int | None = None) -> NoReturn:
         """Raise the error for a fault in a line, by default the last one read."""
         message = f"{self.path}, line {self.line if line is None else line}: {fault}"
-        raise FileFormatError(message)
+        raise FileFormatError(message, next_step=next_step, about=("text", "labels"))
 
     def blocks(self) -> Iterator[TextBlock]:
         """Yield the records in blocks."""
@@ -114,7 +114,7 @@ class JsonLinesReader(LineReader):
             self.fail(f"not an object with {' and '.join(map(repr, fields.names))}")
         for name in fields.names:
             if name not in record and (name != fields.labels or fields.labels_required):
-                self.fail(f"{name!r} is missing")
+                self.fail(f"{name!r} is missing", Phrase.GIVE_FIELDS)
         texts = [record[name] for name in fields.text]
         for name, text in zip(fields.text, texts, strict=True):
             if not isinstance(text, str):
@@ -136,7 +136,7 @@ class FastTextReader(LineReader):
     def add_records(self) -> Iterator[None]:
         """Add one record per step to the block."""
         if self.fields.weight is not None:
-            self.fail("fastText's format has no field for weights", 1)
+            self.fail("fastText's format has no field for weights", line=1)
         for line in self.lines():
             words, labels = [], []
             for word in line.split():
@@ -156,7 +156,7 @@ class AnnifReader(LineReader):
     def add_records(self) -> Iterator[None]:
         """Add one record per step to the block."""
         if self.fields.weight is not None:
-            self.fail("Annif's format has no field for weights", 1)
+            self.fail("Annif's format has no field for weights", line=1)
         for line in self.lines():
             text, tab, uris = line.rstrip("\r\n").partition("\t")
             if not line.strip():
@@ -183,14 +183,14 @@ class CsvReader(LineReader):
             try:
                 row = next(rows, None)
             except csv.Error as error:
-                self.fail(f"{error} (in the row that starts here)", first)
+                self.fail(f"{error} (in the row that starts here)", line=first)
             if row is None:
                 break
             if header is None:
                 header, columns = row, self.columns(row)
             elif row:
                 if len(row) != len(header):
-                    self.fail(f"{len(row)} fields, but the header has {len(header)}", first)
+                    self.fail(f"{len(row)} fields, but the header has {len(header)}", line=first)
                 self.add_row(row, columns)
                 yield
             first = self.line + 1
@@ -214,7 +214,8 @@ class CsvReader(LineReader):
             if name not in header:
                 if name == self.fields.labels and not self.fields.labels_required:
                     continue
-                self.fail(f"no column {name!r}; the columns are {', '.join(map(repr, header))[:300]}")
+                columns_there = ", ".join(map(repr, header))[:300]
+                self.fail(f"no column {name!r}; the columns are {columns_there}", Phrase.GIVE_COLUMNS)
             if header.count(name) > 1:
                 self.fail(f"the column {name!r} occurs twice")
             columns[name] = header.index(name)

@@ -11,7 +11,7 @@ from labeltrees.data.files import FilePath, MissingFileError
 from labeltrees.data.limits import current_limits
 from labeltrees.data.parquet_sizes import check_parquet_sizes
 from labeltrees.data.text_formats import TextBlock, TextFields, drop_blank, split_labels
-from labeltrees.errors import FileFormatError, InputError
+from labeltrees.errors import FileFormatError, InputError, Phrase
 
 if TYPE_CHECKING:
     import polars
@@ -31,10 +31,10 @@ class ParquetReader:
     def __init__(self, path: FilePath, fields: TextFields, block_size: int, lists: bool = False) -> None:
         self.path, self.fields, self.block_size, self.lists = path, fields, block_size, lists
 
-    def fail(self, fault: str) -> NoReturn:
+    def fail(self, fault: str, next_step: Phrase | None = None) -> NoReturn:
         """Raise the error for a fault of the file."""
         message = f"{self.path}: {fault}"
-        raise FileFormatError(message)
+        raise FileFormatError(message, next_step=next_step, about=("text", "labels"))
 
     def blocks(self) -> Iterator[TextBlock]:
         """Yield the records in blocks."""
@@ -61,7 +61,8 @@ class ParquetReader:
             if name not in schema:
                 if name == self.fields.labels and not self.fields.labels_required:
                     continue
-                self.fail(f"no column {name!r}; the columns are {', '.join(map(repr, schema))[:300]}")
+                columns_there = ", ".join(map(repr, schema))[:300]
+                self.fail(f"no column {name!r}; the columns are {columns_there}", Phrase.GIVE_COLUMNS)
             columns.append(name)
         strings = (pl.String, pl.Categorical, pl.Enum, pl.Null)
         for name in self.fields.text:

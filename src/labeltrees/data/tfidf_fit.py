@@ -17,7 +17,7 @@ from labeltrees._validation import check_n_jobs
 from labeltrees.data.tfidf_parameters import TfidfParameters, effective_stop_words, given_terms
 from labeltrees.data.tfidf_state import TfidfSettings, TfidfState
 from labeltrees.data.tfidf_union import UnionState, union_parts
-from labeltrees.errors import InputError
+from labeltrees.errors import InputError, Phrase
 
 LONG_JOB = 1000  # native code reports progress from this many texts on
 
@@ -101,14 +101,11 @@ def _learn_vocabulary(vectorizer: TfidfParameters, settings: TfidfSettings, text
             advance,
         )
     if n_found == 0:
-        message = "empty vocabulary; perhaps the documents only contain stop words"  # scikit-learn says the same
-        raise InputError(message)
+        raise InputError(Phrase.NO_WORDS)
     if (max_df * n_texts if max_is_share else max_df) < (min_df * n_texts if min_is_share else min_df):
-        message = "max_df corresponds to < documents than min_df"
-        raise InputError(message)
+        raise InputError(Phrase.TOO_FEW_TEXTS)
     if len(counts) == 0:
-        message = "After pruning, no terms remain. Try a lower min_df or a higher max_df."
-        raise InputError(message)
+        raise InputError(Phrase.NO_TERMS_LEFT)
     if vectorizer.max_features is not None and len(counts) > vectorizer.max_features:
         totals = (counts if vectorizer.binary else occurrences).astype(settings.dtype)
         # NumPy's sort decides which of equally frequent terms stay, as in scikit-learn.

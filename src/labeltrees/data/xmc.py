@@ -17,7 +17,7 @@ from labeltrees._validation import refuse
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.files import FilePath, open_any, write_any
 from labeltrees.data.point_weights import read_weights, weights_beside
-from labeltrees.errors import FileFormatError, InputError
+from labeltrees.errors import FileFormatError, InputError, Phrase
 
 _BLOCK_BYTES = 1 << 20
 _BLOCK_ENTRIES = 1 << 18
@@ -110,7 +110,8 @@ def naming_faults(path: FilePath) -> Iterator[None]:
     except ValueError as fault:
         separator = "," if str(fault).startswith("line ") else ":"
         message = f"{path}{separator} {fault}"
-        raise FileFormatError(message) from None
+        in_header = str(fault).startswith("line 1:")  # the file may have texts instead
+        raise FileFormatError(message, next_step=Phrase.GIVE_FORMAT if in_header else None) from None
 
 
 def warn_one_based(path: FilePath, line: int) -> None:

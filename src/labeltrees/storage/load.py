@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from labeltrees import _core
 from labeltrees._array_files import map_array
 from labeltrees._files import is_being_replaced, open_regular, refuse_file, remove_leftovers
-from labeltrees.errors import FileFormatError
+from labeltrees.errors import FileFormatError, Phrase
 from labeltrees.storage.format import MANIFEST_BYTES, MANIFEST_FILE, Manifest
 
 MAX_ATTEMPTS = 100
@@ -149,7 +149,7 @@ def _read_model(folder: _OpenFolder, in_memory: bool, verify: bool) -> LoadedMod
 def _read_manifest(folder: _OpenFolder) -> str:
     file = folder.path / MANIFEST_FILE
     if not file.exists() and folder.is_current():  # otherwise another process is replacing the model
-        refuse_file(folder.path, f"not a saved model: the folder has no {MANIFEST_FILE}")
+        refuse_file(folder.path, f"not a saved model: the folder has no {MANIFEST_FILE}", Phrase.NOT_A_MODEL)
     with folder.open(MANIFEST_FILE) as opened:
         text = opened.read(MANIFEST_BYTES + 1)
     if len(text) > MANIFEST_BYTES:

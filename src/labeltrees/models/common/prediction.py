@@ -14,7 +14,7 @@ from labeltrees import _core
 from labeltrees._matrices import check_sample_weight
 from labeltrees._settings import settings_from
 from labeltrees._validation import check_integer, check_number, refuse
-from labeltrees.errors import InputError
+from labeltrees.errors import InputError, Parameter, Phrase
 from labeltrees.models.common.calibration import Calibration, fit_calibration
 from labeltrees.models.common.early_stop import LENGTHS, EarlyStop, check_lengths, learn_early_stop
 from labeltrees.models.common.error_costs import values_by_label
@@ -221,8 +221,8 @@ class PredictionMixin:
         check_is_fitted(self, "searcher_")
         if (names or exclude_seen) and self._label_names is None:
             option = "names" if names else "exclude_seen"
-            message = f"{option}=True needs label names, and this model has none: fit it with label_names"
-            raise InputError(message)
+            message = "{} needs label names, and this model has none: {}"
+            raise InputError(message, Parameter(option, True), Phrase.FIT_WITH_NAMES)
         label_weight = self._label_weight_array(label_weight)
         request = settings_from(SearchRequest, locals())
         return self._make_predictor(self.complete_request(request), names, exclude_seen)
@@ -270,8 +270,8 @@ class PredictionMixin:
             return exact
         early_stop = getattr(self, "early_stop_", None)
         if early_stop is None:
-            message = "agreement needs a calibrated model: call calibrate(X) on points the model has not seen"
-            raise InputError(message)
+            message = "{} needs a calibrated model: {}"
+            raise InputError(message, Parameter("agreement"), Phrase.CALIBRATE)
         place = early_stop.place(self._n_proposed(min(request.k, self.searcher_.n_labels)))
         discounts = early_stop.node_discounts(self.searches().trees, place, request.agreement)
         return replace(exact, discounts=discounts, n_searched=int(early_stop.k[place]))

@@ -11,13 +11,14 @@ from sklearn.utils import check_random_state
 
 from labeltrees._settings import anything, integer, number, optional, setting
 from labeltrees._validation import check_integer, check_n_jobs, refuse
+from labeltrees.errors import Phrase
 
 
 def _check_random_state(name: str, value: Any) -> None:
     if value is None or isinstance(value, np.random.RandomState):
         return
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
-        refuse(name, "an integer of at least 0, None or a numpy RandomState", value)
+        refuse(name, "an integer of at least 0", value, Phrase.OR_RANDOM_STATE)
     check_integer(name, value, 0, 2**62)
 
 

@@ -11,7 +11,7 @@ from labeltrees import _core
 from labeltrees._losses import LOSSES
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import Encoder
-from labeltrees.errors import InputError
+from labeltrees.errors import InputError, Phrase
 from labeltrees.models.common.prediction import PredictionMixin
 from labeltrees.models.linear.contexts import encode_queries, encoder_of, labels_of_features
 from labeltrees.models.linear.points import check_points
@@ -111,8 +111,4 @@ class LinearPredictionMixin(PredictionMixin):
         scores_are_probabilities = LOSSES[self.searcher_.loss].scores_are_probabilities
         is_adjusted = self.searcher_.evidence is not None or self.searcher_.trend is not None
         if self.calibration_ is None and (not scores_are_probabilities or is_adjusted):
-            message = (
-                "predict_proba needs loss='logistic' without evidence and trend, or calibrate(X, Y) on points the "
-                "model has not seen"
-            )
-            raise NotCalibratedError(message)
+            raise NotCalibratedError(Phrase.NO_PROBABILITIES)

@@ -1,0 +1,421 @@
+"""Reading DATA: what a file, a folder or the word "debian" holds, as a Dataset or as a training and a test part."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from labeltrees._validation import check_choice
+from labeltrees.data.annif_folder import is_document_folder
+from labeltrees.data.data_folder import (
+    POINT_FILES,
+    TEST,
+    TRAIN,
+    check_version,
+    folder_encoder,
+    folder_points,
+    parts_name,
+)
+from labeltrees.data.dataset import Dataset
+from labeltrees.data.files import COMPRESSED, FilePath, read_lines
+from labeltrees.data.parts import PartsDataset, open_parts
+from labeltrees.data.parts.manifest import MANIFEST_FILE
+from labeltrees.data.point_weights import is_weights_file
+from labeltrees.data.text_dataset import default_vectorizer, no_features, text_dataset
+from labeltrees.data.text_files import TextTable, read_table, split_rows
+from labeltrees.data.text_formats import TEXT_SUFFIXES, TextFields, format_of
+from labeltrees.data.xmc import read_xmc
+from labeltrees.data.xmc_blocks import IndexBase
+from labeltrees.errors import FileFormatError, InputError, Parameter
+
+BUNDLED = "debian"
+Part = Literal["train", "test"]
+
+_logger = logging.getLogger("labeltrees")
+_FOLDER_ENDINGS = (".txt", *TEXT_SUFFIXES)
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """How DATA is read: the arguments of `read_data` after the path.
+
+    Parameters
+    ----------
+    fields : TextFields
+    format : str
+        "auto", or the format of the texts.
+    test_share : float or None
+        The share of one file that is its test part; None: the file is not split.
+    random_state : int
+        Seed of the split.
+    label_names, feature_names : path or None
+        Files with the name of label or feature i in line i, for data in XMC format.
+    index_base : "auto", 0 or 1
+        The first id in a file in XMC format.
+    """
+
+    fields: TextFields = field(default_factory=TextFields)
+    format: str = "auto"
+    test_share: float | None = None
+    random_state: int = 0
+    label_names: FilePath | None = None
+    feature_names: FilePath | None = None
+    index_base: IndexBase = "auto"
+
+    def refuse_names(self, data: str, why: str) -> None:
+        """Raise `InputError` if files with names are given for data that has names already."""
+        if self.label_names is not None or self.feature_names is not None:
+            message = "{}: {}; leave out {} and {}"
+            raise InputError(message, data, why, Parameter("label_names"), Parameter("feature_names"))
+
+
+NO_OPTIONS = DataOptions()
+
+
+def read_data(
+    path: FilePath,
+    part: Part | None = None,
+    *,
+    text: str | Sequence[str] = "text",
+    labels: str = "labels",
+    weight: str | None = None,
+    label_separator: str = ",",
+    format: str = "auto",
+    test_share: float | None = None,
+    random_state: int = 0,
+    label_names: FilePath | None = None,
+    feature_names: FilePath | None = None,
+    index_base: IndexBase = "auto",
+) -> Dataset | tuple[Dataset, Dataset]:
+    r"""Read whatever the command line takes as DATA.
+
+    Parameters
+    ----------
+    path : path, or the word "debian"
+        **Usually enough.** One of
+
+        - a file of texts with labels (JSON lines, CSV, TSV, Parquet, fastText, Annif: see `read_texts`), or in XMC
+          format (see `read_xmc`), plain or compressed;
+        - a folder with one such file ``train*`` and one ``test*``. Beside files in XMC format, ``labels.txt`` and
+          ``features.txt`` have the name of label or feature i in line i;
+        - a folder that ``labeltrees logs prepare`` or `PreparedLogs.save` wrote, with its encoder, times and groups;
+        - a dataset in parts (see `open_parts`), or a folder with ``train.parts`` and ``test.parts``;
+        - a folder of documents as Annif has them, or a folder with such folders ``train`` and ``test``;
+        - the word "debian", for the bundled data.
+    part : {"train", "test"}, optional
+        Read this part alone. By default both, if there are two.
+    text, labels, weight : str
+        The fields of a file of texts; `text` may be several, which are joined. Without `weight`, all points count the
+        same.
+    label_separator : str
+        Separates the labels in a string.
+    format : str
+        The format of texts, one of those of `read_texts`. "auto" chooses by the file name.
+    test_share : float, optional
+        Split one file at random: this share is the test part.
+    random_state : int
+        Seed of the split.
+    label_names, feature_names : path, optional
+        Files with the name of label or feature i in line i, for data in XMC format.
+    index_base : "auto", 0 or 1
+        The first id in a file in XMC format.
+
+    Returns
+    -------
+    Dataset, or (train, test)
+        Two Datasets if there are two parts, or with `test_share`. The test part of texts has the features and labels of
+        the training part. Datasets in parts are opened, not read.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import labeltrees as lt
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "questions.csv")
+    >>> size = path.write_text("title,tags\nBrown rice,rice\nGreen tea,tea\nMore rice,rice\nMore tea,tea\n")
+    >>> dataset = lt.read_data(path, text="title", labels="tags")
+    >>> dataset.n_points, dataset.label_names.tolist()
+    (4, ['rice', 'tea'])
+    >>> train, test = lt.read_data(path, text="title", labels="tags", test_share=0.25)
+    >>> train.n_points, test.n_points
+    (3, 1)
+    """
+    options = DataOptions(
+        TextFields.of(text, labels, weight, label_separator),
+        format,
+        test_share,
+        random_state,
+        label_names,
+        feature_names,
+        index_base,
+    )
+    data = os.fspath(path)
+    if part is not None:
+        check_choice("part", part, (TRAIN, TEST))
+        return load_data(data, part, options)
+    train = load_data(data, TRAIN, options)
+    if test_share is None and not _has_test_part(data, format):
+        return train
+    return train, load_data(data, TEST, options, like=train)
+
+
+def load_data(
+    data: str,
+    part: str = TRAIN,
+    options: DataOptions = NO_OPTIONS,
+    *,
+    features: bool = True,
+    like: Dataset | None = None,
+) -> Dataset:
+    """Return one part of DATA.
+
+    Parameters
+    ----------
+    data : str
+        As the path of `read_data`.
+    part : {"train", "test"}
+        Which part of a folder, of the bundled data, or of a file that is split; any other file is either part. The test
+        part of texts has the features and labels of the training part.
+    options : DataOptions
+    features : bool
+        False: texts stay texts, without features.
+    like : Dataset, optional
+        The training part of texts, if it has been read: features and labels are its own.
+    """
+    table = None if data == BUNDLED and features else load_texts(data, part, options)
+    if table is not None:
+        options.refuse_names(data, "contains texts, which have names already")
+        if like is not None and like.vectorizer is not None:
+            return _dataset_like(data, table, like)
+        return _table_dataset(data, table, part, options, features)
+    in_parts = find_parts(data, part)
+    if in_parts is not None:
+        return open_parts_of(data, in_parts, options)
+    path = find_file(data, part)
+    if path is None:
+        return _bundled(part)
+    dataset = _with_others(data, path, part, options)
+    return dataset if options.test_share is None else dataset[rows_of_part(data, dataset.n_points, part, options)]
+
+
+def _with_others(data: str, path: Path, part: str, options: DataOptions) -> Dataset:
+    """Return a file in XMC format with the names, the encoder, times and groups that belong to it."""
+    dataset = read_xmc(path, options.index_base)
+    others = folder_others(data, part, dataset.n_points)
+    label_names, feature_names = name_files(data, options)
+    if label_names is not None:
+        others["label_names"] = _read_names(label_names, dataset.n_labels, "label")
+    if feature_names is not None:
+        others["feature_names"] = _read_names(feature_names, dataset.n_features, "feature")
+    if not others:
+        return dataset
+    return Dataset(dataset.X, dataset.Y, sample_weight=dataset.sample_weight, **others)
+
+
+def folder_others(data: str, part: str, n_points: int) -> dict[str, Any]:
+    """Return the encoder, times and groups of a folder with files in XMC format; empty for a file."""
+    folder = Path(data)
+    if not folder.is_dir():
+        return {}
+    return {"encoder": folder_encoder(folder), **folder_points(folder, part, n_points)}
+
+
+def name_files(data: str, options: DataOptions) -> tuple[FilePath | None, FilePath | None]:
+    """Return the files with the names of labels and features: those given, or those of a folder."""
+    folder = Path(data)
+    if not folder.is_dir():
+        return options.label_names, options.feature_names
+    found = {name: next(iter(_in_folder(folder, f"{name}.txt")), None) for name in ("labels", "features")}
+    return options.label_names or found["labels"], options.feature_names or found["features"]
+
+
+def _read_names(path: FilePath, count: int, kind: str) -> list[str]:
+    names = read_lines(path)
+    if len(names) != count:
+        message = f"{path}: {len(names)} names for {count} {kind}s; it must have one line per {kind}"
+        raise FileFormatError(message)
+    return names
+
+
+def open_parts_of(data: str, folder: Path, options: DataOptions) -> PartsDataset:
+    """Open a dataset in parts; refuse options that are for other data."""
+    if options.label_names is not None or options.feature_names is not None or options.test_share is not None:
+        message = "{}: is in parts; give {}, {} and {} to labeltrees convert"
+        names = map(Parameter, ("label_names", "feature_names", "test_share"))
+        raise InputError(message, data, *names)
+    return open_parts(folder)
+
+
+def _bundled(part: str) -> Dataset:
+    from labeltrees.datasets import load_debian  # only when needed
+
+    train, test = load_debian()
+    return train if part == TRAIN else test
+
+
+# The files that DATA names.
+
+
+def find_file(data: str, part: str, format: str = "auto") -> Path | None:
+    """Return the file, or the folder of documents, that DATA names; None for the bundled data."""
+    if data == BUNDLED:
+        return None
+    path = Path(data)
+    if path.is_dir():
+        check_version(path)
+        return _documents(path, part, format) or _part_file(path, part)
+    if not path.exists():
+        message = f"{data}: no such file or folder (the bundled data is called {BUNDLED})"
+        raise InputError(message)
+    return path
+
+
+def find_parts(data: str, part: str) -> Path | None:
+    """Return the dataset in parts that DATA is, or that a folder has for a part; None if there is none."""
+    if data == BUNDLED:
+        return None
+    folder = Path(data)
+    found = next((path for path in (folder, folder / parts_name(part)) if (path / MANIFEST_FILE).is_file()), None)
+    if found is not None:
+        check_version(folder)
+    return found
+
+
+def has_test_file(data: str, format: str = "auto") -> bool:
+    """Whether DATA has separate files for training and testing: the bundled data, or a folder with such files."""
+    if not Path(data).is_dir():
+        return data == BUNDLED
+    return find_parts(data, TRAIN) is not None or find_file(data, TRAIN, format) != Path(data)
+
+
+def _has_test_part(data: str, format: str) -> bool:
+    """Whether DATA has a test part beside the training part."""
+    if not has_test_file(data, format):
+        return False
+    if find_parts(data, TRAIN) is not None:
+        return find_parts(data, TEST) not in (None, Path(data))
+    return data == BUNDLED or _documents(Path(data), TEST, format) is not None or bool(_part_files(Path(data), TEST))
+
+
+def name_of_data(data: str) -> str:
+    """Return what DATA is called in a report: the name of the file or folder, without the path to it."""
+    return data if data == BUNDLED else Path(data).resolve().name
+
+
+def _in_folder(folder: Path, pattern: str) -> list[Path]:
+    return sorted(path for ending in ("", *COMPRESSED) for path in folder.glob(pattern + ending) if path.is_file())
+
+
+def _documents(folder: Path, part: str, format: str) -> Path | None:
+    """Return the folder of documents: FOLDER/train or FOLDER/test, or FOLDER itself if it has no such files."""
+    for found in (folder / part, folder):
+        if is_document_folder(found) or (format == "annif" and any(found.glob("*.txt"))):
+            return None if found == folder and format != "annif" and _part_files(folder, part) else found
+    return None
+
+
+def _part_files(folder: Path, part: str) -> list[Path]:
+    found = [path for ending in _FOLDER_ENDINGS for path in _in_folder(folder, f"{part}*{ending}")]
+    return [path for path in found if not is_weights_file(path) and not path.name.endswith(POINT_FILES)]
+
+
+def _part_file(folder: Path, part: str) -> Path:
+    found = _part_files(folder, part)
+    if not found:
+        endings = ", ".join(_FOLDER_ENDINGS[1:])
+        message = f"{folder}: no file {part}*.txt (or {endings}; plain, .gz, .xz or .zst) in this folder"
+        raise FileFormatError(message)
+    if len(found) > 1:
+        names = ", ".join(sorted(path.name for path in found))
+        kind = "training" if part == TRAIN else "test"
+        message = f"{folder}: more than one {kind} file, use one of {names} as DATA"
+        raise InputError(message)
+    return found[0]
+
+
+# Texts.
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A file of texts: its path, the fields to read, and its format."""
+
+    path: Path
+    fields: TextFields
+    format: str
+
+
+@contextmanager
+def open_text_file(data: str, part: str, options: DataOptions) -> Iterator[TextFile | None]:
+    """Find the file of texts that DATA names; None if DATA has no texts."""
+    if find_parts(data, part) is not None:
+        yield None
+        return
+    path = find_file(data, part, options.format)
+    if path is None:
+        from labeltrees.datasets import debian_folder  # only when needed
+
+        with debian_folder() as folder:
+            yield TextFile(folder / f"debian-{part}.jsonl.xz", TextFields(), "jsonl")
+        return
+    format = format_of(path, options.format)
+    yield None if format is None else TextFile(path, options.fields, format)
+
+
+def load_texts(data: str, part: str, options: DataOptions = NO_OPTIONS) -> TextTable | None:
+    """Return the texts of DATA with the names of their labels; None if DATA has no texts."""
+    with open_text_file(data, part, options) as file:
+        if file is None:
+            return None
+        table = read_table(file.path, file.fields, file.format)
+    if options.test_share is None:
+        return table
+    return table.take(rows_of_part(data, len(table.texts), part, options).tolist())
+
+
+def rows_of_part(data: str, n: int, part: str, options: DataOptions) -> Any:
+    """Return the rows of a part of one file that is split."""
+    if has_test_file(data, options.format):
+        message = "{}: already has a test part; {} is for a single file"
+        raise InputError(message, data, Parameter("test_share"))
+    assert options.test_share is not None
+    train, test = split_rows(n, options.test_share, options.random_state)
+    if len(train) == 0 or len(test) == 0:
+        missing = TEST if len(test) == 0 else TRAIN
+        message = "{}: {} leaves no {} part of {} point{}"
+        given = Parameter("test_share", options.test_share)
+        raise InputError(message, data, given, missing, f"{n:,}", "" if n == 1 else "s")
+    return train if part == TRAIN else test
+
+
+def _table_dataset(data: str, table: TextTable, part: str, options: DataOptions, features: bool) -> Dataset:
+    """Return texts as a Dataset with the labels of the training part, and features by a vectorizer fitted on it."""
+    is_other_part = part != TRAIN and (options.test_share is not None or has_test_file(data, options.format))
+    train = load_texts(data, TRAIN, options) if is_other_part else table
+    assert train is not None
+    names = train.label_names()
+    labels = table.labels if train is table else _known_labels(data, table, set(names))
+    if not features:
+        return text_dataset(table.texts, labels, None, names, X=no_features(table.texts), sample_weight=table.weights)
+    vectorizer = default_vectorizer().fit(train.texts)
+    return text_dataset(table.texts, labels, vectorizer, names, sample_weight=table.weights)
+
+
+def _dataset_like(data: str, table: TextTable, train: Dataset) -> Dataset:
+    assert train.label_names is not None
+    names = train.label_names.tolist()
+    labels = _known_labels(data, table, set(names))
+    return text_dataset(table.texts, labels, train.vectorizer, names, sample_weight=table.weights)
+
+
+def _known_labels(data: str, table: TextTable, known: set[str]) -> list[list[str]]:
+    labels = [[name for name in names if name in known] for names in table.labels]
+    n_unknown = sum(map(len, table.labels)) - sum(map(len, labels))
+    if n_unknown:
+        counted = f"{n_unknown:,} label" + ("" if n_unknown == 1 else "s")
+        _logger.warning("%s: left out %s that the training part does not have", data, counted)
+    return labels
