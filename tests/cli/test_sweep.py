@@ -179,7 +179,7 @@ def test_report_refuses_what_is_no_result(run, tmp_path):
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_prints_a_script_for_the_shell(run, shell):
-    script = run("completion", shell).stdout
+    script = run("--completion", shell).stdout
     assert f"_LABELTREES_COMPLETE={shell}_complete" in script
 
 

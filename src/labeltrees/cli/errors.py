@@ -11,6 +11,8 @@ import click
 
 from labeltrees.errors import FileFormatError, LabelTreesError, Parameter, Phrase
 
+ARGUMENTS = "labeltrees.arguments"  # where a command keeps its arguments for messages, in `Context.meta`
+
 # {model} is the MODEL that was given; {columns} are the options of the columns that the error is about.
 _WORDS = {
     Phrase.OR_NONE: "",

@@ -13,8 +13,7 @@ import click
 from click.shell_completion import get_completion_class
 
 import labeltrees
-from labeltrees.cli.errors import one_line
-from labeltrees.cli.options import Command, arguments_of
+from labeltrees.cli.errors import ARGUMENTS, one_line
 from labeltrees.errors import LabelTreesError
 
 # Each command: where it is, and its line in the list of commands. A command is imported when it is used.
@@ -38,7 +37,10 @@ _COMMANDS = {
     "convert": ("convert:convert", "Write data as a folder of parts."),
     "export-fasttext": ("convert:export_fasttext", "Write a text model for fastText."),
     "import-fasttext": ("convert:import_fasttext", "Import a model that fastText trained."),
-    "completion": ("main:completion", "Complete commands with the Tab key."),
+}
+# Commands that are gone, and the new way.
+_GONE = {
+    "completion": "labeltrees --completion SHELL",
 }
 _INTERRUPTED = 130  # the exit code that shells use for Ctrl-C
 
@@ -53,8 +55,9 @@ Examples:
 
 \b
 To complete commands and options with the Tab key, add to ~/.bashrc
-  eval "$(labeltrees completion bash)"
-(see labeltrees completion --help for zsh and fish).
+  eval "$(labeltrees --completion bash)"
+(~/.zshrc with zsh; for fish, write labeltrees --completion fish to
+~/.config/fish/completions/labeltrees.fish).
 """
 
 
@@ -78,6 +81,9 @@ class _Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
+            if args[0] in _GONE:
+                message = f"The command {args[0]!r} is gone. Use {_GONE[args[0]]}"
+                raise click.UsageError(message, ctx) from None
             near = difflib.get_close_matches(args[0], _COMMANDS, n=3)
             if not near:
                 raise
@@ -102,13 +108,32 @@ class _Commands(click.Group):
             if ctx.params["debug"]:
                 traceback.print_exc()
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
-            click.echo(f"Error: {one_line(error, command, arguments_of(ctx))}", err=True)
+            click.echo(f"Error: {one_line(error, command, ctx.meta.get(ARGUMENTS, {}))}", err=True)
             ctx.exit(getattr(error, "exit_code", 1))
+
+
+def _print_completion(ctx: click.Context, _parameter: click.Parameter, shell: str | None) -> None:
+    """Print the script that lets a shell complete commands and options with the Tab key."""
+    kind = get_completion_class(shell or "")
+    if kind is None or ctx.resilient_parsing:
+        return
+    # Not `source()`, which starts bash to check its version.
+    completer = kind(ctx.command, {}, "labeltrees", "_LABELTREES_COMPLETE")
+    click.echo(completer.source_template % completer.source_vars())
+    ctx.exit()
 
 
 @click.group(cls=_Commands, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(labeltrees.__version__, prog_name="labeltrees", message="%(prog)s %(version)s")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.option(
+    "--completion",
+    type=click.Choice(["bash", "zsh", "fish"]),
+    is_eager=True,
+    expose_value=False,
+    callback=_print_completion,
+    help="Print the script that completes commands and options with the Tab key.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Show only warnings and errors, no progress.")
 @click.pass_context
 def cli(ctx: click.Context, debug: bool, quiet: bool) -> None:
@@ -136,24 +161,3 @@ def _log_to_standard_error(ctx: click.Context, level: int) -> None:
 def main() -> None:
     """Run the command line."""
     cli(prog_name="labeltrees")
-
-
-_COMPLETION_EPILOG = """\b
-Examples:
-  eval "$(labeltrees completion bash)"                                   # in ~/.bashrc
-  eval "$(labeltrees completion zsh)"                                    # in ~/.zshrc
-  labeltrees completion fish > ~/.config/fish/completions/labeltrees.fish
-"""
-
-
-@click.command(cls=Command, epilog=_COMPLETION_EPILOG)
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@click.pass_context
-def completion(ctx: click.Context, shell: str) -> None:
-    """Print the script that lets a SHELL complete commands and options with the Tab key."""
-    kind = get_completion_class(shell)
-    if kind is None:  # click knows all three
-        raise click.UsageError(shell)
-    # Not `source()`, which starts bash to check its version.
-    completer = kind(ctx.find_root().command, {}, "labeltrees", "_LABELTREES_COMPLETE")
-    click.echo(completer.source_template % completer.source_vars())

@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from labeltrees._settings import settings_of
+from labeltrees.cli.errors import ARGUMENTS
 from labeltrees.errors import InputError
 from labeltrees.tree.settings import TreeSettings
 
@@ -161,9 +162,6 @@ def refuse_tree_options(fixed: str, given: Mapping[str, Any]) -> None:
         refuse_option("--" + useless.replace("_", "-"), fixed, "no tree is built")
 
 
-_ARGUMENTS = "labeltrees.arguments"
-
-
 class Command(click.Command):
     """A command whose help shows its options in groups; `groups` has those that differ from other commands."""
 
@@ -173,7 +171,7 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        ctx.meta[_ARGUMENTS] = ctx.params  # all contexts of a run share `meta`
+        ctx.meta[ARGUMENTS] = ctx.params  # all contexts of a run share `meta`
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -215,12 +213,6 @@ def fit_example(line: str, width: int) -> list[str]:
     if cut < 0 or not line.lstrip().startswith(("labeltrees", "-")):
         return [line]
     return [line[:cut] + " \\", *fit_example(" " * 6 + line[cut + 1 :], width)]
-
-
-def arguments_of(ctx: click.Context) -> dict[str, Any]:
-    """Return the arguments of the command that ran; empty if it did not get so far."""
-    found: dict[str, Any] = ctx.meta.get(_ARGUMENTS, {})
-    return found
 
 
 OWN_GROUP = ""  # options that belong to one command come first
