@@ -1,7 +1,7 @@
 """The losses that linear classifiers can be trained with: one entry per loss, used everywhere.
 
-A new loss needs an entry here and in ``core/linear/loss.cpp``, an id in ``core/simd/losses.hpp``, and its kernels in
-``core/simd/losses.inl``.
+A new loss needs an entry here and in ``core/linear/loss.cpp``, an id in ``core/simd/lanes.hpp``, and its kernels in
+``core/simd/training.inl``.
 """
 
 from __future__ import annotations

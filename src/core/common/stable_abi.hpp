@@ -1,5 +1,6 @@
 // CPython's fast macros in the functions of the stable ABI, for the wheel that serves Python 3.12 and later
-// (docs/decisions/0051-builds-and-wheels.md). They keep CPython's names, so that other files are the same for both builds.
+// (docs/decisions/0051-builds-and-wheels.md). They keep CPython's names, so that other files are the same for both
+// builds.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "simd/losses.hpp"
+#include "simd/lanes.hpp"
 
 namespace labeltrees::linear {
 

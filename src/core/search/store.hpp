@@ -8,7 +8,7 @@
 #include <string>
 
 #include "chunk/format.hpp"
-#include "simd/losses.hpp"
+#include "simd/lanes.hpp"
 
 namespace labeltrees::search {
 

@@ -1,7 +1,8 @@
-// Part of kernels.inl: the kernels of the text model.
+// The kernels of the text model.
 //
 // A row is processed in pieces of up to 8 vectors of 16 floats (a whole row of dim 128), so that the sums stay in
 // registers.
+namespace labeltrees::simd::LABELTREES_ISA {
 
 struct TextRows {
   using F = Vec<16>::Floats;
@@ -116,3 +117,5 @@ static void step_rows(float* rows, int64_t stride, const int32_t* ids, const flo
 }
 
 static constexpr TextKernels text_kernels = {sum_rows, add_to_rows, dot_rows, sigmoids, step_rows};
+
+}  // namespace labeltrees::simd::LABELTREES_ISA

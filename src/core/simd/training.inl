@@ -1,4 +1,67 @@
-// Part of kernels.inl: everything that depends on the loss: training passes, and scores from margins.
+// Training many classifiers at once, one lane per classifier (lanes.hpp), and the scores of each loss.
+namespace labeltrees::simd::LABELTREES_ISA {
+
+template <int lanes>
+struct LaneOps {
+  using F = typename Vec<lanes>::Floats;
+  using I = typename Vec<lanes>::Ints;
+
+  // out = sum_i values[i] * weights[columns[i]], in four sums to hide the latency of the addition.
+  template <bool dense>
+  static inline __attribute__((always_inline)) void dot(const int32_t* columns, const float* values, int32_t n,
+                                                        const float* weights, F& out) {
+    F a = {}, b = {}, c = {}, d = {};
+    int32_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+      a += values[i] * row<dense>(weights, columns, i);
+      b += values[i + 1] * row<dense>(weights, columns, i + 1);
+      c += values[i + 2] * row<dense>(weights, columns, i + 2);
+      d += values[i + 3] * row<dense>(weights, columns, i + 3);
+    }
+    for (; i < n; ++i) a += values[i] * row<dense>(weights, columns, i);
+    out = (a + b) + (c + d);
+  }
+
+  // weights[columns[i]] += values[i] * step
+  template <bool dense>
+  static inline __attribute__((always_inline)) void add(const int32_t* columns, const float* values, int32_t n,
+                                                        const F& step, float* weights) {
+    int32_t i = 0;
+    for (; i + 4 <= n; i += 4) {  // columns of a row are distinct, so loads need not wait for stores
+      F &a = row<dense>(weights, columns, i), &b = row<dense>(weights, columns, i + 1);
+      F &c = row<dense>(weights, columns, i + 2), &d = row<dense>(weights, columns, i + 3);
+      const F new_a = a + values[i] * step, new_b = b + values[i + 1] * step;
+      const F new_c = c + values[i + 2] * step, new_d = d + values[i + 3] * step;
+      a = new_a;
+      b = new_b;
+      c = new_c;
+      d = new_d;
+    }
+    for (; i < n; ++i) row<dense>(weights, columns, i) += values[i] * step;
+  }
+
+  template <bool dense>
+  static inline __attribute__((always_inline)) F& row(float* weights, const int32_t* columns, int32_t i) {
+    return *reinterpret_cast<F*>(weights + int64_t{lanes} * (dense ? i : columns[i]));
+  }
+  template <bool dense>
+  static inline __attribute__((always_inline)) const F& row(const float* weights, const int32_t* columns, int32_t i) {
+    return *reinterpret_cast<const F*>(weights + int64_t{lanes} * (dense ? i : columns[i]));
+  }
+};
+
+// Rows come in random order, so prefetch them: the header of a row four visits ahead, its values two visits ahead.
+template <int lanes, bool dense>
+static inline __attribute__((always_inline)) void prefetch_row(const LanePass& pass, const int32_t* order) {
+  __builtin_prefetch(pass.rows + order[4]);
+  const LaneRow& next = pass.rows[order[2]];
+  __builtin_prefetch(pass.alpha + int64_t{order[2]} * lanes);
+  const int32_t n = next.length < 64 ? next.length : 64;  // the hardware prefetcher does the rest
+  for (int32_t i = 0; i < n; i += 16) {
+    if (!dense) __builtin_prefetch(pass.columns + next.begin + i);
+    __builtin_prefetch(pass.values + next.begin + i);
+  }
+}
 
 // Dual coordinate descent of min_a 1/2 a'(Q + D)a - sum(a), a >= 0, Q_ij = y_i y_j x_i.x_j, D_ii = 1 / (2 C_i), with
 // w = sum a_i y_i x_i kept up to date: per row G = y w.x - 1 + D a, a <- max(0, a - G / (Q_ii + D_ii)).
@@ -43,13 +106,13 @@ static int64_t hinge_pass(LanePass& pass) {
     largest = projected > largest ? projected : largest;
     smallest = projected < smallest ? projected : smallest;
     const I shrink = (is_active & at_zero & (gradient > shrink_above));
-    const uint32_t shrink_bits = Ops::bits_of(shrink);
+    const uint32_t shrink_bits = bits_of<lanes>(shrink);
     if (shrink_bits != 0) {
       any_shrunk |= shrink_bits;
       row.active &= static_cast<uint16_t>(~shrink_bits);
     }
     const I moves = ((projected > ignore) | (projected < -ignore));
-    if (Ops::bits_of(moves) == 0) continue;
+    if (bits_of<lanes>(moves) == 0) continue;
     F moved = alpha - projected / (diagonal + row.squared_norm);
     moved = moved > zero ? moved : zero;
     moved = moves ? moved : alpha;
@@ -115,7 +178,7 @@ static inline __attribute__((always_inline)) void solve_logit(
     moved = next;
     sigmoid<lanes>(moved, share);
     const I rough = ((change > 1e-4f) | (change < -1e-4f)) & moves;
-    if (LaneOps<lanes>::bits_of(rough) == 0) break;  // Newton's next step would be about 1e-8
+    if (bits_of<lanes>(rough) == 0) break;  // Newton's next step would be about 1e-8
   }
 }
 
@@ -155,7 +218,7 @@ static int64_t logistic_pass(LanePass& pass) {
     largest = gradient > largest ? gradient : largest;
     smallest = gradient < smallest ? gradient : smallest;
     const I moves = ((gradient > ignore) | (gradient < -ignore));
-    if (Ops::bits_of(moves) == 0) continue;
+    if (bits_of<lanes>(moves) == 0) continue;
 
     F start, share, moved;
     sigmoid<lanes>(logit, start);
@@ -256,3 +319,99 @@ static void logistic_scores(const float* margins, int64_t n, float base, float, 
 }
 
 static constexpr PathScoresTable path_scores_table = {{hinge_scores, logistic_scores}};
+
+// The training kernels that do not depend on the loss.
+
+template <int lanes, bool dense>
+static void add_positive(const LanePass& pass, const float* row_weight, int64_t n_rows) {
+  using Ops = LaneOps<lanes>;
+  using F = typename Ops::F;
+  using I = typename Ops::I;
+  const I lane_bits = Vec<lanes>::lane_bits;
+  const F zero = {};
+  F bias = *reinterpret_cast<const F*>(pass.bias);
+  for (int64_t row = 0; row < n_rows; ++row) {
+    const LaneRow& head = pass.rows[row];
+    if (head.positive == 0) continue;
+    const I is_positive = ((static_cast<int32_t>(head.positive) & lane_bits) != 0);
+    const F step = is_positive ? zero + (row_weight ? row_weight[row] : 1.0f) : zero;
+    bias += step * pass.bias_value;
+    Ops::template add<dense>(dense ? nullptr : pass.columns + head.begin, pass.values + head.begin, head.length, step,
+                             pass.weights);
+  }
+  *reinterpret_cast<F*>(pass.bias) = bias;
+}
+
+template <int lanes>
+static void inner_products(const float* weights, const float* total, int64_t n_columns, double* squares,
+                           double* cross) {
+  using F = typename Vec<lanes>::Floats;
+  for (int lane = 0; lane < lanes; ++lane) squares[lane] = cross[lane] = 0;
+  // Short float sums, added in double: as fast, and precise enough for millions of columns.
+  for (int64_t begin = 0; begin < n_columns; begin += 1024) {
+    const int64_t end = begin + 1024 < n_columns ? begin + 1024 : n_columns;
+    F square = {}, product = {};
+    for (int64_t column = begin; column < end; ++column) {
+      const F& weight = *reinterpret_cast<const F*>(weights + column * lanes);
+      square += weight * weight;
+      product += weight * total[column];
+    }
+    for (int lane = 0; lane < lanes; ++lane) {
+      squares[lane] += square[lane];
+      cross[lane] += product[lane];
+    }
+  }
+}
+
+template <int lanes>
+static void combine(float* weights, const float* total, int64_t n_columns, const float* scale, const float* shift) {
+  using F = typename Vec<lanes>::Floats;
+  const F scales = *reinterpret_cast<const F*>(scale), shifts = *reinterpret_cast<const F*>(shift);
+  for (int64_t column = 0; column < n_columns; ++column) {
+    F& weight = *reinterpret_cast<F*>(weights + column * lanes);
+    weight = scales * weight + shifts * total[column];
+  }
+}
+
+template <int lanes>
+static void start_alpha(float* alpha, const LaneRow* rows, const float* row_weight, int64_t n_rows,
+                        const float* if_positive, const float* if_negative) {
+  using F = typename Vec<lanes>::Floats;
+  using I = typename Vec<lanes>::Ints;
+  const I lane_bits = Vec<lanes>::lane_bits;
+  const F pos = *reinterpret_cast<const F*>(if_positive), neg = *reinterpret_cast<const F*>(if_negative);
+  for (int64_t row = 0; row < n_rows; ++row) {
+    const I is_positive = ((static_cast<int32_t>(rows[row].positive) & lane_bits) != 0);
+    const F start = is_positive ? pos : neg;
+    *reinterpret_cast<F*>(alpha + row * lanes) = row_weight ? start * row_weight[row] : start;
+  }
+}
+
+template <int lanes>
+static void find_kept(const float* weights, int64_t n_columns, float threshold, uint16_t* kept, int32_t* counts) {
+  using Ops = LaneOps<lanes>;
+  using F = typename Ops::F;
+  using I = typename Ops::I;
+  const F above = F{} + threshold;
+  I count = {};
+  for (int64_t column = 0; column < n_columns; ++column) {
+    const F& weight = *reinterpret_cast<const F*>(weights + column * lanes);
+    const I keep = ((weight >= above) | (weight <= -above)) & (weight != F{});
+    count -= keep;
+    kept[column] = static_cast<uint16_t>(bits_of<lanes>(keep));
+  }
+  for (int lane = 0; lane < lanes; ++lane) counts[lane] = count[lane];
+}
+
+template <int lanes>
+static constexpr LaneKernels lane_kernels() {
+  return {lanes,
+          loss_table<lanes>(),
+          {add_positive<lanes, false>, add_positive<lanes, true>},
+          inner_products<lanes>,
+          combine<lanes>,
+          start_alpha<lanes>,
+          find_kept<lanes>};
+}
+
+}  // namespace labeltrees::simd::LABELTREES_ISA
