@@ -102,7 +102,7 @@ THREADED := tests/search tests/storage/test_chunks.py tests/tuning/test_shared_i
   tests/labels/test_embedding.py tests/tree/test_builder.py tests/tree/test_search_cost.py tests/data/test_tfidf.py tests/data/test_tfidf_union.py \
   $(addprefix tests/models/linear/test_,training.py node_tasks.py item_models.py files.py contexts.py) \
   tests/models/text/test_estimator.py tests/models/text/test_shuffle.py tests/models/common/test_early_stop.py \
-  tests/serving/test_watcher.py tests/serving/test_app.py \
+  tests/serving/test_registry.py tests/serving/test_app.py \
   --deselect tests/models/linear/test_contexts.py::test_any_sequence_of_texts
 sanitize-threads: install
 	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --upgrade --target build/sanitize-threads . \

@@ -3,7 +3,7 @@
     python scripts/check_blocks.py [PAGE ...]     # after make wheel
 
 It makes one environment per set of extras from the wheel in dist/, in build/blocks-*. A page names its extras as
-``labeltrees[logs]`` or "the extra `logs`"; other packages as ``pip install httpx``.
+``labeltrees[logs]`` or "the extra `logs`"; other packages as ``pip install httpx2``.
 """
 
 from __future__ import annotations

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from pathlib import Path
 from typing import Any
 
 from benchmarks.serve.load import run
-from labeltrees.serving.app import App
-from labeltrees.serving.keys import read_keys
-from labeltrees.serving.registry import Registry
-from labeltrees.serving.settings import ServingSettings
+from labeltrees.serving import make_app
 
 _ROUNDS, _REQUESTS = 15, 2000
 
 
 def processor_times(folder: Path, path: str, bodies: dict[str, list[bytes]]) -> dict[str, float]:
     """Return the processor time per request in microseconds, the best of several rounds, by kind of request."""
-    app = App(Registry({"debian": folder}), ServingSettings(), api_keys=read_keys(()))
-    try:
-        return run(_measure(app, path, bodies))
-    finally:
-        app.stop()
+    return run(_measure(make_app({"debian": folder}), path, bodies))
 
 
-async def _measure(app: App, path: str, bodies: dict[str, list[bytes]]) -> dict[str, float]:
+async def _measure(app: Any, path: str, bodies: dict[str, list[bytes]]) -> dict[str, float]:
     found = dict.fromkeys(bodies, float("inf"))
     for _ in range(_ROUNDS):
         for what, listed in bodies.items():
@@ -36,10 +28,14 @@ async def _measure(app: App, path: str, bodies: dict[str, list[bytes]]) -> dict[
     return found
 
 
-async def _ask(app: App, path: str, body: bytes) -> Any:
-    arrived = asyncio.get_running_loop().create_future()
-    arrived.set_result(body)
-    reply = await app.respond("POST", path, lambda name: None, lambda max_bytes: arrived, None)
-    if reply.status != 200:
-        raise RuntimeError(reply.body.decode())
-    return reply
+async def _ask(app: Any, path: str, body: bytes) -> None:
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        if message.get("status", 200) != 200:
+            raise RuntimeError(message)
+
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    scope = {"type": "http", "method": "POST", "path": path, "headers": headers, "query_string": b"", "root_path": ""}
+    await app(scope, receive, send)

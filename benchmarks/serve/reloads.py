@@ -23,7 +23,7 @@ def two_versions(texts: list[str], labels: list[list[str]]) -> list[Any]:
 
 def run_reloads(models: list[Any], folder: Path, texts: list[str], n_reloads: int) -> dict[str, int]:
     """Return the numbers of requests, of failed ones, of mixed answers, and of versions that were seen in a row."""
-    import httpx
+    import httpx2
 
     models[0].save(folder)
     counts = {"requests": 0, "failed": 0, "mixed": 0, "changes": 0}
@@ -31,7 +31,7 @@ def run_reloads(models: list[Any], folder: Path, texts: list[str], n_reloads: in
     seen: list[str] = []
 
     def ask() -> None:
-        with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", timeout=60) as client:
+        with httpx2.Client(base_url=f"http://127.0.0.1:{server.port}", timeout=60) as client:
             while not stop.is_set():
                 counts["requests"] += 1
                 try:
@@ -39,7 +39,7 @@ def run_reloads(models: list[Any], folder: Path, texts: list[str], n_reloads: in
                     answer = reply.json()
                     tags = {label[-2:] for one in answer["results"] for label in one["labels"]}
                     seen.append(answer["version"])
-                except (httpx.HTTPError, KeyError, ValueError):
+                except (httpx2.HTTPError, KeyError, ValueError):
                     counts["failed"] += 1
                     continue
                 counts["mixed"] += len(tags) != 1

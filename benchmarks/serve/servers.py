@@ -20,13 +20,17 @@ _OURS = "from labeltrees.cli.main import main; main()"
 class ServerProcess:
     """A server that runs while the `with` block runs; "{port}" in its command is a free port."""
 
-    def __init__(self, command: list[str], path: str = "/ready", folder: Path | None = None) -> None:
+    def __init__(
+        self, command: list[str], path: str = "/ready", folder: Path | None = None, package: Path | None = None
+    ) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self._path = path
         filled = [part.replace("{port}", str(self.port)) for part in command]
-        self.process = subprocess.Popen(filled, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        variables = os.environ if package is None else {**os.environ, "PYTHONPATH": str(package)}
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen(filled, cwd=folder, env=variables, **quiet)
 
     def __enter__(self) -> Self:
         for _ in range(600):
@@ -72,9 +76,10 @@ class ServerProcess:
         return found
 
 
-def ours(models: list[str], *options: str) -> ServerProcess:
-    """Run `labeltrees serve`."""
-    return ServerProcess([sys.executable, "-c", _OURS, "serve", *models, *options, "--port", "{port}"])
+def ours(models: list[str], *options: str, package: Path | None = None) -> ServerProcess:
+    """Run `labeltrees serve`, of the package in the folder `package` if it is given."""
+    command = [sys.executable, "-P", "-c", _OURS, "serve", *models, *options, "--port", "{port}"]
+    return ServerProcess(command, package=package)
 
 
 def uvicorn(target: str) -> ServerProcess:

@@ -2,8 +2,8 @@
 
 import pytest
 
-pytest.importorskip("msgspec", reason="the extra labeltrees[serve] is not installed")
-pytest.importorskip("prometheus_client", reason="the extra labeltrees[serve] is not installed")
+for package in ("msgspec", "starlette", "prometheus_client"):
+    pytest.importorskip(package, reason="the extra labeltrees[serve] is not installed")
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ def test_the_python_blocks_of_a_page_run(
     page: str, bundled: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if "serve" in extras_of(page):
-        for package in ("msgspec", "prometheus_client", "httpx"):
+        for package in ("msgspec", "starlette", "prometheus_client", "httpx2"):
             pytest.importorskip(package, reason="the extra labeltrees[serve] is not installed")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(lt.datasets, "load_debian", lambda: bundled)  # read once for all pages

@@ -1,6 +1,5 @@
 """Small models, and requests to an application without a network."""
 
-import asyncio
 import socket
 import subprocess
 import sys
@@ -9,9 +8,11 @@ import time
 import numpy as np
 import pytest
 
-pytest.importorskip("msgspec", reason="the extra labeltrees[serve] is not installed")
-pytest.importorskip("prometheus_client", reason="the extra labeltrees[serve] is not installed")
-httpx = pytest.importorskip("httpx", reason="httpx is not installed")
+for package in ("msgspec", "starlette", "prometheus_client"):
+    pytest.importorskip(package, reason="the extra labeltrees[serve] is not installed")
+httpx2 = pytest.importorskip("httpx2", reason="httpx2 is not installed")
+
+from starlette.testclient import TestClient  # noqa: E402
 
 import labeltrees as lt  # noqa: E402
 
@@ -56,13 +57,7 @@ def model_folder(text_model, tmp_path_factory):
 
 def ask(app, method, path, **how):
     """Send one request to an application."""
-
-    async def send():
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
-            return await client.request(method, path, **how)
-
-    return asyncio.run(send())
+    return TestClient(app).request(method, path, **how)
 
 
 @pytest.fixture
@@ -98,9 +93,9 @@ class Server:
     def wait_until_ready(self):
         for _ in range(600):
             try:
-                if httpx.get(f"{self.url}/ready").status_code == 200:
+                if httpx2.get(f"{self.url}/ready").status_code == 200:
                     return
-            except httpx.TransportError:
+            except httpx2.TransportError:
                 pass
             assert self.process.poll() is None, "the server ended"
             time.sleep(0.1)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import labeltrees as lt
 from labeltrees.serving import ServingSettings, make_app
-from labeltrees.serving.item_search import ItemSearch
+from labeltrees.serving.served_model import ItemSearch
 from tests.serving.conftest import WORDS, ask, make_texts
 
 PREDICT = "/v1/models/model/predict"
@@ -165,7 +165,7 @@ def test_names_of_items_are_found(item_model, text_model, post):
     app = make_app(item_model)
     assert post(app, "/v1/models/model/items", {"text": "M"}).json() == {"items": ["milk", "jam"]}
     assert post(app, "/v1/models/model/items", {"text": "", "limit": 3}).json()["items"] == ["bread", "milk", "eggs"]
-    assert app.registry.places["model"].get().facts.picks == ["items"]
+    assert app.state.service.registry.current("model").facts.picks == ["items"]
     for wrong in ({"text": "m", "column": "history"}, {"text": 1}, {"text": "m", "limit": 101}, {}):
         assert post(app, "/v1/models/model/items", wrong).status_code == 400
     assert post(make_app(text_model), "/v1/models/model/items", {"text": "m"}).status_code == 400

@@ -1,13 +1,12 @@
 """Counters of one worker and of several."""
 
 import os
+import subprocess
+import sys
 
-import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from labeltrees.serving import make_app
-from labeltrees.serving.metrics import Metrics, make_shared_file
-from labeltrees.serving.registry import Registry
 
 
 def samples(text):
@@ -31,19 +30,28 @@ def test_requests_searches_and_versions_are_counted(text_model, get, post):
     assert found["labeltrees_requests_in_progress", ()] == 1  # the one that asks
 
 
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_workers_share_counters_and_a_new_worker_goes_on_for_a_dead_one(model_folder):
-    path = make_shared_file()
-    registry = Registry(model_folder)
-    own = Metrics(registry, path)
-    own.count_request("predict", 200, 0.001)
-    for expected in (2, 3):  # the second worker takes the place of the first
-        worker = os.fork()
-        if worker == 0:
-            Metrics(registry, path).count_request("predict", 200, 0.001)
-            os._exit(0)
-        os.waitpid(worker, 0)
-        found = samples(own.text().decode())
-        assert found["labeltrees_requests_total", (("route", "predict"), ("status", "200"))] == expected
-    used = [any(own._all[at : at + own._stride // 8]) for at in range(0, len(own._all), own._stride // 8)]
-    assert used.count(True) == 2
+WORKER = """
+import sys
+from labeltrees.serving.metrics import Metrics
+from labeltrees.serving.registry import Registry
+
+metrics = Metrics(Registry(sys.argv[1]))
+metrics.begin_request()
+metrics.end_request("predict", 200, 0.001)
+metrics.begin_request()  # in progress when the worker ends
+metrics.count_searches("fruit", 3, 1)
+if sys.argv[2] == "report":
+    print(metrics.text().decode())
+"""
+
+
+def test_counters_of_ended_workers_stay_and_their_requests_in_progress_go(model_folder, tmp_path):
+    environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
+    for what in ("end", "end", "report"):
+        command = [sys.executable, "-c", WORKER, str(model_folder), what]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    found = samples(done.stdout)
+    assert found["labeltrees_requests_total", (("route", "predict"), ("status", "200"))] == 3
+    assert found["labeltrees_searches_total", (("model", "fruit"),)] == 9
+    assert found["labeltrees_request_seconds_count", (("route", "predict"),)] == 3
+    assert found["labeltrees_requests_in_progress", ()] == 1

@@ -1,16 +1,18 @@
-"""Names, versions and replacement of models."""
+"""Names, versions and replacement of models; the thread that does it; texts to show for labels."""
 
-import asyncio
 import shutil
+import threading
+import time
 
-import httpx
 import numpy as np
 import pytest
+from starlette.testclient import TestClient
 
 import labeltrees as lt
 from labeltrees.errors import FileFormatError, InputError
 from labeltrees.serving import ServingSettings, make_app
-from labeltrees.serving.registry import Registry
+from labeltrees.serving import registry as registry_module
+from labeltrees.serving.registry import Registry, Watcher, read_shown_texts
 from tests.serving.conftest import make_texts
 
 
@@ -63,36 +65,17 @@ def test_a_new_version_replaces_the_old_one_while_requests_go_on(tmp_path):
     models[0].save(folder)
     app = make_app(folder, settings=ServingSettings(reload_seconds=0.01))
 
-    async def run():
-        started, stop = asyncio.Event(), asyncio.Event()
-
-        async def receive_life():
-            if started.is_set():
-                await stop.wait()
-                return {"type": "lifespan.shutdown"}
-            started.set()
-            return {"type": "lifespan.startup"}
-
-        async def send_life(_):
-            pass
-
-        life = asyncio.create_task(app({"type": "lifespan"}, receive_life, send_life))
-        seen = []
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
-            for number in range(200):
-                if number % 20 == 10:
-                    await asyncio.to_thread(models[number // 20 % 2].save, folder)
-                reply = await client.post("/v1/models/fruit/predict", json={"texts": texts[:12], "k": 3})
-                assert reply.status_code == 200
-                answer = reply.json()
-                tags = {label.partition("@")[2] for one in answer["results"] for label in one["labels"]}
-                seen.append((answer["version"], *tags))
-                await asyncio.sleep(0.002)
-        stop.set()
-        await life
-        return seen
-
-    seen = set(asyncio.run(run()))
+    seen = set()
+    with TestClient(app) as client:
+        for number in range(200):
+            if number % 20 == 10:
+                models[number // 20 % 2].save(folder)
+            reply = client.post("/v1/models/fruit/predict", json={"texts": texts[:12], "k": 3})
+            assert reply.status_code == 200
+            answer = reply.json()
+            tags = {label.partition("@")[2] for one in answer["results"] for label in one["labels"]}
+            seen.add((answer["version"], *tags))
+            time.sleep(0.002)
     assert all(len(entry) == 2 for entry in seen)  # no answer mixes versions
     assert len(seen) == 2
 
@@ -105,3 +88,84 @@ def test_the_folder_of_a_sweep_is_all_its_models(tmp_path):
     facts = [place.get().facts for place in registry.places.values()]
     measured = {one.tradeoff: one.measured["p1"] for one in facts}
     assert measured == pytest.approx({record["tradeoff"]: record["p1"] for record in result.table})
+
+
+class SlowRegistry:
+    """A registry whose models take as long to load as a test wants."""
+
+    is_ready = False
+
+    def __init__(self):
+        self.begun, self.may_end = threading.Event(), threading.Event()
+        self.n_refreshes = 0
+
+    def refresh(self):
+        self.n_refreshes += 1
+        self.begun.set()
+        self.may_end.wait(20)
+        self.is_ready = True
+
+
+def test_a_stop_does_not_wait_for_a_model_that_is_being_loaded(monkeypatch):
+    monkeypatch.setattr(registry_module, "_STOP_SECONDS", 0.01)
+    registry = SlowRegistry()
+    one = Watcher(registry, 0.01)
+    one.start()
+    assert registry.begun.wait(20)
+    thread = one._thread
+    one.stop()
+    assert thread.is_alive()  # the stop returned before the model was loaded
+    registry.may_end.set()
+    thread.join(20)
+    assert not thread.is_alive()
+    assert registry.n_refreshes == 1
+
+
+def test_without_reloads_it_ends_when_every_model_is_loaded():
+    registry = SlowRegistry()
+    registry.may_end.set()
+    one = Watcher(registry, 0)
+    one.start()
+    one._thread.join(20)
+    assert registry.n_refreshes == 1
+    one.stop()
+
+
+def test_it_can_be_started_again():
+    registry = SlowRegistry()
+    registry.may_end.set()
+    one = Watcher(registry, 60)
+    for n in (1, 2):
+        registry.begun.clear()
+        one.start()
+        assert registry.begun.wait(20)
+        one.stop()
+        assert registry.n_refreshes == n
+
+
+def test_two_columns_in_the_usual_forms(tmp_path):
+    expected = {"http://a.example/1": "Cats, big and small", "http://a.example/2": 'A "dog"'}
+    tsv = tmp_path / "texts.tsv"
+    tsv.write_text('<http://a.example/1>\tCats, big and small\n\nhttp://a.example/2\tA "dog"\tmore\n')
+    csv = tmp_path / "texts.csv"
+    csv.write_text('uri,label_en\nhttp://a.example/1,"Cats, big and small"\nhttp://a.example/2,"A ""dog"""\n')
+    assert read_shown_texts(tsv) == read_shown_texts(str(csv)) == read_shown_texts(expected) == expected
+    assert read_shown_texts(None) == {}
+
+
+def test_a_mapping_to_lists_gives_their_first_texts():
+    assert read_shown_texts({"a": ["cats", "felines"], "b": [], "c": "dogs"}) == {"a": "cats", "c": "dogs"}
+
+
+@pytest.mark.parametrize(("content", "fault"), [(b"one column\n", "two columns"), (b"a\t\xff\n", "not UTF-8")])
+def test_other_files_are_refused(tmp_path, content, fault):
+    file = tmp_path / "texts.tsv"
+    file.write_bytes(content)
+    with pytest.raises(FileFormatError, match=fault):
+        read_shown_texts(file)
+
+
+def test_the_language_of_a_vocabulary_can_be_chosen(tmp_path):
+    file = tmp_path / "texts.csv"
+    file.write_text("uri,label_en,label_fi\nhttp://a.example/1,cats,kissat\n")
+    assert read_shown_texts(file, "fi") == {"http://a.example/1": "kissat"}

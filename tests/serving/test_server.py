@@ -6,7 +6,7 @@ import socket
 import time
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from tests.serving.conftest import Server
 
@@ -25,10 +25,10 @@ def ask_raw(port, sent):
 
 
 def test_it_answers_and_counts_over_all_workers(server):
-    with httpx.Client(base_url=server.url) as client:
+    with httpx2.Client(base_url=server.url) as client:
         for _ in range(20):
             assert client.post("/v1/models/fruit/predict", json=QUESTION).json()["labels"]
-    metrics = httpx.get(f"{server.url}/metrics").text
+    metrics = httpx2.get(f"{server.url}/metrics").text
     counted = [line for line in metrics.splitlines() if 'route="predict",status="200"' in line]
     assert float(counted[0].split()[-1]) >= 20
 
@@ -45,7 +45,7 @@ def test_a_killed_worker_is_replaced(server):
         raise AssertionError((before, now))
     server.wait_until_ready()
     for _ in range(20):  # both workers get some
-        assert httpx.post(f"{server.url}/v1/models/fruit/predict", json=QUESTION).status_code == 200
+        assert httpx2.post(f"{server.url}/v1/models/fruit/predict", json=QUESTION).status_code == 200
 
 
 def test_what_is_not_http_gets_a_4xx_or_an_end(server):
@@ -58,7 +58,7 @@ def test_what_is_not_http_gets_a_4xx_or_an_end(server):
     huge = b"POST /v1/models/fruit/predict HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n" + b"x" * 100_000
     got = ask_raw(server.port, huge)
     assert got == b"" or got.split()[1].startswith(b"4")
-    assert httpx.get(f"{server.url}/ready").status_code == 200
+    assert httpx2.get(f"{server.url}/ready").status_code == 200
 
 
 def test_it_finishes_accepted_requests_before_it_stops(start_server, model_folder):
@@ -79,13 +79,13 @@ def test_it_finishes_accepted_requests_before_it_stops(start_server, model_folde
 def test_bodies_in_chunks_and_other_methods(start_server, model_folder):
     own = start_server(model_folder, 1, "--max-body", "100")
     path = f"{own.url}/v1/models/fruit/predict"
-    assert httpx.post(path, content=iter([b'{"text": ', b'"red apple"}'])).json()["labels"]
+    assert httpx2.post(path, content=iter([b'{"text": ', b'"red apple"}'])).json()["labels"]
     for too_long in (b" " * 101, iter([b" " * 60, b" " * 60])):
-        reply = httpx.post(path, content=too_long)
+        reply = httpx2.post(path, content=too_long)
         assert (reply.status_code, "100 bytes" in reply.json()["error"]) == (413, True)
-    head = httpx.head(f"{own.url}/health")
+    head = httpx2.head(f"{own.url}/health")
     assert (head.status_code, head.content) == (200, b"")
-    assert int(head.headers["content-length"]) == len(httpx.get(f"{own.url}/health").content)
+    assert int(head.headers["content-length"]) == len(httpx2.get(f"{own.url}/health").content)
     own.stop()
     assert own.process.returncode == 0
 
@@ -94,7 +94,7 @@ def test_it_stops_while_models_are_replaced(start_server, text_model, tmp_path):
     folder = tmp_path / "fruit.model"
     text_model.save(folder)
     own = start_server(folder, 2, "--reload-seconds", "0.01")
-    with httpx.Client(base_url=own.url) as client:
+    with httpx2.Client(base_url=own.url) as client:
         for k in (3, 4, 5):
             text_model.set_params(k=k).save(folder)
             assert client.post("/v1/models/fruit/predict", json={"texts": ["red"] * 20}).status_code == 200

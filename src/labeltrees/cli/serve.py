@@ -79,12 +79,11 @@ def serve(
 
 def start_server(models: dict[str, str], settings: ServingSettings, *, host: str, port: int, **how: Any) -> None:
     """Check the models, say where the server is, and serve until the process is told to stop."""
-    from labeltrees.serving.keys import read_keys
-    from labeltrees.serving.label_texts import read_label_texts
-    from labeltrees.serving.registry import Registry
+    from labeltrees.serving.limits import read_keys
+    from labeltrees.serving.registry import Registry, read_shown_texts
     from labeltrees.serving.server import run_server
 
-    read_label_texts(how.get("label_texts"), how.get("language"))
+    read_shown_texts(how.get("label_texts"), how.get("language"))
     if how.get("api_keys"):
         read_keys(how["api_keys"])
     names = Registry(models).names  # a fault is found now, in one line, and not in every worker

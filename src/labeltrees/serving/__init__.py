@@ -11,7 +11,7 @@ from labeltrees._extras import import_extra
 from labeltrees.serving.settings import ServingSettings
 
 if TYPE_CHECKING:
-    from labeltrees.serving.asgi import AsgiApp
+    from starlette.applications import Starlette
 
 __all__ = ["ServingSettings", "make_app"]
 
@@ -23,7 +23,7 @@ def make_app(
     label_texts: Any = None,
     api_keys: Any = (),
     allowed_origins: Any = (),
-) -> AsgiApp:
+) -> Starlette:
     """Return an ASGI application that serves models, for any ASGI server.
 
     Parameters
@@ -46,23 +46,21 @@ def make_app(
     >>> import labeltrees as lt
     >>> model = lt.LabelTreeClassifier().fit(["red apple", "green pear"] * 5, [["apple"], ["pear"]] * 5)
     >>> app = make_app({"fruit": model})
-    >>> app.registry.names
+    >>> app.state.service.registry.names
     ['fruit']
     """
     require_extra()
-    from labeltrees.serving.app import App
-    from labeltrees.serving.asgi import AsgiApp
-    from labeltrees.serving.keys import read_keys
-    from labeltrees.serving.label_texts import read_label_texts
-    from labeltrees.serving.registry import Registry
+    import_extra("prometheus_client", "serve", "serving")
+    from labeltrees.serving.app import make_starlette
+    from labeltrees.serving.limits import read_keys
+    from labeltrees.serving.registry import Registry, read_shown_texts
 
     settings = ServingSettings() if settings is None else settings
-    registry = Registry(models, read_label_texts(label_texts), in_memory=settings.in_memory)
-    app = App(registry, settings, api_keys=read_keys(api_keys), allowed_origins=tuple(allowed_origins))
-    return AsgiApp(app)
+    registry = Registry(models, read_shown_texts(label_texts), in_memory=settings.in_memory)
+    return make_starlette(registry, settings, api_keys=read_keys(api_keys), allowed_origins=tuple(allowed_origins))
 
 
 def require_extra() -> None:
     """Raise `MissingExtraError` if the packages of the extra are not installed."""
-    for package in ("msgspec", "prometheus_client"):
+    for package in ("msgspec", "starlette"):  # not prometheus_client: importing it decides where its counters are kept
         import_extra(package, "serve", "serving")

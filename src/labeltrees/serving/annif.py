@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
-from labeltrees.serving.answers import Prediction
-from labeltrees.serving.errors import RequestError
-from labeltrees.serving.http import FindHeader, Handler, Reply, Route, Work, json_reply
-from labeltrees.serving.questions import Options
-from labeltrees.serving.registry import Place
+from starlette.requests import Request
+from starlette.responses import Response
+
+from labeltrees.serving.limits import read_body
+from labeltrees.serving.schemas import JsonResponse, Options, Prediction, Questions, RequestError
 from labeltrees.serving.served_model import ServedModel
 from labeltrees.serving.service import Service
 
 _DEFAULT_LIMIT, _MAX_FIELDS = 10, 100
 
 
-def annif_routes(service: Service) -> dict[str, Route]:
-    """Return the routes of Annif's form, for the models that read texts."""
-    places = service.registry.places
-    routes = {"/v1/projects": Route("models", {"GET": _list_projects(service)})}
-    for name, place in places.items():
-        routes[f"/v1/projects/{name}"] = Route("models", {"GET": _project(place)})
-        routes[f"/v1/projects/{name}/suggest"] = Route("suggest", {"POST": _suggest(service, place)})
-    return routes
+async def list_projects(request: Request) -> Response:
+    """List the models that read texts."""
+    current = [place.current for place in request.app.state.service.registry.places.values()]
+    return JsonResponse({"projects": [_describe(one) for one in current if one is not None and one.reads == "text"]})
+
+
+async def describe_project(request: Request) -> Response:
+    """Describe a model."""
+    return JsonResponse(_describe(request.app.state.service.registry.current(request.path_params["name"])))
+
+
+async def suggest(request: Request) -> Response:
+    """Predict labels for a text."""
+    service: Service = request.app.state.service
+    body = await read_body(request)
+    read = partial(_read, body, service.settings.max_k)
+    return await service.answer(request.path_params["name"], read, len(body))
 
 
 def _describe(served: ServedModel) -> dict[str, Any]:
@@ -37,40 +47,20 @@ def _describe(served: ServedModel) -> dict[str, Any]:
     }
 
 
-def _list_projects(service: Service) -> Handler:
-    def handle(body: bytes, header: FindHeader) -> Reply:
-        current = [place.current for place in service.registry.places.values()]
-        return json_reply({"projects": [_describe(one) for one in current if one is not None and one.reads == "text"]})
-
-    return handle
-
-
-def _project(place: Place) -> Handler:
-    def handle(body: bytes, header: FindHeader) -> Reply:
-        return json_reply(_describe(place.get()))
-
-    return handle
+def _read(body: bytes, max_k: int) -> Questions:
+    form = _read_form(body)
+    k = int(_number(form, "limit", _DEFAULT_LIMIT, 1, max_k))
+    threshold = _number(form, "threshold", 0.0, 0, 1)
+    return Questions("text", [form["text"]], Options(k=k, threshold=threshold), _write)
 
 
-def _suggest(service: Service, place: Place) -> Handler:
-    def handle(body: bytes, header: FindHeader) -> Reply | Work:
-        form = _read_form(body)
-        options = Options(
-            k=int(_number(form, "limit", _DEFAULT_LIMIT, 1, service.settings.max_k)),
-            threshold=_number(form, "threshold", 0.0, 0, 1),
-        )
-        return service.answer(place.get(), "text", [form["text"]], options, len(body), _results)
-
-    return handle
-
-
-def _results(served: ServedModel, found: list[Prediction], microseconds: float) -> Reply:
+def _write(served: ServedModel, found: list[Prediction], microseconds: float) -> Response:
     (one,) = found
     results = [
         {"uri": str(label), "label": served.label_text(label) or str(label), "notation": None, "score": score}
         for label, score in zip(one.labels, one.scores, strict=True)
     ]
-    return json_reply({"results": results})
+    return JsonResponse({"results": results})
 
 
 def _read_form(body: bytes) -> dict[str, str]:

@@ -1,97 +1,73 @@
-"""The server's own JSON form: predictions, and what models there are."""
+"""The server's own JSON form: predictions, models, names of items."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import partial
 
 import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
 
-from labeltrees.serving.answers import ModelFacts, PredictAnswers, Prediction
-from labeltrees.serving.http import FindHeader, Handler, Reply, Route, Work, decode_json, encode, json_reply
-from labeltrees.serving.questions import PredictRequest
-from labeltrees.serving.registry import Place
+from labeltrees.serving.limits import read_body
+from labeltrees.serving.schemas import (
+    ItemList,
+    ItemsRequest,
+    JsonResponse,
+    ModelList,
+    PredictAnswers,
+    Prediction,
+    PredictRequest,
+    Questions,
+    decode,
+)
 from labeltrees.serving.served_model import ServedModel
 from labeltrees.serving.service import Service
 
-_decoder = msgspec.json.Decoder(PredictRequest)
+_predict_decoder = msgspec.json.Decoder(PredictRequest)
+_items_decoder = msgspec.json.Decoder(ItemsRequest)
 _MAX_ITEM = 1000  # characters of the name of an item
 
 
-class ItemsRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """A part of the name of an item, as it is typed."""
-
-    text: str
-    column: str = "items"
-    limit: Annotated[int, msgspec.Meta(ge=1, le=100)] = 10
-
-
-class ItemList(msgspec.Struct):
-    """Names of items: first those that begin with the text, then those that contain it."""
-
-    items: list[str]
+async def list_models(request: Request) -> Response:
+    """List the models."""
+    places = request.app.state.service.registry.places.values()
+    ready = [place.current.facts for place in places if place.current is not None]
+    return JsonResponse(ModelList(ready, [place.name for place in places if place.current is None]))
 
 
-class ModelList(msgspec.Struct):
-    """All models of the server, and those that are still being loaded."""
-
-    models: list[ModelFacts]
-    loading: list[str]
+async def describe_model(request: Request) -> Response:
+    """Describe a model."""
+    return JsonResponse(request.app.state.service.registry.current(request.path_params["name"]).facts)
 
 
-def json_routes(service: Service) -> dict[str, Route]:
-    """Return the routes of the JSON form."""
-    places = service.registry.places
-    routes = {"/v1/models": Route("models", {"GET": _list_models(service)})}
-    for name, place in places.items():
-        routes[f"/v1/models/{name}"] = Route("models", {"GET": _model(place)})
-        routes[f"/v1/models/{name}/items"] = Route("models", {"POST": _items(place)})
-        routes[f"/v1/models/{name}/predict"] = Route("predict", {"POST": _predict(service, place)})
-    return routes
+async def find_items(request: Request) -> Response:
+    """Find names of items."""
+    service: Service = request.app.state.service
+    asked: ItemsRequest = decode(_items_decoder, await read_body(request))
+    served = service.registry.current(request.path_params["name"])
+    # In a thread: the first call prepares the names, and a later one reads all of them.
+    find = partial(served.find_items, asked.column, asked.text[:_MAX_ITEM], asked.limit)
+    return JsonResponse(ItemList(await service.in_thread(find)))
 
 
-def _list_models(service: Service) -> Handler:
-    def handle(body: bytes, header: FindHeader) -> Reply:
-        places = service.registry.places.values()
-        ready = [place.current.facts for place in places if place.current is not None]
-        return json_reply(ModelList(ready, [place.name for place in places if place.current is None]))
-
-    return handle
+async def predict(request: Request) -> Response:
+    """Predict labels."""
+    service: Service = request.app.state.service
+    body = await read_body(request)
+    return await service.answer(request.path_params["name"], partial(_read, body), len(body))
 
 
-def _model(place: Place) -> Handler:
-    def handle(body: bytes, header: FindHeader) -> Reply:
-        return json_reply(place.get().facts)
-
-    return handle
-
-
-def _items(place: Place) -> Handler:
-    decoder = msgspec.json.Decoder(ItemsRequest)
-
-    def handle(body: bytes, header: FindHeader) -> Reply | Work:
-        asked: ItemsRequest = decode_json(decoder, body)
-        served = place.get()
-        text = asked.text[:_MAX_ITEM]
-        # In a thread: the first call sorts out the names, and a later one reads all of them.
-        return lambda: json_reply(ItemList(served.find_items(asked.column, text, asked.limit)))
-
-    return handle
+def _read(body: bytes) -> Questions:
+    asked: PredictRequest = decode(_predict_decoder, body)
+    kind, rows, is_single = asked.questions()
+    return Questions(kind, rows, asked, _write_one if is_single else _write_all)
 
 
-def _predict(service: Service, place: Place) -> Handler:
-    def handle(body: bytes, header: FindHeader) -> Reply | Work:
-        asked: PredictRequest = decode_json(_decoder, body)
-        kind, questions, is_single = asked.questions()
-        return service.answer(place.get(), kind, questions, asked, len(body), _single if is_single else _several)
-
-    return handle
-
-
-def _single(served: ServedModel, found: list[Prediction], microseconds: float) -> Reply:
-    one = found[0]
+def _write_one(served: ServedModel, found: list[Prediction], microseconds: float) -> Response:
+    (one,) = found
     one.model, one.version, one.microseconds = served.name, served.version, round(microseconds, 1)
-    return Reply(encode(one))
+    return JsonResponse(one)
 
 
-def _several(served: ServedModel, found: list[Prediction], microseconds: float) -> Reply:
-    return Reply(encode(PredictAnswers(served.name, served.version, round(microseconds, 1), found)))
+def _write_all(served: ServedModel, found: list[Prediction], microseconds: float) -> Response:
+    return JsonResponse(PredictAnswers(served.name, served.version, round(microseconds, 1), found))

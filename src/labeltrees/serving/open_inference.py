@@ -1,38 +1,64 @@
-"""The Open Inference Protocol v2, as clients for Triton, KServe and MLServer speak it."""
+"""The Open Inference Protocol v2, as clients for Triton, KServe and MLServer speak it.
+
+Tensors are JSON lists, or bytes behind the JSON of the body.
+"""
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, NoReturn
 
 import msgspec
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import Response
 
 import labeltrees
-from labeltrees.serving.answers import Prediction
-from labeltrees.serving.errors import RequestError
-from labeltrees.serving.http import (
-    FindHeader,
-    Handler,
-    Reply,
-    Route,
-    Work,
-    decode_json,
+from labeltrees.serving.limits import read_body
+from labeltrees.serving.schemas import (
+    Context,
+    Items,
+    JsonResponse,
+    Options,
+    Prediction,
+    Questions,
+    RequestError,
+    Row,
+    decode,
     encode,
-    error_reply,
-    json_reply,
+    error_response,
 )
-from labeltrees.serving.questions import Options
-from labeltrees.serving.registry import Place
 from labeltrees.serving.served_model import ServedModel
 from labeltrees.serving.service import Service
-from labeltrees.serving.tensors import InputTensor, read_questions, write_tensors
 
 _HEADER_LENGTH = "inference-header-content-length"
+_LARGEST = 1e30
+_DTYPES = {
+    "FP32": np.float32, "FP64": np.float64, "INT8": np.int8, "INT16": np.int16, "INT32": np.int32, "INT64": np.int64,
+    "UINT8": np.uint8, "UINT16": np.uint16, "UINT32": np.uint32, "UINT64": np.uint64,
+}  # fmt: skip
+_TEXT_INPUTS = ("text", "items", "context")
+_OUTPUTS = [
+    {"name": "labels", "datatype": "BYTES", "shape": [-1, -1]},
+    {"name": "scores", "datatype": "FP32", "shape": [-1, -1]},
+]
+
+
+class InputTensor(msgspec.Struct):
+    """An input: its values are in `data`, or behind the JSON."""
+
+    name: str
+    shape: list[Annotated[int, msgspec.Meta(ge=0, le=2**31)]]
+    datatype: str
+    data: list[Any] | None = None
+    parameters: dict[str, Any] = {}
 
 
 class RequestedOutput(msgspec.Struct):
-    """An output that the client wants, and how."""
+    """An output that the client wants, and in which form."""
 
     name: str
     parameters: dict[str, Any] = {}
@@ -48,90 +74,66 @@ class InferRequest(msgspec.Struct):
 
 
 _decoder = msgspec.json.Decoder(InferRequest)
-_INPUTS = {
-    "text": [{"name": "text", "datatype": "BYTES", "shape": [-1]}],
-    "items": [{"name": "items", "datatype": "BYTES", "shape": [-1]}],
-    "context": [{"name": "context", "datatype": "BYTES", "shape": [-1]}],
-}
-_OUTPUTS = [
-    {"name": "labels", "datatype": "BYTES", "shape": [-1, -1]},
-    {"name": "scores", "datatype": "FP32", "shape": [-1, -1]},
-]
+_value_decoders: dict[str, Any] = {"items": msgspec.json.Decoder(Items), "context": msgspec.json.Decoder(Context)}
 
 
-def inference_routes(service: Service) -> dict[str, Route]:
-    """Return the routes of the protocol. A version in a path must be the one that answers now."""
-    routes = {
-        "/v2": Route("models", {"GET": _server}),
-        "/v2/health/live": Route("health", {"GET": _server}, is_open=True, is_limited=False),
-        "/v2/health/ready": Route("health", {"GET": _server_ready(service)}, is_open=True, is_limited=False),
-    }
-    for name, place in service.registry.places.items():
-        base = f"/v2/models/{name}"
-        routes[base] = Route("models", {"GET": _metadata(place)})
-        routes[f"{base}/ready"] = Route("health", {"GET": _model_ready(place)}, is_open=True, is_limited=False)
-        routes[f"{base}/infer"] = Route("infer", {"POST": _infer(service, place)})
-    return routes
+async def describe_server(request: Request) -> Response:
+    """Describe the server."""
+    return JsonResponse({"name": "labeltrees", "version": labeltrees.__version__, "extensions": ["binary_tensor_data"]})
 
 
-def _server(body: bytes, header: FindHeader) -> Reply:
-    return json_reply({"name": "labeltrees", "version": labeltrees.__version__, "extensions": ["binary_tensor_data"]})
+async def server_ready(request: Request) -> Response:
+    """Whether all models are loaded."""
+    if request.app.state.service.registry.is_ready:
+        return JsonResponse({})
+    return error_response(503, "models are being loaded")
 
 
-def _server_ready(service: Service) -> Handler:
-    def handle(body: bytes, header: FindHeader) -> Reply:
-        return json_reply({}) if service.registry.is_ready else error_reply(503, "models are being loaded")
-
-    return handle
-
-
-def _model_ready(place: Place) -> Handler:
-    def handle(body: bytes, header: FindHeader) -> Reply:
-        return json_reply({"name": place.name, "version": place.get().version, "ready": True})
-
-    return handle
+async def model_ready(request: Request) -> Response:
+    """Whether a model is loaded."""
+    served = request.app.state.service.registry.current(request.path_params["name"])
+    return JsonResponse({"name": served.name, "version": served.version, "ready": True})
 
 
-def _metadata(place: Place) -> Handler:
-    def handle(body: bytes, header: FindHeader) -> Reply:
-        served = place.get()
-        return json_reply(
-            {
-                "name": served.name,
-                "versions": [served.version],
-                "platform": "labeltrees",
-                "inputs": _INPUTS.get(served.reads, _row_inputs(served)),
-                "outputs": _OUTPUTS,
-            }
-        )
-
-    return handle
-
-
-def _row_inputs(served: ServedModel) -> list[dict[str, Any]]:
-    return [{"name": "features", "datatype": "FP32", "shape": [-1, served.facts.n_features]}]
+async def describe_model(request: Request) -> Response:
+    """Describe the inputs and outputs of a model."""
+    served = request.app.state.service.registry.current(request.path_params["name"])
+    inputs = {"name": served.reads, "datatype": "BYTES", "shape": [-1]}
+    if served.reads not in _TEXT_INPUTS:
+        inputs = {"name": "features", "datatype": "FP32", "shape": [-1, served.facts.n_features]}
+    return JsonResponse(
+        {
+            "name": served.name,
+            "versions": [served.version],
+            "platform": "labeltrees",
+            "inputs": [inputs],
+            "outputs": _OUTPUTS,
+        }
+    )
 
 
-def _infer(service: Service, place: Place) -> Handler:
-    def handle(body: bytes, header: FindHeader) -> Reply | Work:
-        head, tail = _split(body, header)
-        asked: InferRequest = decode_json(_decoder, head)
-        kind, questions = read_questions(asked.inputs, tail, service.settings.max_rows)
-        options = _options(asked.parameters)
-        return service.answer(place.get(), kind, questions, options, len(body), partial(_reply, asked))
-
-    return handle
+async def infer(request: Request) -> Response:
+    """Predict labels."""
+    service: Service = request.app.state.service
+    body = await read_body(request)
+    read = partial(_read, body, request.headers.get(_HEADER_LENGTH), service.settings.max_rows)
+    return await service.answer(request.path_params["name"], read, len(body))
 
 
-def _split(body: bytes, header: FindHeader) -> tuple[bytes, memoryview]:
+def _read(body: bytes, header_length: str | None, max_rows: int) -> Questions:
+    head, tail = _split(body, header_length)
+    asked: InferRequest = decode(_decoder, head)
+    kind, rows = _read_inputs(asked.inputs, tail, max_rows)
+    return Questions(kind, rows, _options(asked.parameters), partial(_write, asked))
+
+
+def _split(body: bytes, header_length: str | None) -> tuple[bytes, memoryview]:
     """Return the JSON part of a body, and the binary tensors behind it."""
-    length = header(_HEADER_LENGTH)
-    if length is None:
+    if header_length is None:
         return body, memoryview(b"")
-    if not (length.isascii() and length.isdigit()) or int(length) > len(body):
-        message = "Inference-Header-Content-Length must be the length of the JSON part of the body"
-        raise RequestError(400, message)
-    at = int(length)
+    if not (header_length.isascii() and header_length.isdigit()) or int(header_length) > len(body):
+        _fail("Inference-Header-Content-Length must be the length of the JSON part of the body")
+    at = int(header_length)
     return body[:at], memoryview(body)[at:]
 
 
@@ -142,33 +144,152 @@ def _options(parameters: dict[str, Any]) -> Options:
     try:
         return msgspec.convert(given, Options)
     except msgspec.ValidationError as error:
-        message = f"parameters: {error}"
-        raise RequestError(400, message) from None
+        _fail(f"parameters: {error}")
 
 
-def _reply(asked: InferRequest, served: ServedModel, found: list[Prediction], microseconds: float) -> Reply:
+# Input tensors
+
+
+def _read_inputs(inputs: list[InputTensor], tail: memoryview, max_rows: int) -> tuple[str, list[Any]]:
+    """Return the kind of the questions, and the questions.
+
+    The inputs are ``text``, ``items`` or ``context`` (BYTES; the last two as JSON), or ``features`` (numbers, one row
+    per question).
+    """
+    if len(inputs) != 1:
+        _fail(f"one input expected, got {len(inputs)}")
+    (tensor,) = inputs
+    name = tensor.name
+    values = _values(tensor, tail)
+    n = tensor.shape[0] if tensor.shape else 1
+    if n > max_rows:
+        message = f"{n:,} questions in one request; this server takes at most {max_rows:,}"
+        raise RequestError(413, message)
+    if name == "features":
+        return "row", _rows(tensor, values)
+    if tensor.datatype != "BYTES":
+        _fail(f"the input {name[:80]!r} must have the datatype BYTES, or be named features")
+    texts = [_text(name, value) for value in values]
+    if name in _value_decoders:
+        try:
+            return name, [_value_decoders[name].decode(text) for text in texts]
+        except msgspec.DecodeError as error:
+            _fail(f"the input {name} must hold JSON: {error}")
+    return "text", texts
+
+
+def _values(tensor: InputTensor, tail: memoryview) -> Any:
+    """Return the values of a tensor as a flat list or array."""
+    size = math.prod(tensor.shape)
+    n_bytes = tensor.parameters.get("binary_data_size")
+    if n_bytes is None:
+        values = list(_flat(tensor.data or []))
+        if len(values) != size:
+            _fail(f"the input {tensor.name[:80]!r} has {len(values)} values; its shape needs {size}")
+        return values
+    if not isinstance(n_bytes, int) or not 0 <= n_bytes <= len(tail):
+        _fail(f"binary_data_size of the input {tensor.name[:80]!r} is not the number of its bytes")
+    own = tail[:n_bytes]
+    if tensor.datatype == "BYTES":
+        return _read_texts(tensor, own, size)
+    dtype = _DTYPES.get(tensor.datatype)
+    if dtype is None or n_bytes != size * np.dtype(dtype).itemsize:
+        _fail(f"the input {tensor.name[:80]!r} has {n_bytes} bytes, which do not fit its shape and datatype")
+    return np.frombuffer(own, np.dtype(dtype).newbyteorder("<"))
+
+
+def _flat(data: list[Any]) -> Any:
+    for value in data:
+        if isinstance(value, list):
+            yield from value
+        else:
+            yield value
+
+
+def _read_texts(tensor: InputTensor, own: memoryview, size: int) -> list[bytes]:
+    """Return values that are each preceded by their length, 4 bytes, little-endian."""
+    texts: list[bytes] = []
+    at = 0
+    while at + 4 <= len(own) and len(texts) < size:
+        (length,) = struct.unpack_from("<I", own, at)
+        texts.append(bytes(own[at + 4 : at + 4 + length]))
+        at += 4 + length
+    if at != len(own) or len(texts) != size:
+        _fail(f"the bytes of the input {tensor.name[:80]!r} do not fit its shape")
+    return texts
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, bytes):
+        try:
+            return value.decode("utf-8")
+        except UnicodeDecodeError:
+            _fail(f"the input {name[:80]!r} holds a text that is not UTF-8")
+    if not isinstance(value, str):
+        _fail(f"the input {name[:80]!r} must hold texts")
+    return value
+
+
+def _rows(tensor: InputTensor, values: Any) -> list[Row]:
+    if len(tensor.shape) != 2:
+        _fail("the input features must have the shape [rows, features]")
+    try:
+        matrix = np.asarray(values, np.float64).reshape(tensor.shape)
+    except (TypeError, ValueError, OverflowError):
+        _fail("the input features must hold numbers")
+    if not (np.abs(matrix) <= _LARGEST).all():
+        _fail(f"the input features must hold finite numbers up to {_LARGEST:g}")
+    nonzero = [np.flatnonzero(row) for row in matrix]
+    return [Row(where.tolist(), row[where].tolist()) for row, where in zip(matrix, nonzero, strict=True)]
+
+
+# Output tensors
+
+
+def _write(asked: InferRequest, served: ServedModel, found: list[Prediction], microseconds: float) -> Response:
     width = max((len(one.labels) for one in found), default=0)
     names = [name for one in found for name in _padded(map(str, one.labels), width, "")]
     scores = [score for one in found for score in _padded(one.scores, width, 0.0)]
     values: dict[str, tuple[str, list[Any]]] = {"labels": ("BYTES", names), "scores": ("FP32", scores)}
     all_binary = bool(asked.parameters.get("binary_data_output"))
     outputs = asked.outputs if asked.outputs is not None else [RequestedOutput(name) for name in values]
-    wanted = {}
+    tensors: dict[str, dict[str, Any]] = {}
+    tails: dict[str, bytes] = {}
     for output in outputs:
         if output.name not in values:
-            message = f"there is no output {output.name[:80]!r}; there are labels and scores"
-            raise RequestError(400, message)
-        wanted[output.name] = bool(output.parameters.get("binary_data", all_binary))
-    tensors, tail = write_tensors(values, wanted, [len(found), width])
-    head = encode(
-        {"model_name": served.name, "model_version": served.version, "id": asked.id or "", "outputs": tensors}
-    )
-    if not tail:
-        return Reply(head)
-    headers = (("content-type", "application/octet-stream"), (_HEADER_LENGTH, str(len(head))))
-    return Reply(head + tail, 200, headers)
+            _fail(f"there is no output {output.name[:80]!r}; there are labels and scores")
+        datatype, flat = values[output.name]
+        tensor: dict[str, Any] = {"name": output.name, "datatype": datatype, "shape": [len(found), width]}
+        if output.parameters.get("binary_data", all_binary):
+            tails[output.name] = _as_bytes(datatype, flat)
+            tensor["parameters"] = {"binary_data_size": len(tails[output.name])}
+        else:
+            tensor["data"] = flat
+        tensors[output.name] = tensor
+    answer = {
+        "model_name": served.name,
+        "model_version": served.version,
+        "id": asked.id or "",
+        "outputs": list(tensors.values()),
+    }
+    if not tails:
+        return JsonResponse(answer)
+    head = encode(answer)
+    headers = {_HEADER_LENGTH: str(len(head))}
+    return Response(b"".join([head, *tails.values()]), headers=headers, media_type="application/octet-stream")
 
 
 def _padded(values: Iterable[Any], width: int, filler: Any) -> list[Any]:
     listed = list(values)
     return listed + [filler] * (width - len(listed))
+
+
+def _as_bytes(datatype: str, flat: list[Any]) -> bytes:
+    if datatype == "FP32":
+        return np.array(flat, "<f4").tobytes()
+    encoded = [text.encode() for text in flat]
+    return b"".join(struct.pack("<I", len(text)) + text for text in encoded)
+
+
+def _fail(message: str) -> NoReturn:
+    raise RequestError(400, message)

@@ -7,10 +7,15 @@ from typing import Any
 import msgspec
 
 import labeltrees
-from labeltrees.serving.answers import ModelFacts, PredictAnswers, Prediction
-from labeltrees.serving.json_api import ItemList, ItemsRequest, ModelList
-from labeltrees.serving.questions import PredictRequest
-from labeltrees.serving.service import Service
+from labeltrees.serving.schemas import (
+    ItemList,
+    ItemsRequest,
+    ModelFacts,
+    ModelList,
+    PredictAnswers,
+    Prediction,
+    PredictRequest,
+)
 
 _ERRORS = {
     "400": "The request is not valid; the message says where.",
@@ -23,8 +28,8 @@ _ERRORS = {
 }
 
 
-def openapi_document(service: Service) -> dict[str, Any]:
-    """Return the document."""
+def openapi_document(names: list[str]) -> dict[str, Any]:
+    """Return the document for a server with models of these names."""
     types = [PredictRequest, Prediction, PredictAnswers, ModelFacts, ModelList, ItemsRequest, ItemList]
     _, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     components["Error"] = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
@@ -33,7 +38,7 @@ def openapi_document(service: Service) -> dict[str, Any]:
         "name": "name",
         "in": "path",
         "required": True,
-        "schema": {"type": "string", "enum": service.registry.names},
+        "schema": {"type": "string", "enum": names},
     }
     predict = _operation("Predict labels", ["Prediction", "PredictAnswers"], parameters=[name])
     predict["requestBody"] = _body("PredictRequest", example)

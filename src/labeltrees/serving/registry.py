@@ -1,29 +1,31 @@
-"""Registry: the models that a server has, and their replacement by new versions."""
+"""Registry: the models that a server has, and their replacement by new versions; Watcher: the thread that does it."""
 
 from __future__ import annotations
 
 import logging
 import os
 import re
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from labeltrees import _core
 from labeltrees._validation import refuse
+from labeltrees.data.vocabulary import read_vocabulary
 from labeltrees.errors import InputError, LabelTreesError
 from labeltrees.models.load import open_loaded
-from labeltrees.serving.errors import RequestError
+from labeltrees.serving.schemas import RequestError
 from labeltrees.serving.served_model import ServedModel
 from labeltrees.storage import load_arrays
 from labeltrees.tuning.sweep_folder import read_json
 
 _logger = logging.getLogger("labeltrees")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_STOP_SECONDS = 5.0  # the longest time that a stop waits for a model that is being loaded
 _SWEEP_FILE, _SWEEP_MODELS, _SWEEP_SETTINGS = "sweep.json", "models", "settings"
 
 
@@ -91,7 +93,7 @@ class Registry:
         self, models: Any, label_texts: dict[str, str] | None = None, *, in_memory: bool = False, load: bool = True
     ) -> None:
         self._in_memory = in_memory
-        self._lock = Lock()
+        self._lock = threading.Lock()
         self.places: dict[str, Place] = {}
         for name, model in _named(models):
             for place in _places(name, model, label_texts or {}):
@@ -115,6 +117,14 @@ class Registry:
         """Whether every model has been loaded."""
         return all(place.current is not None for place in self.places.values())
 
+    def current(self, name: str) -> ServedModel:
+        """Return the version of a model that answers now."""
+        place = self.places.get(name)
+        if place is None:
+            message = f"there is no model {name[:200]}; /v1/models lists those of this server"
+            raise RequestError(404, message)
+        return place.get()
+
     def refresh(self) -> None:
         """Load the folders that are new or have been replaced. A fault is logged, and the version so far stays."""
         with self._lock:
@@ -128,6 +138,44 @@ class Registry:
                     _logger.info("%s: serving version %s", place.name, place.get().version)
                 except (LabelTreesError, OSError) as error:
                     _logger.error("%s: the new version cannot be loaded: %s", place.name, error)
+
+
+class Watcher:
+    """Looks for new versions of models until it is stopped.
+
+    The thread is not one of the event loop's: those are joined when the process ends, however long they take.
+
+    Parameters
+    ----------
+    registry : Registry
+    seconds : float
+        How often to look; 0 for only until every model is loaded.
+    """
+
+    def __init__(self, registry: Registry, seconds: float) -> None:
+        self._registry, self._seconds = registry, seconds
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._stopped.clear()
+        self._thread = threading.Thread(target=self._run, name="labeltrees-watcher", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread. If a model is being loaded, wait a few seconds at most."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join(_STOP_SECONDS)
+            self._thread = None
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            self._registry.refresh()
+            if self._seconds == 0 and self._registry.is_ready:
+                return
+            self._stopped.wait(self._seconds or 1.0)
 
 
 def _named(models: Any) -> Iterator[tuple[str | None, Any]]:
@@ -198,3 +246,20 @@ def _version(manifest: str) -> str:
     Every worker, and every server with the same model, has the same version.
     """
     return f"{_core.xxh64(np.frombuffer(manifest.encode(), np.uint8)):016x}"[:12]
+
+
+def read_shown_texts(source: Any, language: str | None = None) -> dict[str, str]:
+    """Return the text of each label name.
+
+    Parameters
+    ----------
+    source : mapping, path or None
+        A mapping from names to texts, or to lists of texts, of which the first is used; or a file, as for
+        `read_vocabulary`.
+    language : str, optional
+        The language of the texts, if the file has several.
+    """
+    if source is None:
+        return {}
+    texts = source if isinstance(source, Mapping) else read_vocabulary(source, language)
+    return {str(name): text if isinstance(text, str) else str(text[0]) for name, text in texts.items() if text}

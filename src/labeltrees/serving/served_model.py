@@ -1,10 +1,13 @@
-"""One version of a model that answers requests."""
+"""ServedModel: one version of a model that answers requests."""
 
 from __future__ import annotations
 
+import math
 import time
+from bisect import bisect_right
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -15,13 +18,13 @@ from labeltrees.data.encoders import TextEncoder, UnionEncoder
 from labeltrees.data.encoders.items import ItemEncoder
 from labeltrees.models.common.protocol import Model
 from labeltrees.search.request import AS_FITTED, SearchRequest
-from labeltrees.serving.answers import ModelFacts, Prediction
-from labeltrees.serving.errors import RequestError
-from labeltrees.serving.item_search import ItemSearch
-from labeltrees.serving.questions import Options, Row
-from labeltrees.serving.search_path import PathFinder
+from labeltrees.serving.schemas import ModelFacts, OpenedNode, Options, Prediction, RequestError, Row, SearchPath
+from labeltrees.tree.view import TreeViewer
 
 _MAX_PREDICTORS = 256
+_MAX_NODES = 400  # of one search that an answer describes
+_N_EXAMPLES = 8
+_SEPARATOR = "\n"
 _FIELDS = {
     "text": "text or texts",
     "items": "items or histories",
@@ -302,3 +305,78 @@ def _has_probabilities(model: Model) -> bool:
 def _refuse_late(n_done: int, n: int) -> None:
     message = f"the time for one request ended after {n_done:,} of {n:,} questions; send fewer per request"
     raise RequestError(408, message)
+
+
+class PathFinder:
+    """Finds the nodes that searches open; it makes what it needs for that with the first search.
+
+    Parameters
+    ----------
+    model : Model
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    @cached_property
+    def _viewers(self) -> list[TreeViewer]:
+        names = self._model.label_names_
+        return [TreeViewer(tree, names, n_examples=_N_EXAMPLES) for tree in self._model.trees_]
+
+    def find(self, point: Any, request: SearchRequest, labels: list[int]) -> list[SearchPath]:
+        """Return the path of the search of one point in every tree, and where `labels` are."""
+        return [self._in_tree(number, viewer, point, request, labels) for number, viewer in enumerate(self._viewers)]
+
+    def _in_tree(
+        self, number: int, viewer: TreeViewer, point: Any, request: SearchRequest, labels: list[int]
+    ) -> SearchPath:
+        searcher, tree = self._model.searcher_, viewer.tree
+        trace = searcher.trace(point, request) if number == 0 else searcher.trace(point, request, tree=number)
+        opened = []
+        for node, score in zip(trace.nodes[:_MAX_NODES].tolist(), trace.scores[:_MAX_NODES].tolist(), strict=True):
+            first, end = tree.child_ptr[node : node + 2].tolist()
+            opened.append(
+                OpenedNode(
+                    node=node,
+                    parent=int(tree.parent[node]),
+                    depth=int(tree.node_depth[node]),
+                    score=round(math.exp(score), 6),
+                    n_labels=int(tree.n_labels_below[node]),
+                    n_children=end - first,
+                    labels=viewer.examples(node),  # type: ignore[arg-type]
+                )
+            )
+        answers = [tree.path(label).tolist() if tree.label_parent[label] >= 0 else [] for label in labels]
+        return SearchPath(tree.n_nodes, len(trace.nodes), tree.height, opened, answers)
+
+
+class ItemSearch:
+    """Finds names that begin with a text, and then those that contain it; upper and lower case are the same.
+
+    Parameters
+    ----------
+    names : iterable of str
+
+    Examples
+    --------
+    >>> ItemSearch(["rye bread", "Bread", "milk"]).find("br", 5)
+    ['Bread', 'rye bread']
+    """
+
+    def __init__(self, names: Any) -> None:
+        self._names = [str(name) for name in names]
+        folded = [name.casefold().replace(_SEPARATOR, " ") for name in self._names]
+        self._text = _SEPARATOR + _SEPARATOR.join(folded)
+        self._ends = list(accumulate(len(name) + 1 for name in folded))
+
+    def find(self, text: str, limit: int) -> list[str]:
+        """Return at most `limit` names."""
+        wanted = text.casefold().replace(_SEPARATOR, " ")
+        found: dict[int, None] = {}  # numbers of names, in order
+        for part in (_SEPARATOR + wanted, wanted) if wanted else (_SEPARATOR,):
+            at = self._text.find(part)
+            while at >= 0 and len(found) < limit:
+                number = bisect_right(self._ends, at)
+                found[number] = None
+                at = self._text.find(part, self._ends[number])  # goes on with the next name
+        return [self._names[number] for number in found]

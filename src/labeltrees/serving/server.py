@@ -1,22 +1,30 @@
-"""Running the server: worker processes under granian."""
+"""Running the server: worker processes under granian, and the application of each."""
 
 from __future__ import annotations
 
+import gc
 import json
+import logging
 import os
 import signal
+import sys
 import tempfile
+import threading
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from labeltrees._extras import import_extra
-from labeltrees.serving.metrics import make_shared_file
 from labeltrees.serving.settings import ServingSettings
 
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
 CONFIGURATION = "LABELTREES_SERVING"  # the environment variable with the path of the configuration of the workers
+SHARED_METRICS = "PROMETHEUS_MULTIPROC_DIR"  # read by prometheus-client when it is imported
 _HEADER_MILLISECONDS = 10_000  # the longest time for the headers of a request
 _STOP_SECONDS = 30  # the longest time for finishing accepted requests
+_FIRST_LOAD_SECONDS = 3.0  # the longest time that a worker waits for its models before it takes requests
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -30,7 +38,6 @@ class ServerConfiguration:
     language: str | None = None
     api_keys: str | None = None
     allowed_origins: list[str] = field(default_factory=list)
-    metrics_file: str | None = None
 
 
 def run_server(
@@ -66,7 +73,6 @@ def run_server(
     for module in ("constants", "http", "log"):
         import_extra(f"granian.{module}", "serve", "labeltrees serve")
     granian = import_extra("granian", "serve", "labeltrees serve")
-    metrics_file = make_shared_file()
     configuration = ServerConfiguration(
         models={name: os.path.abspath(folder) for name, folder in models.items()},
         settings=asdict(settings),
@@ -74,19 +80,19 @@ def run_server(
         language=language,
         api_keys=None if api_keys is None else os.path.abspath(api_keys),
         allowed_origins=allowed_origins or [],
-        metrics_file=metrics_file,
     )
-    handle, path = tempfile.mkstemp(prefix="labeltrees-serving-", suffix=".json")
-    try:
-        with open(handle, "w", encoding="utf-8") as file:
-            json.dump(asdict(configuration), file)
-        os.environ[CONFIGURATION] = path
+    with tempfile.TemporaryDirectory(prefix="labeltrees-serving-") as folder:
+        path = Path(folder) / "configuration.json"
+        path.write_text(json.dumps(asdict(configuration)), "utf-8")
+        os.environ[CONFIGURATION] = str(path)
+        os.environ[SHARED_METRICS] = folder
+        import_extra("prometheus_client", "serve", "labeltrees serve")  # now that it knows the folder of its counters
         os.register_at_fork(before=_hold_signals, after_in_parent=_release_signals, after_in_child=_end_at_signals)
         granian.Granian(
-            "labeltrees.serving.worker:make_worker_app",
+            "labeltrees.serving.server:make_worker_app",
             address=host,
             port=port,
-            interface=granian.constants.Interfaces.RSGI,
+            interface=granian.constants.Interfaces.ASGI,
             workers=workers,
             runtime_mode=granian.constants.RuntimeModes.st,
             http=granian.constants.HTTPModes.http1,
@@ -99,10 +105,6 @@ def run_server(
             factory=True,
             log_level=granian.log.LogLevels.warning,
         ).serve()
-    finally:
-        os.environ.pop(CONFIGURATION, None)
-        for leftover in (path, metrics_file):
-            Path(leftover).unlink(missing_ok=True)
 
 
 def _hold_signals() -> None:
@@ -123,3 +125,30 @@ def _end_at_signals() -> None:
     for number in _STOP_SIGNALS:
         signal.signal(number, signal.SIG_DFL)
     _release_signals()
+
+
+def make_worker_app() -> Starlette:
+    """Return the application of one worker process. If models take long to load, it says that it is not ready."""
+    from labeltrees.serving.app import make_starlette
+    from labeltrees.serving.limits import read_keys
+    from labeltrees.serving.registry import Registry, read_shown_texts
+
+    configuration = ServerConfiguration(**json.loads(Path(os.environ[CONFIGURATION]).read_text("utf-8")))
+    settings = ServingSettings(**configuration.settings)
+    logger = logging.getLogger("labeltrees")
+    if not logger.handlers:
+        logger.addHandler(logging.StreamHandler(sys.stderr))
+        logger.setLevel(logging.INFO)
+    registry = Registry(
+        configuration.models,
+        read_shown_texts(configuration.label_texts, configuration.language),
+        in_memory=settings.in_memory,
+        load=False,
+    )
+    # A worker that replaces another one should not refuse requests. Models that take long are loaded by the watcher.
+    first = threading.Thread(target=registry.refresh, daemon=True)
+    first.start()
+    first.join(_FIRST_LOAD_SECONDS)
+    gc.freeze()  # a collection would otherwise look at everything that was imported, which takes milliseconds
+    keys = read_keys(configuration.api_keys or ())
+    return make_starlette(registry, settings, api_keys=keys, allowed_origins=tuple(configuration.allowed_origins))

@@ -1,4 +1,4 @@
-"""Service: answers questions for every protocol."""
+"""Service: answers the questions of every protocol, in the event loop or in a thread."""
 
 from __future__ import annotations
 
@@ -8,72 +8,66 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import TypeVar
+
+from starlette.responses import Response
 
 from labeltrees.errors import FileFormatError, LabelTreesError
-from labeltrees.serving.answers import Prediction
-from labeltrees.serving.errors import RequestError
-from labeltrees.serving.http import Reply, Work
+from labeltrees.serving.limits import BodyTimer
 from labeltrees.serving.metrics import Metrics
-from labeltrees.serving.questions import Options, check_limits
 from labeltrees.serving.registry import Registry
+from labeltrees.serving.schemas import Questions, RequestError
 from labeltrees.serving.served_model import ServedModel
 from labeltrees.serving.settings import ServingSettings
 
 # A search takes some 10 us: less than handing it to a thread. Longer work would hold up other requests.
 _INLINE_ROWS, _INLINE_BYTES = 8, 16_384
-MakeReply = Callable[[ServedModel, list[Prediction], float], Reply]
+Result = TypeVar("Result")
 
 
 class Service:
-    """Answers questions within the limits, in this thread or another, and counts them."""
+    """The models, limits, counters and threads of an application.
+
+    Parameters
+    ----------
+    registry : Registry
+    settings : ServingSettings
+    metrics : Metrics
+    """
 
     def __init__(self, registry: Registry, settings: ServingSettings, metrics: Metrics) -> None:
         self.registry, self.settings, self.metrics = registry, settings, metrics
+        self.body_timer = BodyTimer(settings.max_seconds)
+        self.n_requests = 0  # in progress
         self._pool: ThreadPoolExecutor | None = None
         self._n_in_pool = 0
 
-    def answer(
-        self,
-        served: ServedModel,
-        kind: str,
-        questions: list[Any],
-        options: Options,
-        n_bytes: int,
-        make_reply: MakeReply,
-    ) -> Reply | Work:
-        """Return the reply to questions in a body of `n_bytes`, or what makes it if that takes long.
+    async def answer(self, model: str, read: Callable[[], Questions], n_bytes: int) -> Response:
+        """Return the response to the questions that `read` finds in a body of `n_bytes`."""
+        served = self.registry.current(model)
+        if n_bytes > _INLINE_BYTES:
+            return await self.in_thread(lambda: self._answer(served, read()))
+        questions = read()
+        if len(questions.rows) > _INLINE_ROWS or questions.options.path:
+            return await self.in_thread(partial(self._answer, served, questions))
+        return self._answer(served, questions)
 
-        `make_reply` gets the model, the predictions and the microseconds that the searches took.
-        """
-        check_limits(kind, questions, options, self.settings)
-        n = len(questions)
-        deadline = time.monotonic() + self.settings.max_seconds if n > 1 else math.inf
-        if n <= _INLINE_ROWS and n_bytes <= _INLINE_BYTES:
-            return self._reply(served, kind, questions, options, deadline, make_reply)
-        return partial(self._reply, served, kind, questions, options, deadline, make_reply)
-
-    def _reply(
-        self,
-        served: ServedModel,
-        kind: str,
-        questions: list[Any],
-        options: Options,
-        deadline: float,
-        make_reply: MakeReply,
-    ) -> Reply:
+    def _answer(self, served: ServedModel, questions: Questions) -> Response:
+        questions.check_limits(self.settings)
+        deadline = time.monotonic() + self.settings.max_seconds if len(questions.rows) > 1 else math.inf
+        options = questions.options
         try:
-            found, microseconds = served.answer(kind, questions, options, deadline)
+            found, microseconds = served.answer(questions.kind, questions.rows, options, deadline)
         except (RequestError, FileFormatError):
             raise
-        except (LabelTreesError, TypeError, ValueError, OverflowError) as error:  # of what was asked
+        except (LabelTreesError, TypeError, ValueError, OverflowError) as error:  # in the values of the request
             raise RequestError(400, str(error)) from None
         n_partial = sum(one.partial for one in found) if options.has_budget else 0
         self.metrics.count_searches(served.name, len(found), n_partial)
-        return make_reply(served, found, microseconds)
+        return questions.write(served, found, microseconds)
 
-    async def in_thread(self, work: Work) -> Reply:
-        """Return the reply that work in a thread makes."""
+    async def in_thread(self, work: Callable[[], Result]) -> Result:
+        """Return what `work` returns, run in a thread."""
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.settings.threads, "labeltrees")
         self._count_in_pool(1)
@@ -84,7 +78,7 @@ class Service:
 
     def _count_in_pool(self, change: int) -> None:
         self._n_in_pool += change
-        self.metrics.set_waiting(max(self._n_in_pool - self.settings.threads, 0))
+        self.metrics.waiting.set(max(self._n_in_pool - self.settings.threads, 0))
 
     def close(self) -> None:
         """End the threads when they have finished their work."""

@@ -1,0 +1,218 @@
+"""Who may send requests, how many at a time, and how large and slow their bodies may be."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import hmac
+import os
+from collections.abc import Coroutine, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from labeltrees._validation import refuse
+from labeltrees.errors import FileFormatError
+from labeltrees.serving.schemas import RequestError
+from labeltrees.serving.settings import ServingSettings
+
+if TYPE_CHECKING:
+    from labeltrees.serving.service import Service
+
+_TICKS = 4  # of the longest time for a body
+_DISCARDED, _DISCARD_SECONDS = 10, 2.0  # of a body that is too long: bytes per byte of the limit, and time
+
+
+class Keys:
+    """The API keys of a server. Only their hashes are kept.
+
+    Examples
+    --------
+    >>> keys = Keys(["secret"])
+    >>> keys.allow(Headers({"authorization": "Bearer secret"})), keys.allow(Headers({"x-api-key": "guess"}))
+    (True, False)
+    """
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        self._hashes = [_hash(key) for key in keys]
+
+    def __len__(self) -> int:
+        return len(self._hashes)
+
+    def allow(self, headers: Headers) -> bool:
+        """Whether the headers of a request hold a key, as ``Authorization: Bearer KEY`` or ``X-API-Key: KEY``."""
+        key = headers.get("x-api-key")
+        if key is not None:
+            return self._is_known(key)
+        bearer = headers.get("authorization", "")
+        return bearer[:7].lower() == "bearer " and self._is_known(bearer[7:].strip())
+
+    def _is_known(self, key: str) -> bool:
+        # Every key is compared, each in constant time, so that the time reveals nothing about the keys.
+        given = _hash(key)
+        found = False
+        for known in self._hashes:
+            found |= hmac.compare_digest(given, known)
+        return found
+
+
+def _hash(key: str) -> bytes:
+    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
+
+
+def read_keys(keys: Any) -> Keys:
+    """Return the keys of a list, or of a file with one key per line; lines that start with # are comments."""
+    if isinstance(keys, str | os.PathLike):
+        lines = Path(keys).read_text("utf-8").splitlines()
+        found = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+        if not found:
+            message = f"{os.fspath(keys)}: contains no keys; write one per line"
+            raise FileFormatError(message)
+        return Keys(found)
+    found = list(keys)
+    if not all(isinstance(key, str) and key for key in found):
+        refuse("api_keys", "texts that are not empty", "others")
+    return Keys(found)
+
+
+class RequireKey:
+    """Middleware of a route: a request needs an API key."""
+
+    def __init__(self, app: ASGIApp, keys: Keys) -> None:
+        self._app, self._keys = app, keys
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on a request, or refuse it."""
+        if not self._keys.allow(Headers(scope=scope)):
+            message = "a valid API key is needed: send Authorization: Bearer KEY or X-API-Key: KEY"
+            raise RequestError(401, message)
+        await self._app(scope, receive, send)
+
+
+class LimitRequests:
+    """Middleware of a route: it refuses requests while too many are in progress."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app, self._service = app, service
+        self._max_requests = service.settings.max_requests
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on a request, or refuse it."""
+        if self._service.n_requests > self._max_requests:
+            message = f"{self._max_requests:,} requests are in progress, the most that this server takes; try again"
+            raise RequestError(429, message)
+        await self._app(scope, receive, send)
+
+
+class BodyTimer:
+    """Cancels tasks that wait too long for the body of a request, with one timer for all of them.
+
+    A timer per request (`asyncio.timeout`) takes 8 us, nearly as long as a search. Time is counted in ticks of the
+    timer: if the whole process stands still, as on a machine that is suspended, no request is cancelled for it.
+
+    Parameters
+    ----------
+    seconds : float
+        A task is cancelled after this time and at most a quarter more.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._started: dict[asyncio.Task[Any], int] = {}  # the tick at which each one started
+        self._tick = 0
+        self._loop: asyncio.AbstractEventLoop | None = None  # that runs the timer
+        self._late: set[asyncio.Task[Any]] = set()
+
+    async def read(self, reading: Coroutine[Any, Any, bytes]) -> bytes:
+        """Return the body that `reading` returns; raise `TimeoutError` if it is late."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._started[task] = self._tick
+        loop = task.get_loop()
+        if self._loop is not loop:
+            self._loop = loop
+            loop.call_later(self._seconds / _TICKS, self._end_late, loop)
+        try:
+            return await reading
+        except asyncio.CancelledError:
+            if task not in self._late:
+                raise
+            self._late.discard(task)
+            task.uncancel()
+            raise TimeoutError from None
+        finally:
+            del self._started[task]
+
+    def _end_late(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._tick += 1
+        for task, started in self._started.items():
+            if self._tick - started > _TICKS and task not in self._late:
+                self._late.add(task)
+                task.cancel()
+        if self._started:
+            loop.call_later(self._seconds / _TICKS, self._end_late, loop)
+        elif self._loop is loop:
+            self._loop = None
+
+
+async def read_body(request: Request) -> bytes:
+    """Return the body of a request.
+
+    Raises
+    ------
+    RequestError
+        If it is too long, takes too long, or is cut off.
+    """
+    service: Service = request.app.state.service
+    settings = service.settings
+    length = request.headers.get("content-length", "")
+    if length.isdigit() and int(length) > settings.max_body:
+        if "expect" not in request.headers:  # otherwise the client waits with the body
+            await _discard(request, settings)
+        raise _too_long(settings.max_body)
+    try:
+        return await service.body_timer.read(_receive(request, settings))
+    except TimeoutError:
+        message = f"the request did not arrive within {settings.max_seconds:g} seconds"
+        raise RequestError(408, message) from None
+
+
+async def _receive(request: Request, settings: ServingSettings) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            # A client that closed only its half of the connection gets the answer; another never sees it.
+            text = "the request ended before its body was complete"
+            raise RequestError(400, text)
+        part: bytes = message.get("body", b"")
+        more = message.get("more_body", False)
+        size += len(part)
+        if size > settings.max_body:
+            if more:
+                await _discard(request, settings)
+            raise _too_long(settings.max_body)
+        if not more:
+            return b"".join([*parts, part]) if parts else part
+        parts.append(part)
+
+
+async def _discard(request: Request, settings: ServingSettings) -> None:
+    """Read the rest of a body that is too long, up to a limit: a client that still sends would not read the answer."""
+    size = 0
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(min(_DISCARD_SECONDS, settings.max_seconds / 2)):
+            while size < settings.max_body * _DISCARDED:
+                message = await request.receive()
+                if not message.get("more_body"):
+                    return
+                size += len(message["body"])
+
+
+def _too_long(max_body: int) -> RequestError:
+    return RequestError(413, f"the body is longer than {max_body:,} bytes, the most that this server takes")

@@ -1,0 +1,286 @@
+"""The JSON of requests and answers: their types, decoding and encoding.
+
+The types check what they decode, and `openapi.py` makes the description of the API from them. To add a search option
+to requests, add a field to `Options` and use it in `served_model.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+from starlette.responses import Response
+
+from labeltrees.errors import LabelTreesError
+from labeltrees.search.request import MODES, SearchRequest
+from labeltrees.serving.settings import ServingSettings
+
+if TYPE_CHECKING:
+    from labeltrees.serving.served_model import ServedModel
+
+encode = msgspec.json.Encoder().encode
+_HELP: dict[str, str] = {item.name: item.metadata["help"] for item in fields(SearchRequest) if "help" in item.metadata}
+
+
+class RequestError(LabelTreesError):
+    """A request that cannot be answered; `status` is 4xx, or 503 while a model is loading."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class JsonResponse(Response):
+    """A response that msgspec encodes."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """Return the content as JSON."""
+        return encode(content)
+
+
+def error_response(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Return a response that says what is wrong, in a form that Open Inference clients read too."""
+    if status in (429, 503):
+        headers = {"retry-after": "1"}
+    return JsonResponse({"error": message}, status, headers)
+
+
+def decode(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:
+    """Return the value of a JSON body; an invalid one is a `RequestError` that says where the fault is."""
+    try:
+        return decoder.decode(body)
+    except msgspec.ValidationError as error:
+        raise RequestError(400, str(error)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        message = f"the body is not valid JSON: {error}"
+        raise RequestError(400, message) from None
+
+
+# Requests
+
+Item = str | int
+Items = list[Item | tuple[Item, float]] | dict[str, float]
+Context = dict[str, str | Items | None]
+Value = Annotated[float, Meta(ge=-1e30, le=1e30)]
+Positive = Annotated[int, Meta(ge=1, le=2**62)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+PositiveShare = Annotated[float, Meta(gt=0, le=1)]
+
+
+class Row(Struct, forbid_unknown_fields=True):
+    """Features of one point: their numbers and their values."""
+
+    indices: list[Annotated[int, Meta(ge=0, lt=2**31)]]
+    values: list[Value]
+
+
+class Options(Struct, forbid_unknown_fields=True):
+    """How many labels to search for, which ones, and how."""
+
+    k: Annotated[int, Meta(ge=1, description=_HELP["k"])] = 5
+    threshold: Annotated[
+        Share | None,
+        Meta(description="Leave out labels below this score, or probability if these are asked for."),
+    ] = None
+    search: Annotated[str | None, Meta(description=_HELP["search"], extra_json_schema={"enum": [*MODES, None]})] = None
+    beam: Annotated[Positive | UnsetType | None, Meta(description=_HELP["beam"])] = UNSET
+    agreement: Annotated[PositiveShare | None, Meta(description=_HELP["agreement"] + " Needs calibration.")] = None
+    max_chunks: Annotated[Positive | None, Meta(description=_HELP["max_chunks"])] = None
+    max_microseconds: Annotated[Positive | None, Meta(description=_HELP["max_microseconds"])] = None
+    candidates: Annotated[list[Item] | None, Meta(description=_HELP["candidates"])] = None
+    exclude: Annotated[list[Item] | None, Meta(description=_HELP["exclude"])] = None
+    exclude_seen: Annotated[bool, Meta(description="Leave out the items of the given history.")] = False
+    probabilities: Annotated[bool, Meta(description="Return probabilities too. Needs calibration.")] = False
+    path: Annotated[bool, Meta(description="Return the nodes that the search opened.")] = False
+
+    @property
+    def has_budget(self) -> bool:
+        """Whether a search may be cut short."""
+        return self.max_chunks is not None or self.max_microseconds is not None
+
+
+class PredictRequest(Options):
+    """One question (text, items, row or context), or a list of them (texts, histories, rows or contexts)."""
+
+    text: str | None = None
+    texts: list[str] | None = None
+    items: Annotated[Items | None, Meta(description="A list of items or [item, count] pairs, or counts by item.")] = (
+        None
+    )
+    histories: list[Items] | None = None
+    row: Row | None = None
+    rows: list[Row] | None = None
+    context: Annotated[Context | None, Meta(description="For models that read several columns: one entry each.")] = None
+    contexts: list[Context] | None = None
+
+    def questions(self) -> tuple[str, list[Any], bool]:
+        """Return the kind of the questions, the questions, and whether it is a single one.
+
+        Raises
+        ------
+        RequestError
+            If there is not exactly one kind of question.
+        """
+        values = _all_kinds(self)
+        if values.count(None) != len(values) - 1:
+            message = f"give exactly one of {', '.join(KINDS)}"
+            raise RequestError(400, message)
+        place = 0
+        while values[place] is None:
+            place += 1
+        name, kind = _FIELDS[place]
+        return kind, [values[place]] if kind == name else values[place], kind == name
+
+
+# The fields for questions, and the kind of question in each.
+KINDS = {
+    "text": "text",
+    "texts": "text",
+    "items": "items",
+    "histories": "items",
+    "row": "row",
+    "rows": "row",
+    "context": "context",
+    "contexts": "context",
+}
+_FIELDS = tuple(KINDS.items())
+_all_kinds = attrgetter(*KINDS)
+_MAX_PATHS = 10
+
+
+@dataclass(slots=True)
+class Questions:
+    """The questions of one request, in whatever protocol, and how to write their answers.
+
+    Parameters
+    ----------
+    kind : {"text", "items", "row", "context"}
+    rows : list
+    options : Options
+    write : callable(served model, predictions, microseconds)
+        Returns the response.
+    """
+
+    kind: str
+    rows: list[Any]
+    options: Options
+    write: Callable[[ServedModel, list[Prediction], float], Response]
+
+    def check_limits(self, settings: ServingSettings) -> None:
+        """Raise `RequestError` for questions beyond the limits."""
+        n, options = len(self.rows), self.options
+        if n > settings.max_rows:
+            message = f"{n:,} questions in one request; this server takes at most {settings.max_rows:,}"
+            raise RequestError(413, message)
+        if options.k > settings.max_k:
+            message = f"k must be at most {settings.max_k:,}, got {options.k:,}"
+            raise RequestError(400, message)
+        if self.kind == "text":
+            longest = max(map(len, self.rows), default=0)
+            if longest > settings.max_text:
+                message = f"a text has {longest:,} characters; this server takes at most {settings.max_text:,}"
+                raise RequestError(413, message)
+        if options.path and n > _MAX_PATHS:
+            message = f"path is for at most {_MAX_PATHS} questions per request, got {n:,}"
+            raise RequestError(400, message)
+
+
+# Answers
+
+
+class OpenedNode(Struct, omit_defaults=True):
+    """A node that the search opened."""
+
+    node: int
+    parent: int
+    depth: int
+    score: float
+    n_labels: int
+    n_children: int
+    labels: list[str | int]  # the most frequent below it
+
+
+class SearchPath(Struct):
+    """The nodes that the search opened in one tree, in order."""
+
+    n_nodes: int
+    n_opened: int  # of which `opened` holds the first
+    height: int
+    opened: list[OpenedNode]
+    answers: list[list[int]]  # for each label of the answer the nodes above it, from the root down
+
+
+class Prediction(Struct, omit_defaults=True):
+    """The best labels of one question, best first."""
+
+    labels: list[str | int]
+    scores: list[float]  # with six digits
+    probabilities: list[float] | None = None
+    label_texts: list[str | None] | None = None
+    partial: bool = False  # whether a budget ended the search
+    n_opened: int | None = None  # nodes opened, if there was a budget
+    path: list[SearchPath] | None = None  # one per tree
+    model: str | None = None  # this and the following: only in the answer to a single question
+    version: str | None = None
+    microseconds: float | None = None
+
+
+class PredictAnswers(Struct):
+    """The answers to a list of questions."""
+
+    model: str
+    version: str
+    microseconds: float
+    results: list[Prediction]
+
+
+class ModelFacts(Struct):
+    """What a client needs to know about a model."""
+
+    name: str
+    version: str
+    ready: bool
+    kind: str
+    reads: str  # text, items, row or context: the kind of question that the model takes
+    columns: list[str]  # of a context
+    n_labels: int
+    n_features: int | None
+    n_nodes: int
+    n_trees: int
+    height: int
+    tradeoff: float | None
+    beam: int | None
+    has_beam: bool
+    has_agreement: bool  # whether it was calibrated for early stopping
+    has_probabilities: bool
+    has_items: bool  # whether exclude_seen is possible
+    picks: list[str]  # columns whose items can be looked up; "items" for a model that reads items
+    measured: dict[str, float]  # what a sweep measured
+    loaded: str
+
+
+class ModelList(Struct):
+    """All models of the server, and those that are still being loaded."""
+
+    models: list[ModelFacts]
+    loading: list[str]
+
+
+class ItemsRequest(Struct, forbid_unknown_fields=True):
+    """A part of the name of an item, as it is typed."""
+
+    text: str
+    column: str = "items"
+    limit: Annotated[int, Meta(ge=1, le=100)] = 10
+
+
+class ItemList(Struct):
+    """Names of items: first those that begin with the text, then those that contain it."""
+
+    items: list[str]
