@@ -92,7 +92,7 @@ def test_commands_name_their_options(run, tmp_path, arguments, expected):
             "--beam must be a smaller integer, got 9999999999999",
         ),
         (("predict", "MODEL", "DATA", "--agreement", "0.9"), 2, "run labeltrees calibrate MODEL DATA on points"),
-        (("import-fasttext", "FILE", "-o", "OUT"), 3, "FILE: not a fastText model"),
+        (("convert", "BIN", "-o", "OUT"), 3, "BIN: not a fastText model"),
     ],
 )
 def test_errors_name_what_to_type_next(run, tmp_path, model_folder, data_folder, arguments, exit_code, expected):
@@ -103,15 +103,16 @@ def test_errors_name_what_to_type_next(run, tmp_path, model_folder, data_folder,
         "ONE-TEXT": '{"text": "some words", "labels": ["x"]}\n',
         "NO-FIELD": '{"body": "some words", "labels": ["x"]}\n',
         "CSV": "title,tags\nsome words,x\n",
+        "BIN": "several words\n",
     }
     for name, text in files.items():
-        places[name] = tmp_path / (name + {"CSV": ".csv", "FILE": ".txt"}.get(name, ".jsonl"))
+        places[name] = tmp_path / (name + {"CSV": ".csv", "FILE": ".txt", "BIN": ".bin"}.get(name, ".jsonl"))
         places[name].write_text(text)
     places["FOLDER"] = tmp_path / "folder"
     places["FOLDER"].mkdir()
     result = run("-q", *(places.get(part, part) for part in arguments))
     assert result.exit_code == exit_code
-    for name in ("FILE", "FOLDER", "MODEL"):
+    for name in ("BIN", "FILE", "FOLDER", "MODEL"):
         expected = re.sub(rf"\b{name}\b", str(places[name]), expected)
     assert expected in result.stderr
     assert result.stderr.count("\n") == 1

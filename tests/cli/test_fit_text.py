@@ -342,11 +342,11 @@ def test_what_inspect_cannot_show(run, text_model, options, message):
 
 
 def test_to_fasttext_and_back(run, text_model, folder, tmp_path):
-    exported = run("export-fasttext", text_model, tmp_path / "model.bin")
+    exported = run("convert", text_model, "-o", tmp_path / "model.bin")
     assert exported.exit_code == 0, exported.stderr
     assert exported.stdout == f"5 labels -> {tmp_path / 'model.bin'}\n"
     assert (tmp_path / "model.bin.label_counts.tsv").exists()
-    assert run("import-fasttext", tmp_path / "model.bin", "-o", tmp_path / "back").exit_code == 0
+    assert run("convert", tmp_path / "model.bin", "-o", tmp_path / "back").exit_code == 0
     assert run("predict", tmp_path / "back", folder).stdout == run("predict", text_model, folder).stdout
     # How many points a model was trained on is not in fastText's file.
     record = json.loads(run("inspect", tmp_path / "back", "--json").stdout)
@@ -356,10 +356,12 @@ def test_to_fasttext_and_back(run, text_model, folder, tmp_path):
 
 
 def test_what_fasttext_cannot_hold(run, model_folder, text_model, tmp_path):
-    result = run("export-fasttext", model_folder, tmp_path / "model.bin")
+    result = run("convert", model_folder, "-o", tmp_path / "model.bin")
     assert result.exit_code == 2
-    assert "a LabelTreeClassifier; only models of labeltrees fit-text can be exported to fastText" in result.stderr
-    result = run("export-fasttext", text_model, tmp_path / "missing" / "model.bin")
+    assert (
+        "a LabelTreeClassifier; only models of labeltrees fit --model text can be exported to fastText" in result.stderr
+    )
+    result = run("convert", text_model, "-o", tmp_path / "missing" / "model.bin")
     assert result.exit_code == 2
     assert "its folder does not exist" in result.stderr
     assert not list(tmp_path.iterdir())
@@ -367,9 +369,9 @@ def test_what_fasttext_cannot_hold(run, model_folder, text_model, tmp_path):
 
 @pytest.mark.parametrize("cut", [0, 10, -100])
 def test_a_damaged_file_of_fasttext_is_one_line(run, text_model, tmp_path, cut):
-    run("export-fasttext", text_model, tmp_path / "model.bin")
+    run("convert", text_model, "-o", tmp_path / "model.bin")
     (tmp_path / "cut.bin").write_bytes((tmp_path / "model.bin").read_bytes()[:cut])
-    result = run("-q", "import-fasttext", tmp_path / "cut.bin", "-o", tmp_path / "back")
+    result = run("-q", "convert", tmp_path / "cut.bin", "-o", tmp_path / "back")
     assert result.exit_code == 3
     assert "cut.bin: " in result.stderr
     assert result.stderr.count("\n") == 1
@@ -377,8 +379,8 @@ def test_a_damaged_file_of_fasttext_is_one_line(run, text_model, tmp_path, cut):
 
 
 def test_an_import_takes_no_other_folder_away(run, text_model, folder, tmp_path):
-    run("export-fasttext", text_model, tmp_path / "model.bin")
-    result = run("import-fasttext", tmp_path / "model.bin", "-o", folder)
+    run("convert", text_model, "-o", tmp_path / "model.bin")
+    result = run("convert", tmp_path / "model.bin", "-o", folder)
     assert result.exit_code == 2
     assert "exists and is not a saved model" in result.stderr
     assert (folder / "train.jsonl").exists()

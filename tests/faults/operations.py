@@ -133,7 +133,7 @@ OPERATIONS = {
         ("model",),
     ),
     "import-fasttext": Operation(
-        _texts, lambda at: command("import-fasttext", at / "model.bin", "-o", at / "model"), ("model",)
+        _texts, lambda at: command("convert", at / "model.bin", "-o", at / "model"), ("model",)
     ),
 }
 

@@ -10,10 +10,7 @@ import click
 from labeltrees.cli.data_options import data_options, vectorizer_options
 from labeltrees.cli.options import (
     Command,
-    data_argument,
     json_option,
-    model_argument,
-    output_option,
 )
 from labeltrees.cli.output import check_parent_folder, console, plural, print_json, size, step
 from labeltrees.cli.saved_models import check_output, load_model
@@ -26,20 +23,21 @@ from labeltrees.data.read_data import DataOptions, find_file, folder_others, loa
 from labeltrees.data.xmc_blocks import open_xmc_blocks
 from labeltrees.errors import InputError
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
+from labeltrees.storage.format import MANIFEST_FILE
 
 _EPILOG = """\b
 Examples:
   labeltrees convert train.txt.gz -o train.parts
   labeltrees convert questions.jsonl -o questions.parts --points-per-part 100000
   labeltrees fit train.parts -o products.model --max-memory 4GiB
+  labeltrees convert questions.model -o questions.bin
+  labeltrees convert questions.bin -o questions.model
 """
 
 
 @click.command(cls=Command, epilog=_EPILOG)
-@data_argument
-@click.option(
-    "-o", "--output", metavar="FOLDER", type=click.Path(), required=True, help="Folder to write the parts to."
-)
+@click.argument("source", metavar="DATA|MODEL|FILE.bin")
+@click.option("-o", "--output", metavar="TARGET", type=click.Path(), required=True, help="Folder or file to write to.")
 @click.option(
     "--points-per-part",
     type=click.IntRange(1),
@@ -54,17 +52,41 @@ Examples:
 def convert(
     show_progress: bool,
     /,
-    data: str,
+    source: str,
     output: str,
     points_per_part: int,
     reading: DataOptions,
     vectorizer: TfidfVectorizer | None,
     as_json: bool,
 ) -> None:
-    """Convert DATA to a dataset in parts, the folder FOLDER, which every command takes as DATA.
+    """Convert data to a dataset in parts, or a model to or from a file of fastText.
 
-    The file is read in blocks and may be larger than memory. Only a file that is split (--test-share) is read whole.
+    DATA becomes a dataset in parts, the folder TARGET, which every command takes as DATA. The file is read in blocks
+    and may be larger than memory. Only a file that is split (--test-share) is read whole.
+
+    A MODEL of labeltrees fit --model text becomes a file TARGET for fastText 0.9.3, which then predicts the same.
+    fastText builds its tree from label counts: the file has counts that give the tree of MODEL, and the real ones are
+    written beside it, to TARGET.label_counts.tsv.
+
+    FILE.bin, a supervised model that fastText trained with -loss hs, becomes a model in the folder TARGET.
     """
+    if (Path(source) / MANIFEST_FILE).is_file():
+        _export_fasttext(source, output, show_progress)
+    elif Path(source).suffix == ".bin":
+        _import_fasttext(source, output, show_progress)
+    else:
+        _convert_data(source, output, points_per_part, reading, vectorizer, show_progress)
+        report_parts(open_parts(output), output, as_json)
+
+
+def _convert_data(
+    data: str,
+    output: str,
+    points_per_part: int,
+    reading: DataOptions,
+    vectorizer: TfidfVectorizer | None,
+    show_progress: bool,
+) -> None:
     check_parent_folder(output)
     check_parts_target(output)
     with step("Converting", show_progress):
@@ -72,7 +94,6 @@ def convert(
             write_parts(load_data(data, options=reading), output, points_per_part)
         else:
             convert_file(data, output, points_per_part, reading, vectorizer)
-    report_parts(open_parts(output), output, as_json)
 
 
 def convert_file(
@@ -115,42 +136,20 @@ def report_parts(parts: PartsDataset, folder: str, as_json: bool) -> None:
     console().print(f"{counts_text} in {plural(len(parts.parts), 'part')}, {size(n_bytes)} -> {folder}")
 
 
-_EXPORT_EPILOG = """\b
-Example:
-  labeltrees export-fasttext questions.model questions.bin
-"""
-_IMPORT_EPILOG = """\b
-Example:
-  labeltrees import-fasttext questions.bin -o questions.model
-"""
-
-
-@click.command("export-fasttext", cls=Command, epilog=_EXPORT_EPILOG)
-@model_argument
-@click.argument("file", metavar="FILE.bin", type=click.Path(dir_okay=False))
-@click.pass_obj
-def export_fasttext(show_progress: bool, model_folder: str, file: str) -> None:
-    """Write a text MODEL as FILE.bin, for fastText 0.9.3, which then predicts the same.
-
-    fastText builds its tree from label counts. FILE.bin holds counts that give the tree of MODEL; the real counts are
-    written to FILE.bin.label_counts.tsv.
-    """
+def _export_fasttext(model_folder: str, file: str, show_progress: bool) -> None:
     check_parent_folder(file)
     model = load_model(model_folder)
     if not hasattr(model, "export_fasttext"):
-        message = f"{model_folder}: a {model.KIND}; only models of labeltrees fit-text can be exported to fastText"
+        message = (
+            f"{model_folder}: a {model.KIND}; only models of labeltrees fit --model text can be exported to fastText"
+        )
         raise InputError(message)
     with step("Writing the file", show_progress):
         model.export_fasttext(file)
     click.echo(f"{plural(len(model.classes_), 'label')} -> {file}")
 
 
-@click.command("import-fasttext", cls=Command, epilog=_IMPORT_EPILOG)
-@click.argument("file", metavar="FILE.bin", type=click.Path(exists=True, dir_okay=False))
-@output_option
-@click.pass_obj
-def import_fasttext(show_progress: bool, file: str, output: str) -> None:
-    """Import a supervised model that fastText trained with -loss hs, and save it in the folder MODEL."""
+def _import_fasttext(file: str, output: str, show_progress: bool) -> None:
     check_output(output)
     with step("Reading the file", show_progress):
         model = TextLabelTreeClassifier.from_fasttext(file)

@@ -34,13 +34,13 @@ _COMMANDS = {
     "imbalance": ("tree:imbalance", "Show how many points few labels serve."),
     "tree": ("tree:tree", "Build, show and compare label trees."),
     "logs": ("logs:logs", "Turn logs of events into training data."),
-    "convert": ("convert:convert", "Write data as a folder of parts."),
-    "export-fasttext": ("convert:export_fasttext", "Write a text model for fastText."),
-    "import-fasttext": ("convert:import_fasttext", "Import a model that fastText trained."),
+    "convert": ("convert:convert", "Write data in parts, or a model for fastText."),
 }
 # Commands that are gone, and the new way.
 _GONE = {
     "completion": "labeltrees --completion SHELL",
+    "export-fasttext": "labeltrees convert MODEL -o FILE.bin",
+    "import-fasttext": "labeltrees convert FILE.bin -o MODEL",
 }
 _INTERRUPTED = 130  # the exit code that shells use for Ctrl-C
 
