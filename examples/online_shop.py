@@ -50,12 +50,14 @@ def prepare(path: str, split: str) -> lt.PreparedLogs:
     """Return the log with invoices as sessions: earlier invoices of the customer are the history of an invoice."""
     return lt.prepare_logs(
         read_articles(path),
-        context="CustomerID",
-        session="InvoiceNo",
-        item="StockCode",
-        weight="Quantity",
-        time="InvoiceDate",
-        item_name="Description",
+        lt.Columns(
+            context="CustomerID",
+            session="InvoiceNo",
+            item="StockCode",
+            weight="Quantity",
+            time="InvoiceDate",
+            item_name="Description",
+        ),
         features="history",
         min_item_contexts=5,
         **SPLITS[split],
@@ -194,11 +196,13 @@ def run_claim(options: argparse.Namespace) -> None:
     """Train and measure models for each tradeoff of the paper's grid."""
     prepared = lt.prepare_logs(
         read_invoices(options.events),
-        item="StockCode",
-        weight="Quantity",
-        time="InvoiceDate",
-        item_name="Description",
-        feature_column="past",
+        lt.Columns(
+            item="StockCode",
+            weight="Quantity",
+            time="InvoiceDate",
+            item_name="Description",
+            feature_column="past",
+        ),
         min_item_contexts=5,
         min_engagement=0,
         test_since="2011-11-15" if options.split == "time" else None,

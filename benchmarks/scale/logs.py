@@ -141,7 +141,7 @@ def measure(folder: str, temporary: str, options: argparse.Namespace) -> dict[st
         prepared = lt.prepare_logs(
             folder,
             **settings,
-            resume_folder=Path(temporary) / "shards",
+            work_folder=temporary,
             parts=target if options.parts else None,
             client=client,
             progress=meter,

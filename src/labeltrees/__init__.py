@@ -19,7 +19,7 @@ _HOMES = {
     "labels.imbalance": "Imbalance imbalance",
     "labels.trend": "trend_weights",
     "labels.weights": "label_weights",
-    "logs": "PreparedLogs prepare_logs",
+    "logs": "Columns PreparedLogs prepare_logs",
     "models.linear.estimator": "LabelTreeClassifier",
     "models.load": "load",
     "models.text.estimator": "TextLabelTreeClassifier",

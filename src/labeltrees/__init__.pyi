@@ -26,7 +26,7 @@ from labeltrees.labels.frequency import cover_frequencies, label_frequencies
 from labeltrees.labels.imbalance import Imbalance, imbalance
 from labeltrees.labels.trend import trend_weights
 from labeltrees.labels.weights import label_weights
-from labeltrees.logs import PreparedLogs, prepare_logs
+from labeltrees.logs import Columns, PreparedLogs, prepare_logs
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.load import load
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
@@ -51,6 +51,7 @@ __version__: str
 __all__ = [
     "Choice",
     "ColumnEncoder",
+    "Columns",
     "Dataset",
     "Encoder",
     "FileFormatError",

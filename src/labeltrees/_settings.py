@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, field, fields
-from functools import cache
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from labeltrees._validation import check_choice, check_integer, check_number, refuse
+from labeltrees.errors import GoneError
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     Settings = TypeVar("Settings", bound=DataclassInstance)
 
 Check = Callable[[str, Any], object]
+Function = TypeVar("Function", bound=Callable[..., Any])
 LARGEST_INT32 = 2**31 - 1
 
 
@@ -77,6 +79,42 @@ def check_values(values: Mapping[str, Any], checks: Mapping[str, Check]) -> None
     """Raise `InputError` for the first value that its check does not allow."""
     for name, value in values.items():
         checks[name](name, value)
+
+
+def refuse_gone(function: str, gone: Mapping[str, str], arguments: Mapping[str, Any]) -> None:
+    """Raise `GoneError` if an argument is one that the function or class no longer has.
+
+    Parameters
+    ----------
+    function : str
+    gone : mapping
+        From the argument to the new way.
+    arguments : mapping from str
+    """
+    for name in arguments:
+        if name in gone:
+            message = f"{function} has no argument {name} any more: {gone[name]}"
+            raise GoneError(message)
+
+
+def refusing(gone: Mapping[str, str]) -> Callable[[Function], Function]:
+    """Return a decorator for a function or a class that has lost arguments: an error says what to give instead."""
+
+    def decorate(decorated: Function) -> Function:
+        name = decorated.__name__
+        function: Any = decorated.__init__ if isinstance(decorated, type) else decorated
+
+        @wraps(function)
+        def call(*arguments: Any, **named: Any) -> Any:
+            refuse_gone(name, gone, named)
+            return function(*arguments, **named)
+
+        if not isinstance(decorated, type):
+            return call  # type: ignore[return-value]
+        decorated.__init__ = call  # type: ignore[misc]
+        return decorated
+
+    return decorate
 
 
 def take_settings(cls: type[Settings], source: Any) -> Settings:

@@ -63,7 +63,7 @@ def load_shop_log() -> polars.DataFrame:
     --------
     >>> import labeltrees as lt
     >>> log = lt.datasets.load_shop_log()
-    >>> train, test = lt.prepare_logs(log, context="basket", weight="quantity", features="basket")
+    >>> train, test = lt.prepare_logs(log, lt.Columns(context="basket", weight="quantity"), features="basket")
     >>> train.n_labels
     188
     """

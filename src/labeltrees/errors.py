@@ -123,6 +123,10 @@ class InputError(LabelTreesError, ValueError):
         return error
 
 
+class GoneError(InputError, TypeError):
+    """An argument that a function no longer has; the message says what to give instead."""
+
+
 class FileFormatError(LabelTreesError, ValueError):
     """A file is damaged or not in the expected format."""
 

@@ -12,7 +12,7 @@ from labeltrees.cli.calibrate import print_reliability
 from labeltrees.cli.inspect_searches import print_profile
 from labeltrees.cli.output import console
 from labeltrees.cli.quickstart import Compared
-from labeltrees.logs.summary import LogSummary
+from labeltrees.logs.folder import LogSummary
 
 
 def interval(value):

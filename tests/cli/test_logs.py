@@ -1,5 +1,6 @@
 """labeltrees logs prepare, and what other commands make of the folder it writes."""
 
+import functools
 import json
 import os
 
@@ -9,7 +10,7 @@ import pytest
 import labeltrees as lt
 from labeltrees.data.point_weights import weights_beside
 from labeltrees.data.read_data import load_data
-from labeltrees.logs import aggregate, shards
+from labeltrees.logs import pairs, shards
 
 FILES = {
     "train.txt",
@@ -48,7 +49,7 @@ def log(tmp_path_factory):
 
 OPTIONS = (
     "--context customer --item article --weight quantity --time date --item-name name "
-    "--history-before 2020-05-01 --min-engagement 2 --min-item-contexts 2 --test-share 0.1 --point-weights sqrt_events"
+    "--history-before 2020-05-01 --min-engagement 2 --min-item-contexts 2 --test-share 0.1 --point-weights events"
 ).split()
 
 
@@ -62,16 +63,12 @@ def prepared(run, log, tmp_path):
 def test_the_folder_holds_what_the_function_returns(prepared, log):
     expected = lt.prepare_logs(
         log,
-        context="customer",
-        item="article",
-        weight="quantity",
-        time="date",
-        item_name="name",
+        lt.Columns(context="customer", item="article", weight="quantity", time="date", item_name="name"),
         history_before="2020-05-01",
         min_engagement=2,
         min_item_contexts=2,
         test_share=0.1,
-        point_weights="sqrt_events",
+        point_weights="events",
     )
     assert {path.name for path in prepared.iterdir()} == FILES
     for part, dataset in zip(("train", "test"), expected, strict=True):
@@ -129,7 +126,9 @@ def test_a_file_in_the_way_is_refused_before_the_work(run, tmp_path):
 
 
 def test_a_failure_while_writing_leaves_the_old_folder(monkeypatch, prepared, log):
-    again = lt.prepare_logs(log, context="customer", item="article", time="date", history_before="2020-05-01")
+    again = lt.prepare_logs(
+        log, {"context": "customer", "item": "article", "time": "date"}, history_before="2020-05-01"
+    )
     before = {path.name: path.read_bytes() for path in prepared.iterdir()}
 
     def fail(*_arguments):
@@ -230,36 +229,54 @@ def test_a_folder_without_a_prepared_log_is_refused(tmp_path):
         lt.PreparedLogs.load(tmp_path)
 
 
-def test_an_interrupted_run_continues(run, log, prepared, tmp_path, monkeypatch):
-    expected = {path.name: path.read_bytes() for path in prepared.iterdir()}
+@pytest.fixture
+def interrupted(run, log, tmp_path, monkeypatch):
+    """Interrupt a run in its third shard; return the output and the shards that were summed so far."""
     monkeypatch.setattr(shards, "MAX_EVENTS_PER_SHARD", 500)
-    again = tmp_path / "again"
-    sum_pairs = aggregate.sum_pairs
-    numbers = []
+    summed = []
 
-    def fail_at_third(shards, number, **arguments):
-        numbers.append(number)
-        if len(numbers) == 3:
+    @functools.wraps(pairs.sum_pairs)
+    def fail_at_third(results, *, events, **inputs):
+        summed.append(events.name)
+        if len(summed) == 3:
             raise KeyboardInterrupt
-        return sum_pairs(shards, number, **arguments)
+        return fail_at_third.__wrapped__(results, events=events, **inputs)
 
-    monkeypatch.setattr(aggregate, "sum_pairs", fail_at_third)
-    run("logs", "prepare", log, "-o", again, *OPTIONS)
+    monkeypatch.setattr(pairs, "sum_pairs", fail_at_third)
+    run("logs", "prepare", log, "-o", tmp_path / "again", *OPTIONS)
     assert (tmp_path / ".again.preparing").is_dir()
+    return tmp_path / "again", summed
+
+
+def test_an_interrupted_run_continues(run, log, prepared, interrupted):
+    again, summed = interrupted
     assert run("logs", "prepare", log, "-o", again, *OPTIONS).exit_code == 0
-    assert numbers[:4] == [0, 1, 2, 2]  # finished shards are not done again
-    assert {path.name: path.read_bytes() for path in again.iterdir()} == expected
-    assert not (tmp_path / ".again.preparing").exists()
+    assert summed[:3] == ["0", "1", "2"]
+    assert summed[3] == "2"  # finished shards are not summed again
+    assert "0" not in summed[3:]
+    assert files_of(again) == files_of(prepared)
+    assert not (again.parent / ".again.preparing").exists()
 
 
-def test_other_settings_do_not_continue_an_interrupted_run(run, log, tmp_path, monkeypatch):
-    monkeypatch.setattr(shards, "MAX_EVENTS_PER_SHARD", 500)
-    work = tmp_path / ".sales.preparing"
-    work.mkdir()
-    (work / "pairs-00000.json").write_text("damaged")
-    (work / "fingerprint.json").write_text('{"format": 1, "sha256": "of other settings"}')
-    assert run("logs", "prepare", log, "-o", tmp_path / "sales", *OPTIONS).exit_code == 0
-    assert not work.exists()
+def test_other_settings_do_not_continue_an_interrupted_run(run, log, interrupted):
+    again, summed = interrupted
+    other = [*OPTIONS, "--min-engagement", "3"]
+    assert run("logs", "prepare", log, "-o", again, *other).exit_code == 0
+    assert summed[3] == "0"
+    assert run("logs", "prepare", log, "-o", again.parent / "fresh", *other).exit_code == 0
+    assert files_of(again) == files_of(again.parent / "fresh")
+    assert not (again.parent / ".again.preparing").exists()
+
+
+def test_two_runs_do_not_work_in_one_folder(run, log, tmp_path):
+    with shards.work_folder(tmp_path / ".sales.preparing"):
+        result = run("logs", "prepare", log, "-o", tmp_path / "sales", *OPTIONS)
+    assert result.exit_code == 2
+    assert "another run works in this folder" in result.stderr
+
+
+def files_of(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def test_errors_are_one_line(run, tmp_path):

@@ -64,18 +64,18 @@ def saved(prepared, folder):
 
 @pytest.mark.parametrize("case", SETTINGS)
 def test_the_files_are_those_of_a_local_run(client, log, tmp_path, case):
-    expected = saved(lt.prepare_logs(log, **SETTINGS[case]), tmp_path / "here")
-    found = lt.prepare_logs(log, **SETTINGS[case], client=client, temporary_folder=tmp_path)
+    expected = saved(prepare(log, **SETTINGS[case]), tmp_path / "here")
+    found = prepare(log, **SETTINGS[case], client=client, work_folder=tmp_path)
     assert saved(found, tmp_path / "there") == expected
     assert {path.name for path in tmp_path.iterdir()} == {"here", "there"}
 
 
 def test_parts_and_a_frame_are_those_of_a_local_run(client, log, tmp_path):
-    settings = {**SETTINGS["history"], "points_per_part": 40}
-    lt.prepare_logs(log, **settings, parts=tmp_path / "here")
+    settings = SETTINGS["history"]
+    prepare(log, **settings, parts=(tmp_path / "here", 40))
     frame = pl.read_csv(log / "*.csv", infer_schema=False)
     for events in (log, frame):
-        lt.prepare_logs(events, **settings, parts=tmp_path / "there", client=client)
+        prepare(events, **settings, parts=(tmp_path / "there", 40), client=client)
         expected, found = files_of(tmp_path / "here"), files_of(tmp_path / "there")
         if events is frame:  # its summary names no files
             del expected["summary.json"], found["summary.json"]
@@ -84,7 +84,7 @@ def test_parts_and_a_frame_are_those_of_a_local_run(client, log, tmp_path):
 
 
 def test_a_worker_that_is_lost_changes_nothing(client, log, tmp_path, monkeypatch):
-    expected = saved(lt.prepare_logs(log, **SETTINGS["basket"]), tmp_path / "here")
+    expected = saved(prepare(log, **SETTINGS["basket"]), tmp_path / "here")
     run = DaskSteps.run
     stages = []
 
@@ -96,7 +96,7 @@ def test_a_worker_that_is_lost_changes_nothing(client, log, tmp_path, monkeypatc
         return run(self, stage, steps, report)
 
     monkeypatch.setattr(DaskSteps, "run", run_and_kill)
-    found = lt.prepare_logs(log, **SETTINGS["basket"], client=client, temporary_folder=tmp_path)
+    found = prepare(log, **SETTINGS["basket"], client=client, work_folder=tmp_path)
     assert stages == ["sharding by context", "summing pairs", "counting items", "making points"]
     assert saved(found, tmp_path / "there") == expected
 
@@ -113,11 +113,11 @@ def test_the_command_gives_the_same_files(client, log, tmp_path):
 
 def test_errors_of_the_log_are_those_of_a_local_run(client, log, tmp_path):
     with pytest.raises(lt.InputError, match="look like ids"):
-        lt.prepare_logs(log, client=client, temporary_folder=tmp_path)
+        prepare(log, client=client, work_folder=tmp_path)
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "0.parquet").write_bytes(b"PAR1" + bytes(40) + b"PAR1")
     with pytest.raises(lt.FileFormatError, match=r"0\.parquet"):
-        lt.prepare_logs(tmp_path / "bad", client=client)
+        prepare(tmp_path / "bad", client=client)
 
 
 def test_a_cluster_without_workers_is_refused(log, tmp_path):
@@ -126,7 +126,7 @@ def test_a_cluster_without_workers_is_refused(log, tmp_path):
         distributed.Client(cluster) as client,
         pytest.raises(ClusterError, match="no workers"),
     ):
-        lt.prepare_logs(log, features="basket", client=client, temporary_folder=tmp_path)
+        prepare(log, features="basket", client=client, work_folder=tmp_path)
 
 
 def test_workers_need_a_local_cluster(log, tmp_path):
@@ -138,6 +138,6 @@ def test_workers_need_a_local_cluster(log, tmp_path):
 def test_the_missing_extra_is_named(log, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingExtraError, match=r"labeltrees\[dask\]"):
-        lt.prepare_logs(log, features="basket", client=object())
+        prepare(log, features="basket", client=object())
     result = CliRunner().invoke(cli, ["logs", "prepare", str(log), "-o", str(tmp_path / "out"), "--cluster", "local"])
     assert "labeltrees[dask]" in result.output

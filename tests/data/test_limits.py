@@ -184,7 +184,7 @@ def test_a_parquet_bomb_is_refused(tmp_path, small_free_size):
     with pytest.raises(lt.FileFormatError, match=r"a\.parquet: decompresses to more than 250 times its size"):
         lt.read_texts(path)
     with pytest.raises(lt.FileFormatError, match="decompresses to more than 250 times"):
-        lt.prepare_logs(path, context="text", item="text")
+        lt.prepare_logs(path, lt.Columns(context="text", item="text"))
 
 
 def test_one_long_text_for_many_rows_is_refused(tmp_path, small_free_size):

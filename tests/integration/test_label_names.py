@@ -118,5 +118,7 @@ def test_items_of_a_log_in_two_unicode_forms_are_one(tmp_path):
     path = tmp_path / "log.csv"
     rows = [f"{context},{item}" for context in "abc" for item in (COMPOSED, DECOMPOSED, "tea")]
     path.write_text("context,item\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    prepared = lt.prepare_logs(path, feature_column="context", feature_separator="\t", min_engagement=0, test_share=0)
+    prepared = lt.prepare_logs(
+        path, lt.Columns(feature_column="context", feature_separator="\t"), min_engagement=0, test_share=0
+    )
     assert prepared.train.label_names.tolist() == [COMPOSED, "tea"]

@@ -11,7 +11,7 @@ from scipy import sparse
 import labeltrees as lt
 from labeltrees import InputError
 from labeltrees.logs import shards
-from labeltrees.logs.baskets import hide_items
+from labeltrees.logs.features import hide_items
 
 BASKETS = {"ann": "abcdef", "bob": "ab", "cid": "c", "dan": "bcd"}
 
@@ -86,7 +86,7 @@ def test_the_encoder_makes_the_same_rows(monkeypatch):
 def test_shards_hide_the_same_items(monkeypatch, tmp_path):
     rng = np.random.default_rng(0)
     frame = pl.DataFrame({"context": rng.integers(0, 60, 600), "item": rng.zipf(1.5, 600) % 50})
-    settings = {"features": "basket", "hide": 2, "temporary_folder": tmp_path}
+    settings = {"features": "basket", "hide": 2, "work_folder": tmp_path}
     whole = lt.prepare_logs(frame, **settings)
     monkeypatch.setattr(shards, "MAX_EVENTS_PER_SHARD", 50)
     for one, other in zip(whole, lt.prepare_logs(frame, **settings), strict=True):

@@ -9,7 +9,8 @@ import pytest
 import labeltrees as lt
 from labeltrees import FileFormatError, InputError
 from labeltrees.logs import shards
-from labeltrees.logs.reading import invalid_utf8
+from labeltrees.logs.events import invalid_utf8
+from tests.logs import helpers
 
 
 def write(tmp_path, text, name="log.csv"):
@@ -21,7 +22,7 @@ def write(tmp_path, text, name="log.csv"):
 def prepare(events, **settings):
     """Prepare with all contexts as features of their own, so that small logs have features."""
     settings = {"feature_column": "context", "min_engagement": 0} | settings
-    return lt.prepare_logs(events, feature_separator="\t", test_share=0, **settings)
+    return helpers.prepare(events, feature_separator="\t", test_share=0, **settings)
 
 
 LATIN = "context,item\ncaf\xe9,x\nth\xe9,y\n"

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 import labeltrees as lt
-from labeltrees.logs import point_datasets, shards
+from labeltrees.logs import datasets, shards
+from tests.logs.helpers import prepare
 
 N_EVENTS = 3000
 
@@ -35,7 +36,7 @@ def log(tmp_path_factory):
 
 SETTINGS = {
     "words": {},
-    "words, weighted": {"point_weights": "sqrt_events", "test_since": "2024-03-01"},
+    "words, weighted": {"point_weights": "events", "test_since": "2024-03-01"},
     "history": {"history_before": "2024-02-15", "test_share": 0.2},
     "basket": {"context": "basket", "features": "basket", "min_item_contexts": 3, "test_share": 0.1},
     "list column": {"context": "basket", "feature_column": "tags", "min_engagement": 0},
@@ -59,9 +60,9 @@ def assert_same(found, expected):
 
 @pytest.mark.parametrize("case", SETTINGS)
 def test_parts_have_the_points_of_a_log_in_memory(log, tmp_path, monkeypatch, case):
-    expected = lt.prepare_logs(log, **SETTINGS[case])
+    expected = prepare(log, **SETTINGS[case])
     monkeypatch.setattr(shards, "MAX_EVENTS_PER_SHARD", 700)
-    found = lt.prepare_logs(log, **SETTINGS[case], parts=tmp_path / "parts", points_per_part=37)
+    found = prepare(log, **SETTINGS[case], parts=(tmp_path / "parts", 37))
     assert len(found.train.parts) == -(-found.train.n_points // 37) > 1
     assert_same(found, expected)
     assert_same(lt.PreparedLogs.load(tmp_path / "parts"), expected)
@@ -70,9 +71,9 @@ def test_parts_have_the_points_of_a_log_in_memory(log, tmp_path, monkeypatch, ca
 
 def test_the_model_is_that_of_a_log_in_memory(log, tmp_path):
     settings = SETTINGS["basket"]
-    found = lt.prepare_logs(log, **settings, parts=tmp_path / "parts", points_per_part=50)
+    found = prepare(log, **settings, parts=(tmp_path / "parts", 50))
     models = {}
-    for name, train in {"parts": found.train, "memory": lt.prepare_logs(log, **settings).train}.items():
+    for name, train in {"parts": found.train, "memory": prepare(log, **settings).train}.items():
         lt.LabelTreeClassifier(C=1.0, fanout=4).fit(train).save(tmp_path / f"{name}.model")
         models[name] = {path.name: path.read_bytes() for path in (tmp_path / f"{name}.model").iterdir()}
     assert models["parts"] == models["memory"]
@@ -98,26 +99,26 @@ def test_commands_take_a_log_in_parts(run, log, tmp_path):
 
 
 def test_an_interrupted_run_leaves_the_old_folder_and_can_continue(log, tmp_path, monkeypatch):
-    settings = {**SETTINGS["history"], "parts": tmp_path / "parts", "resume_folder": tmp_path / "work"}
-    expected = lt.prepare_logs(log, **settings, points_per_part=40)
+    settings = {**SETTINGS["history"], "work_folder": tmp_path / "work"}
+    expected = prepare(log, **settings, parts=(tmp_path / "parts", 40))
     monkeypatch.setattr(shards, "MAX_EVENTS_PER_SHARD", 700)
 
     def fail(*others):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(point_datasets.PartsWriter, "_finish", fail)
+        patched.setattr(datasets.PartsWriter, "_finish", fail)
         with pytest.raises(KeyboardInterrupt):
-            lt.prepare_logs(log, **settings, points_per_part=25)
+            prepare(log, **settings, parts=(tmp_path / "parts", 25))
     assert (tmp_path / "work").exists()
     assert_same(lt.PreparedLogs.load(tmp_path / "parts"), expected)
-    assert_same(lt.prepare_logs(log, **settings, points_per_part=30), expected)
+    assert_same(prepare(log, **settings, parts=(tmp_path / "parts", 30)), expected)
     assert [path.name for path in tmp_path.iterdir()] == ["parts"]
 
 
 def test_the_size_of_parts_needs_parts(run, log, tmp_path):
-    with pytest.raises(lt.InputError, match="points_per_part needs parts"):
-        lt.prepare_logs(log, points_per_part=10)
+    with pytest.raises(lt.InputError, match="points_per_part must be an integer of at least 1"):
+        prepare(log, parts=(tmp_path / "parts", 0))
     assert (
         "--points-per-part needs --parts"
         in run("logs", "prepare", log, "-o", tmp_path / "x", "--points-per-part", "5").stderr
@@ -127,4 +128,4 @@ def test_the_size_of_parts_needs_parts(run, log, tmp_path):
 def test_a_folder_that_is_not_a_prepared_log_is_not_replaced(log, tmp_path):
     (tmp_path / "letters.txt").write_text("dear")
     with pytest.raises(lt.InputError, match="is not a prepared log"):
-        lt.prepare_logs(log, parts=tmp_path)
+        prepare(log, parts=tmp_path)

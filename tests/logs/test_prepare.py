@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import labeltrees as lt
 from labeltrees import InputError
 from labeltrees.logs import shards
-from tests.logs.log_twin import twin
+from tests.logs.helpers import prepare, twin
 
 DAY_0 = dt.datetime(2020, 1, 1)
 
@@ -58,19 +58,21 @@ def check_against_twin(events, **settings):
     times = {name: settings.get(name) for name in ("cut", "test_since", "since", "until")}
     least = {name: value for name, value in settings.items() if name not in times}
     points, counts = twin(events, **settings)
-    given_times = {name: day(value) for name, value in times.items() if name != "cut"} | {
-        "history_before": day(times["cut"])
+    given_times = {
+        "period": (day(times["since"]), day(times["until"])),
+        "test_since": day(times["test_since"]),
+        "history_before": day(times["cut"]),
     }
     parts = [sorted(context for context, window in points if window == part) for part in (1, 2)]
     expect_error = not parts[0] or (times["test_since"] is not None and not parts[1])
     features = {"point_weights": "events"}
     if times["cut"] is None:
-        features["vectorizer"] = OneWord()
+        features["features"] = OneWord()
     if expect_error:
         with pytest.raises(InputError):
-            lt.prepare_logs(frame_of(events), test_share=0, **least, **given_times, **features)
+            prepare(frame_of(events), test_share=0, **least, **given_times, **features)
         return
-    prepared = lt.prepare_logs(frame_of(events), test_share=0, **least, **given_times, **features)
+    prepared = prepare(frame_of(events), test_share=0, **least, **given_times, **features)
     summary = prepared.summary
     found = summary.events_dropped | {f"used for {what}": n for what, n in summary.events_used.items()}
     assert +counts == {what: n for what, n in found.items() if n}
@@ -148,16 +150,16 @@ def assert_equal(one, other):
         {"history_before": day(15)},
         {"history_before": day(15), "test_since": day(22)},
         {"feature_column": "item", "item_name": "item"},
-        {"vectorizer": OneWord()},
+        {"features": OneWord()},
     ],
     ids=["history", "by time", "column", "words"],
 )
 def test_many_shards_on_disk_give_what_one_in_memory_gives(monkeypatch, tmp_path, settings):
     frame = frame_of(random_events())
-    settings = {**settings, "min_engagement": 2, "min_item_contexts": 2, "temporary_folder": tmp_path}
-    whole = lt.prepare_logs(frame, **settings)
+    settings = {**settings, "min_engagement": 2, "min_item_contexts": 2, "work_folder": tmp_path}
+    whole = prepare(frame, **settings)
     monkeypatch.setattr(shards, "MAX_EVENTS_PER_SHARD", 100)
-    assert_equal(whole, lt.prepare_logs(frame, **settings))
+    assert_equal(whole, prepare(frame, **settings))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -165,7 +167,7 @@ def test_the_order_of_events_does_not_matter():
     frame = frame_of(random_events())
     settings = {"history_before": day(15), "min_engagement": 2}
     assert_equal(
-        lt.prepare_logs(frame, **settings), lt.prepare_logs(frame.sample(fraction=1, shuffle=True, seed=1), **settings)
+        prepare(frame, **settings), prepare(frame.sample(fraction=1, shuffle=True, seed=1), **settings)
     )
 
 
@@ -215,27 +217,27 @@ def as_pandas(frame, _path):
 def test_every_form_of_events_gives_the_same(tmp_path, name, write):
     frame = frame_of(random_events())
     settings = {"history_before": day(15), "min_engagement": 2}
-    assert_equal(lt.prepare_logs(frame, **settings), lt.prepare_logs(write(frame, tmp_path / name), **settings))
+    assert_equal(prepare(frame, **settings), prepare(write(frame, tmp_path / name), **settings))
 
 
 def test_ids_of_csv_files_keep_their_zeros(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("context,item\nq one,007\nq one,7\nq two,007\n")
-    assert lt.prepare_logs(path, test_share=0, vectorizer=OneWord()).train.label_names.tolist() == ["007", "7"]
+    assert prepare(path, test_share=0, features=OneWord()).train.label_names.tolist() == ["007", "7"]
 
 
 def test_whole_numbers_may_be_contexts_and_items():
     frame = pl.DataFrame({"context": [1, 1, 2, 2, 10], "item": [5, 6, 5, 10, 9], "time": [1, 2, 1, 2, 2]})
-    train, _ = lt.prepare_logs(frame, history_before="1970-01-01T00:00:02", test_share=0)
+    train, _ = prepare(frame, history_before="1970-01-01T00:00:02", test_share=0)
     assert train.label_names.tolist() == ["6", "10"]
     assert train.feature_names.tolist() == ["5"]
     with pytest.raises(InputError, match=r"the contexts \('context'\) are numbers, which have no words"):
-        lt.prepare_logs(frame)
+        prepare(frame)
 
 
 def test_without_weights_each_event_counts_1():
     frame = pl.DataFrame({"context": ["a b", "a b", "a c"], "item": ["x", "x", "x"]})
-    prepared = lt.prepare_logs(frame, min_engagement=2, test_share=0, vectorizer=OneWord())
+    prepared = prepare(frame, min_engagement=2, test_share=0, features=OneWord())
     assert prepared.summary.events_used == {"labels": 2}
     assert prepared.train.texts.tolist() == ["a b"]
 
@@ -244,17 +246,14 @@ def test_without_weights_each_event_counts_1():
     ("kind", "expected"),
     [
         ("events", [2, 1]),
-        ("engagement", [7, 1]),
-        ("sqrt_events", [2**0.5, 1]),
-        ("sqrt_engagement", [7**0.5, 1]),
         ("none", None),
         (None, None),
     ],
 )
 def test_point_weights_are_the_frequencies_of_contexts_scaled_to_mean_1(kind, expected):
     frame = pl.DataFrame({"context": ["a", "b", "a"], "item": ["x", "x", "y"], "weight": [3, 1, 4]})
-    settings = {"test_share": 0, "vectorizer": OneWord(), "min_engagement": 0}
-    weights = lt.prepare_logs(frame, point_weights=kind, **settings).train.sample_weight
+    settings = {"test_share": 0, "features": OneWord(), "min_engagement": 0}
+    weights = prepare(frame, point_weights=kind, **settings).train.sample_weight
     if expected is None:
         assert weights is None
     else:
@@ -266,9 +265,9 @@ def test_by_default_training_points_count_the_same_and_test_points_have_their_tr
     frame = pl.DataFrame(
         {"context": list("aaabbccccd"), "item": list("xyzxyxyzxx"), "time": [1, 1, 9, 9, 9, 1, 1, 9, 1, 1]}
     )
-    parts = {} if points_per_part is None else {"parts": tmp_path / "parts", "points_per_part": points_per_part}
-    train, test = lt.prepare_logs(
-        frame, time_format="%s", vectorizer=OneWord(), test_since="1970-01-01T00:00:05", min_engagement=0, **parts
+    parts = {} if points_per_part is None else {"parts": (tmp_path / "parts", points_per_part)}
+    train, test = prepare(
+        frame, time_format="%s", features=OneWord(), test_since="1970-01-01T00:00:05", min_engagement=0, **parts
     )
     assert train.sample_weight is None
     np.testing.assert_allclose(test.sample_weight, np.array([1, 2, 1]) / (4 / 3))  # a, b and c from second 5 on
@@ -276,14 +275,14 @@ def test_by_default_training_points_count_the_same_and_test_points_have_their_tr
 
 def test_pairs_of_low_engagement_are_removed_by_default():
     frame = pl.DataFrame({"context": ["a", "a", "a", "b", "b"], "item": ["x", "x", "y", "x", "x"]})
-    summary = lt.prepare_logs(frame, test_share=0, vectorizer=OneWord()).summary
+    summary = prepare(frame, test_share=0, features=OneWord()).summary
     assert summary.events_dropped["pair of low engagement"] == 1
     assert summary.settings["min_engagement"] == 2
 
 
 def test_pairs_of_low_engagement_stay_if_most_events_are_in_such_pairs():
     frame = pl.DataFrame({"context": ["a", "a", "a", "a", "b"], "item": ["x", "x", "y", "z", "x"]})
-    summary = lt.prepare_logs(frame, test_share=0, vectorizer=OneWord()).summary
+    summary = prepare(frame, test_share=0, features=OneWord()).summary
     assert summary.events_used == {"labels": 5}
     assert summary.notes["pairs of low engagement kept (most events are in such pairs)"] == 3
     assert summary.settings["min_engagement"] == 0
@@ -291,34 +290,34 @@ def test_pairs_of_low_engagement_stay_if_most_events_are_in_such_pairs():
 
 def test_the_preset_of_the_paper_sets_all_that_the_paper_says():
     frame = frame_of([("a", "x", 1, 0), ("a", "x", 2, 400), ("a", "y", 1, 401), ("b", "x", 2, 402)])
-    settings = {"test_share": 0, "vectorizer": OneWord()}
-    summary = lt.prepare_logs(frame, preset="paper", **settings).summary
+    settings = {"test_share": 0, "features": OneWord()}
+    summary = prepare(frame, preset="paper", **settings).summary
     assert summary.events_dropped["outside the period"] == 1
     assert summary.events_dropped["pair of low engagement"] == 1
     assert summary.settings["min_engagement"] == 2
     assert summary.settings["point_weights"] is None
-    without_times = lt.prepare_logs(frame.drop("time"), preset="paper", **settings)
+    without_times = prepare(frame.drop("time"), preset="paper", **settings)
     assert without_times.summary.events_used == {"labels": 3}
-    own = lt.prepare_logs(frame, preset="paper", min_engagement=1, **settings).summary
+    own = prepare(frame, preset="paper", min_engagement=1, **settings).summary
     assert own.events_dropped["pair of low engagement"] == 0
 
 
 def test_a_random_share_of_contexts_is_for_test():
     frame = frame_of(random_events())
-    draws = [lt.prepare_logs(frame, test_share=0.2, random_state=seed, vectorizer=OneWord()) for seed in (0, 0, 1)]
+    draws = [prepare(frame, test_share=0.2, random_state=seed, features=OneWord()) for seed in (0, 0, 1)]
     texts = [(set(train.texts), set(test.texts)) for train, test in draws]
     assert texts[0] == texts[1] != texts[2]
     assert all(not train & test and len(train | test) == 100 and len(test) == 20 for train, test in texts)
 
 
 def test_a_test_of_no_contexts_may_be_asked_for():
-    train, test = lt.prepare_logs(frame_of(random_events()), test_share=0, vectorizer=OneWord())
+    train, test = prepare(frame_of(random_events()), test_share=0, features=OneWord())
     assert (train.n_points, test.n_points, test.n_labels) == (100, 0, train.n_labels)
 
 
 def test_words_of_the_context_are_features():
     frame = pl.DataFrame({"context": ["red wine", "red shoes", "white wine", "zebra"], "item": ["a", "b", "a", "c"]})
-    prepared = lt.prepare_logs(frame, test_share=0, min_engagement=0)
+    prepared = prepare(frame, test_share=0, min_engagement=0)
     assert prepared.train.feature_names.tolist() == ["red", "wine"]
     assert prepared.summary.notes == {"points without a known feature": 1}
     assert prepared.train.texts.tolist() == ["red shoes", "red wine", "white wine", "zebra"]
@@ -336,7 +335,7 @@ def test_words_of_the_context_are_features():
 )
 def test_features_may_stand_in_a_column(column, settings, names):
     frame = pl.DataFrame({"context": [1, 2, 3, 4], "item": ["x", "y", "x", "x"], "what": column})
-    prepared = lt.prepare_logs(frame, feature_column="what", test_share=0, **settings)
+    prepared = prepare(frame, feature_column="what", test_share=0, **settings)
     assert prepared.train.feature_names.tolist() == names
     assert prepared.train.n_points + prepared.summary.contexts["without features"] >= 3
     if settings != {"feature_separator": "|"}:
@@ -345,45 +344,47 @@ def test_features_may_stand_in_a_column(column, settings, names):
 
 def test_a_list_of_one_name_is_no_text():
     frame = pl.DataFrame({"context": [1, 2, 3], "item": ["x", "y", "x"], "what": [["dark blue"], ["red"], ["red"]]})
-    train = lt.prepare_logs(frame, feature_column="what", test_share=0).train
+    train = prepare(frame, feature_column="what", test_share=0).train
     assert train.feature_names.tolist() == ["dark blue", "red"]
 
 
 def test_the_most_common_value_is_taken_where_a_context_has_several():
     frame = pl.DataFrame({"context": [1, 1, 1, 2], "item": ["x"] * 4, "what": ["b b", "c c", "c c", "b b"]})
-    prepared = lt.prepare_logs(frame, feature_column="what", test_share=0, vectorizer=OneWord(), min_engagement=0)
+    prepared = prepare(frame, feature_column="what", test_share=0, features=OneWord(), min_engagement=0)
     assert prepared.train.texts.tolist() == ["c c", "b b"]
     assert prepared.summary.notes["points with several feature values (the most common is taken)"] == 1
 
 
 def test_features_that_only_test_has_are_left_out_and_counted():
     frame = frame_of([("a", "x", 1, 0), ("a", "y", 1, 5), ("b", "z", 1, 1), ("b", "y", 1, 8)])
-    prepared = lt.prepare_logs(frame, history_before=day(3), test_since=day(7))
+    prepared = prepare(frame, history_before=day(3), test_since=day(7))
     assert prepared.train.feature_names.tolist() == ["x"]
     assert prepared.summary.notes["features of test points that train has not (left out)"] == 1
 
 
 def test_repeated_events_add_up_unless_they_are_to_be_dropped():
     events = [("a", "x", 1, 0)] * 3 + [("a", "x", 1, 1), ("b", "x", 1, 0)]
-    settings = {"min_engagement": 2, "test_share": 0, "vectorizer": OneWord()}
-    assert lt.prepare_logs(frame_of(events), **settings).summary.events_used == {"labels": 4}
-    dropped = lt.prepare_logs(frame_of(events), drop_duplicates=True, **settings).summary
+    settings = {"min_engagement": 2, "test_share": 0, "features": OneWord()}
+    assert prepare(frame_of(events), **settings).summary.events_used == {"labels": 4}
+    dropped = prepare(frame_of(events), drop_duplicates=True, **settings).summary
     assert dropped.events_dropped["repeated event"] == 2
     assert dropped.events_used == {"labels": 2}
     with pytest.raises(InputError, match="no context remains: of 3 events, 2 repeated event, 1 pair of low engagement"):
-        lt.prepare_logs(frame_of(events[:3]), drop_duplicates=True, **settings)
+        prepare(frame_of(events[:3]), drop_duplicates=True, **settings)
 
 
 def test_a_period_may_end_with_the_last_event():
     frame = frame_of([("a", "x", 1, 0), ("a", "y", 1, 5), ("a", "z", 1, 9)])
     for changes, used in (
         ({"period": "4d"}, 2),
-        ({"period": "4d", "until": day(9)}, 1),
-        ({"period": dt.timedelta(days=5), "since": day(0)}, 1),
-        ({"period": "1w", "since": day(0)}, 2),
+        ({"period": ("4d", day(9))}, 1),
+        ({"period": (day(0), dt.timedelta(days=5))}, 1),
+        ({"period": (day(0), "1w")}, 2),
+        ({"period": (day(1), None)}, 2),
+        ({"period": [None, day(9)]}, 2),
         ({"period": "1y"}, 3),
     ):
-        summary = lt.prepare_logs(frame, test_share=0, vectorizer=OneWord(), **changes).summary
+        summary = prepare(frame, test_share=0, features=OneWord(), **changes).summary
         assert summary.events_used["labels"] == used
         assert summary.events_dropped["outside the period"] == 3 - used
 
@@ -398,12 +399,15 @@ def test_a_period_may_end_with_the_last_event():
         ({"features": "words", "history_before": "2020-01-01"}, "history_before cannot be used with features='words'"),
         ({"feature_column": "item", "history_before": "2020-01-01"}, "set features to"),
         ({"feature_separator": "|"}, "feature_separator needs feature_column"),
-        ({"since": "yesterday"}, "since must be a time such as 2011-09-01"),
-        ({"since": 5}, "since must be a time such as 2011-09-01"),
-        ({"since": "2020-01-02", "until": "2020-01-02"}, r"since \(.*\) must be before until"),
+        ({"period": ("yesterday", None)}, "since must be a time such as 2011-09-01"),
+        ({"period": (5, None)}, "since must be a time such as 2011-09-01"),
+        ({"period": ("2020-01-02", "2020-01-02")}, r"since \(.*\) must be before until"),
         ({"history_before": "2020-01-05", "test_since": "2020-01-03"}, "history_before .* must be before test_since"),
         ({"period": "3 months"}, "period must be a length of time such as"),
-        ({"period": "1y", "since": "2020-01-01", "until": "2020-02-01"}, "at most two"),
+        ({"period": ("1y", "2d")}, "with at most one length"),
+        ({"period": ("2020-01-01",)}, r"a pair \(start, end\)"),
+        ({"features": 3}, "features must be 'words', .* or a vectorizer"),
+        ({"features": OneWord(), "history_before": "2020-01-01"}, "'history' without a vectorizer"),
         ({"encoding": "klingon"}, "encoding must be the name of an encoding"),
         ({"separator": "::"}, "separator must be one character"),
         ({"min_engagement": -1}, "min_engagement must be a number"),
@@ -416,39 +420,39 @@ def test_a_period_may_end_with_the_last_event():
 )
 def test_settings_that_make_no_sense_are_refused(settings, message):
     with pytest.raises(InputError, match=message):
-        lt.prepare_logs(frame_of([("a", "x", 1, 0)]), **settings)
+        prepare(frame_of([("a", "x", 1, 0)]), **settings)
 
 
 def test_what_needs_times_says_so():
     frame = pl.DataFrame({"context": ["a"], "item": ["x"]})
     with pytest.raises(InputError, match="since needs the time of events, but the log has no column 'time'"):
-        lt.prepare_logs(frame, since="2020-01-01")
+        prepare(frame, period=("2020-01-01", None))
     with pytest.raises(InputError, match="since, session_gap need the time of events"):
-        lt.prepare_logs(frame, since="2020-01-01", session_gap="1d")
+        prepare(frame, period=("2020-01-01", None), session_gap="1d")
 
 
 @pytest.mark.parametrize("contexts", [["c1", "c2", "c3"], ["anna", "bert", "carl"], ["x-1", "x-2", "x-3"]])
 def test_contexts_that_look_like_ids_are_refused_with_what_to_do(contexts):
     frame = pl.DataFrame({"context": contexts, "item": ["a", "b", "a"]})
     with pytest.raises(InputError, match=r"look like ids .* use features='history'.*'basket'.*'column'"):
-        lt.prepare_logs(frame, test_share=0)
+        prepare(frame, test_share=0)
 
 
 def test_texts_without_common_words_say_what_to_do():
     frame = pl.DataFrame({"context": ["red wine", "blue hat"], "item": ["a", "b"]})
     with pytest.raises(InputError, match=r"no word occurs in two of the 2 texts.*min_df=1"):
-        lt.prepare_logs(frame, test_share=0)
+        prepare(frame, test_share=0)
 
 
 def test_something_that_is_no_log_is_refused():
     with pytest.raises(InputError, match="events must be a path, a polars frame or a pandas frame"):
-        lt.prepare_logs([("a", "x")])
+        prepare([("a", "x")])
 
 
 def test_progress_is_reported():
     seen = []
-    lt.prepare_logs(
-        frame_of(random_events()), vectorizer=OneWord(), progress=lambda done, total: seen.append((done, total))
+    prepare(
+        frame_of(random_events()), features=OneWord(), progress=lambda done, total: seen.append((done, total))
     )
     assert seen == sorted(seen)
     assert {(100 * stage, 600) for stage in range(7)} <= set(seen)

@@ -33,12 +33,9 @@ def test_the_history_of_a_point_is_aged_at_its_end():
     np.testing.assert_allclose(test.X.toarray()[-1], np.log1p([0.5 ** (15 / 10), 0.5 ** (5 / 10)]), rtol=1e-6)
 
 
-def test_low_engagement_and_weights_are_by_age():
+def test_low_engagement_is_by_age():
     frame = FRAME.with_columns(pl.col("context") + " x")
-    settings = {"test_share": 0, "half_life": "5d", "vectorizer": lt.TfidfVectorizer()}
-    by_weight = lt.prepare_logs(frame, point_weights="engagement", min_engagement=0, **settings).train
-    aged = np.array([2 * 0.5**5 + 3 * 0.5 ** (17 / 5) + 0.5 ** (13 / 5), 0.5**4 + 0.5**2 + 1])
-    np.testing.assert_allclose(by_weight.sample_weight, aged / aged.mean())
+    settings = {"test_share": 0, "half_life": "5d", "features": lt.TfidfVectorizer()}
     strict = lt.prepare_logs(frame, min_engagement=0.25, **settings).summary
     assert strict.events_used == {"labels": 3}
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import labeltrees as lt
 from labeltrees import InputError
 from labeltrees.logs import shards
+from tests.logs.helpers import prepare
 
 START = dt.datetime(2020, 1, 1)
 
@@ -57,9 +58,9 @@ def test_pauses_split_and_earlier_sessions_are_the_history(events):
     settings = {"features": "history", "session_gap": "5m", "test_share": 0, "min_engagement": 0}
     if not expected:
         with pytest.raises(InputError):
-            lt.prepare_logs(frame_of(events), **settings)
+            prepare(frame_of(events), **settings)
         return
-    train = lt.prepare_logs(frame_of(events), **settings).train
+    train = prepare(frame_of(events), **settings).train
     assert rows(train, train.Y, train.label_names) == [items for _, _, items, _ in expected]
     assert rows(train, train.X, train.feature_names) == [past for *_, past in expected]
 
@@ -73,7 +74,7 @@ def test_a_column_splits_and_a_session_is_never_cut_by_the_split_in_time():
             "time": [START + dt.timedelta(days=day) for day in (0, 0, 4, 6, 7, 8)],
         }
     )
-    prepared = lt.prepare_logs(
+    prepared = prepare(
         frame, features="history", session="visit", test_since=START + dt.timedelta(days=5), min_engagement=0
     )
     train, test = prepared
@@ -92,7 +93,7 @@ def test_all_sessions_of_a_context_are_in_one_part_of_a_random_split():
     frame = pl.DataFrame(
         {"context": rng.integers(0, 40, 1000), "item": rng.integers(0, 30, 1000), "visit": rng.integers(0, 5, 1000)}
     )
-    train, test = lt.prepare_logs(frame, features="basket", session="visit", test_share=0.25)
+    train, test = prepare(frame, features="basket", session="visit", test_share=0.25)
     sessions = frame.group_by("context", "visit").agg(pl.col("item").n_unique()).filter(pl.col("item") > 1)
     assert train.n_points + test.n_points == sessions.height
     per_context = sessions.group_by("context").len()["len"].max()
@@ -101,17 +102,17 @@ def test_all_sessions_of_a_context_are_in_one_part_of_a_random_split():
 
 def test_events_without_a_session_are_dropped_and_counted():
     frame = pl.DataFrame({"context": list("aaaa"), "item": list("wxyz"), "visit": ["1", "1", None, " "]})
-    summary = lt.prepare_logs(frame, features="basket", session="visit", test_share=0).summary
+    summary = prepare(frame, features="basket", session="visit", test_share=0).summary
     assert summary.events_dropped["no session"] == 2
 
 
 def test_shards_do_not_change_sessions(monkeypatch, tmp_path):
     rng = np.random.default_rng(1)
     events = [(f"c{rng.integers(30)}", "abcdefgh"[rng.integers(8)], int(rng.integers(500))) for _ in range(600)]
-    settings = {"features": "history", "session_gap": "20m", "half_life": "1h", "temporary_folder": tmp_path}
-    whole = lt.prepare_logs(frame_of(events), **settings)
+    settings = {"features": "history", "session_gap": "20m", "half_life": "1h", "work_folder": tmp_path}
+    whole = prepare(frame_of(events), **settings)
     monkeypatch.setattr(shards, "MAX_EVENTS_PER_SHARD", 50)
-    for one, other in zip(whole, lt.prepare_logs(frame_of(events), **settings), strict=True):
+    for one, other in zip(whole, prepare(frame_of(events), **settings), strict=True):
         assert (one.X != other.X).nnz == (one.Y != other.Y).nnz == 0
 
 
@@ -125,4 +126,4 @@ def test_shards_do_not_change_sessions(monkeypatch, tmp_path):
 )
 def test_settings_that_make_no_sense_are_refused(settings, message):
     with pytest.raises(InputError, match=message):
-        lt.prepare_logs(frame_of([("a", "x", 0)]), **settings)
+        prepare(frame_of([("a", "x", 0)]), **settings)

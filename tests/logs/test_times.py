@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labeltrees import InputError
-from labeltrees.logs.times import parse_length, parse_moment, time_expression
+from labeltrees.logs.settings import parse_length, parse_moment
+from labeltrees.logs.times import time_expression
 
 
 def read(times, time_format="auto"):

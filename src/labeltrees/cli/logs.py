@@ -11,7 +11,7 @@ import click
 from labeltrees.cli.options import LOG_GROUPS, Command, json_option, seed_option, setting_options
 from labeltrees.cli.output import check_parent_folder, console, make_table, plural, print_json, step
 from labeltrees.data.parts.writer import POINTS_PER_PART
-from labeltrees.logs import PreparedLogs, prepare_logs
+from labeltrees.logs import PreparedLogs, prepare_with
 from labeltrees.logs.folder import check_dataset_folder
 from labeltrees.logs.settings import LogSettings
 
@@ -37,7 +37,7 @@ def logs() -> None:
 @setting_options(LogSettings, skip=("random_state",))
 @seed_option
 @click.option(
-    "--temporary-folder",
+    "--work-folder",
     type=click.Path(exists=True, file_okay=False),
     help="Where a log of more than 4 million events is sharded by context. [default: beside DATASET]",
 )
@@ -58,7 +58,7 @@ def prepare(
     /,
     events: str,
     output: str,
-    temporary_folder: str | None,
+    work_folder: str | None,
     in_parts: bool,
     points_per_part: int | None,
     cluster: str | None,
@@ -74,19 +74,17 @@ def prepare(
     """
     check_parent_folder(output)
     target = check_dataset_folder(output)  # before the work, not after it
-    resume = Path(temporary_folder or target.parent) / f".{target.name}.preparing"
     if points_per_part is not None and not in_parts:
         message = "--points-per-part needs --parts"
         raise click.UsageError(message)
     with _client(cluster, workers) as client:
-        prepared = prepare_logs(
+        prepared = prepare_with(
             events,
-            progress=show_progress,
-            resume_folder=resume,
-            parts=output if in_parts else None,
-            points_per_part=points_per_part,
+            LogSettings(**settings),
+            parts=(output, points_per_part or POINTS_PER_PART) if in_parts else None,
+            work_folder=Path(work_folder or target.parent) / f".{target.name}.preparing",
             client=client,
-            **settings,
+            progress=show_progress,
         )
     if not in_parts:
         with step("Writing", show_progress):

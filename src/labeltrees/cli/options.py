@@ -228,8 +228,7 @@ _GROUPS = {
     "trend label_text_embedding label_text_points label_text_weight dim lr epochs min_count word_ngrams min_n max_n "
     "buckets shuffle",
     "Search": "search beam prune agreement",
-    "Memory and cluster": "max_memory cluster workers memory_per_worker work_folder temporary_folder in_parts "
-    "points_per_part",
+    "Memory and cluster": "max_memory cluster workers memory_per_worker work_folder in_parts points_per_part",
     "Running and output": "random_state n_jobs repeats form csv_file plot as_json help",
 }
 _LOG_GROUPS = {

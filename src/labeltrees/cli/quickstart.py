@@ -27,7 +27,7 @@ from labeltrees.data import Dataset
 from labeltrees.data.read_data import BUNDLED
 from labeltrees.datasets import load_debian, load_shop_log
 from labeltrees.errors import MissingExtraError
-from labeltrees.logs import PreparedLogs, prepare_logs
+from labeltrees.logs import Columns, PreparedLogs, prepare_logs
 from labeltrees.metrics import expected_depth_at_k, precision_at_k
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.report.decision import decide
@@ -279,8 +279,7 @@ def prepare_shop_log() -> PreparedLogs:
     """Return the bundled log, prepared for basket completion and split by time."""
     return prepare_logs(
         load_shop_log(),
-        context="basket",
-        weight="quantity",
+        Columns(context="basket", weight="quantity"),
         features="basket",
         test_since=_TEST_SINCE,
         min_engagement=0,

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from labeltrees.errors import InputError
-from labeltrees.logs.events import Events
-from labeltrees.logs.reading import collect
+from labeltrees.logs.events import Events, collect
 from labeltrees.logs.settings import LogSettings
 from labeltrees.logs.times import time_expression
 
@@ -25,7 +24,7 @@ REASONS = (
     "weight missing or not a number",
     "weight not above 0",
 )
-HISTORY, TRAIN, TEST = 0, 1, 2  # the use of an event, by its time; without a split by time all are TRAIN
+HISTORY, TRAINING, TESTING = 0, 1, 2  # the window of an event, by its time; without a split by time all are TRAINING
 
 
 @dataclass(frozen=True)
@@ -35,8 +34,8 @@ class CleanEvents:
     Attributes
     ----------
     sources : list of lazy frames
-        One per frame of the log: context, item, weight (float), window (HISTORY, TRAIN or TEST) and, if the log has
-        them, name, feature, session and moment (the time).
+        One per frame of the log: context, item, weight (float), window (HISTORY, TRAINING or TESTING) and, if the log
+        has them, name, feature, session and moment (the time).
     n_read, n_kept : int
     dropped : dict
         Number of dropped events by reason.
@@ -187,10 +186,10 @@ def _reasons_that_can_occur(
 
 
 def window_of(column: str, settings: LogSettings) -> pl.Expr:
-    """Return the window (HISTORY, TRAIN or TEST) of the moments in a column."""
-    window, moment = pl.lit(TRAIN, pl.UInt8), pl.col(column)
+    """Return the window (HISTORY, TRAINING or TESTING) of the moments in a column."""
+    window, moment = pl.lit(TRAINING, pl.UInt8), pl.col(column)
     if settings.test_since is not None:
-        window = pl.when(moment >= settings.test_since).then(pl.lit(TEST, pl.UInt8)).otherwise(window)
+        window = pl.when(moment >= settings.test_since).then(pl.lit(TESTING, pl.UInt8)).otherwise(window)
     if settings.history_before is not None:
         window = pl.when(moment < settings.history_before).then(pl.lit(HISTORY, pl.UInt8)).otherwise(window)
     return window.alias("window")

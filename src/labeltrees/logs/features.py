@@ -1,7 +1,9 @@
-"""Steps from contexts to features: names in a list, items of the history, and refusing contexts without words."""
+"""Features of points: words of texts, names in lists, hidden items of baskets; and readable names of items."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -9,10 +11,14 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
+from labeltrees.data.text_dataset import default_vectorizer
 from labeltrees.errors import InputError
-from labeltrees.logs.reading import collect
+from labeltrees.logs.events import collect
 
 _SHARE_OF_IDS = 0.9
+# Characters that end a line for some reader (a file of names has one per line), and other control characters.
+_LINE_BREAKS = r"[\x00-\x1f\x7f\x{85}\x{2028}\x{2029}]+"
+_N_EXAMPLES = 1000  # texts that decide what an error says
 LIST_SEPARATOR = "\x1f"  # between the names of a list kept as one text
 
 Matrix = sparse.csr_array[np.float32]
@@ -79,3 +85,140 @@ def entries_matrix(
     matrix: Matrix = sparse.coo_array((values, (rows, columns)), shape=shape).tocsr()
     matrix.sort_indices()
     return matrix
+
+
+class TextFeatures:
+    """A vectorizer, fitted on the training texts unless it is fitted already.
+
+    Parameters
+    ----------
+    vectorizer : optional
+        By default tf-idf of the words that occur in two texts.
+    texts : callable
+        Returns an iterator over the texts of the training points.
+    """
+
+    def __init__(self, vectorizer: Any, texts: Callable[[], Iterator[str]]) -> None:
+        self.vectorizer = default_vectorizer() if vectorizer is None else vectorizer
+        self._texts = texts
+        self._n_values = 0
+        if not hasattr(self.vectorizer, "vocabulary_"):
+            try:
+                self.vectorizer.fit(texts())
+            except ValueError as error:  # no word occurs often enough
+                raise InputError(self._fault()) from error
+        self.n_features = self.rows(list(itertools.islice(texts(), 1))).shape[1]
+        if self.n_features == 0:
+            raise InputError(self._fault())
+        self._n_values = 0
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """The names of the features; None if they are hashed."""
+        if getattr(self.vectorizer, "hashing", None) is not None:
+            return None
+        return [str(name) for name in self.vectorizer.get_feature_names_out()]
+
+    def rows(self, texts: list[str]) -> Matrix:
+        """Return the features of texts."""
+        rows = sparse.csr_array(self.vectorizer.transform(texts)).astype(np.float32)
+        self._n_values += rows.nnz
+        return rows
+
+    def check_found(self) -> None:
+        """Refuse features that are all 0, after the last block."""
+        if self._n_values == 0:
+            raise InputError(self._fault())
+
+    def _fault(self) -> str:
+        return no_words(list(itertools.islice(self._texts(), _N_EXAMPLES)))
+
+
+def hide_items(baskets: Matrix, hide: float, seed: int | np.random.Generator) -> tuple[Matrix, Matrix]:
+    """Return the visible items X and the hidden items Y of each basket.
+
+    Parameters
+    ----------
+    baskets : (n_baskets, n_items) CSR with sorted indices
+        Each row has at least two items.
+    hide : float
+        The share of items to hide (below 1), or their number. At least one item is hidden and one stays visible.
+    seed : int or Generator
+        The same baskets and seed hide the same items. With a generator, so do blocks of baskets, one after the other.
+    """
+    sizes = np.diff(baskets.indptr)
+    n_hidden = np.floor(hide * sizes + 0.5) if hide < 1 else np.full(len(sizes), hide)
+    n_hidden = np.clip(n_hidden, 1, np.maximum(sizes - 1, 1)).astype(np.int64)
+    # A random number per item; in each basket the items with the smallest ones are hidden.
+    row = np.repeat(np.arange(len(sizes)), sizes)
+    order = np.lexsort((np.random.default_rng(seed).random(baskets.nnz), row))
+    place = np.empty(baskets.nnz, dtype=np.int64)
+    place[order] = np.arange(baskets.nnz) - np.repeat(baskets.indptr[:-1], sizes)
+    hidden = place < np.repeat(n_hidden, sizes)
+    return _some(baskets, ~hidden), _some(baskets, hidden, binary=True)
+
+
+def _some(matrix: Matrix, keep: np.ndarray, binary: bool = False) -> Matrix:
+    indptr = np.concatenate([[0], np.cumsum(keep)])[matrix.indptr]
+    values = np.ones(int(indptr[-1]), dtype=np.float32) if binary else matrix.data[keep]
+    return sparse.csr_array((values, matrix.indices[keep], indptr.astype(matrix.indptr.dtype)), shape=matrix.shape)
+
+
+def name_items(items: pl.Series, events: list[pl.LazyFrame] | None) -> tuple[list[str], dict[str, int]]:
+    """Return the names of `items`, and how many names were changed, by reason.
+
+    Parameters
+    ----------
+    items : series
+        The items, texts or integers, all different.
+    events : list of frames, optional
+        With the columns item and name. An item gets its most common name, of ties the smallest. Without it, and for
+        items without a name, the item itself is the name.
+    """
+    named = pl.DataFrame({"item": items, "name": items.cast(pl.String)})
+    counts = {}
+    if events is not None:
+        given = _most_common(events)
+        named = named.join(given, on="item", how="left", suffix="_given", maintain_order="left")
+        counts["items without a name (their id is taken)"] = named["name_given"].null_count()
+        named = named.select("item", pl.coalesce("name_given", "name").alias("name"))
+    named = named.with_columns(one_line(pl.col("name")).alias("line"))
+    counts["names with line breaks (a space is put)"] = int((named["line"] != named["name"]).sum())
+    repeated = pl.col("line").is_duplicated()
+    with_id = pl.concat_str(pl.col("line"), pl.lit(" ["), one_line(pl.col("item").cast(pl.String)), pl.lit("]"))
+    named = named.with_columns(repeated.alias("repeated")).with_columns(
+        pl.when("repeated").then(with_id).otherwise("line").alias("unique")
+    )
+    counts["names of several items (their id is added)"] = int(named["repeated"].sum())
+    names = named["unique"].to_list()
+    return _make_different(names), {what: count for what, count in counts.items() if count}
+
+
+def one_line(text: pl.Expr) -> pl.Expr:
+    """Replace every run of line breaks and control characters in texts by a space."""
+    return text.str.replace_all(_LINE_BREAKS, " ")
+
+
+def _most_common(events: list[pl.LazyFrame]) -> pl.DataFrame:
+    counted = pl.concat([shard.select("item", "name") for shard in events]).filter(
+        pl.col("name").str.strip_chars() != ""
+    )
+    counted = counted.with_columns(pl.col("name").str.strip_chars()).group_by("item", "name").len("n")
+    ordered = collect(counted).sort("n", "name", descending=[True, False])
+    return ordered.group_by("item", maintain_order=True).agg(pl.col("name").first())
+
+
+def _make_different(names: list[str]) -> list[str]:
+    """Return names that are all different, by adding numbers where needed."""
+    if len(set(names)) == len(names):
+        return names
+    seen: set[str] = set(names)
+    taken: set[str] = set()
+    result = []
+    for name in names:
+        new, number = name, 2
+        while new in taken or (new != name and new in seen):
+            new, number = f"{name} ({number})", number + 1
+        taken.add(new)
+        result.append(new)
+    return result

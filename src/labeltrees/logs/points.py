@@ -1,22 +1,21 @@
-"""Pairs grouped to points with labels, and how every event and pair was used."""
+"""From pairs to points with labels: items that are kept, how every pair is used, train and test, leakage."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
+import numpy as np
 import polars as pl
 
-from labeltrees.logs.aggregate import Threshold, marked_pairs
-from labeltrees.logs.clean import HISTORY
-from labeltrees.logs.reading import collect
-from labeltrees.logs.recency import Recency
+from labeltrees.errors import InputError
+from labeltrees.logs.clean import HISTORY, TRAINING
+from labeltrees.logs.events import collect
+from labeltrees.logs.pairs import Pairs, Recency, Threshold, marked_pairs
 from labeltrees.logs.settings import LogSettings
-from labeltrees.logs.shards import Shards
-from labeltrees.logs.steps import Report, ShardStep, StepRunner
+from labeltrees.logs.shards import Kept, ShardWork, keep
+from labeltrees.tasks import Outcome, Results
 
-ITEMS, POINTS, LABELS, PAST = "items", "points", "labels", "history"  # names of frames
 FATES = (
     "repeated event",
     "history of a context without items",
@@ -24,20 +23,54 @@ FATES = (
     "pair of low engagement",
     "rare item",
 )
+SAME_CONTEXT = "test events before a training event of the same context"
+ANY_CONTEXT = "test events before the last training event"
+
+
+def choose_items(
+    pairs: Pairs, settings: LogSettings, threshold: Threshold, work: ShardWork
+) -> tuple[Kept, pl.DataFrame, int]:
+    """Return the items that become labels (item, label), as kept and in memory, and the number of all items."""
+    counted = work.run(
+        "counting items",
+        count_items,
+        [{"pairs": shard} for shard in pairs.shards],
+        settings=settings,
+        threshold=threshold,
+    )
+    shards = Kept(counted, "counted")
+    (name,) = work.run("counting items", keep_items, [{"counted": shards, "least": settings.min_item_contexts}])
+    items = Kept([name], "items")
+    return items, collect(items.frame(work.results)), work.results[name].values["n_seen"]
+
+
+def count_items(results: Results, *, pairs: Kept, settings: LogSettings, threshold: Threshold) -> Outcome:
+    """Keep the items of one shard in label windows, and the number of its points that may have them: item, points."""
+    labels = marked_pairs(pairs.frame(results), settings, threshold).filter(pl.col("window") != HISTORY)
+    used = (pl.col("featured") & pl.col("strong")).sum()
+    return {}, {"counted": keep(results, "counted", collect(labels.group_by("item").agg(used.alias("points"))))}
+
+
+def keep_items(results: Results, *, counted: Kept, least: int) -> Outcome:
+    """Keep the items that at least `least` points may have, numbered in their order."""
+    seen = collect(counted.frame(results).group_by("item").agg(pl.col("points").sum()))
+    items = seen.filter(pl.col("points") >= least).sort("item")
+    items = items.select("item", pl.int_range(pl.len(), dtype=pl.Int32).alias("label"))
+    return {}, {"items": keep(results, "items", items), "n_seen": seen.height}
 
 
 @dataclass
-class Points:
+class LogPoints:
     """Points and their labels; lists have one entry per shard.
 
     Attributes
     ----------
     points : list of frames
         context, group, window, events, engagement and latest of each remaining point.
-    labels : list of frames
+    labels : list
         context, window, label, engagement.
-    history : list of frames
-        context, window (of the point), item, engagement; empty unless features="history".
+    history : list
+        context, window (of the point), item, engagement; only for features="history".
     events, pairs : counters by fate
         How events and pairs were used ("labels", "history"), or one of FATES.
     contexts : counter
@@ -45,55 +78,53 @@ class Points:
         "history only".
     """
 
-    points: list[pl.DataFrame] = field(default_factory=list)
-    labels: list[pl.LazyFrame] = field(default_factory=list)
-    history: list[pl.LazyFrame] = field(default_factory=list)
+    points: list[pl.DataFrame]
+    labels: list[Kept]
+    history: list[Kept]
     events: Counter[str] = field(default_factory=Counter)
     pairs: Counter[str] = field(default_factory=Counter)
     contexts: Counter[str] = field(default_factory=Counter)
 
 
 def make_points(
-    items: pl.DataFrame,
-    settings: LogSettings,
-    threshold: Threshold,
-    shards: Shards,
-    recency: Recency,
-    runner: StepRunner,
-    report: Report,
-) -> Points:
-    """Decide how every pair is used, and collect the labels of the remaining contexts.
-
-    Parameters
-    ----------
-    items : frame
-        item and label of the items that are kept.
-    settings : LogSettings
-    threshold : Threshold
-    shards : Shards
-        With the pairs.
-    """
-    shards.keep(ITEMS, 0, items)
-    arguments = {"settings": settings, "threshold": threshold, "recency": recency}
-    steps = [ShardStep(POINTS, points_of_shard, shards, number, arguments) for number in range(shards.count)]
-    result = Points()
-    for record in runner.run("making points", steps, report):
-        for name, counter in (("events", result.events), ("pairs", result.pairs), ("contexts", result.contexts)):
-            counter.update(record[name])
-    result.points = [collect(frame) for frame in shards.frames(POINTS)]
-    result.labels = shards.frames(LABELS)
-    if settings.features == "history":
-        result.history = shards.frames(PAST)
-    return result
+    pairs: Pairs, items: Kept, settings: LogSettings, threshold: Threshold, recency: Recency, work: ShardWork
+) -> LogPoints:
+    """Decide how every pair is used, and collect the labels of the remaining contexts."""
+    names = work.run(
+        "making points",
+        points_of_shard,
+        [{"pairs": shard, "number": number} for number, shard in enumerate(pairs.shards)],
+        items=items,
+        settings=settings,
+        threshold=threshold,
+        recency=recency,
+    )
+    made = LogPoints(
+        [collect(Kept([name], "points").frame(work.results)) for name in names],
+        [Kept([name], "labels") for name in names],
+        [Kept([name], "history") for name in names],
+    )
+    for record in work.values(names):
+        made.events.update(record["n_events"])
+        made.pairs.update(record["n_pairs"])
+        made.contexts.update(record["n_contexts"])
+    return made
 
 
 def points_of_shard(
-    shards: Shards, number: int, *, settings: LogSettings, threshold: Threshold, recency: Recency
-) -> dict[str, Any]:
+    results: Results,
+    *,
+    pairs: Kept,
+    number: int,
+    items: Kept,
+    settings: LogSettings,
+    threshold: Threshold,
+    recency: Recency,
+) -> Outcome:
     """Keep the points of one shard, their labels and histories; return counts of events, pairs and contexts."""
     key = ["context", "window"]
-    pairs = marked_pairs(shards, number, settings, threshold)
-    frame = collect(pairs.join(shards.frame(ITEMS, 0), on="item", how="left"))
+    marked = marked_pairs(pairs.frame(results), settings, threshold)
+    frame = collect(marked.join(items.frame(results), on="item", how="left"))
     latest = [name for name in frame.columns if name == "latest"]
     if settings.features == "basket":  # without its rare items a basket may have one item left
         known = (pl.col("strong") & pl.col("label").is_not_null()).sum().over(key) > 1
@@ -109,12 +140,14 @@ def points_of_shard(
         *(pl.col(name).max() for name in latest),
     )
     points = sums.filter("carried").select(*key, "group", "order", "events", "engagement", *latest)
-    shards.keep(POINTS, number, points.with_columns(pl.lit(number, pl.UInt32).alias("shard")))
-    shards.keep(LABELS, number, frame.filter("carried").select(*key, "label", "engagement"))
+    record = {
+        "points": keep(results, "points", points.with_columns(pl.lit(number, pl.UInt32).alias("shard"))),
+        "labels": keep(results, "labels", frame.filter("carried").select(*key, "label", "engagement")),
+    }
     if settings.features == "history":
-        shards.keep(PAST, number, _history(frame, points, recency.history_factor(settings)))
+        record["history"] = keep(results, "history", _history(frame, points, recency.history_factor(settings)))
         frame = _mark_history(frame, points)
-    return _count(frame, sums)
+    return {}, record | _count(frame, sums)
 
 
 def _history(frame: pl.DataFrame, points: pl.DataFrame, factor: pl.Expr) -> pl.DataFrame:
@@ -153,9 +186,9 @@ def _count(frame: pl.DataFrame, sums: pl.DataFrame) -> dict[str, dict[str, int]]
     with_labels = sums.filter(pl.col("window") != HISTORY)
     of_context = with_labels.group_by("context").agg(pl.col("featured").any(), pl.col("carried").any())
     return {
-        "events": dict(fates.select("fate", "events").iter_rows()),
-        "pairs": dict(fates.select("fate", "pairs").iter_rows()),
-        "contexts": {
+        "n_events": dict(fates.select("fate", "events").iter_rows()),
+        "n_pairs": dict(fates.select("fate", "pairs").iter_rows()),
+        "n_contexts": {
             "seen": of_context.height,
             "without features": int((~of_context["featured"]).sum()),
             "empty": int((of_context["featured"] & ~of_context["carried"]).sum()),
@@ -163,3 +196,56 @@ def _count(frame: pl.DataFrame, sums: pl.DataFrame) -> dict[str, dict[str, int]]
             "history only": sums["context"].n_unique() - of_context.height,
         },
     }
+
+
+def order_points(points: pl.DataFrame, settings: LogSettings) -> tuple[pl.DataFrame, int]:
+    """Return the points in order, training points first, and the number of training points.
+
+    Training and test points are each ordered by context, so that the result does not depend on the order of events or
+    on threads. In a split by time, the window of a point decides; otherwise a random share of the contexts, with all
+    their sessions, is for testing.
+    """
+    points = points.sort("context", "window")
+    if settings.test_since is not None:
+        for_test = points["window"].to_numpy() != TRAINING
+    else:
+        contexts = points["group"].unique().sort()
+        n_test = round(settings.test_share * len(contexts))
+        if settings.test_share > 0 and len(contexts) > 1:
+            n_test = max(n_test, 1)
+        drawn = np.random.default_rng(settings.random_state).permutation(len(contexts))[:n_test]
+        for_test = points["group"].is_in(contexts[np.sort(drawn)].implode()).to_numpy()
+    n_train = int(len(for_test) - for_test.sum())
+    if n_train == 0:
+        message = f"all {points.height:,} remaining points are for testing, none for training"
+        raise InputError(message)
+    if settings.test_since is not None and n_train == points.height:
+        message = f"there are no test points: no remaining context has items from {settings.test_since} on"
+        raise InputError(message)
+    order = np.concatenate([np.flatnonzero(~for_test), np.flatnonzero(for_test)])
+    return points[order].with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias("point")), n_train
+
+
+def count_leaks(events: list[pl.LazyFrame], points: pl.DataFrame, n_train: int) -> dict[str, int]:
+    """Return how many events of test points are older than training events.
+
+    Parameters
+    ----------
+    events : list of frames
+        The events of each shard, with their moment. If contexts are sessions, group is the context.
+    points : frame
+        context, window, shard, point and latest, the time of the last event; the first `n_train` are for training.
+    """
+    last = points.filter(pl.col("point") < n_train)["latest"].max()
+    same = any_context = 0
+    for number, shard in enumerate(events):  # a shard has all events of its contexts
+        group = "group" if "group" in shard.collect_schema() else "context"
+        used = points.lazy().filter(pl.col("shard") == number)
+        used = used.select("context", "window", is_train=pl.col("point") < n_train)
+        joined = shard.join(used, on=["context", "window"]).select(pl.col(group).alias("group"), "is_train", "moment")
+        found = collect(joined)
+        train = found.filter("is_train").group_by("group").agg(pl.col("moment").max().alias("last"))
+        test = found.filter(~pl.col("is_train")).join(train, on="group", how="left")
+        same += int((test["moment"] < test["last"]).sum())
+        any_context += int((test["moment"] < last).sum())
+    return {SAME_CONTEXT: same, ANY_CONTEXT: any_context}

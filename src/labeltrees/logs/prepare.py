@@ -1,37 +1,33 @@
-"""From a log to train and test: clean, shard by context, aggregate, make points, split."""
+"""From a log to train and test: clean, shard by context, sum pairs, make points and features, split."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from labeltrees._progress import ProgressArgument
+from labeltrees._progress import ProgressArgument, watch
 from labeltrees.data.data_folder import TEST, TRAIN
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import Encoder
 from labeltrees.errors import InputError
-from labeltrees.logs.aggregate import SESSIONS, Aggregated, aggregate, count_items, engagement_threshold
 from labeltrees.logs.clean import CleanEvents, clean_events
+from labeltrees.logs.datasets import PointBlocks, PointDatasets, PointFeatures, PointFrames
 from labeltrees.logs.events import Events, open_events
-from labeltrees.logs.item_names import name_items
-from labeltrees.logs.leakage import count_leaks
-from labeltrees.logs.point_blocks import PointBlocks
-from labeltrees.logs.point_datasets import PointDatasets
-from labeltrees.logs.point_features import PointFeatures
-from labeltrees.logs.points import FATES, Points, make_points
-from labeltrees.logs.recency import Recency
-from labeltrees.logs.sessions import make_sessions
+from labeltrees.logs.features import name_items
+from labeltrees.logs.folder import LogSummary
+from labeltrees.logs.pairs import Pairs, Recency, engagement_threshold, make_pairs, make_sessions
+from labeltrees.logs.points import FATES, LogPoints, choose_items, count_leaks, make_points, order_points
 from labeltrees.logs.settings import LogSettings
-from labeltrees.logs.sharding import shard_events
-from labeltrees.logs.shards import EVENTS, Shards
-from labeltrees.logs.split import order_points
-from labeltrees.logs.stages import Stages, watch_stages
-from labeltrees.logs.steps import SerialSteps, StepRunner
-from labeltrees.logs.summary import LogSummary, moment_text
-from labeltrees.logs.work_folder import work_folder
+from labeltrees.logs.shards import Kept, ShardWork, runner_of_shards, shard_events
+from labeltrees.tasks import Runner
+
+N_STAGES = 6
+_UNITS = 100  # of progress per stage
 
 
 class Parts(NamedTuple):
@@ -49,67 +45,102 @@ class Prepared(NamedTuple):
     summary: LogSummary
 
 
+class Stages:
+    """Progress over the stages of the work: the name of the one that is running, and how much of it is done."""
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.show: Callable[[int], object] | None = None
+        self._stage = 0
+
+    def start(self, name: str) -> None:
+        """Begin a stage; the stage before it is done."""
+        self.name, self._stage = name, self._stage + 1
+        self.report(0)
+
+    def report(self, share: float) -> None:
+        """Report how much of the stage is done, from 0 to 1."""
+        if self.show is not None:
+            self.show(round(_UNITS * (self._stage - 1 + share)))
+
+
+@contextmanager
+def _watch_stages(progress: ProgressArgument) -> Iterator[Stages]:
+    stages = Stages()
+    with watch("Preparing the log", _UNITS * N_STAGES, progress, lambda _done: stages.name) as stages.show:
+        yield stages
+
+
 def prepare(
     events: Any,
     settings: LogSettings,
-    vectorizer: Any = None,
-    temporary_folder: Any = None,
-    progress: ProgressArgument = None,
-    resume_folder: Path | None = None,
-    parts: Parts | None = None,
-    runner: StepRunner | None = None,
+    vectorizer: Any,
+    progress: ProgressArgument,
+    parts: Parts | None,
+    runner: Runner,
 ) -> Prepared:
-    """Return or write train and test for checked settings; `runner` runs the steps of shards."""
-    runner = SerialSteps() if runner is None else runner
-    with (
-        work_folder(events, settings, temporary_folder, resume_folder) as scratch,
-        watch_stages(progress) as stages,
-        open_events(events, settings, scratch, runner.n_workers) as opened,
-    ):
-        runner.check_folder(str(scratch))
-        return _prepare(opened, settings, vectorizer, scratch, stages, parts, runner)
+    """Return or write train and test for checked settings.
+
+    `runner` runs the tasks of shards. The folder of its results is also for copies of files and blocks of points.
+    """
+    folder = runner.results.folder
+    assert folder is not None
+    with _watch_stages(progress) as stages, open_events(events, settings, folder, runner.n_workers) as opened:
+        runner.check_folder("work_folder")
+        return _prepare(opened, settings, vectorizer, folder, stages, parts, runner)
 
 
 def _prepare(
     opened: Events,
     settings: LogSettings,
     vectorizer: Any,
-    scratch: Path,
+    folder: Path,
     stages: Stages,
     parts: Parts | None,
-    runner: StepRunner,
+    runner: Runner,
 ) -> Prepared:
     _check_words(opened, settings)
     stages.start("reading events")
     cleaned = clean_events(opened, settings)
     stages.start("sharding by context")
-    shards = Shards(cleaned.n_kept, scratch, runner.n_workers)
-    shard_events(cleaned.sources, opened.files, shards, runner, stages.report)
+    runner, n_shards = runner_of_shards(runner, cleaned.n_kept)
+    work = ShardWork(runner, stages.report)
+    events = shard_events(opened, cleaned, settings, n_shards, work)
     if settings.has_sessions:
-        make_sessions(settings, shards, runner, stages.report)
+        events = make_sessions(events, settings, work)
     stages.start("summing pairs")
     recency = Recency(settings.half_life, cleaned.last)
-    aggregated = aggregate(settings, shards, recency, cleaned.whole_weights, runner, stages.report)
+    pairs = make_pairs(events, settings, recency, cleaned.whole_weights, work)
     stages.start("making points")
-    threshold = engagement_threshold(aggregated, settings)
+    threshold = engagement_threshold(pairs, settings)
     settings = replace(settings, min_engagement=threshold.value)
-    counted = count_items(settings, threshold, shards, runner, lambda share: stages.report(share / 2))
-    items = counted.filter(pl.col("points") >= settings.min_item_contexts).sort("item")
-    items = items.select("item", pl.int_range(pl.len(), dtype=pl.Int32).alias("label"))
-    made = make_points(
-        items, settings, threshold, shards, recency, runner, lambda share: stages.report(0.5 + share / 2)
-    )
-    dropped = _all_dropped(cleaned, aggregated, made, settings)
+    first_half = ShardWork(runner, lambda share: stages.report(share / 2))
+    kept_items, items, n_items = choose_items(pairs, settings, threshold, first_half)
+    second_half = ShardWork(runner, lambda share: stages.report(0.5 + share / 2))
+    made = make_points(pairs, kept_items, settings, threshold, recency, second_half)
+    dropped = _all_dropped(cleaned, pairs, made, settings)
     if made.contexts["used"] == 0:
         _refuse_empty(cleaned, dropped, settings)
     points, n_train = order_points(pl.concat(made.points), settings)
     stages.start("making features")
-    events = shards.frames(SESSIONS if settings.has_sessions else EVENTS)
-    named = [shard.select("item", "name") for shard in events] if "name" in opened.columns else None
+    named = [shard.select("item", "name") for shard in _frames(events, work)] if "name" in opened.columns else None
     label_names, changed = name_items(items["item"], named)
-    blocks = PointBlocks(points.height, None if parts is None else parts.points_per_part, scratch)
+    blocks = PointBlocks(points.height, None if parts is None else parts.points_per_part, folder)
     features = PointFeatures(
-        points, n_train, aggregated, made, label_names, items["item"], settings, vectorizer, named, blocks
+        points,
+        n_train,
+        PointFrames(
+            _frames(made.labels, work),
+            _frames(made.history, work) if settings.features == "history" else [],
+            _frames(pairs.values, work) if settings.features == "column" else [],
+            pairs.lists,
+        ),
+        label_names,
+        items["item"],
+        settings,
+        vectorizer,
+        named,
+        blocks,
     )
     datasets = PointDatasets(features, label_names, points, n_train, settings)
     pair = None
@@ -120,12 +151,15 @@ def _prepare(
         stages.start("writing parts")
         datasets.write(parts.folder, parts.points_per_part, stages.report)
     notes = features.notes() | changed
-    if aggregated.n_several_values:
-        notes["points with several feature values (the most common is taken)"] = aggregated.n_several_values
+    if pairs.n_several_values:
+        notes["points with several feature values (the most common is taken)"] = pairs.n_several_values
     if threshold.n_weak:
         notes["pairs of low engagement kept (most events are in such pairs)"] = threshold.n_weak
-    leaks = count_leaks(events, points, n_train) if "time" in opened.columns and points.height > n_train else {}
+    leaks = {}
+    if "time" in opened.columns and points.height > n_train:
+        leaks = count_leaks(_frames(events, work), points, n_train)
     used = ("history", "labels") if settings.features == "history" else ("labels",)
+    first, last = (None if moment is None else moment.isoformat(sep=" ") for moment in (cleaned.first, cleaned.last))
     summary = LogSummary(
         events_read=cleaned.n_read,
         events_dropped=dropped,
@@ -133,15 +167,15 @@ def _prepare(
         pairs={"seen": made.pairs.total(), **{name: made.pairs[name] for name in FATES[1:] if name in dropped}}
         | {f"used for {name}": made.pairs[name] for name in used},
         items={
-            "seen": counted.height,
-            "dropped (rare, or only in pairs that were dropped)": counted.height - items.height,
+            "seen": n_items,
+            "dropped (rare, or only in pairs that were dropped)": n_items - items.height,
             "used": items.height,
         },
         contexts=_contexts(made, settings),
         train=datasets.shapes[TRAIN].to_json(),
         test=datasets.shapes[TEST].to_json(),
-        first_event=moment_text(cleaned.first),
-        last_event=moment_text(cleaned.last),
+        first_event=first,
+        last_event=last,
         columns=opened.columns,
         notes=notes,
         leakage=leaks,
@@ -149,8 +183,12 @@ def _prepare(
         files=[str(path) for path in opened.files],
         files_left_out=[str(path) for path in opened.left_out],
     )
-    stages.finish()
+    stages.report(1)
     return Prepared(pair, features.encoder, summary)
+
+
+def _frames(shards: list[Kept], work: ShardWork) -> list[pl.LazyFrame]:
+    return [shard.frame(work.results) for shard in shards]
 
 
 def _check_words(opened: Events, settings: LogSettings) -> None:
@@ -172,11 +210,11 @@ def _refuse_empty(cleaned: CleanEvents, dropped: dict[str, int], settings: LogSe
     raise InputError(message)
 
 
-def _all_dropped(cleaned: CleanEvents, aggregated: Aggregated, made: Points, settings: LogSettings) -> dict[str, int]:
+def _all_dropped(cleaned: CleanEvents, pairs: Pairs, made: LogPoints, settings: LogSettings) -> dict[str, int]:
     repeated, without_items, without_features, low, rare = FATES
     dropped = dict(cleaned.dropped)
     if settings.drop_duplicates:
-        dropped[repeated] = aggregated.n_repeated
+        dropped[repeated] = pairs.n_repeated
     if settings.features == "history":
         dropped[without_items] = made.events[without_items]
     if settings.features != "words":
@@ -184,7 +222,7 @@ def _all_dropped(cleaned: CleanEvents, aggregated: Aggregated, made: Points, set
     return dropped | {low: made.events[low], rare: made.events[rare]}
 
 
-def _contexts(made: Points, settings: LogSettings) -> dict[str, int]:
+def _contexts(made: LogPoints, settings: LogSettings) -> dict[str, int]:
     counts = {"seen": made.contexts["seen"]}
     if settings.features != "words":
         counts["without features"] = made.contexts["without features"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import datetime as dt
 import itertools
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -14,12 +16,21 @@ from labeltrees._validation import check_seed, refuse
 from labeltrees.errors import InputError
 
 FEATURES = ("words", "history", "column", "basket")
-POINT_WEIGHTS = ("none", "events", "engagement", "sqrt_events", "sqrt_engagement")
+POINT_WEIGHTS = ("none", "events")
 PRESETS = ("paper",)
 LOW_ENGAGEMENT = 2.0  # the reading of the paper's "low engagement": engaged with once
 
 # The paper aggregates one year, removes pairs of low engagement and tests on a random 5 % of the contexts.
 _PAPER: dict[str, Any] = {"min_engagement": LOW_ENGAGEMENT, "point_weights": None, "test_share": 0.05, "period": "365d"}
+
+_UNITS = {
+    "s": dt.timedelta(seconds=1),
+    "m": dt.timedelta(minutes=1),
+    "h": dt.timedelta(hours=1),
+    "d": dt.timedelta(days=1),
+    "w": dt.timedelta(weeks=1),
+    "y": dt.timedelta(days=365),
+}
 
 
 def _text(name: str, value: Any) -> None:
@@ -56,14 +67,102 @@ def _column(help: str) -> Any:
 
 
 @dataclass(frozen=True)
-class LogSettings:
-    """The settings of `prepare_logs`, where each is explained."""
+class Columns:
+    """Which columns of a log `prepare_logs` uses, and how it reads them.
+
+    Parameters
+    ----------
+    context, item : str
+        The columns of the context (a customer, a query, a page, a basket) and of the item, which becomes a label.
+    time : str, optional
+        The column of the time; by default a column "time" if there is one.
+    weight : str, optional
+        The column of the event weights. By default a column "weight" if there is one, else each event counts 1. Events
+        without a weight above 0 are dropped.
+    item_name : str, optional
+        The column of a readable item name. An item with several names gets the most common one.
+    feature_column : str, optional
+        A column with a text (tf-idf of its words) or a list of names or ids. A context with several values gets the
+        most common one.
+    feature_separator : str, optional
+        Splits the texts of `feature_column` into names.
+    session : str, optional
+        A column that splits the events of a context into sessions, such as an invoice number. Each session is a point.
+    session_gap : str or timedelta, optional
+        Instead of such a column: a new session of a context starts after a pause longer than this, such as 30m or 2d.
+    drop_duplicates : bool
+        Whether events that are equal in all these columns count once. By default they add up, like two clicks.
+    time_format : str
+        "auto" reads ISO times with or without zone, numbers of seconds, milli-, micro- or nanoseconds since 1970, and
+        dates such as 31/12/2010 8:26 or 12/31/10 if some date in the log shows which number is the day. Anything else
+        is a strptime format.
+    encoding : str
+        Encoding of CSV files.
+    separator : str, optional
+        Separator of CSV files; by default found from the first line.
+    """
 
     context: str = setting("context", _text, "Column with the context: a customer, a query, a page, a basket.")
     item: str = setting("item", _text, "Column with the item, which becomes a label.")
     weight: str | None = _column("Column with the weight of an event. [default: weight, if it exists]")
     time: str | None = _column("Column with the time. [default: time, if it exists]")
     item_name: str | None = _column("Column with a readable name of the item.")
+    feature_column: str | None = _column("Column with features: a text, or a list of names or ids.")
+    feature_separator: str | None = setting(None, optional(_text), "Separates the names in the feature column.")
+    session: str | None = _column("Column that splits the events of a context into sessions.")
+    session_gap: Any = setting(
+        None, anything, "Start a new session of a context after a pause such as 30m or 2d.", metavar="LENGTH"
+    )
+    drop_duplicates: bool = setting(False, flag, "Count events that are equal in all used columns only once.")
+    time_format: str = setting("auto", _text, "auto, or a strptime format such as %d/%m/%Y %H:%M.")
+    encoding: str = setting("utf-8", _encoding, "Encoding of CSV files.")
+    separator: str | None = setting(
+        None, optional(_separator), "Separator of CSV files. [default: detected from the first line]"
+    )
+
+
+def columns_of(columns: Any) -> Columns:
+    """Return the columns that a user gives as `Columns`, as a dict with the same names, or not at all."""
+    if columns is None:
+        return Columns()
+    if isinstance(columns, Mapping):
+        known = [item.name for item in fields(Columns)]
+        unknown = next((name for name in columns if name not in known), None)
+        if unknown is not None:
+            refuse("columns", f"a dict with keys among {', '.join(known)}", {unknown: columns[unknown]})
+        return Columns(**columns)
+    if not isinstance(columns, Columns):
+        refuse("columns", "Columns(context=..., item=..., ...)", columns)
+    return columns
+
+
+def period_of(period: Any) -> dict[str, Any]:
+    """Return since, until and period for the argument `period`: a length, or a pair of a start and an end.
+
+    Examples
+    --------
+    >>> period_of("90d")
+    {'period': '90d'}
+    >>> period_of(("2011-01-01", "90d"))
+    {'since': '2011-01-01', 'period': '90d'}
+    """
+    if not isinstance(period, tuple | list):
+        return {"period": period}
+    if len(period) != 2:
+        refuse("period", "a length of time such as 90d, or a pair (start, end)", period)
+    names = [
+        "period" if isinstance(value, dt.timedelta) or (isinstance(value, str) and is_length(value)) else name
+        for name, value in zip(("since", "until"), period, strict=True)
+    ]
+    if names == ["period", "period"]:
+        refuse("period", "a length of time, or a pair (start, end) with at most one length", period)
+    return dict(zip(names, period, strict=True))
+
+
+@dataclass(frozen=True)
+class LogSettings(Columns):
+    """The settings of `prepare_logs`, where each is explained."""
+
     preset: str | None = choice(None, PRESETS, "Settings of the paper, for options that are not given.")
     features: str | None = choice(
         None,
@@ -71,17 +170,11 @@ class LogSettings:
         "Words of the context, items before a time, a column, or the other items of the basket. "
         "[default: by the other options, else words]",
     )
-    feature_column: str | None = _column("Column with features: a text, or a list of names or ids.")
-    feature_separator: str | None = setting(None, optional(_text), "Separates the names in the feature column.")
     history_before: Any = setting(
         None, anything, "Items before this time are features, items from then on are labels.", metavar="TIME"
     )
     hide: float = setting(
         0.5, _hidden, "Items of a basket that are labels: a share below 1, or a number.", metavar="SHARE|N"
-    )
-    session: str | None = _column("Column that splits the events of a context into sessions.")
-    session_gap: Any = setting(
-        None, anything, "Start a new session of a context after a pause such as 30m or 2d.", metavar="LENGTH"
     )
     half_life: Any = setting(
         None, anything, "Halve the weight of an event for every such period of age: 30d, 12w.", metavar="LENGTH"
@@ -94,11 +187,6 @@ class LogSettings:
         "Use only a period such as 36h, 90d, 12w or 1y; without --since or --until, the last one.",
         metavar="LENGTH",
     )
-    time_format: str = setting("auto", _text, "auto, or a strptime format such as %d/%m/%Y %H:%M.")
-    encoding: str = setting("utf-8", _encoding, "Encoding of CSV files.")
-    separator: str | None = setting(
-        None, optional(_separator), "Separator of CSV files. [default: detected from the first line]"
-    )
     min_engagement: float | str = setting(
         "auto",
         _number_or_auto,
@@ -106,11 +194,10 @@ class LogSettings:
         metavar="W|auto",
     )
     min_item_contexts: int = setting(1, integer(1), "Drop items that occur in fewer contexts.")
-    drop_duplicates: bool = setting(False, flag, "Count events that are equal in all used columns only once.")
     point_weights: str | None = choice(
         None,
         POINT_WEIGHTS,
-        "Weight of a training point, scaled to mean 1: by its events or engagement. [default: none, all the same]",
+        "Weight of a training point: events, its number of events scaled to mean 1. [default: none, all the same]",
     )
     test_share: float = setting(0.05, number(0, 0.99), "Share of contexts for the test part, drawn at random.")
     test_since: Any = setting(
@@ -121,8 +208,6 @@ class LogSettings:
     def checked(self) -> LogSettings:
         """Check the settings; return them with the preset applied, times parsed and `features` chosen."""
         import_extra("polars", "logs", "preparing logs")
-        from labeltrees.logs.times import parse_length, parse_moment  # imports polars, which takes 0.2 s
-
         check_settings(self)
         settings = self._with_preset()
         changes: dict[str, Any] = {name: parse_moment(name, getattr(settings, name)) for name in _MOMENTS}
@@ -229,3 +314,35 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, dt.datetime):
         return value.isoformat()
     return str(value) if isinstance(value, dt.timedelta) else value
+
+
+def parse_moment(name: str, value: Any) -> dt.datetime | None:
+    """Return the moment of an ISO text, a date or a datetime, without time zone (converted to UTC if it has one)."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        try:
+            value = dt.datetime.fromisoformat(value.strip())
+        except ValueError:
+            refuse(name, "a time such as 2011-09-01 or 2011-09-01T12:00", value)
+    elif isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        value = dt.datetime(value.year, value.month, value.day)
+    if not isinstance(value, dt.datetime):
+        refuse(name, "a time such as 2011-09-01 or 2011-09-01T12:00", value)
+    return value if value.tzinfo is None else value.astimezone(dt.UTC).replace(tzinfo=None)
+
+
+def is_length(text: str) -> bool:
+    """Whether a text is a length of time such as 30m, 36h, 90d, 12w or 1y."""
+    return re.fullmatch(r"[1-9]\d{0,5}[smhdwy]", text.strip()) is not None
+
+
+def parse_length(name: str, value: Any) -> dt.timedelta | None:
+    """Return the length of a timedelta or of a text such as 30m, 36h, 90d, 12w or 1y (minutes, hours, ... years)."""
+    if value is None:
+        return None
+    if isinstance(value, str) and is_length(value):
+        value = int(value.strip()[:-1]) * _UNITS[value.strip()[-1]]
+    if not isinstance(value, dt.timedelta) or value <= dt.timedelta(0):
+        refuse(name, "a length of time such as 30m, 36h, 90d, 12w or 1y", value)
+    return value

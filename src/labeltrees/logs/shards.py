@@ -1,93 +1,207 @@
-"""Shards of a log: each contains all events of its contexts."""
+"""Shards of a log: each has all events of its contexts, so that any process can work on it alone.
+
+Work on a shard is a `Task` whose result is a record. Its frames are kept in memory if there is one shard, else in
+Parquet files beside the result; `Kept` finds them again.
+"""
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import json
 import os
-import uuid
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import polars as pl
 
+from labeltrees.errors import FileFormatError, InputError
+from labeltrees.logs.clean import CleanEvents
+from labeltrees.logs.events import Events, collect, naming_events
+from labeltrees.logs.settings import LogSettings
+from labeltrees.tasks import FolderResults, LocalRunner, MemoryResults, Outcome, Results, Runner, Task
+
 # 4 million events with short texts take about 0.5 GiB while they are summed.
 MAX_EVENTS_PER_SHARD = 4_000_000
-EVENTS = "events"
+_SEED = 7  # of the hash that assigns contexts to shards; results do not depend on it
+_FOLDER = "labeltrees-logs"
+
+Report = Callable[[float], object]  # gets the share of the work that is done
 
 
-class Shards:
-    """Frames by shard: in memory if there is one shard, else in files of a folder.
+@dataclass(frozen=True)
+class Kept:
+    """A frame that tasks have kept.
 
-    A file has its final name only when it is complete. A second run in the same folder reuses complete files, and so
-    do other processes.
+    Attributes
+    ----------
+    tasks : list of str
+        The names of their results; the frame has the rows of all of them.
+    name : str
+        Of the frame in these results.
+    """
+
+    tasks: list[str]
+    name: str
+
+    def frame(self, results: Results) -> pl.LazyFrame:
+        """Return the frame."""
+        records = [results[task].values for task in self.tasks]
+        kept: list[Any] = [record[self.name] for record in records if self.name in record]
+        if results.folder is None:
+            whole: pl.LazyFrame = pl.concat(kept)
+            return whole
+        files = [results.folder / file for files in kept for file in files]
+        return pl.scan_parquet(files, hive_partitioning=False)
+
+
+def keep(results: Results, name: str, frame: pl.DataFrame) -> Any:
+    """Keep a frame of a task; return what the task's values must have under `name`."""
+    if not isinstance(results, FolderResults):
+        return frame.lazy()
+    path = results.new_path(name)
+    frame.write_parquet(path, compression="lz4", statistics=False)
+    return [path.name]
+
+
+@dataclass(frozen=True)
+class ShardWork:
+    """Runs one function for every shard.
 
     Parameters
     ----------
-    n_events : int
-    folder : path
-    at_least : int
-        The least number of shards, for work in several processes.
+    runner : Runner
+    report : callable
+        Gets the share of the stage that is done.
     """
 
-    def __init__(self, n_events: int, folder: Path, at_least: int = 1) -> None:
-        self.n_buckets = max(at_least, -(-n_events // MAX_EVENTS_PER_SHARD))
-        self.in_memory = self.n_buckets == 1
-        self.folder = folder
-        self._frames: dict[str, pl.LazyFrame] = {}
-        self._event_files: list[list[Path]] = []
+    runner: Runner
+    report: Report
 
     @property
-    def count(self) -> int:
-        """Number of shards that have events."""
-        return 1 if self.in_memory else len(self._event_files)
+    def results(self) -> Results:
+        """The results of all tasks."""
+        return self.runner.results
 
-    def set_event_files(self, files: list[list[Path]]) -> None:
-        """Name the files with the events of each shard."""
-        self._event_files = files
+    def run(
+        self, stage: str, function: Callable[..., Outcome], shards: Sequence[dict[str, Any]], **same: Any
+    ) -> list[str]:
+        """Run a function with the inputs of each shard and those that all share; return the names of the results."""
+        tasks = [Task(function, {**inputs, **same}) for inputs in shards]
+        self.runner.run(stage, tasks, progress=lambda done, total: self.report(done / total))
+        return [task.name for task in tasks]
 
-    def keep(self, name: str, number: int, frame: pl.DataFrame) -> pl.LazyFrame:
-        """Keep a frame of one shard, in a file if there are several shards, and return it."""
-        if self.in_memory:
-            self._frames[name] = frame.lazy()
-        else:
-            new = self._new_file()
-            frame.write_parquet(new, compression="lz4", statistics=False)
-            os.replace(new, self._path(name, number))
-        return self.frame(name, number)
+    def values(self, names: list[str]) -> list[dict[str, Any]]:
+        """Return the records of results."""
+        return [self.results[name].values for name in names]
 
-    def frame(self, name: str, number: int) -> pl.LazyFrame:
-        """Return a frame that was kept."""
-        if self.in_memory:
-            return self._frames[name]
-        if name == EVENTS:
-            return pl.scan_parquet(self._event_files[number], hive_partitioning=False)
-        return pl.scan_parquet(self._path(name, number))
 
-    def frames(self, name: str) -> list[pl.LazyFrame]:
-        """Return the frames of all shards."""
-        return [self.frame(name, number) for number in range(self.count)]
+def runner_of_shards(runner: Runner, n_events: int) -> tuple[Runner, int]:
+    """Return what runs the work on a log of so many events, and the number of shards: one if it fits in memory."""
+    n_shards = max(runner.n_workers, -(-n_events // MAX_EVENTS_PER_SHARD))
+    return (LocalRunner(MemoryResults()) if n_shards == 1 else runner), n_shards
 
-    def finish(self, name: str, number: int, record: dict[str, Any]) -> None:
-        """Note that all frames of a step are kept for one shard, with what else is known of it."""
-        if not self.in_memory:
-            new = self._new_file()
-            new.write_text(json.dumps(record))
-            os.replace(new, self._record(name, number))
 
-    def finished(self, name: str, number: int) -> dict[str, Any] | None:
-        """Return the record of a finished step of one shard, None if it is not finished."""
-        path = self._record(name, number)
-        if self.in_memory or not path.exists():
-            return None
-        record: dict[str, Any] = json.loads(path.read_text())
-        return record
+def shard_events(
+    opened: Events, cleaned: CleanEvents, settings: LogSettings, n_shards: int, work: ShardWork
+) -> list[Kept]:
+    """Return the valid events of each shard that has any."""
+    inputs = {"log": fingerprint(opened.files), "settings": settings, "n_shards": n_shards}
+    files = [str(path) for path in opened.files]
+    tasks = [
+        Task(write_shards, {**inputs, "group": [number, len(cleaned.sources)]}, {"events": source, "files": files})
+        for number, source in enumerate(cleaned.sources)
+    ]
+    # A frame is in the memory of this process.
+    runner = work.runner if files or work.results.folder is None else LocalRunner(work.results)
+    runner.run("sharding by context", tasks, progress=lambda done, total: work.report(done / total))
+    names = [task.name for task in tasks]
+    shards = sorted({shard for values in work.values(names) for shard in values}, key=int)
+    return [Kept(names, shard) for shard in shards]
 
-    def _new_file(self) -> Path:
-        # A name of its own: two workers may do the same step at the same time.
-        return self.folder / f"{uuid.uuid4().hex}.part"
 
-    def _path(self, name: str, number: int) -> Path:
-        return self.folder / f"{name}-{number:05d}.parquet"
+def write_shards(
+    results: Results,
+    *,
+    log: str,
+    settings: LogSettings,
+    n_shards: int,
+    group: list[int],
+    events: pl.LazyFrame,
+    files: list[str],
+) -> Outcome:
+    """Keep some events by shard, under its number."""
+    with naming_events([Path(file) for file in files]):
+        if not isinstance(results, FolderResults):
+            return {}, {"0": collect(events).lazy()}
+        folder = results.new_path("events")
+        folder.mkdir()
+        bucket = pl.col("context").hash(_SEED) % n_shards
+        place = pl.PartitionBy(folder, key={"shard": bucket.cast(pl.UInt32)}, include_key=False)
+        events.sink_parquet(place, compression="lz4", maintain_order=False, engine="streaming")
+    shards = {path.name.rpartition("=")[2]: sorted(path.rglob("*.parquet")) for path in folder.iterdir()}
+    return {}, {
+        shard: [str(path.relative_to(results.folder)) for path in shards[shard]] for shard in sorted(shards, key=int)
+    }
 
-    def _record(self, name: str, number: int) -> Path:
-        return self.folder / f"{name}-{number:05d}.json"
+
+def fingerprint(files: list[Path]) -> str:
+    """Return a text that changes with the files of a log: their paths, sizes and times."""
+    stats = [(str(path.absolute()), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    return hashlib.sha256(json.dumps(stats).encode()).hexdigest()
+
+
+@contextmanager
+def work_folder(given: str | os.PathLike[str] | None, beside: Path | None = None) -> Iterator[Path]:
+    """Yield a folder for results and copies of files, removed at the end.
+
+    Parameters
+    ----------
+    given : path, optional
+        The folder that the user has named: what is in it stays after an error, so that the same call can continue.
+    beside : path, optional
+        Where to make a temporary folder otherwise.
+    """
+    if given is None:
+        with tempfile.TemporaryDirectory(prefix=f"{_FOLDER}-", dir=beside, ignore_cleanup_errors=True) as temporary:
+            yield Path(temporary)
+        return
+    parent = Path(os.path.abspath(given))
+    existed = parent.exists()
+    folder = parent / _FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder):
+        try:
+            yield folder
+        except BaseException as error:
+            wrong = isinstance(error, InputError | FileFormatError)  # the same call would fail again
+            if wrong or not any(folder.glob(f"{write_shards.__name__}-*")):
+                _remove(folder, existed)
+            raise
+        _remove(folder, existed)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            message = f"{folder}: another run works in this folder; wait for it, or choose another work_folder"
+            raise InputError(message) from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _remove(folder: Path, parent_existed: bool) -> None:
+    rmtree(folder, ignore_errors=True)
+    if not parent_existed:
+        with suppress(OSError):
+            folder.parent.rmdir()

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import re
 from typing import Any
 
 import polars as pl
 
-from labeltrees._validation import refuse
 from labeltrees.errors import InputError
-from labeltrees.logs.reading import collect
-
-_UNITS = {
-    "s": dt.timedelta(seconds=1),
-    "m": dt.timedelta(minutes=1),
-    "h": dt.timedelta(hours=1),
-    "d": dt.timedelta(days=1),
-    "w": dt.timedelta(weeks=1),
-    "y": dt.timedelta(days=365),
-}
+from labeltrees.logs.events import collect
 
 # The formats that "auto" knows. A column may mix them; each time is read by the one format that it matches.
 _CLOCK = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?"
@@ -32,33 +20,6 @@ _FORMATS = {
 }
 _PARTS = r"^(\d{1,4})[-/.](\d{1,2})[-/.](\d{1,4})"
 _CLOCK_PARTS = r"[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?"
-
-
-def parse_moment(name: str, value: Any) -> dt.datetime | None:
-    """Return the moment of an ISO text, a date or a datetime, without time zone (converted to UTC if it has one)."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        try:
-            value = dt.datetime.fromisoformat(value.strip())
-        except ValueError:
-            refuse(name, "a time such as 2011-09-01 or 2011-09-01T12:00", value)
-    elif isinstance(value, dt.date) and not isinstance(value, dt.datetime):
-        value = dt.datetime(value.year, value.month, value.day)
-    if not isinstance(value, dt.datetime):
-        refuse(name, "a time such as 2011-09-01 or 2011-09-01T12:00", value)
-    return value if value.tzinfo is None else value.astimezone(dt.UTC).replace(tzinfo=None)
-
-
-def parse_length(name: str, value: Any) -> dt.timedelta | None:
-    """Return the length of a timedelta or of a text such as 30m, 36h, 90d, 12w or 1y (minutes, hours, ... years)."""
-    if value is None:
-        return None
-    if isinstance(value, str) and (found := re.fullmatch(r"([1-9]\d{0,5})([smhdwy])", value.strip())):
-        value = int(found[1]) * _UNITS[found[2]]
-    if not isinstance(value, dt.timedelta) or value <= dt.timedelta(0):
-        refuse(name, "a length of time such as 30m, 36h, 90d, 12w or 1y", value)
-    return value
 
 
 def time_expression(events: pl.LazyFrame, time_format: str) -> pl.Expr:

@@ -1,6 +1,15 @@
-"""What `prepare_logs` should make of events, worked out in plain Python, one event after the other."""
+"""A short call of `prepare_logs`, and what it should return, worked out in plain Python event by event."""
 
 from collections import Counter, defaultdict
+from dataclasses import fields
+
+import labeltrees as lt
+
+
+def prepare(events, **settings):
+    """Call `prepare_logs` with those settings that belong to `Columns` in one."""
+    names = [item.name for item in fields(lt.Columns) if item.name in settings]
+    return lt.prepare_logs(events, lt.Columns(**{name: settings.pop(name) for name in names}), **settings)
 
 
 def twin(events, *, min_engagement=0, min_item_contexts=1, cut=None, test_since=None, since=None, until=None):
