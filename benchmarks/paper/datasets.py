@@ -43,10 +43,7 @@ def _shop() -> lt.PreparedLogs:
         invoices = read_invoices(str(data_folder("online-retail") / "events.csv.xz"))
     return lt.prepare_logs(
         invoices,
-        item="StockCode",
-        weight="Quantity",
-        time="InvoiceDate",
-        feature_column="past",
+        lt.Columns(item="StockCode", weight="Quantity", time="InvoiceDate", feature_column="past"),
         min_engagement=MIN_ENGAGEMENT,
         min_item_contexts=5,
         point_weights="events",

@@ -102,7 +102,7 @@ def refusing(gone: Mapping[str, str]) -> Callable[[Function], Function]:
 
     def decorate(decorated: Function) -> Function:
         name = decorated.__name__
-        function: Any = decorated.__init__ if isinstance(decorated, type) else decorated
+        function: Any = decorated.__init__ if isinstance(decorated, type) else decorated  # type: ignore[misc]
 
         @wraps(function)
         def call(*arguments: Any, **named: Any) -> Any:

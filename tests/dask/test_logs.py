@@ -15,8 +15,8 @@ distributed = pytest.importorskip("distributed")
 pl = pytest.importorskip("polars")
 
 from labeltrees.dask import ClusterError  # noqa: E402
-from labeltrees.dask.logs import DaskSteps  # noqa: E402
-from labeltrees.tasks.on_dask import connect  # noqa: E402
+from labeltrees.tasks.on_dask import DaskRunner, connect  # noqa: E402
+from tests.logs.helpers import prepare  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own, when workers end
 
@@ -85,19 +85,19 @@ def test_parts_and_a_frame_are_those_of_a_local_run(client, log, tmp_path):
 
 def test_a_worker_that_is_lost_changes_nothing(client, log, tmp_path, monkeypatch):
     expected = saved(prepare(log, **SETTINGS["basket"]), tmp_path / "here")
-    run = DaskSteps.run
+    run = DaskRunner.run
     stages = []
 
-    def run_and_kill(self, stage, steps, report):
+    def run_and_kill(self, stage, tasks, progress=None):
         pid = next(iter(client.run(os.getpid).values()))
         stages.append(stage)
         if stage == "summing pairs":
             os.kill(pid, signal.SIGKILL)
-        return run(self, stage, steps, report)
+        return run(self, stage, tasks, progress)
 
-    monkeypatch.setattr(DaskSteps, "run", run_and_kill)
+    monkeypatch.setattr(DaskRunner, "run", run_and_kill)
     found = prepare(log, **SETTINGS["basket"], client=client, work_folder=tmp_path)
-    assert stages == ["sharding by context", "summing pairs", "counting items", "making points"]
+    assert stages == ["sharding by context", "summing pairs", "counting items", "choosing items", "making points"]
     assert saved(found, tmp_path / "there") == expected
 
 

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import labeltrees as lt
 from labeltrees import InputError
 from labeltrees.logs import shards
 from tests.logs.helpers import prepare, twin
@@ -166,9 +165,7 @@ def test_many_shards_on_disk_give_what_one_in_memory_gives(monkeypatch, tmp_path
 def test_the_order_of_events_does_not_matter():
     frame = frame_of(random_events())
     settings = {"history_before": day(15), "min_engagement": 2}
-    assert_equal(
-        prepare(frame, **settings), prepare(frame.sample(fraction=1, shuffle=True, seed=1), **settings)
-    )
+    assert_equal(prepare(frame, **settings), prepare(frame.sample(fraction=1, shuffle=True, seed=1), **settings))
 
 
 def write_csv(frame, path):
@@ -451,9 +448,7 @@ def test_something_that_is_no_log_is_refused():
 
 def test_progress_is_reported():
     seen = []
-    prepare(
-        frame_of(random_events()), features=OneWord(), progress=lambda done, total: seen.append((done, total))
-    )
+    prepare(frame_of(random_events()), features=OneWord(), progress=lambda done, total: seen.append((done, total)))
     assert seen == sorted(seen)
     assert {(100 * stage, 600) for stage in range(7)} <= set(seen)
 

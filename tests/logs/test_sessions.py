@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import labeltrees as lt
 from labeltrees import InputError
 from labeltrees.logs import shards
 from tests.logs.helpers import prepare

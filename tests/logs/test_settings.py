@@ -1,7 +1,10 @@
 import datetime as dt
+import inspect
 
+import polars as pl
 import pytest
 
+import labeltrees as lt
 from labeltrees import InputError
 from labeltrees.logs.settings import LogSettings
 
@@ -45,3 +48,31 @@ def test_settings_are_written_as_json_values():
     written = LogSettings(since="2020-01-02", period="36h").checked().to_json()
     assert written["since"] == dt.datetime(2020, 1, 2).isoformat()
     assert written["period"] == str(dt.timedelta(hours=36))
+
+
+def test_arguments_that_are_gone_name_the_new_way():
+    events = pl.DataFrame({"context": ["a b"], "item": ["x"]})
+    for name, value, way in (
+        ("context", "query", r"columns=Columns\(context=...\)"),
+        ("session_gap", "1d", r"columns=Columns\(session_gap=...\)"),
+        ("since", "2020-01-01", r"period=\(start, end\)"),
+        ("vectorizer", None, "features=vectorizer"),
+        ("resume_folder", "work", "work_folder"),
+        ("points_per_part", 5, r"parts=\(folder, points_per_part\)"),
+    ):
+        with pytest.raises(InputError, match=f"prepare_logs has no argument {name} any more: {way}"):
+            lt.prepare_logs(events, **{name: value})
+
+
+def test_columns_may_be_a_dict():
+    events = pl.DataFrame({"who": ["ann", "ann", "bob", "bob"], "item": list("xyxz")})
+    train = lt.prepare_logs(events, {"context": "who"}, features="basket", test_share=0).train
+    assert train.n_points == 2
+    with pytest.raises(InputError, match="columns must be a dict with keys among context, item"):
+        lt.prepare_logs(events, {"contexts": "who"})
+    with pytest.raises(InputError, match=r"columns must be Columns\(context=..., item=..., ...\), got 'who'"):
+        lt.prepare_logs(events, "who")
+
+
+def test_prepare_logs_has_few_arguments():
+    assert len(inspect.signature(lt.prepare_logs).parameters) <= 18

@@ -159,7 +159,9 @@ def prepare_logs(
         if not hasattr(features, "transform"):
             refuse("features", "'words', 'history', 'column', 'basket' or a vectorizer", features)
         vectorizer, features = features, None
-    settings = settings_from(LogSettings, {**locals(), **vars(columns_of(columns)), **period_of(period)})
+    settings = settings_from(
+        LogSettings, {**locals(), **vars(columns_of(columns)), "period": None, **period_of(period)}
+    )
     return prepare_with(
         events, settings, vectorizer, parts=parts, work_folder=work_folder, client=client, progress=progress
     )

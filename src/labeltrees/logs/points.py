@@ -39,7 +39,7 @@ def choose_items(
         threshold=threshold,
     )
     shards = Kept(counted, "counted")
-    (name,) = work.run("counting items", keep_items, [{"counted": shards, "least": settings.min_item_contexts}])
+    (name,) = work.run("choosing items", keep_items, [{"counted": shards, "least": settings.min_item_contexts}])
     items = Kept([name], "items")
     return items, collect(items.frame(work.results)), work.results[name].values["n_seen"]
 

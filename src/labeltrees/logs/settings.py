@@ -66,7 +66,7 @@ def _column(help: str) -> Any:
     return setting(None, optional(_text), help, metavar="COLUMN")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Columns:
     """Which columns of a log `prepare_logs` uses, and how it reads them.
 
@@ -120,6 +120,11 @@ class Columns:
         None, optional(_separator), "Separator of CSV files. [default: detected from the first line]"
     )
 
+    def __repr__(self) -> str:
+        values = ((item.name, getattr(self, item.name), item.default) for item in fields(self))
+        changed = (f"{name}={value!r}" for name, value, default in values if value != default)
+        return f"{type(self).__name__}({', '.join(changed)})"
+
 
 def columns_of(columns: Any) -> Columns:
     """Return the columns that a user gives as `Columns`, as a dict with the same names, or not at all."""
@@ -159,7 +164,7 @@ def period_of(period: Any) -> dict[str, Any]:
     return dict(zip(names, period, strict=True))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LogSettings(Columns):
     """The settings of `prepare_logs`, where each is explained."""
 

@@ -172,8 +172,8 @@ def work_folder(given: str | os.PathLike[str] | None, beside: Path | None = None
             yield Path(temporary)
         return
     parent = Path(os.path.abspath(given))
-    existed = parent.exists()
     folder = parent / _FOLDER
+    existed = parent.exists() and not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder):
         try:

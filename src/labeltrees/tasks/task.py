@@ -87,6 +87,8 @@ def _plain(value: Any) -> Any:
         return os.fspath(value)
     if hasattr(value, "isoformat"):
         return value.isoformat()
+    if hasattr(value, "total_seconds"):
+        return value.total_seconds()
     message = f"{type(value).__name__} cannot be an input of a task"
     raise TypeError(message)
 
