@@ -23,6 +23,8 @@ from benchmarks.measures import best_times
 from benchmarks.shared_data import data_folder, read_records
 from benchmarks.tables import print_head, slashed
 from labeltrees.data.tfidf_presets import PRESETS, preset_vectorizer
+from labeltrees.profiling import measure_work
+from labeltrees.search.request import SearchRequest
 
 ROUNDS = 5
 RESAMPLES = 2000
@@ -69,7 +71,8 @@ def fit(name: str, vectorizer: Any, train: Texts, test: Texts, **parameters: Any
     took = time.process_time() - started
     queries = vectorizer.transform(test.texts)
     labels, _ = model.predict_topk(queries, 5, n_jobs=1)
-    each = lt.profile(model, queries, rows=np.arange(min(500, queries.shape[0])), repeats=1).counts.each
+    request, rows = model.complete_request(SearchRequest(5)), np.arange(min(500, queries.shape[0]))
+    each = measure_work(model, model.check_queries(queries), request, rows).counts
     counts = {name: float(values.mean()) for name, values in each.items()}
     hits = [
         [label in own for label in found] for found, own in zip(labels.tolist(), map(set, test.labels), strict=True)

@@ -174,7 +174,8 @@ def choose_ours(train: lt.Dataset, split: str, jobs: int) -> Settings:
     known = finished(f"validation-{split}-{CHOSEN}", [train, TUNED])
     if METRIC not in known.values:
         fitted, measured = validation_split(train, split)
-        choice = lt.choose(fitted, validation=measured, metric=METRIC, tune=TUNED, repeats=1, n_jobs=jobs)
+        estimator = lt.LabelTreeClassifier(n_jobs=jobs)
+        choice = lt.choose(fitted, validation=measured, metric=METRIC, tune=TUNED, estimator=estimator)
         print(choice.explanation, file=sys.stderr, flush=True)
         known.add(METRIC, choice.parameters)
     return dict(known.values[METRIC])

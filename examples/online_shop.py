@@ -66,7 +66,7 @@ def prepare(path: str, split: str) -> lt.PreparedLogs:
 
 def choose(train: lt.Dataset, jobs: int) -> Any:
     """Return the choice with the best P@5 on the last weeks of the training invoices, or on other customers."""
-    settings: dict[str, Any] = {"metric": "p5", "tune": TUNED, "repeats": 1, "n_jobs": jobs}
+    settings: dict[str, Any] = {"metric": "p5", "tune": TUNED, "estimator": lt.LabelTreeClassifier(n_jobs=jobs)}
     if train.groups is not None:  # test points are of new customers
         return lt.choose(train, **settings)
     assert train.times is not None

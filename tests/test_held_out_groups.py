@@ -9,7 +9,7 @@ import labeltrees as lt
 from labeltrees._holding_out import draw_held_out
 from labeltrees.models.linear.auto_cost import draw_sample
 from labeltrees.models.linear.evidence import _split
-from labeltrees.tuning.holding_out import hold_out
+from labeltrees.tuning.data import hold_out
 
 
 @given(st.lists(st.integers(-3, 9), min_size=1, max_size=60), st.integers(0, 60), st.integers(0, 99))
@@ -92,9 +92,9 @@ def test_a_dataset_in_memory_or_in_parts_gives_the_same_model(tmp_path):
 def test_a_choice_says_that_groups_were_held_out():
     X, Y, groups = memorised()
     data = lt.Dataset(X, Y, groups=groups)
-    choice = lt.choose(data, tradeoffs=[0], fanouts=[8], repeats=1, tune="tree")
+    choice = lt.choose(data, tune={"tradeoff": [0], "fanout": [8]})
     assert "points held out at random in whole groups" in choice.explanation
-    result = lt.sweep(data, tradeoffs=[0], k=1, repeats=1, timed_points=5)
+    result = lt.sweep(data, tradeoffs=[0], k=1)
     assert result.facts["measured"]["held_out_how"] == "at random in whole groups"
 
 

@@ -28,11 +28,11 @@ def objects(tmp_path_factory):
     parts = lt.open_parts(folder / "parts")
     (folder / "log.csv").write_text("context,item\n" + "".join(f"c{i % 40},i{i % 7}\n" for i in range(200)))
     prepared = lt.prepare_logs(folder / "log.csv", features="basket", min_engagement=0)
-    swept = lt.sweep((X, Y), (X, Y), tradeoffs=[0, 1], repeats=1)
-    chosen = lt.choose((X, Y), tune="tree", tradeoffs=[1], fanouts=[4], repeats=1)
+    swept = lt.sweep((X, Y), (X, Y), tradeoffs=[0, 1])
+    chosen = lt.choose((X, Y), tune={"tradeoff": [1], "fanout": [4]})
     tree = lt.build_tree(X, Y)
     return [
-        *(data, tree, tree.summary(), lt.SearchCost(), lt.imbalance(Y), swept, chosen, lt.profile(model, X)),
+        *(data, tree, tree.summary(), lt.SearchCost(), lt.imbalance(Y), swept, chosen),
         *(lt.LabelTreeClassifier(tradeoff=0.5), model, lt.TextLabelTreeClassifier(), text_model),
         *(model.predictor(), text_model.predictor(), model.searcher_, text_model.searcher_),
         *(model.label_set([1, 2]), model.label_weights(np.ones(12)), model.predict_topk(X, 3, return_stats=True)[2]),

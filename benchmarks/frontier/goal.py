@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from labeltrees.tuning.frontier import frontier
+from labeltrees.tuning.result import frontier
 
 Point = dict[str, Any]
 

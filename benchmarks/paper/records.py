@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from labeltrees.tuning.settings import PAPER_GRIDS
+from labeltrees.tuning.candidates import PAPER_GRIDS
 
 # Raise it when the meaning of trees, of the search of `parabel()` or of `imbalance` changes: records of another reading
 # of the paper are made again. Trees that only have other random starts keep it.

@@ -86,7 +86,7 @@ def _measure_choice(data: Data, contestant: str, train: lt.Dataset, queries: Any
         metric=f"ndcg{METRIC_K}",
         validation=SHARE,
         time_budget=max(BUDGET * plain, LEAST_BUDGET),
-        n_jobs=1,
+        estimator=lt.LabelTreeClassifier(n_jobs=1),
     )
     seconds = time.perf_counter() - started
     found = {**choice.parameters, **_learned(choice.model)}

@@ -23,7 +23,6 @@ _HOMES = {
     "models.linear.estimator": "LabelTreeClassifier",
     "models.load": "load",
     "models.text.estimator": "TextLabelTreeClassifier",
-    "profiling": "Profile profile",
     "tree.baselines": "fano_tree flat_tree huffman_tree random_tree",
     "tree.builder": "build_tree build_tree_from",
     "tree.contract": "contract",

@@ -30,7 +30,6 @@ from labeltrees.logs import Columns, PreparedLogs, prepare_logs
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.load import load
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
-from labeltrees.profiling import Profile, profile
 from labeltrees.tree.baselines import fano_tree, flat_tree, huffman_tree, random_tree
 from labeltrees.tree.builder import build_tree, build_tree_from
 from labeltrees.tree.contract import contract
@@ -66,7 +65,6 @@ __all__ = [
     "PartsDataset",
     "PartsWriter",
     "PreparedLogs",
-    "Profile",
     "SearchCost",
     "SweepResult",
     "TextEncoder",
@@ -93,7 +91,6 @@ __all__ = [
     "open_parts",
     "pifa",
     "prepare_logs",
-    "profile",
     "random_tree",
     "read_data",
     "read_limits",

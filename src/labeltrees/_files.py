@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import json
+import math
 import os
 import shutil
 import stat
@@ -12,7 +14,9 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO, Any, NoReturn
+
+import numpy as np
 
 from labeltrees import _core
 from labeltrees.errors import FileFormatError, InputError, Phrase
@@ -201,3 +205,39 @@ def naming_file(path: PathLike) -> Iterator[None]:
     except InputError as error:
         message = f"{os.fspath(path)}: {error}"
         raise FileFormatError(message) from error
+
+
+def write_json(path: str | os.PathLike[str], value: Any) -> None:
+    """Write a value as a JSON file atomically; NaN becomes null."""
+    write_atomically(path, [to_json(value).encode(), b"\n"])
+
+
+def to_json(value: Any) -> str:
+    """Return a value as JSON text; NaN becomes null.
+
+    Examples
+    --------
+    >>> to_json({"a": float("nan")})
+    '{"a": null}'
+    """
+    return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
+
+
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """Read a JSON file."""
+    try:
+        return json.loads(Path(path).read_bytes())
+    except (ValueError, RecursionError) as error:
+        refuse_file(path, f"not JSON ({error})")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import labeltrees as lt
-from labeltrees.baselines import feature_labels, nearest_points
+from labeltrees.baselines import similar
 from labeltrees.errors import InputError
 
 MAKERS = {
@@ -172,8 +172,8 @@ def test_dense_and_sparse_points_give_the_same(name, form):
 def test_blocks_do_not_change_the_answers(name, monkeypatch):
     X, Y, _ = make_data(60, density=0.1)
     expected = MAKERS[name]((X, Y)).predict_topk(X, 4)
-    monkeypatch.setattr(feature_labels, "_MAX_PRODUCTS", 5)
-    monkeypatch.setattr(nearest_points, "_MAX_SIMILARITIES", 70)
+    monkeypatch.setattr(similar, "_MAX_PRODUCTS", 5)
+    monkeypatch.setattr(similar, "_MAX_SIMILARITIES", 70)
     for one, other in zip(MAKERS[name]((X, Y)).predict_topk(X, 4), expected, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -181,7 +181,7 @@ def test_blocks_do_not_change_the_answers(name, monkeypatch):
 def test_dense_and_sparse_products_agree(monkeypatch):
     X, Y, _ = make_data(density=0.5)
     dense = lt.baselines.neighbours((X, Y), 5).predict_topk(X, 4)
-    monkeypatch.setattr(nearest_points, "_DENSE", 2)
+    monkeypatch.setattr(similar, "_DENSE", 2)
     sparse = lt.baselines.neighbours((X, Y), 5).predict_topk(X, 4)
     np.testing.assert_allclose(dense[1], sparse[1], rtol=1e-5)
 

@@ -98,25 +98,12 @@ def profile():
     record = {
         "k": 5,
         "beam": 10,
-        **dict.fromkeys(("features", "nodes", "oracle", "microseconds", "predicted"), spread),
-        "oracle_share": 0.58,
-        "counts": {"children": 409.9},
-        "error": -0.003,
-        "counters": None,
-        "counters_reason": "this machine exposes no hardware counters",
-        "parts": {"prepare": {"microseconds": 0.13, "share": 0.04}, "weights": {"microseconds": 1.72, "share": 0.96}},
-        "by_depth": [{"depth": depth, "nodes": 1.0 + depth, "oracle": 1.0} for depth in range(3)],
+        **dict.fromkeys(("features", "nodes", "needed", "microseconds"), spread),
+        "needed_share": 0.58,
+        "counts": {"nonzeros": 42.1, "children": 409.9, "heap_steps": 12.0, "path_visits": 0.0},
+        "by_depth": [{"depth": depth, "nodes": 1.0 + depth, "needed": 1.0} for depth in range(3)],
     }
-    mean = lambda value: SimpleNamespace(mean=lambda: value)  # noqa: E731
-    profiled = SimpleNamespace(
-        summary=lambda: record,
-        counts=SimpleNamespace(each={"queries": mean(1.0), "nonzeros": mean(42.1), "hits": mean(1177.8)}),
-        costs=SimpleNamespace(
-            nanoseconds={"queries": 0.0, "nonzeros": 3.2, "hits": 6.1},
-            parts={"prepare": ["queries", "nonzeros"], "weights": ["hits", "nonzeros", "queries"]},
-        ),
-    )
-    print_profile("products.model on 1,000 of 1,464 points of products/", profiled)
+    print_profile("products.model on 1,000 of 1,464 points of products/", SimpleNamespace(summary=lambda: record))
 
 
 def reliability():

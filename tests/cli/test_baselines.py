@@ -7,7 +7,7 @@ import pytest
 
 import labeltrees as lt
 from labeltrees.cli import output
-from labeltrees.tuning.holding_out import hold_out
+from labeltrees.tuning.data import hold_out
 
 NAMES = ["popularity", "co-occurrence", "neighbours"]
 

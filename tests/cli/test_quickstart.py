@@ -11,6 +11,7 @@ from sklearn.model_selection import PredefinedSplit, cross_val_score
 import labeltrees as lt
 from labeltrees.cli import quickstart as quickstart_command
 from labeltrees.data.text_dataset import default_vectorizer, text_dataset
+from labeltrees.tuning import choose
 from tests.tuning.conftest import count_as_time
 
 WORDS = ("music", "perl", "python", "qt", "xml", "web")
@@ -31,7 +32,7 @@ def small_pair():
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     monkeypatch.setattr(quickstart_command, "load_debian", small_pair)
-    monkeypatch.setattr(quickstart_command, "TRADEOFFS", (0, 1, 2))
+    monkeypatch.setattr(choose, "TRADEOFFS", (0, 1, 2))
     monkeypatch.setattr(quickstart_command, "measure_times", count_as_time)
 
 

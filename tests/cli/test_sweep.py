@@ -7,22 +7,22 @@ import pytest
 
 import labeltrees as lt
 from labeltrees.cli import output
-from labeltrees.tuning import setting_trial
+from labeltrees.tuning import trial
 from tests.tuning.conftest import count_as_time
 
-QUICK = ("--tradeoffs", "0,1,2", "--fanouts", "2,4", "--repeats", "1", "--prune-below", "0")
+QUICK = ("--tradeoffs", "0,1,2", "--fanouts", "2,4", "--prune-below", "0")
 
 
 @pytest.fixture(autouse=True)
 def counted(monkeypatch):
-    monkeypatch.setattr(setting_trial, "measure_times", count_as_time)
+    monkeypatch.setattr(trial, "measure_times", count_as_time)
 
 
 @pytest.fixture(scope="module")
 def result_file(data_folder, tmp_path_factory):
     train, test = (lt.read_xmc(data_folder / name) for name in ("train.txt.xz", "test.txt"))
     path = tmp_path_factory.mktemp("result") / "result.json"
-    lt.sweep(train, test, tradeoffs=[0, 1], fanouts=[4], repeats=1).save(path)
+    lt.sweep(train, test, tradeoffs=[0, 1], fanouts=[4]).save(path)
     return path
 
 
@@ -48,9 +48,7 @@ def test_a_sweep_prints_saves_and_writes_its_table(run, data_folder, tmp_path):
 def test_options_reach_the_models(run, data_folder, tmp_path):
     train, test = (lt.read_xmc(data_folder / name) for name in ("train.txt.xz", "test.txt"))
     options = ("--C", "0.5", "--leaf-size", "3", "--cover", "greedy", "--path", "direct", "--seed", "4")
-    found = json.loads(run("sweep", data_folder, "--tradeoffs", "1.5", "--repeats", "1", *options, "--json").stdout)[
-        "table"
-    ]
+    found = json.loads(run("sweep", data_folder, "--tradeoffs", "1.5", *options, "--json").stdout)["table"]
     model = lt.LabelTreeClassifier(
         tradeoff=1.5, C=0.5, leaf_size=3, cover="greedy", path="direct", random_state=4, fanout=128
     ).fit(train.X, train.Y)
@@ -59,17 +57,17 @@ def test_options_reach_the_models(run, data_folder, tmp_path):
 
 
 def test_the_papers_grid_has_a_name(run, data_folder):
-    found = json.loads(run("sweep", data_folder, "--tradeoffs", "logs", "--repeats", "1", "--json").stdout)
+    found = json.loads(run("sweep", data_folder, "--tradeoffs", "logs", "--json").stdout)
     assert len(found["table"]) == 10
     assert found["held_out"] is False
 
 
 def test_one_file_is_split_as_choose_splits_it_and_the_output_says_so(run, data_folder, tmp_path):
     path, saved = data_folder / "train.txt.xz", tmp_path / "result.json"
-    shown = run("sweep", path, "--tradeoffs", "1", "--repeats", "1", "--seed", "3", "-o", saved).stdout
+    shown = run("sweep", path, "--tradeoffs", "1", "--seed", "3", "-o", saved).stdout
     assert f"Measured on 40 points of {path}, held out from training at random (seed 3)." in shown
     estimator = lt.LabelTreeClassifier(random_state=3)
-    expected = lt.sweep(lt.read_xmc(path), tradeoffs=[1], estimator=estimator, repeats=1, random_state=3)
+    expected = lt.sweep(lt.read_xmc(path), tradeoffs=[1], estimator=estimator)
     loaded = lt.SweepResult.load(saved)
     assert loaded.table[0]["p1"] == expected.table[0]["p1"]
     assert loaded.baselines == expected.baselines
@@ -78,7 +76,7 @@ def test_one_file_is_split_as_choose_splits_it_and_the_output_says_so(run, data_
 
 def test_a_narrow_terminal_cuts_no_number(run, data_folder, monkeypatch):
     monkeypatch.setattr(output, "_WIDTH_WITHOUT_TERMINAL", 50)
-    shown = run("sweep", data_folder, "--tradeoffs", "1", "--repeats", "1").stdout
+    shown = run("sweep", data_folder, "--tradeoffs", "1").stdout
     assert "\N{HORIZONTAL ELLIPSIS}" not in shown
     assert "Not shown at this width:" in shown
     assert "--json, --csv FILE" in " ".join(shown.split())
@@ -97,15 +95,17 @@ def test_a_sweep_goes_on_from_its_folder(run, data_folder, tmp_path, monkeypatch
 def test_an_interrupted_run_says_how_to_continue(run, data_folder, tmp_path, monkeypatch, command):
     folder, trained = tmp_path / "sweep", []
 
-    def interrupted(trial, setting):
+    fit = lt.LabelTreeClassifier.fit
+
+    def interrupted(self, *args, **kwargs):
         if len(trained) == 2:
             raise KeyboardInterrupt
-        trained.append(setting)
-        return setting_trial.train_setting(trial, setting)
+        trained.append(self)
+        return fit(self, *args, **kwargs)
 
-    monkeypatch.setattr("labeltrees.tuning.sweep.train_setting", interrupted)
+    monkeypatch.setattr(lt.LabelTreeClassifier, "fit", interrupted)
     output_option = ("-o", tmp_path / "model") if command == "choose" else ()
-    options = (*QUICK, *output_option, *(("--tune", "tree", "--no-early-rounds") if command == "choose" else ()))
+    options = (*QUICK, *output_option, *(("--tune", "tree") if command == "choose" else ()))
     result = run("-q", command, data_folder, *options, "--folder", folder)
     assert result.exit_code == 130
     assert result.stderr == f"Interrupted: 2 finished settings in {folder}; run the same command again to continue\n"
@@ -195,7 +195,7 @@ def test_the_script_completes_commands(monkeypatch):
 
 def test_fanout_auto_beside_others(run, data_folder, tmp_path):
     saved = tmp_path / "result.json"
-    options = ("--tradeoffs", "1", "--fanouts", "auto,4", "--repeats", "1")
+    options = ("--tradeoffs", "1", "--fanouts", "auto,4")
     result = run("sweep", data_folder, "-o", saved, *options)
     assert result.exit_code == 0
     assert [line.split()[1] for line in result.stdout.splitlines() if line.startswith("1 ")] == ["auto", "4"]

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 import labeltrees as lt
 from labeltrees.cli.main import cli
 
-FAST = ["--tradeoffs", "1", "--fanouts", "8", "--repeats", "1", "--jobs", "1"]
+FAST = ["--tradeoffs", "1", "--fanouts", "8", "--jobs", "1"]
 TEXTS = ["red cat", "red dog", "blue cat", "blue dog", "red bird", "blue bird"] * 5
 
 
@@ -114,9 +114,7 @@ OPERATIONS = {
     ),
     "choose": Operation(
         _model,
-        lambda at: command(
-            "choose", at / "data.txt", "-o", at / "model", "--max-precision-loss", 0.5, "--no-early-rounds", *FAST
-        ),
+        lambda at: command("choose", at / "data.txt", "-o", at / "model", "--max-precision-loss", 0.5, *FAST),
         ("model",),
     ),
     "logs prepare": Operation(

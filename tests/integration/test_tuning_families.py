@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator
 
 import labeltrees as lt
 from labeltrees.data.text_dataset import default_vectorizer
-from labeltrees.tuning import setting_trial, sweep_folder
+from labeltrees.tuning import trial
 from tests.tuning.conftest import count_as_time
 
 SAVED = {}
@@ -35,12 +35,12 @@ class TextModel(BaseEstimator):
 
     def save(self, folder):
         folder.mkdir()
-        SAVED[folder] = self
+        SAVED[str(folder)] = self
 
 
 @pytest.fixture
 def texts(monkeypatch):
-    monkeypatch.setattr(sweep_folder, "load", SAVED.__getitem__)
+    monkeypatch.setattr(trial, "load", SAVED.__getitem__)
     words = ("red", "green", "blue", "ant", "bee", "cat")
     rng = np.random.default_rng(0)
     Y = rng.random((120, 6)) < 0.35
@@ -51,9 +51,8 @@ def texts(monkeypatch):
 
 def test_it_is_swept(texts):
     documents, Y = texts
-    result = lt.sweep(
-        (documents[:80], Y[:80]), (documents[80:], Y[80:]), estimator=TextModel(), tradeoffs=[0, 2], k=(1, 2), repeats=1
-    )
+    data = (documents[:80], Y[:80]), (documents[80:], Y[80:])
+    result = lt.sweep(*data, estimator=TextModel(), tradeoffs=[0, 2], k=(1, 2))
     assert [record["setting"] for record in result.table] == ["tradeoff-0", "tradeoff-2"]
     assert result.table[0]["p1"] > 0.9
     assert result.table[0]["top2_p99_us"] > 0
@@ -63,10 +62,10 @@ def test_it_is_swept(texts):
 
 
 def test_it_is_chosen_from_a_dataset_with_texts(texts, monkeypatch, tmp_path):
-    monkeypatch.setattr(setting_trial, "measure_times", count_as_time)
+    monkeypatch.setattr(trial, "measure_times", count_as_time)
     documents, Y = texts
     data = lt.Dataset(np.zeros((120, 1)), Y, texts=documents)
-    choice = lt.choose(data, max_precision_loss=1, estimator=TextModel(), tradeoffs=[0, 2], repeats=1)
+    choice = lt.choose(data, max_precision_loss=1, estimator=TextModel(), tune={"tradeoff": [0, 2]})
     assert choice.parameters == {"tradeoff": choice.model.tradeoff}
     choice.result.save(tmp_path / "result.json")
     assert len(lt.SweepResult.load(tmp_path / "result.json")) == 2
@@ -77,7 +76,7 @@ def test_what_it_cannot_do_is_refused(texts):
     pair = (documents, Y)
     with pytest.raises(lt.InputError, match="fanouts must be None or 2"):
         lt.sweep(pair, pair, estimator=TextModel(), fanouts=[16])
-    with pytest.raises(lt.InputError, match="covers must be"):
-        lt.sweep(pair, pair, estimator=TextModel(), covers=["greedy"])
+    with pytest.raises(lt.InputError, match="grid must be parameters of a TextModel"):
+        lt.sweep(pair, pair, estimator=TextModel(), grid={"cover": ["greedy"]})
     with pytest.raises(lt.InputError, match="train must have texts"):
         lt.sweep(lt.Dataset(np.eye(120), Y), pair, estimator=TextModel())

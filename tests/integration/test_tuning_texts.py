@@ -20,7 +20,7 @@ def texts():
 
 
 def test_the_chosen_model_takes_texts_and_keeps_doing_so_when_saved(texts, tmp_path):
-    model = lt.choose(texts, max_precision_loss=0.5, tradeoffs=[0, 1], fanouts=[2], repeats=1, tune="tree").model
+    model = lt.choose(texts, max_precision_loss=0.5, tune={"tradeoff": [0, 1], "fanout": [2]}).model
     by_text = model.predict_topk(texts.texts[:7], 2)
     by_features = model.predict_topk(texts.X[:7], 2)
     np.testing.assert_array_equal(by_text[0], by_features[0])
@@ -32,7 +32,7 @@ def test_the_chosen_model_takes_texts_and_keeps_doing_so_when_saved(texts, tmp_p
 
 def test_the_text_model_is_swept_too(texts):
     estimator = lt.TextLabelTreeClassifier(dim=8, epochs=5, buckets=100, min_count=1)
-    result = lt.sweep(texts[:200], texts[200:], estimator=estimator, tradeoffs=[0, 1], repeats=1)
+    result = lt.sweep(texts[:200], texts[200:], estimator=estimator, tradeoffs=[0, 1])
     assert [record["tradeoff"] for record in result.table] == [0, 1]
     assert all(0 < record["p1"] <= 1 and record["depth1"] >= 1 for record in result.table)
 

@@ -1,9 +1,14 @@
 """Confidence intervals of metrics, against resampling the points."""
 
+import math
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn.metrics import precision_recall_fscore_support
 
 from labeltrees import metrics
+from labeltrees.metrics.intervals import estimate_sets
 
 SINGLE = {
     "precision": metrics.precision_at_k,
@@ -62,3 +67,35 @@ def test_more_confidence_means_a_wider_interval():
     Y, labels, _ = random_answers(100)
     wide, narrow = (metrics.estimate_at_k(Y, labels, 1, confidence=level)["precision"] for level in (0.99, 0.5))
     assert wide.low < narrow.low < narrow.high < wide.high
+
+
+@pytest.fixture(scope="module")
+def sample():
+    rng = np.random.default_rng(0)
+    true = rng.random((400, 12)) < 0.2
+    return true, (true & (rng.random(true.shape) < 0.7)) | (rng.random(true.shape) < 0.05)
+
+
+def test_values_are_those_of_scikit_learn(sample):
+    true, predicted = sample
+    found = estimate_sets(sp.csr_array(true), sp.csr_array(predicted))
+    expected = precision_recall_fscore_support(true, predicted, average="micro")[:3]
+    assert [found[name].value for name in ("precision", "recall", "f1")] == pytest.approx(list(expected))
+    assert found["labels_per_point"].value == pytest.approx(predicted.sum() / 400)
+
+
+def test_intervals_are_those_of_the_bootstrap(sample):
+    true, predicted = sample
+    found = estimate_sets(sp.csr_array(true), sp.csr_array(predicted))
+    rng = np.random.default_rng(1)
+    drawn = [rng.integers(0, 400, 400) for _ in range(800)]
+    values = [precision_recall_fscore_support(true[rows], predicted[rows], average="micro")[:3] for rows in drawn]
+    for name, low, high in zip(("precision", "recall", "f1"), *np.percentile(values, [2.5, 97.5], axis=0), strict=True):
+        assert found[name].low == pytest.approx(low, abs=0.01)
+        assert found[name].high == pytest.approx(high, abs=0.01)
+
+
+def test_without_predictions_there_is_no_precision():
+    found = estimate_sets(sp.csr_array([[1, 0]]), sp.csr_array((1, 2)))
+    assert math.isnan(found["precision"].value)
+    assert (found["recall"].value, found["f1"].value, found["labels_per_point"].value) == (0, 0, 0)

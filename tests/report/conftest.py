@@ -13,14 +13,8 @@ def result():
     data = make_data(400)
     names = [NAME, *data.label_names[1:]]
     data = lt.Dataset(data.X, data.Y, label_names=names, texts=[f"point {row} & <i>" for row in range(400)])
-    settings = {
-        "tradeoffs": [0, 0.5, 1, 1.5, 2],
-        "fanouts": [2, 8],
-        "early_rounds": False,
-        "repeats": 1,
-        "tune": "tree",
-    }
-    return lt.choose(data, max_precision_loss=0.5, **settings).result
+    tune = {"tradeoff": [0, 0.5, 1, 1.5, 2], "fanout": [2, 8]}
+    return lt.choose(data, max_precision_loss=0.5, tune=tune).result
 
 
 @pytest.fixture(scope="session")

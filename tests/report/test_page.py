@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from labeltrees.report.baseline_rows import baseline_rows
+from labeltrees.report.tables import baseline_rows
 from tests.report.conftest import NAME
 
 
@@ -213,7 +213,7 @@ def test_the_summary_is_escaped(result, monkeypatch):
 def test_every_text_of_the_page_is_escaped(result, monkeypatch):
     pytest.importorskip("altair")
     from labeltrees.report import page as module
-    from labeltrees.report.decision import Decision
+    from labeltrees.report.tables import Decision
 
     decision = Decision("<x>sentence", ["<x>column"], [["<x>row (<x>interval)"]], ["<x>setting"])
     monkeypatch.setattr(module, "_library", lambda: "")

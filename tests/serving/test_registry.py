@@ -83,7 +83,7 @@ def test_a_new_version_replaces_the_old_one_while_requests_go_on(tmp_path):
 def test_the_folder_of_a_sweep_is_all_its_models(tmp_path):
     rng = np.random.default_rng(0)
     X, Y = rng.random((60, 8)), rng.random((60, 12)) < 0.3
-    result = lt.sweep((X, Y), (X, Y), tradeoffs=[0, 2], k=(1, 3), folder=tmp_path / "sweep", repeats=1, n_jobs=1)
+    result = lt.sweep((X, Y), (X, Y), tradeoffs=[0, 2], k=(1, 3), folder=tmp_path / "sweep")
     registry = Registry(tmp_path / "sweep")
     facts = [place.get().facts for place in registry.places.values()]
     measured = {one.tradeoff: one.measured["p1"] for one in facts}

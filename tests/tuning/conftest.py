@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import labeltrees as lt
-from labeltrees.tuning import setting_trial
+from labeltrees.tuning import trial
 
 
 def make_data(n_points=300, n_labels=24, seed=0, noise=1.5):
@@ -30,13 +30,15 @@ def validation():
     return make_data(120, seed=1)
 
 
-def count_as_time(models, points, ks, **_):
-    """In place of a clock: a search takes a microsecond a classifier, a hundredth of it in a batch."""
+def count_as_time(models, points, ks, timing, *, advance=None, **_):
+    """Return times without a clock: a search takes one microsecond per classifier, a hundredth of it in a batch."""
     times = []
-    for model in models:
+    for done in range(timing.repeats if advance is not None else 0):
+        advance(done + 1)
+    for model, own in zip(models, points, strict=True):
         record = {}
         for k in ks:
-            work = model.predict_topk(points, k, return_stats=True)[2].classifiers
+            work = model.predict_topk(own, k, return_stats=True)[2].classifiers
             record[f"top{k}_p50_us"] = float(np.percentile(work, 50))
             record[f"top{k}_p99_us"] = float(np.percentile(work, 99))
         times.append({**record, "batch_us": float(work.mean()) / 100})
@@ -46,10 +48,10 @@ def count_as_time(models, points, ks, **_):
 @pytest.fixture
 def counted_time(monkeypatch):
     """Times that are the same on every machine."""
-    monkeypatch.setattr(setting_trial, "measure_times", count_as_time)
+    monkeypatch.setattr(trial, "measure_times", count_as_time)
 
 
 @pytest.fixture(scope="session")
 def result(train, validation):
-    settings = {"tradeoffs": [0, 1, 2], "fanouts": [2, 8], "covers": ["marginal", "greedy"]}
-    return lt.sweep(train, validation, **settings, paths=["weighted", "direct"], repeats=1, timed_points=20)
+    grid = {"cover": ["marginal", "greedy"], "path": ["weighted", "direct"]}
+    return lt.sweep(train, validation, tradeoffs=[0, 1, 2], fanouts=[2, 8], grid=grid)

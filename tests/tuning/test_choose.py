@@ -1,16 +1,24 @@
-"""choose, on data where the answer is known; the number of classifiers is used as the time."""
+"""choose: which model is taken, on data where the answer is known; the number of classifiers is the time."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import labeltrees as lt
+from labeltrees.data.text_dataset import text_dataset
+from labeltrees.tasks import FolderResults, LocalRunner
 from labeltrees.tuning import choose as choose_module
-from tests.tuning.conftest import make_data
+from labeltrees.tuning import trial
+from labeltrees.tuning.choose import TUNED, check_tuned, fit_on_all
+from labeltrees.tuning.data import as_tuning_data
+from labeltrees.tuning.limits import Limits
+from labeltrees.tuning.trial import can_make_features
+from tests.tuning.conftest import count_as_time, make_data
 
 pytestmark = pytest.mark.usefixtures("counted_time")
 
-QUICK = {"tradeoffs": [0, 1, 2], "fanouts": [2], "repeats": 1, "tune": "tree"}
+TRADEOFFS = [0, 1, 2]
+QUICK = {"tune": {"tradeoff": TRADEOFFS, "fanout": [2]}}
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +45,14 @@ def data():
 
 @pytest.mark.parametrize("loss", [0.0, 0.01, 0.03, 0.2])
 def test_it_is_the_fastest_of_those_close_to_the_best(data, loss):
-    choice = lt.choose(data, max_precision_loss=loss, metric="p3", random_state=3, **QUICK)
+    choice = lt.choose(
+        data, max_precision_loss=loss, metric="p3", estimator=lt.LabelTreeClassifier(random_state=3), **QUICK
+    )
     order = np.random.default_rng(3).permutation(800)
     train, validation = data[np.sort(order[160:])], data[np.sort(order[:160])]
     right, work = [], []
-    for tradeoff in QUICK["tradeoffs"]:
-        model = lt.LabelTreeClassifier(tradeoff=tradeoff, fanout=2).fit(train.X, train.Y)
+    for tradeoff in TRADEOFFS:
+        model = lt.LabelTreeClassifier(tradeoff=tradeoff, fanout=2, random_state=3).fit(train.X, train.Y)
         labels, _, stats = model.predict_topk(validation.X, 5, return_stats=True)
         right.append(np.take_along_axis(validation.Y.toarray(), labels[:, :3], axis=1).mean(axis=1))
         work.append(np.median(stats.classifiers))
@@ -54,7 +64,7 @@ def test_it_is_the_fastest_of_those_close_to_the_best(data, loss):
     kept = [place for place, bound in enumerate(bounds) if bound >= -loss]
     about = [place for place in kept if work[place] <= 1.05 * min(work[place] for place in kept)]
     expected = max(about, key=lambda place: (right[place].mean(), -work[place]))
-    assert choice.parameters["tradeoff"] == QUICK["tradeoffs"][expected]
+    assert choice.parameters["tradeoff"] == TRADEOFFS[expected]
 
 
 def test_the_model_is_trained_on_all_data_with_names(data):
@@ -81,7 +91,7 @@ def test_the_explanation_says_what_was_tried_and_chosen(data):
 
 
 def test_a_choice_of_an_automatic_fanout_is_shown(data):
-    choice = lt.choose(data, max_precision_loss=1, tradeoffs=[1], fanouts=["auto"], repeats=1, tune="tree")
+    choice = lt.choose(data, max_precision_loss=1, tune={"tradeoff": [1], "fanout": ["auto"]})
     assert repr(choice).startswith("Choice(LabelTreeClassifier(tradeoff=1.0, fanout='auto'), out of SweepResult(1 ")
     assert "Chosen: tradeoff 1, fanout auto, with P@1" in choice.explanation
 
@@ -110,36 +120,32 @@ def test_early_rounds_train_fewer_models_fully_and_keep_the_limit(data, monkeypa
         return fit(self, X, *args, **kwargs)
 
     monkeypatch.setattr(lt.LabelTreeClassifier, "fit", counting)
-    wide = {
-        "tradeoffs": [0, 0.5, 1, 1.5, 2],
-        "fanouts": [2, 8],
-        "max_precision_loss": 0.05,
-        "repeats": 1,
-        "tune": "tree",
-    }
-    early = lt.choose(data, **wide)
+    tune = {"tradeoff": [0, 0.5, 1, 1.5, 2], "fanout": [2, 8]}
+    early = lt.choose(data, max_precision_loss=0.05, tune=tune)
     assert sizes.count(213) == 10
     assert sizes.count(640) == 4
     assert "Tried 10 settings on 213 training points, then the 4 most promising on 640," in early.explanation
     # The choice may differ from that without early rounds, but it must be as precise as was asked for.
-    everything = {
-        record["setting"]: record["p1"] for record in lt.choose(data, **wide, early_rounds=False).result.table
-    }
+    late = choose_module.run_choice(data, Limits(0.05, None, "p1", 5), tune=tune, early_rounds=False)
+    everything = {record["setting"]: record["p1"] for record in late.result.table}
     assert len(everything) == 10
-    assert everything[early.result.chosen] >= max(everything.values()) - wide["max_precision_loss"]
+    assert everything[early.result.chosen] >= max(everything.values()) - 0.05
 
 
-def test_progress_reaches_its_end(data, monkeypatch):
+@pytest.fixture
+def reported(monkeypatch):
+    """All that is reported to a progress bar: units done, and their total."""
+    found = []
+    watch = choose_module.watch
+    shown = lambda what, total, progress: watch(what, total, lambda done, total: found.append((done, total)))  # noqa: E731
+    monkeypatch.setattr(choose_module, "watch", shown)
+    return found
+
+
+def test_progress_reaches_its_end(data, monkeypatch, reported):
     monkeypatch.setattr(choose_module, "_MIN_POINTS", 200)
-    reported = []
-    lt.choose(
-        data,
-        max_precision_loss=0.05,
-        tradeoffs=[0, 0.5, 1, 1.5, 2],
-        fanouts=[2, 4],
-        repeats=1,
-        progress=lambda done, total: reported.append((done, total)),
-    )
+    tune = {"all": None, "tradeoff": [0, 0.5, 1, 1.5, 2], "fanout": [2, 4]}
+    lt.choose(data, max_precision_loss=0.05, tune=tune)
     assert [done for done, _ in reported] == sorted(done for done, _ in reported)
     assert reported[-1][0] == reported[-1][1]
 
@@ -150,14 +156,15 @@ def test_validation_data_may_be_given(data):
     assert choice.model.n_points_ == 800
 
 
-def test_an_interrupted_choice_goes_on_from_its_folder(data, tmp_path, monkeypatch):
-    lt.choose(data, max_precision_loss=0.1, folder=tmp_path, **QUICK)
+def test_an_interrupted_choice_continues_from_its_folder(data, tmp_path, monkeypatch):
+    runner = LocalRunner(FolderResults(tmp_path / "choice"))
+    lt.choose(data, max_precision_loss=0.1, client=runner, **QUICK)
     fits = []
     fit = lt.LabelTreeClassifier.fit
     monkeypatch.setattr(
         lt.LabelTreeClassifier, "fit", lambda self, *args, **kw: fits.append(1) or fit(self, *args, **kw)
     )
-    lt.choose(data, max_precision_loss=0.1, folder=tmp_path, **QUICK)
+    lt.choose(data, max_precision_loss=0.1, client=runner, **QUICK)
     assert len(fits) == 1  # on all data
 
 
@@ -171,7 +178,8 @@ def test_an_interrupted_choice_goes_on_from_its_folder(data, tmp_path, monkeypat
         ({"max_precision_loss": 0.1, "validation": 1e-9}, "holds out 0 of 800 points"),
         ({"max_precision_loss": 0.1, "validation": None}, "validation must be"),
         ({"max_precision_loss": 0.1, "k": 0}, "k must be"),
-        ({"max_precision_loss": 0.1, "random_state": -1}, "random_state must be"),
+        ({"estimator": lt.LabelTreeClassifier(random_state=-1)}, "random_state must be"),
+        ({"tune": {"C": []}}, "must be a list of at least one value"),
     ],
 )
 def test_bad_arguments_are_refused(data, arguments, message):
@@ -180,9 +188,198 @@ def test_bad_arguments_are_refused(data, arguments, message):
 
 
 def test_without_a_limit_wider_trees_are_tried_and_with_one_narrower_trees(data):
-    options = {"tradeoffs": [1], "repeats": 1, "tune": "tree", "estimator": lt.LabelTreeClassifier(fanout=4, C=1.0)}
+    options = {"tune": {"tradeoff": [1], "fanout": None}, "estimator": lt.LabelTreeClassifier(fanout=4, C=1.0)}
     tried = [
         {record["fanout"] for record in lt.choose(data, **limits, **options).result.table}
         for limits in ({}, {"max_precision_loss": 0.1}, {"max_latency_us": 1e6})
     ]
     assert tried == [{4, 8}, {4, 16}, {4, 16}]
+
+
+PLAIN = lt.LabelTreeClassifier(C=1.0)
+ONE_TREE = {"tune": {"all": None, "tradeoff": [1], "fanout": [8]}, "estimator": PLAIN}
+
+
+def choose_by_work(data):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trial, "measure_times", count_as_time)
+        return lt.choose(data, metric="p3", **ONE_TREE)
+
+
+@pytest.fixture(scope="module")
+def choice(data):
+    return choose_by_work(data)
+
+
+def test_all_parameters_are_tried_and_the_most_precise_are_chosen(choice, data):
+    assert set(choice.parameters) == set(TUNED) - {"features", "trend"}
+    pairs = [trial for trial in choice.trials if "loss" in trial]
+    assert {(trial["loss"], trial["C"]) for trial in pairs} == {
+        *(("squared_hinge", cost) for cost in (0.1, 0.3, 1.0, 3.0)),
+        *(("logistic", cost) for cost in (0.3, 1.0, 3.0, 10.0)),
+    }
+    highest = max(trial["p3"] for trial in pairs)
+    best = [(trial["loss"], trial["C"]) for trial in pairs if trial["p3"] == highest]
+    assert (choice.parameters["loss"], choice.parameters["C"]) in [*best, ("squared_hinge", 1.0)]  # or the own one
+    others = [trial for trial in choice.trials if "n_trees" in trial]
+    assert [(trial["evidence"], trial["n_trees"]) for trial in others] == [
+        (None, 1),
+        ("auto", 1),
+        (None, 3),
+        ("auto", 3),
+    ]
+    assert choice.record["p3"] >= max(trial["p3"] for trial in others)
+    for name, value in choice.parameters.items():
+        assert choice.model.get_params()[name] == value
+    assert choice.model.n_points_ == data.n_points
+
+
+def test_trials_equal_models_fitted_by_hand(choice, data):
+    order = np.random.default_rng(0).permutation(800)
+    train, validation = data[np.sort(order[160:])], data[np.sort(order[:160])]
+    trial = next(trial for trial in choice.trials if trial.get("loss") == "logistic" and trial["C"] == 3.0)
+    model = lt.LabelTreeClassifier(loss="logistic", C=3.0).fit(train.X, train.Y)
+    labels, _ = model.predict_topk(validation.X, 3)
+    assert trial["p3"] == pytest.approx(lt.metrics.precision_at_k(validation.Y, labels, 3))
+    assert trial["n_points"] == 640
+
+
+def test_the_explanation_names_the_choices_and_a_baseline(choice):
+    assert "8 pairs of loss and C were tried on 640 points; chosen: loss" in choice.explanation
+    assert "4 combinations of evidence and number of trees were tried on 640 points" in choice.explanation
+    assert "The best baseline is" in choice.explanation
+    assert "It is the only setting." in choice.explanation
+
+
+def test_a_model_that_does_not_beat_the_baselines_is_reported_as_such():
+    rng = np.random.default_rng(0)
+    Y = sp.csr_array(rng.random((1200, 20)) < np.linspace(0.6, 0.02, 20))
+    X = sp.csr_array(rng.random((1200, 200)) < 0.05, dtype=np.float32)  # says nothing about the labels
+    explanation = lt.choose((X, Y), tune=["C"], estimator=lt.LabelTreeClassifier(C=1.0, prune_below=0)).explanation
+    assert "does not beat it" in explanation or "does not clearly beat it" in explanation
+
+
+def test_only_the_named_parameters_are_tried(data):
+    choice = lt.choose(data, tune={"C": None, "tradeoff": [0, 1]}, estimator=PLAIN)
+    assert set(choice.parameters) == {"C", "tradeoff"}
+    pairs, trees = choice.trials[:4], choice.trials[4:]
+    assert [trial["C"] for trial in pairs] == [1.0, 0.1, 0.3, 3.0]
+    assert {trial["loss"] for trial in pairs} == {"squared_hinge"}
+    assert [trial["tradeoff"] for trial in trees] == [0, 1]
+    assert {record["fanout"] for record in choice.result.table} == {256}
+
+
+def test_a_cost_found_by_the_model_itself_is_tried_beside_the_numbers(data):
+    choice = lt.choose(data, tune=["C"])
+    assert [trial["C"] for trial in choice.trials if "C" in trial] == ["auto", 0.1, 0.3, 1.0, 3.0]
+    choice = lt.choose(data, tune={"C": [0.2]})
+    assert [trial["C"] for trial in choice.trials if "C" in trial] == ["auto", 0.2]
+
+
+def test_samples_come_first_where_there_are_enough_points(data, monkeypatch, reported):
+    monkeypatch.setattr(choose_module, "_MIN_POINTS", 60)
+    choice = lt.choose(data, tune=["loss", "C"], estimator=PLAIN)
+    assert [trial["n_points"] for trial in choice.trials] == [71] * 8 + [213] * 5 + [640] * 3 + [640]
+    assert reported[-1][0] == reported[-1][1]
+
+
+def test_the_same_data_and_seed_give_the_same_choice(data, choice):
+    again = choose_by_work(data)
+    assert again.parameters == choice.parameters
+    assert [trial["p3"] for trial in again.trials] == [trial["p3"] for trial in choice.trials]
+
+
+def test_a_time_budget_that_is_too_short_still_gives_a_model(data):
+    choice = lt.choose(data, time_budget=1e-6, **ONE_TREE)
+    assert [trial["variant"] for trial in choice.trials][:1] == ["loss squared_hinge, C 1.0"]
+    assert {trial["n_points"] for trial in choice.trials} == {640}
+    assert choice.parameters["loss"] == "squared_hinge"
+    assert "The time budget of 1e-06 s left out 10 trials." in choice.explanation
+    assert choice.model.predict_topk(data.X[:2], 3)[0].shape == (2, 3)
+
+
+def test_limits_hold_for_the_last_stage_too(data):
+    choice = lt.choose(data, max_precision_loss=1.0, tune=["n_trees"], estimator=PLAIN)
+    assert choice.parameters["n_trees"] == 1  # three trees take more work, and any loss is allowed
+
+
+def test_a_text_model_has_only_its_own_parameters():
+    assert list(check_tuned("all", lt.TextLabelTreeClassifier())) == ["tradeoff"]
+    with pytest.raises(lt.InputError, match="parameters of a TextLabelTreeClassifier"):
+        check_tuned(["C"], lt.TextLabelTreeClassifier())
+
+
+def test_a_trend_is_found_where_labels_come_and_go():
+    # Features say little, and each label is frequent in its own month only.
+    rng = np.random.default_rng(0)
+    days = np.sort(rng.integers(0, 300, 3000))
+    labels = np.where(rng.random(3000) < 0.8, days // 30, rng.integers(0, 10, 3000))
+    X = np.ones((3000, 4)) + 0.1 * rng.random((3000, 4))
+    train = lt.Dataset(X, np.eye(10)[labels], times=days)
+    late = lt.Dataset(X[:300], np.eye(10)[np.where(rng.random(300) < 0.8, 9, rng.integers(0, 10, 300))])
+    choice = lt.choose(train, metric="p1", validation=late, tune=["trend"])
+    assert choice.parameters["trend"] == 14.0
+    assert choice.model.trend_.argmax() == 9
+    assert "trend" in choice.explanation
+
+
+def test_trend_needs_times():
+    with pytest.raises(lt.InputError, match="trend can only be chosen for a Dataset with times"):
+        lt.choose((np.eye(50), np.eye(50)), tune=["trend"])
+
+
+@pytest.fixture(scope="module")
+def data_feature_search():
+    """Texts in which only parts of words say what the label is."""
+    rng = np.random.default_rng(0)
+    stems = ["garten", "wasser", "kinder", "feuer", "winter", "sommer"]
+    letters = list("abcdefghijklmnop")
+    texts, labels = [], []
+    for _ in range(500):
+        stem = int(rng.integers(len(stems)))
+        ends = ["".join(rng.choice(letters, 4)) for _ in range(3)]
+        texts.append(" ".join([stems[stem] + ends[0], ends[1], "wort"]))
+        labels.append([f"label {stem}"])
+    return text_dataset(texts, labels)
+
+
+def test_features_are_chosen_and_the_model_reads_texts(data_feature_search):
+    choice = lt.choose(data_feature_search, tune=["features", "C"])
+    assert "chars" in choice.parameters["features"]
+    tried = [trial["features"] for trial in choice.trials if "features" in trial]
+    assert tried == ["as given", "words+pairs", "words+chars", "words+pairs+chars"]
+    assert "4 kinds of features were tried on 400 points" in choice.explanation
+    labels, _ = choice.model.predict_topk(["feuerwehr und wort"], 1)
+    assert labels[0, 0] == "label 3"
+    assert choice.model.vectorizer_.get_state().n_features == choice.model.n_features_in_
+
+
+def test_features_need_texts_and_a_vectorizer(data_feature_search):
+    pair = (data_feature_search.X, data_feature_search.Y)
+    assert not can_make_features(as_tuning_data(pair, "train", lt.LabelTreeClassifier()))
+    with pytest.raises(lt.InputError, match="features can only be chosen for a Dataset with texts"):
+        lt.choose(pair, tune=["features"])
+
+
+BASKETS = [["milk", "bread"], ["bread", "jam"], ["milk"], ["jam"]] * 5
+
+
+def test_a_chosen_model_takes_what_the_encoder_of_the_data_takes():
+    encoder = lt.ItemEncoder(["milk", "bread", "jam"])
+    Y = [[0, 0, 1], [1, 0, 0], [0, 1, 0], [1, 0, 0]] * 5
+    train = lt.Dataset(encoder.transform(BASKETS), Y, label_names=["milk", "bread", "jam"], encoder=encoder)
+    estimator = lt.LabelTreeClassifier()
+    model = fit_on_all(estimator, as_tuning_data(train, "train", estimator))
+    assert model.encoder_ is encoder
+    names, _ = model.predictor(1, names=True, exclude_seen=True)(["milk"])
+    assert names == lt.LabelTreeClassifier().fit(train).predictor(1, names=True, exclude_seen=True)(["milk"])[0]
+
+
+def test_a_chosen_model_of_texts_takes_texts():
+    texts = ["red wine", "white wine", "red shoes", "white shoes"] * 3
+    vectorizer = lt.TfidfVectorizer().fit(texts)
+    encoder = lt.TextEncoder(vectorizer)
+    train = lt.Dataset(encoder.transform(texts), [[1, 0], [1, 0], [0, 1], [0, 1]] * 3, encoder=encoder)
+    estimator = lt.LabelTreeClassifier()
+    model = fit_on_all(estimator, as_tuning_data(train, "train", estimator))
+    assert model.predictor(1)("red wine")[0].tolist() == [0]

@@ -19,9 +19,9 @@ def data():
 
 
 def test_the_estimator_chooses_the_same(data):
-    search = lt.LabelTreeClassifierCV(tradeoffs=[0, 1, 2], fanouts=[2], max_precision_loss=0.05)
+    search = lt.LabelTreeClassifierCV(tune={"tradeoff": [0, 1, 2], "fanout": [2]}, max_precision_loss=0.05)
     search.fit(data.X, data.Y, label_names=data.label_names)
-    choice = lt.choose(data, max_precision_loss=0.05, tradeoffs=[0, 1, 2], fanouts=[2], repeats=1, tune="tree")
+    choice = lt.choose(data, max_precision_loss=0.05, tune={"tradeoff": [0, 1, 2], "fanout": [2]})
     assert search.best_params_ == choice.parameters
     assert search.best_score_ == choice.record["p1"]
     assert search.explanation_ == choice.explanation
@@ -37,7 +37,9 @@ def test_the_estimator_chooses_the_same(data):
 
 def test_it_takes_lists_of_names_and_dense_points(data, tmp_path):
     names = [[str(data.label_names[label]) for label in data.Y[[row]].indices] for row in range(data.n_points)]
-    search = lt.LabelTreeClassifierCV(lt.LabelTreeClassifier(loss="logistic"), [0, 1], [4], max_precision_loss=0.5)
+    search = lt.LabelTreeClassifierCV(
+        lt.LabelTreeClassifier(loss="logistic"), {"tradeoff": [0, 1], "fanout": [4]}, max_precision_loss=0.5
+    )
     search.fit(data.X.toarray(), names)
     assert isinstance(search.predict_topk(data.X.toarray()[:1], 1)[0][0, 0], str)
     assert search.predict_proba(data.X.toarray()[:2]).shape == (2, 24)
@@ -47,19 +49,26 @@ def test_it_takes_lists_of_names_and_dense_points(data, tmp_path):
 
 
 def test_it_is_cloned_and_set_like_any_estimator():
-    search = lt.LabelTreeClassifierCV(metric="p3", tradeoffs=[1])
+    search = lt.LabelTreeClassifierCV(metric="p3", tune={"tradeoff": [1]})
     assert clone(search).get_params() == search.get_params()
     assert search.set_params(max_latency_us=50).max_latency_us == 50
     nested = lt.LabelTreeClassifierCV(lt.LabelTreeClassifier(C=2)).set_params(estimator__C=3)
     assert nested.estimator.C == 3
 
 
-def test_it_stands_at_the_end_of_a_pipeline(data):
-    pipeline = make_pipeline(MaxAbsScaler(), lt.LabelTreeClassifierCV(tradeoffs=[0, 1], fanouts=[4]))
+def test_it_works_at_the_end_of_a_pipeline(data):
+    pipeline = make_pipeline(MaxAbsScaler(), lt.LabelTreeClassifierCV(tune={"tradeoff": [0, 1], "fanout": [4]}))
     pipeline.fit(data.X, data.Y)
     assert pipeline.score(data.X, data.Y) > 0.5
 
 
-def test_before_fit_it_says_so(data):
+def test_predicting_before_fit_is_an_error(data):
     with pytest.raises(NotFittedError):
         lt.LabelTreeClassifierCV().predict(data.X)
+
+
+def test_threads_seed_and_progress_are_the_estimators_own_unless_given(data):
+    estimator = lt.LabelTreeClassifier(n_jobs=2, random_state=3)
+    search = lt.LabelTreeClassifierCV(estimator, {"tradeoff": [1]}, random_state=4).fit(data.X, data.Y)
+    assert (search.best_estimator_.n_jobs, search.best_estimator_.random_state) == (2, 4)
+    assert estimator.random_state == 3

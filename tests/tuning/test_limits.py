@@ -1,24 +1,27 @@
-"""Which setting is taken, for tables where the answer is plain."""
+"""Which candidate is chosen, for measurements where the answer is plain, and paired comparisons."""
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import labeltrees as lt
-from labeltrees.tuning.limits import Limits
-from labeltrees.tuning.quality import Hits
+from labeltrees.metrics.hits import Hits
+from labeltrees.tuning.limits import Limits, paired_difference
+from labeltrees.tuning.study import Trial
 
 
-def make_result(settings, n_points=1000):
-    """A result of settings name -> (share of right points, p50, p99); a better one is right wherever a worse one is."""
-    hits = {
-        name: Hits((np.arange(n_points) < share * n_points)[:, np.newaxis], np.ones(n_points, np.int64))
-        for name, (share, _, _) in settings.items()
+def make_trial(hit, p50=1.0, p99=1.0):
+    """A trial from one hit or miss per point, and times of single calls."""
+    record = {"p1": hit.mean(), "ndcg1": hit.mean(), "top1_p50_us": p50, "top1_p99_us": p99}
+    hits = Hits(np.asarray(hit, dtype=bool)[:, np.newaxis], np.ones(len(hit), np.int64), 1)
+    return Trial({}, len(hit), record, hits, {})
+
+
+def make_trials(settings, n_points=1000):
+    """Trials name -> (share of right points, p50, p99); a better one is right wherever a worse one is."""
+    return {
+        name: make_trial(np.arange(n_points) < share * n_points, *times) for name, (share, *times) in settings.items()
     }
-    table = [
-        {"setting": name, "p1": share, "ndcg1": share, "top1_p50_us": p50, "top1_p99_us": p99}
-        for name, (share, p50, p99) in settings.items()
-    ]
-    return lt.SweepResult(table, {"k": [1]}, {}, hits=hits)
 
 
 SETTINGS = {
@@ -48,31 +51,31 @@ SETTINGS = {
     ],
 )
 def test_the_right_setting_is_taken(loss, latency, chosen):
-    verdict = Limits(loss, latency, "p1", 1).judge(make_result(SETTINGS))
+    verdict = Limits(loss, latency, "p1", 1).judge(make_trials(SETTINGS))
     assert verdict.best == "precise"
     assert verdict.choose() == chosen
 
 
 def test_noise_does_not_decide():
     # A setting that is as good on average, but right on other points: few points cannot tell.
-    few = make_result({"a": (0.5, 2.0, 2.0), "b": (0.5, 1.0, 1.0)}, 40)
-    few._hits["b"] = Hits(few._hits["a"].hit[::-1], few._hits["b"].labels_per_point)
+    right = np.arange(40) < 20
+    few = {"a": make_trial(right, 2.0, 2.0), "b": make_trial(right[::-1])}
     assert Limits(0.05, None, "p1", 1).judge(few).choose() == "a"
 
 
 def test_of_those_about_as_fast_the_most_precise_is_taken():
     settings = {"best": (0.8, 2.0, 2.0), "slower": (0.79, 1.04, 2.0), "fastest": (0.78, 1.0, 2.0)}
-    assert Limits(0.1, None, "p1", 1).judge(make_result(settings)).choose() == "slower"
+    assert Limits(0.1, None, "p1", 1).judge(make_trials(settings)).choose() == "slower"
 
 
 def test_too_strict_a_latency_names_the_fastest_seen():
     with pytest.raises(lt.LabelTreesError, match=r"max_latency_us=1: the fastest, poor, takes 4\.0 us"):
-        Limits(None, 1, "p1", 1).judge(make_result(SETTINGS)).choose()
+        Limits(None, 1, "p1", 1).judge(make_trials(SETTINGS)).choose()
 
 
 def test_limits_that_contradict_each_other_say_what_is_closest():
     with pytest.raises(lt.LabelTreesError, match=r"fast has the best p1, 0\.0200 below"):
-        Limits(0.005, 10, "p1", 1).judge(make_result(SETTINGS)).choose()
+        Limits(0.005, 10, "p1", 1).judge(make_trials(SETTINGS)).choose()
 
 
 @pytest.mark.parametrize(
@@ -83,7 +86,7 @@ def test_limits_that_contradict_each_other_say_what_is_closest():
     ],
 )
 def test_early_rounds_keep_what_may_be_chosen(loss, latency, kept):
-    verdict = Limits(loss, latency, "p1", 1).judge(make_result(SETTINGS))
+    verdict = Limits(loss, latency, "p1", 1).judge(make_trials(SETTINGS))
     assert set(verdict.promising(len(kept))) == kept
 
 
@@ -103,21 +106,15 @@ def test_limits_that_are_not_allowed_are_refused(limits, message):
         Limits(*limits).validate()
 
 
-def noisy_result(gain, n_points=400, names=("own", "other")):
-    """Results that differ on many points: each setting after the first is right on `gain` * n_points more."""
+def noisy_trials(gain, n_points=400):
+    """Trials that differ on many points: the other one is right on `gain` * n_points more."""
     rng = np.random.default_rng(0)
     own = rng.random(n_points) < 0.5
-    settings = {name: (0.5, 1.0, 1.0) for name in names}
-    result = make_result(settings, n_points)
-    for number, name in enumerate(names):
-        hit = own.copy()
-        if number:
-            wrong, right = np.flatnonzero(~own), np.flatnonzero(own)
-            hit[rng.choice(wrong, 40 + round(gain * n_points), replace=False)] = True
-            hit[rng.choice(right, 40, replace=False)] = False
-        result._hits[name] = Hits(hit[:, np.newaxis], np.ones(n_points, np.int64))
-        result.table[number]["p1"] = hit.mean()
-    return result
+    other = own.copy()
+    wrong, right = np.flatnonzero(~own), np.flatnonzero(own)
+    other[rng.choice(wrong, 40 + round(gain * n_points), replace=False)] = True
+    other[rng.choice(right, 40, replace=False)] = False
+    return {"own": make_trial(own), "other": make_trial(other)}
 
 
 @pytest.mark.parametrize(
@@ -126,7 +123,7 @@ def noisy_result(gain, n_points=400, names=("own", "other")):
     [(0.01, None, "own"), (0.03, None, "other"), (0.03, 9, "own"), (0.05, 9, "other"), (0.05, 100, "own")],
 )
 def test_a_gain_within_luck_keeps_the_own_setting(gain, n_tried, chosen):
-    verdict = Limits(None, None, "p1", 1).judge(noisy_result(gain), "own", n_tried)
+    verdict = Limits(None, None, "p1", 1).judge(noisy_trials(gain), "own", n_tried)
     assert verdict.best == "other"
     assert verdict.choose() == chosen
     assert verdict.keeps_own(chosen) == (chosen == "own")
@@ -134,24 +131,57 @@ def test_a_gain_within_luck_keeps_the_own_setting(gain, n_tried, chosen):
 
 
 def test_an_own_setting_that_is_too_slow_is_replaced_by_any():
-    result = noisy_result(0.01)
-    result.table[0]["top1_p99_us"] = 50.0
-    assert Limits(None, 10, "p1", 1).judge(result, "own").choose() == "other"
+    trials = noisy_trials(0.01)
+    trials["own"].record["top1_p99_us"] = 50.0
+    assert Limits(None, 10, "p1", 1).judge(trials, "own").choose() == "other"
 
 
 def test_equal_settings_replace_the_own_by_luck_in_few_cases_only():
     rng, n_points = np.random.default_rng(0), 500
     replaced = 0
     for _ in range(200):
-        names = ["own", *"abcdefghi"]
-        result = make_result({name: (0.5, 1.0, 1.0) for name in names}, n_points)
-        for number, name in enumerate(names):
-            hit = rng.random(n_points) < 0.5
-            result._hits[name] = Hits(hit[:, np.newaxis], np.ones(n_points, np.int64))
-            result.table[number]["p1"] = hit.mean()
-        replaced += Limits(None, None, "p1", 1).judge(result, "own").choose() != "own"
+        trials = {name: make_trial(rng.random(n_points) < 0.5) for name in ("own", *"abcdefghi")}
+        replaced += Limits(None, None, "p1", 1).judge(trials, "own").choose() != "own"
     assert replaced < 90  # of 200; without the rule 180
 
 
 def test_no_limit_is_allowed_and_means_the_most_precise():
     Limits(None, None, "p1", 5).validate()
+
+
+def test_a_known_case():
+    # Differences 1, -1, 0, 0: mean 0, standard deviation sqrt(2/3), t(0.95, 3) = 2.3534.
+    found = paired_difference(np.array([1.0, 0, 1, 0]), np.array([0.0, 1, 1, 0]))
+    assert found.mean == 0
+    assert found.upper == -found.lower == pytest.approx(2.3534 * np.sqrt(2 / 3) / 2, rel=1e-4)
+
+
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
+def test_it_is_the_bound_of_the_one_sided_t_test(confidence):
+    rng = np.random.default_rng(0)
+    a, b = rng.random((2, 50))
+    found = paired_difference(a, b, confidence)
+    lower = stats.ttest_rel(a, b, alternative="greater").confidence_interval(confidence).low
+    upper = stats.ttest_rel(a, b, alternative="less").confidence_interval(confidence).high
+    assert found == pytest.approx((np.mean(a - b), lower, upper))
+
+
+def test_it_is_wrong_as_seldom_as_it_says():
+    rng = np.random.default_rng(1)
+    wrong = 0
+    for _ in range(2000):
+        hard = rng.random(400)  # points differ far more than models do
+        a, b = hard < 0.79, (hard + 0.05 * rng.standard_normal(400)) < 0.8
+        truth = 0.79 - 0.8  # to 0.0005
+        wrong += paired_difference(a.astype(float), b.astype(float)).lower > truth + 0.001
+    assert wrong / 2000 < 0.07
+
+
+def test_equal_models_are_equal_for_certain():
+    values = np.array([1.0, 0.0])
+    assert paired_difference(values, values) == (0, 0, 0)
+
+
+def test_one_point_says_nothing():
+    found = paired_difference(np.array([1.0]), np.array([0.0]))
+    assert (found.lower, found.upper) == (-np.inf, np.inf)

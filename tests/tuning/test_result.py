@@ -1,14 +1,18 @@
-"""SweepResult: its forms, and damaged files."""
+"""SweepResult: its forms, its frontier, and damaged files."""
 
 import copy
 import csv
 import json
+import math
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import labeltrees as lt
+from labeltrees.tuning.result import frontier
 
 
 def test_the_table_is_the_same_in_every_form(result, tmp_path):
@@ -76,7 +80,7 @@ def broken(record, change):
     ("change", "fault"),
     [
         (lambda r: r.update(format="something"), "not a sweep result"),
-        (lambda r: r.update(version=3), "format version 3; this labeltrees reads versions 1 to 2"),
+        (lambda r: r.update(version=4), "format version 4; this labeltrees reads versions 1 to 3"),
         (lambda r: r.update(version="1"), "format version '1'"),
         (lambda r: r.pop("baselines"), "keys missing or unknown: \\['baselines'\\]"),
         (lambda r: r.update(baselines={}), "baselines is not a list"),
@@ -111,3 +115,34 @@ def test_what_is_no_json_is_refused(tmp_path):
     path.write_text("[" * 100_000)
     with pytest.raises(lt.FileFormatError, match="not JSON"):
         lt.SweepResult.load(path)
+
+
+numbers = st.one_of(st.integers(0, 5), st.floats(0, 5), st.just(math.nan), st.none())
+tables = st.lists(st.fixed_dictionaries({"x": numbers, "y": numbers}), max_size=12)
+
+
+def beats(a, b):
+    return a["x"] <= b["x"] and a["y"] >= b["y"] and (a["x"] < b["x"] or a["y"] > b["y"])
+
+
+@given(tables)
+def test_it_is_what_no_other_record_beats(table):
+    table = [{**record, "place": place} for place, record in enumerate(table)]
+    known = [row for row in table if all(row[key] is not None and not math.isnan(row[key]) for key in "xy")]
+    expected = {row["place"] for row in known if not any(beats(other, row) for other in known)}
+    found = frontier(table, "x", "y")
+    assert {row["place"] for row in found} == expected
+    assert len(found) == len(expected)
+    assert [row["x"] for row in found] == sorted(row["x"] for row in found)
+
+
+def test_time_and_depth_mean_those_of_the_metrics_k(result):
+    assert result.frontier("time", "p1") == result.frontier("top1_p50_us", "p1")
+    assert result.frontier("time", "p3") == result.frontier("top5_p50_us", "p3")
+    assert result.frontier("depth", "ndcg3") == result.frontier("depth3", "ndcg3")
+
+
+@pytest.mark.parametrize(("x", "y"), [("odd", "p1"), ("p3", "p1"), ("time", "depth1"), ("time", "p2"), ("cover", "p1")])
+def test_columns_that_make_no_frontier_are_refused(result, x, y):
+    with pytest.raises(lt.InputError, match="must be"):
+        result.frontier(x, y)

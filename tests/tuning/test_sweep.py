@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
+from labeltrees.report.curves import point_rows
+from labeltrees.tuning import trial
+from labeltrees.tuning.candidates import PAPER_GRIDS
 
-SMALL = {"tradeoffs": [0, 1, 2], "fanouts": [4], "repeats": 1, "timed_points": 10}
+SMALL = {"tradeoffs": [0, 1, 2], "fanouts": [4]}
 
 
 def test_a_record_says_what_the_model_of_its_setting_does(train, validation, result):
@@ -31,10 +34,9 @@ def test_the_papers_four_variants_are_settings(result):
 
 def test_embeddings_are_computed_once(train, validation, monkeypatch):
     from labeltrees.tree import builder
-    from labeltrees.tuning import shared_inputs
 
     calls = []
-    monkeypatch.setattr(shared_inputs, "pifa", lambda *args, **kwargs: calls.append(1) or lt.pifa(*args, **kwargs))
+    monkeypatch.setattr(trial, "pifa", lambda *args, **kwargs: calls.append(1) or lt.pifa(*args, **kwargs))
     monkeypatch.setattr(builder, "pifa", lambda *args, **kwargs: pytest.fail("computed again"))
     lt.sweep(train, validation, **SMALL)
     assert len(calls) == 1
@@ -43,41 +45,46 @@ def test_embeddings_are_computed_once(train, validation, monkeypatch):
 def test_point_weights_count(train, validation):
     weights = np.where(train.Y[:, [0]].toarray()[:, 0] > 0, 0.0, 1.0)
     weighted = lt.Dataset(train.X, train.Y, sample_weight=weights)
-    result = lt.sweep(weighted, validation, tradeoffs=[1], fanouts=[4], k=1, repeats=1)
+    result = lt.sweep(weighted, validation, tradeoffs=[1], fanouts=[4], k=1)
     model = lt.LabelTreeClassifier(fanout=4).fit(train.X, train.Y, sample_weight=weights)
     assert result.table[0]["p1"] == pytest.approx(model.score(validation.X, validation.Y))
 
 
 def test_dense_points_stay_dense(train, validation):
     dense = (train.X.toarray(), train.Y), (validation.X.toarray(), validation.Y)
-    result = lt.sweep(*dense, tradeoffs=[1], fanouts=[4], k=(1,), repeats=1)
+    result = lt.sweep(*dense, tradeoffs=[1], fanouts=[4], k=(1,))
     model = lt.LabelTreeClassifier(fanout=4).fit(dense[0][0], train.Y)
     assert model.searcher_.stores[0].matrices
     assert result.table[0]["p1"] == pytest.approx(model.score(dense[1][0], validation.Y))
 
 
-class Stop(Exception):
-    pass
+@pytest.fixture
+def fitted(monkeypatch):
+    """The tradeoffs of all models that are trained; training stops with an error at those in `fitted.forbidden`."""
 
+    class Fitted(list):
+        forbidden = ()
 
-def stop_after(count):
-    def progress(done, _):
-        if done == count:
-            raise Stop
+    found, fit = Fitted(), lt.LabelTreeClassifier.fit
 
-    return progress
+    def counting(self, *args, **kwargs):
+        if self.tradeoff in found.forbidden:
+            raise KeyboardInterrupt
+        found.append(self.tradeoff)
+        return fit(self, *args, **kwargs)
+
+    monkeypatch.setattr(lt.LabelTreeClassifier, "fit", counting)
+    return found
 
 
 @pytest.mark.usefixtures("counted_time")
-def test_an_interrupted_sweep_goes_on_where_it_stopped(train, validation, tmp_path, monkeypatch):
+def test_an_interrupted_sweep_continues_where_it_stopped(train, validation, tmp_path, fitted):
     whole = lt.sweep(train, validation, **SMALL)
-    with pytest.raises(Stop):
-        lt.sweep(train, validation, **SMALL, folder=tmp_path / "sweep", progress=stop_after(2))
-    fitted = []
-    fit = lt.LabelTreeClassifier.fit
-    monkeypatch.setattr(
-        lt.LabelTreeClassifier, "fit", lambda self, *args, **kw: fitted.append(self.tradeoff) or fit(self, *args, **kw)
-    )
+    fitted.forbidden = (2,)
+    with pytest.raises(KeyboardInterrupt):
+        lt.sweep(train, validation, **SMALL, folder=tmp_path / "sweep")
+    fitted.clear()
+    fitted.forbidden = ()
     resumed = lt.sweep(train, validation, **SMALL, folder=tmp_path / "sweep")
     assert fitted == [2]
     assert without_seconds(resumed) == without_seconds(whole)
@@ -89,12 +96,13 @@ def without_seconds(result):
     return [{name: value for name, value in record.items() if name not in left_out} for record in result.table]
 
 
-def test_a_setting_that_was_cut_short_is_trained_again(train, validation, tmp_path):
+def test_a_setting_that_was_cut_short_is_trained_again(train, validation, tmp_path, fitted):
     lt.sweep(train, validation, **SMALL, folder=tmp_path)
-    name = "tradeoff-1_fanout-4_marginal_weighted"
-    (tmp_path / "settings" / f"{name}.json").unlink()  # it is written last
+    (next(iter((tmp_path / "trials").iterdir()))).unlink()  # it is written last
+    fitted.clear()
     result = lt.sweep(train, validation, **SMALL, folder=tmp_path)
-    assert result.record(name)["p1"] > 0
+    assert len(fitted) == 1
+    assert all(record["p1"] > 0 for record in result.table)
 
 
 def test_a_folder_takes_further_settings_and_its_models_can_be_opened(train, validation, tmp_path):
@@ -112,7 +120,7 @@ def test_a_folder_takes_further_settings_and_its_models_can_be_opened(train, val
     [
         ({"estimator": lt.LabelTreeClassifier(C=2)}, "estimator"),
         ({"k": (1, 2)}, "k"),
-        ({"random_state": 1}, "random_state"),
+        ({"estimator": lt.LabelTreeClassifier(random_state=1)}, "estimator, random_state"),
         ({"validation": "train"}, "validation"),
         ({"train": "validation"}, "train"),
     ],
@@ -132,19 +140,25 @@ def test_a_folder_with_something_else_in_it_is_refused(train, validation, tmp_pa
         lt.sweep(train, validation, **SMALL, folder=tmp_path)
 
 
-def test_a_damaged_record_names_its_file(train, validation, tmp_path):
-    lt.sweep(train, validation, **SMALL, folder=tmp_path)
-    (tmp_path / "settings" / "tradeoff-1_fanout-4_marginal_weighted.json").write_text("{")
-    with pytest.raises(lt.FileFormatError, match=r"tradeoff-1_fanout-4_marginal_weighted\.json: not JSON"):
-        lt.sweep(train, validation, **SMALL, folder=tmp_path)
+def test_a_setting_whose_measurements_are_damaged_is_trained_again(train, validation, tmp_path, fitted):
+    whole = lt.sweep(train, validation, **SMALL, folder=tmp_path)
+    fitted.clear()
+    next(iter((tmp_path / "trials").iterdir())).write_bytes(b"{")
+    again = lt.sweep(train, validation, **SMALL, folder=tmp_path)
+    assert len(fitted) == 1
+    assert [record["p1"] for record in again.table] == [record["p1"] for record in whole.table]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"k": ()}, "k must be"),
-        ({"repeats": 0}, "repeats must be"),
-        ({"n_jobs": 0}, "n_jobs must be"),
+        ({"tradeoffs": "paper"}, "tradeoffs must be one of"),
+        ({"grid": ["C"]}, "grid must be a dict"),
+        ({"grid": {"color": [1]}}, "grid must be parameters of a LabelTreeClassifier"),
+        ({"grid": {"tradeoff": [1]}}, "grid must be parameters of a LabelTreeClassifier"),
+        ({"grid": {"C": []}}, "must be a list of at least one value"),
+        ({"estimator": lt.LabelTreeClassifier(n_jobs=0)}, "n_jobs must be"),
         ({"validation": lt.Dataset(np.eye(2), np.eye(2))}, "validation must be data with the 24 labels"),
         ({"validation": lt.Dataset(np.eye(24), np.eye(24))}, "validation must be data with the 40 features"),
         ({"validation": lt.Dataset(np.zeros((2, 40)), np.zeros((2, 24)))}, "validation must have points with labels"),
@@ -160,7 +174,7 @@ def test_bad_arguments_are_refused(train, validation, arguments, message):
 
 
 def test_fanout_auto_is_swept_saved_and_drawn(train, validation, tmp_path):
-    result = lt.sweep(train, validation, tradeoffs=[0, 1], fanouts=["auto", 8], repeats=1, timed_points=5)
+    result = lt.sweep(train, validation, tradeoffs=[0, 1], fanouts=["auto", 8])
     assert "fanout 8, auto;" in repr(result)
     result.save(tmp_path / "result.json")
     loaded = lt.SweepResult.load(tmp_path / "result.json")
@@ -169,3 +183,23 @@ def test_fanout_auto_is_swept_saved_and_drawn(train, validation, tmp_path):
     assert "auto" in (tmp_path / "table.csv").read_text()
     assert set(loaded.to_pandas()["fanout"]) == {"auto", 8}
     loaded.figure("precision_time")
+
+
+def test_other_parameters_can_be_combined_saved_and_drawn(train, validation, tmp_path):
+    result = lt.sweep(train, validation, tradeoffs=[0, 1], grid={"C": [0.1, 1.0], "loss": ["logistic"]}, k=(1,))
+    assert [(record["tradeoff"], record["C"], record["loss"]) for record in result.table] == [
+        (tradeoff, cost, "logistic") for tradeoff in (0, 1) for cost in (0.1, 1.0)
+    ]
+    model = lt.LabelTreeClassifier(tradeoff=1, C=0.1, loss="logistic").fit(train.X, train.Y)
+    assert result.table[2]["p1"] == pytest.approx(model.score(validation.X, validation.Y))
+    result.save(tmp_path / "result.json")
+    assert lt.SweepResult.load(tmp_path / "result.json").table == result.table
+    assert {row["series"] for row in point_rows(result, "depth1", "p1")} == {
+        "fanout 256, C 0.1, loss logistic",
+        "fanout 256, C 1.0, loss logistic",
+    }
+
+
+def test_the_papers_grids_have_names(train, validation):
+    result = lt.sweep(train, validation, tradeoffs="logs", k=(1,))
+    assert [record["tradeoff"] for record in result.table] == list(PAPER_GRIDS["logs"])

@@ -4,9 +4,8 @@ Each function learns from a `Dataset` or a pair (X, Y) and returns an object wit
 """
 
 from labeltrees.baselines.baseline import Baseline
-from labeltrees.baselines.feature_labels import CoOccurrence, co_occurrence
-from labeltrees.baselines.label_shares import Popularity, popularity, recent_popularity
-from labeltrees.baselines.nearest_points import Neighbours, neighbours
+from labeltrees.baselines.popularity import Popularity, popularity, recent_popularity
+from labeltrees.baselines.similar import CoOccurrence, Neighbours, co_occurrence, neighbours
 
 __all__ = [
     "Baseline",

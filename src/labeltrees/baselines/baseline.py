@@ -1,17 +1,76 @@
-"""What all baselines share: checks of the arguments, and answers in the form of the models' answers."""
+"""What all baselines share: the training points, checks of the arguments, and the best labels of a matrix of scores."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeltrees._matrices import Float32s, Int64s, is_sparse, sparse_features
+from labeltrees._matrices import Float32s, Float64s, Int64s, is_sparse, sparse_features
 from labeltrees._validation import check_integer, refuse
-from labeltrees.baselines.training_points import TrainingPoints, is_texts
+from labeltrees.data import TfidfVectorizer
+from labeltrees.data.dataset import Dataset, as_dataset
+from labeltrees.data.text_dataset import no_features
+from labeltrees.errors import InputError
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.search.result import list_length
+
+
+class TrainingPoints(NamedTuple):
+    """Features and labels of the training points.
+
+    `Y` marks labels with 1, whatever their relevance. `vectorizer` makes features from texts, None if points are not
+    texts.
+    """
+
+    X: Any  # csr_array (N, d) of float32
+    Y: Any  # csr_array (N, L) of float64
+    weights: Float64s  # (N,)
+    label_names: Any
+    vectorizer: Any
+    times: Any
+
+
+def training_points(train: Any) -> TrainingPoints:
+    """Return the points of a Dataset, or of a pair (X, Y) or (texts, Y). Texts without features get tf-idf features."""
+    dataset = _as_dataset(train)
+    if dataset.n_points == 0 or dataset.Y.nnz == 0:
+        message = f"train must have points with labels, got {dataset.n_points} points with {dataset.Y.nnz} labels"
+        raise InputError(message)
+    X, vectorizer = dataset.X, dataset.vectorizer
+    if dataset.texts is not None and dataset.n_features == 0:
+        X, vectorizer = _features(dataset.texts)
+    Y = dataset.Y.astype(np.float64)
+    Y.data[:] = 1
+    weights = np.ones(dataset.n_points) if dataset.sample_weight is None else dataset.sample_weight
+    return TrainingPoints(X, Y, weights, dataset.label_names, vectorizer, getattr(dataset, "times", None))
+
+
+def is_texts(X: Any) -> bool:
+    """Whether points are texts."""
+    if is_sparse(X) or isinstance(X, str):
+        return False
+    array = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
+    return array.ndim == 1 and len(array) > 0 and all(isinstance(text, str) for text in array)
+
+
+def _as_dataset(train: Any) -> Dataset:
+    if isinstance(train, tuple | list) and len(train) == 2 and is_texts(train[0]):
+        texts = np.asarray(train[0], dtype=object)
+        return Dataset(no_features(texts.tolist()), train[1], texts=texts)
+    return as_dataset(train)
+
+
+def _features(texts: Any) -> tuple[Any, Any]:
+    # Rare words are kept: a word that two texts share makes them neighbours.
+    vectorizer = TfidfVectorizer(sublinear_tf=True, dtype=np.float32)
+    try:
+        return vectorizer.fit_transform(texts), vectorizer
+    except ValueError as error:
+        message = f"train: no features can be made from its {len(texts)} texts: {error}"
+        raise InputError(message) from None
 
 
 class Baseline:
@@ -83,3 +142,41 @@ class Baseline:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_labels_:,} labels)"
+
+
+def top_entries(values: Any, columns: Any, k: int) -> Int64s:
+    """Return the positions of the k largest values, best first; equal values by ascending column.
+
+    Examples
+    --------
+    >>> top_entries(np.array([0.5, 0.9, 0.5]), np.array([7, 3, 2]), 2).tolist()
+    [1, 2]
+    """
+    places = np.arange(len(values))
+    if len(values) > k:
+        smallest = np.partition(values, len(values) - k)[len(values) - k]
+        places = np.flatnonzero(values >= smallest)  # more than k of them if values are equal
+    order = np.lexsort((columns[places], -values[places]))[:k]
+    return np.asarray(places[order], dtype=np.int64)
+
+
+def top_labels(scores: Any, k: int) -> tuple[Int64s, Float32s]:
+    """Return the k labels with the largest positive scores of each row (n, k), padded with -1, and the scores.
+
+    Scores are rounded to float32 before they are compared, so that the order agrees with the scores returned.
+
+    Parameters
+    ----------
+    scores : csr_array (n, L)
+    k : int
+    """
+    labels = np.full((scores.shape[0], k), -1, dtype=np.int64)
+    best = np.zeros((scores.shape[0], k), dtype=np.float32)
+    values = scores.data.astype(np.float32)
+    for row, (start, end) in enumerate(pairwise(scores.indptr.tolist())):
+        mine, columns = values[start:end], scores.indices[start:end]
+        places = top_entries(mine, columns, k)
+        places = places[mine[places] > 0]
+        labels[row, : len(places)] = columns[places]
+        best[row, : len(places)] = mine[places]
+    return labels, best

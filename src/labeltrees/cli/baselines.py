@@ -11,6 +11,7 @@ import numpy as np
 from rich.console import Console
 
 from labeltrees._validation import check_integer
+from labeltrees.baselines.table import BASELINES
 from labeltrees.cli.data_options import data_options
 from labeltrees.cli.options import (
     Command,
@@ -23,12 +24,11 @@ from labeltrees.cli.tuning_options import list_of, read_part, read_validation
 from labeltrees.data.files import read_lines
 from labeltrees.data.read_data import DataOptions
 from labeltrees.errors import FileFormatError
+from labeltrees.metrics.table import METRICS, metric_title
 from labeltrees.models.linear.estimator import LabelTreeClassifier
-from labeltrees.tuning.baseline_table import MAX_POINTS, MEANINGS, measure_baselines
-from labeltrees.tuning.holding_out import AT_RANDOM, split_data
-from labeltrees.tuning.quality import metric_title
+from labeltrees.tuning.baseline_table import MAX_POINTS, measure_baselines
+from labeltrees.tuning.data import AT_RANDOM, as_tuning_data, check_pair, split_data
 from labeltrees.tuning.result import SweepResult
-from labeltrees.tuning.tuning_data import as_tuning_data, check_pair
 
 _EPILOG = """\b
 Examples:
@@ -149,16 +149,17 @@ def print_baselines_of(out: Console, result: SweepResult) -> None:
 
 def print_comparison(out: Console, records: Sequence[dict[str, Any]], ks: Sequence[int]) -> None:
     """Print baselines side by side: one column each, one line per metric."""
-    names = [f"p{k}" for k in ks] + [f"{name}{max(ks)}" for name in ("recall", "fscore", "ndcg", "coverage")]
-    weighted = [f"weighted_{name}" for name in (*(f"p{k}" for k in ks), f"recall{max(ks)}", f"ndcg{max(ks)}")]
-    names += [name for name in weighted if name in records[0]]
+    others = [metric for metric in METRICS if metric.column != "p"]
+    names = [f"p{k}" for k in ks] + [f"{metric.column}{max(ks)}" for metric in others]
+    names += [f"weighted_p{k}" for k in ks] + [f"weighted_{metric.column}{max(ks)}" for metric in others]
+    names = [name for name in names if name in records[0]]
     rows: list[tuple[str | Cell, ...]] = [
         (metric_title(name), *(cell(record, name) for record in records)) for name in names
     ]
     out.print(make_table(("%", *(_column(record["baseline"]) for record in records)), rows))
     out.print("\n± is half of the 95 % confidence interval.")
     for record in records:
-        out.print(f"{record['baseline']}: {MEANINGS[record['baseline']]}")
+        out.print(f"{record['baseline']}: {BASELINES[record['baseline']].meaning}")
 
 
 def _column(baseline: str) -> Column:

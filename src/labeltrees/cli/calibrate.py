@@ -24,14 +24,14 @@ from labeltrees.cli.saved_models import check_output, load_model, read_unseen
 from labeltrees.data import Dataset
 from labeltrees.data.read_data import DataOptions
 from labeltrees.errors import InputError
-from labeltrees.metrics.reliability import Reliability, reliability
+from labeltrees.metrics.groups import Reliability, reliability
 from labeltrees.models.common.calibration import fit_calibration
 from labeltrees.models.common.early_stop import LENGTHS, EarlyStop
 from labeltrees.models.common.label_sets import has_label
 from labeltrees.models.common.prediction import LEARNED_LABELS
 from labeltrees.models.common.protocol import Model
 from labeltrees.report.charts import save, styled
-from labeltrees.report.reliability_chart import reliability_chart
+from labeltrees.report.figures import reliability_chart
 from labeltrees.search.request import SearchRequest
 
 _AGREEMENTS = (0.9, 0.95, 0.99, 0.999)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -21,6 +22,7 @@ from labeltrees.cli.tuning_options import (
     tuning_options,
 )
 from labeltrees.data.read_data import DataOptions, name_of_data
+from labeltrees.tasks import FolderResults, LocalRunner
 from labeltrees.tuning.choose import Choice
 from labeltrees.tuning.choose import choose as run_choose
 
@@ -35,6 +37,23 @@ Examples:
 
 def _tuned(_context: click.Context, _parameter: click.Parameter, value: str) -> Any:
     return value if value in ("all", "tree") else value.split(",")
+
+
+def _values_to_try(parameters: dict[str, Any]) -> Any:
+    """Return the argument `tune`, and take the options that say which values of tradeoff and fanout to try."""
+    tune, tradeoffs, fanouts = (parameters.pop(name) for name in ("tune", "tradeoffs", "fanouts"))
+    given = {name: values for name, values in (("tradeoff", tradeoffs), ("fanout", fanouts)) if values is not None}
+    return dict.fromkeys([tune] if isinstance(tune, str) else tune) | given
+
+
+def _runner(client: Any, folder: str | None) -> Any:
+    if folder is None:
+        return client
+    if client is None:
+        return LocalRunner(FolderResults(Path(folder)))
+    from labeltrees.tasks.on_dask import DaskRunner
+
+    return DaskRunner(client, folder)
 
 
 @click.command(cls=Command, epilog=_EPILOG)
@@ -68,7 +87,6 @@ def _tuned(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     help="Parameters to search over: all, tree (tradeoff and fanout), or names such as loss,C,evidence.",
 )
 @click.option("--time-budget", type=float, metavar="SECONDS", help="Most time for the search and the final training.")
-@click.option("--early-rounds/--no-early-rounds", default=True, help="Try all settings on a part of DATA first.")
 @fanouts_option("256,512; with a limit 16,256")
 @tuning_options
 @only_cluster_options
@@ -97,10 +115,12 @@ def choose(
     hide_memory_log()
     check_output(output)
     check_parent_folder(result_file)
-    estimator, others = split_parameters(parameters)
+    estimator, others = split_parameters(parameters, show_progress)
+    others["tune"] = _values_to_try(others)
+    folder = others.pop("folder")
     train = read_part(data, reading, show_progress)
-    with place.client() as client, saying_how_to_continue(others["folder"]):
-        choice = run_choose(train, estimator=estimator, progress=show_progress, client=client, **others)
+    with place.client() as client, saying_how_to_continue(folder):
+        choice = run_choose(train, estimator=estimator, client=_runner(client, folder), **others)
     choice.model.save(output)
     choice.result.data_name = name_of_data(data)
     if result_file is not None:

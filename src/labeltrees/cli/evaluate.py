@@ -49,20 +49,20 @@ from labeltrees.cli.search_options import (
 from labeltrees.data import Dataset
 from labeltrees.data.files import write_any
 from labeltrees.data.read_data import DataOptions
-from labeltrees.metrics import estimate_at_k, expected_depth_at_k, propensities_of_counts, psp_at_k
+from labeltrees.metrics import propensities_of_counts
+from labeltrees.metrics.groups import reliability
+from labeltrees.metrics.intervals import estimate_sets
 from labeltrees.metrics.propensity import MIN_POINTS
-from labeltrees.metrics.reliability import reliability
-from labeltrees.metrics.thresholded import estimate_sets
+from labeltrees.metrics.table import METRICS, Metric, measure_lists
 from labeltrees.models.common.protocol import Model
 from labeltrees.models.common.score_matrix import scores_above
-from labeltrees.profiling.call_times import single_call_microseconds
+from labeltrees.profiling import single_call_microseconds
 from labeltrees.search.request import SearchRequest
 from labeltrees.search.result import SearchResult, SearchStats
 
 _KS = (1, 3, 5)
 _MAX_CALLS = 2000
 _BLOCK = 65_536  # points searched between two updates of the progress bar
-_METRICS = {"precision": "P", "recall": "recall", "f1": "F1", "ndcg": "nDCG", "coverage": "coverage"}
 _WEIGHT_NOTES = {
     False: "Every point counts the same.",
     True: "Weighted: each point counts with its weight.",
@@ -192,19 +192,18 @@ def measure(
     """Return the metrics, the search work and the latency of a model on a dataset, for a completed request."""
     queries, Y = model.queries(dataset), dataset.Y
     labels, stats = result.labels, cast(SearchStats, result.stats)
-    record: dict[str, Any] = {
-        "n_points": dataset.n_points,
-        **_estimates(Y, labels, None),
-        "weighted": None if dataset.sample_weight is None else _estimates(Y, labels, dataset.sample_weight),
-        "psp": dict.fromkeys(_KS, float("nan")),
-        "expected_depth": {
-            k: float(np.mean([expected_depth_at_k(tree, labels, k) for tree in model.trees_])) for k in _KS
-        },
-    }
+    propensities = None
     if model.n_points_ is not None and model.n_points_ >= MIN_POINTS:
         counts = np.pad(model.label_counts_, (0, dataset.n_labels - len(model.label_counts_)))
-        weights = propensities_of_counts(counts, model.n_points_, *propensity)
-        record["psp"] = {k: psp_at_k(Y, labels, k, propensities=weights) for k in _KS}
+        propensities = propensities_of_counts(counts, model.n_points_, *propensity)
+    given = {"propensities": propensities, "trees": model.trees_}
+    measured = measure_lists(Y, labels, _KS, sample_weight=dataset.sample_weight, given=given)
+    has_weights = dataset.sample_weight is not None
+    record: dict[str, Any] = {
+        "n_points": dataset.n_points,
+        **measured.by_name(_KS),
+        "weighted": measured.by_name(_KS, weighted=True) if has_weights else None,
+    }
     times = single_call_microseconds(model.searcher_.predictor(request), queries, max_points=_MAX_CALLS)
     nodes, children = float(stats.chunks.mean()), float(stats.classifiers.mean())
     return {
@@ -223,24 +222,13 @@ def _reliability(model: Model, dataset: Dataset, request: SearchRequest, n_jobs:
     return reliability_record(reliability(probabilities, found.hits))
 
 
-def _estimates(Y: Any, labels: Any, sample_weight: Any) -> dict[str, Any]:
-    """Return the values of each metric at each k, and the bounds of their 95 % intervals."""
-    measured = {k: estimate_at_k(Y, labels, k, sample_weight=sample_weight) for k in _KS}
-    values = {name: {k: measured[k][name].value for k in _KS} for name in _METRICS}
-    intervals = {name: {k: [measured[k][name].low, measured[k][name].high] for k in _KS} for name in _METRICS}
-    return {**values, "intervals": intervals}
-
-
 def _print(record: dict[str, Any]) -> None:
     out = console()
     out.print(f"{record['model']} on {plural(record['n_points'], 'point')} of {record['data']}\n")
-    rows = _metric_rows(record, "")
-    if record["weighted"] is not None:
-        rows += _metric_rows(record["weighted"], "weighted ")[:-1]  # coverage counts labels, whatever the weights
-    rows += [
-        (name, *(number(factor * record[key][k]) for k in _KS))
-        for name, key, factor in (("PSP (%)", "psp", 100), ("expected depth", "expected_depth", 1))
-    ]
+    rows = [row for metric in METRICS if not metric.needs for row in _metric_row(record, metric)]
+    weighted = record["weighted"] or {}
+    rows += [row for metric in METRICS if metric.weighted for row in _metric_row(weighted, metric, "weighted ")]
+    rows += [row for metric in METRICS if metric.needs for row in _metric_row(record, metric)]
     out.print(make_table(("", *(f"@{k}" for k in _KS)), rows))
     out.print("\n± is half of the 95 % confidence interval. " + _WEIGHT_NOTES[record["weighted"] is not None])
     times = record["microseconds"]
@@ -265,11 +253,15 @@ def _print(record: dict[str, Any]) -> None:
         print_reliability(out, record["reliability"], None)
 
 
-def _metric_rows(record: dict[str, Any], prefix: str) -> list[tuple[str | Cell, ...]]:
-    return [
-        (f"{prefix}{title} (%)", *(with_margin(record[name][k], *record["intervals"][name][k]) for k in _KS))
-        for name, title in _METRICS.items()
-    ]
+def _metric_row(record: dict[str, Any], metric: Metric, prefix: str = "") -> list[tuple[str | Cell, ...]]:
+    """Return the row of a metric, or nothing if it was not measured."""
+    if metric.name not in record:
+        return []
+    title, values = f"{prefix}{metric.title}" + (" (%)" if metric.is_share else ""), record[metric.name]
+    bounds = record["intervals"].get(metric.name)
+    if bounds is not None:
+        return [(title, *(with_margin(values[k], *bounds[k]) for k in _KS))]
+    return [(title, *(number((100 if metric.is_share else 1) * values[k]) for k in _KS))]
 
 
 COLUMNS = ("label", "text", "true", "returned", "correct", "precision", "recall", "f1")

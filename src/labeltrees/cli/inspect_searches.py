@@ -5,14 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 from typing import Any
 
 import click
 import numpy as np
 from scipy import sparse
 
-from labeltrees._progress import watch
 from labeltrees.cli.data_options import data_options
 from labeltrees.cli.options import SEARCH_GROUPS, Command, data_argument, jobs_option, model_argument
 from labeltrees.cli.output import check_parent_folder, console, make_table, number, plural, print_json, printable, step
@@ -23,10 +21,8 @@ from labeltrees.data.point_blocks import open_points
 from labeltrees.data.read_data import DataOptions
 from labeltrees.errors import InputError
 from labeltrees.models.common.protocol import Model
-from labeltrees.profiling import Profile
-from labeltrees.profiling.profiler import MAX_POINTS, profile_searches
+from labeltrees.profiling import MAX_POINTS, SearchWork, measure_work
 
-_ROUNDS = 10
 _EPILOG = """\b
 Examples:
   labeltrees profile debian.model debian
@@ -76,13 +72,11 @@ def profile_model(
     n_jobs: int,
     reading: DataOptions,
 ) -> None:
-    """Show where the time of a MODEL's searches goes on DATA.
+    """Show what a MODEL's searches do on DATA, and how long they take.
 
     A sample of points is searched one by one on one thread, in several rounds; the shortest time of each point counts.
-    The tables show the nodes visited, how many of them an oracle would visit (the ancestors of the returned labels),
-    the classifiers evaluated, the time, and how it divides among the parts of a search. The division comes from a cost
-    model: the cost of each node, lookup, weight and heap step is fitted to half of the points and checked on the other
-    half. The time to vectorize texts is not included.
+    The tables show the nodes opened, how many of them every search must open (the ancestors of the returned labels),
+    how often each operation ran, and the time. The time to vectorize texts is not included.
     """
     check_parent_folder(output)
     if output is not None and form not in ("jsonl", "csv"):
@@ -93,8 +87,8 @@ def profile_model(
     with step("Reading data", show_progress):
         points = _read(data, reading, model, n_jobs)
     rows = _draw(points.shape[0], n_queries, query, data)
-    with watch("Timing searches", _ROUNDS, show_progress) as advance:
-        found = profile_searches(model, points, request, rows, repeats=_ROUNDS, advance=advance)
+    with step("Timing searches", show_progress):
+        found = measure_work(model, points, request, rows)
     if form in ("jsonl", "csv"):
         records = [_record(found, place, model) for place in range(found.n_queries) if query in (None, rows[place])]
         _write(_lines(records) if form == "jsonl" else _table(records), output)
@@ -134,7 +128,7 @@ def _draw(n_points: int, n_queries: int, query: int | None, data: str) -> Any:
     return np.sort(rows)
 
 
-def _record(found: Profile, place: int, model: Model) -> dict[str, Any]:
+def _record(found: SearchWork, place: int, model: Model) -> dict[str, Any]:
     labels = found.labels[place][found.labels[place] >= 0]
     named = labels if model.label_names_ is None else model.label_names_[labels]
     return {**found.record(place), "labels": named.tolist(), "visits": found.visits_of(place)}
@@ -153,7 +147,7 @@ def _table(records: list[dict[str, Any]]) -> str:
             "labels": json.dumps(record["labels"], ensure_ascii=False),
             **{
                 f"visited_{name}": " ".join(f"{visit[name]:.6g}" for visit in record["visits"])
-                for name in ("tree", "node", "depth", "score", "oracle", "on_path")
+                for name in ("tree", "node", "depth", "score", "needed", "on_path")
             },
         }
         for record in records
@@ -172,48 +166,27 @@ def _write(text: str, output: str | None) -> None:
         stream.write(text.encode())
 
 
-_TITLES = {
-    "queries": "query",
-    "nonzeros": "features",
-    "roots": "root",
-    "below_root": "other nodes",
-    "heap_steps": "steps",
-    "path_visits": "nodes for labels found in other trees",
-}
+_TITLES = {"nonzeros": "features", "path_visits": "nodes opened for labels found in other trees"}
 
 
-def print_profile(title: str, profile: Profile) -> None:
+def print_profile(title: str, work: SearchWork) -> None:
     """Print the summary of a profile."""
-    out, record = console(), profile.summary()
+    out, record = console(), work.summary()
     out.print(f"{title}: top {record['k']}, {_search(record)}\n")
-    counts = record["counts"]
     rows = [
         _spread_row("features", record["features"]),
-        _spread_row("nodes visited", record["nodes"]),
-        _spread_row("nodes of an oracle", record["oracle"]),
+        _spread_row("nodes opened", record["nodes"]),
+        _spread_row("nodes that every search opens", record["needed"]),
         _spread_row("microseconds", record["microseconds"]),
-        _spread_row("predicted microseconds", record["predicted"]),
     ]
     out.print(make_table(("per query", "mean", "median", "99 %"), rows))
-    facts = [
-        ("visited nodes that an oracle needs", f"{100 * record['oracle_share']:.0f} %"),
-        ("classifiers evaluated", number(counts.get("children", record["nodes"]["mean"]), 1)),
-        ("error of the prediction on held-out points", _percent(record["error"])),
-        *[(name.replace("_", " "), number(value, 1)) for name, value in (record["counters"] or {}).items()],
-    ]
+    counts = [(_TITLES.get(name, name.replace("_", " ")), number(value, 1)) for name, value in record["counts"].items()]
+    counts.append(("opened nodes that every search opens", f"{100 * record['needed_share']:.0f} %"))
     out.print()
-    out.print(make_table(None, facts))
-    if record["counters"] is None:
-        out.print(f"instructions and cache misses are not available: {record['counters_reason']}")
+    out.print(make_table(("operations per query", "mean"), counts))
     out.print()
-    parts = [
-        (part, number(own["microseconds"], 2), f"{100 * own['share']:.0f} %", _counted(profile, part))
-        for part, own in record["parts"].items()
-    ]
-    out.print(make_table(("part", "microseconds", "share", "operations per query"), parts, left=(0, 3)))
-    out.print()
-    depths = [(str(own["depth"]), number(own["nodes"], 2), number(own["oracle"], 2)) for own in record["by_depth"]]
-    out.print(make_table(("depth", "nodes visited", "nodes of an oracle"), depths, left=()))
+    depths = [(str(own["depth"]), number(own["nodes"], 2), number(own["needed"], 2)) for own in record["by_depth"]]
+    out.print(make_table(("depth", "nodes opened", "that every search opens"), depths, left=()))
 
 
 def print_query(record: dict[str, Any]) -> None:
@@ -227,17 +200,14 @@ def print_query(record: dict[str, Any]) -> None:
             str(visit["node"]),
             str(visit["depth"]),
             f"{visit['score']:.4f}",
-            "yes" if visit["oracle"] else "no",
+            "yes" if visit["needed"] else "no",
         )
         for visit in record["visits"]
     ]
-    columns = (*(["tree"] if several else []), "node", "depth", "score", "oracle")
+    columns = (*(["tree"] if several else []), "node", "depth", "score", "needed")
     out.print(make_table(columns, rows, left=()))
     out.print()
-    times = {name: value for name, value in record.items() if name.endswith("_us")}
-    shown = [("microseconds", number(record["microseconds"], 2)), ("predicted", number(record["predicted"], 2))]
-    shown += [(f"  {name.removesuffix('_us').replace('_', ' ')}", number(value, 2)) for name, value in times.items()]
-    out.print(make_table(None, shown))
+    out.print(make_table(None, [("microseconds", number(record["microseconds"], 2))]))
 
 
 def _search(record: dict[str, Any]) -> str:
@@ -246,16 +216,3 @@ def _search(record: dict[str, Any]) -> str:
 
 def _spread_row(name: str, spread: dict[str, float]) -> tuple[str, ...]:
     return name, *(number(spread[key], 1) for key in ("mean", "p50", "p99"))
-
-
-def _percent(share: float) -> str:
-    return "-" if math.isnan(share) else f"{100 * share:+.1f} %"
-
-
-def _counted(profile: Profile, part: str) -> str:
-    """Return the operations of a part: how many of each per query, and their cost."""
-    return ", ".join(
-        f"{number(float(profile.counts.each[name].mean()), 1)} {_TITLES.get(name, name)} "
-        f"at {number(profile.costs.nanoseconds[name], 1)} ns"
-        for name in profile.costs.parts[part]
-    )

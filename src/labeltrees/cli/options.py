@@ -229,7 +229,7 @@ _GROUPS = {
     "buckets shuffle",
     "Search": "search beam prune agreement",
     "Memory and cluster": "max_memory cluster workers memory_per_worker work_folder in_parts points_per_part",
-    "Running and output": "random_state n_jobs repeats form csv_file plot as_json help",
+    "Running and output": "random_state n_jobs form csv_file plot as_json help",
 }
 _LOG_GROUPS = {
     "Columns of EVENTS": "context item weight time item_name feature_column feature_separator session time_format "

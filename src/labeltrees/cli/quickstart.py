@@ -30,12 +30,11 @@ from labeltrees.errors import MissingExtraError
 from labeltrees.logs import Columns, PreparedLogs, prepare_logs
 from labeltrees.metrics import expected_depth_at_k, precision_at_k
 from labeltrees.models.linear.estimator import LabelTreeClassifier
-from labeltrees.report.decision import decide
+from labeltrees.report.tables import decide
 from labeltrees.serving import ServingSettings, require_extra
-from labeltrees.tuning.choose import Choice, choose
-from labeltrees.tuning.paired_bound import PairedDifference, paired_difference
-from labeltrees.tuning.settings import TRADEOFFS
-from labeltrees.tuning.timing import measure_times
+from labeltrees.tuning.choose import Choice, run_choice
+from labeltrees.tuning.limits import Limits, PairedDifference, paired_difference
+from labeltrees.tuning.trial import Timing, measure_times
 
 _K = 5
 _MAX_LOSS = 0.02
@@ -92,17 +91,10 @@ def quickstart(show_progress: bool, folder: str, from_log: bool, serve: bool, n_
         f"({train.n_labels:,} different labels). A model arranges the labels in a tree and searches it. The tradeoff "
         "shapes the tree: 0 puts similar labels together, 2 puts frequent labels near the root.\n"
     )
-    choice = choose(
-        train,
-        max_precision_loss=_MAX_LOSS,
-        tradeoffs=TRADEOFFS,
-        fanouts=_FANOUTS,
-        tune="tree",
-        early_rounds=False,
-        repeats=_REPEATS,
-        n_jobs=n_jobs,
-        progress=show_progress,
-    )
+    limits = Limits(_MAX_LOSS, None, "p1", _K)
+    estimator = LabelTreeClassifier(n_jobs=n_jobs, verbose=int(show_progress))
+    tune = {"tradeoff": None, "fanout": _FANOUTS}
+    choice = run_choice(train, limits, estimator, tune=tune, early_rounds=False)  # the report shows all settings
     choice.result.data_name = BUNDLED
     out.print(decide(choice.result).sentence)
     out.print(f"{choice.result.comparison}\n")
@@ -225,9 +217,8 @@ def compare_tradeoffs(
                 advance(place * _FOLDS + part + 1)
         hits.append(right)
         depths.append(depth)
-    times = measure_times(
-        models, data.X[part_of == 0], (_K,), repeats=_REPEATS, max_points=_TIMED_POINTS, random_state=0, n_jobs=n_jobs
-    )
+    queries = [data.X[part_of == 0]] * len(models)
+    times = measure_times(models, queries, (_K,), Timing(_REPEATS, _TIMED_POINTS), n_jobs=n_jobs)
     medians = [time[f"top{_K}_p50_us"] for time in times]
     return [Compared(*values) for values in zip(tradeoffs, hits, depths, medians, strict=True)]
 

@@ -21,8 +21,8 @@ from labeltrees.cli.tuning_options import (
     tuning_options,
 )
 from labeltrees.data.read_data import DataOptions, name_of_data
+from labeltrees.tuning.candidates import COVERS, PATHS
 from labeltrees.tuning.result import SweepResult
-from labeltrees.tuning.settings import COVERS, PATHS
 from labeltrees.tuning.sweep import sweep as run_sweep
 
 _EPILOG = """\b
@@ -80,11 +80,14 @@ def sweep(
     hide_memory_log()
     check_parent_folder(output)
     check_parent_folder(csv_file)
-    estimator, others = split_parameters(parameters)
+    if parameters["tradeoffs"] is None:
+        del parameters["tradeoffs"]
+    grid = {"cover": parameters.pop("covers"), "path": parameters.pop("paths")}
+    estimator, others = split_parameters(parameters, show_progress)
     train = read_part(data, reading, show_progress)
     measured = read_validation(data, validation, train, reading, show_progress)
     with place.client() as client, saying_how_to_continue(others["folder"]):
-        result = run_sweep(train, measured, estimator=estimator, progress=show_progress, client=client, **others)
+        result = run_sweep(train, measured, estimator=estimator, grid=grid, client=client, **others)
     result.data_name = name_of_data(data)
     if output is not None:
         result.save(output)
@@ -105,7 +108,7 @@ def sweep(
     if result.facts["measured"]["held_out"]:
         n_points = result.facts["data"]["n_validation_points"]
         how = result.facts["measured"]["held_out_how"]
-        out.print(f"\n{held_out_note(n_points, data, how, others['random_state'])}")
+        out.print(f"\n{held_out_note(n_points, data, how, estimator.random_state)}")
     if output is not None:
         out.print(f"\nThe result is in {output}. For a report: labeltrees report {output} -o report.html")
 

@@ -22,7 +22,7 @@ from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.semantic_huffman import semantic_huffman_tree
 from labeltrees.tree.settings import TreeSettings
 from labeltrees.tree.similarity import within_node_similarity
-from labeltrees.tuning.settings import PAPER_GRIDS
+from labeltrees.tuning.candidates import PAPER_GRIDS
 
 GRID = PAPER_GRIDS["parabel"]
 

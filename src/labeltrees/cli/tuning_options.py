@@ -24,12 +24,12 @@ from labeltrees.data import Dataset
 from labeltrees.data.read_data import DataOptions, has_test_file, load_data
 from labeltrees.models.common.settings import ClassifierSettings
 from labeltrees.models.linear.estimator import LabelTreeClassifier
-from labeltrees.tuning.holding_out import SHARE
-from labeltrees.tuning.settings import PAPER_GRIDS, TRADEOFFS, Setting
-from labeltrees.tuning.sweep_folder import count_finished
+from labeltrees.tuning.candidates import PAPER_GRIDS, TRADEOFFS
+from labeltrees.tuning.data import SHARE
+from labeltrees.tuning.study import count_finished
 
 # Parameters of the estimator that the commands set in another way, or not at all.
-_SKIPPED = ("tree", "vectorizer", *Setting.__dataclass_fields__, *ClassifierSettings.__dataclass_fields__)
+_SKIPPED = ("tree", "vectorizer", "tradeoff", "fanout", "cover", "path", *ClassifierSettings.__dataclass_fields__)
 
 
 def list_of(kind: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], list[Any] | None]:
@@ -47,12 +47,8 @@ def list_of(kind: Callable[[str], Any]) -> Callable[[click.Context, click.Parame
     return read
 
 
-def _tradeoffs(context: click.Context, parameter: click.Parameter, value: str | None) -> list[float]:
-    if value is None:
-        return list(TRADEOFFS)
-    if value in PAPER_GRIDS:
-        return list(PAPER_GRIDS[value])
-    return list_of(float)(context, parameter, value) or []
+def _tradeoffs(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
+    return value if value in PAPER_GRIDS else list_of(float)(context, parameter, value)
 
 
 def fanouts_option(default: str) -> Decorator:
@@ -81,7 +77,6 @@ tuning_options = add_options(
             type=click.Path(file_okay=False),
             help="Keep finished settings in this folder; an interrupted run continues from there.",
         ),
-        click.option("--repeats", type=int, default=5, show_default=True, help="Rounds of timing."),
         setting_options(LabelTreeClassifier, skip=_SKIPPED),
         seed_option,
         jobs_option,
@@ -89,13 +84,13 @@ tuning_options = add_options(
 )
 
 
-def split_parameters(parameters: dict[str, Any]) -> tuple[LabelTreeClassifier, dict[str, Any]]:
-    """Return the estimator that the options describe, and the parameters of `sweep` or `choose`."""
+def split_parameters(parameters: dict[str, Any], show_progress: bool) -> tuple[LabelTreeClassifier, dict[str, Any]]:
+    """Return the estimator that the options describe, and the arguments of `sweep` or `choose`."""
     known = LabelTreeClassifier.__dataclass_fields__.keys() - ClassifierSettings.__dataclass_fields__.keys()
     given = given_options({name: value for name, value in parameters.items() if name in known})
-    shared = given_options({name: parameters[name] for name in ("random_state", "k") if name in parameters})
-    others = {name: value for name, value in parameters.items() if name not in known}
-    return LabelTreeClassifier(**given, **shared), others
+    shared = given_options({name: parameters[name] for name in ("random_state", "n_jobs", "k") if name in parameters})
+    others = {name: value for name, value in parameters.items() if name not in {*known, "random_state", "n_jobs"}}
+    return LabelTreeClassifier(**given, **shared, verbose=int(show_progress)), others
 
 
 def hide_memory_log() -> None:

@@ -1,8 +1,7 @@
 """Metrics of returned labels: precision and the like at k, and the depth of labels in the tree."""
 
-from labeltrees.metrics.by_frequency import FrequencyGroup, Proportion, by_frequency
-from labeltrees.metrics.depth import expected_depth_at_k
-from labeltrees.metrics.intervals import Estimate, estimate_at_k
+from labeltrees.metrics.groups import FrequencyGroup, Proportion, by_frequency
+from labeltrees.metrics.intervals import Estimate
 from labeltrees.metrics.propensity import (
     inverse_propensity,
     label_propensities,
@@ -10,7 +9,16 @@ from labeltrees.metrics.propensity import (
     psndcg_at_k,
     psp_at_k,
 )
-from labeltrees.metrics.ranking import coverage_at_k, f1_at_k, macro_f1_at_k, ndcg_at_k, precision_at_k, recall_at_k
+from labeltrees.metrics.ranking import (
+    coverage_at_k,
+    expected_depth_at_k,
+    f1_at_k,
+    macro_f1_at_k,
+    ndcg_at_k,
+    precision_at_k,
+    recall_at_k,
+)
+from labeltrees.metrics.table import estimate_at_k
 
 __all__ = [
     "Estimate",

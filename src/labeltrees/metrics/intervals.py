@@ -10,16 +10,7 @@ from scipy.special import ndtri
 
 from labeltrees._matrices import Float64s
 from labeltrees._validation import check_number
-from labeltrees.metrics._hits import Hits, find_hits
-from labeltrees.metrics._weights import check_weights, mean_over_points
-from labeltrees.metrics.ranking import f1_of_points, found_labels, ndcg_of_points, precision_of_points, recall_of_points
-
-_OF_POINTS = {
-    "precision": precision_of_points,
-    "recall": recall_of_points,
-    "f1": f1_of_points,
-    "ndcg": ndcg_of_points,
-}
+from labeltrees.metrics.hits import mean_over_points
 
 
 class Estimate(NamedTuple):
@@ -28,42 +19,6 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
-
-
-def estimate_at_k(
-    Y_true: Any, labels: Any, k: int, *, sample_weight: Any = None, confidence: float = 0.95
-) -> dict[str, Estimate]:
-    """Return precision, recall, F1, nDCG and coverage at k, each with a confidence interval.
-
-    The intervals are Wilson intervals, which stay within 0 and 1. The points are taken as the sample: with other points
-    of the same kind the value would, with this confidence, be in the interval. The interval of coverage takes the
-    labels as the sample.
-
-    Parameters
-    ----------
-    Y_true : sparse or dense matrix of shape (n, L)
-    labels : array of int (n, at least k)
-    k : int
-    sample_weight : array of shape (n,), optional
-        Weights of the points.
-    confidence : float in (0, 1)
-
-    Returns
-    -------
-    dict of Estimate
-        With the keys "precision", "recall", "f1", "ndcg" and "coverage".
-
-    Examples
-    --------
-    >>> measured = estimate_at_k([[1, 1, 0], [0, 0, 1]], [[0, 2], [2, -1]], k=1)
-    >>> measured["recall"].value, round(measured["precision"].low, 2)
-    (0.75, 0.34)
-    """
-    z = quantile_of(confidence)
-    hits = find_hits(Y_true, labels, k)
-    weights = check_weights(sample_weight, hits.true.n_points)
-    measured = {name: _mean_with_interval(of_points(hits), weights, z) for name, of_points in _OF_POINTS.items()}
-    return {**measured, "coverage": _coverage(hits, weights, z)}
 
 
 def quantile_of(confidence: Any) -> float:
@@ -85,7 +40,7 @@ def wilson_interval(p: float, n: float, z: float) -> tuple[float, float]:
     return (0.0 if p == 0 else centre - half), (1.0 if p == 1 else centre + half)
 
 
-def _mean_with_interval(values: Float64s, weights: Float64s | None, z: float) -> Estimate:
+def mean_with_interval(values: Float64s, weights: Float64s | None, z: float) -> Estimate:
     """Return the mean of values in [0, 1] with Wilson's interval for as many trials as give the measured variance."""
     w = np.ones(len(values)) if weights is None else weights
     mean = min(mean_over_points(values, weights), 1.0)  # rounding can exceed 1
@@ -96,7 +51,52 @@ def _mean_with_interval(values: Float64s, weights: Float64s | None, z: float) ->
     return Estimate(mean, *wilson_interval(mean, max(trials, 1.0), z))
 
 
-def _coverage(hits: Hits, weights: Float64s | None, z: float) -> Estimate:
-    found, n_true = found_labels(hits, weights)
-    share = found / max(n_true, 1)
-    return Estimate(share, *wilson_interval(share, max(n_true, 1), z))
+def share_with_interval(count: int, total: int, z: float) -> Estimate:
+    """Return the share of `count` in `total` trials with Wilson's interval; 0 without trials."""
+    share = count / max(total, 1)
+    return Estimate(share, *wilson_interval(share, max(total, 1), z))
+
+
+def estimate_sets(Y_true: Any, predicted: Any, *, confidence: float = 0.95) -> dict[str, Estimate]:
+    """Return micro-averaged precision, recall and F1 of sets of labels, and the labels per point, with intervals.
+
+    All are ratios of sums over the points; the intervals take the points as the sample. A ratio without any label in
+    its denominator is NaN.
+
+    Parameters
+    ----------
+    Y_true, predicted : CSR of shape (n, L)
+        Entries above 0 are true, or predicted, labels.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> true, predicted = sp.csr_array([[1, 1, 0], [0, 0, 1]]), sp.csr_array([[1, 0, 0], [0, 1, 1]])
+    >>> {name: round(found.value, 3) for name, found in estimate_sets(true, predicted).items()}
+    {'precision': 0.667, 'recall': 0.667, 'f1': 0.667, 'labels_per_point': 1.5}
+    """
+    z = quantile_of(confidence)
+    true, own = (matrix > 0 for matrix in (Y_true, predicted))
+    n_true, n_own, hits = (_per_point(matrix) for matrix in (true, own, true.multiply(own)))
+    return {
+        "precision": _ratio(hits, n_own, z),
+        "recall": _ratio(hits, n_true, z),
+        "f1": _ratio(2 * hits, n_own + n_true, z),
+        "labels_per_point": _ratio(n_own, np.ones(len(n_own)), z, high=math.inf),
+    }
+
+
+def _per_point(matrix: Any) -> Float64s:
+    return np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
+
+
+def _ratio(above: Float64s, below: Float64s, z: float, high: float = 1.0) -> Estimate:
+    """Return sum(above) / sum(below) with the interval of a ratio estimator (its linearisation)."""
+    total = float(below.sum())
+    if total == 0:
+        return Estimate(math.nan, math.nan, math.nan)
+    value = float(above.sum()) / total
+    n = len(above)
+    deviations = above - value * below
+    half = z * math.sqrt(float(deviations @ deviations) * n / max(n - 1, 1)) / total
+    return Estimate(value, max(value - half, 0.0), min(value + half, high))

@@ -11,8 +11,7 @@ from labeltrees._matrices import Float64s, check_Y
 from labeltrees._validation import check_integer, check_number, refuse
 from labeltrees.errors import InputError
 from labeltrees.labels.frequency import ranks_within_points
-from labeltrees.metrics._hits import Hits, discounts, find_hits
-from labeltrees.metrics._weights import check_weights, mean_over_points
+from labeltrees.metrics.hits import ComparedLists, check_weights, compare_lists, discounts, mean_over_points
 from labeltrees.metrics.ranking import ideal_gain
 
 MIN_POINTS = 3  # with fewer points log N is below 1 and the formula exceeds 1
@@ -129,10 +128,10 @@ def psp_at_k(
     >>> round(psp_at_k([[1, 1, 0]], [[0, 2]], k=2, Y_train=Y_train), 4)
     0.4174
     """
-    hits = find_hits(Y_true, labels, k)
-    gain = _inverse_propensities(hits.true.n_labels, Y_train, propensities, A, B)
-    reached = np.where(hits.hit, gain[hits.returned], 0).sum(axis=1)
-    return _share(reached, _best_gains(hits, gain).sum(axis=1), sample_weight)
+    lists = compare_lists(Y_true, labels, k)
+    gain = _inverse_propensities(lists.true.n_labels, Y_train, propensities, A, B)
+    reached = np.where(lists.hits.hit, gain[lists.returned], 0).sum(axis=1)
+    return _share(reached, _best_gains(lists, gain).sum(axis=1), sample_weight)
 
 
 def psndcg_at_k(
@@ -156,12 +155,12 @@ def psndcg_at_k(
     >>> round(psndcg_at_k([[1, 1, 0]], [[0, 2]], k=2, Y_train=Y_train), 4)
     0.4935
     """
-    hits = find_hits(Y_true, labels, k)
-    gain = _inverse_propensities(hits.true.n_labels, Y_train, propensities, A, B)
-    discount = discounts(hits.n_ranks)
-    norm = ideal_gain(hits.true.labels_per_point(), hits.n_ranks)
-    reached = np.where(hits.hit, gain[hits.returned], 0) @ discount / norm
-    return _share(reached, _best_gains(hits, gain) @ discount / norm, sample_weight)
+    lists = compare_lists(Y_true, labels, k)
+    gain = _inverse_propensities(lists.true.n_labels, Y_train, propensities, A, B)
+    discount = discounts(lists.n_ranks)
+    norm = ideal_gain(lists.hits.labels_per_point, lists.n_ranks)
+    reached = np.where(lists.hits.hit, gain[lists.returned], 0) @ discount / norm
+    return _share(reached, _best_gains(lists, gain) @ discount / norm, sample_weight)
 
 
 def _inverse_propensities(n_labels: int, Y_train: Any, propensities: Any, A: float, B: float) -> Float64s:
@@ -184,12 +183,12 @@ def _inverse_propensities(n_labels: int, Y_train: Any, propensities: Any, A: flo
     return np.asarray(1 / values)
 
 
-def _best_gains(hits: Hits, gain: Float64s) -> Float64s:
+def _best_gains(lists: ComparedLists, gain: Float64s) -> Float64s:
     """Return the k largest gains of each point's true labels in descending order, padded with 0 (n, k)."""
     order = np.argsort(-gain, kind="stable")
-    ranks = ranks_within_points(hits.true, order)
-    start, size = hits.true.indptr[:-1], hits.true.labels_per_point()
-    place = np.arange(hits.n_ranks)
+    ranks = ranks_within_points(lists.true, order)
+    start, size = lists.true.indptr[:-1], lists.true.labels_per_point()
+    place = np.arange(lists.n_ranks)
     exists = place < size[:, np.newaxis]
     best = np.zeros(exists.shape)
     best[exists] = gain[order[ranks[(start[:, np.newaxis] + place)[exists]]]]

@@ -1,4 +1,4 @@
-"""Precision, recall, F1, nDCG and coverage at k.
+"""Precision, recall, F1, nDCG and coverage at k, and the depth of the returned labels in the tree.
 
 Every metric takes the true labels ``Y_true`` (sparse or dense, (n, L); a positive value marks a label), the returned
 label ids ``labels`` (n, at least k or L), best first and padded with -1, and k. Labels are ids, not names. A point
@@ -16,8 +16,18 @@ from typing import Any
 import numpy as np
 
 from labeltrees._matrices import Float64s
-from labeltrees.metrics._hits import Hits, discounts, find_hits
-from labeltrees.metrics._weights import check_weights, count_labels, mean_over_points
+from labeltrees.errors import InputError
+from labeltrees.metrics.hits import (
+    ComparedLists,
+    Hits,
+    check_returned,
+    check_weights,
+    compare_lists,
+    count_labels,
+    discounts,
+    mean_over_points,
+)
+from labeltrees.tree.label_tree import LabelTree
 
 
 def precision_at_k(Y_true: Any, labels: Any, k: int, *, sample_weight: Any = None) -> float:
@@ -39,7 +49,7 @@ def precision_at_k(Y_true: Any, labels: Any, k: int, *, sample_weight: Any = Non
     >>> precision_at_k([[1, 1, 0], [0, 0, 1]], [[0, 2], [1, -1]], k=2, sample_weight=[3, 1])
     0.375
     """
-    return _mean(precision_of_points, find_hits(Y_true, labels, k), sample_weight)
+    return _mean(precision_of_points, compare_lists(Y_true, labels, k), sample_weight)
 
 
 def recall_at_k(Y_true: Any, labels: Any, k: int, *, sample_weight: Any = None) -> float:
@@ -50,7 +60,7 @@ def recall_at_k(Y_true: Any, labels: Any, k: int, *, sample_weight: Any = None) 
     >>> recall_at_k([[1, 1, 0], [0, 0, 1]], [[0, 2], [2, -1]], k=2)
     0.75
     """
-    return _mean(recall_of_points, find_hits(Y_true, labels, k), sample_weight)
+    return _mean(recall_of_points, compare_lists(Y_true, labels, k), sample_weight)
 
 
 def f1_at_k(Y_true: Any, labels: Any, k: int, *, sample_weight: Any = None) -> float:
@@ -63,7 +73,7 @@ def f1_at_k(Y_true: Any, labels: Any, k: int, *, sample_weight: Any = None) -> f
     >>> f1_at_k([[1, 1, 0], [0, 0, 1]], [[0, 2], [0, 1]], k=2)
     0.25
     """
-    return _mean(f1_of_points, find_hits(Y_true, labels, k), sample_weight)
+    return _mean(f1_of_points, compare_lists(Y_true, labels, k), sample_weight)
 
 
 def ndcg_at_k(Y_true: Any, labels: Any, k: int, *, sample_weight: Any = None) -> float:
@@ -76,7 +86,7 @@ def ndcg_at_k(Y_true: Any, labels: Any, k: int, *, sample_weight: Any = None) ->
     >>> round(ndcg_at_k([[1, 1, 0]], [[2, 0]], k=2), 4)
     0.3869
     """
-    return _mean(ndcg_of_points, find_hits(Y_true, labels, k), sample_weight)
+    return _mean(ndcg_of_points, compare_lists(Y_true, labels, k), sample_weight)
 
 
 def precision_of_points(hits: Hits) -> Float64s:
@@ -86,21 +96,22 @@ def precision_of_points(hits: Hits) -> Float64s:
 
 def recall_of_points(hits: Hits) -> Float64s:
     """Return the recall of each point (n,)."""
-    return np.asarray(hits.hit.sum(axis=1) / np.maximum(hits.true.labels_per_point(), 1))
+    return np.asarray(hits.hit.sum(axis=1) / np.maximum(hits.labels_per_point, 1))
 
 
 def f1_of_points(hits: Hits) -> Float64s:
     """Return the F1 score of each point (n,)."""
-    return np.asarray(2 * hits.hit.sum(axis=1) / (hits.k + hits.true.labels_per_point()))
+    return np.asarray(2 * hits.hit.sum(axis=1) / (hits.k + hits.labels_per_point))
 
 
 def ndcg_of_points(hits: Hits) -> Float64s:
     """Return the nDCG of each point (n,)."""
-    return np.asarray(hits.hit @ discounts(hits.n_ranks) / ideal_gain(hits.true.labels_per_point(), hits.n_ranks))
+    n_ranks = hits.hit.shape[1]
+    return np.asarray(hits.hit @ discounts(n_ranks) / ideal_gain(hits.labels_per_point, n_ranks))
 
 
-def _mean(of_points: Callable[[Hits], Float64s], hits: Hits, sample_weight: Any) -> float:
-    return mean_over_points(of_points(hits), check_weights(sample_weight, hits.true.n_points))
+def _mean(of_points: Callable[[Hits], Float64s], lists: ComparedLists, sample_weight: Any) -> float:
+    return mean_over_points(of_points(lists.hits), check_weights(sample_weight, lists.true.n_points))
 
 
 def ideal_gain(labels_per_point: Any, k: int) -> Float64s:
@@ -119,14 +130,14 @@ def macro_f1_at_k(Y_true: Any, labels: Any, k: int, *, sample_weight: Any = None
     >>> round(macro_f1_at_k([[1, 1, 0], [0, 0, 1]], [[0], [0]], k=1), 4)
     0.2222
     """
-    hits = find_hits(Y_true, labels, k)
-    weights = check_weights(sample_weight, hits.true.n_points)
-    n_labels = hits.true.n_labels
+    lists = compare_lists(Y_true, labels, k)
+    weights = check_weights(sample_weight, lists.true.n_points)
+    n_labels = lists.true.n_labels
     found, returned = (
-        count_labels(hits.returned[marked], np.nonzero(marked)[0], weights, n_labels)
-        for marked in (hits.hit, hits.returned >= 0)
+        count_labels(lists.returned[marked], np.nonzero(marked)[0], weights, n_labels)
+        for marked in (lists.hits.hit, lists.returned >= 0)
     )
-    true = count_labels(hits.true.indices, hits.points_of_true(), weights, n_labels)
+    true = count_labels(lists.true.indices, lists.points_of_true(), weights, n_labels)
     total = returned + true
     return float(np.mean(np.divide(2 * found, total, out=np.zeros(n_labels), where=total > 0)))
 
@@ -141,14 +152,61 @@ def coverage_at_k(Y_true: Any, labels: Any, k: int, *, sample_weight: Any = None
     >>> coverage_at_k([[1, 1, 0], [1, 0, 0]], [[0, 2], [0, 1]], k=2)
     0.5
     """
-    found, n_true = found_labels(find_hits(Y_true, labels, k), sample_weight)
+    found, n_true = found_labels(compare_lists(Y_true, labels, k), sample_weight)
     return found / max(n_true, 1)
 
 
-def found_labels(hits: Hits, sample_weight: Any = None) -> tuple[int, int]:
+def found_labels(lists: ComparedLists, sample_weight: Any = None) -> tuple[int, int]:
     """Return how many true labels are found for at least one of their points, and how many true labels there are."""
-    weights = check_weights(sample_weight, hits.true.n_points)
-    counts = np.ones(hits.true.n_points, dtype=bool) if weights is None else weights > 0
-    found = hits.returned[hits.hit & counts[:, np.newaxis]]
-    true = hits.true.indices[counts[hits.points_of_true()]]
+    weights = check_weights(sample_weight, lists.true.n_points)
+    counts = np.ones(lists.true.n_points, dtype=bool) if weights is None else weights > 0
+    found = lists.returned[lists.hits.hit & counts[:, np.newaxis]]
+    true = lists.true.indices[counts[lists.points_of_true()]]
     return len(np.unique(found)), len(np.unique(true))
+
+
+def expected_depth_at_k(
+    tree: LabelTree, labels: Any, k: int, *, sample_weight: Any = None, count_label_edge: bool = True
+) -> float:
+    """Return the mean over points of the depth of the deepest of the first k returned labels.
+
+    Parameters
+    ----------
+    tree : LabelTree
+    labels : array of int (n, at least k)
+        Label ids, best first, padded with -1. Points with no returned label are left out.
+    k : int
+    sample_weight : array of shape (n,), optional
+        Weights of the points.
+    count_label_edge : bool
+        Whether the edge from the last node to the label counts. If not, the depth of a label is that of the node that
+        has it as a child: 1 less. The paper does not say which of the two it reports.
+
+    Examples
+    --------
+    >>> tree = LabelTree([0, 2, 4], [~0, 1, ~1, ~2], n_labels=3)
+    >>> expected_depth_at_k(tree, [[0, 1], [0, -1]], k=2)
+    1.5
+    >>> expected_depth_at_k(tree, [[0, 1], [0, -1]], k=2, count_label_edge=False)
+    0.5
+    """
+    if not isinstance(tree, LabelTree):
+        message = f"tree must be a LabelTree, got {type(tree).__name__}"
+        raise InputError(message)
+    returned = check_returned(labels, k, tree.n_labels)
+    depth = np.where(returned >= 0, tree.label_depth[returned], 0)
+    unplaced = (returned >= 0) & (depth < 0)
+    if unplaced.any():
+        row, column = np.argwhere(unplaced)[0]
+        message = f"labels must be in the tree, got {returned[row, column]} in row {row}, which the tree does not have"
+        raise InputError(message)
+    weights = check_weights(sample_weight, len(returned))
+    answered = (returned >= 0).any(axis=1)
+    if weights is not None:
+        answered &= weights > 0
+    if not answered.any():
+        which = "" if weights is None else " for a point of positive weight"
+        message = f"labels must have at least one label{which}, got only -1"
+        raise InputError(message)
+    mean = mean_over_points(depth.max(axis=1)[answered], None if weights is None else weights[answered])
+    return mean - (not count_label_edge)

@@ -1,16 +1,46 @@
-"""The charts of a metric against depth and time: points with intervals and names, and smooth trends."""
+"""The charts of a metric against depth and time: points with intervals and names, smooth trends, the best baseline."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from labeltrees.report.baseline_line import baseline_line
-from labeltrees.report.charts import HEIGHT, WIDTH, altair
-from labeltrees.report.label_places import place_labels
-from labeltrees.report.names import column_title, series_name
-from labeltrees.report.trend import trends
-from labeltrees.tuning.frontier import columns_of, frontier
-from labeltrees.tuning.result import SweepResult
+from labeltrees.report.charts import HEIGHT, WIDTH, altair, place_labels, trends
+from labeltrees.report.tables import column_title, series_name
+from labeltrees.tuning.result import SweepResult, columns_of, frontier
+
+_COLOUR = "#b00020"
+
+
+class BaselineLine(NamedTuple):
+    """The layers of a chart that show the best baseline, and the lines of the subtitle that name it."""
+
+    layers: list[Any]
+    subtitle: list[str]
+    value: float | None = None  # of the line, in percent
+
+
+def baseline_line(result: SweepResult, metric: str, low: float, high: float) -> BaselineLine:
+    """Return the line of the baseline with the highest value of a metric; nothing if none was measured.
+
+    The points, with their intervals, are between `low` and `high` percent. A line far below them would leave no room to
+    see how they differ. It is drawn only if they keep at least half of the height.
+    """
+    known = [record for record in result.baselines if metric in record]
+    if not known:
+        return BaselineLine([], [])
+    best = max(known, key=lambda record: float(record[metric]))
+    subtitle = f"best baseline: {best['baseline']}, {100 * best[metric]:.2f} %"
+    if 100 * best[metric] < low - (high - low):
+        return BaselineLine([], [f"{subtitle} (below this chart)"])
+    alt = altair()
+    data = alt.Data(values=[{"y": 100 * best[metric], "baseline": best["baseline"]}])
+    line = (
+        alt.Chart(data)
+        .mark_rule(color=_COLOUR, strokeDash=[8, 3], strokeWidth=1.5)
+        .encode(y="y:Q", tooltip=["baseline:N", alt.Tooltip("y:Q", title="%", format=".2f")])
+    )
+    return BaselineLine([line], [f"{subtitle} (red line)"], 100 * best[metric])
+
 
 _DOT, _RING = 4, 11  # pixels: the radius of a point, and of the ring around the chosen one
 _MARGIN = 0.06  # of the range of an axis, free at both of its ends
@@ -81,7 +111,7 @@ def point_rows(result: SweepResult, x_column: str, y_column: str) -> list[dict[s
                 "y": value,
                 "low": low if high > 0 else value,
                 "high": high if high > 0 else value,
-                "series": series_name(record, result.table),
+                "series": series_name(record, result),
                 "frontier": record["setting"] in best,
                 "note": "chosen" if is_chosen else "",
                 "name": ("chosen: " if is_chosen else "") + f"{record['tradeoff']:.3g}",

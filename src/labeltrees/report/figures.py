@@ -1,13 +1,13 @@
-"""The charts of a sweep result."""
+"""The charts of a sweep result, and of a calibration."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from labeltrees._validation import check_choice
-from labeltrees.report.charts import HEIGHT, WIDTH, altair, styled
+from labeltrees.report.charts import COLOURS, HEIGHT, WIDTH, altair, styled
 from labeltrees.report.curves import curves
-from labeltrees.report.names import series_name
+from labeltrees.report.tables import series_name
 from labeltrees.tuning.result import SweepResult
 
 NAMES = ("precision_depth", "precision_time", "frequencies", "served", "depths", "mass")
@@ -105,7 +105,7 @@ def levels(result: SweepResult, name: str) -> Any:
     title = "number of labels" if name == "depths" else "% of label occurrences"
     subject = "Labels" if name == "depths" else "Mass of labels"
     order = [f"{record['tradeoff']:.4g}" for record in records]
-    series = series_name(records[0], result.table)
+    series = series_name(records[0], result)
     bars = (
         alt.Chart()
         .mark_bar(color="#0072b2")
@@ -125,7 +125,8 @@ def levels(result: SweepResult, name: str) -> Any:
 def _shown_trees(result: SweepResult) -> list[dict[str, Any]]:
     """Return records by ascending tradeoff from the curve of the chosen setting, or of the first one."""
     first = result.record(result.chosen) if result.chosen else result.table[0]
-    curve = [row for row in result.table if all(row[name] == first[name] for name in ("fanout", "cover", "path"))]
+    shared = ["fanout", "cover", "path", *result.facts.get("varied", [])]
+    curve = [row for row in result.table if all(row[name] == first[name] for name in shared)]
     curve.sort(key=lambda row: row["tradeoff"])
     if len(curve) <= _MAX_TRADEOFFS:
         return curve
@@ -139,3 +140,24 @@ def _log_axis(alt: Any) -> Any:
 
 def _powers(alt: Any) -> Any:
     return alt.Axis(format=".0e", labelOverlap=True)
+
+
+def reliability_chart(bins: list[dict[str, Any]]) -> Any:
+    """Return the chart of the share of correct labels against their probability, from the bins of `reliability`."""
+    alt = altair()
+    shown = ("probability", "correct", "correct_low", "correct_high")
+    rows = [{**row, **{name: 100 * row[name] for name in shown}} for row in bins]
+    scale = alt.Scale(domain=[0, 100])
+    base = alt.Chart(alt.Data(values=rows)).encode(x=alt.X("probability:Q", title="probability (%)", scale=scale))
+    intervals = base.mark_rule(color=COLOURS[0], opacity=0.5).encode(y="correct_low:Q", y2="correct_high:Q")
+    points = base.mark_line(point=True, color=COLOURS[0]).encode(
+        y=alt.Y("correct:Q", title="correct labels (%)", scale=scale),
+        tooltip=[
+            alt.Tooltip("n_labels:Q", title="labels"),
+            *(alt.Tooltip(f"{name}:Q", format=".1f") for name in shown),
+        ],
+    )
+    ideal = alt.Chart(alt.Data(values=[{"p": 0}, {"p": 100}])).mark_line(color="grey", strokeDash=[4, 4])
+    return alt.layer(ideal.encode(x="p:Q", y="p:Q"), intervals, points).properties(
+        width=HEIGHT, height=HEIGHT, title="Reliability of the probabilities"
+    )

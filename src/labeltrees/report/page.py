@@ -9,19 +9,16 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from labeltrees._files import write_atomically
-from labeltrees.report.baseline_rows import baseline_rows
+from labeltrees._files import to_json, write_atomically
+from labeltrees.metrics.table import METRICS
 from labeltrees.report.charts import COLOURS, DARK_COLOURS, altair, save
 from labeltrees.report.curves import curves, names_in_width
-from labeltrees.report.decision import Decision, decide
 from labeltrees.report.figures import NAMES, figure
-from labeltrees.report.names import column_title, series_name
-from labeltrees.report.setting_groups import setting_groups
-from labeltrees.tuning.frontier import is_quality
-from labeltrees.tuning.result import SweepResult
-from labeltrees.tuning.sweep_folder import to_json
+from labeltrees.report.tables import Decision, baseline_rows, column_title, decide, series_name, setting_groups
+from labeltrees.tuning.result import SweepResult, is_quality
 
 _NARROW = 270  # pixels of a chart on a phone
+_EVERY_K = ("p", "ndcg")  # metrics with a chart for every k; the others have one for the largest
 
 
 def write_report(result: SweepResult, path: str | os.PathLike[str], title: str | None = None) -> None:
@@ -108,11 +105,13 @@ def first_example(result: SweepResult, setting: str) -> int:
 def _page_data(result: SweepResult) -> dict[str, Any]:
     measured = [name for name in result.table[0] if any(row[name] is not None for row in result.table)]
     largest = max(result.ks)
-    wanted = [f"{name}{k}" for name in ("p", "ndcg") for k in result.ks] + [f"recall{largest}", f"weighted_p{largest}"]
+    others = [metric.column for metric in METRICS if metric.of_points is not None and metric.column not in _EVERY_K]
+    wanted = [f"{name}{k}" for name in _EVERY_K for k in result.ks]
+    wanted += [f"{name}{largest}" for name in (*others, "weighted_p")]
     metrics = [name for name in wanted if name in measured]
     start = result.chosen or decide(result).settings[1]
     return {
-        "table": [{**record, "series": series_name(record, result.table)} for record in result.table],
+        "table": [{**record, "series": series_name(record, result)} for record in result.table],
         "columns": [_column(name) for name in result.table[0] if name != "setting"],
         "chosen": result.chosen,
         "start": start,

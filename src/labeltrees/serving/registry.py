@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from labeltrees import _core
+from labeltrees._files import read_json
 from labeltrees._validation import refuse
 from labeltrees.data.vocabulary import read_vocabulary
 from labeltrees.errors import InputError, LabelTreesError
@@ -21,7 +22,6 @@ from labeltrees.models.load import open_loaded
 from labeltrees.serving.schemas import RequestError
 from labeltrees.serving.served_model import ServedModel
 from labeltrees.storage import load_arrays
-from labeltrees.tuning.sweep_folder import read_json
 
 _logger = logging.getLogger("labeltrees")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

@@ -1,4 +1,4 @@
-"""The baselines, measured on the same validation points as the models."""
+"""The baselines, measured on the same validation points as the models, and how far a model is above them in words."""
 
 from __future__ import annotations
 
@@ -6,33 +6,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeltrees._matrices import Int64s
-from labeltrees.baselines.baseline import Baseline
-from labeltrees.baselines.feature_labels import CoOccurrence
-from labeltrees.baselines.label_shares import Popularity, recent_popularity_of
-from labeltrees.baselines.nearest_points import Neighbours
-from labeltrees.baselines.training_points import training_points
+from labeltrees._matrices import Float64s, Int64s
+from labeltrees.baselines.baseline import TrainingPoints, training_points
+from labeltrees.baselines.table import BASELINES, make_baselines
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.text_dataset import no_features
 from labeltrees.errors import InputError
-from labeltrees.metrics._hits import find_hits
-from labeltrees.tuning.quality import Hits, measure_labels
-from labeltrees.tuning.tuning_data import TuningData
+from labeltrees.metrics.hits import Hits
+from labeltrees.metrics.table import measure_lists, metric_title, values_of_points
+from labeltrees.tuning.data import TuningData
+from labeltrees.tuning.limits import paired_difference
 
 MAX_POINTS, MIN_POINTS = 5000, 1000
 _MAX_COMPARISONS = 500_000_000  # of a validation point with a training point
-_LABELS_PER_FEATURE, _N_NEIGHBOURS = 100, 50
-
-MEANINGS = {
-    "popularity": "the most frequent labels, the same for every point",
-    "recent popularity": "the most frequent labels of the most recent training points",
-    "co-occurrence": "labels that occur with the features of the point",
-    "neighbours": "labels of the 50 most similar training points",
-}
+_TWO_SIDED = 0.975  # each bound; both together hold with 95 % confidence
 
 
 class BaselineTable(NamedTuple):
-    """What the baselines reach.
+    """The measurements of the baselines.
 
     `records` has the same metrics as the table of a sweep, and intervals. `rows` are the validation points that were
     measured, and `hits` the hits of each baseline on them.
@@ -41,6 +32,23 @@ class BaselineTable(NamedTuple):
     records: list[dict[str, Any]]
     rows: Int64s
     hits: dict[str, Hits]
+
+    def compare(self, hits: Hits, metric: str, what: str) -> str:
+        """Return sentences about a model and the best baseline.
+
+        Parameters
+        ----------
+        hits : Hits
+            Those of the model on all validation points.
+        metric : str
+            "p1", "ndcg5", ...
+        what : str
+            The words for the model, such as "The chosen model".
+        """
+        values = {name: values_of_points(own, metric) for name, own in self.hits.items()}
+        best = max(values, key=lambda name: float(values[name].mean()))
+        model = values_of_points(hits, metric)
+        return _words(best, values[best], model[self.rows], len(model), metric_title(metric), what)
 
 
 def measure_baselines(
@@ -63,17 +71,16 @@ def measure_baselines(
         rows = np.sort(np.random.default_rng(random_state).permutation(validation.n_points)[:n_measured])
     measured_on = validation if len(rows) == validation.n_points else validation.take(rows)
     records, hits = [], {}
-    for baseline in _make(train):
+    for baseline in make_baselines(_training_points(train)):
         queries = measured_on.points if baseline.n_features_in_ > 0 else no_features(measured_on.points)
         labels, _ = baseline.rank(queries, max(ks))
-        metrics, intervals = measure_labels(measured_on.Y, labels, ks, measured_on.sample_weight)
-        records.append({"baseline": baseline.name, **metrics, "intervals": intervals})
-        found = find_hits(measured_on.Y, labels, max(ks))
-        hits[baseline.name] = Hits(found.padded(), found.true.labels_per_point())
+        measured = measure_lists(measured_on.Y, labels, ks, sample_weight=measured_on.sample_weight)
+        records.append({"baseline": baseline.name, **measured.values, "intervals": measured.intervals})
+        hits[baseline.name] = measured.hits
     return BaselineTable(records, rows, hits)
 
 
-def _make(train: TuningData) -> list[Baseline]:
+def _training_points(train: TuningData) -> TrainingPoints:
     try:
         points = training_points(_as_dataset(train))
     except InputError:
@@ -81,15 +88,35 @@ def _make(train: TuningData) -> list[Baseline]:
             raise
         # Texts without any word, such as signs that only the text model reads: they have no features to compare.
         points = training_points(Dataset(no_features(train.points), train.Y, sample_weight=train.sample_weight))
-    baselines: list[Baseline] = [Popularity(points, points.weights, "popularity")]
-    if train.times is not None:
-        baselines.append(recent_popularity_of(points, train.times))
-    if points.X.shape[1] > 0:
-        baselines += [CoOccurrence(points, _LABELS_PER_FEATURE), Neighbours(points, _N_NEIGHBOURS)]
-    return baselines
+    return points._replace(times=train.times)
 
 
 def _as_dataset(train: TuningData) -> Dataset:
     if train.is_text:
         return Dataset(no_features(train.points), train.Y, sample_weight=train.sample_weight, texts=train.points)
     return Dataset(train.points, train.Y, sample_weight=train.sample_weight)
+
+
+def _words(best: str, baseline: Float64s, model: Float64s, n_all: int, metric: str, what: str) -> str:
+    difference = paired_difference(model, baseline, _TWO_SIDED)
+    part = "" if len(baseline) == n_all else f" on {len(baseline):,} of the {n_all:,} validation points"
+    first = (
+        f"The best baseline is {best} ({BASELINES[best].meaning}), with {metric} {100 * baseline.mean():.2f} %{part}."
+    )
+    interval = f"95 % confidence interval {_signed(difference.lower)} to {_signed(difference.upper)}"
+    size = f"{abs(100 * difference.mean):.2f} percentage points"
+    if difference.lower > 0:
+        return f"{first} {what} is {size} above it ({interval})."
+    if difference.upper < 0:
+        return (
+            f"{first} {what} does not beat it: it is {size} below it ({interval}). Look at the features and the "
+            f"training data, or use the baseline."
+        )
+    direction = "above" if difference.mean >= 0 else "below"
+    return (
+        f"{first} {what} does not clearly beat it: it is {size} {direction} it, which is within the noise ({interval})."
+    )
+
+
+def _signed(share: float) -> str:
+    return f"{round(100 * share, 2) + 0.0:+.2f}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,8 +17,7 @@ from labeltrees.models.common.label_sets import read_training_labels
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.linear.points import check_points
 from labeltrees.tuning.choose import choose
-from labeltrees.tuning.settings import TRADEOFFS
-from labeltrees.tuning.tuning_data import TuningData, reads_texts
+from labeltrees.tuning.data import TuningData, reads_texts
 
 
 def _has_probabilities(estimator: LabelTreeClassifierCV) -> bool:
@@ -35,14 +34,12 @@ class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     Parameters
     ----------
     estimator : LabelTreeClassifier or another model with a tradeoff, optional
-    tradeoffs, fanouts, max_precision_loss, max_latency_us, metric, k, time_budget, validation
-        As in `choose`.
-    tune : "all", "tree", or list
+    tune : "tree", "all", list or dict
         As in `choose`; here only tradeoff and fanout by default.
-    random_state : int
-    n_jobs : int, optional
-    verbose : int
-        1 shows progress.
+    max_precision_loss, max_latency_us, metric, k, time_budget, validation
+        As in `choose`.
+    random_state, n_jobs, verbose : int, optional
+        By default those of the estimator.
 
     Attributes
     ----------
@@ -59,30 +56,30 @@ class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     >>> rng = np.random.default_rng(0)
     >>> Y = rng.random((200, 12)) < 0.3
     >>> X = Y @ rng.random((12, 8))
-    >>> search = lt.LabelTreeClassifierCV(tradeoffs=[0, 1], max_precision_loss=0.5).fit(X, Y)
-    >>> sorted(search.best_params_)
-    ['fanout', 'tradeoff']
+    >>> search = lt.LabelTreeClassifierCV(tune={"tradeoff": [0, 1]}, max_precision_loss=0.5).fit(X, Y)
+    >>> search.best_params_.keys()
+    dict_keys(['tradeoff'])
     """
 
     estimator: Any = None
-    tradeoffs: Any = TRADEOFFS
-    fanouts: Any = None
+    tune: Any = "tree"
     max_precision_loss: float | None = 0.005
     max_latency_us: float | None = None
     metric: str = "p1"
     k: int = 5
-    tune: Any = "tree"
     time_budget: float | None = None
     validation: Any = 0.2
-    random_state: int = 0
+    random_state: int | None = None
     n_jobs: int | None = None
-    verbose: int = 0
+    verbose: int | None = None
 
     def fit(
         self, X: Any, Y: Any, sample_weight: Any = None, *, label_names: Any = None, feature_names: Any = None
     ) -> LabelTreeClassifierCV:
         """Choose a setting and train its model; arguments as in `LabelTreeClassifier.fit`."""
-        estimator = LabelTreeClassifier() if self.estimator is None else self.estimator
+        estimator = LabelTreeClassifier() if self.estimator is None else clone(self.estimator)
+        own = {name: getattr(self, name) for name in ("random_state", "n_jobs", "verbose")}
+        estimator.set_params(**{name: value for name, value in own.items() if value is not None})
         texts = np.asarray(X, dtype=object) if reads_texts(estimator) else None
         points = check_points(self, X, fitting=True) if texts is None else texts
         labels = read_training_labels(Y, label_names, points.shape[0])
@@ -94,8 +91,8 @@ class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             feature_names=feature_names,
             texts=texts,
         )
-        own = {name: value for name, value in vars(self).items() if name in inspect.signature(choose).parameters}
-        choice = choose(data, **own | {"estimator": estimator, "progress": bool(self.verbose)})
+        arguments = {name: value for name, value in vars(self).items() if name in inspect.signature(choose).parameters}
+        choice = choose(data, **arguments | {"estimator": estimator})
         self.best_estimator_ = choice.model
         self.best_params_ = choice.parameters
         self.best_score_ = choice.record[self.metric]

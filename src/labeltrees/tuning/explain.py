@@ -2,89 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from labeltrees.tuning.limits import SAME_TIME, Verdict
-from labeltrees.tuning.paired_bound import CONFIDENCE
-from labeltrees.tuning.quality import metric_title
-from labeltrees.tuning.settings import describe_setting
-from labeltrees.tuning.time_budget import TimeBudget
+from labeltrees.metrics.table import metric_title
+from labeltrees.tuning.candidates import describe_setting
+from labeltrees.tuning.limits import CONFIDENCE, SAME_TIME, Verdict
+from labeltrees.tuning.study import TimeBudget
 
 
 class Round(NamedTuple):
-    """How many settings were tried, on how many training points."""
+    """How many candidates were tried, on how many training points."""
 
-    n_settings: int
+    n_candidates: int
     n_points: int
 
 
-def explain(
-    verdict: Verdict,
-    rounds: list[Round],
-    n_validation: int,
-    n_all: int,
-    held_out: str,
-    before: Sequence[str] = (),
-    after: Sequence[str] = (),
-    budget: TimeBudget | None = None,
-) -> str:
-    """Return the paragraph.
+def explain_stage(verdict: Verdict, chosen: str, what: str, n_points: int) -> str:
+    """Return the sentence about a stage that does not vary the tree.
+
+    Parameters
+    ----------
+    verdict : Verdict
+    chosen : str
+    what : str
+        The candidates in words, such as "pairs of loss and C".
+    n_points : int
+        The number of training points.
+    """
+    others = [name for name in verdict.trials if name != chosen]
+    best_other = max(others, key=verdict.metric, default=None)
+    against = "" if best_other is None else f" (next: {best_other}, {_percent(verdict.metric(best_other))})"
+    if verdict.keeps_own(chosen):
+        against += ", because no other gains more than luck explains"
+    return (
+        f"{len(verdict.trials)} {what} were tried on {n_points:,} points; chosen: {chosen}, with "
+        f"{metric_title(verdict.limits.metric)} {_percent(verdict.metric(chosen))}{against}."
+    )
+
+
+def explain_tree(verdict: Verdict, rounds: list[Round], n_validation: int, held_out: str) -> list[str]:
+    """Return the sentences about the stage of the tree.
 
     Parameters
     ----------
     verdict : Verdict
         Of the last round.
     rounds : list of Round
-    n_validation, n_all : int
-        The numbers of validation points, and of points that the final model was trained on.
+    n_validation : int
+        The number of validation points.
     held_out : str
-        How the validation points were held out from the training data; "" if they were given.
-    before, after : sequences of str
-        Sentences about the parameters that were chosen before and after those of the tree.
-    budget : TimeBudget, optional
+        How they were held out from the training data; "" if they were given.
     """
     chosen, limits = verdict.choose(), verdict.limits
     metric = metric_title(limits.metric)
     validation = f"{_count(n_validation, 'point')} held out {held_out}" if held_out else "the given validation data"
     if not held_out:
         validation += f" ({_count(n_validation, 'point')})"
-    return " ".join(
-        [
-            *before,
-            f"{_tried(rounds)}, each measured on {validation}.",
-            f"The highest {metric} was {_percent(verdict.metric(verdict.best))} "
-            f"({_describe(verdict, verdict.best)}; {verdict.time(verdict.best):.1f} us per call for "
-            f"{_count(limits.k, 'label')}).",
-            f"Chosen: {_describe(verdict, chosen)}, with {metric} {_percent(verdict.metric(chosen))} and "
-            f"{verdict.time(chosen):.1f} us per call (99th percentile {verdict.time(chosen, 99):.1f} us).",
-            *_reasons(verdict, chosen, metric),
-            *after,
-            *_skipped(budget),
-            *([] if verdict.result.comparison is None else [verdict.result.comparison]),
-            f"The final model was then trained on all {_count(n_all, 'point')}; these figures are from before that.",
-        ]
-    )
+    return [
+        f"{_tried(rounds)}, each measured on {validation}.",
+        f"The highest {metric} was {_percent(verdict.metric(verdict.best))} "
+        f"({_describe(verdict, verdict.best)}; {verdict.time(verdict.best):.1f} us per call for "
+        f"{_count(limits.k, 'label')}).",
+        f"Chosen: {_describe(verdict, chosen)}, with {metric} {_percent(verdict.metric(chosen))} and "
+        f"{verdict.time(chosen):.1f} us per call (99th percentile {verdict.time(chosen, 99):.1f} us).",
+        *_reasons(verdict, chosen, metric),
+    ]
 
 
-def explain_costs(stats: dict[str, Any]) -> str:
-    """Return the sentence about ``C="auto"`` for the `stats_` of the final model, or nothing if C was given.
+def explain_budget(budget: TimeBudget) -> list[str]:
+    """Return the sentence about what was left out for lack of time, if anything was."""
+    if not budget.n_skipped:
+        return []
+    return [f"The time budget of {budget.seconds:g} s left out {_count(budget.n_skipped, 'trial')}."]
+
+
+def explain_final(n_points: int, stats: dict[str, Any]) -> str:
+    """Return the sentences about the final training, and about ``C="auto"`` if the `stats_` of the model have it.
 
     Examples
     --------
-    >>> explain_costs({"C": [0.3, 1.0], "C_tried": [0.1, 0.3, 1.0]})
-    ' Its C, chosen by the loss on held-out training points, is 0.3, 1 by depth of the tree.'
+    >>> print(explain_final(10, {"C": [0.3, 1.0], "C_tried": [0.1, 0.3, 1.0]}).partition(". ")[2])
+    Its C, chosen by the loss on held-out training points, is 0.3, 1 by depth of the tree.
     """
+    trained = (
+        f"The final model was then trained on all {_count(n_points, 'point')}; these figures are from before that."
+    )
     if "C_tried" not in stats:
-        return ""
+        return trained
     costs = ", ".join(f"{cost:g}" for cost in stats["C"])
-    return f" Its C, chosen by the loss on held-out training points, is {costs} by depth of the tree."
-
-
-def _skipped(budget: TimeBudget | None) -> list[str]:
-    if budget is None or not budget.n_skipped:
-        return []
-    return [f"The time budget of {budget.seconds:g} s left out {_count(budget.n_skipped, 'trial')}."]
+    return f"{trained} Its C, chosen by the loss on held-out training points, is {costs} by depth of the tree."
 
 
 def _reasons(verdict: Verdict, chosen: str, metric: str) -> list[str]:
@@ -123,14 +129,14 @@ def _reasons(verdict: Verdict, chosen: str, metric: str) -> list[str]:
 
 def _tried(rounds: list[Round]) -> str:
     first, *others = rounds
-    text = f"Tried {_count(first.n_settings, 'setting')} on {_count(first.n_points, 'training point')}"
+    text = f"Tried {_count(first.n_candidates, 'setting')} on {_count(first.n_points, 'training point')}"
     for later in others:
-        text += f", then the {later.n_settings} most promising on {later.n_points:,}"
+        text += f", then the {later.n_candidates} most promising on {later.n_points:,}"
     return text
 
 
 def _describe(verdict: Verdict, name: str) -> str:
-    return describe_setting(verdict.result.record(name))
+    return describe_setting({"fanout": None, **verdict.trials[name].parameters})
 
 
 def _count(number: int, noun: str) -> str:

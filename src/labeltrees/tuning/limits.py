@@ -1,31 +1,75 @@
-"""The limits of a choice, and which settings meet them."""
+"""The limits of a choice, which candidates meet them, and paired comparisons on the same points."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import norm
+from scipy.stats import t as student
 
-from labeltrees._validation import check_number, refuse
+from labeltrees._matrices import Float64s
+from labeltrees._validation import check_number
 from labeltrees.errors import LabelTreesError
-from labeltrees.tuning.paired_bound import PairedDifference, is_beyond_luck, paired_difference
-from labeltrees.tuning.quality import Hits, split_metric
+from labeltrees.metrics.table import check_metric, values_of_points
+from labeltrees.tuning.study import Trial
 
-_SAMPLE_TOLERANCE = 1.5  # the latency limit of early rounds: models of a sample are smaller, and so faster
+CONFIDENCE = 0.95
 SAME_TIME = 1.05  # times that differ by less than this factor count as equal
+_SAMPLE_TOLERANCE = 1.5  # the latency limit of early rounds: models of a sample are smaller, and so faster
 
 
-class Measured(Protocol):
-    """Settings that were measured on the same points: those of a sweep, or variants of a model."""
+class PairedDifference(NamedTuple):
+    """The mean difference over points, and its one-sided confidence bounds."""
 
-    comparison: str | None
+    mean: float
+    lower: float
+    upper: float
 
-    @property
-    def _hits(self) -> dict[str, Hits]: ...
 
-    def record(self, name: str) -> dict[str, Any]:
-        """Return the measurements of a setting."""
+def paired_difference(values: Float64s, reference: Float64s, confidence: float = CONFIDENCE) -> PairedDifference:
+    """Return the mean of `values` (n,) minus `reference` (n,), with one-sided bounds from Student's t distribution.
+
+    Both models saw the same points, so the difficulty of a point cancels out and the bounds are much tighter than those
+    of two separate means. Each bound alone holds with the given confidence.
+
+    Examples
+    --------
+    >>> paired_difference(np.array([1.0, 0.0, 1.0, 1.0]), np.array([1.0, 0.0, 1.0, 1.0]))
+    PairedDifference(mean=0.0, lower=0.0, upper=0.0)
+    """
+    differences = values - reference
+    n = len(differences)
+    mean = float(differences.mean())
+    if not differences.any():
+        return PairedDifference(0.0, 0.0, 0.0)
+    if n < 2:
+        return PairedDifference(mean, -math.inf, math.inf)
+    half = float(student.ppf(confidence, n - 1) * np.std(differences, ddof=1) / math.sqrt(n))
+    return PairedDifference(mean, mean - half, mean + half)
+
+
+def is_beyond_luck(values: Float64s, reference: Float64s, n_tried: int) -> bool:
+    """Whether the mean of `values` (n,) is above that of `reference` (n,) by more than luck explains.
+
+    If `n_tried` models are as good as the reference, the best of them still gains some standard errors: about 0.6 of
+    2 models, 1.5 of 9. The gain must be larger than that, and than one standard error.
+
+    Examples
+    --------
+    >>> gain = np.array([0.0, 0.0, 1.0, 1.0, 0.0])  # 0.4, with a standard error of 0.24
+    >>> is_beyond_luck(gain, np.zeros(5), n_tried=1), is_beyond_luck(gain, np.zeros(5), n_tried=20)
+    (True, False)
+    """
+    differences = values - reference
+    if len(differences) < 2 or not differences.any():
+        return False
+    luck = float(norm.ppf((n_tried - 0.375) / (n_tried + 0.25)))  # expected maximum of n normal variables (Blom)
+    error = float(np.std(differences, ddof=1)) / math.sqrt(len(differences))
+    return float(differences.mean()) > max(1.0, luck) * error
 
 
 @dataclass(frozen=True)
@@ -39,7 +83,7 @@ class Limits:
     max_latency_us : float, optional
         The largest allowed latency of a single call, 99th percentile.
     metric : str
-        "p" or "ndcg" followed by a number of at most `k`.
+        A metric that is a mean over points, and a number of at most `k`: "p1", "ndcg5", ...
     k : int
         The number of labels that a single call returns.
     """
@@ -52,7 +96,7 @@ class Limits:
     @property
     def ks(self) -> tuple[int, ...]:
         """The values of k to measure."""
-        return tuple(sorted({at for at in (1, 3, self.k, split_metric(self.metric)[1]) if at <= self.k}))
+        return tuple(sorted({at for at in (1, 3, self.k, check_metric(self.metric, self.k).k) if at <= self.k}))
 
     def validate(self) -> None:
         """Raise `InputError` if a limit or the metric is not allowed."""
@@ -60,44 +104,49 @@ class Limits:
             check_number("max_precision_loss", self.max_precision_loss, 0, 1)
         if self.max_latency_us is not None:
             check_number("max_latency_us", self.max_latency_us, 0, low_open=True)
-        kind, k = split_metric(self.metric)
-        if kind not in ("p", "ndcg") or k > self.k:
-            refuse("metric", f"p or ndcg followed by a number of at most k = {self.k}, such as 'p1'", self.metric)
+        check_metric(self.metric, self.k)
 
-    def judge(self, result: Measured, own: str | None = None, n_tried: int | None = None) -> Verdict:
-        """Compare every setting of a result with the most precise one, and with the estimator's own, if it is there.
+    def judge(self, trials: Mapping[str, Trial], own: str | None = None, n_tried: int | None = None) -> Verdict:
+        """Compare every candidate with the most precise one, and with the estimator's own, if it is there.
 
-        `n_tried` is the number of settings that were compared with `own`, if some were dropped after early rounds.
+        Parameters
+        ----------
+        trials : dict of Trial
+            By the name of the candidate, all measured on the same validation points.
+        own : str, optional
+            The estimator's own candidate. Others must gain more than luck explains to replace it.
+        n_tried : int, optional
+            The number of candidates that were compared with `own`, if some were dropped after early rounds.
         """
-        values = {name: hits.per_point(self.metric) for name, hits in result._hits.items()}
+        values = {name: values_of_points(trial.hits, self.metric) for name, trial in trials.items()}
         names = list(values)
         best = names[int(np.argmax([values[name].mean() for name in names]))]
         differences = {name: paired_difference(values[name], values[best]) for name in names}
         if own not in values:
-            return Verdict(self, result, best, differences)
+            return Verdict(self, trials, best, differences)
         n_others = max(n_tried or 0, len(names) - 1)
         better = [name for name in names if name != own and is_beyond_luck(values[name], values[own], n_others)]
-        return Verdict(self, result, best, differences, own, frozenset(better))
+        return Verdict(self, trials, best, differences, own, frozenset(better))
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How the settings of a result compare with the best, and which of them meet the limits."""
+    """How candidates compare with the best of them, and which of them meet the limits."""
 
     limits: Limits
-    result: Measured
+    trials: Mapping[str, Trial]
     best: str
     differences: dict[str, PairedDifference]
-    own: str | None = None  # the estimator's own setting: others must gain more than luck to replace it
+    own: str | None = None
     better_than_own: frozenset[str] = frozenset()
 
     def metric(self, name: str) -> float:
         """Return a setting's metric."""
-        return float(self.result.record(name)[self.limits.metric])
+        return float(self.trials[name].record[self.limits.metric])
 
     def time(self, name: str, percentile: int = 50) -> float:
         """Return the microseconds of a setting's single calls."""
-        return float(self.result.record(name)[f"top{self.limits.k}_p{percentile}_us"])
+        return float(self.trials[name].record[f"top{self.limits.k}_p{percentile}_us"])
 
     def is_close(self, name: str) -> bool:
         """Whether a setting is, with confidence, within the allowed loss of the best."""

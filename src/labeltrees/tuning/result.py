@@ -4,19 +4,88 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
+from collections.abc import Sequence
 from typing import Any, Self
 
-import numpy as np
-
 from labeltrees._extras import import_extra
-from labeltrees._files import write_atomically
+from labeltrees._files import read_json, to_json, write_atomically, write_json
+from labeltrees._validation import refuse
 from labeltrees.errors import MissingExtraError
-from labeltrees.tuning import result_form
-from labeltrees.tuning.baseline_table import BaselineTable
-from labeltrees.tuning.frontier import columns_of, frontier
-from labeltrees.tuning.quality import Hits
-from labeltrees.tuning.sweep_folder import read_json, to_json, write_json
+from labeltrees.metrics.table import find_metric
+from labeltrees.tuning import result_file
+
+_NOT_MEASURED = {"setting", "tradeoff", "fanout", "cover", "path"}
+
+
+def frontier(table: Sequence[dict[str, Any]], x: str, y: str) -> list[dict[str, Any]]:
+    """Return the Pareto-optimal records: no other has at most their `x` and at least their `y`, and differs in one.
+
+    Parameters
+    ----------
+    table : records
+    x, y : str
+        Keys of the cost and of the quality. Records with None or NaN there are left out.
+
+    Returns
+    -------
+    list of records
+        By ascending x; equal records keep their order.
+
+    Examples
+    --------
+    >>> table = [{"us": 3, "p1": 0.5}, {"us": 2, "p1": 0.4}, {"us": 4, "p1": 0.45}]
+    >>> [record["us"] for record in frontier(table, "us", "p1")]
+    [2, 3]
+    """
+    known = [record for record in table if _is_number(record.get(x)) and _is_number(record.get(y))]
+    kept: list[dict[str, Any]] = []
+    best = -math.inf  # the largest y so far
+    for record in sorted(known, key=lambda record: (record[x], -record[y])):
+        ties = bool(kept) and record[x] == kept[-1][x] and record[y] == kept[-1][y]
+        if record[y] > best or ties:
+            kept.append(record)
+            best = max(best, record[y])
+    return kept
+
+
+def columns_of(table: Sequence[dict[str, Any]], x: str, y: str, largest_k: int) -> tuple[str, str]:
+    """Return the columns that `x` and `y` name.
+
+    "time" is the median time of a single call for the k of `y` or, if that was not measured, for the largest k. "depth"
+    is the expected depth at the k of `y`.
+    """
+    known = set(table[0]) - _NOT_MEASURED if table else set()
+    known = {name for name in known if not any(isinstance(record[name], str) for record in table)}
+    qualities = sorted(name for name in known if is_quality(name))
+    if y not in qualities:
+        refuse("y", "one of " + ", ".join(qualities), y)
+    k = int(y[len(y.rstrip("0123456789")) :])
+    if x == "time":
+        x = time_column(table, k, largest_k)
+    elif x == "depth":
+        x = f"depth{k}"
+    if x not in known or is_quality(x):
+        costs = sorted(name for name in known if not is_quality(name))
+        refuse("x", "time, depth or one of " + ", ".join(costs), x)
+    return x, y
+
+
+def time_column(table: Sequence[dict[str, Any]], k: int, largest_k: int, percentile: int = 50) -> str:
+    """Return the column with the time of single calls for k labels or, if not measured, for the largest k."""
+    column = f"top{k}_p{percentile}_us"
+    return column if table and column in table[0] else f"top{largest_k}_p{percentile}_us"
+
+
+def is_quality(column: str) -> bool:
+    """Whether more is better in a column."""
+    found = find_metric(column)
+    return found is not None and found.metric.higher_is_better
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not math.isnan(value)
 
 
 class SweepResult:
@@ -25,9 +94,9 @@ class SweepResult:
     Attributes
     ----------
     table : list of dict
-        One record per setting: `setting` (its name), `tradeoff`, `fanout`, `cover`, `path`; ``p{k}``, ``recall{k}``,
-        ``fscore{k}`` (F1), ``ndcg{k}``, ``coverage{k}``, ``psp{k}`` (shares, not percent) and ``depth{k}`` (expected
-        depth) for every k; ``weighted_p{k}``, ``weighted_recall{k}`` and ``weighted_ndcg{k}`` if the validation points
+        One record per setting: `setting` (its name), `tradeoff`, `fanout`, `cover`, `path` and other parameters of the
+        grid; ``p{k}``, ``recall{k}``, ``fscore{k}`` (F1), ``ndcg{k}``, ``coverage{k}``, ``psp{k}`` (shares, not
+        percent) and ``depth{k}`` (expected depth) for every k; ``weighted_p{k}`` and others if the validation points
         have weights; `chunks` and `classifiers` per query; ``top{k}_p50_us`` and ``top{k}_p99_us`` (one call for one
         query) and `batch_us` (per point of a batch) in microseconds; `tree_seconds`, `training_seconds` (which includes
         the tree), `model_bytes`.
@@ -49,7 +118,7 @@ class SweepResult:
     --------
     >>> import numpy as np, labeltrees as lt
     >>> X, Y = np.eye(6, dtype=np.float32), np.eye(6)
-    >>> result = lt.sweep((X, Y), (X, Y), tradeoffs=[0, 2], fanouts=[2], k=(1,), repeats=1)
+    >>> result = lt.sweep((X, Y), (X, Y), tradeoffs=[0, 2], fanouts=[2], k=(1,))
     >>> result
     SweepResult(2 settings: tradeoff 0 to 2, fanout 2; p1 1.0000 to 1.0000)
     >>> len(result.frontier(x="depth", y="p1")) > 0
@@ -64,24 +133,20 @@ class SweepResult:
         *,
         chosen: str | None = None,
         explanation: str | None = None,
+        baselines: list[dict[str, Any]] | None = None,
         comparison: str | None = None,
-        hits: dict[str, Hits] | None = None,
-        baselines: BaselineTable | list[dict[str, Any]] | None = None,
     ) -> None:
         self.table = table
         self.facts = facts
         self.details = details
         self.chosen = chosen
         self.explanation = explanation
+        self.baselines = baselines or []
         self.comparison = comparison
-        self._hits = hits or {}  # by setting, for `choose`; not saved
-        if not isinstance(baselines, BaselineTable):
-            baselines = BaselineTable(baselines or [], np.zeros(0, dtype=np.int64), {})
-        self.baselines, self._baseline_rows, self._baseline_hits = baselines
 
     @property
     def data_name(self) -> str | None:
-        """What the data are called in the report; None if nobody said it. Can be set."""
+        """The name of the data in the report; None if unknown; assignable."""
         name = self.facts["data"].get("name")
         return None if name is None else str(name)
 
@@ -160,16 +225,16 @@ class SweepResult:
 
     def to_json(self) -> str:
         """Return everything as JSON text, as `save` writes it."""
-        return to_json(result_form.to_record(self))
+        return to_json(result_file.to_record(self))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a file of JSON."""
-        write_json(path, result_form.to_record(self))
+        write_json(path, result_file.to_record(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what `save` wrote."""
-        return cls(**result_form.from_record(read_json(path), path))
+        return cls(**result_file.from_record(read_json(path), path))
 
     # Charts.
 

@@ -1,0 +1,55 @@
+"""The table of baselines that sweeps, choices and ``labeltrees baselines`` measure.
+
+To add one, write a subclass of `Baseline` and a function that makes it, and add its entry here and its names in
+``baselines/__init__.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from labeltrees.baselines.baseline import Baseline, TrainingPoints
+from labeltrees.baselines.popularity import Popularity, recent_popularity_of
+from labeltrees.baselines.similar import CoOccurrence, Neighbours
+
+_LABELS_PER_FEATURE, _N_NEIGHBOURS = 100, 50
+
+
+class Entry(NamedTuple):
+    """A baseline: what it returns, in words, and how it is made; `needs` is "", "times" or "features"."""
+
+    meaning: str
+    make: Callable[[TrainingPoints], Baseline]
+    needs: str = ""
+
+
+BASELINES = {
+    "popularity": Entry(
+        "the most frequent labels, the same for every point",
+        lambda points: Popularity(points, points.weights, "popularity"),
+    ),
+    "recent popularity": Entry(
+        "the most frequent labels of the most recent training points",
+        lambda points: recent_popularity_of(points, points.times),
+        "times",
+    ),
+    "co-occurrence": Entry(
+        "labels that occur with the features of the point",
+        lambda points: CoOccurrence(points, _LABELS_PER_FEATURE),
+        "features",
+    ),
+    "neighbours": Entry(
+        f"labels of the {_N_NEIGHBOURS} most similar training points",
+        lambda points: Neighbours(points, _N_NEIGHBOURS),
+        "features",
+    ),
+}
+
+
+def make_baselines(points: TrainingPoints) -> Iterator[Baseline]:
+    """Yield every baseline that the training points allow."""
+    has = {"": True, "times": points.times is not None, "features": points.X.shape[1] > 0}
+    for entry in BASELINES.values():
+        if has[entry.needs]:
+            yield entry.make(points)

@@ -1,0 +1,183 @@
+"""The data of a study: points in the form that a model family reads, split into training and validation points."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from labeltrees._holding_out import draw_held_out
+from labeltrees._matrices import check_X, check_Y
+from labeltrees._validation import check_number, refuse
+from labeltrees.data.dataset import Dataset, as_dataset
+from labeltrees.errors import InputError
+
+SHARE = 0.2  # of the points, held out by default
+MAX_VALIDATION_POINTS = 100_000
+AT_RANDOM, NEWEST, IN_GROUPS = "at random", "because they are the newest", "at random in whole groups"
+
+
+@dataclass(frozen=True)
+class TuningData:
+    """The data that models are trained or measured on.
+
+    Parameters
+    ----------
+    points : csr_array or dense array (n, d), or array of texts (n,)
+    Y : csr_array (n, L)
+    sample_weight : array (n,), optional
+    label_names, feature_names, texts : arrays of str, optional
+    vectorizer : TfidfVectorizer, optional
+        The vectorizer that made the points from texts.
+    times : array (n,), optional
+        The time of each point.
+    encoder : Encoder, optional
+        The encoder that made the points from contexts.
+    groups : array of int64 (n,), optional
+        Points with the same number are held out together.
+    """
+
+    points: Any
+    Y: Any
+    sample_weight: Any = None
+    label_names: Any = None
+    feature_names: Any = None
+    texts: Any = None
+    vectorizer: Any = None
+    times: Any = None
+    encoder: Any = None
+    groups: Any = None
+
+    @property
+    def n_points(self) -> int:
+        """The number of points."""
+        return int(self.Y.shape[0])
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the points are texts."""
+        return getattr(self.points, "ndim", 1) == 1
+
+    def fit_arguments(self, model: Any, *more: str) -> dict[str, Any]:
+        """Return weights, times and groups of the points, and `more`, as far as `fit` of the model takes them."""
+        known = inspect.signature(model.fit).parameters
+        names = [name for name in ("sample_weight", "times", "groups", *more) if name in known]
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+    def take(self, rows: Any) -> TuningData:
+        """Return some of the points."""
+        return replace(
+            self,
+            points=self.points[rows],
+            Y=self.Y[rows],
+            sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
+            texts=None if self.texts is None else self.texts[rows],
+            times=None if self.times is None else self.times[rows],
+            groups=None if self.groups is None else self.groups[rows],
+        )
+
+
+def reads_texts(estimator: Any) -> bool:
+    """Whether an estimator reads only texts."""
+    return bool(getattr(estimator, "READS_TEXTS", False))
+
+
+def as_tuning_data(data: Any, name: str, estimator: Any) -> TuningData:
+    """Return a Dataset or a pair (X, Y) in the form that the estimator reads; dense points stay dense."""
+    if isinstance(data, TuningData):
+        return data
+    if reads_texts(estimator):
+        if isinstance(data, tuple | list) and len(data) == 2:
+            texts, Y = np.asarray(data[0], dtype=object), check_Y(data[1], allow_empty=True).matrix
+            if texts.shape != (Y.shape[0],):
+                refuse(f"{name}[0]", f"{Y.shape[0]} texts", data[0])
+            return TuningData(texts, Y, texts=texts)
+        dataset = as_dataset(data, name)
+        if dataset.texts is None:
+            message = f"{name} must have texts for a {type(estimator).__name__}"
+            raise InputError(message)
+        return _of_dataset(dataset, dataset.texts)
+    if isinstance(data, tuple | list) and len(data) == 2 and isinstance(data[0], np.ndarray):
+        X, Y = check_X(data[0], allow_empty=True).matrix, check_Y(data[1], allow_empty=True).matrix
+        if X.shape[0] != Y.shape[0]:
+            message = f"{name}: X has {X.shape[0]} rows and Y has {Y.shape[0]}; both must have one row per point"
+            raise InputError(message)
+        return TuningData(X, Y)
+    dataset = as_dataset(data, name)
+    return _of_dataset(dataset, dataset.X)
+
+
+def _of_dataset(dataset: Dataset, points: Any) -> TuningData:
+    return TuningData(
+        points,
+        dataset.Y,
+        dataset.sample_weight,
+        dataset.label_names,
+        dataset.feature_names,
+        dataset.texts,
+        dataset.vectorizer,
+        dataset.times,
+        dataset.encoder,
+        dataset.groups,
+    )
+
+
+def check_pair(train: TuningData, validation: TuningData) -> None:
+    """Raise `InputError` if data have no labelled points, or if their labels or features differ."""
+    for name, data in (("train", train), ("validation", validation)):
+        if data.n_points == 0 or data.Y.nnz == 0:
+            message = (
+                f"{name} must have points with labels, got {data.n_points} points with {data.Y.nnz} labels in total"
+            )
+            raise InputError(message)
+    if train.Y.shape[1] != validation.Y.shape[1]:
+        refuse("validation", f"data with the {train.Y.shape[1]} labels of train", f"{validation.Y.shape[1]} labels")
+    if not train.is_text and train.points.shape[1] != validation.points.shape[1]:
+        features = f"{validation.points.shape[1]} features"
+        refuse("validation", f"data with the {train.points.shape[1]} features of train", features)
+
+
+class Parts(NamedTuple):
+    """Training data, validation data, and how the validation points were held out; "" if they were given."""
+
+    train: TuningData
+    validation: TuningData
+    held_out: str
+
+
+def split_data(data: TuningData, validation: Any, estimator: Any, seed: int) -> Parts:
+    """Return training and validation data; no validation point is a training point.
+
+    Parameters
+    ----------
+    data : TuningData
+    validation : float, or Dataset, or pair (X, Y)
+        The share of the points to hold out, at most 100,000 points, or separate data. If points have groups, whole
+        groups are held out: a model is asked about new ones. Otherwise the newest points if they have times: a model is
+        asked about the future. Otherwise they are chosen at random.
+    estimator : model
+    seed : int
+    """
+    if isinstance(validation, bool) or not isinstance(validation, int | float):
+        if validation is None:
+            refuse("validation", "a share of train, a Dataset or a pair (X, Y)", validation)
+        return Parts(data, as_tuning_data(validation, "validation", estimator), "")
+    share = check_number("validation", validation, 0, 1, low_open=True)
+    rows, held_out = hold_out(data.n_points, share, seed, data.times, data.groups)
+    how = IN_GROUPS if data.groups is not None else AT_RANDOM if data.times is None else NEWEST
+    return Parts(data.take(rows), data.take(held_out), how)
+
+
+def hold_out(n_points: int, share: float, seed: int, times: Any = None, groups: Any = None) -> tuple[Any, Any]:
+    """Return the rows to train on and the rows held out, both ascending: whole groups, else the newest, else any."""
+    n_held_out = min(round(share * n_points), MAX_VALIDATION_POINTS)
+    if not 1 <= n_held_out < n_points:
+        message = f"validation={share:g} holds out {n_held_out} of {n_points} points: choose another share"
+        raise InputError(message)
+    if times is not None and groups is None:
+        order = np.argsort(times, kind="stable")[::-1]
+    else:
+        order, n_held_out = draw_held_out(n_points, n_held_out, np.random.default_rng(seed), groups)
+    return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
