@@ -169,19 +169,20 @@ async def read_body(request: Request) -> bytes:
     """
     service: Service = request.app.state.service
     settings = service.settings
-    length = request.headers.get("content-length", "")
-    if length.isdigit() and int(length) > settings.max_body:
+    header = request.headers.get("content-length", "")
+    length = int(header) if header.isdigit() else None
+    if length is not None and length > settings.max_body:
         if "expect" not in request.headers:  # otherwise the client waits with the body
             await _discard(request, settings)
         raise _too_long(settings.max_body)
     try:
-        return await service.body_timer.read(_receive(request, settings))
+        return await service.body_timer.read(_receive(request, settings, length))
     except TimeoutError:
         message = f"the request did not arrive within {settings.max_seconds:g} seconds"
         raise RequestError(408, message) from None
 
 
-async def _receive(request: Request, settings: ServingSettings) -> bytes:
+async def _receive(request: Request, settings: ServingSettings, length: int | None) -> bytes:
     parts: list[bytes] = []
     size = 0
     while True:
@@ -197,7 +198,7 @@ async def _receive(request: Request, settings: ServingSettings) -> bytes:
             if more:
                 await _discard(request, settings)
             raise _too_long(settings.max_body)
-        if not more:
+        if not more or size == length:  # granian's last message is empty: waiting for it takes as long as a search
             return b"".join([*parts, part]) if parts else part
         parts.append(part)
 
