@@ -7,6 +7,7 @@ from click.testing import CliRunner
 import labeltrees as lt
 from labeltrees._files import to_json
 from labeltrees.cli.main import cli
+from labeltrees.tasks.on_dask import DaskRunner
 from labeltrees.tuning import trial
 from labeltrees.tuning.study import open_place
 from tests.tuning.conftest import count_as_time, make_data
@@ -85,6 +86,18 @@ def test_the_choice_is_that_of_this_process(client, limits):
     assert remote.parameters == local.parameters
     assert without_seconds(remote.trials) == without_seconds(local.trials)
     assert remote.explanation.replace("\n", " ") == local.explanation.replace("\n", " ")
+
+
+@pytest.mark.usefixtures("counted_time")
+def test_a_choice_continues_from_the_folder_of_its_runner(client, tmp_path, monkeypatch):
+    data, runner, fits = make_data(300), DaskRunner(client, tmp_path / "choice"), []
+    first = lt.choose(data, client=runner, tune={"tradeoff": [0, 1]})
+    usual = trial.Sample.fit
+    monkeypatch.setattr(trial.Sample, "fit", lambda *arguments: fits.append(1) or usual(*arguments))
+    again = lt.choose(data, client=runner, tune={"tradeoff": [0, 1]})
+    assert again.parameters == first.parameters
+    assert fits == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["choice"]
 
 
 def test_an_error_of_a_task_is_the_error_of_this_process(client):

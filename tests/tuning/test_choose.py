@@ -1,5 +1,7 @@
 """choose: which model is taken, on data where the answer is known; the number of classifiers is the time."""
 
+import inspect
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -383,3 +385,31 @@ def test_a_chosen_model_of_texts_takes_texts():
     estimator = lt.LabelTreeClassifier()
     model = fit_on_all(estimator, as_tuning_data(train, "train", estimator))
     assert model.predictor(1)("red wine")[0].tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "message"),
+    [
+        (lt.choose, {"tradeoffs": [1]}, 'choose has no argument tradeoffs any more: give tune={"tradeoff": '),
+        (lt.choose, {"folder": "here"}, "choose has no argument folder any more: give client=LocalRunner"),
+        (lt.choose, {"n_jobs": 2}, "no argument n_jobs any more: give estimator=lt.LabelTreeClassifier\\(n_jobs"),
+        (lt.sweep, {"covers": ["greedy"]}, "sweep has no argument covers any more: give grid"),
+        (lt.sweep, {"progress": True}, "give estimator=lt.LabelTreeClassifier\\(verbose=..."),
+    ],
+)
+def test_arguments_that_are_gone_name_the_new_way(data, function, arguments, message):
+    with pytest.raises(lt.InputError, match=message):
+        function(data, **arguments)
+    with pytest.raises(TypeError, match="fanouts any more"):
+        lt.LabelTreeClassifierCV(fanouts=[2])
+
+
+def test_there_are_few_arguments():
+    assert len(inspect.signature(lt.choose).parameters) <= 10
+    assert len(inspect.signature(lt.sweep).parameters) <= 9
+
+
+def test_any_metric_that_is_a_mean_over_points_can_decide(data):
+    choice = lt.choose(data, metric="recall3", **QUICK)
+    assert "recall@3" in choice.explanation
+    assert choice.record["recall3"] > 0

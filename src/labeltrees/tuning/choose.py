@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.base import clone
 
 from labeltrees._progress import watch
+from labeltrees._settings import refusing
 from labeltrees._validation import check_choice, check_integer, check_n_jobs, check_number, refuse
 from labeltrees.data import TfidfVectorizer
 from labeltrees.errors import InputError, LabelTreesError
@@ -39,7 +40,7 @@ from labeltrees.tuning.explain import Round, explain_budget, explain_final, expl
 from labeltrees.tuning.limits import Limits, Verdict
 from labeltrees.tuning.result import SweepResult
 from labeltrees.tuning.study import Study, TimeBudget, Trial, open_place
-from labeltrees.tuning.sweep import counter, make_result
+from labeltrees.tuning.sweep import GONE, counter, make_result
 from labeltrees.tuning.trial import (
     AS_GIVEN,
     CAREFUL,
@@ -99,6 +100,18 @@ class Choice:
         return f"{type(self).__name__}({type(self.model).__name__}({parameters}), out of {self.result!r})"
 
 
+GONE_VALUES = {f"{name}s": f'give tune={{"{name}": [...]}}' for name in ("tradeoff", "fanout")}
+_GONE = (
+    GONE
+    | GONE_VALUES
+    | {
+        "folder": "give client=LocalRunner(FolderResults(folder)) or DaskRunner(client, folder) of labeltrees.tasks",
+        "early_rounds": "leave it out, samples come first where there are enough points",
+    }
+)
+
+
+@refusing(_GONE)
 def choose(
     train: Any,
     *,

@@ -13,10 +13,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from labeltrees._matrices import check_sample_weight
+from labeltrees._settings import refusing
 from labeltrees.models.common.label_sets import read_training_labels
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.linear.points import check_points
-from labeltrees.tuning.choose import choose
+from labeltrees.tuning.choose import GONE_VALUES, choose
 from labeltrees.tuning.data import TuningData, reads_texts
 
 
@@ -24,6 +25,7 @@ def _has_probabilities(estimator: LabelTreeClassifierCV) -> bool:
     return hasattr(estimator, "best_estimator_") and hasattr(estimator.best_estimator_, "predict_proba")
 
 
+@refusing(GONE_VALUES)
 @dataclass(eq=False, repr=False)
 class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A label tree classifier whose tradeoff and fanout are chosen when it is fitted.

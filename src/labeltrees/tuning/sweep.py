@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from labeltrees._progress import watch
+from labeltrees._settings import refusing
 from labeltrees._validation import check_integer, check_n_jobs, refuse
 from labeltrees.models.common.settings import seed_of
 from labeltrees.models.linear.estimator import LabelTreeClassifier
@@ -18,7 +19,19 @@ from labeltrees.tuning.result import SweepResult
 from labeltrees.tuning.study import Study, Trial, open_place
 from labeltrees.tuning.trial import CAREFUL, TrialInputs
 
+# Arguments that `sweep` and `choose` no longer have, and the new way.
+GONE = {
+    name: f"give estimator=lt.LabelTreeClassifier({own}=...)"
+    for name, own in (("n_jobs", "n_jobs"), ("random_state", "random_state"), ("progress", "verbose"))
+} | {"repeats": "leave it out, every model is timed in 5 rounds"}
+_GONE = GONE | {
+    "covers": 'give grid={"cover": [...]}',
+    "paths": 'give grid={"path": [...]}',
+    "timed_points": "leave it out, 1,000 points are timed",
+}
 
+
+@refusing(_GONE)
 def sweep(
     train: Any,
     validation: Any = SHARE,
