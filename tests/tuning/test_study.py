@@ -71,7 +71,11 @@ def test_without_time_only_the_first_candidate_is_measured(train, validation, fi
         candidates = {str(cost): {"C": cost} for cost in (0.3, 1.0, 3.0)}
         assert list(study.run(candidates)) == ["0.3"]
         assert budget.n_skipped == 2
-        assert list(study.run({"b": {"C": 0.3}, "d": {"C": 9.0}}, all_optional=True)) == ["b"]  # known already
+        assert list(
+            study.run(
+                {"b": {"C": 0.3}, "d": {"C": 9.0}},
+            )
+        ) == ["b"]  # known already
     assert len(fits) == 1
 
 

@@ -1,5 +1,7 @@
 """sweep: what it measures, what it shares, and how it goes on after an interruption."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -103,6 +105,14 @@ def test_a_setting_that_was_cut_short_is_trained_again(train, validation, tmp_pa
     result = lt.sweep(train, validation, **SMALL, folder=tmp_path)
     assert len(fitted) == 1
     assert all(record["p1"] > 0 for record in result.table)
+
+
+def test_a_setting_whose_model_was_removed_is_trained_again(train, validation, tmp_path, fitted):
+    lt.sweep(train, validation, **SMALL, folder=tmp_path)
+    shutil.rmtree(tmp_path / "models" / "tradeoff-1_fanout-4_marginal_weighted")
+    fitted.clear()
+    lt.sweep(train, validation, **SMALL, folder=tmp_path)
+    assert fitted == [1]
 
 
 def test_a_folder_takes_further_settings_and_its_models_can_be_opened(train, validation, tmp_path):

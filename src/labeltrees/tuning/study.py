@@ -183,9 +183,8 @@ class Study:
         *,
         timing: Timing = QUICK,
         report: bool = False,
-        all_optional: bool = False,
     ) -> dict[str, Trial]:
-        """Return the trials of the candidates that there is time for, by name.
+        """Return the trials of the first candidate and of others that there is time for, by name.
 
         Parameters
         ----------
@@ -195,8 +194,6 @@ class Study:
         timing : Timing
         report : bool
             Measure what a report shows, and keep trials and models in the folder of the study, if it has one.
-        all_optional : bool
-            Whether even the first candidate is left out if there is no time.
         """
         size = min(size or self.inputs.train.n_points, self.inputs.train.n_points)
         folder = self.place.folder(self.identity) if report else self.place.temporary
@@ -206,7 +203,7 @@ class Study:
             tasks = {name: self._task(own, size, folder, shared, report) for name, own in candidates.items()}
             if self.place.is_remote:
                 self._prepare(candidates, size)
-            names = self._train(tasks, candidates, size, runner, all_optional)
+            names = self._train(tasks, candidates, size, runner)
             self._time([tasks[name] for name in names], runner, shared, timing)
         return {name: self._measured[_key(tasks[name])]._replace(parameters=candidates[name]) for name in names}
 
@@ -232,16 +229,16 @@ class Study:
             sample.prepare(configured(self.inputs.estimator, parameters))
 
     def _train(
-        self,
-        tasks: dict[str, Task],
-        candidates: Mapping[str, Parameters],
-        size: int,
-        runner: Runner,
-        all_optional: bool,
+        self, tasks: dict[str, Task], candidates: Mapping[str, Parameters], size: int, runner: Runner
     ) -> list[str]:
         """Run the tasks that are not finished and that there is time for; return the names of all finished ones."""
+        folder = runner.results.folder
+        assert folder is not None
         finished: list[str] = []
         started: dict[str, Parameters] = {}
+        for task in tasks.values():
+            if task.inputs["report"] and not Path(task.how["model"]).exists():
+                (folder / task.name).unlink(missing_ok=True)  # someone has removed the model: train it again
         n_reused = len({task.name for task in tasks.values() if task.name in runner.results})
         if n_reused and self.place.kept is not None:
             n_wanted = len({task.name for task in tasks.values()})
@@ -251,8 +248,7 @@ class Study:
             for name, task in tasks.items():
                 own = candidates[name]
                 is_new = task.name not in started and not self._is_measured(task)
-                is_optional = all_optional or bool(finished)
-                if is_new and is_optional and task.name not in runner.results and not self._allows(own, size):
+                if is_new and finished and task.name not in runner.results and not self._allows(own, size):
                     self.count_done(1)
                     continue
                 finished.append(name)

@@ -36,7 +36,6 @@ from labeltrees.tuning.details import Examples, machine_facts, tree_shape
 
 AS_GIVEN = "as given"
 _FEATURES = ("words", "words+pairs", "words+chars", "words+pairs+chars")
-_MAX_SAMPLES = 2  # kept with their embeddings and trees
 
 
 # Features of texts.
@@ -212,10 +211,13 @@ class TrialInputs:
         return Examples(self.validation, max(self.ks), self.seed)
 
     def sample(self, size: int, features: str = AS_GIVEN) -> Sample:
-        """Return `size` of the points with a kind of features. Smaller samples are parts of larger ones."""
+        """Return `size` of the points with a kind of features. Smaller samples are parts of larger ones.
+
+        Samples of one size are kept, with their features, embeddings and trees.
+        """
         if (size, features) not in self._samples:
-            while len(self._samples) >= _MAX_SAMPLES:
-                self._samples.pop(next(iter(self._samples)))
+            for other in [key for key in self._samples if key[0] != size]:
+                del self._samples[other]
             rows = np.random.default_rng(self.seed).permutation(self.train.n_points)[:size]
             train = self.train if size >= self.train.n_points else self.train.take(np.sort(rows))
             self._samples[size, features] = Sample(*with_features(features, self.n_jobs, train, self.validation))
