@@ -99,7 +99,7 @@ sanitize: install
 THREADED := tests/search tests/storage/test_chunks.py tests/tuning/test_shared_inputs.py \
   tests/integration/test_ensembles.py tests/integration/test_tradeoff.py tests/integration/test_auto_fanout.py \
   tests/integration/test_scratch_memory.py tests/integration/test_threads.py \
-  tests/labels/test_embedding.py tests/tree/test_builder.py tests/tree/test_search_cost.py tests/data/test_tfidf.py tests/data/test_tfidf_union.py \
+  tests/labels/test_embedding.py tests/tree/test_builder.py tests/tree/test_search_cost.py tests/data/test_tfidf.py tests/data/test_tfidf_parameters.py \
   $(addprefix tests/models/linear/test_,training.py node_tasks.py item_models.py files.py contexts.py) \
   tests/models/text/test_estimator.py tests/models/text/test_shuffle.py tests/models/common/test_early_stop.py \
   tests/serving/test_registry.py tests/serving/test_app.py \

@@ -22,7 +22,7 @@ import labeltrees as lt
 from benchmarks.measures import best_times
 from benchmarks.shared_data import data_folder, read_records
 from benchmarks.tables import print_head, slashed
-from labeltrees.data.tfidf_presets import PRESETS, preset_vectorizer
+from labeltrees.data.tfidf import PRESETS, preset_vectorizer
 from labeltrees.profiling import measure_work
 from labeltrees.search.request import SearchRequest
 

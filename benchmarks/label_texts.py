@@ -23,7 +23,7 @@ from benchmarks.features import Texts, gain, read
 from benchmarks.measures import best_times
 from benchmarks.tables import print_head, slashed
 from labeltrees.data.text_dataset import label_matrix
-from labeltrees.data.tfidf_presets import PRESETS, preset_vectorizer
+from labeltrees.data.tfidf import PRESETS, preset_vectorizer
 
 USES: dict[str, dict[str, Any]] = {
     "no texts": {"label_text_points": "none"},

@@ -39,7 +39,7 @@ GUARDED: dict[str, tuple[str, ...]] = {
         "tests/data/test_annif_folder.py",
         "tests/data/test_limits.py",
     ),
-    "data/tfidf_files.py": ("tests/data/test_tfidf_files.py", "tests/data/test_tfidf_functions.py"),
+    "data/tfidf_files.py": ("tests/data/test_tfidf_files.py", "tests/data/test_tfidf_state.py"),
     "models/common/early_stop.py": (_EARLY_STOP, _DAMAGE),
     "models/common/early_stop_tables.py": ("tests/models/common/test_early_stop_tables.py", _EARLY_STOP),
     "models/common/label_names.py": (

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import labeltrees as lt
-from labeltrees.data.tfidf_presets import PRESETS
+from labeltrees.data.tfidf import PRESETS
 
 POINTS = [("brown rice", ["rice"]), ("white rice", ["rice"]), ("green tea", ["tea"]), ("black tea", ["tea"])] * 2
 
@@ -23,7 +23,7 @@ def test_a_preset_of_features(run, texts_file, tmp_path, preset):
     assert result.exit_code == 0, result.output
     model = lt.load(tmp_path / "model")
     assert model.predict_topk(["brown rice"], 1)[0].tolist() == [["rice"]]
-    expected = lt.LabelTreeClassifier(vectorizer=lt.data.tfidf_presets.preset_vectorizer(preset))
+    expected = lt.LabelTreeClassifier(vectorizer=lt.data.tfidf.preset_vectorizer(preset))
     texts, labels = zip(*POINTS, strict=True)
     assert model.n_features_in_ == expected.fit(list(texts), list(labels)).n_features_in_
 

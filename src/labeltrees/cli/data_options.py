@@ -12,7 +12,7 @@ from labeltrees.cli.options import Decorator, add_options, given_options, refuse
 from labeltrees.data import TfidfVectorizer
 from labeltrees.data.read_data import DataOptions
 from labeltrees.data.text_formats import FORMATS, TextFields
-from labeltrees.data.tfidf_presets import PRESETS, preset_vectorizer
+from labeltrees.data.tfidf import PRESETS, preset_vectorizer
 from labeltrees.data.vocabulary import read_vocabulary
 from labeltrees.models.common.protocol import Model
 

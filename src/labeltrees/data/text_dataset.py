@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from labeltrees._names import nfc, nfc_labels
 from labeltrees._validation import refuse
 from labeltrees.data.dataset import Dataset
-from labeltrees.data.tfidf import TfidfVectorizer
-from labeltrees.data.tfidf_presets import preset_vectorizer
+from labeltrees.data.tfidf import TfidfVectorizer, preset_vectorizer
 from labeltrees.errors import InputError
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,21 +16,37 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from labeltrees import _core
 from labeltrees._names import encode_names
-from labeltrees._validation import check_n_jobs, refuse
-from labeltrees.data.tfidf_fit import LONG_JOB, learn_state, state_without_idf, watch_texts
-from labeltrees.data.tfidf_parameters import TfidfParameters, effective_stop_words
-from labeltrees.data.tfidf_state import LARGEST_IDF, TfidfSettings
-from labeltrees.data.tfidf_union import UnionState, union_parts
-from labeltrees.errors import InputError
+from labeltrees._progress import watch_part
+from labeltrees._settings import refusing
+from labeltrees._validation import check_choice, check_n_jobs, refuse
+from labeltrees.data.tfidf_parameters import TfidfParameters, effective_stop_words, given_terms, union_parts
+from labeltrees.data.tfidf_state import LARGEST_IDF, TfidfSettings, TfidfState, UnionState
+from labeltrees.errors import InputError, Phrase
 
+LONG_JOB = 1000  # native code reports progress from this many texts on
 _MAX_TEXTS_FOR_ONE_THREAD = 256
+
+_WORDS: dict[str, Any] = {"sublinear_tf": True, "min_df": 2, "dtype": np.float32}
+_CHARACTERS: dict[str, Any] = {"analyzer": "char_wb", "ngram_range": (3, 4)}
+_PAIRS: dict[str, Any] = {"ngram_range": (1, 2)}
+
+# Named kinds of text features; all have sublinear tf-idf of terms that occur in at least two texts.
+PRESETS: dict[str, dict[str, Any]] = {
+    "words": {},
+    "words+pairs": _PAIRS,
+    "words+chars": {"union": [{}, _CHARACTERS]},
+    "words+pairs+chars": {"union": [_PAIRS, _CHARACTERS]},
+    "chars": _CHARACTERS,
+}
 
 
 class NoVocabularyError(InputError, AttributeError):
     """The vectorizer does not know its terms or has no idf; an AttributeError, so that hasattr works."""
 
 
+@refusing({"input": "give the texts themselves, such as [Path(name).read_bytes() for name in names]"})
 @dataclass(eq=False, repr=False, kw_only=True)
 class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
     r"""Texts as rows of tf-idf weights of their terms: scikit-learn's TfidfVectorizer in native code.
@@ -41,10 +60,8 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
 
     Parameters
     ----------
-    input : {"content", "file", "filename"}
-        Whether texts are strings (or bytes), open files, or file names.
     encoding, decode_error : str
-        How bytes become strings.
+        How texts that are bytes become strings.
     strip_accents : {"unicode", "ascii"}, optional
     nfc : bool
         Normalise texts to Unicode's NFC first, so that letters with accents are the same however they are encoded.
@@ -126,12 +143,14 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
 
     def fit(self, raw_documents: Any, y: Any = None) -> TfidfVectorizer:
         """Learn the vocabulary and the idf of texts."""
-        self.set_state(learn_state(self, self._texts(raw_documents)))
+        self.set_state(learn_state(self, raw_documents))
         return self
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
         """Learn the vocabulary and the idf of texts and return their rows (n, n_features)."""
-        texts = self._texts(raw_documents, twice=True)
+        texts = raw_documents
+        if not isinstance(texts, list | tuple | str | bytes | np.ndarray):
+            texts = list(texts)  # read twice
         self.set_state(learn_state(self, texts))
         return self.rows(texts, check_n_jobs(self.n_jobs))
 
@@ -139,9 +158,8 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
 
     def transform(self, raw_documents: Any) -> Any:
         """Return the rows (n, n_features) of texts, CSR with sorted indices."""
-        texts = self._texts(raw_documents)
-        few = isinstance(texts, list) and len(texts) <= _MAX_TEXTS_FOR_ONE_THREAD
-        return self.rows(texts, 1 if few else check_n_jobs(self.n_jobs))
+        few = isinstance(raw_documents, list) and len(raw_documents) <= _MAX_TEXTS_FOR_ONE_THREAD
+        return self.rows(raw_documents, 1 if few else check_n_jobs(self.n_jobs))
 
     def rows(self, texts: Any, n_threads: int) -> Any:
         """Return the rows of texts that are strings or bytes, made by `n_threads` threads."""
@@ -270,15 +288,6 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
             raise NotFittedError(message)
         return state
 
-    def _texts(self, raw_documents: Any, twice: bool = False) -> Any:
-        if self.input != "content":
-            if isinstance(raw_documents, str | bytes):
-                refuse("texts", "a sequence of files", raw_documents)
-            return [_read(document, self.input) for document in raw_documents]
-        if twice and not isinstance(raw_documents, list | tuple | str | bytes | np.ndarray):
-            return list(raw_documents)
-        return raw_documents
-
     def __sklearn_is_fitted__(self) -> bool:
         return "_state" in self.__dict__
 
@@ -295,8 +304,153 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
         return tags
 
 
-def _read(document: Any, kind: str) -> Any:
-    if kind == "file":
-        return document.read()
-    with open(document, "rb") as stream:
-        return stream.read()
+def watch_texts(what: str, texts: Any) -> AbstractContextManager[Callable[[int], object] | None]:
+    """Show the progress of work on texts, where progress is shown and the texts can be counted."""
+    is_counted = isinstance(texts, list | tuple | np.ndarray) and len(texts) >= LONG_JOB
+    return watch_part(what, len(texts), "texts") if is_counted else nullcontext()
+
+
+def learn_state(vectorizer: TfidfParameters, texts: Any) -> UnionState:
+    """Return the state of a vectorizer fitted on texts: strings, bytes or lists of tokens."""
+    parts = union_parts(vectorizer)
+    if not isinstance(texts, list | tuple):  # read once per part, and looked at below
+        texts = list(texts) if len(parts) > 1 and not isinstance(texts, str | bytes) else texts
+    learned = [_learn_part(part.parameters, texts) for part in parts]
+    return UnionState.of(parts, learned, are_tokens(texts))
+
+
+def state_without_idf(vectorizer: TfidfParameters) -> UnionState:
+    """Return the state of a vectorizer that hashes terms or has a given vocabulary."""
+    parts = union_parts(vectorizer)
+    return UnionState.of(parts, [_part_without_idf(part.parameters) for part in parts])
+
+
+def are_tokens(texts: Any) -> bool:
+    """Return whether texts are lists of ready tokens."""
+    return isinstance(texts, list | tuple) and len(texts) > 0 and isinstance(texts[0], list | tuple)
+
+
+def _learn_part(parameters: TfidfParameters, texts: Any) -> TfidfState:
+    settings = TfidfSettings.of(parameters)
+    _warn_about_stop_words(parameters, settings)
+    counts, n_texts = None, 0
+    if parameters.hashing is None and parameters.vocabulary is None:
+        state, counts, n_texts = _learn_vocabulary(parameters, settings, texts)
+    else:
+        state = _part_without_idf(parameters)
+        if parameters.use_idf:
+            with watch_texts("Counting terms", texts) as advance:
+                counts, n_texts = state.native.count_texts(texts, check_n_jobs(parameters.n_jobs), advance)
+    if parameters.use_idf:
+        state = replace(state, idf=_inverse_frequencies(parameters, counts, n_texts))
+    return state
+
+
+def _part_without_idf(parameters: TfidfParameters) -> TfidfState:
+    terms = None
+    n_features = int(parameters.hashing or 0)
+    if parameters.hashing is None:
+        names = given_terms(parameters.vocabulary)
+        if parameters.lowercase and any(character.isupper() for name in names for character in name):
+            warnings.warn(
+                "Upper case characters found in vocabulary while 'lowercase' is True. "
+                "These entries will not be matched with any documents",
+                UserWarning,
+                stacklevel=5,
+            )
+        terms, n_features = encode_names(names), len(names)
+    return TfidfState(TfidfSettings.of(parameters), n_features, terms, _stop_words(parameters), None)
+
+
+def _stop_words(vectorizer: TfidfParameters) -> tuple[Any, Any]:
+    return encode_names(effective_stop_words(vectorizer.stop_words, vectorizer.analyzer))
+
+
+def _learn_vocabulary(vectorizer: TfidfParameters, settings: TfidfSettings, texts: Any) -> tuple[TfidfState, Any, int]:
+    """Return the state, the number of texts that have each term, and the number of texts."""
+    stop_words = _stop_words(vectorizer)
+    min_df, max_df = vectorizer.min_df, vectorizer.max_df
+    min_is_share, max_is_share = (not isinstance(limit, int | np.integer) for limit in (min_df, max_df))
+    with watch_texts("Learning the vocabulary", texts) as advance:
+        text, ends, counts, occurrences, n_found, n_texts = _core.learn_terms(
+            settings.make_analyzer(stop_words),
+            texts,
+            float(min_df),
+            float(max_df),
+            min_is_share,
+            max_is_share,
+            check_n_jobs(vectorizer.n_jobs),
+            advance,
+        )
+    if n_found == 0:
+        raise InputError(Phrase.NO_WORDS)
+    if (max_df * n_texts if max_is_share else max_df) < (min_df * n_texts if min_is_share else min_df):
+        raise InputError(Phrase.TOO_FEW_TEXTS)
+    if len(counts) == 0:
+        raise InputError(Phrase.NO_TERMS_LEFT)
+    if vectorizer.max_features is not None and len(counts) > vectorizer.max_features:
+        totals = (counts if vectorizer.binary else occurrences).astype(settings.dtype)
+        # NumPy's sort decides which of equally frequent terms stay, as in scikit-learn.
+        kept = np.sort((-totals).argsort()[: vectorizer.max_features])
+        text, ends, counts = *_take(text, ends, kept), counts[kept]
+    return TfidfState(settings, len(counts), (text, ends), stop_words, None), counts, n_texts
+
+
+def _inverse_frequencies(vectorizer: TfidfParameters, counts: Any, n_texts: int) -> Any:
+    texts = counts.astype(vectorizer.dtype)
+    texts += float(vectorizer.smooth_idf)
+    missing = int(np.count_nonzero(texts == 0))
+    if missing:
+        message = f"{missing} features occur in no text, so they have no idf: use smooth_idf=True"
+        raise InputError(message)
+    idf = np.full_like(texts, n_texts + int(vectorizer.smooth_idf))
+    idf /= texts
+    np.log(idf, out=idf)
+    idf += 1.0
+    return idf
+
+
+def _warn_about_stop_words(vectorizer: TfidfParameters, settings: TfidfSettings) -> None:
+    stop_words = vectorizer.stop_words
+    if isinstance(stop_words, str) or stop_words is None or vectorizer.analyzer != "word":
+        return
+    if vectorizer.stem is not None:  # stop words are compared before stems are made
+        settings = replace(settings, stem=None)
+    words = set(stop_words)
+    analyzer = replace(settings, ngram_range=(1, 1)).make_analyzer(encode_names([]))
+    unknown = {token for word in words for token in analyzer.terms(word)} - words
+    if unknown:
+        warnings.warn(
+            "Your stop_words may be inconsistent with your preprocessing. Tokenizing the stop words generated "
+            f"tokens {sorted(unknown)!r} not in stop_words.",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def _take(text: Any, ends: Any, kept: Any) -> tuple[Any, Any]:
+    """Return the terms `kept`, ascending, in the form of `encode_names`."""
+    lengths = np.diff(ends)[kept]
+    new_ends = np.zeros(len(kept) + 1, np.int64)
+    np.cumsum(lengths, out=new_ends[1:])
+    places = np.repeat(ends[kept] - new_ends[:-1], lengths) + np.arange(new_ends[-1])
+    return text[places], new_ends
+
+
+def preset_vectorizer(name: str = "words", n_jobs: int | None = None) -> TfidfVectorizer:
+    """Return the vectorizer of a preset, not fitted.
+
+    Parameters
+    ----------
+    name : {"words", "words+pairs", "words+chars", "words+pairs+chars", "chars"}
+        Words, pairs of words, and pieces of 3 or 4 characters within words.
+    n_jobs : int, optional
+
+    Examples
+    --------
+    >>> from labeltrees.data.tfidf import preset_vectorizer
+    >>> preset_vectorizer("words+pairs").ngram_range
+    (1, 2)
+    """
+    check_choice("features", name, list(PRESETS))
+    return TfidfVectorizer(**_WORDS, **PRESETS[name], n_jobs=n_jobs)

@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 from labeltrees._names import decode_names
 from labeltrees._settings import LARGEST_INT32, checks_of
-from labeltrees.data.functions import function_of_name, name_of_function
 from labeltrees.data.tfidf import TfidfVectorizer
-from labeltrees.data.tfidf_parameters import MAX_PARTS, TfidfParameters
-from labeltrees.data.tfidf_state import TfidfSettings, TfidfState
-from labeltrees.data.tfidf_union import PART_NAMES, UnionState, union_parts
+from labeltrees.data.tfidf_parameters import MAX_PARTS, PART_NAMES, TfidfParameters, union_parts
+from labeltrees.data.tfidf_state import TfidfSettings, TfidfState, UnionState
 from labeltrees.errors import FileFormatError, InputError
 
 GIVEN = "given"  # replaces a list, which is saved as arrays
+INPUT, CONTENT = "input", "content"  # a parameter of earlier releases, with the only value that is left
 ON_TOKENS = "on_tokens"  # whether the vectorizer was fitted on lists of tokens
 _FUNCTIONS = ("analyzer", "preprocessor", "tokenizer")
 # What releases without a parameter did; their files do not have it.
@@ -53,9 +52,13 @@ def _to_json(values: dict[str, Any], state: TfidfState) -> dict[str, Any]:
         settings["vocabulary"] = GIVEN
     for name in _FUNCTIONS:
         if callable(settings[name]):
-            settings[name] = {"function": name_of_function(settings[name], name)}
+            message = (
+                f"the model cannot be saved: the {name} of its vectorizer is a function. Pickle the model, or fit it "
+                "on X = vectorizer.transform(texts) and keep the vectorizer yourself"
+            )
+            raise InputError(message)
     settings["dtype"] = np.dtype(settings["dtype"]).name
-    return {name: _json_value(value) for name, value in settings.items()}
+    return {INPUT: CONTENT} | {name: _json_value(value) for name, value in settings.items()}
 
 
 def tfidf_from_files(settings: Any, arrays: Arrays, prefix: str, source: str) -> TfidfVectorizer:
@@ -71,11 +74,16 @@ class _Reader:
         self.arrays, self.source = arrays, source
 
     def read(self, settings: Any, prefix: str) -> TfidfVectorizer:
-        names = checks_of(TfidfParameters).keys() | {ON_TOKENS}
+        names = checks_of(TfidfParameters).keys() | {ON_TOKENS, INPUT}
         if not isinstance(settings, dict) or not names - _BEFORE.keys() <= settings.keys() <= names:
             self.fail(f"the vectorizer's settings must have the keys {sorted(names)}")
         settings = _BEFORE | settings
         on_tokens, union = settings.pop(ON_TOKENS), settings["union"]
+        if settings.pop(INPUT) != CONTENT:
+            self.fail(
+                "its vectorizer reads files (input='file' or 'filename'), which is no longer supported. Fit the model "
+                "again on the texts themselves"
+            )
         if not isinstance(on_tokens, bool):
             self.fail(f"{ON_TOKENS} must be true or false")
         if union is None:
@@ -118,9 +126,12 @@ class _Reader:
             self.fail("the vectorizer's settings are damaged: its stop words or its vocabulary")
         for name in _FUNCTIONS:
             if isinstance(settings[name], dict):
-                if settings[name].keys() != {"function"}:
-                    self.fail(f"the vectorizer's settings are damaged: {name}")
-                parameters[name] = function_of_name(settings[name]["function"], self.source)
+                function = str(settings[name].get("function"))[:100]
+                self.fail(
+                    f"the {name} of its vectorizer is the function {function!r}; models with functions are no longer "
+                    "loaded, because a function can run any code. Fit the model again, on "
+                    "X = vectorizer.transform(texts) with a vectorizer that you keep yourself"
+                )
         return parameters
 
     def read_part(self, settings: dict[str, Any], prefix: str) -> tuple[dict[str, Any], TfidfState]:

@@ -1,4 +1,4 @@
-"""The parameters of TfidfVectorizer, with their checks."""
+"""The parameters of TfidfVectorizer with their checks, and the kinds of terms of a union."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numbers
 import re
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -124,7 +124,6 @@ _COUNT = optional(integer(1))
 class TfidfParameters:
     """How texts become features; `TfidfVectorizer` explains each parameter."""
 
-    input: str = _choice("content", ("content", "file", "filename"), "Whether texts are strings, files or file names.")
     encoding: str = setting("utf-8", _encoding, "Encoding of texts that are bytes.")
     decode_error: str = _choice("strict", ("strict", "ignore", "replace"), "What to do with bytes that are not text.")
     strip_accents: str | None = _choice(
@@ -237,3 +236,68 @@ def _by_number(vocabulary: Mapping[Any, Any]) -> list[Any]:
             raise InputError(message)
         terms[int(number)], taken[int(number)] = term, True
     return terms
+
+
+# Parameters that belong to the texts or to the rows, not to one kind of terms.
+COMMON = ("encoding", "decode_error", "nfc", "dtype", "union", "n_jobs")
+PART_NAMES = tuple(item.name for item in fields(TfidfParameters) if item.name not in COMMON)
+# Parameters for words, which a part with other terms does not inherit.
+_FOR_WORDS = ("stop_words", "token_pattern", "tokenizer", "stem")
+
+
+@dataclass(frozen=True)
+class UnionPart:
+    """One kind of terms: its name, the factor of its values, and its parameters."""
+
+    name: str
+    weight: float
+    parameters: TfidfParameters
+
+
+def union_parts(parameters: TfidfParameters) -> list[UnionPart]:
+    """Return the parts of a vectorizer, checked: one without `union`, else one per specification.
+
+    A specification has the parameters that differ from those of the vectorizer, and optionally `weight` and `name`.
+    """
+    parameters.check_parameters()
+    whole = {item.name: getattr(parameters, item.name) for item in fields(TfidfParameters)}
+    if parameters.union is None:
+        return [UnionPart("", 1.0, TfidfParameters(**whole))]
+    if parameters.vocabulary is not None:
+        refuse("vocabulary", "None with union; give it in a specification", parameters.vocabulary)
+    return [_make_part(whole, dict(given), number) for number, given in enumerate(_named(parameters.union))]
+
+
+def _make_part(whole: dict[str, Any], given: dict[str, Any], number: int) -> UnionPart:
+    name, weight = given.pop("name"), given.pop("weight", 1.0)
+    check_number(f"union[{number}]['weight']", weight, 0, low_open=True)
+    for key in given:
+        if key not in PART_NAMES:
+            refuse(f"union[{number}]", f"with keys among name, weight, {', '.join(PART_NAMES)}", key)
+    inherited = {**whole, "union": None}
+    if given.get("analyzer", whole["analyzer"]) != "word":
+        defaults = {item.name: item.default for item in fields(TfidfParameters)}
+        inherited |= {key: defaults[key] for key in _FOR_WORDS}
+    made = TfidfParameters(**{**inherited, **given})
+    made.check_parameters()
+    return UnionPart(name, float(weight), made)
+
+
+def _named(union: Any) -> list[Mapping[str, Any]]:
+    """Return specifications that all have a name: the analyzer, with a number from the second of the same name on."""
+    taken: set[str] = set()
+    named: list[Mapping[str, Any]] = []
+    for number, part in enumerate(union):
+        name = part.get("name")
+        if name is None:
+            kind = part.get("analyzer", "word")
+            kind = kind if isinstance(kind, str) else "function"
+            name, count = kind, 1
+            while name in taken:
+                count += 1
+                name = f"{kind}{count}"
+        if not isinstance(name, str) or not name or name in taken:
+            refuse(f"union[{number}]['name']", "a string that no other part has", name)
+        taken.add(name)
+        named.append({**part, "name": name})
+    return named

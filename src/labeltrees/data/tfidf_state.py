@@ -1,8 +1,10 @@
-"""The state of a fitted TfidfVectorizer: flat arrays, and the native code that reads them."""
+"""The state of a fitted TfidfVectorizer: flat arrays, steps that run in Python, and native code that uses both."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NoReturn, Self
 
@@ -12,9 +14,92 @@ from numpy.typing import NDArray
 from labeltrees import _core
 from labeltrees._names import decode_names, encode_names
 from labeltrees._settings import LARGEST_INT32, check_values, checks_of
-from labeltrees.data.tfidf_functions import make_prepare, prepares_any
-from labeltrees.data.tfidf_parameters import TfidfParameters
-from labeltrees.errors import FileFormatError, InputError
+from labeltrees._validation import refuse
+from labeltrees.data.tfidf_parameters import TOKEN_PATTERN, TfidfParameters, UnionPart
+from labeltrees.errors import FileFormatError, InputError, MissingExtraError
+
+Tokens = list[str]
+
+
+def prepares_any(settings: TfidfSettings) -> bool:
+    """Return whether the user's function comes first, which takes what the user has, not only strings."""
+    return callable(settings.analyzer) or settings.preprocessor is not None
+
+
+def needs_python(settings: TfidfSettings) -> bool:
+    """Return whether some step runs in Python."""
+    if callable(settings.analyzer) or settings.preprocessor is not None:
+        return True
+    return settings.analyzer == "word" and (
+        settings.tokenizer is not None or settings.token_pattern != TOKEN_PATTERN or settings.stem is not None
+    )
+
+
+def make_prepare(settings: TfidfSettings, stop_words: tuple[Any, Any]) -> Callable[[Any], Any] | None:
+    """Return the function from a text to its tokens (a list), or to another text (str); None if none is needed.
+
+    Stop words, in the form of `encode_names`, are left out here only if words are stemmed, because the list of stop
+    words has whole words.
+    """
+    if not needs_python(settings):
+        return None
+    if callable(settings.analyzer):
+        return _as_list(settings.analyzer)
+    if settings.analyzer != "word":
+        return _as_text(settings.preprocessor)
+    tokenize = _tokenizer(settings)
+    if settings.stem is None:
+        return tokenize
+    left_out = frozenset(decode_names(*stop_words))
+    stem_words = make_stemmer(settings.stem)
+
+    def stems(text: Any) -> Tokens:
+        found: Tokens = stem_words([token for token in tokenize(text) if token not in left_out])
+        return found
+
+    return stems
+
+
+def _as_list(analyze: Callable[[Any], Any]) -> Callable[[Any], Tokens]:
+    return lambda text: list(analyze(text))
+
+
+def _as_text(preprocess: Any) -> Callable[[Any], str]:
+    def text_of(text: Any) -> str:
+        processed = preprocess(text)
+        if not isinstance(processed, str):
+            refuse("preprocessor", "a function that returns a string", processed)
+        return processed
+
+    return text_of
+
+
+def _tokenizer(settings: TfidfSettings) -> Callable[[Any], Tokens]:
+    """Return the function from a text to its words."""
+    preprocess = settings.preprocessor
+    if settings.tokenizer is None and settings.token_pattern == TOKEN_PATTERN:
+        words = settings.native_words(folds=preprocess is None).terms
+        return words if preprocess is None else lambda text: words(preprocess(text))
+    if preprocess is None:
+        preprocess = settings.native_words(folds=True).preprocess
+    split = settings.tokenizer
+    if split is None:
+        split = re.compile(str(settings.token_pattern)).findall
+    return lambda text: list(split(preprocess(text)))
+
+
+def make_stemmer(language: str) -> Callable[[Sequence[str]], Tokens]:
+    """Return Snowball's function from words to their stems; `MissingExtraError` without the extra `stem`."""
+    try:
+        import Stemmer  # type: ignore[import-not-found, unused-ignore]
+    except ImportError as error:
+        message = f"stem={language!r} needs PyStemmer: pip install labeltrees[stem]"
+        raise MissingExtraError(message) from error
+    try:
+        return Stemmer.Stemmer(language).stemWords  # type: ignore[no-any-return]
+    except KeyError:
+        refuse("stem", f"one of {', '.join(Stemmer.algorithms())}", language)
+
 
 _COUNTS_IN_TABLE = 256
 LARGEST_IDF = 1e9  # above, the length of a row overflows; an idf that was learned is below 50
@@ -203,3 +288,85 @@ class _StateReader:
         if ends is None or not sound or text.ndim != 1 or ends.ndim != 1 or len(ends) < 1:
             self.fail(f"the vectorizer's {name} are damaged")
         return text, ends
+
+
+@dataclass(eq=False)
+class UnionState:
+    """The state of a fitted vectorizer: one `TfidfState` per part.
+
+    Parameters
+    ----------
+    parts : list of TfidfState
+    weights : list of float
+    part_names : list of str, or None
+        None for a vectorizer without `union`.
+    part_parameters : list of TfidfParameters
+        Of the parts when they were fitted; empty for a vectorizer without `union`.
+    on_tokens : bool
+        Whether it was fitted on lists of tokens; a model then takes such lists too.
+    """
+
+    parts: list[TfidfState]
+    weights: list[float]
+    part_names: list[str] | None = None
+    part_parameters: list[TfidfParameters] = field(default_factory=list)
+    on_tokens: bool = False
+
+    @classmethod
+    def of(cls, parts: list[UnionPart], states: list[TfidfState], on_tokens: bool = False) -> UnionState:
+        """Return the state of fitted parts."""
+        if len(parts) == 1 and parts[0].name == "":
+            return cls(states, [1.0], on_tokens=on_tokens)
+        names, parameters = [part.name for part in parts], [part.parameters for part in parts]
+        return cls(states, [part.weight for part in parts], names, parameters, on_tokens)
+
+    @cached_property
+    def native(self) -> _core.TextUnion:
+        """The native code that makes rows. Vocabularies from a file are checked with the first text."""
+        return _core.TextUnion([part.native for part in self.parts], self.weights)
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of all parts."""
+        return sum(part.n_features for part in self.parts)
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the values."""
+        return np.dtype(self.parts[0].settings.dtype)
+
+    @property
+    def has_names(self) -> bool:
+        """Whether all terms are known: no part hashes them."""
+        return all(part.terms is not None for part in self.parts)
+
+    def names(self) -> list[str]:
+        """Return the terms; with `union` each after the name of its part, as scikit-learn's FeatureUnion has it."""
+        if self.part_names is None:
+            return self.parts[0].names()
+        named = zip(self.part_names, self.parts, strict=True)
+        return [f"{name}__{term}" for name, part in named for term in part.names()]
+
+    @property
+    def idf(self) -> NDArray[Any] | None:
+        """The inverse document frequencies of all parts, or None if a part has none."""
+        found = [part.idf for part in self.parts if part.idf is not None]
+        if len(found) < len(self.parts):
+            return None
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def prefixes(self, prefix: str) -> list[str]:
+        """Return the prefix of the arrays of each part, for files."""
+        if self.part_names is None:
+            return [prefix]
+        return [f"{prefix}part{number}." for number in range(len(self.parts))]
+
+    def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
+        """Return the arrays to save, by name."""
+        named: dict[str, NDArray[Any]] = {}
+        for start, part in zip(self.prefixes(prefix), self.parts, strict=True):
+            named |= part.arrays(start)
+        return named
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "native"}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from labeltrees.data.functions import trusting
+from labeltrees._settings import refusing
 from labeltrees.errors import FileFormatError
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.linear.files import open_classifier
@@ -21,9 +21,8 @@ FAMILIES: dict[str, Callable[..., Any]] = {
 }
 
 
-def load(
-    folder: str | os.PathLike[str], *, in_memory: bool = False, verify: bool = False, trusted: Sequence[str] = ()
-) -> Any:
+@refusing({"trusted": "saved models have no functions; keep a vectorizer with functions yourself"})
+def load(folder: str | os.PathLike[str], *, in_memory: bool = False, verify: bool = False) -> Any:
     """Open a model that `save` has written, in milliseconds whatever its size.
 
     Another process may save to the same folder meanwhile: the model is the old one or the new one, never a mixture.
@@ -37,12 +36,8 @@ def load(
     verify : bool
         Read everything, compare checksums and check every chunk. Otherwise a chunk is checked when a search first
         reads it.
-    trusted : sequence of str
-        Names of functions, such as "my_package.texts:split", that the model may import and call. Needed only for models
-        whose vectorizer has a function as `tokenizer`, `preprocessor` or `analyzer`.
     """
-    with trusting(trusted):
-        return open_loaded(load_arrays(folder, in_memory=in_memory, verify=verify), verify=verify)
+    return open_loaded(load_arrays(folder, in_memory=in_memory, verify=verify), verify=verify)
 
 
 def open_loaded(loaded: LoadedModel, *, verify: bool = False) -> Any:

@@ -12,8 +12,7 @@ from sklearn.base import clone
 from labeltrees._validation import refuse
 from labeltrees.data.encoders import Encoder, ItemEncoder, TextEncoder, UnionEncoder
 from labeltrees.data.text_dataset import default_vectorizer
-from labeltrees.data.tfidf import TfidfVectorizer
-from labeltrees.data.tfidf_fit import are_tokens
+from labeltrees.data.tfidf import TfidfVectorizer, are_tokens
 from labeltrees.errors import InputError
 
 _NO_ENCODER = (

@@ -1,5 +1,6 @@
 """Functions of the user, lists of tokens and stems, against scikit-learn."""
 
+import pickle
 import sys
 import types
 
@@ -8,6 +9,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer as Theirs
 
 import labeltrees as lt
+from labeltrees.data.tfidf_files import tfidf_from_files, tfidf_to_files
 
 CORPUS = ["Brown rice, brown RICE", "Kuinka keitän riisiä?", "rice-cooker and rice", ""]
 
@@ -196,25 +198,33 @@ def test_without_the_extra_the_message_names_it(monkeypatch):
 # Saved models.
 
 
-def test_functions_are_saved_by_name_and_loaded_if_trusted(tmp_path):
-    vectorizer = lt.TfidfVectorizer(tokenizer=shlex_like)
+def test_a_model_with_functions_is_pickled_not_saved(tmp_path):
+    vectorizer = lt.TfidfVectorizer(tokenizer=on_spaces)
     model = lt.LabelTreeClassifier(vectorizer=vectorizer).fit(["a-b c", "d e-f"] * 2, [["x"], ["y"]] * 2)
-    model.save(tmp_path / "model")
-    name = f"{__name__}:shlex_like"
-    with pytest.raises(lt.FileFormatError, match=f"calls the function '{name}'.*trusted="):
-        lt.load(tmp_path / "model")
-    opened = lt.load(tmp_path / "model", trusted=[name], verify=True)
-    assert opened.predict_topk(["e-f"], 1)[0].tolist() == [["y"]]
-    assert opened.predictor(1, names=True)("e-f")[0] == ["y"]
+    with pytest.raises(lt.InputError, match=r"the tokenizer of its vectorizer is a function. Pickle the model"):
+        model.save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+    copy = pickle.loads(pickle.dumps(model))
+    assert copy.predict_topk(["e-f"], 1)[0].tolist() == [["y"]]
+    assert copy.predictor(1, names=True)("e-f")[0] == ["y"]
 
 
-def shlex_like(text):
+def on_spaces(text):
     return text.split()
 
 
-def test_a_function_without_a_name_cannot_be_saved(tmp_path):
-    vectorizer = lt.TfidfVectorizer(tokenizer=lambda text: text.split())
-    model = lt.LabelTreeClassifier(vectorizer=vectorizer).fit(["a-b c", "d e-f"] * 2, [["x"], ["y"]] * 2)
-    with pytest.raises(lt.InputError, match=r"the tokenizer of its vectorizer.*cannot be imported by name"):
-        model.save(tmp_path / "model")
-    assert not (tmp_path / "model").exists()
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        (
+            "tokenizer",
+            {"function": "os:system"},
+            "the function 'os:system'; models with functions are no",
+        ),
+        ("input", "filename", "reads files .* Fit the model again on the texts themselves"),
+    ],
+)
+def test_saved_vectorizers_with_steps_that_are_gone_say_what_to_do(name, value, message):
+    settings, arrays = tfidf_to_files(lt.TfidfVectorizer().fit(["a bc", "bc d"]), "v.")
+    with pytest.raises(lt.FileFormatError, match=f"^here: .*{message}"):
+        tfidf_from_files({**settings, name: value}, arrays, "v.", "here")
