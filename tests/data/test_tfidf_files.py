@@ -79,7 +79,11 @@ FAULTS = [
     ("plain", lambda s: s.update(stop_words=["and"]), "its stop words or its vocabulary"),
     ("plain", lambda s: s.update(vocabulary=["red"]), "its stop words or its vocabulary"),
     ("plain", lambda s: s.update(ngram_range=[2, 1]), "settings are damaged: ngram_range"),
-    ("plain", lambda s: s.update(tokenizer={"function": "os:system"}), "the function 'os:system'; models with functions"),
+    (
+        "plain",
+        lambda s: s.update(tokenizer={"function": "os:system"}),
+        "the function 'os:system'; models with",
+    ),
     ("plain", lambda s: s.update(tokenizer={"function": "os:system", "more": 1}), "the function 'os:system'"),
     ("plain", lambda s: s.update(tokenizer={}), "the function 'None'"),
     ("plain", lambda s: s.update(union=[]), PARTS),

@@ -14,8 +14,7 @@ import numpy as np
 from labeltrees._files import write_json
 from labeltrees._matrices import Float64s
 from labeltrees._settings import check_settings, settings_from
-from labeltrees.data.tfidf import TfidfVectorizer
-from labeltrees.data.tfidf import PRESETS, preset_vectorizer
+from labeltrees.data.tfidf import PRESETS, TfidfVectorizer, preset_vectorizer
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
 from labeltrees.metrics.hits import Hits
