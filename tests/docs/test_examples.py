@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import shlex
 import tomllib
@@ -79,3 +80,10 @@ def test_every_public_name_has_a_place_in_the_reference() -> None:
     public = set(lt.__all__) - modules
     public |= {f"{name}.{member}" for name in modules for member in getattr(lt, name).__all__}
     assert public <= shown
+
+
+def test_names_of_the_reference_exist() -> None:
+    for page in (DOCS / "reference").glob("*.md"):
+        for path in re.findall(r"^\.\. auto\w+:: ([\w.]+)$", page.read_text(encoding="utf-8"), re.MULTILINE):
+            module, name = path.rsplit(".", 1)
+            assert hasattr(importlib.import_module(module), name), path
