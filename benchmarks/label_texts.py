@@ -22,7 +22,7 @@ import labeltrees as lt
 from benchmarks.features import Texts, gain, read
 from benchmarks.measures import best_times
 from benchmarks.tables import print_head, slashed
-from labeltrees.data.text_dataset import label_matrix
+from labeltrees.data.texts import label_matrix
 from labeltrees.data.tfidf import PRESETS, preset_vectorizer
 
 USES: dict[str, dict[str, Any]] = {

@@ -25,18 +25,17 @@ _CHUNKS = (
 _TEXTS = (_GUARDS, "tests/models/text/test_searcher.py", "tests/core/text/test_features.py")
 _SEARCH = (_GUARDS, "tests/search")
 _EARLY_STOP = "tests/models/common/test_early_stop.py"
-_ENCODERS = ("tests/data/encoders",)
+_ENCODERS = ("tests/data/test_encoders.py", "tests/data/test_encoder_file.py")
 GUARDED: dict[str, tuple[str, ...]] = {
     "_files.py": ("tests/test_files.py", "tests/storage/test_save.py", _GUARDS),
     "_names.py": ("tests/test_names.py", "tests/integration/test_label_names.py"),
-    "data/encoders/encoder_file.py": ("tests/data/encoders/test_encoder_file.py",),
+    "data/encoder_file.py": ("tests/data/test_encoder_file.py",),
     "data/files.py": ("tests/data/test_files.py", "tests/data/test_limits.py", "tests/data/test_xmc.py"),
     "data/limits.py": ("tests/data/test_limits.py", "tests/data/test_files.py"),
-    "data/parquet_sizes.py": ("tests/data/test_parquet_sizes.py", "tests/data/test_limits.py"),
-    "data/text_line_readers.py": (
-        "tests/data/test_text_line_readers.py",
-        "tests/data/test_text_files.py",
-        "tests/data/test_annif_folder.py",
+    "data/parquet.py": ("tests/data/test_parquet.py", "tests/data/test_limits.py"),
+    "data/text_formats.py": (
+        "tests/data/test_text_formats.py",
+        "tests/data/test_texts.py",
         "tests/data/test_limits.py",
     ),
     "data/tfidf_files.py": ("tests/data/test_tfidf_files.py", "tests/data/test_tfidf_state.py"),
@@ -84,8 +83,8 @@ GUARDED: dict[str, tuple[str, ...]] = {
     "core/text/hsoftmax_search.hpp": (*_TEXTS, _EARLY_STOP),
     "core/tfidf/terms.cpp": ("tests/data/test_tfidf.py", _DAMAGE),
     "core/tree/arrays.cpp": _TREES,
-    "core/xmc/lines.cpp": ("tests/data/test_xmc.py", "tests/data/test_xmc_blocks.py"),
-    "core/xmc/parser.cpp": ("tests/data/test_xmc.py", "tests/data/test_xmc_blocks.py"),
+    "core/xmc/lines.cpp": ("tests/data/test_xmc.py",),
+    "core/xmc/parser.cpp": ("tests/data/test_xmc.py",),
     "report/page.py": ("tests/report/test_page.py",),
 }
 

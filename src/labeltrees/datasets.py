@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from labeltrees._extras import import_extra
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.files import open_any
-from labeltrees.data.text_files import read_text_pair
+from labeltrees.data.texts import read_text_pair
 
 if TYPE_CHECKING:
     import polars

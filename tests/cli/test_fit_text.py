@@ -10,7 +10,7 @@ import pytest
 import labeltrees as lt
 from labeltrees import TextLabelTreeClassifier
 from labeltrees.cli.fit_text import fit_text
-from labeltrees.data.text_files import split_rows
+from labeltrees.data.texts import split_rows
 from labeltrees.models.text.searcher import TextSearcher
 
 LEFT_OUT = {"tree", "embeddings", "k", "threshold", "verbose"}  # --tree takes names and files
@@ -233,7 +233,7 @@ def test_predict_streams_blocks(run, text_model, tmp_path, monkeypatch):
         return search(self, texts, *arguments, **options)
 
     expected = lt.load(text_model).predict_topk(TEST[0], k=1)[0][:, 0].tolist()
-    monkeypatch.setattr("labeltrees.data.text_files.read_blocks.__defaults__", (15,))
+    monkeypatch.setattr("labeltrees.data.texts.read_blocks.__defaults__", (15,))
     monkeypatch.setattr(TextSearcher, "topk", topk)
     (tmp_path / "new.ft").write_text("".join(text + "\n" for text in TEST[0]))
     answers = run("predict", text_model, tmp_path / "new.ft", "-k", 1).stdout.splitlines()

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
-from labeltrees.data.point_weights import weights_beside
 from labeltrees.data.read_data import load_data
+from labeltrees.data.xmc import weights_beside
 from labeltrees.logs import pairs, shards
 
 FILES = {

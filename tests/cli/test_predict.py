@@ -13,7 +13,7 @@ import labeltrees as lt
 from labeltrees.cli.predict import AnswerLines
 from labeltrees.data import point_blocks
 from labeltrees.data.read_data import load_data
-from labeltrees.data.xmc_blocks import open_xmc_blocks
+from labeltrees.data.xmc import open_xmc_blocks
 
 
 @pytest.fixture(scope="module")

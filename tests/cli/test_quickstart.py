@@ -10,7 +10,7 @@ from sklearn.model_selection import PredefinedSplit, cross_val_score
 
 import labeltrees as lt
 from labeltrees.cli import quickstart as quickstart_command
-from labeltrees.data.text_dataset import default_vectorizer, text_dataset
+from labeltrees.data.texts import default_vectorizer, text_dataset
 from labeltrees.tuning import choose
 from tests.tuning.conftest import count_as_time
 

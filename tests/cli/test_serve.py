@@ -58,7 +58,7 @@ def test_a_missing_extra_is_named(run, model_folder, monkeypatch):
 def test_quickstart_serves_models_of_several_tradeoffs(run, started, tmp_path, monkeypatch):
     import numpy as np
 
-    from labeltrees.data.text_dataset import text_dataset
+    from labeltrees.data.texts import text_dataset
 
     texts = [f"word{number % 7} common" for number in range(200)]
     data = text_dataset(texts, [[f"label{number % 7}"] for number in range(200)])

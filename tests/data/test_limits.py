@@ -12,7 +12,7 @@ import pytest
 import labeltrees as lt
 from labeltrees.data import limits as module
 from labeltrees.data.files import open_any, read_lines, write_any
-from labeltrees.data.parquet_sizes import check_parquet_sizes
+from labeltrees.data.parquet import check_parquet_sizes
 
 SUFFIXES = ["", ".gz", ".xz", ".zst"]
 

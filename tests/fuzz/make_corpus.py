@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 import labeltrees as lt
-from labeltrees.data.encoders.encoder_file import write_encoder
+from labeltrees.data.encoder_file import write_encoder
 from tests.fuzz.run import CORPUS
 from tests.fuzz.targets import pack_folder
 

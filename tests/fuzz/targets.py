@@ -23,7 +23,7 @@ import numpy as np
 
 import labeltrees as lt
 from labeltrees import _core
-from labeltrees.data.encoders.encoder_file import read_encoder
+from labeltrees.data.encoder_file import read_encoder
 from labeltrees.errors import LabelTreesError
 from labeltrees.models.text.fasttext_file import read_fasttext
 from labeltrees.storage.format import _checksum_of_body

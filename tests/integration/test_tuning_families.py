@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import labeltrees as lt
-from labeltrees.data.text_dataset import default_vectorizer
+from labeltrees.data.texts import default_vectorizer
 from labeltrees.tuning import trial
 from tests.tuning.conftest import count_as_time
 

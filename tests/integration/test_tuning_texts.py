@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
-from labeltrees.data.text_dataset import text_dataset
+from labeltrees.data.texts import text_dataset
 
 WORDS = ("web", "music", "perl", "font", "game")
 

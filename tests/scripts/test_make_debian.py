@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from labeltrees.data.text_files import read_table
+from labeltrees.data.texts import read_table
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "make_debian.py"
 PACKAGES = """Package: cat-tools

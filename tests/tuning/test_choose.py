@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import labeltrees as lt
-from labeltrees.data.text_dataset import text_dataset
+from labeltrees.data.texts import text_dataset
 from labeltrees.tasks import FolderResults, LocalRunner
 from labeltrees.tuning import choose as choose_module
 from labeltrees.tuning import trial

@@ -12,7 +12,7 @@ from labeltrees._matrices import Float32s, Float64s, Int64s, is_sparse, sparse_f
 from labeltrees._validation import check_integer, refuse
 from labeltrees.data import TfidfVectorizer
 from labeltrees.data.dataset import Dataset, as_dataset
-from labeltrees.data.text_dataset import no_features
+from labeltrees.data.texts import no_features
 from labeltrees.errors import InputError
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.search.result import list_length

@@ -16,11 +16,10 @@ from labeltrees.cli.output import check_parent_folder, console, plural, print_js
 from labeltrees.cli.saved_models import check_output, load_model
 from labeltrees.data import PartsDataset, TfidfVectorizer, open_parts, write_parts
 from labeltrees.data.files import read_lines
-from labeltrees.data.parts.text_parts import texts_to_parts
+from labeltrees.data.parts.convert import texts_to_parts, xmc_to_parts
 from labeltrees.data.parts.writer import POINTS_PER_PART, check_parts_target
-from labeltrees.data.parts.xmc_parts import xmc_to_parts
 from labeltrees.data.read_data import DataOptions, find_file, folder_others, load_data, name_files, open_text_file
-from labeltrees.data.xmc_blocks import open_xmc_blocks
+from labeltrees.data.xmc import open_xmc_blocks
 from labeltrees.errors import InputError
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
 from labeltrees.storage.format import MANIFEST_FILE

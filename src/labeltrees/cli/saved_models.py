@@ -18,8 +18,7 @@ from labeltrees.cli.tree import summary_rows
 from labeltrees.data import Dataset
 from labeltrees.data.point_blocks import context_file, encode_block, no_texts, read_contexts
 from labeltrees.data.read_data import BUNDLED, DataOptions, TextFile, load_data, load_texts
-from labeltrees.data.text_dataset import no_features, text_dataset
-from labeltrees.data.text_files import TextTable
+from labeltrees.data.texts import TextTable, no_features, text_dataset
 from labeltrees.errors import InputError
 from labeltrees.models.common.label_sets import known_labels
 from labeltrees.models.common.protocol import Model

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from labeltrees._validation import refuse
 from labeltrees.data.encoders import TextEncoder
 from labeltrees.data.parts import PartsDataset, PartsWriter, open_parts
-from labeltrees.data.text_dataset import default_vectorizer, label_matrix
+from labeltrees.data.texts import default_vectorizer, label_matrix
 from labeltrees.errors import InputError
 from labeltrees.tasks.on_dask import import_dask
 

@@ -5,7 +5,7 @@ from labeltrees.data.encoders import ColumnEncoder, Encoder, ItemEncoder, TextEn
 from labeltrees.data.limits import read_limits
 from labeltrees.data.parts import PartsDataset, PartsWriter, open_parts, write_parts
 from labeltrees.data.read_data import read_data
-from labeltrees.data.text_files import read_texts
+from labeltrees.data.texts import read_texts
 from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.data.vocabulary import read_vocabulary
 from labeltrees.data.xmc import read_xmc, write_xmc

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeltrees._files import refuse_file
+from labeltrees.data.encoder_file import ENCODER_FILE, read_encoder
 from labeltrees.data.encoders import Encoder
-from labeltrees.data.encoders.encoder_file import ENCODER_FILE, read_encoder
 from labeltrees.data.files import read_lines
 from labeltrees.errors import InputError
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labeltrees._matrices import check_sample_weight, check_Y, freeze, sparse_features
+from labeltrees._names import check_label_names, check_texts
 from labeltrees._validation import check_integer, refuse
-from labeltrees.data.checks import check_label_names, check_texts
-from labeltrees.data.encoders.base import Encoder
+from labeltrees.data.encoders import Encoder
 from labeltrees.data.label_texts import LabelTexts, read_label_texts
 from labeltrees.errors import InputError
 

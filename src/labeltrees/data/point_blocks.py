@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from labeltrees.data.data_folder import TEST
 from labeltrees.data.encoders import Encoder, TextEncoder
 from labeltrees.data.files import open_any
+from labeltrees.data.parquet import ParquetReader
 from labeltrees.data.read_data import (
     BUNDLED,
     NO_OPTIONS,
@@ -23,10 +24,9 @@ from labeltrees.data.read_data import (
     open_text_file,
     rows_of_part,
 )
-from labeltrees.data.text_files import read_blocks, read_table, warn_about_gaps
 from labeltrees.data.text_formats import format_of
-from labeltrees.data.text_parquet_reader import ParquetReader
-from labeltrees.data.xmc_blocks import open_xmc_blocks
+from labeltrees.data.texts import read_blocks, read_table, warn_about_gaps
+from labeltrees.data.xmc import open_xmc_blocks
 from labeltrees.errors import FileFormatError, InputError
 
 _BLOCK_SIZE = 8192

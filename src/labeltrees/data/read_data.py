@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from labeltrees._validation import check_choice
-from labeltrees.data.annif_folder import is_document_folder
 from labeltrees.data.data_folder import (
     POINT_FILES,
     TEST,
@@ -24,13 +23,10 @@ from labeltrees.data.data_folder import (
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.files import COMPRESSED, FilePath, read_lines
 from labeltrees.data.parts import PartsDataset, open_parts
-from labeltrees.data.parts.manifest import MANIFEST_FILE
-from labeltrees.data.point_weights import is_weights_file
-from labeltrees.data.text_dataset import default_vectorizer, no_features, text_dataset
-from labeltrees.data.text_files import TextTable, read_table, split_rows
-from labeltrees.data.text_formats import TEXT_SUFFIXES, TextFields, format_of
-from labeltrees.data.xmc import read_xmc
-from labeltrees.data.xmc_blocks import IndexBase
+from labeltrees.data.parts.part import MANIFEST_FILE
+from labeltrees.data.text_formats import TEXT_SUFFIXES, TextFields, format_of, is_document_folder
+from labeltrees.data.texts import TextTable, default_vectorizer, no_features, read_table, split_rows, text_dataset
+from labeltrees.data.xmc import IndexBase, is_weights_file, read_xmc
 from labeltrees.errors import FileFormatError, InputError, Parameter
 
 BUNDLED = "debian"

@@ -19,6 +19,11 @@ TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 ANALYZERS = ("word", "char", "char_wb")
 MAX_PARTS = 16
 _MAX_NGRAM = 10_000
+_COUNT = optional(integer(1))
+# Parameters that belong to the texts or to the rows, not to one kind of terms.
+COMMON = ("encoding", "decode_error", "nfc", "dtype", "union", "n_jobs")
+# Parameters for words, which a part with other terms does not inherit.
+_FOR_WORDS = ("stop_words", "token_pattern", "tokenizer", "stem")
 
 
 def _choice(default: str | None, choices: tuple[str, ...], help: str, *, may_be_none: bool = False) -> Any:
@@ -115,9 +120,6 @@ def _dtype(name: str, value: Any) -> None:
 def _vocabulary(name: str, value: Any) -> None:
     if value is not None and (isinstance(value, str | bytes) or not isinstance(value, Iterable)):
         refuse(name, "None, a mapping from terms to numbers, or an iterable of terms", value)
-
-
-_COUNT = optional(integer(1))
 
 
 @dataclass(eq=False, kw_only=True)
@@ -238,11 +240,7 @@ def _by_number(vocabulary: Mapping[Any, Any]) -> list[Any]:
     return terms
 
 
-# Parameters that belong to the texts or to the rows, not to one kind of terms.
-COMMON = ("encoding", "decode_error", "nfc", "dtype", "union", "n_jobs")
 PART_NAMES = tuple(item.name for item in fields(TfidfParameters) if item.name not in COMMON)
-# Parameters for words, which a part with other terms does not inherit.
-_FOR_WORDS = ("stop_words", "token_pattern", "tokenizer", "stem")
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from labeltrees.data.tfidf_parameters import TOKEN_PATTERN, TfidfParameters, Uni
 from labeltrees.errors import FileFormatError, InputError, MissingExtraError
 
 Tokens = list[str]
+_COUNTS_IN_TABLE = 256
+LARGEST_IDF = 1e9  # above, the length of a row overflows; an idf that was learned is below 50
 
 
 def prepares_any(settings: TfidfSettings) -> bool:
@@ -99,10 +101,6 @@ def make_stemmer(language: str) -> Callable[[Sequence[str]], Tokens]:
         return Stemmer.Stemmer(language).stemWords  # type: ignore[no-any-return]
     except KeyError:
         refuse("stem", f"one of {', '.join(Stemmer.algorithms())}", language)
-
-
-_COUNTS_IN_TABLE = 256
-LARGEST_IDF = 1e9  # above, the length of a row overflows; an idf that was learned is below 50
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 from labeltrees._extras import import_extra
 from labeltrees._files import refuse_file
 from labeltrees._names import nfc
-from labeltrees.data.annif_folder import plain_uri
 from labeltrees.data.files import COMPRESSED, FilePath, open_any, read_lines
+from labeltrees.data.text_formats import plain_uri
 from labeltrees.errors import FileFormatError, InputError
 
 _SKOS = "http://www.w3.org/2004/02/skos/core#"

@@ -17,7 +17,7 @@ import polars as pl
 
 from labeltrees._validation import refuse
 from labeltrees.data.files import COMPRESSED, MissingFileError, open_any
-from labeltrees.data.parquet_sizes import check_parquet_sizes
+from labeltrees.data.parquet import check_parquet_sizes
 from labeltrees.errors import FileFormatError, InputError
 from labeltrees.logs.settings import LogSettings
 

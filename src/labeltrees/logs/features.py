@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
-from labeltrees.data.text_dataset import default_vectorizer
+from labeltrees.data.texts import default_vectorizer
 from labeltrees.errors import InputError
 from labeltrees.logs.events import collect
 

@@ -27,8 +27,8 @@ from labeltrees.data.data_folder import (
     read_summary,
 )
 from labeltrees.data.dataset import Dataset
+from labeltrees.data.encoder_file import ENCODER_FILE, write_encoder
 from labeltrees.data.encoders import Encoder
-from labeltrees.data.encoders.encoder_file import ENCODER_FILE, write_encoder
 from labeltrees.data.files import MissingFileError, read_lines
 from labeltrees.data.parts import open_parts
 from labeltrees.data.xmc import read_xmc, write_xmc

@@ -31,6 +31,8 @@ _UNITS = {
     "w": dt.timedelta(weeks=1),
     "y": dt.timedelta(days=365),
 }
+_MOMENTS = ("since", "history_before", "test_since", "until")  # in the order that their values must have
+_LENGTHS = ("period", "session_gap", "half_life")
 
 
 def _text(name: str, value: Any) -> None:
@@ -309,10 +311,6 @@ class LogSettings(Columns):
             if first >= second:
                 message = f"{earlier} ({first}) must be before {later} ({second})"
                 raise InputError(message)
-
-
-_MOMENTS = ("since", "history_before", "test_since", "until")  # in the order that their values must have
-_LENGTHS = ("period", "session_gap", "half_life")
 
 
 def _json_value(value: Any) -> Any:

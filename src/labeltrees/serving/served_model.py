@@ -14,8 +14,7 @@ import numpy as np
 from msgspec import UNSET
 from scipy import sparse
 
-from labeltrees.data.encoders import TextEncoder, UnionEncoder
-from labeltrees.data.encoders.items import ItemEncoder
+from labeltrees.data.encoders import ItemEncoder, TextEncoder, UnionEncoder
 from labeltrees.models.common.protocol import Model
 from labeltrees.search.request import AS_FITTED, SearchRequest
 from labeltrees.serving.schemas import ModelFacts, OpenedNode, Options, Prediction, RequestError, Row, SearchPath

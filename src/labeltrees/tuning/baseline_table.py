@@ -10,7 +10,7 @@ from labeltrees._matrices import Float64s, Int64s
 from labeltrees.baselines.baseline import TrainingPoints, training_points
 from labeltrees.baselines.table import BASELINES, make_baselines
 from labeltrees.data.dataset import Dataset
-from labeltrees.data.text_dataset import no_features
+from labeltrees.data.texts import no_features
 from labeltrees.errors import InputError
 from labeltrees.metrics.hits import Hits
 from labeltrees.metrics.table import measure_lists, metric_title, values_of_points

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import labeltrees as lt
 from labeltrees import FileFormatError, InputError
-from labeltrees.data.parts import manifest as manifest_module
+from labeltrees.data.parts import part as manifest_module
 
 
 def random_dataset(n_points=50, *, weights=False, relevance=False, names=False, texts=False, seed=0):

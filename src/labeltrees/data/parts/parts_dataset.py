@@ -14,14 +14,12 @@ from scipy import sparse
 from labeltrees._array_files import file_checksum, map_array
 from labeltrees._files import naming_file, open_regular, refuse_file
 from labeltrees._matrices import check_sample_weight, freeze
-from labeltrees._names import decode_names
-from labeltrees.data.checks import check_texts
+from labeltrees._names import check_texts, decode_names
 from labeltrees.data.dataset import Dataset, check_groups
+from labeltrees.data.encoder_file import ENCODER_FILE, read_encoder
 from labeltrees.data.encoders import Encoder
-from labeltrees.data.encoders.encoder_file import ENCODER_FILE, read_encoder
 from labeltrees.data.files import FilePath
-from labeltrees.data.parts.manifest import PartsManifest, part_folder, read_manifest
-from labeltrees.data.parts.part import Part
+from labeltrees.data.parts.part import Part, PartsManifest, part_folder, read_manifest
 from labeltrees.data.tfidf import TfidfVectorizer
 
 

@@ -13,14 +13,13 @@ from scipy import sparse
 from labeltrees._array_files import ArrayEntry, file_checksum, write_array, write_new_file
 from labeltrees._files import replacing_folder
 from labeltrees._matrices import check_same_points, check_sample_weight, check_Y, sparse_features
-from labeltrees._names import encode_names
+from labeltrees._names import check_texts, encode_names
 from labeltrees._validation import check_integer, refuse
-from labeltrees.data.checks import check_texts
 from labeltrees.data.dataset import Dataset
+from labeltrees.data.encoder_file import ENCODER_FILE, write_encoder
 from labeltrees.data.encoders import Encoder, TextEncoder
-from labeltrees.data.encoders.encoder_file import ENCODER_FILE, write_encoder
 from labeltrees.data.files import FilePath
-from labeltrees.data.parts.manifest import MANIFEST_FILE, PartEntry, PartsManifest, part_folder, read_manifest
+from labeltrees.data.parts.part import MANIFEST_FILE, PartEntry, PartsManifest, part_folder, read_manifest
 from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.errors import InputError, LabelTreesError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from labeltrees.data.checks import check_texts
+from labeltrees._names import check_texts
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import Encoder, TextEncoder
 from labeltrees.data.parts.parts_dataset import PartsDataset

@@ -12,9 +12,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from labeltrees._matrices import check_same_points, check_Y
-from labeltrees._names import nfc_labels
+from labeltrees._names import check_label_names, nfc_labels
 from labeltrees._validation import refuse
-from labeltrees.data.checks import check_label_names
 from labeltrees.errors import InputError
 from labeltrees.models.common.label_names import LabelNames
 

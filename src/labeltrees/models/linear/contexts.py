@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from labeltrees._validation import refuse
 from labeltrees.data.encoders import Encoder, ItemEncoder, TextEncoder, UnionEncoder
-from labeltrees.data.text_dataset import default_vectorizer
+from labeltrees.data.texts import default_vectorizer
 from labeltrees.data.tfidf import TfidfVectorizer, are_tokens
 from labeltrees.errors import InputError
 

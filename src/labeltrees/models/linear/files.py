@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from labeltrees._settings import check_values, checks_of
-from labeltrees.data.encoders import encoder_from_files, encoder_to_files
+from labeltrees.data.encoders import encoder_from_files
 from labeltrees.data.tfidf_files import tfidf_from_files, tfidf_to_files, verify_tfidf
 from labeltrees.errors import InputError
 from labeltrees.models.common.error_costs import label_costs
@@ -58,7 +58,7 @@ def save_classifier(model: LabelTreeClassifier, folder: str | os.PathLike[str]) 
     if hasattr(model, "feature_names_in_"):
         arrays["feature_names"], arrays["feature_names.ends"] = encode_names(model.feature_names_in_.tolist())
     if getattr(model, "_encoder", None) is not None:
-        parameters["encoder"], encoder_arrays = encoder_to_files(model._encoder, "encoder.")
+        parameters["encoder"], encoder_arrays = model._encoder.to_files("encoder.")
         arrays |= encoder_arrays
     if getattr(model, "vectorizer_", None) is not None:
         vectorizer_settings, vectorizer_arrays = tfidf_to_files(model.vectorizer_, "vectorizer.")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from labeltrees._matrices import CheckedX, CheckedY, Float32s, Float64s, Int64s
+from labeltrees._names import check_texts
 from labeltrees._validation import refuse
-from labeltrees.data.checks import check_texts
 from labeltrees.data.dataset import Dataset, check_groups
 from labeltrees.data.encoders import Encoder, TextEncoder
 from labeltrees.models.common.dataset_arguments import arguments_of

@@ -7,8 +7,9 @@ import pytest
 
 import labeltrees as lt
 from labeltrees import _core
-from labeltrees.data.encoders import encoder_from_files, encoder_to_files, read_encoder, write_encoder
-from tests.data.encoders.test_union import make_parts, make_union
+from labeltrees.data.encoder_file import read_encoder, write_encoder
+from labeltrees.data.encoders import encoder_from_files
+from tests.data.test_encoders import make_parts, make_union
 
 
 def with_ids():
@@ -145,7 +146,7 @@ HOSTILE = {
 @pytest.mark.parametrize("case", HOSTILE)
 def test_hostile_values_are_refused(case):
     kind, alter, message = HOSTILE[case]
-    settings, arrays = alter(*encoder_to_files(ENCODERS[kind](), ""))
+    settings, arrays = alter(*ENCODERS[kind]().to_files(""))
     with pytest.raises(lt.FileFormatError, match=message):
         encoder_from_files(json.loads(json.dumps(settings)), arrays, "", "somewhere")
 
@@ -155,7 +156,7 @@ def test_hostile_values_are_refused(case):
 )
 @pytest.mark.parametrize("which", ["names", "ids"])
 def test_damaged_bounds_are_refused_when_names_are_first_used(which, ends):
-    settings, arrays = encoder_to_files(with_ids(), "")
+    settings, arrays = with_ids().to_files("")
     arrays[f"{which}.ends"] = np.array(ends, np.int64)
     encoder = encoder_from_files(settings, arrays, "", "somewhere")
     with pytest.raises(lt.FileFormatError, match="somewhere"):
@@ -166,7 +167,7 @@ def test_damaged_bounds_are_refused_when_names_are_first_used(which, ends):
 
 def test_names_that_are_not_unicode_or_occur_twice_are_found_by_verify():
     for text in (b"\xff\xfe\xfd\xfcbread", b"breabread"):
-        settings, arrays = encoder_to_files(with_ids(), "")
+        settings, arrays = with_ids().to_files("")
         arrays["names"] = np.frombuffer(text, np.uint8)
         arrays["names.ends"] = np.array([0, 4, 8] if text.startswith(b"brea") else [0, 4, 9], np.int64)
         encoder = encoder_from_files(settings, arrays, "", "somewhere")

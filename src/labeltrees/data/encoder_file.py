@@ -12,8 +12,7 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees._files import open_regular, refuse_file, write_atomically
-from labeltrees.data.encoders.base import Arrays, Encoder
-from labeltrees.data.encoders.files import encoder_from_files, encoder_to_files
+from labeltrees.data.encoders import Arrays, Encoder, encoder_from_files
 
 ENCODER_FILE = "encoder.bin"  # its name in a folder with train.txt and test.txt
 _MAGIC = b"labeltrees encoder 1\n"
@@ -24,7 +23,7 @@ _CHECKSUM_BYTES = 8
 
 def write_encoder(encoder: Encoder, path: str | os.PathLike[str]) -> None:
     """Write an encoder to a file: a line of text, a line of JSON, the arrays, and a checksum (XXH64) of all of it."""
-    settings, arrays = encoder_to_files(encoder, "")
+    settings, arrays = encoder.to_files("")
     stored = {name: np.ascontiguousarray(array, array.dtype.newbyteorder("<")) for name, array in arrays.items()}
     listed = [[name, array.dtype.str, list(array.shape)] for name, array in stored.items()]
     header = json.dumps({"encoder": settings, "arrays": listed}, sort_keys=True).encode("ascii") + b"\n"

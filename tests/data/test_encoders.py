@@ -1,4 +1,4 @@
-"""Lists of items become the rows that plain Python code makes."""
+"""Encoders of texts, items, columns and unions, against plain Python."""
 
 import math
 import pickle
@@ -9,11 +9,52 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer as Theirs
 
 import labeltrees as lt
 
+TEXTS = ["red wine", "white wine", "red shoes from Genoa"]
 NAMES = ["milk", "bread", "Käse", "x" * 40, "8 bytes!", "17", ""]
 IDS = [10, 11, "A-12", 13, "14", "15", 17]
+items = st.one_of(st.sampled_from([*NAMES, *IDS]), st.text(max_size=12), st.integers(-3, 20))
+numbers = st.one_of(st.integers(0, 9), st.floats(1e-3, 1e6))
+contexts = st.one_of(
+    st.lists(items, max_size=12),
+    st.lists(st.one_of(items, st.tuples(items, numbers)), max_size=12),
+    st.dictionaries(items, numbers, max_size=8),
+)
+SPACES = " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_are_those_of_the_vectorizer(dtype):
+    vectorizer = lt.TfidfVectorizer(dtype=dtype, sublinear_tf=True).fit(TEXTS)
+    encoder = lt.TextEncoder(vectorizer)
+    assert (encoder.transform(TEXTS) != vectorizer.transform(TEXTS).astype(np.float32)).nnz == 0
+    assert (encoder.transform(TEXTS) != encoder._encode(TEXTS)[0]).nnz == 0  # what a predictor does
+    assert encoder.feature_names.tolist() == vectorizer.get_feature_names_out().tolist()
+
+
+def test_unknown_words_are_counted():
+    encoder = lt.TextEncoder(lt.TfidfVectorizer().fit(TEXTS))
+    assert encoder.count_unknown(["red blue green", "wine", ""]).tolist() == [2, 0, 0]
+
+
+def test_hashed_terms_have_no_names():
+    encoder = lt.TextEncoder(lt.TfidfVectorizer(hashing=64).fit(TEXTS))
+    assert encoder.feature_names is None
+    assert encoder.n_features == 64
+    assert encoder.count_unknown(["anything"]).tolist() == [0]
+
+
+def test_other_vectorizers_are_refused():
+    with pytest.raises(lt.InputError, match="a fitted labeltrees"):
+        lt.TextEncoder(Theirs().fit(TEXTS))
+    with pytest.raises(ValueError, match="not fitted"):
+        lt.TextEncoder(lt.TfidfVectorizer())
+    with pytest.raises(lt.InputError, match=r"texts\[1\] must be a string"):
+        lt.TextEncoder(lt.TfidfVectorizer().fit(TEXTS)).transform(["a", 3])
 
 
 def twin(context, weighting, norm, ids=IDS):
@@ -34,15 +75,6 @@ def twin(context, weighting, norm, ids=IDS):
             row[feature] = {"log": math.log1p(count), "count": count, "binary": 1}[weighting]
     total = {"none": 1, "l1": row.sum(), "l2": np.sqrt((row**2).sum())}[norm]
     return row / (total or 1), unknown
-
-
-items = st.one_of(st.sampled_from([*NAMES, *IDS]), st.text(max_size=12), st.integers(-3, 20))
-numbers = st.one_of(st.integers(0, 9), st.floats(1e-3, 1e6))
-contexts = st.one_of(
-    st.lists(items, max_size=12),
-    st.lists(st.one_of(items, st.tuples(items, numbers)), max_size=12),
-    st.dictionaries(items, numbers, max_size=8),
-)
 
 
 @given(
@@ -87,12 +119,12 @@ def test_every_kind_of_sequence_is_a_context_and_a_batch():
         ([[("milk", 1, 2)]], "must be a str or an int, got tuple"),
     ],
 )
-def test_what_is_no_context_is_refused(batch, message):
+def test_batches_that_are_not_lists_of_items_are_refused(batch, message):
     with pytest.raises(lt.InputError, match=message):
         lt.ItemEncoder(NAMES).transform(batch)
 
 
-def test_items_that_no_name_can_be_are_unknown():
+def test_items_that_cannot_be_names_are_unknown():
     assert lt.ItemEncoder(NAMES).count_unknown([["\ud800", 2**70, -(2**70)]]).tolist() == [3]
 
 
@@ -147,9 +179,6 @@ def column_twin(texts, names, separator):
     return counts
 
 
-SPACES = " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000"
-
-
 @given(st.lists(st.text(alphabet=f"ab;é{SPACES}", max_size=14), min_size=1, max_size=4), st.sampled_from([";", "; "]))
 def test_columns_are_split_as_in_prepared_logs(texts, separator):
     names = ["a", "b", "é", "ab", "a b"]
@@ -171,3 +200,78 @@ def test_a_column_without_separator_takes_lists_only():
         encoder.transform(["a;b"])
     with pytest.raises(lt.InputError, match="separator must be None or a text"):
         lt.ColumnEncoder(["a"], separator="")
+
+
+def make_parts():
+    return {
+        "query": lt.TextEncoder(lt.TfidfVectorizer().fit(["red wine", "white wine"])),
+        "history": lt.ItemEncoder(["milk", "bread"], weighting="count"),
+        "tags": lt.ColumnEncoder(["new", "sale"], separator=","),
+    }
+
+
+def make_union():
+    return lt.UnionEncoder(make_parts(), weights={"history": 0.5, "tags": 2})
+
+
+@pytest.fixture
+def union():
+    return make_union()
+
+
+def test_rows_are_those_of_the_parts(union):
+    batch = [("red wine", ["milk", ("bread", 3), "jam"], "new,sale,old"), ("white", [], ["sale"])]
+    parts = [
+        part.transform(list(own)) for part, own in zip(make_parts().values(), zip(*batch, strict=True), strict=True)
+    ]
+    expected = sparse.hstack([part * np.float32(w) for part, w in zip(parts, (1, 0.5, 2), strict=True)])
+    assert (union.transform(batch) != expected).nnz == 0
+    keys = ("query", "history", "tags")
+    assert (union.transform([dict(zip(keys, own, strict=True)) for own in batch]) != expected).nnz == 0
+    assert union.count_unknown(batch).tolist() == [2, 0]
+    assert union.feature_names.tolist() == [
+        "query: red",
+        "query: white",
+        "query: wine",
+        "history: milk",
+        "history: bread",
+        "tags: new",
+        "tags: sale",
+    ]
+
+
+def test_missing_parts_have_no_features(union):
+    assert union.transform([{}, (None, None, None)]).nnz == 0
+    only = union.transform([{"history": ["milk"]}, (None, ["milk"], None)]).toarray()
+    assert only.tolist() == [[0, 0, 0, 0.5, 0, 0, 0]] * 2
+
+
+@pytest.mark.parametrize(
+    ("context", "message"),
+    [
+        ({"histroy": ["milk"]}, r"contexts\[0\] has a key that the encoder does not have; its keys are query, history"),
+        (("red", ["milk"]), "must be a dict with the keys query, history, tags, or a tuple"),
+        (["milk"], "must be a dict with the keys"),
+        ({"history": "milk"}, r"contexts\[0\]\['history'\] must be a list of items"),
+        ({"query": ["red"]}, r"contexts\[0\]\['query'\] must be a text"),
+    ],
+)
+def test_contexts_that_do_not_fit_a_union_are_refused(union, context, message):
+    with pytest.raises(lt.InputError, match=message):
+        union.transform([context])
+
+
+@pytest.mark.parametrize(
+    ("parts", "weights", "message"),
+    [
+        (dict, None, "parts must be 1 to 16 encoders"),
+        (lambda: {"": lt.ItemEncoder(["a"])}, None, "the name of a part"),
+        (lambda: {"a": make_union()}, None, "an encoder that is not a union"),
+        (lambda: {"a": 3}, None, "an encoder that is not a union"),
+        (lambda: {"a": lt.ItemEncoder(["a"])}, {"b": 1}, "weights must be numbers for a"),
+        (lambda: {"a": lt.ItemEncoder(["a"])}, {"a": -1}, "weights"),
+    ],
+)
+def test_bad_unions_are_refused(parts, weights, message):
+    with pytest.raises(lt.InputError, match=message):
+        lt.UnionEncoder(parts(), weights=weights)
