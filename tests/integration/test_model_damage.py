@@ -18,7 +18,7 @@ def is_normal(model, X):
     """Whether a model answers with labels it has and scores between 0 and 1."""
     names = {*model.classes_.tolist(), None, -1}
     labels, scores = model.predict_topk(X[:8], 14)
-    few, low = model.predict_topk(X[:8], 3, candidates=[1, 2], search="beam", beam=2)
+    few, low = model.predict_topk(X[:8], 3, candidates=[1, 2], beam=2)
     probabilities = model.predict_proba(X[:8]).data if hasattr(model, "predict_proba") else scores.ravel()
     model.predictor(3)(X[[0]])
     if model.early_stop_ is not None:

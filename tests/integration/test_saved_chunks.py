@@ -98,9 +98,7 @@ def test_altered_chunks_never_crash_the_interpreter(case, twin, matrices):
         try:
             searcher = Searcher(replace(store, checked=False, **{name: array}))
             searcher.topk(X[:3], 5)
-            searcher.topk(
-                X[:3], SearchRequest(50, search="beam", beam=20, prune=False, candidates=np.arange(model.n_labels))
-            )
+            searcher.topk(X[:3], SearchRequest(50, search="paths", beam=20, candidates=np.arange(model.n_labels)))
             searcher.predictor(3)(X[[0]])
             searcher.check()
         except FileFormatError:
@@ -192,4 +190,4 @@ def test_paths_that_multiply_end_the_search(twin):
     )
     store = replace(model.pack(), checked=False)
     with pytest.raises(FileFormatError, match="do not form a tree"):
-        Searcher(store).topk(np.zeros((1, model.n_features)), SearchRequest(5, search="beam", prune=False))
+        Searcher(store).topk(np.zeros((1, model.n_features)), SearchRequest(5))

@@ -69,7 +69,7 @@ def test_all_forms_agree_with_filtering_by_hand(case, exclude, candidates, k, da
 
 
 @pytest.mark.parametrize("n", [0, 1, 14, 15, 60, 119, 120])
-@pytest.mark.parametrize("options", [{}, {"beam": 2}, {"search": "beam", "beam": 2}, {"max_chunks": 3}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"beam": 2}, {"search": "paths", "beam": 2}, {"max_chunks": 3}], ids=str)
 def test_batches_and_single_calls_agree_for_all_sizes(case, n, options):
     searcher, X = case
     labels = np.random.default_rng(n).permutation(N)[:n]

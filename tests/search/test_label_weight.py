@@ -42,27 +42,12 @@ def test_weighted_lists_equal_brute_force(twin, shape, k, loss):
     power = 2.0 if loss == "squared_hinge" else 0
     labels, scores = twin.best_of(twin.path_scores(model, X, power) + with_logs(weights), k)
     searcher = Searcher(model.pack(), score_power=2.0, loss=loss)
-    for search in ("best_first", "beam", "paths"):
+    for search in ("best_first", "paths"):
         found = searcher.topk(X, SearchRequest(k, search=search, beam=None, label_weight=weights))
         np.testing.assert_array_equal(found.labels, labels)
         np.testing.assert_allclose(found.scores, scores, rtol=1e-4, atol=1e-30)
     one = searcher.predictor(SearchRequest(k, label_weight=weights))(X[:1].indices, X[:1].data)
     assert one[0].tolist() == labels[0][labels[0] >= 0].tolist()
-
-
-@given(shapes, st.integers(1, 8), st.integers(1, 6))
-@settings(max_examples=40, deadline=None)
-def test_pruned_beam_and_bounded_best_first_equal_the_plain_weighted_beam(twin, shape, k, beam):
-    model = twin.random_model(**shape)
-    X = twin.random_queries(shape["seed"], 6, model.n_features)
-    weights = 2.0 ** np.random.default_rng(shape["seed"]).integers(-3, 4, model.n_labels)
-    searcher = Searcher(model.pack())
-    for plain_mode, others in (("beam", [("beam", True), ("best_first", True)]), ("paths", [("paths", True)])):
-        plain = searcher.topk(X, SearchRequest(k, search=plain_mode, beam=beam, prune=False, label_weight=weights))
-        for search, prune in others:
-            other = searcher.topk(X, SearchRequest(k, search=search, beam=beam, prune=prune, label_weight=weights))
-            np.testing.assert_array_equal(other.labels, plain.labels)
-            np.testing.assert_array_equal(other.scores, plain.scores)
 
 
 @pytest.mark.parametrize("restriction", [{"candidates": list(range(0, 40, 2))}, {"exclude": [0, 1, 2, 7]}])

@@ -146,7 +146,7 @@ def test_each_tree_of_an_ensemble_has_its_own_discounts(twin):
         (-1.0, "best_first", "discounts must be"),
         (np.nan, "best_first", "discounts must be"),
         (np.inf, "best_first", "discounts must be"),
-        (0.0, "beam", "discounts must be None with search"),
+        (0.0, "paths", "discounts must be None with search"),
     ],
 )
 def test_invalid_discounts_are_refused(twin, discounts, mode, message):

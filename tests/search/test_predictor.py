@@ -24,7 +24,7 @@ def case(twin):
     return Searcher(model.pack(), normalize=True), X
 
 
-@pytest.mark.parametrize("options", [{}, {"beam": 3}, {"search": "beam", "beam": 3}, {"max_chunks": 2}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"beam": 3}, {"search": "paths", "beam": 3}, {"max_chunks": 2}], ids=str)
 def test_single_calls_equal_the_batch(case, options):
     searcher, X = case
     batch = searcher.topk(X, SearchRequest(5, **options))

@@ -19,7 +19,6 @@ from labeltrees.search import Searcher, SearchRequest
         ("agreement", 0),
         ("beam", 0),
         ("beam", "3"),
-        ("prune", 1),
         ("max_chunks", 0),
         ("max_microseconds", -1),
     ],
@@ -27,6 +26,11 @@ from labeltrees.search import Searcher, SearchRequest
 def test_a_bad_request_names_the_argument(name, value):
     with pytest.raises(InputError, match=name):
         SearchRequest(**{name: value})
+
+
+def test_the_level_wise_search_is_gone_and_the_error_names_the_new_way():
+    with pytest.raises(InputError, match="best_first"):
+        SearchRequest(3, search="beam", beam=2)
 
 
 def broken_csr(**change):

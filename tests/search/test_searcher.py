@@ -30,24 +30,10 @@ def test_best_first_equals_brute_force_ties_included(twin, shape, k, power):
     np.testing.assert_allclose(found.scores, scores, rtol=1e-6, atol=1e-30)
 
 
-@given(shapes, st.integers(1, 8), st.integers(1, 6))
-@settings(max_examples=60, deadline=None)
-def test_pruned_beam_and_bounded_best_first_equal_the_plain_beam(twin, shape, k, beam):
-    model = twin.random_model(**shape)
-    X = twin.random_queries(shape["seed"], 6, model.n_features)
-    searcher = Searcher(model.pack())
-    plain = searcher.topk(X, SearchRequest(k, search="beam", beam=beam, prune=False))
-    for other in (
-        searcher.topk(X, SearchRequest(k, search="beam", beam=beam, prune=True)),
-        searcher.topk(X, SearchRequest(k, search="best_first", beam=beam)),
-    ):
-        np.testing.assert_array_equal(other.labels, plain.labels)
-        np.testing.assert_array_equal(other.scores, plain.scores)
-
-
-def plain_beam(twin, model, X, k, beam):
+def plain_beam(model, X, k, beam, log_weights=None):
     """The level-wise beam of the papers, in NumPy."""
     edge = model.edge_scores(X)
+    best_below = weights_below(model, np.zeros(model.n_labels) if log_weights is None else log_weights)
     labels = []
     for row in edge:
         level, found = [(0.0, 0)], []
@@ -56,14 +42,34 @@ def plain_beam(twin, model, X, k, beam):
             for score, node in level:
                 for e in range(model.child_ptr[node], model.child_ptr[node + 1]):
                     child = int(model.children[e])
+                    bound = -(score + row[e] + best_below[child])
                     if child < 0:
-                        found.append((-(score + row[e]), ~child))
+                        found.append((bound, ~child))
                     else:
-                        nexts.append((-(score + row[e]), child))
-            level = [(-s, node) for s, node in sorted(nexts)[:beam]]
+                        nexts.append((bound, child, score + row[e]))
+            level = [(score, node) for _, node, score in sorted(nexts)[:beam]]
         best = [label for _, label in sorted(found)[:k]]
         labels.append(best + [-1] * (k - len(best)))
     return np.array(labels)
+
+
+def weights_below(model, log_weights):
+    """The log weight of each label (by ~label), and the largest one below each node (by node)."""
+    best = {~label: weight for label, weight in enumerate(log_weights)}
+    for node in reversed(range(model.n_nodes)):
+        best[node] = max(best[int(child)] for child in model.children[model.child_ptr[node] : model.child_ptr[node + 1]])
+    return best
+
+
+@given(shapes, st.integers(1, 8), st.integers(1, 6), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_best_first_with_a_beam_equals_the_level_wise_beam(twin, shape, k, beam, weighted):
+    model = twin.random_model(**shape)
+    X = twin.random_queries(shape["seed"], 6, model.n_features)
+    weights = 2.0 ** np.random.default_rng(shape["seed"]).integers(-3, 4, model.n_labels) if weighted else None
+    found = Searcher(model.pack()).topk(X, SearchRequest(k, beam=beam, label_weight=weights))
+    expected = plain_beam(model, X, k, beam, None if weights is None else np.log(weights.astype(np.float32)))
+    np.testing.assert_array_equal(found.labels, expected)
 
 
 @pytest.mark.parametrize("beam", [1, 2, 3, 100])
@@ -71,8 +77,8 @@ def test_the_beam_keeps_the_best_nodes_of_each_level_and_lets_labels_out(twin, b
     for seed in range(10):
         model = twin.random_model(seed, n_labels=50, most_children=4)
         X = twin.random_queries(seed, 10, model.n_features)
-        found = Searcher(model.pack()).topk(X, SearchRequest(7, search="beam", beam=beam, prune=False))
-        np.testing.assert_array_equal(found.labels, plain_beam(twin, model, X, 7, beam))
+        found = Searcher(model.pack()).topk(X, SearchRequest(7, beam=beam))
+        np.testing.assert_array_equal(found.labels, plain_beam(model, X, 7, beam))
 
 
 @pytest.mark.parametrize(("loss", "power"), [("squared_hinge", 1.0), ("squared_hinge", 2.5), ("logistic", 0.0)])
@@ -113,7 +119,7 @@ def test_threads_and_company_change_nothing(twin):
     model = twin.random_model(9, n_labels=300, most_children=20, n_features=200, values=None)
     X = twin.random_queries(10, 150, 200, values=None)
     searcher = Searcher(model.pack())
-    for options in ({}, {"search": "beam", "beam": 3}, {"beam": 2}):
+    for options in ({}, {"search": "paths", "beam": 3}, {"beam": 2}):
         one, two = (searcher.topk(X, SearchRequest(5, **options), n_jobs=n_jobs) for n_jobs in (1, 2))
         np.testing.assert_array_equal(one.labels, two.labels)
         np.testing.assert_array_equal(one.scores, two.scores)

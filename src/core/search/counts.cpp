@@ -77,8 +77,7 @@ void SearchCounts::write(int64_t* out) const {
 SearchCounter::SearchCounter(SearchEngine& engine)
     : engine_(engine), queries_(engine.n_trees()), node_scores_(engine.n_trees()), opened_(engine.n_trees()) {}
 
-void SearchCounter::open(size_t tree, const OpenNode& node, const SearchRequest& request, BestLabels* best,
-                         SearchCounts& counts) {
+void SearchCounter::open(size_t tree, const OpenNode& node, BestLabels* best, SearchCounts& counts) {
   alignas(64) float margins[chunk::kMostChildren], scores[chunk::kMostChildren];
   const simd::Kernels& kernels = simd::active_kernels();
   const simd::ChunkQuery& query = queries_[tree].view();
@@ -92,7 +91,6 @@ void SearchCounter::open(size_t tree, const OpenNode& node, const SearchRequest&
     const simd::ScoreLink& link = engine_.tree(tree).store.link();
     kernels.path_scores.of[link.loss](margins, chunk::round_up(n, 16), node.score, link.power, scores);
     float best_node = Frontier::kNone;
-    bool prune = request.mode == SearchMode::best_first || request.prune;
     for (int i = 0; i < n; ++i) {
       int32_t child = children_of(part)[i];
       if (child >= 0) {
@@ -103,7 +101,7 @@ void SearchCounter::open(size_t tree, const OpenNode& node, const SearchRequest&
         ++counts.heap_steps;
       }
     }
-    if (best && best_node > Frontier::kNone && (!prune || best_node >= best->limit())) ++counts.heap_steps;
+    if (best && best_node > Frontier::kNone && best_node >= best->limit()) ++counts.heap_steps;
   }
 }
 
@@ -124,17 +122,16 @@ SearchCounts SearchCounter::count(const QueryRows& rows, int64_t query, const Se
     best.start(request.k);
     for (const OpenNode& node : opened) {
       visits.push_back({node, static_cast<int32_t>(tree), false});
-      open(tree, node, request, &best, counts);
+      open(tree, node, &best, counts);
     }
     counts.heap_steps += static_cast<int64_t>(opened.size()) - 1;  // taken; the root was never in the heap
   }
   counts.nonzeros = engine_.matrices() ? engine_.n_features() : queries_[0].view().n;
-  if (n_trees > 1) count_paths(pooled, request, visits, counts);
+  if (n_trees > 1) count_paths(pooled, visits, counts);
   return counts;
 }
 
-void SearchCounter::count_paths(std::vector<int32_t>& pooled, const SearchRequest& request, std::vector<Visit>& visits,
-                                SearchCounts& counts) {
+void SearchCounter::count_paths(std::vector<int32_t>& pooled, std::vector<Visit>& visits, SearchCounts& counts) {
   std::sort(pooled.begin(), pooled.end());
   pooled.erase(std::unique(pooled.begin(), pooled.end()), pooled.end());
   std::vector<int32_t> path;
@@ -153,7 +150,7 @@ void SearchCounter::count_paths(std::vector<int32_t>& pooled, const SearchReques
         OpenNode node = found->second;
         visits.push_back({node, static_cast<int32_t>(tree), true});
         ++counts.path_visits;
-        open(tree, node, request, nullptr, counts);
+        open(tree, node, nullptr, counts);
       }
     }
   }

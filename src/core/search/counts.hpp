@@ -42,11 +42,10 @@ class SearchCounter {
 
  private:
   // Counts one node, and keeps the scores of its children.
-  void open(size_t tree, const OpenNode& node, const SearchRequest& request, BestLabels* best, SearchCounts& counts);
+  void open(size_t tree, const OpenNode& node, BestLabels* best, SearchCounts& counts);
 
   // Counts the nodes opened to score the labels of all trees in every tree.
-  void count_paths(std::vector<int32_t>& pooled, const SearchRequest& request, std::vector<Visit>& visits,
-                   SearchCounts& counts);
+  void count_paths(std::vector<int32_t>& pooled, std::vector<Visit>& visits, SearchCounts& counts);
 
   SearchEngine& engine_;
   std::vector<SearchQuery> queries_;                                // by tree

@@ -5,7 +5,7 @@
 
 namespace labeltrees::search {
 
-enum class SearchMode : int32_t { best_first = 0, beam = 1, paths = 2 };
+enum class SearchMode : int32_t { best_first, paths };
 
 // Label ids: one list for all queries (indptr null) or one list per query (CSR). labels null: no list was given.
 struct LabelLists {
@@ -22,13 +22,12 @@ struct LabelLists {
 struct LabelSet;      // search/label_set.hpp
 struct LabelWeights;  // search/label_weights.hpp
 
-// The text search has no beam and no evidence: it ignores mode, beam, prune and evidence.
+// The text search has no beam and no evidence: it ignores mode, beam and evidence.
 struct SearchRequest {
   int64_t k = 5;             // labels to find
   int64_t n_candidates = 0;  // return so many of the labels scored on the way, if these are more than k
   SearchMode mode = SearchMode::best_first;
   int64_t beam = 0;              // nodes opened per depth, or paths; 0: no limit
-  bool prune = true;             // modes beam and paths: do not open nodes below the k-th label found
   bool evidence = true;          // adjust the scores of the labels found by the model's evidence, if it has any
   int64_t max_chunks = 0;        // nodes opened per query; 0: no limit
   int64_t max_microseconds = 0;  // 0: no limit
@@ -52,7 +51,6 @@ void each_option(Fn&& fn) {
   fn("k", &SearchRequest::k);
   fn("n_candidates", &SearchRequest::n_candidates);
   fn("beam", &SearchRequest::beam);
-  fn("prune", &SearchRequest::prune);
   fn("evidence", &SearchRequest::evidence);
   fn("max_chunks", &SearchRequest::max_chunks);
   fn("max_microseconds", &SearchRequest::max_microseconds);

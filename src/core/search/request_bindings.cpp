@@ -147,7 +147,7 @@ void make_request(NativeRequest* self, const std::string& search, Optional<float
   each_option([&](const char* name, auto member) {
     request.*member = nb::cast<std::remove_reference_t<decltype(request.*member)>>(numbers[name]);
   });
-  request.mode = search == "paths" ? SearchMode::paths : search == "beam" ? SearchMode::beam : SearchMode::best_first;
+  request.mode = search == "paths" ? SearchMode::paths : SearchMode::best_first;
   request.discounts = keep(discounts, self->arrays);
   request.candidates = label_lists(candidate_ptr, candidates, self->arrays);
   request.exclude = label_lists(exclude_ptr, exclude, self->arrays);

@@ -20,18 +20,17 @@ void TreeSearch::run(const SearchStore& store, const SearchQuery& query, const S
   chunks_before_ = stats.chunks;
   if (request.max_microseconds) deadline_ = SearchClock::now() + std::chrono::microseconds(request.max_microseconds);
   ceilings_ = query.ceilings_hold() && !request.beam ? store.ceilings() : nullptr;
-  started_ = false;
-  in_level_ = 0;
-  level_.clear();
   opened_.clear();
   frontier_.start(*kernels_, has_priorities());
-  if (request.mode == SearchMode::paths && request.beam) return run_paths();  // without a limit, level by level
-  while (choose_next()) {
+  if (request.mode == SearchMode::paths && request.beam) return run_paths();
+  node_ = {0.0f, 0, 0};
+  do {
+    if (!begin_node()) return;
     for (const uint8_t* part = store_->open(node_.node); part; part = next_part(part)) {
       score_part(part, node_.score);
       add_children(part);
     }
-  }
+  } while (choose_next());
 }
 
 bool TreeSearch::out_of_budget() {
@@ -39,16 +38,6 @@ bool TreeSearch::out_of_budget() {
              (request_->max_microseconds && SearchClock::now() >= deadline_);
   if (out) stats_->partial = true;
   return out;
-}
-
-bool TreeSearch::choose_next() {
-  if (!started_) {
-    started_ = true;
-    node_ = {0.0f, 0, 0};
-  } else if (!(request_->mode == SearchMode::best_first ? choose_best() : choose_in_level())) {
-    return false;
-  }
-  return begin_node();
 }
 
 bool TreeSearch::begin_node() {
@@ -68,7 +57,7 @@ bool TreeSearch::is_below_ceiling(const OpenNode& node, float limit) const {
   return ceilings_ && weighted(node.score, node.node) + ceilings_[node.node] < limit + 1e-6f * limit;
 }
 
-bool TreeSearch::choose_best() {
+bool TreeSearch::choose_next() {
   float limit = best_->limit();
   do {
     for (;;) {
@@ -89,23 +78,6 @@ bool TreeSearch::choose_best() {
   return true;
 }
 
-bool TreeSearch::choose_in_level() {
-  float limit = request_->prune ? best_->limit() : Frontier::kNone;
-  // The nodes of a level are in falling order, so the first one below the k-th label ends the level.
-  if (in_level_ == level_.size() || weighted(level_[in_level_].score, level_[in_level_].node) < limit) {
-    level_.clear();
-    in_level_ = 0;
-    auto width = request_->beam ? static_cast<size_t>(request_->beam) : std::numeric_limits<size_t>::max();
-    while (level_.size() < width && !frontier_.empty() && frontier_.best().score >= limit)
-      level_.push_back(frontier_.take(limit));
-    frontier_.start(*kernels_, has_priorities());
-    if (level_.empty()) return false;
-  }
-  node_ = level_[in_level_++];
-  if (in_level_ < level_.size()) store_->prefetch_start(level_[in_level_].node);
-  return true;
-}
-
 void TreeSearch::score_part(const uint8_t* part, float base) {
   kernels_->chunk_margins(part, query_->view(), margins_);
   const simd::ScoreLink& link = store_->link();
@@ -118,9 +90,8 @@ void TreeSearch::add_children(const uint8_t* part) {
   const int32_t* children = children_of(part);
   if (memo_) memo_->append(scores_, static_cast<int>(n));
   stats_->classifiers += n;
-  bool prune = request_->mode == SearchMode::best_first || request_->prune;
   float* nodes = frontier_.allocate(n_padded);
-  float limit = prune ? best_->kept_limit() : Frontier::kNone;
+  float limit = best_->kept_limit();
   const float* scores = scores_;
   if (filter_->weights) {
     kernels_->add_child_values(scores_, children, n, filter_->weights, weighted_);
@@ -137,7 +108,7 @@ void TreeSearch::add_children(const uint8_t* part) {
     for (int64_t i = 0; i < n; ++i)
       if (nodes[i] > Frontier::kNone && !filter_->allows_node(children[i])) nodes[i] = Frontier::kNone;
   }
-  limit = prune ? best_->limit() : Frontier::kNone;
+  limit = best_->limit();
   if (request_->discounts)
     kernels_->priority_scores(children, n_padded, limit, request_->discounts, kPriorityScale, nodes, nodes + n_padded);
   else if (filter_->weights)
@@ -246,7 +217,7 @@ void TreeSearch::run_paths() {
   for (const SearchPath& path : paths_) {
     if (path.child < 0)
       best_->offer(path.bound, ~path.child);
-    else if (in_budget && !(request_->prune && path.bound < best_->limit()))
+    else if (in_budget && path.bound >= best_->limit())
       in_budget = open_path(path, [&](float score, int32_t child) {
         const float bound = weighted(score, child);
         if (bound >= best_->kept_limit() && bound > Frontier::kNone && filter_->allows_label(~child))

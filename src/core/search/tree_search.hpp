@@ -5,8 +5,8 @@
 // Best first: opens the best open node, offers its labels to the list of results, and keeps its nodes for later. It
 // ends when the best open node is strictly below the k-th label; an equal node may still hold a label with a smaller
 // id. Nodes are opened in the order of falling score, then rising depth, then rising id. With `beam`, only the first
-// `beam` nodes of each depth are opened. Because scores never rise, these are exactly the nodes that the level-wise
-// beam keeps, so both modes return the same lists for the same beam.
+// `beam` nodes of each depth are opened. Because scores never rise, these are the nodes that a level-wise beam search
+// keeps, so the lists are the same.
 //
 // With discounts, a node is compared by its priority instead of its score:
 // priority = score - discount of the node * (kPriorityScale - score). Nodes are opened in the order of falling
@@ -19,15 +19,11 @@
 // With label weights, labels are compared by score + log weight. A node is compared by its score plus the largest log
 // weight of the labels below it, which never rises from a node to its children either, so the search stays exact.
 //
-// Beam: goes level by level and opens the `beam` best nodes of each level (ties: the smaller id). Labels go to the list
-// at once and take no place in the beam. With `prune`, nodes strictly below the k-th label found are not opened. That
-// changes no list: everything below them, and everything they would displace from later levels, is strictly below the
-// k-th label too.
-//
 // Paths: goes level by level and keeps the `beam` best paths of each level. A path ends at a leaf (a node whose
 // children are all labels) or at a label that has nodes beside it. An ended path keeps competing for its place with the
 // paths that go on. When all paths have ended, the labels of their leaves are scored: at most `beam` leaves are opened.
-// With `prune`, leaves strictly below the k-th label found are not opened; that changes no list.
+// Leaves strictly below the k-th label found are not opened: that changes no list. Without a limit of paths, it is the
+// best-first search.
 #pragma once
 
 #include <cstdint>
@@ -71,9 +67,7 @@ class TreeSearch {
 
  private:
   bool choose_next();  // sets node_ to the next node to open; false if there is none
-  bool choose_best();
-  bool choose_in_level();
-  bool begin_node();  // counts node_ as opened; false if the budget is used up
+  bool begin_node();   // counts node_ as opened; false if the budget is used up
   void run_paths();
   template <class Visit>
   bool open_path(const SearchPath& path, const Visit& visit);
@@ -99,12 +93,9 @@ class TreeSearch {
   const float* ceilings_ = nullptr;
   SearchClock::time_point deadline_;
   int64_t chunks_before_ = 0;
-  bool started_ = false;
   OpenNode node_{};                               // the node being opened
-  Frontier frontier_;                             // nodes to open; mode beam: those of the next level
-  std::vector<OpenNode> level_;                   // mode beam: the nodes of the current level, best first
-  size_t in_level_ = 0;                           // how many of them have been opened
-  std::vector<int64_t> opened_;                   // best first with a beam: nodes opened per depth
+  Frontier frontier_;                             // nodes to open
+  std::vector<int64_t> opened_;                   // with a beam: nodes opened per depth
   std::vector<SearchPath> paths_, longer_paths_;  // mode paths: those of the current and of the next level
   std::vector<int32_t> path_;
   alignas(64) float margins_[chunk::kMostChildren], scores_[chunk::kMostChildren], weighted_[chunk::kMostChildren];

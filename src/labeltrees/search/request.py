@@ -6,16 +6,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from labeltrees import _core
-from labeltrees._settings import anything, check_settings, choice, flag, integer, number, optional, setting
-from labeltrees._validation import refuse
+from labeltrees._settings import anything, check_settings, flag, integer, number, optional, setting
+from labeltrees._validation import check_choice, refuse
 from labeltrees.errors import InputError
 from labeltrees.search.node_values import NodeValues
 from labeltrees.search.queries import NO_LISTS, LabelLists, label_lists, label_weight_values
 
-MODES = ("best_first", "beam", "paths")
+MODES = ("best_first", "paths")
 _LONG_LIST = 8  # a list with more than one label in 8 is long, as LabelSet::kExcludedShare in native code
 AS_FITTED: Any = "as fitted"  # the beam that the model was fitted with
 _LIMIT = optional(integer(1, 2**62))
+
+
+def check_search(name: str, value: Any) -> None:
+    """Raise `InputError` for the name of a search that does not exist."""
+    if isinstance(value, str) and value == "beam":
+        message = f'{name}="beam" is gone: "best_first", the default, finds the same labels with the same beam'
+        raise InputError(message)
+    check_choice(name, value, MODES)
 
 
 def _beam(name: str, value: Any) -> None:
@@ -34,19 +42,17 @@ class SearchRequest:
     ----------
     k : int
         Labels to return per query.
-    search : {"best_first", "beam", "paths"}, optional
+    search : {"best_first", "paths"}, optional
         ``"best_first"`` opens the best open node until no open node can hold a label that belongs in the list.
-        ``"beam"`` goes level by level. ``"paths"`` goes level by level too and keeps `beam` paths in all, as Parabel
-        does. By default as the model was fitted; a searcher alone uses ``"best_first"``.
+        ``"paths"`` goes level by level and keeps `beam` paths in all, as Parabel does. By default as the model was
+        fitted; a searcher alone uses ``"best_first"``.
     beam : int or None
-        For ``"best_first"`` and ``"beam"``, the most nodes to open per depth, best first. Labels and leaves that were
-        reached take no place at later depths, so in a tree with leaves at many depths more than `beam` leaves can be
-        opened. Both return the same lists for the same beam. For ``"paths"``, the most paths to keep per depth. A path
-        that has reached a leaf (a node with labels only) or a label beside nodes keeps its place as long as its score
-        is among the best, so at most `beam` leaves are opened. None: no limit, which finds exactly the k best of all
+        For ``"best_first"``, the most nodes to open per depth, best first: the lists are those of a level-wise beam
+        search. Labels and leaves that were reached take no place at later depths, so in a tree with leaves at many
+        depths more than `beam` leaves can be opened. For ``"paths"``, the most paths to keep per depth. A path that
+        has reached a leaf (a node with labels only) or a label beside nodes keeps its place as long as its score is
+        among the best, so at most `beam` leaves are opened. None: no limit, which finds exactly the k best of all
         labels. By default as the model was fitted; a searcher alone has no limit.
-    prune : bool
-        For ``"beam"`` and ``"paths"``: do not open nodes below the k-th label found. The lists stay the same.
     evidence : bool
         Adjust the scores by the evidence that the model was fitted with; False returns the list of the tree alone.
     agreement : float, optional
@@ -81,14 +87,13 @@ class SearchRequest:
     """
 
     k: int = setting(5, integer(1), "Labels to return per query.")
-    search: str | None = choice(None, MODES, "How the tree is searched.")
+    search: str | None = setting(None, optional(check_search), "How the tree is searched.", choices=MODES)
     beam: int | None = setting(
         AS_FITTED,
         _beam,
         "Most nodes to open per depth, or most paths to keep (search paths); none: exact search.",
         metavar="N|none",
     )
-    prune: bool = setting(True, flag, "Skip nodes below the k-th label found.")
     evidence: bool = setting(True, flag, "Adjust scores by the evidence that the model was fitted with, if any.")
     agreement: float | None = setting(
         None,
@@ -152,7 +157,7 @@ class SearchRequest:
         evidence : bool
             Whether the engine has evidence to use.
         """
-        if discounts is not None and self.search in ("beam", "paths"):
+        if discounts is not None and self.search == "paths":
             refuse("discounts", f"None with search={self.search!r}", "some")
         if discounts is not None and self.label_weight is not None:
             refuse("discounts", "None with label_weight", "some")
@@ -163,7 +168,6 @@ class SearchRequest:
             n_candidates=min(self.n_candidates or 0, n_labels),
             search=self.search or "best_first",
             beam=0 if self.beam is None or self.beam == AS_FITTED else self.beam,
-            prune=bool(self.prune),
             evidence=bool(evidence),
             max_chunks=self.max_chunks or 0,
             max_microseconds=min(self.max_microseconds or 0, 2**50),
