@@ -10,8 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from labeltrees._matrices import Float32s, Float64s
-from labeltrees.storage.ceilings import ceilings_of_norms
-from labeltrees.storage.chunks import TreeLike
+from labeltrees.storage.chunks import TreeLike, ceilings_of_norms
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from labeltrees import _core
 from labeltrees.data.encoder_file import read_encoder
 from labeltrees.errors import LabelTreesError
 from labeltrees.models.text.fasttext_file import read_fasttext
-from labeltrees.storage.format import _checksum_of_body
+from labeltrees.storage.folder import _checksum_of_body
 from labeltrees.tree.serialize import HEADER
 
 _FAST = Path("/dev/shm") if os.path.isdir("/dev/shm") else None

@@ -23,7 +23,7 @@ from labeltrees.errors import InputError
 from labeltrees.models.common.label_sets import known_labels
 from labeltrees.models.common.protocol import Model
 from labeltrees.models.load import load
-from labeltrees.storage.save import check_target
+from labeltrees.storage.folder import check_target
 
 _logger = logging.getLogger("labeltrees")
 

@@ -1,9 +1,7 @@
 """Searching: requests, searchers and results."""
 
-from labeltrees.search.node_values import NodeValues
-from labeltrees.search.predictor import Predictor
-from labeltrees.search.request import SearchRequest
+from labeltrees.search.request import NodeValues, SearchRequest
 from labeltrees.search.result import SearchResult, SearchStats
-from labeltrees.search.searcher import Searcher
+from labeltrees.search.searcher import Predictor, Searcher
 
 __all__ = ["NodeValues", "Predictor", "SearchRequest", "SearchResult", "SearchStats", "Searcher"]

@@ -22,7 +22,7 @@ from labeltrees._validation import check_integer, refuse
 from labeltrees.errors import InputError
 from labeltrees.models.common.early_stop_tables import Visits, learn_tables, visits_of
 from labeltrees.models.common.protocol import Searches
-from labeltrees.search.node_values import NodeValues
+from labeltrees.search.request import NodeValues
 from labeltrees.tree.label_tree import LabelTree
 
 LENGTHS = (1, 3, 5, 10)

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import Encoder
-from labeltrees.search.node_values import NodeValues
-from labeltrees.search.request import SearchRequest
+from labeltrees.search.request import NodeValues, SearchRequest
 from labeltrees.search.result import SearchTrace
 from labeltrees.tree.label_tree import LabelTree
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from labeltrees._losses import LOSSES
 from labeltrees.models.linear.node_tasks import DenseWeights, Weights
 from labeltrees.storage import ChunkStore, pack_chunks, pack_dense_chunks
-from labeltrees.storage.ceilings import positive_norms
+from labeltrees.storage.chunks import positive_norms
 from labeltrees.tree.label_tree import LabelTree
 
 

@@ -20,7 +20,7 @@ from labeltrees.models.linear.in_parts.trees import Layout, read_tree
 from labeltrees.models.linear.node_tasks import NodeTasks, train_tasks
 from labeltrees.models.linear.settings import LinearSettings
 from labeltrees.storage import LinearWeights
-from labeltrees.storage.ceilings import positive_norms
+from labeltrees.storage.chunks import positive_norms
 from labeltrees.tasks import Outcome, Results
 from labeltrees.tree.label_tree import LabelTree
 

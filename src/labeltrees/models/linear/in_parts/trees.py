@@ -11,7 +11,7 @@ from labeltrees._matrices import CheckedY, Float64s, Indicator, Int32s, Int64s
 from labeltrees.data.parts.parts_dataset import PartsDataset, open_parts
 from labeltrees.labels.frequency_blocks import frequencies_of_blocks
 from labeltrees.models.common.given_tree import place_labels
-from labeltrees.storage.ceilings import edges_of, tree_levels
+from labeltrees.storage.chunks import edges_of, tree_levels
 from labeltrees.tasks import Outcome, Result, Results
 from labeltrees.tree.arrays import TreeArrays
 from labeltrees.tree.builder import grow_tree_from
