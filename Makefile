@@ -20,7 +20,7 @@ install: .venv/installed
 # The build tools live in .venv too, so a rebuild reuses the objects in build/ and compiles only what changed.
 .venv/tools: pyproject.toml | .venv/bin/python
 	@echo "tools     cmake, ninja, nanobind and scikit-build-core"
-	@$(PIP) install "scikit-build-core>=0.11" "nanobind>=2.4" cmake ninja
+	@$(PIP) install "scikit-build-core>=0.11" "nanobind>=3.1" cmake ninja
 	@touch $@
 
 .venv/compiled: .venv/tools $(SOURCES)
@@ -73,6 +73,7 @@ lint: install
 	$(BIN)/lint-imports
 	git ls-files src/core tests/core_native | grep -E "\.(cpp|hpp|inl)$$" | xargs $(BIN)/clang-format --dry-run --Werror
 	$(BIN)/python scripts/check_core_sizes.py
+	$(BIN)/python scripts/make_stub.py --check
 
 format: install
 	$(BIN)/ruff check --fix .

@@ -1,4 +1,4 @@
-"""Types of the native module."""
+"""Types of the native module. Made by scripts/make_stub.py: do not edit."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,8 +14,19 @@ UInt8s = NDArray[np.uint8]
 UInt16s = NDArray[np.uint16]
 UInt64s = NDArray[np.uint64]
 Progress = Callable[[int], object] | None
+# Labels and scores (n * k,), and chunks, classifiers, depth, microseconds, partial and no_features (n,).
+NativeResults = tuple[Int64s, Float32s, tuple[Int64s, Int64s, Int32s, Float32s, UInt8s, UInt8s] | None]
 
-# simd
+def xxh64(bytes: UInt8s) -> int: ...
+
+class Xxh64:
+    def __init__(self) -> None: ...
+    def add(self, bytes: UInt8s) -> None: ...
+    def finish(self, bytes: UInt8s) -> int: ...
+
+def copy_to_huge_pages(bytes: UInt8s) -> UInt8s: ...
+def zero_floats(n: int) -> Float32s: ...
+def exchange_paths(first: str, second: str) -> int: ...
 def available_kernels() -> list[str]: ...
 def active_kernels() -> str: ...
 def use_kernels(name: str) -> bool: ...
@@ -23,105 +34,6 @@ def gather_dot(columns: Int32s, values: Float32s, dense: Float32s) -> float: ...
 def gather_dot_pairs(columns: Int32s, values: Float32s, pairs: Float32s) -> tuple[float, float]: ...
 def dense_dot(a: Float32s, b: Float32s) -> float: ...
 
-# tree
-def tree_parents(child_ptr: Int64s, children: Int32s, parent: Int32s, label_parent: Int32s) -> tuple[int, int, int]: ...
-def tree_depths(
-    child_ptr: Int64s,
-    children: Int32s,
-    parent: Int32s,
-    label_parent: Int32s,
-    node_depth: Int32s,
-    label_depth: Int32s,
-) -> None: ...
-def tree_mass(child_ptr: Int64s, children: Int32s, parent: Int32s, weights: Float64s, total: Float64s) -> None: ...
-def tree_counts(child_ptr: Int64s, children: Int32s, parent: Int32s, weights: Int64s, total: Int64s) -> None: ...
-def tree_leaf_order(child_ptr: Int64s, children: Int32s, n_below: Int64s, start: Int64s, order: Int32s) -> None: ...
-def tree_renumber(
-    child_ptr: Int64s,
-    children: Int32s,
-    mass: Float64s,
-    new_child_ptr: Int64s,
-    new_children: Int32s,
-    old_ids: Int32s,
-) -> int: ...
-
-# tree building
-PROGRESS_UNITS: int
-
-def select_half(keys: Float64s, weights: Float64s) -> tuple[int, float]: ...
-def split_labels(
-    labels: Int32s,
-    weights: Float64s,
-    indptr: Int64s,
-    columns: Int32s,
-    values: Float32s,
-    n_columns: int,
-    similarity: float,
-    frequency: float,
-    relaxed: bool,
-    max_iterations: int,
-    tolerance: float,
-    seed: int,
-) -> tuple[Float64s, list[tuple[int, int]], list[Float64s], int]: ...
-def build_binary_tree(
-    labels: Int32s,
-    weights: Float64s,
-    indptr: Int64s,
-    columns: Int32s,
-    values: Float32s,
-    n_columns: int,
-    similarity: float,
-    frequency: float,
-    node_weights: tuple[Float64s, Float64s, float, float, float, float] | None,
-    leaf_size: int,
-    below_root: bool,
-    seed: int,
-    n_threads: int,
-    may_overwrite: bool,
-    progress: Progress,
-) -> tuple[Int64s, Int32s]: ...
-def split_set(
-    labels: Int32s,
-    weights: Float64s,
-    indptr: Int64s,
-    columns: Int32s,
-    values: Float32s,
-    n_columns: int,
-    similarity: float,
-    frequency: float,
-    node_weights: tuple[Float64s, Float64s, float, float, float, float] | None,
-    seed: int,
-    n_threads: int,
-) -> tuple[UInt8s, int, int]: ...
-def contract_tree(
-    child_ptr: Int64s, children: Int32s, mass: Float64s, fanout: int, keep_leaves: bool
-) -> tuple[Int64s, Int32s]: ...
-def contract_for_cost(
-    child_ptr: Int64s, children: Int32s, visits: Float64s, cost_of: Float64s, max_children: int, keep_leaves: bool
-) -> tuple[Int64s, Int32s]: ...
-def huffman_tree(labels: Int32s, weights: Float64s) -> tuple[Int64s, Int32s]: ...
-def fano_tree(labels: Int32s, weights: Float64s) -> tuple[Int64s, Int32s]: ...
-
-# labels
-def transpose_indicator(indptr: Int64s, indices: Int32s, n_columns: int) -> tuple[Int64s, Int32s]: ...
-def greedy_cover(
-    indptr: Int64s, indices: Int32s, point_weights: Float64s, whole_weights: bool, covered: Float64s
-) -> None: ...
-def row_lengths(indptr: Int64s, values: Float32s) -> Float64s: ...
-def pifa_sparse(
-    label_ptr: Int64s,
-    points: Int32s,
-    indptr: Int64s,
-    indices: Int32s,
-    values: Float32s,
-    n_columns: int,
-    n_threads: int,
-) -> tuple[Int64s, Int32s, Float32s]: ...
-def pifa_dense(
-    label_ptr: Int64s, points: Int32s, x: Float32s, n_columns: int, n_threads: int, out: Float32s
-) -> None: ...
-
-# xmc
 class XmcParser:
     def __init__(self, index_base: int) -> None: ...
     def feed(self, block: bytes) -> None: ...
@@ -141,16 +53,222 @@ class XmcParser:
     def take_block(self) -> tuple[Float32s, Int32s, Int64s, Int32s, Int64s]: ...
 
 def write_xmc_lines(
-    first: int,
-    last: int,
-    feature_ptr: Int64s,
-    features: Int32s,
-    values: Float32s,
-    label_ptr: Int64s,
-    labels: Int32s,
+    first: int, last: int, feature_ptr: Int64s, features: Int32s, values: Float32s, label_ptr: Int64s, labels: Int32s
 ) -> bytes: ...
 
-# chunk
+UNICODE_VERSION: str = "14.0.0"
+
+class TextAnalyzer:
+    def __init__(
+        self,
+        kind: str,
+        min_n: int,
+        max_n: int,
+        lowercase: bool,
+        strip: str,
+        stop_text: UInt8s,
+        stop_ends: Int64s,
+        encoding: str,
+        errors: str,
+        nfc: bool,
+        prepare: object | None,
+        prepares_any: bool,
+    ) -> None: ...
+    def preprocess(self, text: object) -> str: ...
+    def terms(self, text: object) -> list[str]: ...
+
+def learn_terms(
+    analyzer: TextAnalyzer,
+    texts: object,
+    min_texts: float,
+    max_texts: float,
+    min_is_share: bool,
+    max_is_share: bool,
+    n_threads: int,
+    progress: Progress,
+) -> tuple[UInt8s, Int64s, Int64s, Int64s, int, int]: ...
+
+class TextVectorizer:
+    def __init__(
+        self,
+        analyzer: TextAnalyzer,
+        terms: UInt8s | None,
+        ends: Int64s | None,
+        n_features: int,
+        idf: object | None,
+        logs: object | None,
+        norm: str,
+        binary: bool,
+        single: bool,
+        source: str,
+    ) -> None: ...
+    def count_texts(self, texts: object, n_threads: int, progress: Progress) -> tuple[Int64s, int]: ...
+
+class TextUnion:
+    def __init__(self, vectorizers: list[TextVectorizer], weights: list[float]) -> None: ...
+    @property
+    def n_features(self) -> int: ...
+    def check(self) -> None: ...
+    def transform(
+        self, texts: object, n_threads: int, progress: Progress
+    ) -> tuple[Float32s | Float64s, Int32s, Int32s | Int64s]: ...
+
+class Names:
+    def __init__(self, text: UInt8s, ends: Int64s, source: str) -> None: ...
+    def __len__(self) -> int: ...
+    def find_all(self, others: Names) -> Int32s: ...
+
+class Encoder:
+    @property
+    def n_features(self) -> int: ...
+    def transform(self, contexts: object) -> tuple[Float32s, Int32s, Int64s, Int64s]: ...
+
+class ItemEncoder(Encoder):
+    def __init__(
+        self,
+        names: Names,
+        ids: Names | None,
+        weighting: str,
+        norm: str,
+        separator: str | None,
+        is_column: bool,
+        takes: str,
+    ) -> None: ...
+
+class TextEncoder(Encoder):
+    def __init__(self, vectorizers: TextUnion, takes_tokens: bool, takes: str) -> None: ...
+
+class UnionEncoder(Encoder):
+    def __init__(self, keys: list[str], parts: list[Encoder], weights: list[float], takes: str) -> None: ...
+
+def transpose_indicator(indptr: Int64s, indices: Int32s, n_columns: int) -> tuple[Int64s, Int32s]: ...
+def greedy_cover(
+    indptr: Int64s, indices: Int32s, point_weights: Float64s, whole_weights: bool, covered: Float64s
+) -> None: ...
+def row_lengths(indptr: Int64s, values: Float32s) -> Float64s: ...
+def pifa_sparse(
+    label_ptr: Int64s, points: Int32s, indptr: Int64s, indices: Int32s, values: Float32s, n_columns: int, n_threads: int
+) -> tuple[Int64s, Int32s, Float32s]: ...
+def pifa_dense(
+    label_ptr: Int64s, points: Int32s, x: Float32s, n_columns: int, n_threads: int, out: Float32s
+) -> None: ...
+def tree_parents(child_ptr: Int64s, children: Int32s, parent: Int32s, label_parent: Int32s) -> tuple[int, int, int]: ...
+def tree_depths(
+    child_ptr: Int64s, children: Int32s, parent: Int32s, label_parent: Int32s, node_depth: Int32s, label_depth: Int32s
+) -> None: ...
+def tree_mass(child_ptr: Int64s, children: Int32s, parent: Int32s, weights: Float64s, total: Float64s) -> None: ...
+def tree_counts(child_ptr: Int64s, children: Int32s, parent: Int32s, weights: Int64s, total: Int64s) -> None: ...
+def tree_leaf_order(child_ptr: Int64s, children: Int32s, n_below: Int64s, start: Int64s, order: Int32s) -> None: ...
+def tree_renumber(
+    child_ptr: Int64s, children: Int32s, mass: Float64s, new_child_ptr: Int64s, new_children: Int32s, old_ids: Int32s
+) -> int: ...
+def contract_tree(
+    child_ptr: Int64s, children: Int32s, mass: Float64s, fanout: int, keep_leaves: bool
+) -> tuple[Int64s, Int32s]: ...
+def contract_for_cost(
+    child_ptr: Int64s, children: Int32s, visits: Float64s, cost_of: Float64s, max_children: int, keep_leaves: bool
+) -> tuple[Int64s, Int32s]: ...
+
+PROGRESS_UNITS: int = 1000
+
+def select_half(keys: Float64s, weights: Float64s) -> tuple[int, float]: ...
+def split_labels(
+    labels: Int32s,
+    weights: Float64s,
+    indptr: Int64s,
+    columns: Int32s,
+    values: Float32s,
+    n_columns: int,
+    similarity: float,
+    frequency: float,
+    relaxed: bool,
+    max_iterations: int,
+    tolerance: float,
+    seed: int,
+) -> tuple: ...
+def build_binary_tree(
+    labels: Int32s,
+    weights: Float64s,
+    indptr: Int64s,
+    columns: Int32s,
+    values: Float32s,
+    n_columns: int,
+    similarity: float,
+    frequency: float,
+    node_weights: tuple[Float64s, Float64s, float, float, float, float] | None,
+    leaf_size: int,
+    below_root: bool,
+    seed: int,
+    n_threads: int,
+    may_overwrite: bool,
+    progress: Progress,
+) -> tuple: ...
+def split_set(
+    labels: Int32s,
+    weights: Float64s,
+    indptr: Int64s,
+    columns: Int32s,
+    values: Float32s,
+    n_columns: int,
+    similarity: float,
+    frequency: float,
+    node_weights: tuple[Float64s, Float64s, float, float, float, float] | None,
+    seed: int,
+    n_threads: int,
+) -> tuple: ...
+def huffman_tree(labels: Int32s, weights: Float64s) -> tuple: ...
+def fano_tree(labels: Int32s, weights: Float64s) -> tuple: ...
+
+class LinearProblem:
+    def __init__(
+        self,
+        *,
+        n_points: int,
+        n_features: int,
+        n_labels: int,
+        x_indptr: Int64s | None,
+        x_columns: Int32s | None,
+        x_values: Float32s,
+        y_indptr: Int64s,
+        y_columns: Int32s,
+        y_values: Float32s | None,
+        child_ptr: Int64s,
+        children: Int32s,
+        point_weight: Float32s | None,
+        label_cost: Float32s | None,
+        extra_indptr: Int64s | None,
+        extra_points: Int32s | None,
+        edge_ids: Int64s | None = None,
+        n_whole: int = 0,
+    ) -> None: ...
+    def memory(self, balanced: bool, n_threads: int) -> tuple[int, int, int, int]: ...
+    def node_sizes(self, balanced: bool) -> tuple[Int64s, Int64s, Int64s, Int64s]: ...
+    def validate(
+        self,
+        *,
+        nodes: Int64s,
+        first_edges: Int64s,
+        n_edges: Int64s,
+        strides: Int64s,
+        held_out: UInt8s,
+        costs: Float32s,
+        settings: object,
+        seed: int,
+        n_threads: int,
+    ) -> tuple[Float64s, Float64s, Int64s]: ...
+    def train(
+        self,
+        *,
+        nodes: Int64s,
+        first_edges: Int64s,
+        n_edges: Int64s,
+        costs: Float32s,
+        settings: object,
+        seed: int,
+        n_threads: int,
+        progress: Progress,
+    ) -> tuple[Int64s, Int32s, Float32s, Float32s]: ...
+
 def half_round_trip(values: Float32s) -> Float32s: ...
 def pack_chunks(
     child_ptr: Int64s,
@@ -177,17 +295,25 @@ def pack_matrix_chunks(
     progress: Progress,
 ) -> tuple[UInt8s, Int64s]: ...
 
-# search
-# labels and scores (n * k,), and chunks, classifiers, depth, microseconds and partial (n,)
-NativeResults = tuple[Int64s, Float32s, tuple[Int64s, Int64s, Int32s, Float32s, UInt8s, UInt8s] | None]
+class LabelSet:
+    def __len__(self) -> int: ...
+    def __repr__(self) -> str: ...
+    def belongs_to(self, engine: object) -> bool: ...
+    @property
+    def n_unknown(self) -> int: ...
 
-PRIORITY_SCALE: float
+class LabelWeights:
+    def __repr__(self) -> str: ...
+    def belongs_to(self, engine: object) -> bool: ...
 
 class SearchRequest:
     def __init__(
         self,
+        settings: object,
         *,
-        search: str,
+        k: int,
+        n_candidates: int,
+        evidence: bool,
         discounts: Float32s | None,
         candidate_ptr: Int64s | None,
         candidates: Int32s | None,
@@ -196,7 +322,6 @@ class SearchRequest:
         candidate_set: LabelSet | None,
         exclude_set: LabelSet | None,
         weights: LabelWeights | None,
-        **numbers: float,  # each_option in core/search/request.hpp
     ) -> None: ...
     @property
     def k(self) -> int: ...
@@ -234,6 +359,8 @@ class Evidence:
     def set_centroids(self, indptr: Int64s, features: Int32s, values: UInt16s) -> None: ...
     def measure(self, rows: QueryRows, labels: Int64s, k: int, n_threads: int) -> tuple[Float32s, Float32s]: ...
 
+PRIORITY_SCALE: float = 0.30000001192092896
+
 class SearchEngine:
     def __init__(
         self, n_features: int, n_labels: int, matrices: bool, normalize: bool, loss: str, score_power: float
@@ -251,10 +378,12 @@ class SearchEngine:
     ) -> None: ...
     def set_evidence(self, evidence: Evidence) -> None: ...
     def check_all(self) -> None: ...
+    def search(
+        self, rows: QueryRows, request: SearchRequest, n_threads: int, stats: bool
+    ) -> tuple[Int64s, Float32s, tuple[Int64s, Int64s, Int32s, Float32s, UInt8s, UInt8s] | None]: ...
     def label_set(self, labels: object, names: Names | None) -> LabelSet: ...
     def label_weights(self, weights: Float32s) -> LabelWeights: ...
     def set_prior(self, counts: Int64s, n_points: int) -> None: ...
-    def search(self, rows: QueryRows, request: SearchRequest, n_threads: int, stats: bool) -> NativeResults: ...
     def trace(self, tree: int, rows: QueryRows, request: SearchRequest) -> tuple[Int64s, Int32s, Float32s]: ...
     def count(
         self, rows: QueryRows, request: SearchRequest
@@ -277,17 +406,17 @@ class Predictor:
     ) -> None: ...
     def __call__(
         self,
-        indices: object,
+        indices: object | None,
         values: object | None = None,
-        k: int | None = None,
+        k: object | None = None,
         exclude: object | None = None,
         candidates: object | None = None,
     ) -> tuple[Any, Float32s]: ...
     def lists(
         self,
-        indices: object,
+        indices: object | None,
         values: object | None = None,
-        k: int | None = None,
+        k: object | None = None,
         exclude: object | None = None,
         candidates: object | None = None,
     ) -> tuple[list[Any], list[float]]: ...
@@ -296,192 +425,16 @@ class Predictor:
     @property
     def n_no_features(self) -> int: ...
 
-class LabelWeights:
-    def belongs_to(self, engine: object) -> bool: ...
-
-class LabelSet:
-    def __len__(self) -> int: ...
-    def belongs_to(self, engine: object) -> bool: ...
-    @property
-    def n_unknown(self) -> int: ...
-
-# encode
-class Names:
-    def __init__(self, text: UInt8s, ends: Int64s, source: str) -> None: ...
-    def __len__(self) -> int: ...
-    def find_all(self, others: Names) -> Int32s: ...
-
-class Encoder:
-    @property
-    def n_features(self) -> int: ...
-    def transform(self, contexts: list[Any] | tuple[Any, ...]) -> tuple[Float32s, Int32s, Int64s, Int64s]: ...
-
-class ItemEncoder(Encoder):
-    def __init__(
-        self,
-        names: Names,
-        ids: Names | None,
-        weighting: str,
-        norm: str,
-        separator: str | None,
-        is_column: bool,
-        takes: str,
-    ) -> None: ...
-
-class TextEncoder(Encoder):
-    def __init__(self, vectorizers: TextUnion, takes_tokens: bool, takes: str) -> None: ...
-
-class UnionEncoder(Encoder):
-    def __init__(self, keys: list[str], parts: list[Encoder], weights: list[float], takes: str) -> None: ...
-
-# common
-def xxh64(bytes: UInt8s) -> int: ...
-
-class Xxh64:
-    def __init__(self) -> None: ...
-    def add(self, bytes: UInt8s) -> None: ...
-    def finish(self, bytes: UInt8s) -> int: ...
-
-def copy_to_huge_pages(bytes: UInt8s) -> UInt8s: ...
-def zero_floats(n: int) -> Float32s: ...
-def exchange_paths(first: str, second: str) -> int: ...
-
-# linear
-class LinearProblem:
-    def __init__(
-        self,
-        *,
-        n_points: int,
-        n_features: int,
-        n_labels: int,
-        x_indptr: Int64s | None,
-        x_columns: Int32s | None,
-        x_values: Float32s,
-        y_indptr: Int64s,
-        y_columns: Int32s,
-        y_values: Float32s | None,
-        child_ptr: Int64s,
-        children: Int32s,
-        point_weight: Float32s | None,
-        label_cost: Float32s | None,
-        extra_indptr: Int64s | None,
-        extra_points: Int32s | None,
-        edge_ids: Int64s | None = None,
-        n_whole: int = 0,
-    ) -> None: ...
-    def memory(self, balanced: bool, n_threads: int) -> tuple[int, int, int, int]: ...
-    def node_sizes(self, balanced: bool) -> tuple[Int64s, Int64s, Int64s, Int64s]: ...
-    def validate(
-        self,
-        *,
-        nodes: Int64s,
-        first_edges: Int64s,
-        n_edges: Int64s,
-        strides: Int64s,
-        held_out: UInt8s,
-        costs: Float32s,
-        loss: str,
-        eps: float,
-        max_iter: int,
-        bias_value: float,
-        prune_below: float,
-        balanced: bool,
-        seed: int,
-        n_threads: int,
-    ) -> tuple[Float64s, Float64s, Int64s]: ...
-    def train(
-        self,
-        *,
-        nodes: Int64s,
-        first_edges: Int64s,
-        n_edges: Int64s,
-        costs: Float32s,
-        loss: str,
-        eps: float,
-        max_iter: int,
-        bias_value: float,
-        prune_below: float,
-        balanced: bool,
-        seed: int,
-        max_memory: int,
-        n_threads: int,
-        progress: Progress,
-    ) -> tuple[Int64s, Int32s, Float32s, Float32s]: ...
-
-# tfidf
-UNICODE_VERSION: str
-
-class TextAnalyzer:
-    def __init__(
-        self,
-        kind: str,
-        min_n: int,
-        max_n: int,
-        lowercase: bool,
-        strip: str,
-        stop_text: UInt8s,
-        stop_ends: Int64s,
-        encoding: str,
-        errors: str,
-        nfc: bool,
-        prepare: Callable[[Any], Any] | None,
-        prepares_any: bool,
-    ) -> None: ...
-    def preprocess(self, text: object) -> str: ...
-    def terms(self, text: object) -> list[str]: ...
-
-def learn_terms(
-    analyzer: TextAnalyzer,
-    texts: object,
-    min_texts: float,
-    max_texts: float,
-    min_is_share: bool,
-    max_is_share: bool,
-    n_threads: int,
-    progress: Progress,
-) -> tuple[UInt8s, Int64s, Int64s, Int64s, int, int]: ...
-
-class TextVectorizer:
-    def __init__(
-        self,
-        analyzer: TextAnalyzer,
-        terms: UInt8s | None,
-        ends: Int64s | None,
-        n_features: int,
-        idf: Float32s | Float64s | None,
-        logs: Float32s | Float64s | None,
-        norm: str,
-        binary: bool,
-        single: bool,
-        source: str,
-    ) -> None: ...
-    def count_texts(self, texts: object, n_threads: int, progress: Progress) -> tuple[Int64s, int]: ...
-
-class TextUnion:
-    def __init__(self, vectorizers: list[TextVectorizer], weights: list[float]) -> None: ...
-    @property
-    def n_features(self) -> int: ...
-    def check(self) -> None: ...
-    def transform(
-        self, texts: object, n_threads: int, progress: Progress
-    ) -> tuple[Float32s | Float64s, Int32s, Int32s | Int64s]: ...
-
-# text
 def start_input(input: Float32s, dim: int, stride: int, seed: int, n_threads: int) -> None: ...
 def word_slots(text: UInt8s, ends: Int64s) -> Int64s: ...
+def shuffle_blocks(file_size: int, n_threads: int) -> tuple[int, int, int]: ...
 def fasttext_entries(bytes: UInt8s, n: int) -> tuple[UInt8s, Int64s, Int64s, UInt8s, int]: ...
 def fasttext_huffman(counts: Int64s) -> Int32s: ...
 def decision_places(child_ptr: Int64s, children: Int32s, label_place: Int32s, depth: Int32s, place: Int32s) -> None: ...
 
 class TextCorpus:
     def __init__(
-        self,
-        texts: tuple[str | bytes, ...] | None,
-        path: str,
-        word_ngrams: int,
-        min_n: int,
-        max_n: int,
-        n_buckets: int,
+        self, texts: tuple[object, ...] | None, path: str, word_ngrams: int, min_n: int, max_n: int, n_buckets: int
     ) -> None: ...
     def count(self, min_count: int, max_entries: int, progress: Progress) -> None: ...
     @property
@@ -534,9 +487,6 @@ class TextCorpus:
         self, epochs: int, seed: int, n_threads: int, buffer_bytes: int | None = None
     ) -> list[bytes]: ...
 
-def shuffle_blocks(file_size: int, n_threads: int) -> tuple[int, int, int]: ...
-
-# hsoftmax
 class TextEngine:
     def __init__(
         self,
@@ -559,19 +509,19 @@ class TextEngine:
         n_labels: int,
         height: int,
     ) -> None: ...
-    def features(self, text: str | bytes) -> tuple[Int32s, int]: ...
+    def features(self, text: object) -> tuple[Int32s, int]: ...
+    def search(
+        self, texts: tuple[object, ...], request: SearchRequest, n_threads: int, stats: bool
+    ) -> tuple[Int64s, Float32s, tuple[Int64s, Int64s, Int32s, Float32s, UInt8s, UInt8s] | None]: ...
     def label_set(self, labels: object, names: Names | None) -> LabelSet: ...
     def label_weights(self, weights: Float32s) -> LabelWeights: ...
     def set_prior(self, counts: Int64s, n_points: int) -> None: ...
-    def search(
-        self, texts: tuple[str | bytes, ...], request: SearchRequest, n_threads: int, stats: bool
-    ) -> NativeResults: ...
-    def trace(self, texts: tuple[str | bytes, ...], request: SearchRequest) -> tuple[Int64s, Int32s, Float32s]: ...
+    def trace(self, texts: tuple[object, ...], request: SearchRequest) -> tuple[Int64s, Int32s, Float32s]: ...
     def count(
-        self, texts: tuple[str | bytes, ...], request: SearchRequest
+        self, texts: tuple[object, ...], request: SearchRequest
     ) -> tuple[Int64s, Int64s, Int32s, Int32s, Float64s]: ...
     def time_parts(
-        self, texts: tuple[str | bytes, ...], sum: bool, ends: Int64s, nodes: Int32s, microseconds: Float32s
+        self, texts: tuple[object, ...], sum: bool, ends: Int64s, nodes: Int32s, microseconds: Float32s
     ) -> None: ...
 
 class TextPredictor:
@@ -579,10 +529,10 @@ class TextPredictor:
         self, engine: TextEngine, request: SearchRequest, k: int, names: Names | None, with_names: bool
     ) -> None: ...
     def __call__(
-        self, text: str | bytes, k: int | None = None, exclude: object | None = None, candidates: object | None = None
+        self, text: object, k: object | None = None, exclude: object | None = None, candidates: object | None = None
     ) -> tuple[Any, Float32s]: ...
     def lists(
-        self, text: str | bytes, k: int | None = None, exclude: object | None = None, candidates: object | None = None
+        self, text: object, k: object | None = None, exclude: object | None = None, candidates: object | None = None
     ) -> tuple[list[Any], list[float]]: ...
     @property
     def n_no_features(self) -> int: ...

@@ -1,12 +1,17 @@
 """Every native entry refuses arguments of the wrong type: bindings never convert arrays, and never crash."""
 
+import ast
 import gc
 import inspect
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from labeltrees import _core
+from labeltrees.models.linear.settings import LinearSettings
+from labeltrees.search import SearchRequest
 
 pytestmark = pytest.mark.smoke
 
@@ -62,3 +67,64 @@ def test_arrays_of_another_type_shape_or_order_are_refused(name):
             arguments = [*good[:place], bad, *good[place + 1 :]]
             with pytest.raises(TypeError):
                 function(*arguments, 1) if name == "fasttext_entries" else function(*arguments)
+
+
+def make_problem():
+    indptr, zeros = np.array([0, 1, 2]), np.zeros(2, np.int32)
+    arrays = {"x_indptr": indptr, "x_columns": zeros, "x_values": np.ones(2, np.float32), "y_indptr": indptr}
+    tree = {"child_ptr": np.array([0, 1]), "children": np.array([~0], np.int32)}
+    absent = dict.fromkeys(("y_values", "point_weight", "label_cost", "extra_indptr", "extra_points"))
+    return _core.LinearProblem(n_points=2, n_features=1, n_labels=1, y_columns=zeros, **arrays, **tree, **absent)
+
+
+@pytest.mark.parametrize("name", ["loss", "eps", "max_iter", "bias", "prune_below", "max_memory"])
+@pytest.mark.parametrize("value", [object(), [1], b"x"])
+def test_a_setting_of_a_wrong_type_is_an_error(name, value):
+    settings = SimpleNamespace(**{**vars(LinearSettings()), name: value})
+    one = {key: np.array([number]) for key, number in (("nodes", 0), ("first_edges", 0), ("n_edges", 1))}
+    with pytest.raises((TypeError, ValueError), match=name):
+        make_problem().train(**one, costs=np.ones(1, np.float32), settings=settings, seed=0, n_threads=1, progress=None)
+
+
+@pytest.mark.parametrize("name", ["search", "beam", "max_chunks", "max_microseconds"])
+@pytest.mark.parametrize("value", [object(), [1], 1.5j, 10**40])
+def test_a_field_of_a_request_of_a_wrong_type_is_an_error(name, value):
+    settings = SimpleNamespace(**{**vars(SearchRequest(3)), name: value})
+    absent = dict.fromkeys(
+        (
+            "discounts",
+            "candidate_ptr",
+            "candidates",
+            "exclude_ptr",
+            "exclude",
+            "candidate_set",
+            "exclude_set",
+            "weights",
+        )
+    )
+    with pytest.raises(TypeError, match=name):
+        _core.SearchRequest(settings, k=3, n_candidates=0, evidence=False, **absent)
+
+
+def test_a_missing_setting_is_an_error():
+    with pytest.raises(AttributeError, match="loss"):
+        make_problem().train(
+            nodes=np.zeros(1, np.int64),
+            first_edges=np.zeros(1, np.int64),
+            n_edges=np.ones(1, np.int64),
+            costs=np.ones(1, np.float32),
+            settings=object(),
+            seed=0,
+            n_threads=1,
+            progress=None,
+        )
+
+
+def test_the_stub_names_what_the_module_has():
+    stub = Path(_core.__file__).with_name("_core.pyi")
+    names = {
+        node.name
+        for node in ast.parse(stub.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef)
+    }
+    assert names == set(NAMES)

@@ -7,18 +7,21 @@ namespace labeltrees::chunk {
 
 namespace {
 
-nb::tuple to_python(PackedChunks&& packed) {
+Tuple<NumPy<uint8_t>, NumPy<int64_t>> to_python(PackedChunks&& packed) {
   return nb::make_tuple(to_numpy<uint8_t>(std::move(packed.memory), packed.size), to_numpy(std::move(packed.offsets)));
 }
 
 }  // namespace
 
 void bind_chunks(nb::module_& module) {
-  module.def("half_round_trip", [](ConstArray<float> values) {
-    std::vector<float> rounded;
-    for (size_t i = 0; i < values.size(); ++i) rounded.push_back(from_half(to_half(values.data()[i])));
-    return to_numpy(std::move(rounded));
-  });
+  module.def(
+      "half_round_trip",
+      [](ConstArray<float> values) {
+        std::vector<float> rounded;
+        for (size_t i = 0; i < values.size(); ++i) rounded.push_back(from_half(to_half(values.data()[i])));
+        return to_numpy(std::move(rounded));
+      },
+      nb::arg("values").noconvert());
 
   module.def(
       "pack_chunks",

@@ -48,8 +48,10 @@ void bind_common(nb::module_& module) {
         return to_numpy<uint8_t>(std::move(memory), static_cast<int64_t>(bytes.size()));
       },
       nb::arg("bytes").noconvert());
-  module.def("zero_floats",
-             [](int64_t n) { return to_numpy<float>(HugePageMemory(n * static_cast<int64_t>(sizeof(float))), n); });
+  module.def(
+      "zero_floats",
+      [](int64_t n) { return to_numpy<float>(HugePageMemory(n * static_cast<int64_t>(sizeof(float))), n); },
+      nb::arg("n"));
   module.def("exchange_paths", &exchange_paths, nb::arg("first"), nb::arg("second"));
 }
 

@@ -9,6 +9,8 @@
 #include <memory>
 #include <mutex>
 #include <stdexcept>
+#include <string>
+#include <type_traits>
 #include <vector>
 
 #include "common/memory.hpp"
@@ -31,28 +33,58 @@ using Array = nb::ndarray<T, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::c
 template <class T>
 using ConstArray = nb::ndarray<const T, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+// Results, and arguments that are kept as Python objects, with the types that _core.pyi shows (scripts/make_stub.py).
+template <class T>
+using NumPy = nb::ndarray<T, nb::numpy, nb::ndim<1>>;
+template <class... Ts>
+using Tuple = nb::typed<nb::tuple, Ts...>;
+template <class T>
+using List = nb::typed<nb::list, T>;
+template <class T>
+using Object = nb::typed<nb::object, T>;
+
+// A field of a Python settings object, whose values Python has checked; a value of another type is a TypeError.
+template <class T>
+T read_field(nb::handle settings, const char* name) {
+  nb::object value = settings.attr(name);
+  if constexpr (std::is_same_v<T, bool>) {
+    const int is_true = PyObject_IsTrue(value.ptr());
+    if (is_true < 0) throw nb::python_error();
+    return is_true == 1;
+  } else {
+    T found;
+    if (nb::try_cast(value, found)) return found;
+    throw nb::type_error((std::string(name) + " of the settings has a wrong type: " + name_of_type(value)).c_str());
+  }
+}
+// The same, or `otherwise` for None.
+template <class T>
+T read_field(nb::handle settings, const char* name, T otherwise) {
+  return nb::object(settings.attr(name)).is_none() ? otherwise : read_field<T>(settings, name);
+}
+
 // These functions hand memory to NumPy without copying.
 template <class T>
-nb::ndarray<T, nb::numpy, nb::ndim<1>> to_numpy(std::vector<T>&& values) {
+NumPy<T> to_numpy(std::vector<T>&& values) {
   auto* owned = new std::vector<T>(std::move(values));
   nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<T, nb::numpy, nb::ndim<1>>(owned->data(), {owned->size()}, owner);
+  return NumPy<T>(owned->data(), {owned->size()}, owner);
 }
 
 template <class T>
-nb::ndarray<T, nb::numpy, nb::ndim<1>> to_numpy(GrowingArray<T>&& values) {
+NumPy<T> to_numpy(GrowingArray<T>&& values) {
   const auto size = static_cast<size_t>(values.size());
   T* data = values.release();
   nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
-  return nb::ndarray<T, nb::numpy, nb::ndim<1>>(data, {size}, owner);
+  return NumPy<T>(data, {size}, owner);
 }
 
 // The first n elements of type T.
 template <class T>
-nb::ndarray<T, nb::numpy, nb::ndim<1>> to_numpy(HugePageMemory&& values, int64_t n) {
+NumPy<T> to_numpy(HugePageMemory&& values, int64_t n) {
   auto* owned = new HugePageMemory(std::move(values));
   nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<HugePageMemory*>(p); });
-  return nb::ndarray<T, nb::numpy, nb::ndim<1>>(owned->data(), {static_cast<size_t>(n)}, owner);
+  return NumPy<T>(owned->data(), {static_cast<size_t>(n)}, owner);
 }
 
 // Runs work() in another thread with the GIL released. Every 50 ms this thread checks for Ctrl-C and calls

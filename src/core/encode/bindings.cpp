@@ -16,7 +16,8 @@ namespace {
 constexpr int64_t kContextsPerSignalCheck = 4096;
 
 // (values, features, bounds of the rows, unknown items and words per context) of a list or tuple.
-nb::tuple transform(const ContextEncoder& encoder, nb::handle contexts) {
+Tuple<NumPy<float>, NumPy<int32_t>, NumPy<int64_t>, NumPy<int64_t>> transform(const ContextEncoder& encoder,
+                                                                              nb::handle contexts) {
   GrowingArray<float> values;
   GrowingArray<int32_t> features;
   std::vector<int64_t> indptr = {0}, unknown;
@@ -37,8 +38,9 @@ nb::tuple transform(const ContextEncoder& encoder, nb::handle contexts) {
                         to_numpy(std::move(unknown)));
 }
 
-void make_items(ItemEncoder* self, nb::handle_t<NativeNames> names, nb::object ids, const std::string& weighting,
-                const std::string& norm, std::optional<std::string> separator, bool is_column, std::string takes) {
+void make_items(ItemEncoder* self, nb::handle_t<NativeNames> names, Object<NativeNames> ids,
+                const std::string& weighting, const std::string& norm, std::optional<std::string> separator,
+                bool is_column, std::string takes) {
   ItemOptions options;
   options.weighting = weighting == "log"     ? ItemWeighting::log
                       : weighting == "count" ? ItemWeighting::count
@@ -76,11 +78,11 @@ void bind_encode(nb::module_& module) {
       .def("__init__", &make_items, nb::arg("names"), nb::arg("ids").none(), nb::arg("weighting"), nb::arg("norm"),
            nb::arg("separator").none(), nb::arg("is_column"), nb::arg("takes"));
   nb::class_<TextEncoder, ContextEncoder>(module, "TextEncoder")
-      .def(nb::init<nb::object, bool, std::string>(), nb::arg("vectorizers"), nb::arg("takes_tokens"),
+      .def(nb::init<Object<tfidf::NativeUnion>, bool, std::string>(), nb::arg("vectorizers"), nb::arg("takes_tokens"),
            nb::arg("takes"));
   nb::class_<UnionEncoder, ContextEncoder>(module, "UnionEncoder")
-      .def(nb::init<nb::list, nb::list, nb::list, std::string>(), nb::arg("keys"), nb::arg("parts"), nb::arg("weights"),
-           nb::arg("takes"));
+      .def(nb::init<List<nb::str>, List<ContextEncoder>, List<float>, std::string>(), nb::arg("keys"), nb::arg("parts"),
+           nb::arg("weights"), nb::arg("takes"));
 }
 
 }  // namespace labeltrees::encode

@@ -32,8 +32,8 @@ void set_centroids(NativeEvidence& native, ConstArray<int64_t> indptr, ConstArra
 }
 
 // The votes and the cosines of `k` labels per query, -1 for none: two arrays (n * k,).
-nb::tuple measure(const NativeEvidence& native, const search::NativeRows& queries, ConstArray<int64_t> labels,
-                  int64_t k, int n_threads) {
+Tuple<NumPy<float>, NumPy<float>> measure(const NativeEvidence& native, const search::NativeRows& queries,
+                                          ConstArray<int64_t> labels, int64_t k, int n_threads) {
   const search::QueryRows& rows = queries.rows;
   std::vector<float> votes(labels.size()), cosines(labels.size());
   Job job;

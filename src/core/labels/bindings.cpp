@@ -34,7 +34,8 @@ auto row_lengths(ConstArray<int64_t> indptr, ConstArray<float> values) {
 void bind_labels(nb::module_& module) {
   module.def(
       "transpose_indicator",
-      [](ConstArray<int64_t> indptr, ConstArray<int32_t> indices, int64_t n_columns) {
+      [](ConstArray<int64_t> indptr, ConstArray<int32_t> indices,
+         int64_t n_columns) -> Tuple<NumPy<int64_t>, NumPy<int32_t>> {
         std::vector<int64_t> column_ptr;
         std::vector<int32_t> rows;
         {
@@ -60,7 +61,8 @@ void bind_labels(nb::module_& module) {
   module.def(
       "pifa_sparse",
       [](ConstArray<int64_t> label_ptr, ConstArray<int32_t> points, ConstArray<int64_t> indptr,
-         ConstArray<int32_t> indices, ConstArray<float> values, int64_t n_columns, int n_threads) {
+         ConstArray<int32_t> indices, ConstArray<float> values, int64_t n_columns,
+         int n_threads) -> Tuple<NumPy<int64_t>, NumPy<int32_t>, NumPy<float>> {
         Job job;
         SparseResult result;
         run_job(job, nb::none(), [&] {

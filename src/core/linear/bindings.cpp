@@ -17,15 +17,27 @@ template <class T>
 using MaybeArray = std::optional<ConstArray<T>>;
 
 template <class T>
-nb::ndarray<T, nb::numpy, nb::ndim<1>> hand_over(std::unique_ptr<T[]> values, int64_t n) {
+NumPy<T> hand_over(std::unique_ptr<T[]> values, int64_t n) {
   T* data = values.release();
   nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
-  return nb::ndarray<T, nb::numpy, nb::ndim<1>>(data, {static_cast<size_t>(n)}, owner);
+  return NumPy<T>(data, {static_cast<size_t>(n)}, owner);
 }
 
 template <class T>
 const T* data_or_null(const MaybeArray<T>& array) {
   return array ? array->data() : nullptr;
+}
+
+// Reads the fields of a LinearSettings of models/linear/settings.py, which has checked them. C is given per task.
+LinearOptions read_options(nb::handle settings, uint64_t seed) {
+  return {&find_loss(read_field<std::string>(settings, "loss")),
+          1.0f,
+          read_field<float>(settings, "eps"),
+          read_field<int>(settings, "max_iter"),
+          read_field<float>(settings, "bias"),
+          read_field<float>(settings, "prune_below"),
+          read_field<bool>(settings, "balanced"),
+          seed};
 }
 
 // Points, labels and a tree, and the arrays that hold them.
@@ -70,7 +82,7 @@ struct LinearProblem {
             max_memory};
   }
 
-  nb::tuple memory(bool balanced, int n_threads) const {
+  Tuple<int64_t, int64_t, int64_t, int64_t> memory(bool balanced, int n_threads) const {
     MemoryNeed need{};
     {
       nb::gil_scoped_release release;
@@ -81,7 +93,7 @@ struct LinearProblem {
   }
 
   // Per node, at most: the pairs of a point and a label, the rows, the values of the rows, and the bytes for training.
-  nb::tuple node_sizes(bool balanced) const {
+  Tuple<NumPy<int64_t>, NumPy<int64_t>, NumPy<int64_t>, NumPy<int64_t>> node_sizes(bool balanced) const {
     std::vector<int64_t> pairs, rows, values, bytes;
     {
       nb::gil_scoped_release release;
@@ -99,11 +111,12 @@ struct LinearProblem {
 
   // What the classifiers of some groups lose on held-out points at each cost: (n_tasks, n_costs) losses, and per task
   // the loss of constant margins and the number of held-out positives.
-  nb::tuple validate(ConstArray<int64_t> nodes, ConstArray<int64_t> first_edges, ConstArray<int64_t> n_edges,
-                     ConstArray<int64_t> strides, ConstArray<uint8_t> held_out, ConstArray<float> costs,
-                     const std::string& loss, float eps, int max_iter, float bias_value, float prune_below,
-                     bool balanced, uint64_t seed, int n_threads) {
-    const LinearOptions options{&find_loss(loss), 1.0f, eps, max_iter, bias_value, prune_below, balanced, seed};
+  Tuple<NumPy<double>, NumPy<double>, NumPy<int64_t>> validate(ConstArray<int64_t> nodes,
+                                                               ConstArray<int64_t> first_edges,
+                                                               ConstArray<int64_t> n_edges, ConstArray<int64_t> strides,
+                                                               ConstArray<uint8_t> held_out, ConstArray<float> costs,
+                                                               nb::handle settings, uint64_t seed, int n_threads) {
+    const LinearOptions options = read_options(settings, seed);
     std::vector<SampledEdges> tasks;
     for (size_t i = 0; i < nodes.size(); ++i)
       tasks.push_back({nodes.data()[i], first_edges.data()[i], n_edges.data()[i], strides.data()[i]});
@@ -122,11 +135,11 @@ struct LinearProblem {
     return nb::make_tuple(to_numpy(std::move(losses)), to_numpy(std::move(constants)), to_numpy(std::move(positives)));
   }
 
-  nb::tuple train(ConstArray<int64_t> nodes, ConstArray<int64_t> first_edges, ConstArray<int64_t> n_edges,
-                  ConstArray<float> costs, const std::string& loss, float eps, int max_iter, float bias_value,
-                  float prune_below, bool balanced, uint64_t seed, int64_t max_memory, int n_threads,
-                  nb::object progress) {
-    const LinearOptions options{&find_loss(loss), 1.0f, eps, max_iter, bias_value, prune_below, balanced, seed};
+  Tuple<NumPy<int64_t>, NumPy<int32_t>, NumPy<float>, NumPy<float>> train(
+      ConstArray<int64_t> nodes, ConstArray<int64_t> first_edges, ConstArray<int64_t> n_edges, ConstArray<float> costs,
+      nb::handle settings, uint64_t seed, int n_threads, nb::object progress) {
+    const LinearOptions options = read_options(settings, seed);
+    const auto max_memory = read_field<int64_t>(settings, "max_memory", 0);
     std::vector<NodeTask> tasks;
     for (size_t i = 0; i < nodes.size(); ++i)
       tasks.push_back({nodes.data()[i], first_edges.data()[i], n_edges.data()[i], costs.data()[i]});
@@ -167,14 +180,11 @@ void bind_linear(nb::module_& module) {
       .def("node_sizes", &LinearProblem::node_sizes, nb::arg("balanced"))
       .def("validate", &LinearProblem::validate, nb::kw_only(), nb::arg("nodes").noconvert(),
            nb::arg("first_edges").noconvert(), nb::arg("n_edges").noconvert(), nb::arg("strides").noconvert(),
-           nb::arg("held_out").noconvert(), nb::arg("costs").noconvert(), nb::arg("loss"), nb::arg("eps"),
-           nb::arg("max_iter"), nb::arg("bias_value"), nb::arg("prune_below"), nb::arg("balanced"), nb::arg("seed"),
+           nb::arg("held_out").noconvert(), nb::arg("costs").noconvert(), nb::arg("settings"), nb::arg("seed"),
            nb::arg("n_threads"))
       .def("train", &LinearProblem::train, nb::kw_only(), nb::arg("nodes").noconvert(),
            nb::arg("first_edges").noconvert(), nb::arg("n_edges").noconvert(), nb::arg("costs").noconvert(),
-           nb::arg("loss"), nb::arg("eps"), nb::arg("max_iter"), nb::arg("bias_value"), nb::arg("prune_below"),
-           nb::arg("balanced"), nb::arg("seed"), nb::arg("max_memory"), nb::arg("n_threads"),
-           nb::arg("progress").none());
+           nb::arg("settings"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("progress").none());
 }
 
 }  // namespace labeltrees::linear

@@ -1,7 +1,10 @@
 // The arguments and results of native searches as Python objects, each with the arrays that it points into.
 #pragma once
 
+#include <nanobind/stl/optional.h>
+
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +19,6 @@
 
 namespace labeltrees::search {
 
-// The arguments of native searches as Python objects: a request and the rows of a batch, each with the arrays that it
-// points into.
 struct NativeRequest {
   SearchRequest request;
   std::vector<nb::object> arrays;
@@ -37,15 +38,23 @@ void run_search(Job& job, int64_t n_queries, Work&& work) {
   work();
 }
 
-// The results of a batch as NumPy arrays.
-
 // A NumPy array of n entries, not initialised.
 template <class T>
-nb::ndarray<T, nb::numpy, nb::ndim<1>> empty_array(int64_t n) {
+NumPy<T> empty_array(int64_t n) {
   T* data = new T[static_cast<size_t>(n)];
   nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
-  return nb::ndarray<T, nb::numpy, nb::ndim<1>>(data, {static_cast<size_t>(n)}, owner);
+  return NumPy<T>(data, {static_cast<size_t>(n)}, owner);
 }
+
+// Labels and scores (n * k,), and chunks, classifiers, depth, microseconds, partial and no_features (n,).
+using NativeResults = Tuple<
+    NumPy<int64_t>, NumPy<float>,
+    std::optional<Tuple<NumPy<int64_t>, NumPy<int64_t>, NumPy<int32_t>, NumPy<float>, NumPy<uint8_t>, NumPy<uint8_t>>>>;
+// Where the nodes of each query end, the nodes, and their scores.
+using TraceArrays = Tuple<NumPy<int64_t>, NumPy<int32_t>, NumPy<float>>;
+// What a predictor returns: labels are an array of ids or a list of names.
+using AnswerArrays = Tuple<nb::any, NumPy<float>>;
+using AnswerLists = Tuple<List<nb::any>, List<float>>;
 
 class ResultArrays {
  public:
@@ -70,23 +79,20 @@ class ResultArrays {
   const SearchResults& results() const { return results_; }
 
   // (labels, scores, None or the arrays of the statistics)
-  nb::tuple to_python() const {
+  NativeResults to_python() const {
     if (!stats_) return nb::make_tuple(labels_, scores_, nb::none());
     return nb::make_tuple(labels_, scores_,
                           nb::make_tuple(chunks_, classifiers_, depth_, microseconds_, partial_, no_features_));
   }
 
  private:
-  template <class T>
-  using Column = nb::ndarray<T, nb::numpy, nb::ndim<1>>;
-
-  Column<int64_t> labels_;
-  Column<float> scores_;
+  NumPy<int64_t> labels_;
+  NumPy<float> scores_;
   bool stats_;
-  Column<int64_t> chunks_, classifiers_;
-  Column<int32_t> depth_;
-  Column<float> microseconds_;
-  Column<uint8_t> partial_, no_features_;
+  NumPy<int64_t> chunks_, classifiers_;
+  NumPy<int32_t> depth_;
+  NumPy<float> microseconds_;
+  NumPy<uint8_t> partial_, no_features_;
   SearchResults results_{};
 };
 
@@ -126,7 +132,7 @@ void read_labels(nb::handle object, const char* name, const void* owner, int64_t
 
 // The method label_set of an engine's bindings. names: NativeNames of the labels, or None.
 template <class Native>
-nb::object label_set(nb::handle_t<Native> engine, nb::handle labels, nb::handle names) {
+Object<NativeLabelSet> label_set(nb::handle_t<Native> engine, nb::handle labels, Object<encode::NativeNames> names) {
   auto& native = nb::cast<Native&>(engine).engine;
   const encode::NameTable* table = names.is_none() ? nullptr : &nb::cast<const encode::NativeNames&>(names).table;
   LabelArgument given;
@@ -151,7 +157,7 @@ void set_prior(Native& native, ConstArray<int64_t> counts, int64_t n_points) {
 
 // The method label_weights of an engine's bindings. weights: one per label, finite and at least 0.
 template <class Native>
-nb::object label_weights(nb::handle_t<Native> engine, ConstArray<float> weights) {
+Object<NativeLabelWeights> label_weights(nb::handle_t<Native> engine, ConstArray<float> weights) {
   auto& native = nb::cast<Native&>(engine).engine;
   if (static_cast<int64_t>(weights.size()) != native.n_labels())
     throw std::invalid_argument("weights must have one entry per label");
@@ -171,8 +177,5 @@ struct NativeEngine {
   SearchEngine engine;
   std::vector<nb::object> arrays;
 };
-
-// Adds the methods that count and time searches (count_bindings.cpp).
-void bind_search_counts(nb::class_<NativeEngine>& engine);
 
 }  // namespace labeltrees::search

@@ -17,7 +17,8 @@ namespace labeltrees::search {
 
 namespace {
 
-nb::tuple count(NativeEngine& native, const NativeRows& rows, const NativeRequest& request) {
+Tuple<NumPy<int64_t>, NumPy<int64_t>, NumPy<int32_t>, NumPy<int32_t>, NumPy<float>, NumPy<int32_t>, NumPy<uint8_t>>
+count(NativeEngine& native, const NativeRows& rows, const NativeRequest& request) {
   const int64_t n = rows.rows.n;
   std::vector<int64_t> counts(static_cast<size_t>(n * SearchCounts::kFields)), ends = {0};
   std::vector<Visit> visits;
@@ -45,8 +46,6 @@ nb::tuple count(NativeEngine& native, const NativeRows& rows, const NativeReques
                         to_numpy(std::move(on_path)));
 }
 
-}  // namespace
-
 // Queries are timed on the calling thread, so that its hardware counters count them: as many as `microseconds` has
 // entries, from `first` on.
 void bind_search_counts(nb::class_<NativeEngine>& engine) {
@@ -71,8 +70,6 @@ void bind_search_counts(nb::class_<NativeEngine>& engine) {
           nb::arg("rows"), nb::arg("first"), nb::arg("ends").noconvert(), nb::arg("nodes").noconvert(),
           nb::arg("trees").noconvert(), nb::arg("microseconds").noconvert());
 }
-
-namespace {
 
 // Raises the exceptions of searches as those of labeltrees.errors.
 void translate(const std::exception_ptr& error, void*) {
@@ -105,13 +102,13 @@ void add_tree(NativeEngine& native, ConstArray<uint8_t> chunks, ConstArray<int64
     native.arrays.push_back(array);
 }
 
-void set_evidence(NativeEngine& native, nb::object evidence) {
+void set_evidence(NativeEngine& native, Object<evidence::NativeEvidence> evidence) {
   native.engine.set_evidence(&nb::cast<const evidence::NativeEvidence&>(evidence).evidence);
   native.arrays.push_back(std::move(evidence));
 }
 
-nb::tuple search(NativeEngine& native, const NativeRows& rows, const NativeRequest& request, int n_threads,
-                 bool stats) {
+NativeResults search(NativeEngine& native, const NativeRows& rows, const NativeRequest& request, int n_threads,
+                     bool stats) {
   ResultArrays arrays(rows.rows.n, request.request.n_returned(), stats);
   Job job;
   run_search(job, rows.rows.n,
@@ -119,7 +116,7 @@ nb::tuple search(NativeEngine& native, const NativeRows& rows, const NativeReque
   return arrays.to_python();
 }
 
-nb::tuple trace(NativeEngine& native, int64_t tree, const NativeRows& rows, const NativeRequest& request) {
+TraceArrays trace(NativeEngine& native, int64_t tree, const NativeRows& rows, const NativeRequest& request) {
   std::vector<int64_t> ends = {0};
   std::vector<int32_t> nodes;
   std::vector<float> scores;
@@ -167,9 +164,10 @@ void bind_search(nb::module_& module) {
   bind_search_counts(engine);
 
   nb::class_<NativePredictor>(module, "Predictor")
-      .def(nb::init<nb::object, nb::object, int64_t, nb::object, nb::object, bool, nb::object>(), nb::arg("engine"),
-           nb::arg("request"), nb::arg("k"), nb::arg("encoder").none(), nb::arg("names").none(), nb::arg("with_names"),
-           nb::arg("label_of_feature").none())
+      .def(nb::init<Object<NativeEngine>, Object<NativeRequest>, int64_t, Object<encode::ContextEncoder>,
+                    Object<encode::NativeNames>, bool, Object<ConstArray<int32_t>>>(),
+           nb::arg("engine"), nb::arg("request"), nb::arg("k"), nb::arg("encoder").none(), nb::arg("names").none(),
+           nb::arg("with_names"), nb::arg("label_of_feature").none())
       .def("__call__", &NativePredictor::operator(), nb::arg("indices").none(), nb::arg("values").none() = nb::none(),
            nb::arg("k").none() = nb::none(), nb::arg("exclude").none() = nb::none(),
            nb::arg("candidates").none() = nb::none())

@@ -209,8 +209,9 @@ struct QueryValues : Numbers<float> {
 
 }  // namespace
 
-NativePredictor::NativePredictor(nb::object engine, nb::object request, int64_t k, nb::object encoder, nb::object names,
-                                 bool with_names, nb::object label_of_feature)
+NativePredictor::NativePredictor(Object<NativeEngine> engine, Object<NativeRequest> request, int64_t k,
+                                 Object<encode::ContextEncoder> encoder, Object<encode::NativeNames> names,
+                                 bool with_names, Object<ConstArray<int32_t>> label_of_feature)
     : engine_(nb::cast<NativeEngine&>(engine).engine),
       answer_(engine, &engine_, std::move(request), k, engine_.n_labels(), std::move(names), with_names),
       encoder_object_(encoder),
@@ -227,13 +228,13 @@ bool NativePredictor::is_context(nb::handle first) const {
   return !PyObject_CheckBuffer(object) && !nb::hasattr(first, "indptr");
 }
 
-nb::tuple NativePredictor::operator()(nb::handle first, nb::handle second, nb::handle k, nb::handle exclude,
-                                      nb::handle candidates) const {
+AnswerArrays NativePredictor::operator()(nb::handle first, nb::handle second, nb::handle k, nb::handle exclude,
+                                         nb::handle candidates) const {
   return answer(first, second, {k, exclude, candidates});
 }
 
-nb::tuple NativePredictor::lists(nb::handle first, nb::handle second, nb::handle k, nb::handle exclude,
-                                 nb::handle candidates) const {
+AnswerLists NativePredictor::lists(nb::handle first, nb::handle second, nb::handle k, nb::handle exclude,
+                                   nb::handle candidates) const {
   return answer(first, second, {k, exclude, candidates, true});
 }
 

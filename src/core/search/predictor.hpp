@@ -138,14 +138,15 @@ class NativePredictor {
   // engine: a NativeEngine. encoder: a ContextEncoder, or None for a predictor that takes only features. names:
   // NativeNames of the labels, or None. label_of_feature: an array of int32, the label of the same item as each feature
   // or -1, to exclude the items of a history; or None.
-  NativePredictor(nb::object engine, nb::object request, int64_t k, nb::object encoder, nb::object names,
-                  bool with_names, nb::object label_of_feature);
+  NativePredictor(Object<NativeEngine> engine, Object<NativeRequest> request, int64_t k,
+                  Object<encode::ContextEncoder> encoder, Object<encode::NativeNames> names, bool with_names,
+                  Object<ConstArray<int32_t>> label_of_feature);
 
   // (indices, values, k), or (CSR row, k=k), or (dense row, k=k), or (context, k). None: as the predictor was made.
-  nb::tuple operator()(nb::handle first, nb::handle second, nb::handle k, nb::handle exclude,
-                       nb::handle candidates) const;
+  AnswerArrays operator()(nb::handle first, nb::handle second, nb::handle k, nb::handle exclude,
+                          nb::handle candidates) const;
   // The same as lists of names or ids, and of scores with six digits: what a server writes as JSON.
-  nb::tuple lists(nb::handle first, nb::handle second, nb::handle k, nb::handle exclude, nb::handle candidates) const;
+  AnswerLists lists(nb::handle first, nb::handle second, nb::handle k, nb::handle exclude, nb::handle candidates) const;
 
   // Items and words of all contexts so far that the encoder did not know.
   int64_t n_unknown() const { return n_unknown_.load(std::memory_order_relaxed); }

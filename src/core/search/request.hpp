@@ -45,13 +45,10 @@ struct SearchRequest {
   int64_t n_returned() const { return n_candidates > k ? n_candidates : k; }
 };
 
-// Calls fn(name, member) for each option that is a number; the name is that in Python.
+// Calls fn(name, member) for each limit that is read from the field of this name of the Python request; None is 0.
 template <class Fn>
-void each_option(Fn&& fn) {
-  fn("k", &SearchRequest::k);
-  fn("n_candidates", &SearchRequest::n_candidates);
+void each_limit(Fn&& fn) {
   fn("beam", &SearchRequest::beam);
-  fn("evidence", &SearchRequest::evidence);
   fn("max_chunks", &SearchRequest::max_chunks);
   fn("max_microseconds", &SearchRequest::max_microseconds);
 }

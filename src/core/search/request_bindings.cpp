@@ -3,6 +3,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -138,16 +139,24 @@ const LabelSet* keep_set(const nb::object& set, std::vector<nb::object>& kept) {
   return nb::cast<const NativeLabelSet&>(set).set.get();
 }
 
-void make_request(NativeRequest* self, const std::string& search, Optional<float> discounts,
-                  Optional<int64_t> candidate_ptr, Optional<int32_t> candidates, Optional<int64_t> exclude_ptr,
-                  Optional<int32_t> exclude, nb::object candidate_set, nb::object exclude_set, nb::object weights,
-                  const nb::kwargs& numbers) {
-  new (self) NativeRequest();
-  SearchRequest& request = self->request;
-  each_option([&](const char* name, auto member) {
-    request.*member = nb::cast<std::remove_reference_t<decltype(request.*member)>>(numbers[name]);
+// settings: the Python SearchRequest, which is read once. k, n_candidates and evidence: what of it holds for this
+// model. The other arguments are its labels and discounts in native form.
+void make_request(NativeRequest* self, nb::handle settings, int64_t k, int64_t n_candidates, bool evidence,
+                  Optional<float> discounts, Optional<int64_t> candidate_ptr, Optional<int32_t> candidates,
+                  Optional<int64_t> exclude_ptr, Optional<int32_t> exclude, Object<NativeLabelSet> candidate_set,
+                  Object<NativeLabelSet> exclude_set, Object<NativeLabelWeights> weights) {
+  SearchRequest request;
+  each_limit([&](const char* name, auto member) {
+    if (!PyUnicode_Check(nb::object(settings.attr(name)).ptr()))  // a beam "as fitted" has not been completed: no limit
+      request.*member = read_field<int64_t>(settings, name, 0);
   });
+  request.max_microseconds = std::min(request.max_microseconds, int64_t{1} << 50);  // the clock counts nanoseconds
+  request.k = k;
+  request.n_candidates = n_candidates;
+  request.evidence = evidence;
+  const auto search = read_field<std::string>(settings, "search", "best_first");
   request.mode = search == "paths" ? SearchMode::paths : SearchMode::best_first;
+  new (self) NativeRequest();
   request.discounts = keep(discounts, self->arrays);
   request.candidates = label_lists(candidate_ptr, candidates, self->arrays);
   request.exclude = label_lists(exclude_ptr, exclude, self->arrays);
@@ -157,6 +166,7 @@ void make_request(NativeRequest* self, const std::string& search, Optional<float
     self->arrays.push_back(weights);
     request.weights = nb::cast<const NativeLabelWeights&>(weights).weights.get();
   }
+  self->request = request;
 }
 
 void make_rows(NativeRows* self, int64_t n, Optional<int64_t> indptr, Optional<int32_t> features,
@@ -177,20 +187,24 @@ void bind_search_request(nb::module_& module) {
              return "LabelSet(" + std::to_string(self.set->n) + " labels, " + std::to_string(self.n_unknown) +
                     " unknown names)";
            })
-      .def("belongs_to", [](const NativeLabelSet& self, nb::handle engine) { return self.engine.is(engine); })
+      .def(
+          "belongs_to", [](const NativeLabelSet& self, nb::handle engine) { return self.engine.is(engine); },
+          nb::arg("engine"))
       .def_ro("n_unknown", &NativeLabelSet::n_unknown);
 
   nb::class_<NativeLabelWeights>(module, "LabelWeights",
                                  "Weights of labels prepared for many searches; made by `label_weights`.")
       .def("__repr__", [](const NativeLabelWeights&) { return "LabelWeights(prepared for many searches)"; })
-      .def("belongs_to", [](const NativeLabelWeights& self, nb::handle engine) { return self.engine.is(engine); });
+      .def(
+          "belongs_to", [](const NativeLabelWeights& self, nb::handle engine) { return self.engine.is(engine); },
+          nb::arg("engine"));
 
   nb::class_<NativeRequest>(module, "SearchRequest")
-      .def("__init__", &make_request, nb::kw_only(), nb::arg("search"), nb::arg("discounts").noconvert().none(),
-           nb::arg("candidate_ptr").noconvert().none(), nb::arg("candidates").noconvert().none(),
-           nb::arg("exclude_ptr").noconvert().none(), nb::arg("exclude").noconvert().none(),
-           nb::arg("candidate_set").none(), nb::arg("exclude_set").none(), nb::arg("weights").none(),
-           nb::arg("numbers"))
+      .def("__init__", &make_request, nb::arg("settings"), nb::kw_only(), nb::arg("k"), nb::arg("n_candidates"),
+           nb::arg("evidence"), nb::arg("discounts").noconvert().none(), nb::arg("candidate_ptr").noconvert().none(),
+           nb::arg("candidates").noconvert().none(), nb::arg("exclude_ptr").noconvert().none(),
+           nb::arg("exclude").noconvert().none(), nb::arg("candidate_set").none(), nb::arg("exclude_set").none(),
+           nb::arg("weights").none())
       .def_prop_ro("k", [](const NativeRequest& self) { return self.request.k; })
       .def_prop_ro("n_returned", [](const NativeRequest& self) { return self.request.n_returned(); });
 

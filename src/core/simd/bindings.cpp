@@ -19,7 +19,7 @@ void bind_simd(nb::module_& module) {
     return names;
   });
   module.def("active_kernels", [] { return std::string(active_kernels().name); });
-  module.def("use_kernels", [](const std::string& name) { return use_kernels(name.c_str()); });
+  module.def("use_kernels", [](const std::string& name) { return use_kernels(name.c_str()); }, nb::arg("name"));
   module.def(
       "gather_dot",
       [](ConstArray<int32_t> columns, ConstArray<float> values, ConstArray<float> dense) {

@@ -32,7 +32,7 @@ HsMatrices matrices_of(Array<float>& input, Array<float>* output, int64_t dim, i
 // Texts in memory or in a file, their vocabulary, and the training on them.
 class Corpus {
  public:
-  Corpus(nb::object texts, const std::string& path, int32_t word_ngrams, int32_t min_n, int32_t max_n,
+  Corpus(Object<TextTuple> texts, const std::string& path, int32_t word_ngrams, int32_t min_n, int32_t max_n,
          int64_t n_buckets)
       : settings_{word_ngrams, min_n, max_n, n_buckets} {
     if (texts.is_none()) {
@@ -48,7 +48,9 @@ class Corpus {
     run_job(job, progress, [&] { vocabulary = count_words(*source_, settings_, min_count, max_entries, job); });
   }
 
-  nb::tuple bag(int64_t min_texts_of_word, int64_t min_texts_of_ngram, nb::object progress) const {
+  Tuple<NumPy<int64_t>, NumPy<int32_t>, NumPy<float>, NumPy<int64_t>, NumPy<int32_t>> bag(int64_t min_texts_of_word,
+                                                                                          int64_t min_texts_of_ngram,
+                                                                                          nb::object progress) const {
     Job job;
     Bag bag;
     run_job(job, progress, [&] {
@@ -76,11 +78,12 @@ class Corpus {
   }
 
   // All texts that training would read, with their line ends, for tests; the threads take turns.
-  nb::list shuffled_lines(int64_t epochs, uint64_t seed, int n_threads, std::optional<int64_t> buffer_bytes) const {
+  List<nb::bytes> shuffled_lines(int64_t epochs, uint64_t seed, int n_threads,
+                                 std::optional<int64_t> buffer_bytes) const {
     ShuffleSettings settings{epochs, seed, n_threads};
     if (buffer_bytes) settings.buffer_bytes = *buffer_bytes;
     const TextReaders readers = source_->shuffled(settings);
-    nb::list lines;
+    List<nb::bytes> lines;
     for (bool found = true; found;) {
       found = false;
       for (const auto& reader : readers) {
@@ -131,7 +134,8 @@ void translate(const std::exception_ptr& error, void*) {
 void bind_fasttext(nb::module_& module) {
   module.def(
       "fasttext_entries",
-      [](ConstArray<uint8_t> bytes, int64_t n) {
+      [](ConstArray<uint8_t> bytes,
+         int64_t n) -> Tuple<NumPy<uint8_t>, NumPy<int64_t>, NumPy<int64_t>, NumPy<uint8_t>, int64_t> {
         FastTextEntries entries = read_fasttext_entries(bytes.data(), static_cast<int64_t>(bytes.size()), n);
         return nb::make_tuple(to_numpy(std::move(entries.text)), to_numpy(std::move(entries.ends)),
                               to_numpy(std::move(entries.counts)), to_numpy(std::move(entries.types)), entries.n_read);
@@ -156,8 +160,9 @@ void bind_fasttext(nb::module_& module) {
 
 void bind_corpus(nb::module_& module) {
   nb::class_<Corpus>(module, "TextCorpus")
-      .def(nb::init<nb::object, const std::string&, int32_t, int32_t, int32_t, int64_t>(), nb::arg("texts").none(),
-           nb::arg("path"), nb::arg("word_ngrams"), nb::arg("min_n"), nb::arg("max_n"), nb::arg("n_buckets"))
+      .def(nb::init<Object<TextTuple>, const std::string&, int32_t, int32_t, int32_t, int64_t>(),
+           nb::arg("texts").none(), nb::arg("path"), nb::arg("word_ngrams"), nb::arg("min_n"), nb::arg("max_n"),
+           nb::arg("n_buckets"))
       .def("count", &Corpus::count, nb::arg("min_count"), nb::arg("max_entries"), nb::arg("progress").none())
       .def_prop_ro("n_bytes", &Corpus::n_bytes)
       .def_prop_ro("n_words", &number_of<&Vocabulary::n_words>)
@@ -199,7 +204,7 @@ void bind_text(nb::module_& module) {
       nb::arg("text").noconvert(), nb::arg("ends").noconvert());
   module.def(
       "shuffle_blocks",
-      [](int64_t file_size, int n_threads) {
+      [](int64_t file_size, int n_threads) -> Tuple<int64_t, int64_t, int64_t> {
         const ShuffleBlocks blocks(file_size, {1, 0, n_threads});
         return nb::make_tuple(blocks.block_size, blocks.n_blocks, blocks.n_groups);
       },

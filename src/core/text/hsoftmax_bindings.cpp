@@ -34,16 +34,17 @@ struct NativeTextEngine {
 
 class NativeTextPredictor {
  public:
-  NativeTextPredictor(nb::object engine, nb::object request, int64_t k, nb::object names, bool with_names)
+  NativeTextPredictor(Object<NativeTextEngine> engine, Object<search::NativeRequest> request, int64_t k,
+                      Object<encode::NativeNames> names, bool with_names)
       : engine_(nb::cast<NativeTextEngine&>(engine).engine),
         answer_(engine, &engine_, std::move(request), k, engine_.n_labels(), std::move(names), with_names) {}
 
   // k None: the k of the predictor.
-  nb::tuple operator()(nb::handle text, nb::handle k, nb::handle exclude, nb::handle candidates) const {
+  search::AnswerArrays operator()(nb::handle text, nb::handle k, nb::handle exclude, nb::handle candidates) const {
     return answer(text, {k, exclude, candidates});
   }
   // The same as lists of names or ids, and of scores with six digits.
-  nb::tuple lists(nb::handle text, nb::handle k, nb::handle exclude, nb::handle candidates) const {
+  search::AnswerLists lists(nb::handle text, nb::handle k, nb::handle exclude, nb::handle candidates) const {
     return answer(text, {k, exclude, candidates, true});
   }
   int64_t n_no_features() const { return answer_.n_no_features(); }
@@ -64,7 +65,7 @@ class NativeTextPredictor {
   search::SingleAnswer answer_;
 };
 
-nb::tuple features(NativeTextEngine& native, nb::handle text) {
+Tuple<NumPy<int32_t>, int64_t> features(NativeTextEngine& native, nb::handle text) {
   nb::object encoded;
   TextFeatures found;
   native.engine.features().read(text_of(text, "text", -1, encoded), true, found);
@@ -72,8 +73,8 @@ nb::tuple features(NativeTextEngine& native, nb::handle text) {
   return nb::make_tuple(to_numpy(std::move(found.rows)), n);
 }
 
-nb::tuple search(NativeTextEngine& native, nb::tuple texts, const search::NativeRequest& request, int n_threads,
-                 bool stats) {
+search::NativeResults search(NativeTextEngine& native, TextTuple texts, const search::NativeRequest& request,
+                             int n_threads, bool stats) {
   PythonTexts given(std::move(texts));
   const auto n = static_cast<int64_t>(given.views.size());
   search::ResultArrays arrays(n, request.request.k, stats);
@@ -83,7 +84,7 @@ nb::tuple search(NativeTextEngine& native, nb::tuple texts, const search::Native
   return arrays.to_python();
 }
 
-nb::tuple trace(NativeTextEngine& native, nb::tuple texts, const search::NativeRequest& request) {
+search::TraceArrays trace(NativeTextEngine& native, TextTuple texts, const search::NativeRequest& request) {
   PythonTexts given(std::move(texts));
   std::vector<int64_t> ends = {0};
   std::vector<int32_t> nodes;
@@ -105,7 +106,8 @@ nb::tuple trace(NativeTextEngine& native, nb::tuple texts, const search::NativeR
   return nb::make_tuple(to_numpy(std::move(ends)), to_numpy(std::move(nodes)), to_numpy(std::move(scores)));
 }
 
-nb::tuple count(NativeTextEngine& native, nb::tuple texts, const search::NativeRequest& request) {
+Tuple<NumPy<int64_t>, NumPy<int64_t>, NumPy<int32_t>, NumPy<int32_t>, NumPy<double>> count(
+    NativeTextEngine& native, TextTuple texts, const search::NativeRequest& request) {
   PythonTexts given(std::move(texts));
   std::vector<int64_t> counts(given.views.size() * HsCounts::kFields), ends = {0};
   std::vector<HsScratch::Open> visits;
@@ -129,7 +131,7 @@ nb::tuple count(NativeTextEngine& native, nb::tuple texts, const search::NativeR
                         to_numpy(std::move(depths)), to_numpy(std::move(scores)));
 }
 
-void time_parts(NativeTextEngine& native, nb::tuple texts, bool sum, ConstArray<int64_t> ends,
+void time_parts(NativeTextEngine& native, TextTuple texts, bool sum, ConstArray<int64_t> ends,
                 ConstArray<int32_t> nodes, Array<float> microseconds) {
   PythonTexts given(std::move(texts));
   nb::gil_scoped_release release;
@@ -149,11 +151,11 @@ void bind_hsoftmax(nb::module_& module) {
       .def(nb::init<ConstArray<uint8_t>, ConstArray<int64_t>, int64_t, ConstArray<int64_t>, ConstArray<uint64_t>,
                     int32_t, int32_t, int32_t, int64_t, ConstArray<float>, ConstArray<float>, int64_t, int64_t,
                     ConstArray<int64_t>, ConstArray<int32_t>, int32_t, int64_t>(),
-           nb::arg("text").noconvert(), nb::arg("ends").noconvert(), nb::arg("n_words"), nb::arg("slots").noconvert(),
-           nb::arg("buckets").noconvert(), nb::arg("word_ngrams"), nb::arg("min_n"), nb::arg("max_n"),
-           nb::arg("n_buckets"), nb::arg("input").noconvert(), nb::arg("output").noconvert(), nb::arg("dim"),
-           nb::arg("stride"), nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(), nb::arg("n_labels"),
-           nb::arg("height"))
+           nb::kw_only(), nb::arg("text").noconvert(), nb::arg("ends").noconvert(), nb::arg("n_words"),
+           nb::arg("slots").noconvert(), nb::arg("buckets").noconvert(), nb::arg("word_ngrams"), nb::arg("min_n"),
+           nb::arg("max_n"), nb::arg("n_buckets"), nb::arg("input").noconvert(), nb::arg("output").noconvert(),
+           nb::arg("dim"), nb::arg("stride"), nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(),
+           nb::arg("n_labels"), nb::arg("height"))
       .def("features", &features, nb::arg("text"))
       .def("search", &search, nb::arg("texts"), nb::arg("request"), nb::arg("n_threads"), nb::arg("stats"))
       .def("label_set", &search::label_set<NativeTextEngine>, nb::arg("labels"), nb::arg("names").none())
@@ -165,8 +167,9 @@ void bind_hsoftmax(nb::module_& module) {
            nb::arg("nodes").noconvert(), nb::arg("microseconds").noconvert());
 
   nb::class_<NativeTextPredictor>(module, "TextPredictor")
-      .def(nb::init<nb::object, nb::object, int64_t, nb::object, bool>(), nb::arg("engine"), nb::arg("request"),
-           nb::arg("k"), nb::arg("names").none(), nb::arg("with_names"))
+      .def(nb::init<Object<NativeTextEngine>, Object<search::NativeRequest>, int64_t, Object<encode::NativeNames>,
+                    bool>(),
+           nb::arg("engine"), nb::arg("request"), nb::arg("k"), nb::arg("names").none(), nb::arg("with_names"))
       .def("__call__", &NativeTextPredictor::operator(), nb::arg("text"), nb::arg("k").none() = nb::none(),
            nb::arg("exclude").none() = nb::none(), nb::arg("candidates").none() = nb::none())
       .def("lists", &NativeTextPredictor::lists, nb::arg("text"), nb::arg("k").none() = nb::none(),

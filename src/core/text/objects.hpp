@@ -9,6 +9,8 @@
 
 namespace labeltrees::text {
 
+using TextTuple = nb::typed<nb::tuple, nb::object, nb::ellipsis>;
+
 // The bytes of a str (as UTF-8) or bytes object. OUT: encoded, a new object that holds the bytes if they were encoded.
 inline std::string_view text_of(nb::handle object, const char* name, int64_t number, nb::object& encoded) {
   auto where = [&] { return number < 0 ? std::string(name) : std::string(name) + "[" + std::to_string(number) + "]"; };

@@ -26,10 +26,10 @@ void run(Job& job, nb::object progress, int64_t n_texts, Work&& work) {
 }
 
 template <class T>
-nb::ndarray<T, nb::numpy, nb::ndim<1>> empty_numpy(int64_t n, T** data) {
+NumPy<T> empty_numpy(int64_t n, T** data) {
   *data = new T[static_cast<size_t>(n)];  // uninitialised: the threads that fill it touch it first
   nb::capsule owner(*data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
-  return nb::ndarray<T, nb::numpy, nb::ndim<1>>(*data, {static_cast<size_t>(n)}, owner);
+  return NumPy<T>(*data, {static_cast<size_t>(n)}, owner);
 }
 
 // indptr of CSR from the lengths of the rows.
@@ -83,7 +83,8 @@ nb::tuple transform(const NativeUnion& native, nb::handle texts, int n_threads, 
                                : transform_as<double>(native, texts, n_threads, progress);
 }
 
-nb::tuple count_texts(const NativeVectorizer& native, nb::handle texts, int n_threads, nb::object progress) {
+Tuple<NumPy<int64_t>, int64_t> count_texts(const NativeVectorizer& native, nb::handle texts, int n_threads,
+                                           nb::object progress) {
   HeldTexts held(texts, native.analyzer().reading);
   std::vector<int64_t> counts(static_cast<size_t>(native.vectorizer.n_features()));
   Job job;
@@ -92,8 +93,9 @@ nb::tuple count_texts(const NativeVectorizer& native, nb::handle texts, int n_th
 }
 
 // A limit is a number of texts, or a share of all texts.
-nb::tuple learn(const NativeAnalyzer& native, nb::handle texts, double min_texts, double max_texts, bool min_is_share,
-                bool max_is_share, int n_threads, nb::object progress) {
+Tuple<NumPy<uint8_t>, NumPy<int64_t>, NumPy<int64_t>, NumPy<int64_t>, int64_t, int64_t> learn(
+    const NativeAnalyzer& native, nb::handle texts, double min_texts, double max_texts, bool min_is_share,
+    bool max_is_share, int n_threads, nb::object progress) {
   HeldTexts held(texts, native.reading);
   const auto n = static_cast<double>(held.size());
   if (min_is_share) min_texts *= n;
@@ -120,10 +122,10 @@ nb::str preprocess(const NativeAnalyzer& native, nb::object text) {
   return to_str(folded.data(), folded.size);
 }
 
-nb::list terms_of(const NativeAnalyzer& native, nb::object text) {
+List<nb::str> terms_of(const NativeAnalyzer& native, nb::object text) {
   HeldText held = hold_text(text, native.reading, "the text");
   AnalyzerScratch scratch;
-  nb::list found;
+  List<nb::str> found;
   native.analyzer.analyze(held.view, scratch, [&](const Term* terms, int n) {
     for (int i = 0; i < n; ++i) found.append(to_str(terms[i].at, terms[i].size));
   });
@@ -171,14 +173,16 @@ void bind_tfidf(nb::module_& module) {
           nb::arg("single"), nb::arg("source"))
       .def("count_texts", &count_texts, nb::arg("texts"), nb::arg("n_threads"), nb::arg("progress").none());
   nb::class_<NativeUnion>(module, "TextUnion")
-      .def(nb::init<nb::list, nb::list>(), nb::arg("vectorizers"), nb::arg("weights"))
+      .def(nb::init<List<NativeVectorizer>, List<float>>(), nb::arg("vectorizers"), nb::arg("weights"))
       .def_prop_ro("n_features", [](const NativeUnion& native) { return native.parts.n_features(); })
       .def("check",
            [](const NativeUnion& native) {
              nb::gil_scoped_release release;
              native.parts.require();
            })
-      .def("transform", &transform, nb::arg("texts"), nb::arg("n_threads"), nb::arg("progress").none());
+      .def("transform", &transform, nb::arg("texts"), nb::arg("n_threads"), nb::arg("progress").none(),
+           nb::sig("def transform(self, texts: object, n_threads: int, progress: Progress) -> "
+                   "tuple[Float32s | Float64s, Int32s, Int32s | Int64s]"));
 }
 
 }  // namespace labeltrees::tfidf

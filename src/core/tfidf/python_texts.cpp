@@ -186,7 +186,7 @@ NativeVectorizer::NativeVectorizer(nb::handle_t<NativeAnalyzer> analyzer_object,
                             ends ? ends->data() : nullptr, std::move(source)},
                  term_weights<float>(idf, logs, single), term_weights<double>(idf, logs, !single)) {}
 
-NativeUnion::NativeUnion(nb::list vectorizers, nb::list weights)
+NativeUnion::NativeUnion(List<NativeVectorizer> vectorizers, List<float> weights)
     : vectorizers_(std::move(vectorizers)), parts(make_parts(std::move(weights))) {}
 
 std::vector<UnionPart> NativeUnion::make_parts(nb::list weights) {

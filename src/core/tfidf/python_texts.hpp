@@ -83,7 +83,7 @@ class NativeVectorizer {
 class NativeUnion {
  public:
   // vectorizers: NativeVectorizers; weights: one float for each.
-  NativeUnion(nb::list vectorizers, nb::list weights);
+  NativeUnion(List<NativeVectorizer> vectorizers, List<float> weights);
 
   // How texts are read; no reading differs from the first in anything but the functions.
   const std::vector<const TextReading*>& readings() const { return readings_; }

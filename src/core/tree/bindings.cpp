@@ -50,13 +50,14 @@ int64_t tree_renumber(ConstArray<int64_t> child_ptr, ConstArray<int32_t> childre
                         old_ids.data());
 }
 
-nb::tuple contract(ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, ConstArray<double> mass, int64_t fanout,
-                   bool keep_leaves) {
+Tuple<NumPy<int64_t>, NumPy<int32_t>> contract(ConstArray<int64_t> child_ptr, ConstArray<int32_t> children,
+                                               ConstArray<double> mass, int64_t fanout, bool keep_leaves) {
   return to_numpy(contract_tree(view_tree(child_ptr, children, 0), mass.data(), fanout, keep_leaves));
 }
 
-nb::tuple contract_by_cost(ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, ConstArray<double> visits,
-                           ConstArray<double> cost_of, int64_t max_children, bool keep_leaves) {
+Tuple<NumPy<int64_t>, NumPy<int32_t>> contract_by_cost(ConstArray<int64_t> child_ptr, ConstArray<int32_t> children,
+                                                       ConstArray<double> visits, ConstArray<double> cost_of,
+                                                       int64_t max_children, bool keep_leaves) {
   TreeArrays tree;
   Job job;
   run_job(job, nb::none(), [&] {

@@ -8,7 +8,7 @@ namespace labeltrees::tree {
 
 using labeltrees::to_numpy;
 
-inline nb::tuple to_numpy(TreeArrays&& tree) {
+inline Tuple<NumPy<int64_t>, NumPy<int32_t>> to_numpy(TreeArrays&& tree) {
   return nb::make_tuple(to_numpy(std::move(tree.child_ptr)), to_numpy(std::move(tree.children)));
 }
 

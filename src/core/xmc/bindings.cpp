@@ -32,12 +32,14 @@ void bind_xmc(nb::module_& module) {
       .def_prop_ro("one_based", &XmcParser::one_based)
       .def_prop_ro("top_line", [](XmcParser& parser) { return parser.top().line; })
       .def_prop_ro("n_in_hand", &XmcParser::n_in_hand)
-      .def("take_block", [](XmcParser& parser) {
-        XmcRows rows = parser.take_rows();
-        return nb::make_tuple(to_numpy(std::move(rows.values)), to_numpy(std::move(rows.features)),
-                              to_numpy(std::move(rows.feature_ptr)), to_numpy(std::move(rows.labels)),
-                              to_numpy(std::move(rows.label_ptr)));
-      });
+      .def(
+          "take_block",
+          [](XmcParser& parser) -> Tuple<NumPy<float>, NumPy<int32_t>, NumPy<int64_t>, NumPy<int32_t>, NumPy<int64_t>> {
+            XmcRows rows = parser.take_rows();
+            return nb::make_tuple(to_numpy(std::move(rows.values)), to_numpy(std::move(rows.features)),
+                                  to_numpy(std::move(rows.feature_ptr)), to_numpy(std::move(rows.labels)),
+                                  to_numpy(std::move(rows.label_ptr)));
+          });
   module.def(
       "write_xmc_lines",
       [](int64_t first, int64_t last, ConstArray<int64_t> feature_ptr, ConstArray<int32_t> features,

@@ -203,13 +203,10 @@ class SearchRequest:
         candidates, candidate_set = _label_argument("candidates", self.candidates, n_queries, n_labels, engine)
         exclude, exclude_set = _label_argument("exclude", self.exclude, n_queries, n_labels, engine)
         return _core.SearchRequest(
+            self,
             k=self.n_found(n_labels),
             n_candidates=min(self.n_candidates or 0, n_labels),
-            search=self.search or "best_first",
-            beam=0 if self.beam is None or self.beam == AS_FITTED else self.beam,
             evidence=bool(evidence),
-            max_chunks=self.max_chunks or 0,
-            max_microseconds=min(self.max_microseconds or 0, 2**50),
             discounts=discounts,
             candidate_ptr=candidates.indptr,
             candidates=candidates.labels,

@@ -54,12 +54,7 @@ def test_the_held_out_loss_equals_that_of_training_without_those_points():
         strides=np.array([2]),
         held_out=held_out,
         costs=np.array([0.1, 1.0], np.float32),
-        loss="squared_hinge",
-        eps=settings.eps,
-        max_iter=settings.max_iter,
-        bias_value=1.0,
-        prune_below=0.2,
-        balanced=False,
+        settings=settings,
         seed=0,
         n_threads=1,
     )
@@ -146,9 +141,9 @@ def test_costs_after_a_rise_of_the_loss_continue_its_parabola():
     held_out[::5] = 1
     problem, costs = make_problem(X, Y, lt.flat_tree(12)), np.array([0.001, 0.01, 0.1, 1, 10], np.float32)
     group = {name: np.array([value]) for name, value in (("nodes", 0), ("first_edges", 0), ("n_edges", 12))}
-    options = {"loss": "squared_hinge", "eps": 0.01, "max_iter": 1000, "bias_value": 1.0, "prune_below": 0.0}
+    settings = LinearSettings(eps=0.01, max_iter=1000, prune_below=0.0)
     losses, _, _ = problem.validate(
-        **group, strides=np.array([1]), held_out=held_out, costs=costs, balanced=False, seed=0, n_threads=1, **options
+        **group, strides=np.array([1]), held_out=held_out, costs=costs, settings=settings, seed=0, n_threads=1
     )
     steps = np.diff(losses)
     first = int(np.flatnonzero(steps > 0.002 * losses[:-1])[0])

@@ -167,12 +167,7 @@ def held_out_losses(
         strides=strides,
         held_out=held_out,
         costs=np.array(tried, np.float32),
-        loss=settings.loss,
-        eps=float(settings.eps),
-        max_iter=min(int(settings.max_iter), PASSES),
-        bias_value=float(settings.bias),
-        prune_below=float(settings.prune_below),
-        balanced=bool(settings.balanced),
+        settings=replace(settings, max_iter=min(settings.max_iter, PASSES)),
         seed=seed,
         n_threads=n_threads,
     )
