@@ -55,7 +55,7 @@ def contestants() -> list[Contestant]:
     return [
         Contestant("ours", "ours.py", {}, {}),
         Contestant("ours, exact", "ours.py", {}, {"beam": None}, trained_as="ours"),
-        Contestant("ours, beam 10", "ours.py", {}, {"search": "beam", "beam": 10}, trained_as="ours"),
+        Contestant("ours, beam 10", "ours.py", {}, {"beam": 10}, trained_as="ours"),
         Contestant("ours, tradeoff 0", "ours.py", {"tradeoff": 0.0}, {}),
         Contestant("ours, 3 trees", "ours.py", {"n_trees": 3}, {}),
         Contestant("PECOS 16-way, beam 10", "pecos_xlinear.py", {"nr_splits": 16}, {"beam_size": 10}),

@@ -6,7 +6,7 @@
 
 With --base, PYTHON is another build (`benchmarks.compare_builds` explains it), and both split the same label sets:
 those of 200 nodes of the base's tree. Then both build trees to leaves of 100 labels and fit models in the paper's
-setting with search="beam", which both builds have.
+setting with search="best_first", which both builds have.
 
 With --readings, label weights are computed once at the root or anew in each node (`weights_of`), in the paper's setting
 (`LabelTreeClassifier.parabel`) and with default settings. The last row of each tradeoff is the difference, with 95 %
@@ -106,7 +106,8 @@ def compare_builds(name: str, builds: dict[str, Build], options: argparse.Namesp
                 ]
                 models = [
                     worker.ask(
-                        do="model", settings={**PAPER, "search": "beam", "tradeoff": tradeoff, "random_state": seed}
+                        do="model",
+                        settings={**PAPER, "search": "best_first", "tradeoff": tradeoff, "random_state": seed},
                     )
                     for seed in range(options.model_seeds)
                 ]

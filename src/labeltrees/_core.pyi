@@ -185,7 +185,7 @@ def split_labels(
     max_iterations: int,
     tolerance: float,
     seed: int,
-) -> tuple: ...
+) -> tuple[Float64s, list[tuple[int, int]], list[Float64s], int]: ...
 def build_binary_tree(
     labels: Int32s,
     weights: Float64s,
@@ -202,7 +202,7 @@ def build_binary_tree(
     n_threads: int,
     may_overwrite: bool,
     progress: Progress,
-) -> tuple: ...
+) -> tuple[Int64s, Int32s]: ...
 def split_set(
     labels: Int32s,
     weights: Float64s,
@@ -215,9 +215,9 @@ def split_set(
     node_weights: tuple[Float64s, Float64s, float, float, float, float] | None,
     seed: int,
     n_threads: int,
-) -> tuple: ...
-def huffman_tree(labels: Int32s, weights: Float64s) -> tuple: ...
-def fano_tree(labels: Int32s, weights: Float64s) -> tuple: ...
+) -> tuple[UInt8s, int, int]: ...
+def huffman_tree(labels: Int32s, weights: Float64s) -> tuple[Int64s, Int32s]: ...
+def fano_tree(labels: Int32s, weights: Float64s) -> tuple[Int64s, Int32s]: ...
 
 class LinearProblem:
     def __init__(
@@ -388,10 +388,6 @@ class SearchEngine:
     def count(
         self, rows: QueryRows, request: SearchRequest
     ) -> tuple[Int64s, Int64s, Int32s, Int32s, Float32s, Int32s, UInt8s]: ...
-    def time_each(self, rows: QueryRows, request: SearchRequest, first: int, microseconds: Float32s) -> None: ...
-    def time_scoring(
-        self, rows: QueryRows, first: int, ends: Int64s, nodes: Int32s, trees: Int32s, microseconds: Float32s
-    ) -> None: ...
 
 class Predictor:
     def __init__(
@@ -520,9 +516,6 @@ class TextEngine:
     def count(
         self, texts: tuple[object, ...], request: SearchRequest
     ) -> tuple[Int64s, Int64s, Int32s, Int32s, Float64s]: ...
-    def time_parts(
-        self, texts: tuple[object, ...], sum: bool, ends: Int64s, nodes: Int32s, microseconds: Float32s
-    ) -> None: ...
 
 class TextPredictor:
     def __init__(

@@ -42,7 +42,7 @@ def test_every_parameter_is_an_option_with_its_default():
 def test_it_saves_the_model_the_library_trains(run, data_folder, tmp_path):
     options = ("--tradeoff", 0.5, "--fanout", 4, "--leaf-size", 2, "--smoothing", 0.2, "--cover", "greedy")
     more = ("--loss", "logistic", "--C", 2, "--eps", 0.05, "--max-iter", 50, "--prune-below", 0.01, "--seed", 3)
-    last = ("--no-normalize", "--class-weight", "balanced", "--n-trees", 2, "--search", "beam", "--beam", "none")
+    last = ("--no-normalize", "--class-weight", "balanced", "--n-trees", 2, "--search", "paths", "--beam", "none")
     result = run("fit", data_folder, "-o", tmp_path / "model", *options, *more, *last)
     assert result.exit_code == 0
     expected = trained(
@@ -61,7 +61,7 @@ def test_it_saves_the_model_the_library_trains(run, data_folder, tmp_path):
         normalize=False,
         class_weight="balanced",
         n_trees=2,
-        search="beam",
+        search="paths",
         beam=None,
     )
     assert_same_model(tmp_path / "model", expected)

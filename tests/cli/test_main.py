@@ -49,7 +49,7 @@ def test_settings_are_in_a_group_of_the_help_and_every_group_is_used():
     for name in {item.name for item in settings} & offered - {"k"}:
         assert option_groups.group_of(name, {}) != option_groups.OWN_GROUP, name
     known = {*option_groups._GROUP_OF, *option_groups.LOG_GROUPS} - {"help"}
-    assert known - {"embeddings", "prune"} <= offered
+    assert known - {"embeddings"} <= offered
 
 
 def test_help_shows_groups_within_80_columns(run):

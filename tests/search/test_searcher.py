@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import labeltrees as lt
@@ -20,15 +20,19 @@ shapes = st.fixed_dictionaries(
     }
 )
 
+EXACT = -4000  # sums of multiples of 2**-12 above this are exact in float32; below, ties are decided by rounding
+
 
 @given(shapes, st.integers(1, 70), st.sampled_from([2.0, 3.0]))
 @settings(max_examples=60, deadline=None)
 def test_best_first_equals_brute_force_ties_included(twin, shape, k, power):
     model = twin.random_model(**shape)
     X = twin.random_queries(shape["seed"], 6, model.n_features)
-    labels, scores = twin.best_of(twin.path_scores(model, X, power), k)
+    sums = twin.path_scores(model, X, power)
+    labels, scores = twin.best_of(sums, k)
     found = Searcher(model.pack(), score_power=power).topk(X, k)
-    np.testing.assert_array_equal(found.labels, labels)
+    exact = (labels < 0) | (np.take_along_axis(sums, np.maximum(labels, 0), axis=1) > EXACT)
+    np.testing.assert_array_equal(found.labels[exact], labels[exact])
     np.testing.assert_allclose(found.scores, scores, rtol=1e-6, atol=1e-30)
 
 
@@ -71,6 +75,7 @@ def test_best_first_with_a_beam_equals_the_level_wise_beam(twin, shape, k, beam,
     model = twin.random_model(**shape)
     X = twin.random_queries(shape["seed"], 6, model.n_features)
     weights = 2.0 ** np.random.default_rng(shape["seed"]).integers(-3, 4, model.n_labels) if weighted else None
+    assume(twin.path_scores(model, X).min() > EXACT)
     found = Searcher(model.pack()).topk(X, SearchRequest(k, beam=beam, label_weight=weights))
     expected = plain_beam(model, X, k, beam, None if weights is None else np.log(weights.astype(np.float32)))
     np.testing.assert_array_equal(found.labels, expected)

@@ -20,7 +20,7 @@ def app(text_model):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"k": 1}, {"k": 100}, {"beam": None}, {"beam": 2, "search": "beam"}, {"agreement": 0.9}, {"max_chunks": 2},
+    [{}, {"k": 1}, {"k": 100}, {"beam": None}, {"beam": 2, "search": "paths"}, {"agreement": 0.9}, {"max_chunks": 2},
      {"exclude": ["is-red"]}, {"candidates": ["is-red", "is-plum"]}],
 )  # fmt: skip
 def test_many_questions_get_the_answers_of_predict_topk(app, text_model, post, options):

@@ -156,42 +156,4 @@ void SearchCounter::count_paths(std::vector<int32_t>& pooled, std::vector<Visit>
   }
 }
 
-void time_queries(SearchEngine& engine, const QueryRows& rows, const SearchRequest& request, int64_t first, int64_t n,
-                  float* microseconds) {
-  std::vector<int64_t> labels(static_cast<size_t>(request.k));
-  std::vector<float> scores(static_cast<size_t>(request.k));
-  SearchStats stats;
-  for (int64_t query = first; query < first + n; ++query) {
-    auto start = SearchClock::now();
-    if (rows.indptr)
-      engine.search_one(rows.features + rows.indptr[query], rows.values + rows.indptr[query],
-                        rows.indptr[query + 1] - rows.indptr[query], request, labels.data(), scores.data(), stats);
-    else
-      engine.search_one_dense(rows.values + query * engine.n_features(), request, labels.data(), scores.data(), stats);
-    microseconds[query - first] = microseconds_since(start);
-  }
-}
-
-void time_scoring(SearchEngine& engine, const QueryRows& rows, int64_t first, int64_t n, const int64_t* ends,
-                  const int32_t* nodes, const int32_t* trees, float* microseconds) {
-  alignas(64) float margins[chunk::kMostChildren], scores[chunk::kMostChildren];
-  const simd::Kernels& kernels = simd::active_kernels();
-  std::vector<SearchQuery> prepared(engine.n_trees());
-  for (int64_t query = first; query < first + n; ++query) {
-    auto start = SearchClock::now();
-    for (size_t tree = 0; tree < prepared.size(); ++tree) engine.set_query(prepared[tree], tree, rows, query);
-    for (int64_t at = ends[query - first]; at < ends[query - first + 1]; ++at) {
-      const SearchStore& store = engine.tree(static_cast<size_t>(trees[at])).store;
-      // As a search does: prefetch the next node while this one is scored.
-      if (at + 1 < ends[query - first + 1] && trees[at + 1] == trees[at]) store.prefetch_start(nodes[at + 1]);
-      for (const uint8_t* part = store.open(nodes[at]); part; part = next_part(part)) {
-        kernels.chunk_margins(part, prepared[trees[at]].view(), margins);
-        const int64_t n = chunk::round_up(header_of(part).n_children, 16);
-        kernels.path_scores.of[store.link().loss](margins, n, 0.0f, store.link().power, scores);
-      }
-    }
-    microseconds[query - first] = microseconds_since(start);
-  }
-}
-
 }  // namespace labeltrees::search

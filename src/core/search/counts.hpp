@@ -53,13 +53,4 @@ class SearchCounter {
   std::vector<std::unordered_map<int32_t, bool>> opened_;           // by tree
 };
 
-// The microseconds of n queries from `first` on, searched one after the other as a Predictor does.
-void time_queries(SearchEngine& engine, const QueryRows& rows, const SearchRequest& request, int64_t first, int64_t n,
-                  float* microseconds);
-
-// The same for a part of the search: each query is prepared, and given nodes are scored, those from ends[i] to
-// ends[i + 1] for query first + i.
-void time_scoring(SearchEngine& engine, const QueryRows& rows, int64_t first, int64_t n, const int64_t* ends,
-                  const int32_t* nodes, const int32_t* trees, float* microseconds);
-
 }  // namespace labeltrees::search

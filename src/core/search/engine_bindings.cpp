@@ -46,31 +46,6 @@ count(NativeEngine& native, const NativeRows& rows, const NativeRequest& request
                         to_numpy(std::move(on_path)));
 }
 
-// Queries are timed on the calling thread, so that its hardware counters count them: as many as `microseconds` has
-// entries, from `first` on.
-void bind_search_counts(nb::class_<NativeEngine>& engine) {
-  engine.def("count", &count, nb::arg("rows"), nb::arg("request"))
-      .def(
-          "time_each",
-          [](NativeEngine& native, const NativeRows& rows, const NativeRequest& request, int64_t first,
-             Array<float> microseconds) {
-            nb::gil_scoped_release release;
-            time_queries(native.engine, rows.rows, request.request, first, static_cast<int64_t>(microseconds.size()),
-                         microseconds.data());
-          },
-          nb::arg("rows"), nb::arg("request"), nb::arg("first"), nb::arg("microseconds").noconvert())
-      .def(
-          "time_scoring",
-          [](NativeEngine& native, const NativeRows& rows, int64_t first, ConstArray<int64_t> ends,
-             ConstArray<int32_t> nodes, ConstArray<int32_t> trees, Array<float> microseconds) {
-            nb::gil_scoped_release release;
-            time_scoring(native.engine, rows.rows, first, static_cast<int64_t>(microseconds.size()), ends.data(),
-                         nodes.data(), trees.data(), microseconds.data());
-          },
-          nb::arg("rows"), nb::arg("first"), nb::arg("ends").noconvert(), nb::arg("nodes").noconvert(),
-          nb::arg("trees").noconvert(), nb::arg("microseconds").noconvert());
-}
-
 // Raises the exceptions of searches as those of labeltrees.errors.
 void translate(const std::exception_ptr& error, void*) {
   auto raise = [](const char* name, const char* message) {
@@ -143,8 +118,7 @@ void bind_search(nb::module_& module) {
   nb::register_exception_translator(translate);
   module.attr("PRIORITY_SCALE") = kPriorityScale;
 
-  nb::class_<NativeEngine> engine(module, "SearchEngine");
-  engine
+  nb::class_<NativeEngine>(module, "SearchEngine")
       .def(nb::init<int64_t, int32_t, bool, bool, const std::string&, float>(), nb::arg("n_features"),
            nb::arg("n_labels"), nb::arg("matrices"), nb::arg("normalize"), nb::arg("loss"), nb::arg("score_power"))
       .def("add_tree", &add_tree, nb::arg("chunks").noconvert(), nb::arg("offsets").noconvert(),
@@ -160,8 +134,8 @@ void bind_search(nb::module_& module) {
       .def("label_set", &label_set<NativeEngine>, nb::arg("labels"), nb::arg("names").none())
       .def("label_weights", &label_weights<NativeEngine>, nb::arg("weights").noconvert())
       .def("set_prior", &set_prior<NativeEngine>, nb::arg("counts").noconvert(), nb::arg("n_points"))
-      .def("trace", &trace, nb::arg("tree"), nb::arg("rows"), nb::arg("request"));
-  bind_search_counts(engine);
+      .def("trace", &trace, nb::arg("tree"), nb::arg("rows"), nb::arg("request"))
+      .def("count", &count, nb::arg("rows"), nb::arg("request"));
 
   nb::class_<NativePredictor>(module, "Predictor")
       .def(nb::init<Object<NativeEngine>, Object<NativeRequest>, int64_t, Object<encode::ContextEncoder>,

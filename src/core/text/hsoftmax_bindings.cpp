@@ -131,19 +131,6 @@ Tuple<NumPy<int64_t>, NumPy<int64_t>, NumPy<int32_t>, NumPy<int32_t>, NumPy<doub
                         to_numpy(std::move(depths)), to_numpy(std::move(scores)));
 }
 
-void time_parts(NativeTextEngine& native, TextTuple texts, bool sum, ConstArray<int64_t> ends,
-                ConstArray<int32_t> nodes, Array<float> microseconds) {
-  PythonTexts given(std::move(texts));
-  nb::gil_scoped_release release;
-  HsReplay replay(native.engine);
-  for (size_t query = 0; query < given.views.size(); ++query) {
-    const int64_t first = ends.data()[query], n = ends.data()[query + 1] - first;
-    const auto start = search::SearchClock::now();
-    replay.evaluate(given.views[query], sum, nodes.data() + first, n);
-    microseconds.data()[query] = search::microseconds_since(start);
-  }
-}
-
 }  // namespace
 
 void bind_hsoftmax(nb::module_& module) {
@@ -162,9 +149,7 @@ void bind_hsoftmax(nb::module_& module) {
       .def("label_weights", &search::label_weights<NativeTextEngine>, nb::arg("weights").noconvert())
       .def("set_prior", &search::set_prior<NativeTextEngine>, nb::arg("counts").noconvert(), nb::arg("n_points"))
       .def("trace", &trace, nb::arg("texts"), nb::arg("request"))
-      .def("count", &count, nb::arg("texts"), nb::arg("request"))
-      .def("time_parts", &time_parts, nb::arg("texts"), nb::arg("sum"), nb::arg("ends").noconvert(),
-           nb::arg("nodes").noconvert(), nb::arg("microseconds").noconvert());
+      .def("count", &count, nb::arg("texts"), nb::arg("request"));
 
   nb::class_<NativeTextPredictor>(module, "TextPredictor")
       .def(nb::init<Object<NativeTextEngine>, Object<search::NativeRequest>, int64_t, Object<encode::NativeNames>,

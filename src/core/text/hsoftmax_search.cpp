@@ -179,15 +179,6 @@ void HsCounts::write(int64_t* out) const {
   for (int64_t value : {bytes, features, rows, nodes, heap_steps}) *out++ = value;
 }
 
-void HsReplay::evaluate(std::string_view text, bool sum, const int32_t* nodes, int64_t n) {
-  engine_.features_.read(text, true, scratch_.features);
-  if (!sum || scratch_.features.n == 0) return;
-  const float* hidden = engine_.hidden_of(scratch_);
-  const simd::TextKernels& kernels = simd::active_kernels().text;
-  evaluated_.resize(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; ++i) evaluated_[i] = engine_.second_share(kernels, nodes[i], hidden);
-}
-
 // As HsEngine::run, without a filter and without budgets.
 HsCounts HsReplay::count(std::string_view text, const search::SearchRequest& request,
                          std::vector<HsScratch::Open>& visits) {

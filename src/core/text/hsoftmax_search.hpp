@@ -129,8 +129,8 @@ class HsEngine {
   ScratchPool<HsScratch> pool_;
 };
 
-// Counts what searches of the text model do by replaying them, and times their parts. The searches themselves count
-// nothing, because that would slow them down (docs/decisions/0023).
+// Counts what searches of the text model do by replaying them. The searches themselves count nothing,
+// because that would slow them down (docs/decisions/0023).
 struct HsCounts {
   int64_t bytes = 0;       // of the text
   int64_t features = 0;    // words and n-grams, including those without a row
@@ -149,16 +149,12 @@ class HsReplay {
   // The counts of a text's search; the nodes it evaluates are added to `visits`, in order.
   HsCounts count(std::string_view text, const search::SearchRequest& request, std::vector<HsScratch::Open>& visits);
 
-  // A part of a search: reads the text, adds up its rows if `sum`, and evaluates the units of given nodes.
-  void evaluate(std::string_view text, bool sum, const int32_t* nodes, int64_t n);
-
  private:
   void descend(HsScratch::Open at, const search::SearchRequest& request, const float* hidden, HsCounts& counts,
                std::vector<HsScratch::Open>& visits);
 
   const HsEngine& engine_;
   HsScratch scratch_;
-  std::vector<float> evaluated_;
 };
 
 }  // namespace labeltrees::text

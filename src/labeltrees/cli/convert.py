@@ -22,7 +22,7 @@ from labeltrees.data.read_data import DataOptions, find_file, folder_others, loa
 from labeltrees.data.xmc import open_xmc_blocks
 from labeltrees.errors import InputError
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
-from labeltrees.storage.format import MANIFEST_FILE
+from labeltrees.storage.folder import MANIFEST_FILE
 
 _EPILOG = """\b
 Examples:

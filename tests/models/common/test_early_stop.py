@@ -294,7 +294,7 @@ def test_texts_too(text_model, texts):
 
 def test_an_agreement_of_one_is_exact_and_needs_no_calibration(points):
     X, Y = points
-    model = lt.LabelTreeClassifier(fanout=4, beam=1, search="beam").fit(X[:300], Y[:300])
+    model = lt.LabelTreeClassifier(fanout=4, beam=1, search="paths").fit(X[:300], Y[:300])
     assert model.predict_topk(X, 7, agreement=1)[0].tolist() == exact_lists(model, X, 7)[0].tolist()
     assert model.predictor(7, agreement=1.0)(X[[0]])[0].tolist() == exact_lists(model, X[:1], 7)[0][0].tolist()
 
@@ -326,7 +326,7 @@ def test_budgets_may_be_combined(model, text_model, unseen, texts):
         ({"agreement": 1.01}, r"agreement must be a number in \(0, 1\]"),
         ({"agreement": "all"}, r"agreement must be a number in \(0, 1\]"),
         ({"beam": 10}, "beam cannot be combined with agreement"),
-        ({"search": "beam"}, "search cannot be combined with agreement"),
+        ({"search": "paths"}, "search cannot be combined with agreement"),
     ],
 )
 def test_what_cannot_be_promised_is_refused(model, unseen, arguments, message):

@@ -68,9 +68,8 @@ def test_names_and_ids_make_the_same_model(named, model, problem, names):
 @pytest.mark.parametrize(
     "how",
     [
-        {"search": "beam"},
-        {"search": "beam", "prune": False},
-        {"search": "beam", "beam": 2},
+        {"search": "paths"},
+        {"search": "paths", "beam": 2},
         {"beam": 2},
         {"beam": None},
     ],
@@ -79,14 +78,14 @@ def test_names_and_ids_make_the_same_model(named, model, problem, names):
 def test_the_search_can_be_chosen_with_the_call(model, problem, how, n_jobs):
     expected = model.searcher_.topk(
         problem[0],
-        SearchRequest(4, search=how.get("search", "best_first"), beam=how.get("beam"), prune=how.get("prune", True)),
+        SearchRequest(4, search=how.get("search", "best_first"), beam=how.get("beam")),
     )
     same(model.predict_topk(problem[0], 4, n_jobs=n_jobs, **how), (expected.labels, expected.scores))
 
 
 def test_the_models_own_search_is_the_default(problem):
-    model = lt.LabelTreeClassifier(fanout=2, beam=1, search="beam").fit(*problem)
-    expected = model.searcher_.topk(problem[0], SearchRequest(5, search="beam", beam=1))
+    model = lt.LabelTreeClassifier(fanout=2, beam=1, search="paths").fit(*problem)
+    expected = model.searcher_.topk(problem[0], SearchRequest(5, search="paths", beam=1))
     same(model.predict_topk(problem[0]), (expected.labels, expected.scores))
     assert (model.predict_topk(problem[0])[0] != model.predict_topk(problem[0], beam=None)[0]).any()
 
@@ -107,10 +106,9 @@ def test_the_search_tells_what_it_did(model, problem):
     [
         ({"k": 0}, "k must be"),
         ({"k": 2.0}, "k must be"),
-        ({"search": "random"}, "search must be one of 'best_first', 'beam'"),
+        ({"search": "random"}, "search must be one of 'best_first', 'paths'"),
         ({"beam": 0}, "beam must be"),
         ({"beam": "as fitted?"}, "beam must be"),
-        ({"prune": 1}, "prune must be"),
         ({"max_chunks": 0}, "max_chunks must be"),
         ({"max_microseconds": 0.5}, "max_microseconds must be"),
         ({"n_jobs": 0}, "n_jobs must be"),
@@ -205,8 +203,8 @@ def test_a_predictor_answers_as_the_model(model, named, problem):
             same(answer, (labels[row], scores[row]))
     ids, _ = named.predictor(2)(X[[0]])
     assert named.classes_[ids].tolist() == named.predict_topk(X[[0]], 2)[0][0].tolist()
-    labels, scores = model.predict_topk(X[[0]], 3, search="beam", beam=1)
-    same(model.predictor(3, search="beam", beam=1)(X[[0]]), (labels[0], scores[0]))
+    labels, scores = model.predict_topk(X[[0]], 3, search="paths", beam=1)
+    same(model.predictor(3, search="paths", beam=1)(X[[0]]), (labels[0], scores[0]))
     with pytest.raises(lt.InputError, match="search must be"):
         model.predictor(search="x")
 

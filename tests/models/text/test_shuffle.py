@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
-from tests.storage.test_format import rewrite
+from tests.storage.test_folder import rewrite
 
 N_LABELS = 60
 

@@ -106,7 +106,7 @@ class TextSearcher:
     ) -> SearchResult:
         """Return the best labels of each text, as `Searcher.topk` does for features.
 
-        The search has no beam, so that `search`, `beam` and `prune` of the request are not used. The number of nodes
+        The search has no beam, so that `search` and `beam` of the request are not used. The number of nodes
         evaluated counts as `chunks` and as `classifiers`.
         """
         request = SearchRequest.of(request)
