@@ -227,7 +227,7 @@ _GROUPS = {
     "Training": "preset normalize loss score_power C class_weight eps max_iter prune_below negatives n_trees evidence "
     "trend label_text_embedding label_text_points label_text_weight dim lr epochs min_count word_ngrams min_n max_n "
     "buckets shuffle",
-    "Search": "search beam prune agreement",
+    "Search": "search beam agreement",
     "Memory and cluster": "max_memory cluster workers memory_per_worker work_folder in_parts points_per_part",
     "Running and output": "random_state n_jobs form csv_file plot as_json help",
 }
