@@ -136,7 +136,9 @@ def test_a_request_that_takes_too_long_is_refused(text_model, post, monkeypatch)
     app = make_app(text_model, settings=ServingSettings(max_seconds=0.5))
     served = app.state.service.registry.current("model")
     find = served.predictor(Options())
-    monkeypatch.setattr(served, "predictor", lambda options: SimpleNamespace(lists=lambda text: slow(find, text)))
+    monkeypatch.setattr(
+        served, "predictor", lambda options: SimpleNamespace(lists=lambda text: slow(find, text), n_no_features=0)
+    )
     reply = post(app, PREDICT, {"texts": ["red apple"] * 20})
     assert reply.status_code == 408
     assert "fewer" in reply.json()["error"]

@@ -1,5 +1,6 @@
 """Names, versions and replacement of models; the thread that does it; texts to show for labels."""
 
+import errno
 import shutil
 import threading
 import time
@@ -13,7 +14,8 @@ from labeltrees.errors import FileFormatError, InputError
 from labeltrees.serving import ServingSettings, make_app
 from labeltrees.serving import registry as registry_module
 from labeltrees.serving.registry import Registry, Watcher, read_shown_texts
-from tests.serving.conftest import make_texts
+from labeltrees.serving.schemas import Options
+from tests.serving.conftest import WORDS, make_texts
 
 
 def test_names_come_from_folders_or_are_given(model_folder, tmp_path):
@@ -55,6 +57,107 @@ def test_a_damaged_new_version_leaves_the_old_one(text_model, tmp_path, caplog):
     after = registry.places["fruit"]
     assert after.get().version != before.version
     assert after.fault is None
+
+
+def two_versions():
+    """Return two models whose files have the same names and sizes, and whose answers differ."""
+    texts, labels = make_texts()
+    renamed = {f"is-{word}": f"is-{other}" for word, other in zip(WORDS, reversed(WORDS), strict=True)}
+    other = [[renamed[name] for name in row] for row in labels]
+    return [lt.LabelTreeClassifier(fanout=3, n_jobs=1).fit(texts, names) for names in (labels, other)]
+
+
+def best_label(registry):
+    predictions, _ = registry.current("fruit").answer("text", ["red red red"], Options(k=1), float("inf"))
+    return predictions[0].labels[0]
+
+
+def test_files_copied_one_by_one_are_served_when_all_are_there(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(registry_module, "_FIRST_PAUSE", 0.0)
+    models = two_versions()
+    folder, new = tmp_path / "fruit.model", tmp_path / "new.model"
+    models[0].save(folder)
+    models[1].save(new)
+    registry = Registry(folder)
+    before, answer = registry.current("fruit"), best_label(registry)
+    files = sorted(new.iterdir(), key=lambda file: file.name != "manifest.json")
+    for file in files[:-1]:
+        shutil.copy(file, folder / "copied")
+        (folder / "copied").replace(folder / file.name)
+        registry.refresh()
+        current = registry.current("fruit")
+        assert (current.version == before.version) == (best_label(registry) == answer)
+    shutil.copy(files[-1], folder / files[-1].name)
+    registry.refresh()
+    assert registry.current("fruit").version != before.version
+    assert best_label(registry) == models[1].predict_topk(["red red red"], 1)[0][0, 0] != answer
+    assert registry.places["fruit"].fault is None
+
+
+@pytest.mark.parametrize("error", [MemoryError(), OSError(errno.EMFILE, "too many open files"), RuntimeError("other")])
+def test_any_error_of_a_reload_is_shown_and_retried(text_model, tmp_path, monkeypatch, get, error):
+    folder = tmp_path / "fruit.model"
+    text_model.save(folder)
+    app = make_app(folder)
+    registry = app.state.service.registry
+    place = registry.places["fruit"]
+    text_model.set_params(k=3).save(folder)
+    load = registry_module.load_arrays
+
+    def fail(*given, **how):
+        raise error
+
+    monkeypatch.setattr(registry_module, "load_arrays", fail)
+    now = [1000.0]
+    monkeypatch.setattr(registry_module.time, "monotonic", lambda: now[0])
+    before = place.get()
+    for n_failures in (1, 2, 3):
+        registry.refresh()
+        registry.refresh()  # too early for another attempt
+        assert place.n_failures == n_failures
+        now[0] += 2.0**n_failures
+    assert place.get() is before
+    assert get(app, "/health").json()["models"]["fruit"]["fault"] == (str(error) or "MemoryError")
+    assert 'labeltrees_model_load_failures_total{model="fruit"} 3.0' in get(app, "/metrics").text
+    assert 'labeltrees_model_faulty{model="fruit"} 1.0' in get(app, "/metrics").text
+    monkeypatch.setattr(registry_module, "load_arrays", load)
+    now[0] += 60
+    registry.refresh()
+    assert place.get() is not before
+    assert get(app, "/health").json()["models"]["fruit"]["fault"] is None
+
+
+def test_the_watcher_survives_any_error():
+    class Broken:
+        is_ready = False
+        n_refreshes = 0
+
+        def refresh(self):
+            self.n_refreshes += 1
+            if self.n_refreshes == 3:
+                self.is_ready = True
+                return
+            raise MemoryError
+
+    one = Watcher(Broken(), 0.001)
+    one.start()
+    for _ in range(1000):
+        if one._registry.n_refreshes >= 3:
+            break
+        time.sleep(0.01)
+    one.stop()
+    assert one._registry.n_refreshes >= 3
+
+
+def test_a_version_without_probabilities_is_mentioned(text_model, tmp_path, caplog):
+    folder = tmp_path / "fruit.model"
+    text_model.save(folder)
+    registry = Registry(folder)
+    assert registry.current("fruit").has_probabilities
+    lt.LabelTreeClassifier(n_jobs=1).fit(*make_texts()).save(folder)
+    registry.refresh()
+    assert not registry.current("fruit").has_probabilities
+    assert "no probabilities" in caplog.text
 
 
 def test_a_new_version_replaces_the_old_one_while_requests_go_on(tmp_path):

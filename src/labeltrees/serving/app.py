@@ -31,12 +31,13 @@ from labeltrees.serving.metrics import Metrics
 from labeltrees.serving.openapi import openapi_document
 from labeltrees.serving.registry import Registry, Watcher
 from labeltrees.serving.schemas import JsonResponse, RequestError, encode, error_response
-from labeltrees.serving.service import Service
+from labeltrees.serving.service import LARGE, Service
 from labeltrees.serving.settings import ServingSettings
 
 Function = Callable[[Request], Awaitable[Response]]
 _logger = logging.getLogger("labeltrees")
 _STATUS = "labeltrees.status"  # in the scope of a request: the status of its response, 0 before it begins
+_PIECE = 65_536  # bytes of a long answer that are sent at a time
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _PAGE = {
     "/": ("index.html", "text/html"),
@@ -56,9 +57,9 @@ _PAGE_HEADERS = {
 }
 
 
-def make_routes(service: Service, keys: Keys) -> list[BaseRoute]:
+def make_routes(service: Service) -> list[BaseRoute]:
     """Return all routes. No path of a request reaches the file system."""
-    key = [Middleware(RequireKey, keys)] if len(keys) else []
+    key = [Middleware(RequireKey, service.keys)] if len(service.keys) else []
     guards = [*key, Middleware(LimitRequests, service)]
     pages = _PAGE if service.settings.page else {}
 
@@ -68,7 +69,7 @@ def make_routes(service: Service, keys: Keys) -> list[BaseRoute]:
     def post(path: str, function: Function, name: str) -> Route:
         return Route(path, Endpoint(function), methods=["POST"], name=name, middleware=guards)
 
-    document = encode(openapi_document(service.registry.names))
+    document = encode(openapi_document([] if key else service.registry.names))  # names need a key, as everywhere
     return [
         # The server's own JSON form
         post("/v1/models/{name}/predict", json_api.predict, "predict"),
@@ -79,7 +80,7 @@ def make_routes(service: Service, keys: Keys) -> list[BaseRoute]:
         post("/v2/models/{name}/infer", open_inference.infer, "infer"),
         get("/v2/models/{name}", open_inference.describe_model, "models"),
         get("/v2", open_inference.describe_server, "models"),
-        get("/v2/models/{name}/ready", open_inference.model_ready, "health", middleware=[]),
+        get("/v2/models/{name}/ready", open_inference.model_ready, "health", middleware=key),
         get("/v2/health/live", open_inference.describe_server, "health", middleware=[]),
         get("/v2/health/ready", open_inference.server_ready, "health", middleware=[]),
         # Annif
@@ -100,7 +101,7 @@ def make_starlette(
     registry: Registry, settings: ServingSettings, *, api_keys: Keys, allowed_origins: tuple[str, ...] = ()
 ) -> Starlette:
     """Return the application. Its attribute `state.service` holds the models."""
-    service = Service(registry, settings, Metrics(registry))
+    service = Service(registry, settings, Metrics(registry), api_keys)
     watcher = Watcher(registry, settings.reload_seconds)
 
     @asynccontextmanager
@@ -117,7 +118,7 @@ def make_starlette(
         middleware.insert(
             1, Middleware(CORSMiddleware, allow_origins=allowed_origins, allow_methods=methods, allow_headers=headers)
         )
-    app = _App(routes=make_routes(service, api_keys), middleware=middleware, lifespan=lifespan)
+    app = _App(routes=make_routes(service), middleware=middleware, lifespan=lifespan)
     app.router.redirect_slashes = False
     app.state.service = service
     return app
@@ -142,7 +143,25 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         response = await self._function(Request(scope, receive, send))
-        await response(scope, receive, send)
+        if len(response.body) <= LARGE:
+            await response(scope, receive, send)
+        else:
+            await _send_large(response, scope, send)
+
+
+async def _send_large(response: Response, scope: Scope, send: Send) -> None:
+    """Send a response in pieces, each after the client took the one before; give up if it takes too long."""
+    service: Service = scope["app"].state.service
+    service.reserve(scope, len(response.body))
+    await send({"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers})
+    body = memoryview(response.body)
+    try:
+        for at in range(0, len(body), _PIECE):
+            piece, more = bytes(body[at : at + _PIECE]), at + _PIECE < len(body)
+            async with asyncio.timeout(service.settings.max_seconds):
+                await send({"type": "http.response.body", "body": piece, "more_body": more})
+    except TimeoutError:  # without its end, the server closes the connection
+        _logger.warning("%s: the client did not read the answer", scope["path"])
 
 
 class Observe:
@@ -171,6 +190,7 @@ class Observe:
             await self._app(scope, receive, send_and_note)
         finally:
             service.n_requests -= 1
+            service.release(scope)
             status, seconds = scope[_STATUS], time.perf_counter() - start
             route = scope.get("route")
             service.metrics.end_request(route.name if route else "other", status, seconds)
@@ -223,7 +243,16 @@ def _log_request(scope: Scope, status: int, seconds: float) -> None:
 
 
 async def _health(request: Request) -> Response:
-    return JsonResponse({"status": "alive"})
+    """Whether the server runs; with an API key, if there are any, also the state of its models."""
+    service: Service = request.app.state.service
+    if len(service.keys) and not service.keys.allow(request.headers):
+        return JsonResponse({"status": "alive"})
+    places = service.registry.places.values()
+    models = {
+        one.name: {"version": one.current and one.current.version, "fault": one.fault, "failures": one.n_failures}
+        for one in places
+    }
+    return JsonResponse({"status": "alive", "models": models})
 
 
 async def _ready(request: Request) -> Response:

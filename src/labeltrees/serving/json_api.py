@@ -43,11 +43,15 @@ async def describe_model(request: Request) -> Response:
 async def find_items(request: Request) -> Response:
     """Find names of items."""
     service: Service = request.app.state.service
-    asked: ItemsRequest = decode(_items_decoder, await read_body(request))
+    body = await read_body(request)
     served = service.registry.current(request.path_params["name"])
     # In a thread: the first call prepares the names, and a later one reads all of them.
-    find = partial(served.find_items, asked.column, asked.text[:_MAX_ITEM], asked.limit)
-    return JsonResponse(ItemList(await service.in_thread(find)))
+    return await service.in_thread(partial(_find_items, served, body))
+
+
+def _find_items(served: ServedModel, body: bytes) -> Response:
+    asked: ItemsRequest = decode(_items_decoder, body)
+    return JsonResponse(ItemList(served.find_items(asked.column, asked.text[:_MAX_ITEM], asked.limit)))
 
 
 async def predict(request: Request) -> Response:
@@ -57,7 +61,7 @@ async def predict(request: Request) -> Response:
     return await service.answer(request.path_params["name"], partial(_read, body), len(body))
 
 
-def _read(body: bytes) -> Questions:
+def _read(body: bytes, served: ServedModel) -> Questions:
     asked: PredictRequest = decode(_predict_decoder, body)
     kind, rows, is_single = asked.questions()
     return Questions(kind, rows, asked, _write_one if is_single else _write_all)

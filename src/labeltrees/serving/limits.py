@@ -175,6 +175,8 @@ async def read_body(request: Request) -> bytes:
         if "expect" not in request.headers:  # otherwise the client waits with the body
             await _discard(request, settings)
         raise _too_long(settings.max_body)
+    if length is not None:
+        service.reserve(request.scope, length)
     try:
         return await service.body_timer.read(_receive(request, settings, length))
     except TimeoutError:
@@ -198,6 +200,8 @@ async def _receive(request: Request, settings: ServingSettings, length: int | No
             if more:
                 await _discard(request, settings)
             raise _too_long(settings.max_body)
+        if length is None:
+            request.app.state.service.reserve(request.scope, len(part))
         if not more or size == length:  # granian's last message is empty: waiting for it takes as long as a search
             return b"".join([*parts, part]) if parts else part
         parts.append(part)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from labeltrees.serving.registry import Registry
@@ -96,7 +96,7 @@ class _Models:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
 
-    def collect(self) -> Iterator[GaugeMetricFamily]:
+    def collect(self) -> Iterator[GaugeMetricFamily | CounterMetricFamily]:
         info = GaugeMetricFamily(
             "labeltrees_model_info", "1 for the version that answers.", labels=["model", "version"]
         )
@@ -104,12 +104,16 @@ class _Models:
         faulty = GaugeMetricFamily(
             "labeltrees_model_faulty", "1 if a new version could not be loaded.", labels=["model"]
         )
+        failures = CounterMetricFamily(
+            "labeltrees_model_load_failures", "Attempts to load a version that failed.", labels=["model"]
+        )
         for place in self._registry.places.values():
+            failures.add_metric([place.name], place.n_failures)
             faulty.add_metric([place.name], float(place.fault is not None))
             if place.current is not None:
                 info.add_metric([place.name, place.current.version], 1)
                 loaded.add_metric([place.name], place.current.loaded.timestamp())
-        yield from (info, loaded, faulty)
+        yield from (info, loaded, faulty, failures)
 
 
 def forget_dead_workers(folder: str) -> None:

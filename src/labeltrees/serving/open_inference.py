@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Annotated, Any, NoReturn
 
@@ -36,6 +36,7 @@ from labeltrees.serving.service import Service
 
 _HEADER_LENGTH = "inference-header-content-length"
 _LARGEST = 1e30
+_MAX_RANK = 8
 _DTYPES = {
     "FP32": np.float32, "FP64": np.float64, "INT8": np.int8, "INT16": np.int16, "INT32": np.int32, "INT64": np.int64,
     "UINT8": np.uint8, "UINT16": np.uint16, "UINT32": np.uint32, "UINT64": np.uint64,
@@ -51,7 +52,7 @@ class InputTensor(msgspec.Struct):
     """An input: its values are in `data`, or behind the JSON."""
 
     name: str
-    shape: list[Annotated[int, msgspec.Meta(ge=0, le=2**31)]]
+    shape: Annotated[list[Annotated[int, msgspec.Meta(ge=0, le=2**31)]], msgspec.Meta(max_length=_MAX_RANK)]
     datatype: str
     data: list[Any] | None = None
     parameters: dict[str, Any] = {}
@@ -120,10 +121,10 @@ async def infer(request: Request) -> Response:
     return await service.answer(request.path_params["name"], read, len(body))
 
 
-def _read(body: bytes, header_length: str | None, max_rows: int) -> Questions:
+def _read(body: bytes, header_length: str | None, max_rows: int, served: ServedModel) -> Questions:
     head, tail = _split(body, header_length)
     asked: InferRequest = decode(_decoder, head)
-    kind, rows = _read_inputs(asked.inputs, tail, max_rows)
+    kind, rows = _read_inputs(asked.inputs, tail, max_rows, served.facts.n_features)
     return Questions(kind, rows, _options(asked.parameters), partial(_write, asked))
 
 
@@ -150,7 +151,9 @@ def _options(parameters: dict[str, Any]) -> Options:
 # Input tensors
 
 
-def _read_inputs(inputs: list[InputTensor], tail: memoryview, max_rows: int) -> tuple[str, list[Any]]:
+def _read_inputs(
+    inputs: list[InputTensor], tail: memoryview, max_rows: int, n_features: int | None
+) -> tuple[str, Sequence[Any]]:
     """Return the kind of the questions, and the questions.
 
     The inputs are ``text``, ``items`` or ``context`` (BYTES; the last two as JSON), or ``features`` (numbers, one row
@@ -166,7 +169,7 @@ def _read_inputs(inputs: list[InputTensor], tail: memoryview, max_rows: int) -> 
         message = f"{n:,} questions in one request; this server takes at most {max_rows:,}"
         raise RequestError(413, message)
     if name == "features":
-        return "row", _rows(tensor, values)
+        return "row", _FeatureRows(tensor, values, n_features)
     if tensor.datatype != "BYTES":
         _fail(f"the input {name[:80]!r} must have the datatype BYTES, or be named features")
     texts = [_text(name, value) for value in values]
@@ -230,17 +233,32 @@ def _text(name: str, value: Any) -> str:
     return value
 
 
-def _rows(tensor: InputTensor, values: Any) -> list[Row]:
-    if len(tensor.shape) != 2:
-        _fail("the input features must have the shape [rows, features]")
-    try:
-        matrix = np.asarray(values, np.float64).reshape(tensor.shape)
-    except (TypeError, ValueError, OverflowError):
-        _fail("the input features must hold numbers")
-    if not (np.abs(matrix) <= _LARGEST).all():
-        _fail(f"the input features must hold finite numbers up to {_LARGEST:g}")
-    nonzero = [np.flatnonzero(row) for row in matrix]
-    return [Row(where.tolist(), row[where].tolist()) for row, where in zip(matrix, nonzero, strict=True)]
+class _FeatureRows(Sequence[Row]):
+    """The rows of a tensor of features, each made when it is needed: all of them would take many times the tensor."""
+
+    def __init__(self, tensor: InputTensor, values: Any, n_features: int | None) -> None:
+        if len(tensor.shape) != 2:
+            _fail("the input features must have the shape [rows, features]")
+        if n_features is not None and tensor.shape[1] > n_features:
+            _fail(f"the input features has {tensor.shape[1]:,} features; the model has {n_features:,}")
+        try:
+            self._matrix = np.asarray(values, None if isinstance(values, np.ndarray) else np.float64)
+        except (TypeError, ValueError, OverflowError):
+            _fail("the input features must hold numbers")
+        self._matrix = self._matrix.reshape(tensor.shape)
+
+    def __len__(self) -> int:
+        return len(self._matrix)
+
+    def __getitem__(self, number: Any) -> Any:
+        if number >= len(self):
+            raise IndexError(number)
+        row = self._matrix[number]
+        where = np.flatnonzero(row)
+        values = row[where].astype(np.float64)
+        if not (np.abs(values) <= _LARGEST).all():
+            _fail(f"the input features must hold finite numbers up to {_LARGEST:g}")
+        return Row(where.tolist(), values.tolist())
 
 
 # Output tensors
@@ -266,12 +284,15 @@ def _write(asked: InferRequest, served: ServedModel, found: list[Prediction], mi
         else:
             tensor["data"] = flat
         tensors[output.name] = tensor
-    answer = {
+    answer: dict[str, Any] = {
         "model_name": served.name,
         "model_version": served.version,
         "id": asked.id or "",
         "outputs": list(tensors.values()),
     }
+    without = [row for row, one in enumerate(found) if one.no_features]
+    if without:
+        answer["parameters"] = {"no_features": without}
     if not tails:
         return JsonResponse(answer)
     head = encode(answer)

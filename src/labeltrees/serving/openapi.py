@@ -29,7 +29,7 @@ _ERRORS = {
 
 
 def openapi_document(names: list[str]) -> dict[str, Any]:
-    """Return the document for a server with models of these names."""
+    """Return the document for a server with models of these names; without names, they are not shown."""
     types = [PredictRequest, Prediction, PredictAnswers, ModelFacts, ModelList, ItemsRequest, ItemList]
     _, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     components["Error"] = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
@@ -38,7 +38,7 @@ def openapi_document(names: list[str]) -> dict[str, Any]:
         "name": "name",
         "in": "path",
         "required": True,
-        "schema": {"type": "string", "enum": names},
+        "schema": {"type": "string", "enum": names} if names else {"type": "string"},
     }
     predict = _operation("Predict labels", ["Prediction", "PredictAnswers"], parameters=[name])
     predict["requestBody"] = _body("PredictRequest", example)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import re
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,13 +19,15 @@ from labeltrees import _core
 from labeltrees._files import read_json
 from labeltrees._validation import refuse
 from labeltrees.data.vocabulary import read_vocabulary
-from labeltrees.errors import InputError, LabelTreesError
+from labeltrees.errors import FileFormatError, InputError
 from labeltrees.models.load import open_loaded
-from labeltrees.serving.schemas import RequestError
+from labeltrees.serving.schemas import RequestError, as_unicode
 from labeltrees.serving.served_model import ServedModel
 from labeltrees.storage import load_arrays
 
 _logger = logging.getLogger("labeltrees")
+Identity = tuple[tuple[str, int, int, int], ...]  # of each file: name, inode, size and time
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds between attempts to load a version that cannot be loaded
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _STOP_SECONDS = 5.0  # the longest time that a stop waits for a model that is being loaded
 _SWEEP_FILE, _SWEEP_MODELS, _SWEEP_SETTINGS = "sweep.json", "models", "settings"
@@ -41,9 +45,11 @@ class Place:
     label_texts: dict[str, str]
     measured: dict[str, float] = field(default_factory=dict)
     current: ServedModel | None = None
-    n_loaded: int = 0
-    fault: str | None = None
-    _seen: tuple[int, ...] | None = None
+    fault: str | None = None  # why the files that are there now could not be loaded
+    n_failures: int = 0  # to load a version, since the start
+    _seen: Identity | None = None  # the files of the last attempt
+    _retry_at: float = math.inf  # if it failed
+    _pause: float = _FIRST_PAUSE
 
     def get(self) -> ServedModel:
         """Return the version that answers now."""
@@ -52,27 +58,38 @@ class Place:
             raise RequestError(503, message)
         return self.current
 
-    def is_stale(self) -> bool:
-        """Whether the folder is another one than the one that was loaded last."""
-        return self.folder is not None and _identity(self.folder) not in (None, self._seen)
+    def is_due(self) -> bool:
+        """Whether the files differ from those of the last attempt to load them, or it is time to try again."""
+        if self.folder is None:
+            return False
+        found = _identity(self.folder)
+        return found is not None and (found != self._seen or time.monotonic() >= self._retry_at)
 
     def load(self, in_memory: bool) -> None:
-        """Load the folder; on an error the version so far stays."""
+        """Load the folder. After an error the version so far stays, and `is_due` asks for another attempt later.
+
+        A version that replaces another one is verified before: files that are copied one by one can be a mixture.
+        """
         assert self.folder is not None
-        seen = _identity(self.folder)
+        self._seen = _identity(self.folder)
         try:
-            loaded = load_arrays(self.folder, in_memory=in_memory)
+            is_new = self.current is not None
+            loaded = load_arrays(self.folder, in_memory=in_memory, verify=is_new)
+            model = open_loaded(loaded, verify=is_new)
             version = _version(loaded.manifest.to_json())
-            if self.current is None or version != self.current.version:
-                model = open_loaded(loaded)
-                self.current = ServedModel(self.name, version, model, self.label_texts, self.measured)
-                self.n_loaded += 1
-            self.fault = None
-        except (LabelTreesError, OSError) as error:
-            self.fault = str(error)
+            served = ServedModel(self.name, version, model, self.label_texts, self.measured)
+            if _identity(self.folder) != self._seen:
+                message = f"{self.folder}: the files were changed while they were loaded"
+                raise FileFormatError(message)
+        except Exception as error:
+            self.fault = str(error) or type(error).__name__
+            self.n_failures += 1
+            self._retry_at = time.monotonic() + self._pause
+            self._pause = min(2 * self._pause, _LONGEST_PAUSE)
             raise
-        finally:
-            self._seen = seen
+        if self.current is not None and self.current.has_probabilities and not served.has_probabilities:
+            _logger.warning("%s: version %s has no probabilities; the one before had", self.name, version)
+        self.current, self.fault, self._retry_at, self._pause = served, None, math.inf, _FIRST_PAUSE
 
 
 class Registry:
@@ -132,12 +149,14 @@ class Registry:
 
     def _refresh(self) -> None:
         for place in self.places.values():
-            if place.is_stale():
-                try:
+            before = place.fault
+            try:
+                if place.is_due():
                     place.load(self._in_memory)
                     _logger.info("%s: serving version %s", place.name, place.get().version)
-                except (LabelTreesError, OSError) as error:
-                    _logger.error("%s: the new version cannot be loaded: %s", place.name, error)
+            except Exception as error:  # whatever it is: the thread goes on, and the version so far
+                if place.fault != before:
+                    _logger.error("%s: the new version cannot be loaded: %s", place.name, error or type(error).__name__)
 
 
 class Watcher:
@@ -172,7 +191,10 @@ class Watcher:
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            self._registry.refresh()
+            try:
+                self._registry.refresh()
+            except Exception:  # the next look may find enough memory again
+                _logger.exception("looking for new versions of models failed")
             if self._seconds == 0 and self._registry.is_ready:
                 return
             self._stopped.wait(self._seconds or 1.0)
@@ -231,13 +253,14 @@ def _check_name(name: str) -> str:
     return name
 
 
-def _identity(folder: Path) -> tuple[int, ...] | None:
-    """Return what changes when a model is saved to a folder; None if it is missing."""
+def _identity(folder: Path) -> Identity | None:
+    """Return what changes when files of a folder are replaced or written; None if it is missing or cannot be read."""
     try:
-        status = os.stat(folder)
+        with os.scandir(folder) as entries:
+            files = [(entry.name, entry.stat()) for entry in entries]
     except OSError:
         return None
-    return status.st_dev, status.st_ino, status.st_mtime_ns
+    return tuple(sorted((name, found.st_ino, found.st_size, found.st_mtime_ns) for name, found in files))
 
 
 def _version(manifest: str) -> str:
@@ -262,4 +285,5 @@ def read_shown_texts(source: Any, language: str | None = None) -> dict[str, str]
     if source is None:
         return {}
     texts = source if isinstance(source, Mapping) else read_vocabulary(source, language)
-    return {str(name): text if isinstance(text, str) else str(text[0]) for name, text in texts.items() if text}
+    first = {str(name): text if isinstance(text, str) else str(text[0]) for name, text in texts.items() if text}
+    return {name: as_unicode(text) for name, text in first.items()}

@@ -6,7 +6,7 @@ to requests, add a field to `Options` and use it in `served_model.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from labeltrees.serving.served_model import ServedModel
 
 encode = msgspec.json.Encoder().encode
+_LARGE_BODY, _GROWTH = 2**20, 9  # from this size on, a body may take so many times its size when it is decoded
+_STRING_BYTES, _CONTAINER_BYTES, _NUMBER_BYTES = 64, 72, 40  # of Python's short objects, with a place in a list
 _HELP: dict[str, str] = {item.name: item.metadata["help"] for item in fields(SearchRequest) if "help" in item.metadata}
 
 
@@ -51,8 +53,15 @@ def error_response(status: int, message: str, headers: Mapping[str, str] | None 
     return JsonResponse({"error": message}, status, headers)
 
 
+def as_unicode(text: str) -> str:
+    """Return a text that JSON can hold: half a surrogate pair becomes a replacement character."""
+    return text if text.isascii() else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
 def decode(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:
     """Return the value of a JSON body; an invalid one is a `RequestError` that says where the fault is."""
+    if len(body) > _LARGE_BODY:
+        _check_memory(body)
     try:
         return decoder.decode(body)
     except msgspec.ValidationError as error:
@@ -60,6 +69,16 @@ def decode(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         message = f"the body is not valid JSON: {error}"
         raise RequestError(400, message) from None
+
+
+def _check_memory(body: bytes) -> None:
+    """Refuse a body whose values would take many times its size: short texts, empty lists and objects do."""
+    n_strings = body.count(b'"') // 2
+    n_containers = body.count(b"[") + body.count(b"{")
+    n_numbers = max(body.count(b",") - n_strings - n_containers, 0)
+    if _STRING_BYTES * n_strings + _CONTAINER_BYTES * n_containers + _NUMBER_BYTES * n_numbers > _GROWTH * len(body):
+        message = f"the body has too many small values for its {len(body):,} bytes; send fewer per request"
+        raise RequestError(413, message)
 
 
 # Requests
@@ -161,19 +180,19 @@ class Questions:
     Parameters
     ----------
     kind : {"text", "items", "row", "context"}
-    rows : list
+    rows : sequence
     options : Options
     write : callable(served model, predictions, microseconds)
         Returns the response.
     """
 
     kind: str
-    rows: list[Any]
+    rows: Sequence[Any]
     options: Options
     write: Callable[[ServedModel, list[Prediction], float], Response]
 
-    def check_limits(self, settings: ServingSettings) -> None:
-        """Raise `RequestError` for questions beyond the limits."""
+    def check_limits(self, settings: ServingSettings, n_labels: int) -> None:
+        """Raise `RequestError` for questions beyond the limits, to a model with `n_labels`."""
         n, options = len(self.rows), self.options
         if n > settings.max_rows:
             message = f"{n:,} questions in one request; this server takes at most {settings.max_rows:,}"
@@ -181,6 +200,9 @@ class Questions:
         if options.k > settings.max_k:
             message = f"k must be at most {settings.max_k:,}, got {options.k:,}"
             raise RequestError(400, message)
+        if n * min(options.k, n_labels) > settings.max_labels:
+            message = f"{n:,} questions times k = {options.k:,} is more than {settings.max_labels:,}; ask for fewer"
+            raise RequestError(413, message)
         if self.kind == "text":
             longest = max(map(len, self.rows), default=0)
             if longest > settings.max_text:
@@ -223,6 +245,7 @@ class Prediction(Struct, omit_defaults=True):
     scores: list[float]  # with six digits
     probabilities: list[float] | None = None
     label_texts: list[str | None] | None = None
+    no_features: bool = False  # whether no word or item is known: the labels are then the most frequent ones
     partial: bool = False  # whether a budget ended the search
     n_opened: int | None = None  # nodes opened, if there was a budget
     path: list[SearchPath] | None = None  # one per tree

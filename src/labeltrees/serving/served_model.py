@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from bisect import bisect_right
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import accumulate
@@ -17,7 +18,16 @@ from scipy import sparse
 from labeltrees.data.encoders import ItemEncoder, TextEncoder, UnionEncoder
 from labeltrees.models.common.protocol import Model
 from labeltrees.search.request import AS_FITTED, SearchRequest
-from labeltrees.serving.schemas import ModelFacts, OpenedNode, Options, Prediction, RequestError, Row, SearchPath
+from labeltrees.serving.schemas import (
+    ModelFacts,
+    OpenedNode,
+    Options,
+    Prediction,
+    RequestError,
+    Row,
+    SearchPath,
+    as_unicode,
+)
 from labeltrees.tree.view import TreeViewer
 
 _MAX_PREDICTORS = 256
@@ -76,7 +86,7 @@ class ServedModel:
         return found
 
     def answer(
-        self, kind: str, questions: list[Any], options: Options, deadline: float
+        self, kind: str, questions: Sequence[Any], options: Options, deadline: float
     ) -> tuple[list[Prediction], float]:
         """Return the predictions for questions, all of this version, and the microseconds that the searches took."""
         if kind != self.reads and kind != "row":
@@ -93,7 +103,7 @@ class ServedModel:
         return found, microseconds
 
     def _search(
-        self, kind: str, questions: list[Any], options: Options, deadline: float
+        self, kind: str, questions: Sequence[Any], options: Options, deadline: float
     ) -> tuple[list[Prediction], float]:
         predictor = self.predictor(options)
         n = len(questions)
@@ -103,6 +113,7 @@ class ServedModel:
         if options.exclude is not None:
             which["exclude"] = self._labels(options.exclude, n)
         results = []
+        n_without = predictor.n_no_features
         start = time.perf_counter()
         for question in questions:
             if kind == "row":
@@ -113,7 +124,16 @@ class ServedModel:
             if n > 1 and time.monotonic() > deadline:
                 _refuse_late(len(results), n)
         microseconds = (time.perf_counter() - start) * 1e6
-        return [self._prediction(labels, scores, options) for labels, scores in results], microseconds
+        found = [self._prediction(labels, scores, options) for labels, scores in results]
+        if predictor.n_no_features != n_without:  # in this thread or another one
+            for question, prediction in zip(questions, found, strict=True):
+                prediction.no_features = self._has_no_features(kind, question)
+        return found, microseconds
+
+    def _has_no_features(self, kind: str, question: Any) -> bool:
+        request = self._request(Options(k=1))
+        result = self.model.searcher_.topk(self._points(kind, [question]), request, n_jobs=1, stats=True)
+        return bool(result.stats.no_features[0])
 
     def _labels(self, labels: list[Any], n_questions: int) -> Any:
         if not self.has_names and any(isinstance(label, str) for label in labels):
@@ -136,7 +156,7 @@ class ServedModel:
         return Prediction(labels, scores, probabilities, texts)
 
     def _search_with_budget(
-        self, kind: str, questions: list[Any], options: Options, deadline: float
+        self, kind: str, questions: Sequence[Any], options: Options, deadline: float
     ) -> tuple[list[Prediction], float]:
         """Return predictions that also say which searches were cut short."""
         request = self._request(options)
@@ -150,6 +170,7 @@ class ServedModel:
             scores = [float(f"{score:.6g}") for score in result.scores[0, :n].tolist()]
             prediction = self._prediction(labels, scores, options)
             prediction.partial = bool(result.stats.partial[0])
+            prediction.no_features = bool(result.stats.no_features[0])
             prediction.n_opened = int(result.stats.chunks[0])
             microseconds += float(result.stats.microseconds[0])
             found.append(prediction)
@@ -175,14 +196,14 @@ class ServedModel:
             )
         )
 
-    def _add_paths(self, kind: str, questions: list[Any], options: Options, found: list[Prediction]) -> None:
+    def _add_paths(self, kind: str, questions: Sequence[Any], options: Options, found: list[Prediction]) -> None:
         request = self._request(options)
         for question, prediction in zip(questions, found, strict=True):
             labels = prediction.labels
             ids = [self._number(label) for label in labels]
             prediction.path = self._paths.find(self._points(kind, [question]), request, ids)
 
-    def _points(self, kind: str, questions: list[Any]) -> Any:
+    def _points(self, kind: str, questions: Sequence[Any]) -> Any:
         if kind != "row":
             return self.model.check_queries(questions, 1)
         (row,) = questions
@@ -225,7 +246,7 @@ class ServedModel:
         if self._stored_texts is None:
             return self._texts.get(str(label))
         text: str | None = self._stored_texts.title(self._number(label))
-        return text
+        return None if text is None else as_unicode(text)
 
     def _number(self, label: str | int) -> int:
         return self._position[label] if isinstance(label, str) else label

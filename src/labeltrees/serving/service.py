@@ -11,9 +11,10 @@ from functools import partial
 from typing import TypeVar
 
 from starlette.responses import Response
+from starlette.types import Scope
 
 from labeltrees.errors import FileFormatError, LabelTreesError
-from labeltrees.serving.limits import BodyTimer
+from labeltrees.serving.limits import BodyTimer, Keys
 from labeltrees.serving.metrics import Metrics
 from labeltrees.serving.registry import Registry
 from labeltrees.serving.schemas import Questions, RequestError
@@ -21,39 +22,43 @@ from labeltrees.serving.served_model import ServedModel
 from labeltrees.serving.settings import ServingSettings
 
 # A search takes some 10 us: less than handing it to a thread. Longer work would hold up other requests.
-_INLINE_ROWS, _INLINE_BYTES = 8, 16_384
+_INLINE_ROWS = 8
+LARGE = 16_384  # bytes of a body: larger ones are decoded and answered in a thread, and count for `max_buffered`
+_BUFFERED = "labeltrees.buffered"  # in the scope of a request: its bytes that are counted
 Result = TypeVar("Result")
 
 
 class Service:
-    """The models, limits, counters and threads of an application.
+    """The models, limits, counters, keys and threads of an application.
 
     Parameters
     ----------
     registry : Registry
     settings : ServingSettings
     metrics : Metrics
+    keys : Keys
     """
 
-    def __init__(self, registry: Registry, settings: ServingSettings, metrics: Metrics) -> None:
-        self.registry, self.settings, self.metrics = registry, settings, metrics
+    def __init__(self, registry: Registry, settings: ServingSettings, metrics: Metrics, keys: Keys) -> None:
+        self.registry, self.settings, self.metrics, self.keys = registry, settings, metrics, keys
         self.body_timer = BodyTimer(settings.max_seconds)
         self.n_requests = 0  # in progress
+        self._n_buffered = 0  # bytes of their bodies and answers
         self._pool: ThreadPoolExecutor | None = None
         self._n_in_pool = 0
 
-    async def answer(self, model: str, read: Callable[[], Questions], n_bytes: int) -> Response:
+    async def answer(self, model: str, read: Callable[[ServedModel], Questions], n_bytes: int) -> Response:
         """Return the response to the questions that `read` finds in a body of `n_bytes`."""
         served = self.registry.current(model)
-        if n_bytes > _INLINE_BYTES:
-            return await self.in_thread(lambda: self._answer(served, read()))
-        questions = read()
+        if n_bytes > LARGE:
+            return await self.in_thread(lambda: self._answer(served, read(served)))
+        questions = read(served)
         if len(questions.rows) > _INLINE_ROWS or questions.options.path:
             return await self.in_thread(partial(self._answer, served, questions))
         return self._answer(served, questions)
 
     def _answer(self, served: ServedModel, questions: Questions) -> Response:
-        questions.check_limits(self.settings)
+        questions.check_limits(self.settings, served.facts.n_labels)
         deadline = time.monotonic() + self.settings.max_seconds if len(questions.rows) > 1 else math.inf
         options = questions.options
         try:
@@ -64,7 +69,25 @@ class Service:
             raise RequestError(400, str(error)) from None
         n_partial = sum(one.partial for one in found) if options.has_budget else 0
         self.metrics.count_searches(served.name, len(found), n_partial)
-        return questions.write(served, found, microseconds)
+        response = questions.write(served, found, microseconds)
+        if len(response.body) > self.settings.max_answer:
+            message = f"the answer is longer than {self.settings.max_answer:,} bytes, the most that this server sends"
+            raise RequestError(413, message)
+        return response
+
+    def reserve(self, scope: Scope, n_bytes: int) -> None:
+        """Count bytes that a request keeps in memory until it ends; raise `RequestError` if they are too many."""
+        if n_bytes <= LARGE:
+            return
+        if self._n_buffered + n_bytes > self.settings.max_buffered:
+            message = f"requests in progress take {self.settings.max_buffered:,} bytes, the most allowed; try again"
+            raise RequestError(429, message)
+        self._n_buffered += n_bytes
+        scope[_BUFFERED] = scope.get(_BUFFERED, 0) + n_bytes
+
+    def release(self, scope: Scope) -> None:
+        """Take the bytes of a request out of the count."""
+        self._n_buffered -= scope.get(_BUFFERED, 0)
 
     async def in_thread(self, work: Callable[[], Result]) -> Result:
         """Return what `work` returns, run in a thread."""
