@@ -26,18 +26,14 @@ from labeltrees.data.texts import label_matrix
 from labeltrees.data.tfidf import PRESETS, preset_vectorizer
 
 USES: dict[str, dict[str, Any]] = {
-    "no texts": {"label_text_points": "none"},
-    "embedding 0.5": {"label_text_points": "none", "label_text_embedding": 0.5},
-    "embedding 1": {"label_text_points": "none", "label_text_embedding": 1.0},
-    "embedding 2": {"label_text_points": "none", "label_text_embedding": 2.0},
-    "points of weight 0.1": {"label_text_points": "all", "label_text_weight": 0.1},
-    "points of weight 0.5": {"label_text_points": "all", "label_text_weight": 0.5},
-    "points of weight 1": {"label_text_points": "all", "label_text_weight": 1.0},
-    "points of weight 0.5, embedding 1": {
-        "label_text_points": "all",
-        "label_text_weight": 0.5,
-        "label_text_embedding": 1.0,
-    },
+    "no texts": {"points": "none"},
+    "embedding 0.5": {"points": "none", "embedding": 0.5},
+    "embedding 1": {"points": "none", "embedding": 1.0},
+    "embedding 2": {"points": "none", "embedding": 2.0},
+    "points of weight 0.1": {"points": "all", "weight": 0.1},
+    "points of weight 0.5": {"points": "all", "weight": 0.5},
+    "points of weight 1": {"points": "all", "weight": 1.0},
+    "points of weight 0.5, embedding 1": {"points": "all", "weight": 0.5, "embedding": 1.0},
 }
 ROUNDS = 3
 
@@ -63,7 +59,7 @@ def matrices(train: Texts, test: Texts) -> tuple[list[str], Any, Any]:
 
 def fit(train: Texts, Y: Any, texts: list[str], features: str, parameters: dict[str, Any]) -> Any:
     """Fit a model on texts."""
-    model = lt.LabelTreeClassifier(vectorizer=preset_vectorizer(features), n_jobs=1, **parameters)
+    model = lt.LabelTreeClassifier(vectorizer=preset_vectorizer(features), label_texts=parameters, n_jobs=1)
     return model.fit(train.texts, Y, label_texts=texts)
 
 
@@ -101,7 +97,7 @@ def without_points(train: Texts, test: Texts, features: str) -> None:
     wanted = np.flatnonzero(np.diff(of_lost.indptr))
     print_head("texts | found among 5 | among 20 | P@1 of all points")
     for use, which, weight in (("none", "none", 1.0), ("points", "missing", 1.0), ("points", "missing", 0.2)):
-        model = fit(train, Y, texts, features, {"label_text_points": which, "label_text_weight": weight})
+        model = fit(train, Y, texts, features, {"points": which, "weight": weight})
         queries = model.vectorizer_.transform(test.texts)
         labels, _ = model.predict_topk(queries, 20, n_jobs=1)
         hits = right(truth, labels)

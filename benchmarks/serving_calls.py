@@ -91,7 +91,7 @@ def large_cases(n_labels: int) -> Iterator[tuple[str, Callable[[Any], Any]]]:
     columns = rng.integers(n_features, size=(n_points, 4))
     X = lt.ItemEncoder([str(item) for item in range(n_features)], weighting="count").transform(columns)
     labels = rng.integers(n_labels, size=n_points)[:, None]
-    model = lt.LabelTreeClassifier(n_jobs=2, max_iter=5).fit(
+    model = lt.LabelTreeClassifier(n_jobs=2, loss=lt.Solver(max_iter=5)).fit(
         X, labels.tolist(), encoder=lt.ItemEncoder([str(item) for item in range(n_features)], weighting="count")
     )
     answer = model.predictor(K)

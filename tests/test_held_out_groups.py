@@ -101,7 +101,7 @@ def test_a_choice_says_that_groups_were_held_out():
 def test_points_that_texts_of_labels_add_are_groups_of_their_own():
     texts = [f"word{i % 7} word{i % 5}" for i in range(300)]
     Y = [[f"label {i % 7}"] for i in range(300)]
-    model = lt.LabelTreeClassifier(vectorizer=lt.TfidfVectorizer(), evidence="auto", label_text_points="all", n_jobs=1)
+    model = lt.LabelTreeClassifier(vectorizer=lt.TfidfVectorizer(), evidence="auto", label_texts="all", n_jobs=1)
     model.fit(texts, Y, groups=np.arange(300) // 4, label_texts={f"label {i}": f"word{i}" for i in range(9)})
     assert model.n_points_ == 300
 

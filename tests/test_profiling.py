@@ -278,12 +278,12 @@ def problem():
 @pytest.fixture(scope="module")
 def models(problem):
     X, Y = problem
-    settings = {"fanout": 3, "prune_below": 0.0}
+    settings = {"fanout": 3, "loss": lt.Solver(prune_below=0.0)}
     return {
         "linear": (lt.LabelTreeClassifier(**settings).fit(X, Y), X),
         "trees": (lt.LabelTreeClassifier(n_trees=2, **settings).fit(X, Y), X),
         "dense": (lt.LabelTreeClassifier(**settings).fit(X.toarray(), Y), X.toarray()),
-        "logistic": (lt.LabelTreeClassifier(loss="logistic", **settings).fit(X, Y), X),
+        "logistic": (lt.LabelTreeClassifier(fanout=3, loss=lt.Solver("logistic", prune_below=0.0)).fit(X, Y), X),
         "words": (lt.LabelTreeClassifier(**settings).fit(TEXTS, TAGS), TEXTS),
         "text": (lt.TextLabelTreeClassifier(dim=8, epochs=3, n_jobs=1).fit(TEXTS, TAGS), TEXTS),
     }

@@ -40,7 +40,7 @@ def objects(tmp_path_factory):
         *(items, lt.ColumnEncoder(["a", "b"]), lt.TextEncoder(vectorizer), lt.UnionEncoder({"own": items})),
         *(lt.baselines.popularity(data), lt.baselines.neighbours(data), lt.baselines.co_occurrence(data)),
         *(parts, parts.parts[0], lt.PartsWriter(folder / "new", n_features=8, n_labels=12), prepared, prepared.summary),
-        lt.Columns(context="query"),
+        *(lt.Columns(context="query"), lt.TreeBuilder(embeddings=rng.random((12, 3))), lt.Solver("logistic")),
     ]
 
 

@@ -87,7 +87,6 @@ class Digests:
             "default": lt.LabelTreeClassifier(C=1.0, n_jobs=1),
             "logistic": lt.LabelTreeClassifier(C=1.0, loss="logistic", n_jobs=1),
             "2 trees": lt.LabelTreeClassifier(C=1.0, n_trees=2, n_jobs=1),
-            "matcher negatives": lt.LabelTreeClassifier(C=1.0, negatives="matcher", n_jobs=1),
             "parabel()": lt.LabelTreeClassifier.parabel(n_jobs=1),
         }
         for name, model in models.items():

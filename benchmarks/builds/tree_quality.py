@@ -93,7 +93,10 @@ class Quality:
 
     def model(self, settings):
         """Fit a model; return its precision at 1, 3 and 5 in percent, also per group of points, and its depth at 1."""
-        model = lt.LabelTreeClassifier(n_jobs=1, **settings).fit(self.X, self.Y)
+        if hasattr(lt, "TreeBuilder"):  # builds of version 0.1 have these settings as parameters of the classifier
+            inner = {"score_power": "loss__score_power", "weights_of": "tree__weights_of"}
+            settings = {inner.get(name, name): value for name, value in settings.items()}
+        model = lt.LabelTreeClassifier(n_jobs=1).set_params(**settings).fit(self.X, self.Y)
         labels = model.predict_topk(self.Xt, 5)[0]
         groups = np.random.default_rng(0).permutation(len(labels)) % GROUPS
         precision = [

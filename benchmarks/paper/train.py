@@ -41,7 +41,10 @@ def measure(run: Run, train: lt.Dataset, test: lt.Dataset, n_jobs: int) -> Recor
     if run.part == VALIDATION:
         train, test = split_off_validation(train)
     model = lt.LabelTreeClassifier.parabel(
-        tradeoff=run.tradeoff, cover=run.cover, path=run.path, random_state=run.seed, n_jobs=n_jobs
+        tradeoff=run.tradeoff,
+        tree=lt.TreeBuilder(cover=run.cover, path=run.path),
+        random_state=run.seed,
+        n_jobs=n_jobs,
     )
     started = time.perf_counter()
     model.fit(train.X, train.Y, sample_weight=train.sample_weight)

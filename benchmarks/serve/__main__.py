@@ -151,7 +151,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.model or Path(temporary) / "debian.model"
         if not folder.exists():
-            lt.LabelTreeClassifier(n_jobs=1).fit(train.texts, train.Y, label_names=train.label_names).save(folder)
+            lt.LabelTreeClassifier(n_jobs=1).fit(train).save(folder)
         model = lt.load(folder)
         if "compare" in arguments.parts:
             rate = arguments.rate[0] if arguments.rate else 2000

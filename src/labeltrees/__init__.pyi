@@ -28,6 +28,7 @@ from labeltrees.labels.trend import trend_weights
 from labeltrees.labels.weights import label_weights
 from labeltrees.logs import Columns, PreparedLogs, prepare_logs
 from labeltrees.models.linear.estimator import LabelTreeClassifier
+from labeltrees.models.linear.settings import Solver
 from labeltrees.models.load import load
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
 from labeltrees.tree.baselines import fano_tree, flat_tree, huffman_tree, random_tree
@@ -35,10 +36,11 @@ from labeltrees.tree.builder import build_tree, build_tree_from
 from labeltrees.tree.contract import contract
 from labeltrees.tree.kmeans import kmeans_tree
 from labeltrees.tree.label_tree import LabelTree
-from labeltrees.tree.objective import split_labels
 from labeltrees.tree.search_cost import SearchCost
 from labeltrees.tree.semantic_huffman import semantic_huffman_tree
+from labeltrees.tree.settings import TreeBuilder
 from labeltrees.tree.similarity import within_node_similarity
+from labeltrees.tree.splits import split_labels
 from labeltrees.tree.summary import TreeSummary
 from labeltrees.tuning.choose import Choice, choose
 from labeltrees.tuning.cv import LabelTreeClassifierCV
@@ -66,10 +68,12 @@ __all__ = [
     "PartsWriter",
     "PreparedLogs",
     "SearchCost",
+    "Solver",
     "SweepResult",
     "TextEncoder",
     "TextLabelTreeClassifier",
     "TfidfVectorizer",
+    "TreeBuilder",
     "TreeSummary",
     "UnionEncoder",
     "baselines",

@@ -179,11 +179,7 @@ def split_labels(
     columns: Int32s,
     values: Float32s,
     n_columns: int,
-    similarity: float,
-    frequency: float,
-    relaxed: bool,
-    max_iterations: int,
-    tolerance: float,
+    settings: object,
     seed: int,
 ) -> tuple[Float64s, list[tuple[int, int]], list[Float64s], int]: ...
 def build_binary_tree(
@@ -193,13 +189,10 @@ def build_binary_tree(
     columns: Int32s,
     values: Float32s,
     n_columns: int,
-    similarity: float,
-    frequency: float,
-    node_weights: tuple[Float64s, Float64s, float, float, float, float] | None,
-    leaf_size: int,
-    below_root: bool,
+    settings: object,
     seed: int,
     n_threads: int,
+    below_root: bool,
     may_overwrite: bool,
     progress: Progress,
 ) -> tuple[Int64s, Int32s]: ...
@@ -210,11 +203,10 @@ def split_set(
     columns: Int32s,
     values: Float32s,
     n_columns: int,
-    similarity: float,
-    frequency: float,
-    node_weights: tuple[Float64s, Float64s, float, float, float, float] | None,
+    settings: object,
     seed: int,
     n_threads: int,
+    below_root: bool,
 ) -> tuple[UInt8s, int, int]: ...
 def huffman_tree(labels: Int32s, weights: Float64s) -> tuple[Int64s, Int32s]: ...
 def fano_tree(labels: Int32s, weights: Float64s) -> tuple[Int64s, Int32s]: ...

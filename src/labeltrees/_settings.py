@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, field, fields
 from functools import cache, wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -79,6 +79,51 @@ def check_values(values: Mapping[str, Any], checks: Mapping[str, Check]) -> None
     """Raise `InputError` for the first value that its check does not allow."""
     for name, value in values.items():
         checks[name](name, value)
+
+
+class Parameters:
+    """A settings class whose objects are values of a parameter of an estimator.
+
+    scikit-learn's `clone`, `get_params` and `set_params` know its settings: ``model.set_params(tree__cover="greedy")``.
+    """
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the settings by name."""
+        return {item.name: getattr(self, item.name) for item in settings_of(self)}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Change settings."""
+        cls: type = type(self)
+        checks = checks_of(cls)
+        for name, value in parameters.items():
+            if name not in checks:
+                refuse("a parameter", f"one of {', '.join(checks)}", name)
+            checks[name](name, value)
+            setattr(self, name, value)
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the settings are the same; arrays are the same if they are one object."""
+        if type(self) is not type(other):
+            return NotImplemented
+        mine, theirs = self.get_params(), other.get_params()
+        plain = bool | int | float | str | np.generic
+        return all(mine[n] is theirs[n] or (isinstance(mine[n], plain) and mine[n] == theirs[n]) for n in mine)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """Return the settings that differ from their defaults."""
+        changed = []
+        for item in settings_of(self):
+            value = getattr(self, item.name)
+            if value is not item.default and (item.default is None or value != item.default):
+                shown = f"<matrix of shape {value.shape}>" if hasattr(value, "shape") else repr(value)
+                changed.append(f"{item.name}={shown}")
+        return f"{type(self).__name__}({', '.join(changed)})"
 
 
 def refuse_gone(function: str, gone: Mapping[str, str], arguments: Mapping[str, Any]) -> None:

@@ -33,7 +33,7 @@ class Phrase(Enum):
         "predict_proba needs loss='logistic' without evidence and trend, or calibrate(X, Y) on points the model has "
         "not seen"
     )
-    FIT_WITH_NAMES = "fit it with label_names"
+    FIT_WITH_NAMES = "fit it on a Dataset with label_names"
     TIMES = "in Python, pass times= or a Dataset with times"
     # scikit-learn says the same three
     NO_WORDS = "empty vocabulary; perhaps the documents only contain stop words"
@@ -124,7 +124,7 @@ class InputError(LabelTreesError, ValueError):
 
 
 class GoneError(InputError, TypeError):
-    """An argument that a function no longer has; the message says what to give instead."""
+    """An argument no longer exists; the message says what to use instead."""
 
 
 class FileFormatError(LabelTreesError, ValueError):

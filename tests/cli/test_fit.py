@@ -11,13 +11,13 @@ from labeltrees import LabelTree, LabelTreeClassifier
 from labeltrees.cli.fit import fit
 from labeltrees.data.read_data import load_data
 
-LEFT_OUT = {"vectorizer", "tree", "embeddings", "k", "threshold", "verbose"}  # --tree takes a file
+LEFT_OUT = {"vectorizer", "tree", "label_texts", "k", "threshold", "verbose"}  # --tree takes a file
 
 
 def trained(data_folder, **parameters):
     data = load_data(str(data_folder))
     model = LabelTreeClassifier(**parameters)
-    return model.fit(data.X, data.Y, label_names=data.label_names, feature_names=data.feature_names)
+    return model.fit(data)
 
 
 def assert_same_model(folder, expected):
@@ -50,13 +50,9 @@ def test_it_saves_the_model_the_library_trains(run, data_folder, tmp_path):
         tradeoff=0.5,
         fanout=4,
         leaf_size=2,
-        smoothing=0.2,
-        cover="greedy",
-        loss="logistic",
+        tree=lt.TreeBuilder(smoothing=0.2, cover="greedy"),
+        loss=lt.Solver("logistic", eps=0.05, max_iter=50, prune_below=0.01),
         C=2.0,
-        eps=0.05,
-        max_iter=50,
-        prune_below=0.01,
         random_state=3,
         normalize=False,
         class_weight="balanced",
@@ -80,7 +76,7 @@ def test_a_preset_gives_way_to_options(run, data_folder, tmp_path, preset, make)
     result = run("fit", data_folder, "-o", tmp_path / "model", "--preset", preset, "--C", 3)
     assert result.exit_code == 0
     expected = getattr(LabelTreeClassifier, make)(C=3.0)
-    assert_same_model(tmp_path / "model", trained(data_folder, **expected.get_params()))
+    assert_same_model(tmp_path / "model", trained(data_folder, **expected.get_params(deep=False)))
 
 
 def test_a_given_tree(run, data_folder, tree_file, tmp_path):

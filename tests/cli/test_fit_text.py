@@ -89,11 +89,12 @@ def test_every_parameter_is_an_option_with_its_default():
 
 def test_it_saves_the_model_the_library_trains(run, folder, tmp_path):
     settings = {"tradeoff": 1.5, "dim": 12, "lr": 0.3, "epochs": 3, "min_count": 1, "word_ngrams": 1, "min_n": 2}
-    settings |= {"max_n": 3, "buckets": 500, "smoothing": 0.2, "cover": "greedy", "cover_softness": 0.5}
-    given = [part for name, value in settings.items() for part in ("--" + name.replace("_", "-"), value)]
+    settings |= {"max_n": 3, "buckets": 500}
+    tree = {"smoothing": 0.2, "cover": "greedy", "cover_softness": 0.5}
+    given = [part for name, value in {**settings, **tree}.items() for part in ("--" + name.replace("_", "-"), value)]
     result = run("fit-text", folder, "-o", tmp_path / "model", *given, "--path", "direct", "--seed", 3, "--jobs", 1)
     assert result.exit_code == 0, result.stderr
-    expected = small(**settings, path="direct", random_state=3)
+    expected = small(**settings, tree=lt.TreeBuilder(**tree, path="direct"), random_state=3)
     assert_same_answers(tmp_path / "model", expected.fit(*TRAIN))
     kept = lt.load(tmp_path / "model").get_params()
     assert kept == {**expected.get_params(), "n_jobs": None}

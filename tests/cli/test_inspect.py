@@ -21,7 +21,7 @@ def test_parameters_tree_and_sizes(run, model_folder):
 
 def test_the_same_as_json(run, model_folder):
     record = json.loads(run("inspect", model_folder, "--json").stdout)
-    assert record["parameters"]["prune_below"] == 0.0
+    assert record["parameters"]["loss__prune_below"] == 0.0
     assert record["files"] == {path.name: path.stat().st_size for path in model_folder.iterdir()}
     assert record["disk_bytes"] == sum(record["files"].values())
     assert record["n_weights"] == lt.load(model_folder).stats_["n_weights"]
@@ -53,7 +53,7 @@ def test_all_weights_on_the_way_give_the_label_its_score(run, model_folder, data
     for step in way["path"]:
         w = np.zeros(30)
         w[[feature["feature"] for feature in step["features"]]] = [feature["weight"] for feature in step["features"]]
-        score *= np.exp(-(np.maximum(0, 1 - X @ w - step["bias"]) ** model.score_power))
+        score *= np.exp(-(np.maximum(0, 1 - X @ w - step["bias"]) ** model.loss.score_power))
     expected = model.predict_topk(queries, k=1, candidates=["name-5"], beam=None)[1][:, 0]
     np.testing.assert_allclose(score, expected, rtol=1e-4)
 

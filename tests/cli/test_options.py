@@ -10,8 +10,9 @@ from labeltrees._settings import choice, flag, integer, number, optional, settin
 from labeltrees.cli.main import cli
 from labeltrees.cli.options import given_options, setting_options
 from labeltrees.models.linear.estimator import LabelTreeClassifier
+from labeltrees.models.linear.settings import Solver
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
-from labeltrees.tree.settings import TreeSettings
+from labeltrees.tree.settings import TreeBuilder, TreeSettings
 
 
 @dataclass
@@ -70,8 +71,11 @@ def test_a_word_that_is_not_allowed_is_refused(run):
 @pytest.mark.parametrize(
     ("command", "settings", "missing"),
     [
-        (("fit",), LabelTreeClassifier, {"vectorizer", "embeddings", "k", "threshold", "verbose"}),
-        (("fit-text",), TextLabelTreeClassifier, {"embeddings", "k", "threshold", "verbose"}),
+        (("fit",), LabelTreeClassifier, {"vectorizer", "label_texts", "k", "threshold", "verbose"}),
+        (("fit",), TreeBuilder, {"embeddings"}),
+        (("fit",), Solver, set()),
+        (("fit-text",), TextLabelTreeClassifier, {"k", "threshold", "verbose"}),
+        (("fit-text",), TreeBuilder, {"embeddings"}),
         (("tree", "build"), TreeSettings, set()),
         (("tree", "compare"), TreeSettings, {"tradeoff"}),
     ],

@@ -27,7 +27,7 @@ def answers(model_folder, data_folder):
 def nameless_model(data_folder, tmp_path_factory):
     data = load_data(str(data_folder))
     folder = tmp_path_factory.mktemp("model") / "nameless"
-    lt.LabelTreeClassifier(prune_below=0).fit(data.X, data.Y).save(folder)
+    lt.LabelTreeClassifier(loss=lt.Solver(prune_below=0)).fit(data.X, data.Y).save(folder)
     return folder
 
 

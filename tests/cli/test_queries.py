@@ -15,7 +15,7 @@ LABELS = [["jam"], ["milk"], ["bread"], ["milk"]] * 10
 def shop(tmp_path_factory):
     path = tmp_path_factory.mktemp("shop") / "model"
     encoder = lt.ItemEncoder(["milk", "bread", "jam"], ids=[1, 2, 3])
-    lt.LabelTreeClassifier().fit(HISTORIES, LABELS, encoder=encoder).save(path)
+    lt.LabelTreeClassifier().fit(lt.Dataset(HISTORIES, LABELS, encoder=encoder)).save(path)
     return path
 
 
@@ -102,7 +102,7 @@ def colours(tmp_path_factory):
     path = tmp_path_factory.mktemp("colours") / "model"
     encoder = lt.ColumnEncoder(["red", "blue", "wool"], separator="|")
     tags = ["red|wool", "blue", "red", "blue|wool"] * 5
-    lt.LabelTreeClassifier().fit(tags, [["a"], ["b"], ["a"], ["c"]] * 5, encoder=encoder).save(path)
+    lt.LabelTreeClassifier().fit(lt.Dataset(tags, [["a"], ["b"], ["a"], ["c"]] * 5, encoder=encoder)).save(path)
     return path
 
 

@@ -95,7 +95,7 @@ def test_without_the_extra_it_says_how_to_get_the_report(run, tmp_path, without_
 
 def test_on_a_terminal_it_asks_for_descriptions_until_an_empty_line(monkeypatch, capsys):
     train, _ = small_pair()
-    model = lt.LabelTreeClassifier().fit(train.texts, train.Y, label_names=train.label_names)
+    model = lt.LabelTreeClassifier().fit(train)
     typed = iter(["a program for the web\x1b[31m", "", "never asked"])
     monkeypatch.setattr(builtins, "input", lambda _: next(typed))
     for stream in (sys.stdin, sys.stdout):

@@ -50,7 +50,7 @@ def test_options_reach_the_models(run, data_folder, tmp_path):
     options = ("--C", "0.5", "--leaf-size", "3", "--cover", "greedy", "--path", "direct", "--seed", "4")
     found = json.loads(run("sweep", data_folder, "--tradeoffs", "1.5", *options, "--json").stdout)["table"]
     model = lt.LabelTreeClassifier(
-        tradeoff=1.5, C=0.5, leaf_size=3, cover="greedy", path="direct", random_state=4, fanout=128
+        tradeoff=1.5, C=0.5, leaf_size=3, tree=lt.TreeBuilder(cover="greedy", path="direct"), random_state=4, fanout=128
     ).fit(train.X, train.Y)
     assert found[0]["p1"] == model.score(test.X, test.Y)
     assert (found[0]["cover"], found[0]["path"]) == ("greedy", "direct")

@@ -50,7 +50,7 @@ def test_texts_of_labels(run, texts_file, tmp_path):
     model = lt.load(tmp_path / "model")
     assert model.classes_.tolist() == ["rice", "tea", "cocoa"]
     assert model.label_texts_.lists() == [["Rice and grains"], [], ["black cocoa"]]
-    assert model.label_text_weight == 0.5
+    assert model.label_texts == {"points": "all", "weight": 0.5}
 
 
 def test_texts_of_labels_need_names(run, tmp_path):

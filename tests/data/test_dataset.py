@@ -134,7 +134,7 @@ def damaged():
         ({"X": sparse.coo_array(np.ones(3))}, "X must be two-dimensional"),
         ({"X": X_DENSE.astype(str)}, "X must be a matrix of real numbers"),
         ({"Y": Y_DENSE.astype(complex)}, "Y must be a matrix of real numbers"),
-        ({"Y": [[0], [0, 1], []]}, "Y is not a matrix"),
+        ({"Y": [[0], [0.5, 1], []]}, "Y must be a sparse or dense matrix"),
         ({"X": damaged()}, "X is a damaged sparse matrix"),
         ({"Y": np.ones((4, 2))}, "X has 3 rows and Y has 4"),
         ({"X": None}, "X must be"),

@@ -58,7 +58,7 @@ def _models(folder: Path) -> None:
     labels = [["c"], ["d"], ["c"], ["d", "b"]]
     made = {
         "linear": lt.LabelTreeClassifier(fanout=2).fit(X, Y),
-        "two_trees": lt.LabelTreeClassifier(fanout=2, n_trees=2).fit(X, Y, label_names=list("abcd")),
+        "two_trees": lt.LabelTreeClassifier(fanout=2, n_trees=2).fit(lt.Dataset(X, Y, label_names=list("abcd"))),
         "texts": lt.LabelTreeClassifier(fanout=2).fit(texts, labels),
         "text": lt.TextLabelTreeClassifier(dim=4, epochs=1, min_count=1, buckets=40).fit(texts, labels),
     }

@@ -1,4 +1,4 @@
-"""Names and counts that are passed to `fit` and saved with a model."""
+"""Names and counts that a model keeps from its training data."""
 
 import json
 
@@ -16,7 +16,8 @@ LABELS, FEATURES = ["red", "blue", "unseen"], ["x", "y", "z"]
 
 
 def fitted(labels=Y, **names):
-    return lt.LabelTreeClassifier(prune_below=0).fit(X, labels, **names)
+    model = lt.LabelTreeClassifier(loss=lt.Solver(prune_below=0))
+    return model.fit(lt.Dataset(X, labels, **names)) if names else model.fit(X, labels)
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def saved(tmp_path):
 
 
 @pytest.mark.parametrize("labels", [Y, Y.toarray(), [[0], [0], [1], [0, 1]]], ids=["sparse", "dense", "ids"])
-def test_names_given_with_fit_are_what_is_predicted(labels):
+def test_names_of_a_dataset_are_what_is_predicted(labels):
     model = fitted(labels, label_names=LABELS)
     assert model.predict_topk(X[:1], k=1)[0].tolist() == [["red"]]
     assert model.classes_.tolist() == LABELS
@@ -59,7 +60,7 @@ def test_a_sparse_matrix_of_other_width_is_refused():
         ([["a"]] * 4, {"label_names": ["a"]}, "label_names must be None where Y has names already"),
         (Y, {"label_names": ["red", "blue", "\ud800"]}, "a label name is not valid Unicode"),
         ([["\ud800"]] * 4, {}, "a label name is not valid Unicode"),
-        ([[5]] * 4, {"label_names": LABELS}, "label_names must be 6 strings"),
+        ([[5], [5], [5], [5, 0]], {"label_names": LABELS}, "label_names must be 6 strings"),
         (Y, {"feature_names": ["x"]}, "feature_names must be 3 strings"),
     ],
 )
@@ -95,7 +96,7 @@ COMPOSED, DECOMPOSED = "caf\u00e9", "cafe\u0301"
 
 def test_a_name_in_two_unicode_forms_is_one_label(tmp_path, caplog):
     names = [[COMPOSED], [DECOMPOSED], ["tea"], [COMPOSED, "tea"]]
-    model = lt.LabelTreeClassifier(prune_below=0).fit(X, names)
+    model = lt.LabelTreeClassifier(loss=lt.Solver(prune_below=0)).fit(X, names)
     assert model.classes_.tolist() == [COMPOSED, "tea"]
     assert "1 label name was given in several Unicode forms" in caplog.text
     assert model.predict_topk(X[:1], k=2, exclude=[DECOMPOSED])[0].tolist() == [["tea", None]]

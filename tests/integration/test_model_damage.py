@@ -84,7 +84,7 @@ def encoder_folder(problem, name_lists, tmp_path_factory):
     items = lt.ItemEncoder([f"label {chr(97 + item)}" for item in range(30)], ids=range(30))
     words = lt.TextEncoder(lt.TfidfVectorizer().fit(["one two three four five six seven eight", "nine ten"]))
     encoder = lt.UnionEncoder({"history": items, "query": words}, weights={"query": 0.5})
-    lt.LabelTreeClassifier(fanout=3).fit(problem[0], name_lists, encoder=encoder).save(path)
+    lt.LabelTreeClassifier(fanout=3).fit(lt.Dataset(problem[0], name_lists, encoder=encoder)).save(path)
     return path
 
 

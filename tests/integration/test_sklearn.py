@@ -28,7 +28,6 @@ FAILING = {
     "check_sample_weight_equivalence_on_dense_data": KEYWORD,
     "check_sample_weight_equivalence_on_sparse_data": KEYWORD,
     "check_classifiers_regression_target": "values of Y are relevances, and need not be whole",
-    "check_non_transformer_estimators_n_iter": "max_iter bounds every classifier's solver; there is no one n_iter_",
 }
 
 

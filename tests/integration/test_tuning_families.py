@@ -77,6 +77,6 @@ def test_what_it_cannot_do_is_refused(texts):
     with pytest.raises(lt.InputError, match="fanouts must be None or 2"):
         lt.sweep(pair, pair, estimator=TextModel(), fanouts=[16])
     with pytest.raises(lt.InputError, match="grid must be parameters of a TextModel"):
-        lt.sweep(pair, pair, estimator=TextModel(), grid={"cover": ["greedy"]})
+        lt.sweep(pair, pair, estimator=TextModel(), grid={"tree__cover": ["greedy"]})
     with pytest.raises(lt.InputError, match="train must have texts"):
         lt.sweep(lt.Dataset(np.eye(120), Y), pair, estimator=TextModel())

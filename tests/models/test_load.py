@@ -34,9 +34,8 @@ def two_models(tmp_path_factory):
     Y[np.arange(20), np.arange(20)] = True
     saved = []
     for number, features in enumerate((X, X[:, ::-1])):
-        model = lt.LabelTreeClassifier(fanout=4).fit(
-            features, Y, label_names=[f"{number}-{label}" for label in range(20)]
-        )
+        names = [f"{number}-{label}" for label in range(20)]
+        model = lt.LabelTreeClassifier(fanout=4).fit(lt.Dataset(features, Y, label_names=names))
         model.save(folder / str(number))
         saved.append((load_arrays(folder / str(number)), model.predict_topk(X, 3)))
     return folder, X, saved

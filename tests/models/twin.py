@@ -12,7 +12,15 @@ import labeltrees as lt
 from tests.strategies import children_of, labels_below
 
 # Settings under which the solver goes as far as float32 lets it, so that it can be compared.
-TIGHT = {"eps": 1e-5, "max_iter": 5000, "prune_below": 0.0, "beam": None}
+
+
+def tight(loss="squared_hinge", score_power=3, **parameters):
+    """Parameters for classifiers near the optimum and exact searches."""
+    solver = lt.Solver(loss, score_power=score_power, eps=1e-5, max_iter=5000, prune_below=0.0)
+    return {"loss": solver, "beam": None, **parameters}
+
+
+TIGHT = tight()
 
 
 def make_problem(seed=0, n=120, d=40, n_labels=12, unlabelled=0):

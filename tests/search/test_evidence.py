@@ -107,7 +107,7 @@ def test_a_query_without_features_has_no_evidence():
 @pytest.fixture(scope="module")
 def searched():
     X, Y = make_data()
-    model = lt.LabelTreeClassifier(fanout=4, beam=None, prune_below=0).fit(X, Y)
+    model = lt.LabelTreeClassifier(fanout=4, beam=None, loss=lt.Solver(prune_below=0)).fit(X, Y)
     evidence = replace(make_evidence(X, Y, neighbours=True, centroids=True), neighbour_weight=0.4, centroid_weight=0.2)
     evidence = replace(evidence, n_searched=4, n_candidates=12)
     stores = model.searcher_.stores

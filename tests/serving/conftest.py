@@ -39,7 +39,7 @@ def item_model():
     baskets = [["bread", "milk"], ["milk", "eggs"], ["bread", "jam"], ["eggs"]] * 10
     bought = [["jam"], ["bread"], ["butter"], ["milk"]] * 10
     encoder = lt.ItemEncoder(["bread", "milk", "eggs", "jam"], ids=[101, 102, 103, 104])
-    return lt.LabelTreeClassifier(n_jobs=1).fit(baskets, bought, encoder=encoder)
+    return lt.LabelTreeClassifier(n_jobs=1).fit(lt.Dataset(baskets, bought, encoder=encoder))
 
 
 @pytest.fixture(scope="session")

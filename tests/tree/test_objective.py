@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from labeltrees import InputError, _core, fano_tree, split_labels
-from labeltrees.tree.objective import coefficients, trace_split
+from labeltrees.tree.splits import coefficients, trace_split
 
 from .split_witness import best_of, follow, objective
 

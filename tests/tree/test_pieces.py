@@ -7,10 +7,9 @@ import scipy.sparse as sp
 import labeltrees as lt
 from labeltrees.tree.arrays import TreeArrays
 from labeltrees.tree.builder import grow_tree_from, widen
-from labeltrees.tree.embedding_rows import EmbeddingRows, embedding_rows
 from labeltrees.tree.pieces import LabelSet, build_set, join, leaf_of, split_set
 from labeltrees.tree.settings import TreeSettings
-from labeltrees.tree.split_rules import split_rules
+from labeltrees.tree.splits import EmbeddingRows, embedding_rows, split_rules
 
 N_COLUMNS = 40_000  # more than one block of columns
 
@@ -37,7 +36,7 @@ def grow(labels, rows, rules, leaf_size, at_once):
         return leaf_of(labels.labels)
     mine = rows_of(rows, labels.labels)
     if len(labels.labels) <= at_once:
-        return build_set(labels, mine, rules, leaf_size, 1)
+        return build_set(labels, mine, rules, 1)
     return join(*(grow(side, rows, rules, leaf_size, at_once) for side in split_set(labels, mine, rules, 1)))
 
 

@@ -53,5 +53,5 @@ def counted_time(monkeypatch):
 
 @pytest.fixture(scope="session")
 def result(train, validation):
-    grid = {"cover": ["marginal", "greedy"], "path": ["weighted", "direct"]}
+    grid = {"tree__cover": ["marginal", "greedy"], "tree__path": ["weighted", "direct"]}
     return lt.sweep(train, validation, tradeoffs=[0, 1, 2], fanouts=[2, 8], grid=grid)

@@ -4,21 +4,21 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
-from labeltrees.tuning.candidates import PAPER_GRIDS, make_grid, setting_name, tree_columns, without_effect
+from labeltrees.tuning.candidates import PAPER_GRIDS, configured, make_grid, setting_name, tree_columns, without_effect
 
 ESTIMATOR = lt.LabelTreeClassifier()
 
 
 def variant(tradeoff, cover, path, fanout=8):
-    return {"tradeoff": tradeoff, "fanout": fanout, "cover": cover, "path": path}
+    return {"tradeoff": tradeoff, "fanout": fanout, "tree__cover": cover, "tree__path": path}
 
 
 def test_every_combination_is_there_once():
-    found = make_grid(ESTIMATOR, [0, 1, 1], [2, 16], {"cover": ["marginal", "greedy"]})
+    found = make_grid(ESTIMATOR, [0, 1, 1], [2, 16], {"tree__cover": ["marginal", "greedy"]})
     assert len(found) == 8
     assert next(iter(found.items())) == (
         "tradeoff-0_fanout-2_marginal_weighted",
-        {"tradeoff": 0.0, "fanout": 2, "cover": "marginal"},
+        {"tradeoff": 0.0, "fanout": 2, "tree__cover": "marginal"},
     )
 
 
@@ -33,7 +33,7 @@ def test_candidates_that_are_not_trained_twice_give_the_same_tree(train, tradeof
     own = variant(tradeoff, "greedy", path, fanout)
     other = without_effect(ESTIMATOR, own)
     assert other != own
-    trees = [lt.LabelTreeClassifier(**parameters).fit(train.X, train.Y).tree_ for parameters in (own, other)]
+    trees = [configured(ESTIMATOR, parameters).fit(train.X, train.Y).tree_ for parameters in (own, other)]
     assert trees[0] == trees[1]
 
 
@@ -77,6 +77,6 @@ def test_fanout_auto_is_a_setting_like_others():
 
 
 def test_the_estimators_own_cover_and_path_are_kept():
-    estimator = lt.LabelTreeClassifier(cover="greedy", path="direct")
+    estimator = lt.LabelTreeClassifier(tree=lt.TreeBuilder(cover="greedy", path="direct"))
     assert setting_name(estimator, {"tradeoff": 1, "fanout": 2}) == "tradeoff-1_fanout-2_greedy_direct"
     assert tree_columns(estimator, {"tradeoff": 1.5})["cover"] == "greedy"

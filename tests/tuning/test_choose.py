@@ -71,7 +71,7 @@ def test_it_is_the_fastest_of_those_close_to_the_best(data, loss):
 
 def test_the_model_is_trained_on_all_data_with_names(data):
     choice = lt.choose(data, max_precision_loss=0.1, **QUICK)
-    expected = lt.LabelTreeClassifier(**choice.parameters).fit(data.X, data.Y, label_names=data.label_names)
+    expected = lt.LabelTreeClassifier(**choice.parameters).fit(data)
     for ours, theirs in zip(choice.model.predict_topk(data.X), expected.predict_topk(data.X), strict=True):
         np.testing.assert_array_equal(ours, theirs)
     assert choice.model.get_params() == expected.get_params()
@@ -118,7 +118,7 @@ def test_early_rounds_train_fewer_models_fully_and_keep_the_limit(data, monkeypa
     fit = lt.LabelTreeClassifier.fit
 
     def counting(self, X, *args, **kwargs):
-        sizes.append(X.shape[0])
+        sizes.append(getattr(X, "X", X).shape[0])
         return fit(self, X, *args, **kwargs)
 
     monkeypatch.setattr(lt.LabelTreeClassifier, "fit", counting)
@@ -257,7 +257,9 @@ def test_a_model_that_does_not_beat_the_baselines_is_reported_as_such():
     rng = np.random.default_rng(0)
     Y = sp.csr_array(rng.random((1200, 20)) < np.linspace(0.6, 0.02, 20))
     X = sp.csr_array(rng.random((1200, 200)) < 0.05, dtype=np.float32)  # says nothing about the labels
-    explanation = lt.choose((X, Y), tune=["C"], estimator=lt.LabelTreeClassifier(C=1.0, prune_below=0)).explanation
+    explanation = lt.choose(
+        (X, Y), tune=["C"], estimator=lt.LabelTreeClassifier(C=1.0, loss=lt.Solver(prune_below=0))
+    ).explanation
     assert "does not beat it" in explanation or "does not clearly beat it" in explanation
 
 

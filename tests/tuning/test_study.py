@@ -56,10 +56,10 @@ def test_a_smaller_sample_is_a_part_of_a_larger_one(study):
 
 
 def test_candidates_that_give_the_same_model_are_trained_once(study, fits):
-    trials = study.run({name: {"tradeoff": 0.5, "cover": name} for name in ("marginal", "greedy")})
+    trials = study.run({name: {"tradeoff": 0.5, "tree__cover": name} for name in ("marginal", "greedy")})
     assert len(fits) == 1
     assert trials["marginal"].record == trials["greedy"].record
-    assert trials["greedy"].parameters["cover"] == "greedy"
+    assert trials["greedy"].parameters["tree__cover"] == "greedy"
 
 
 def test_without_time_only_the_first_candidate_is_measured(train, validation, fits, counted_time):

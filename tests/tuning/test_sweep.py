@@ -15,7 +15,9 @@ SMALL = {"tradeoffs": [0, 1, 2], "fanouts": [4]}
 
 def test_a_record_says_what_the_model_of_its_setting_does(train, validation, result):
     record = result.record("tradeoff-2_fanout-8_greedy_direct")
-    model = lt.LabelTreeClassifier(tradeoff=2, fanout=8, cover="greedy", path="direct").fit(train.X, train.Y)
+    model = lt.LabelTreeClassifier(tradeoff=2, fanout=8, tree=lt.TreeBuilder(cover="greedy", path="direct")).fit(
+        train.X, train.Y
+    )
     labels, _, stats = model.predict_topk(validation.X, 5, return_stats=True)
     for k in (1, 3, 5):
         assert record[f"p{k}"] == lt.metrics.precision_at_k(validation.Y, labels, k)

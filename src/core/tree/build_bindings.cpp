@@ -1,10 +1,5 @@
 // Making new trees: one split, the whole binary tree, and the codes.
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/tuple.h>
-
-#include <optional>
-#include <tuple>
 
 #include "common/bindings.hpp"
 #include "labels/label_rows.hpp"
@@ -43,20 +38,41 @@ std::pair<int64_t, double> half_of(ConstArray<double> keys, ConstArray<double> w
   return {half.crossing, half.alpha};
 }
 
+// Reads the fields of a SplitSettings of tree/splits.py, which has checked them.
+SplitSettings read_split(nb::handle given) {
+  SplitSettings split{read_field<double>(given, "similarity"), read_field<double>(given, "frequency")};
+  split.relaxed = read_field<bool>(given, "relaxed");
+  split.max_iterations = read_field<int>(given, "max_iterations");
+  split.tolerance = read_field<double>(given, "tolerance");
+  return split;
+}
+
+// The same for a whole tree. `given` must outlive the result, which points into its arrays.
+BuildSettings read_settings(nb::handle given, uint64_t seed, int n_threads) {
+  BuildSettings settings{read_split(given), read_field<int64_t>(given, "leaf_size"), seed, n_threads, {}};
+  const nb::object weights = given.attr("node_weights");
+  if (weights.is_none()) return settings;
+  settings.weights = {read_field<ConstArray<double>>(weights, "frequencies").data(),
+                      read_field<ConstArray<double>>(weights, "covers").data(),
+                      read_field<double>(weights, "frequency"),
+                      read_field<double>(weights, "power"),
+                      read_field<double>(weights, "cover"),
+                      read_field<double>(weights, "uniform")};
+  return settings;
+}
+
 nb::tuple split_labels(ConstArray<int32_t> labels, ConstArray<double> weights, ConstArray<int64_t> indptr,
-                       ConstArray<int32_t> columns, ConstArray<float> values, int32_t n_columns, double similarity,
-                       double frequency, bool relaxed, int max_iterations, double tolerance, uint64_t seed) {
+                       ConstArray<int32_t> columns, ConstArray<float> values, int32_t n_columns, nb::object settings,
+                       uint64_t seed) {
   labels::RowBuffer given = rows_of(labels, weights, indptr, columns, values);
-  SplitSettings settings{similarity, frequency, relaxed};
-  settings.max_iterations = max_iterations;
-  settings.tolerance = tolerance;
+  const SplitSettings split = read_split(settings);
   std::vector<double> share;
   SplitTrace trace;
   Job job;
   run_job(job, nb::none(), [&] {
     const labels::RowBuffer rows = labels::put_cores_first(std::move(given), false, 1);
     Team team(1);
-    Splitter splitter(settings, team, job);
+    Splitter splitter(split, team, job);
     splitter.split(rows.view(n_columns), seed, &trace);
     share = splitter.share();
   });
@@ -68,44 +84,38 @@ nb::tuple split_labels(ConstArray<int32_t> labels, ConstArray<double> weights, C
   return nb::make_tuple(to_numpy(std::move(share)), starts, histories, trace.best);
 }
 
-// Frequencies and cover frequencies per label, then the coefficients of NodeWeights.
-using NodeWeightArguments = std::tuple<ConstArray<double>, ConstArray<double>, double, double, double, double>;
-
-NodeWeights node_weights_of(const std::optional<NodeWeightArguments>& given) {
-  if (!given) return {};
-  const auto& [frequencies, covers, by_frequency, power, by_cover, uniform] = *given;
-  return {frequencies.data(), covers.data(), by_frequency, power, by_cover, uniform};
+// The rows and the settings of a set of labels; below the root, a node may compute its weights anew.
+BuildSettings prepare_set(labels::RowBuffer& rows, nb::handle given, uint64_t seed, int n_threads, bool below_root) {
+  const BuildSettings settings = read_settings(given, seed, n_threads);
+  if (below_root && settings.weights.given())
+    settings.weights.set(rows.rows.data(), static_cast<int64_t>(rows.rows.size()));
+  return settings;
 }
 
 nb::tuple split_set_of(ConstArray<int32_t> labels, ConstArray<double> weights, ConstArray<int64_t> indptr,
-                       ConstArray<int32_t> columns, ConstArray<float> values, int32_t n_columns, double similarity,
-                       double frequency, const std::optional<NodeWeightArguments>& node_weights, uint64_t seed,
-                       int n_threads) {
+                       ConstArray<int32_t> columns, ConstArray<float> values, int32_t n_columns, nb::object settings,
+                       uint64_t seed, int n_threads, bool below_root) {
   labels::RowBuffer given = rows_of(labels, weights, indptr, columns, values);
-  BuildSettings settings{{similarity, frequency}, 1, seed, n_threads, node_weights_of(node_weights)};
-  if (settings.weights.given()) settings.weights.set(given.rows.data(), static_cast<int64_t>(given.rows.size()));
+  const BuildSettings build = prepare_set(given, settings, seed, n_threads, below_root);
   SetSplit split;
   Job job;
   run_job(job, nb::none(), [&] {
     const labels::RowBuffer rows = labels::put_cores_first(std::move(given), true, n_threads);
-    split = split_set(rows.view(n_columns), settings, job);
+    split = split_set(rows.view(n_columns), build, job);
   });
   return nb::make_tuple(to_numpy(std::move(split.is_plus)), split.plus_seed, split.minus_seed);
 }
 
 nb::tuple build_binary(ConstArray<int32_t> labels, ConstArray<double> weights, ConstArray<int64_t> indptr,
-                       ConstArray<int32_t> columns, ConstArray<float> values, int32_t n_columns, double similarity,
-                       double frequency, const std::optional<NodeWeightArguments>& node_weights, int64_t leaf_size,
-                       bool below_root, uint64_t seed, int n_threads, bool may_overwrite, nb::object progress) {
+                       ConstArray<int32_t> columns, ConstArray<float> values, int32_t n_columns, nb::object settings,
+                       uint64_t seed, int n_threads, bool below_root, bool may_overwrite, nb::object progress) {
   labels::RowBuffer given = rows_of(labels, weights, indptr, columns, values);
-  BuildSettings settings{{similarity, frequency}, leaf_size, seed, n_threads, node_weights_of(node_weights)};
-  if (below_root && settings.weights.given())
-    settings.weights.set(given.rows.data(), static_cast<int64_t>(given.rows.size()));
+  const BuildSettings build = prepare_set(given, settings, seed, n_threads, below_root);
   TreeArrays tree;
   Job job;
   run_job(job, progress, [&] {
-    tree = build_binary_tree(labels::put_cores_first(std::move(given), may_overwrite, n_threads), n_columns, settings,
-                             job);
+    tree =
+        build_binary_tree(labels::put_cores_first(std::move(given), may_overwrite, n_threads), n_columns, build, job);
   });
   return to_numpy(std::move(tree));
 }
@@ -126,15 +136,12 @@ void bind_tree_building(nb::module_& module) {
   module.attr("PROGRESS_UNITS") = kProgressUnits;
   module.def("select_half", &half_of, nb::arg("keys").noconvert(), weights);
   module.def("split_labels", &split_labels, labels, weights, indptr, columns, values, nb::arg("n_columns"),
-             nb::arg("similarity"), nb::arg("frequency"), nb::arg("relaxed"), nb::arg("max_iterations"),
-             nb::arg("tolerance"), nb::arg("seed"));
+             nb::arg("settings"), nb::arg("seed"));
   module.def("build_binary_tree", &build_binary, labels, weights, indptr, columns, values, nb::arg("n_columns"),
-             nb::arg("similarity"), nb::arg("frequency"), nb::arg("node_weights").none(), nb::arg("leaf_size"),
-             nb::arg("below_root"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("may_overwrite"),
-             nb::arg("progress").none());
+             nb::arg("settings"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("below_root"),
+             nb::arg("may_overwrite"), nb::arg("progress").none());
   module.def("split_set", &split_set_of, labels, weights, indptr, columns, values, nb::arg("n_columns"),
-             nb::arg("similarity"), nb::arg("frequency"), nb::arg("node_weights").none(), nb::arg("seed"),
-             nb::arg("n_threads"));
+             nb::arg("settings"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("below_root"));
   module.def("huffman_tree", &code_tree<huffman_tree>, labels, weights);
   module.def("fano_tree", &code_tree<fano_tree>, labels, weights);
 }

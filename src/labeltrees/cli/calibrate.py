@@ -22,12 +22,12 @@ from labeltrees.cli.options import (
 from labeltrees.cli.output import Column, Table, check_plot, console, make_table, number, plural, print_json, step
 from labeltrees.cli.saved_models import check_output, load_model, read_unseen
 from labeltrees.data import Dataset
+from labeltrees.data.label_sets import has_label
 from labeltrees.data.read_data import DataOptions
 from labeltrees.errors import InputError
 from labeltrees.metrics.groups import Reliability, reliability
 from labeltrees.models.common.calibration import fit_calibration
 from labeltrees.models.common.early_stop import LENGTHS, EarlyStop
-from labeltrees.models.common.label_sets import has_label
 from labeltrees.models.common.prediction import LEARNED_LABELS
 from labeltrees.models.common.protocol import Model
 from labeltrees.report.charts import save, styled

@@ -23,6 +23,7 @@ from labeltrees.cli.tuning_options import (
 )
 from labeltrees.data.read_data import DataOptions, name_of_data
 from labeltrees.tasks import FolderResults, LocalRunner
+from labeltrees.tuning.candidates import plain
 from labeltrees.tuning.choose import Choice
 from labeltrees.tuning.choose import choose as run_choose
 
@@ -129,7 +130,7 @@ def choose(
         print_json(
             {
                 "model": output,
-                "parameters": choice.parameters,
+                "parameters": {name: plain(value) for name, value in choice.parameters.items()},
                 "trials": choice.trials,
                 "record": choice.record,
                 "explanation": choice.explanation,

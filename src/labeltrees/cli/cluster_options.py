@@ -130,8 +130,7 @@ def fit_in_parts(
         parts = open_parts(data if found is None else found)
         if place.cluster is None:
             model.fit(
-                parts,
-                label_names=label_names_of(parts),
+                parts.with_label_names(label_names_of(parts)),
                 label_texts=label_texts,
                 max_memory=place.max_memory,
                 work_folder=place.work_folder,

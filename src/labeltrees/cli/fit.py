@@ -12,6 +12,8 @@ from labeltrees.cli.cluster_options import TrainingPlace, cluster_options, fit_i
 from labeltrees.cli.data_options import data_options, vectorizer_options, vocabulary_options
 from labeltrees.cli.options import (
     Command,
+    classifier_options,
+    classifier_parameters,
     data_argument,
     given_options,
     jobs_option,
@@ -20,7 +22,6 @@ from labeltrees.cli.options import (
     refuse_option,
     refuse_tree_options,
     seed_option,
-    setting_options,
 )
 from labeltrees.cli.output import step
 from labeltrees.cli.saved_models import check_output, report_fit
@@ -28,7 +29,6 @@ from labeltrees.data import Dataset, TfidfVectorizer
 from labeltrees.data.read_data import DataOptions, find_parts, load_data
 from labeltrees.data.vocabulary import read_vocabulary
 from labeltrees.errors import InputError
-from labeltrees.models.common.settings import ClassifierSettings
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tree.label_tree import LabelTree
 
@@ -60,7 +60,7 @@ Examples:
 @click.option(
     "--preset", type=click.Choice(list(_PRESETS)), help="Settings of another method, for options that are not given."
 )
-@setting_options(LabelTreeClassifier, skip=("tree", "vectorizer", *ClassifierSettings.__dataclass_fields__))
+@classifier_options(LabelTreeClassifier)
 @seed_option
 @jobs_option
 @cluster_options
@@ -92,8 +92,8 @@ def fit(
     check_output(output)
     given = given_options(settings)
     tree = _given_tree(tree_file, preset, given)
-    model = _PRESETS.get(preset or "", LabelTreeClassifier)(**given)
-    model.set_params(n_jobs=n_jobs, verbose=int(show_progress))
+    model = _PRESETS.get(preset or "", LabelTreeClassifier)()
+    model.set_params(**classifier_parameters(given), n_jobs=n_jobs, verbose=int(show_progress))
     if tree is not None:
         model.set_params(tree=tree)
     if vectorizer is not None:
@@ -122,16 +122,7 @@ def fit(
         message = f"{vocabulary}: names labels, but the labels of {data} have no names; give --label-names"
         raise InputError(message)
     with showing(show_progress):
-        if dataset.texts is None:
-            model.fit(dataset, label_names=names, label_texts=texts_of_labels)
-        else:
-            model.fit(
-                dataset.texts,
-                dataset.Y,
-                sample_weight=dataset.sample_weight,
-                label_names=names,
-                label_texts=texts_of_labels,
-            )
+        model.fit(dataset.with_label_names(names), label_texts=texts_of_labels)
     _save(model, output, as_json)
 
 

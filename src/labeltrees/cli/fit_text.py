@@ -10,6 +10,8 @@ import click
 from labeltrees.cli.data_options import data_options
 from labeltrees.cli.options import (
     Command,
+    classifier_options,
+    classifier_parameters,
     data_argument,
     given_options,
     jobs_option,
@@ -17,17 +19,14 @@ from labeltrees.cli.options import (
     output_option,
     refuse_tree_options,
     seed_option,
-    setting_options,
 )
 from labeltrees.cli.output import step
 from labeltrees.cli.saved_models import check_output, report_fit
 from labeltrees.data.files import COMPRESSED
 from labeltrees.data.read_data import DataOptions, TextFile, load_texts, open_text_file
 from labeltrees.errors import InputError
-from labeltrees.models.common.settings import ClassifierSettings
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
-from labeltrees.models.text.settings import check_text_settings
-from labeltrees.models.text.trees import NAMES
+from labeltrees.models.text.settings import TREES, check_text_settings
 from labeltrees.tree.label_tree import LabelTree
 
 _EPILOG = """\b
@@ -39,10 +38,10 @@ Examples:
 
 
 def _name_or_path(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | Path | None:
-    if value is None or value in NAMES:
+    if value is None or value in TREES:
         return value
     if not Path(value).is_file():
-        message = f"{value!r} is neither one of {', '.join(NAMES)} nor a file."
+        message = f"{value!r} is neither one of {', '.join(TREES)} nor a file."
         raise click.BadParameter(message)
     return Path(value)
 
@@ -53,11 +52,11 @@ def _name_or_path(_context: click.Context, _parameter: click.Parameter, value: s
 @output_option
 @click.option(
     "--tree",
-    metavar=f"{'|'.join(NAMES)}|FILE",
+    metavar=f"{'|'.join(TREES)}|FILE",
     callback=_name_or_path,
     help="Build this kind of tree, or use the binary tree in a file, instead of building one at a tradeoff.",
 )
-@setting_options(TextLabelTreeClassifier, skip=("tree", *ClassifierSettings.__dataclass_fields__))
+@classifier_options(TextLabelTreeClassifier)
 @seed_option
 @jobs_option
 @json_option
@@ -81,10 +80,12 @@ def fit_text(
     model only with --jobs 1.
     """
     check_output(output)
+    given = given_options(settings)
     if tree is not None:
-        refuse_tree_options("--tree", given_options(settings))
+        refuse_tree_options("--tree", given)
     given_tree = LabelTree.load(tree) if isinstance(tree, Path) else tree
-    model = TextLabelTreeClassifier(tree=given_tree, verbose=int(show_progress), **settings)
+    model = TextLabelTreeClassifier(tree=given_tree, n_jobs=settings["n_jobs"], verbose=int(show_progress))
+    model.set_params(**classifier_parameters(given))
     check_text_settings(model)
     with open_text_file(data, "train", reading) as file:
         if file is None:

@@ -11,10 +11,12 @@ from typing import Any, Never
 import click
 from click.core import ParameterSource
 
-from labeltrees._settings import settings_of
+from labeltrees._settings import checks_of, settings_of
 from labeltrees.cli.errors import ARGUMENTS
 from labeltrees.errors import InputError
-from labeltrees.tree.settings import TreeSettings
+from labeltrees.models.common.settings import ClassifierSettings
+from labeltrees.models.linear.settings import LabelTextUse, Solver
+from labeltrees.tree.settings import TreeBuilder, TreeSettings
 
 Decorator = Callable[[Any], Any]  # of a command
 
@@ -95,6 +97,42 @@ def setting_options(
     return add_options([_setting_option(item, (defaults or {}).get(item.name, item.default)) for item in offered])
 
 
+_LABEL_TEXT = "label_text_"  # before the names of the settings of `LabelTextUse`
+
+
+def classifier_options(cls: Any, *, skip: Collection[str] = ()) -> Decorator:
+    """Return a decorator that adds one option per parameter of a classifier, and per setting of their objects."""
+    known = {item.name for item in settings_of(cls)}
+    skip = ("tree", "label_texts", "vectorizer", *ClassifierSettings.__dataclass_fields__, *skip)
+    options = [setting_options(cls, skip=skip)]
+    options.append(setting_options(TreeBuilder, skip=("embeddings", *skip)))
+    if "loss" in known:
+        options.append(setting_options(Solver, skip=("loss",)))
+        texts = settings_of(LabelTextUse)
+        options.append(add_options([_setting_option(item, item.default, _LABEL_TEXT) for item in texts]))
+    return add_options(options)
+
+
+def classifier_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options of `classifier_options` as arguments of `set_params` of the classifier."""
+    of_tree, of_solver = checks_of(TreeBuilder), checks_of(Solver).keys() - {"loss"}
+    parameters: dict[str, Any] = {}
+    for name, value in given.items():
+        if name.startswith(_LABEL_TEXT):
+            parameters.setdefault("label_texts", {})[name.removeprefix(_LABEL_TEXT)] = value
+        else:
+            prefix = "tree__" if name in of_tree else "loss__" if name in of_solver else ""
+            parameters[prefix + name] = value
+    return parameters
+
+
+def classifier_option_names(cls: Any) -> set[str]:
+    """Return the names of all options of `classifier_options`."""
+    names = {item.name for part in (cls, TreeBuilder, Solver) for item in settings_of(part)}
+    names |= {_LABEL_TEXT + item.name for item in settings_of(LabelTextUse)}
+    return names - ClassifierSettings.__dataclass_fields__.keys()
+
+
 def add_options(options: list[Decorator]) -> Decorator:
     """Return a decorator that adds options, which the help shows in this order."""
 
@@ -106,13 +144,14 @@ def add_options(options: list[Decorator]) -> Decorator:
     return decorate
 
 
-def _setting_option(item: dataclasses.Field[Any], default: Any) -> Decorator:
-    flag = "--" + item.name.replace("_", "-")
+def _setting_option(item: dataclasses.Field[Any], default: Any, prefix: str = "") -> Decorator:
+    name = prefix + item.name
+    flag = "--" + name.replace("_", "-")
     if default is True:
-        flag += f"/--no-{item.name.replace('_', '-')}"
+        flag += f"/--no-{name.replace('_', '-')}"
     return click.option(
         flag,
-        item.name,
+        name,
         type=_option_type(item, default),
         is_flag=isinstance(default, bool),
         metavar=item.metadata["metavar"],
@@ -223,8 +262,8 @@ _GROUPS = {
     "Features of texts": "features analyzer ngram_range min_df max_df max_features stop_words stem strip_accents "
     "hashing",
     "Tree": "tree tree_file tradeoff tradeoffs fanout fanouts leaf_size smoothing cover covers cover_softness path "
-    "paths weights_of embeddings",
-    "Training": "preset normalize loss score_power C class_weight eps max_iter prune_below negatives n_trees evidence "
+    "paths weights_of tolerance",
+    "Training": "preset normalize loss score_power C class_weight eps max_iter prune_below n_trees evidence "
     "trend label_text_embedding label_text_points label_text_weight dim lr epochs min_count word_ngrams min_n max_n "
     "buckets shuffle",
     "Search": "search beam agreement",

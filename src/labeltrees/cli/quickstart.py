@@ -318,7 +318,7 @@ def quickstart_serve(target: Path, n_jobs: int, show_progress: bool) -> None:
         for tradeoff, folder in zip(_SERVED_TRADEOFFS, folders.values(), strict=True):
             with step(f"Training a model with tradeoff {tradeoff:g}", show_progress):
                 model = LabelTreeClassifier(tradeoff=tradeoff, n_jobs=n_jobs)
-                model.fit(train.texts, train.Y, label_names=train.label_names)
+                model.fit(train)
                 model.calibrate(*held_out).save(folder)
     port = _free_port()
     if sys.stdout.isatty() and not os.environ.get("CI"):

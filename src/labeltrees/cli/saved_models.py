@@ -16,11 +16,11 @@ from labeltrees._files import naming_file
 from labeltrees.cli.output import check_parent_folder, console, make_table, plural, print_json, size
 from labeltrees.cli.tree import summary_rows
 from labeltrees.data import Dataset
+from labeltrees.data.label_sets import known_labels
 from labeltrees.data.point_blocks import context_file, encode_block, no_texts, read_contexts
 from labeltrees.data.read_data import BUNDLED, DataOptions, TextFile, load_data, load_texts
 from labeltrees.data.texts import TextTable, no_features, text_dataset
 from labeltrees.errors import InputError
-from labeltrees.models.common.label_sets import known_labels
 from labeltrees.models.common.protocol import Model
 from labeltrees.models.load import load
 from labeltrees.storage.folder import check_target
@@ -47,7 +47,7 @@ def text_reader(model: Model, n_jobs: int) -> Callable[[Any], Any] | None:
 
 def simple_parameters(model: Model) -> dict[str, Any]:
     """Return the parameters of a model that are strings, numbers or None: no trees, no arrays."""
-    parameters = model.get_params(deep=False).items()
+    parameters = model.get_params().items()
     return {name: value for name, value in parameters if value is None or isinstance(value, bool | int | float | str)}
 
 

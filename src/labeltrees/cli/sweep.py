@@ -82,7 +82,7 @@ def sweep(
     check_parent_folder(csv_file)
     if parameters["tradeoffs"] is None:
         del parameters["tradeoffs"]
-    grid = {"cover": parameters.pop("covers"), "path": parameters.pop("paths")}
+    grid = {"tree__cover": parameters.pop("covers"), "tree__path": parameters.pop("paths")}
     estimator, others = split_parameters(parameters, show_progress)
     train = read_part(data, reading, show_progress)
     measured = read_validation(data, validation, train, reading, show_progress)

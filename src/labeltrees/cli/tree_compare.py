@@ -16,12 +16,12 @@ from labeltrees.labels.frequency import cover_frequencies, label_frequencies
 from labeltrees.tree.baselines import fano_tree, flat_tree, huffman_tree, random_tree
 from labeltrees.tree.builder import grow_tree_from
 from labeltrees.tree.contract import contract
-from labeltrees.tree.embedding_rows import embedding_rows
 from labeltrees.tree.kmeans import kmeans_tree
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.semantic_huffman import semantic_huffman_tree
 from labeltrees.tree.settings import TreeSettings
 from labeltrees.tree.similarity import within_node_similarity
+from labeltrees.tree.splits import embedding_rows
 from labeltrees.tuning.candidates import PAPER_GRIDS
 
 GRID = PAPER_GRIDS["parabel"]

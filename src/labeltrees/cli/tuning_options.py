@@ -14,22 +14,23 @@ from labeltrees.cli.options import (
     Decorator,
     NumberOrWord,
     add_options,
+    classifier_option_names,
+    classifier_options,
+    classifier_parameters,
     given_options,
     jobs_option,
     seed_option,
-    setting_options,
 )
 from labeltrees.cli.output import plural, step
 from labeltrees.data import Dataset
 from labeltrees.data.read_data import DataOptions, has_test_file, load_data
-from labeltrees.models.common.settings import ClassifierSettings
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tuning.candidates import PAPER_GRIDS, TRADEOFFS
 from labeltrees.tuning.data import SHARE
 from labeltrees.tuning.study import count_finished
 
 # Parameters of the estimator that the commands set in another way, or not at all.
-_SKIPPED = ("tree", "vectorizer", "tradeoff", "fanout", "cover", "path", *ClassifierSettings.__dataclass_fields__)
+_SKIPPED = ("tradeoff", "fanout", "cover", "path")
 
 
 def list_of(kind: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], list[Any] | None]:
@@ -77,7 +78,7 @@ tuning_options = add_options(
             type=click.Path(file_okay=False),
             help="Keep finished settings in this folder; an interrupted run continues from there.",
         ),
-        setting_options(LabelTreeClassifier, skip=_SKIPPED),
+        classifier_options(LabelTreeClassifier, skip=_SKIPPED),
         seed_option,
         jobs_option,
     ]
@@ -86,11 +87,12 @@ tuning_options = add_options(
 
 def split_parameters(parameters: dict[str, Any], show_progress: bool) -> tuple[LabelTreeClassifier, dict[str, Any]]:
     """Return the estimator that the options describe, and the arguments of `sweep` or `choose`."""
-    known = LabelTreeClassifier.__dataclass_fields__.keys() - ClassifierSettings.__dataclass_fields__.keys()
+    known = classifier_option_names(LabelTreeClassifier)
     given = given_options({name: value for name, value in parameters.items() if name in known})
     shared = given_options({name: parameters[name] for name in ("random_state", "n_jobs", "k") if name in parameters})
     others = {name: value for name, value in parameters.items() if name not in {*known, "random_state", "n_jobs"}}
-    return LabelTreeClassifier(**given, **shared, verbose=int(show_progress)), others
+    estimator = LabelTreeClassifier(**shared, verbose=int(show_progress))
+    return estimator.set_params(**classifier_parameters(given)), others
 
 
 def hide_memory_log() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -11,7 +12,8 @@ from scipy import sparse
 from labeltrees._matrices import check_sample_weight, check_Y, freeze, sparse_features
 from labeltrees._names import check_label_names, check_texts
 from labeltrees._validation import check_integer, refuse
-from labeltrees.data.encoders import Encoder
+from labeltrees.data.encoders import Encoder, as_texts, kind_of_contexts
+from labeltrees.data.label_sets import read_training_labels
 from labeltrees.data.label_texts import LabelTexts, read_label_texts
 from labeltrees.errors import InputError
 
@@ -23,14 +25,15 @@ class Dataset:
 
     Parameters
     ----------
-    X : (n_points, n_features) sparse or dense
-        Features. Kept as CSR of float32 with sorted indices; must be finite. May have 0 columns.
-    Y : (n_points, n_labels) sparse or dense
+    X : (n_points, n_features) sparse or dense, n_points texts, or contexts that `encoder` reads
+        Features. Kept as CSR of float32 with sorted indices; must be finite. May have 0 columns. Texts without an
+        encoder are kept as `texts`, with 0 features; a model that is fitted on them makes features of them.
+    Y : (n_points, n_labels) sparse or dense, or lists of label names or ids
         Relevance of each label for each point: usually 1, and 0 (usually not stored) if the point does not have the
-        label. Kept as CSR of float32; negative values and NaN are refused.
+        label. Kept as CSR of float32; negative values and NaN are refused. Lists of the same length with numbers are
+        the rows of a matrix.
     label_names : n_labels str, optional
-        Kept in the Unicode form NFC.
-        All different.
+        All different; kept in the Unicode form NFC. For a Y without names.
     feature_names : n_features str, optional
     sample_weight : (n_points,) floats, optional
         Weights of the points, at least 0 and not all 0.
@@ -96,8 +99,8 @@ class Dataset:
         label_texts: Any = None,
         groups: Any = None,
     ) -> None:
-        X = sparse_features(X)
-        Y = check_Y(Y, allow_empty=True).matrix
+        X, texts = _read_points(X, texts, encoder)
+        Y, label_names = _read_labels(Y, label_names)
         (n_points, n_features), (n_rows_of_Y, n_labels) = X.shape, Y.shape
         if n_points != n_rows_of_Y:
             message = f"X has {n_points} rows and Y has {n_rows_of_Y}; both must have one row per point"
@@ -225,6 +228,12 @@ class Dataset:
             label_texts=self.label_texts,
         )
 
+    def with_label_names(self, names: Any) -> Self:
+        """Return the same points with other names of the labels, or None for no names."""
+        renamed = copy(self)
+        renamed._store(label_names=None if names is None else check_label_names(names, self.n_labels))
+        return renamed
+
     def __repr__(self) -> str:
         n = max(self.n_points, 1)
         parts = [
@@ -238,6 +247,27 @@ class Dataset:
         if present:
             parts.append("with " + ", ".join(present))
         return f"{type(self).__name__}({'; '.join(parts)})"
+
+
+def _read_points(X: Any, texts: Any, encoder: Encoder | None) -> tuple[Any, Any]:
+    """Return the features, and the texts if X is texts."""
+    if sparse.issparse(X) or kind_of_contexts(X) is None:  # a matrix in DOK form is a dict
+        return sparse_features(X), texts
+    if encoder is not None:
+        return sparse_features(encoder.transform(X)), texts
+    if (given := as_texts(X)) is None:
+        refuse("X", "a matrix or texts; lists of items need an encoder", X)
+    return sparse.csr_array((len(given), 0), dtype=np.float32), given if texts is None else texts
+
+
+def _read_labels(Y: Any, label_names: Any) -> tuple[Any, Any]:
+    """Return the labels as a matrix, and their names."""
+    if isinstance(Y, list | tuple) and len(Y) > 0 and all(isinstance(labels, list | tuple | set) for labels in Y):
+        are_names = any(isinstance(label, str) for labels in Y for label in labels)
+        if are_names or len(set(map(len, Y))) > 1:
+            sets = read_training_labels(Y, label_names, len(Y))
+            return sets.Y, sets.names
+    return check_Y(Y, allow_empty=True).matrix, label_names
 
 
 def _check_times(times: Any, n_points: int) -> NDArray[Any]:

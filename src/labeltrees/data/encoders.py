@@ -492,3 +492,33 @@ def encoder_from_files(settings: Any, arrays: Arrays, prefix: str, source: str) 
         message = f"{source}: the encoder must be of one of the kinds {', '.join(KINDS)}, got {str(kind)[:40]!r}"
         raise FileFormatError(message)
     return KINDS[kind].from_files(settings, arrays, prefix, source)
+
+
+# Contexts: what encoders read.
+
+
+def as_texts(X: Any) -> Sequence[str] | None:
+    """Return `X` as a sequence of str if it is one (a list, a tuple, an array or a column of a table), else None."""
+    if isinstance(X, str):
+        refuse("X", "a sequence of texts, or a matrix", X)
+    if hasattr(X, "to_list") and getattr(X, "ndim", 1) == 1:
+        X = X.to_list()
+    if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "OU":
+        X = X.tolist()
+    if isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], str):
+        return X
+    return None
+
+
+def kind_of_contexts(X: Any) -> str | None:
+    """Return what `X` is, if it is texts or lists of items, for a message; else None."""
+    if isinstance(X, str | dict):
+        return "texts" if isinstance(X, str) else "items"
+    if as_texts(X) is not None:
+        return "texts"
+    if isinstance(X, list | tuple) and len(X) > 0:
+        first = X[0]
+        has_items = isinstance(first, list | tuple | set | frozenset) and any(isinstance(item, str) for item in first)
+        if has_items or isinstance(first, dict):
+            return "items"
+    return None

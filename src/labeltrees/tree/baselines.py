@@ -13,8 +13,8 @@ from labeltrees._validation import Fanout, check_integer, check_seed, refuse
 from labeltrees.tree.arrays import MAX_LABELS, TreeArrays, check_weights
 from labeltrees.tree.builder import build_binary
 from labeltrees.tree.contract import contract
-from labeltrees.tree.embedding_rows import no_embeddings
 from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.splits import SplitSettings, no_embeddings
 
 
 def _placed(frequencies: Any) -> tuple[Int32s, Float64s]:
@@ -71,9 +71,8 @@ def random_tree(n_labels: int, *, fanout: Fanout = 2, leaf_size: int = 1, random
     order = np.random.default_rng(check_seed(random_state)).permutation(n_labels).astype(np.int32)
     labels = np.arange(n_labels, dtype=np.int32)
     # Labels with equal weights and no embeddings are split into equal halves in the order of their ids.
-    child_ptr, children = build_binary(
-        no_embeddings(n_labels), labels, np.ones(n_labels), objective=(0.0, 1.0), leaf_size=leaf_size
-    )
+    settings = SplitSettings(0.0, 1.0, leaf_size=check_integer("leaf_size", leaf_size, 1))
+    child_ptr, children = build_binary(no_embeddings(n_labels), labels, np.ones(n_labels), settings)
     is_label = children < 0
     children[is_label] = ~order[~children[is_label]]
     weights = np.full(n_labels, 1.0 / n_labels)

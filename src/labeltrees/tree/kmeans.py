@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from labeltrees._matrices import Float64s, Int32s
 from labeltrees._validation import check_integer, check_seed
 from labeltrees.tree.arrays import check_weights
-from labeltrees.tree.embedding_rows import embedding_rows
 from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.splits import embedding_rows
 
 
 def kmeans_tree(

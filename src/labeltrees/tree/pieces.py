@@ -11,8 +11,7 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees._matrices import Float64s, Int32s, Int64s
-from labeltrees.tree.embedding_rows import EmbeddingRows
-from labeltrees.tree.split_rules import NodeWeights, SplitRules
+from labeltrees.tree.splits import EmbeddingRows, SplitRules, SplitSettings
 
 Binary = tuple[Int64s, Int32s]  # child_ptr and children, nodes in depth-first order
 
@@ -27,35 +26,19 @@ class LabelSet(NamedTuple):
 
 def split_set(labels: LabelSet, rows: EmbeddingRows, rules: SplitRules, n_threads: int) -> tuple[LabelSet, LabelSet]:
     """Return the two sides of a set, whose label i has row i of `rows`; the rows may be overwritten."""
-    weights, node_weights = _weights_of(labels, rules)
+    weights, settings = _weights_of(labels, rules)
     is_plus, plus_seed, minus_seed = _core.split_set(
-        _numbers(labels),
-        weights,
-        *rows,
-        *rules.objective,
-        None if labels.is_root else node_weights,
-        labels.seed,
-        n_threads,
+        _numbers(labels), weights, *rows, settings, labels.seed, n_threads, not labels.is_root
     )
     plus = is_plus.astype(bool)
     return LabelSet(labels.labels[plus], plus_seed), LabelSet(labels.labels[~plus], minus_seed)
 
 
-def build_set(labels: LabelSet, rows: EmbeddingRows, rules: SplitRules, leaf_size: int, n_threads: int) -> Binary:
+def build_set(labels: LabelSet, rows: EmbeddingRows, rules: SplitRules, n_threads: int) -> Binary:
     """Return the tree of a set, whose label i has row i of `rows`; the rows may be overwritten."""
-    weights, node_weights = _weights_of(labels, rules)
+    weights, settings = _weights_of(labels, rules)
     child_ptr, children = _core.build_binary_tree(
-        _numbers(labels),
-        weights,
-        *rows,
-        *rules.objective,
-        node_weights,
-        leaf_size,
-        not labels.is_root,
-        labels.seed,
-        n_threads,
-        True,
-        None,
+        _numbers(labels), weights, *rows, settings, labels.seed, n_threads, not labels.is_root, True, None
     )
     is_label = children < 0
     children[is_label] = ~labels.labels[~children[is_label]]
@@ -96,10 +79,11 @@ def _numbers(labels: LabelSet) -> Int32s:
     return np.arange(len(labels.labels), dtype=np.int32)
 
 
-def _weights_of(labels: LabelSet, rules: SplitRules) -> tuple[Float64s, NodeWeights | None]:
-    """Return the weights of a set's labels, and how the nodes below compute theirs."""
+def _weights_of(labels: LabelSet, rules: SplitRules) -> tuple[Float64s, SplitSettings]:
+    """Return the weights of a set's labels, and the settings for the set and the nodes below."""
     weights = rules.root_weights if labels.is_root else rules.weights[labels.labels]
-    given = rules.node_weights
-    if given is not None:
-        given = given._replace(frequencies=given.frequencies[labels.labels], covers=given.covers[labels.labels])
-    return weights, given
+    given = rules.settings.node_weights
+    if given is None:
+        return weights, rules.settings
+    given = given._replace(frequencies=given.frequencies[labels.labels], covers=given.covers[labels.labels])
+    return weights, rules.settings._replace(node_weights=given)

@@ -9,8 +9,8 @@ import numpy as np
 from labeltrees.tree.arrays import TreeArrays
 from labeltrees.tree.baselines import huffman_tree
 from labeltrees.tree.builder import build_binary
-from labeltrees.tree.embedding_rows import embedding_rows
 from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.splits import SplitSettings, embedding_rows
 
 
 def semantic_huffman_tree(
@@ -38,7 +38,10 @@ def semantic_huffman_tree(
     tree = huffman_tree(frequencies)
     rows = embedding_rows(embeddings, tree.n_labels).unit()
     places = tree.leaf_order()  # from left to right, each identified by its present label
-    arrays = build_binary(rows, np.sort(places), np.ones(len(places)), random_state=random_state, n_jobs=n_jobs)
+    similarity = SplitSettings(2.0, 0.0)
+    arrays = build_binary(
+        rows, np.sort(places), np.ones(len(places)), similarity, random_state=random_state, n_jobs=n_jobs
+    )
     similar = LabelTree._adopt(TreeArrays(*arrays, tree.n_labels)).leaf_order()
     arranged = np.arange(tree.n_labels, dtype=np.int32)  # the label that takes the place of label l
     by_level = np.argsort(tree.label_depth[places], kind="stable")

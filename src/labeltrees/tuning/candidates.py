@@ -13,10 +13,15 @@ from typing import Any
 from sklearn.base import clone
 
 from labeltrees._validation import check_choice, check_fanout, check_number, refuse
+from labeltrees.models.common.settings import ClassifierSettings
+from labeltrees.models.linear.settings import Solver, solver_of
+from labeltrees.tree.settings import builder_of, is_given
 
 Parameters = dict[str, Any]
 COVERS, PATHS = ("marginal", "greedy"), ("weighted", "direct")
 FEATURES = "features"
+# The columns of a table about the tree, and the parameters with their values.
+TREE_PARAMETERS = {"tradeoff": "tradeoff", "fanout": "fanout", "cover": "tree__cover", "path": "tree__path"}
 
 
 def _grid(*values: float) -> tuple[float, ...]:
@@ -48,12 +53,12 @@ def make_grid(estimator: Any, tradeoffs: Any, fanouts: Any, grid: Any = None) ->
     if "tradeoff" not in known:
         refuse("estimator", "a model with the parameter tradeoff", estimator)
     if not builds_tree(estimator):
-        refuse("estimator", "a model that builds its tree (tree=None)", estimator)
+        refuse("estimator", "a model that builds its tree (tree=None or a TreeBuilder)", estimator)
     axes = {"tradeoff": check_tradeoffs("tradeoffs", tradeoffs), **_fanouts(known, fanouts)}
     if not isinstance(grid, Mapping | None):
         refuse("grid", "a dict of lists of parameters, such as {'C': [0.3, 1]}", grid)
     for name, values in (grid or {}).items():
-        if name not in estimator.get_params() or name in axes:
+        if name not in all_parameters(estimator) or name in axes:
             refuse("grid", f"parameters of a {type(estimator).__name__} besides {', '.join(axes)}", name)
         axes[name] = listed(f"grid[{name!r}]", values)
     found: dict[str, Parameters] = {}
@@ -92,7 +97,29 @@ def listed(name: str, values: Any) -> list[Any]:
 
 def builds_tree(estimator: Any) -> bool:
     """Whether an estimator builds its tree, so that the tradeoff matters."""
-    return estimator.get_params(deep=False).get("tree") is None
+    return not is_given(estimator.get_params(deep=False).get("tree"))
+
+
+def takes_builder(estimator: Any) -> bool:
+    """Whether the parameter `tree` of an estimator may be a `TreeBuilder`: it is one of this library's."""
+    return isinstance(estimator, ClassifierSettings)
+
+
+def all_parameters(estimator: Any) -> Parameters:
+    """Return the parameters that `set_params` takes, also those of a `TreeBuilder` and a `Solver` that are not there.
+
+    Examples
+    --------
+    >>> import labeltrees as lt
+    >>> all_parameters(lt.LabelTreeClassifier())["tree__cover"]
+    'marginal'
+    """
+    known: Parameters = estimator.get_params()
+    if takes_builder(estimator) and builds_tree(estimator):
+        known |= {f"tree__{name}": value for name, value in builder_of(known["tree"]).get_params().items()}
+    if isinstance(known.get("loss"), str | Solver):
+        known |= {f"loss__{name}": value for name, value in solver_of(known["loss"]).get_params().items()}
+    return known
 
 
 def configured(estimator: Any, parameters: Parameters) -> Any:
@@ -110,8 +137,8 @@ def tree_columns(estimator: Any, parameters: Parameters) -> dict[str, Any]:
     >>> tree_columns(lt.LabelTreeClassifier(), {"tradeoff": 0.5, "fanout": 16})
     {'tradeoff': 0.5, 'fanout': 16, 'cover': 'marginal', 'path': 'weighted'}
     """
-    known = {**estimator.get_params(), **parameters}
-    return {name: known.get(name) for name in ("tradeoff", "fanout", "cover", "path")}
+    known = {**all_parameters(estimator), **parameters}
+    return {name: known.get(key) for name, key in TREE_PARAMETERS.items()}
 
 
 def plain(value: Any) -> Any:
@@ -132,7 +159,7 @@ def setting_name(estimator: Any, parameters: Parameters) -> str:
     parts = [f"tradeoff-{tree['tradeoff']:.8g}"]
     parts += [f"fanout-{tree['fanout']}"] if tree["fanout"] is not None else []
     parts += [tree[name] for name in ("cover", "path") if tree[name] is not None]
-    others = [f"{name}-{plain(value)}" for name, value in parameters.items() if name not in tree]
+    others = [f"{name}-{plain(value)}" for name, value in parameters.items() if name not in TREE_PARAMETERS.values()]
     return "_".join([*parts, *others])
 
 
@@ -165,14 +192,15 @@ def without_effect(estimator: Any, parameters: Parameters) -> Parameters:
     Examples
     --------
     >>> import labeltrees as lt
-    >>> without_effect(lt.LabelTreeClassifier(), {"tradeoff": 0.5, "cover": "greedy"})["cover"]
-    'marginal'
+    >>> without_effect(lt.LabelTreeClassifier(), {"tradeoff": 0.5, "tree__cover": "greedy"})
+    {'tradeoff': 0.5, 'tree__cover': 'marginal'}
     """
     tree = tree_columns(estimator, parameters)
     if tree["cover"] is None or tree["path"] is None or tree["tradeoff"] is None:
         return parameters
+    first = {}
     if tree["tradeoff"] == 0:
-        return {**parameters, "cover": COVERS[0], "path": PATHS[0]}
-    if tree["tradeoff"] <= 1 and tree["path"] == "weighted":
-        return {**parameters, "cover": COVERS[0]}
-    return parameters
+        first = {"cover": COVERS[0], "path": PATHS[0]}
+    elif tree["tradeoff"] <= 1 and tree["path"] == "weighted":
+        first = {"cover": COVERS[0]}
+    return {**parameters, **{f"tree__{name}": value for name, value in first.items() if tree[name] != value}}

@@ -22,8 +22,10 @@ from labeltrees._settings import refusing
 from labeltrees._validation import check_choice, check_integer, check_n_jobs, check_number, refuse
 from labeltrees.data import TfidfVectorizer
 from labeltrees.errors import InputError, LabelTreesError
+from labeltrees.models.common.dataset_arguments import FitArguments
 from labeltrees.models.common.settings import seed_of
 from labeltrees.models.linear.estimator import LabelTreeClassifier
+from labeltrees.models.linear.settings import solver_of
 from labeltrees.tuning.baseline_table import measure_baselines
 from labeltrees.tuning.candidates import (
     FEATURES,
@@ -33,6 +35,7 @@ from labeltrees.tuning.candidates import (
     listed,
     make_grid,
     plain,
+    takes_builder,
     words_of,
 )
 from labeltrees.tuning.data import SHARE, TuningData, as_tuning_data, check_pair, reads_texts, split_data
@@ -372,8 +375,10 @@ def make_stages(
         trends = values("trend", [_HALF_LIFE] if own["trend"] is None else [])
         stages.append(Stage.of("trends", [{"trend": trend} for trend in trends], until=_BEFORE))
     if {"loss", "C"} <= own.keys():
+        name = "loss" if isinstance(own["loss"], str) else "loss__loss"  # a Solver keeps its other settings
+        own["loss"] = solver_of(own["loss"]).loss
         losses = values("loss", tuple(_COSTS))
-        pairs = [{"loss": loss, "C": cost} for loss in losses for cost in values("C", _COSTS.get(loss, ()))]
+        pairs = [{name: loss, "C": cost} for loss in losses for cost in values("C", _COSTS.get(loss, ()))]
         kept = _KEPT[len(_KEPT) - len(sizes) :] if len(pairs) > _KEPT[-1] else ()
         rounds = list(zip(sizes, kept, strict=False))
         stages.append(Stage.of("pairs of loss and C", pairs, rounds=rounds, until=_BEFORE))
@@ -465,8 +470,16 @@ def fit_on_all(estimator: Any, data: TuningData) -> Any:
     parameters = model.get_params(deep=False)
     model.set_params(verbose=0)
     keeps_vectorizer = "vectorizer" in parameters and isinstance(data.vectorizer, TfidfVectorizer)
-    kept = ("label_names", "encoder") if keeps_vectorizer else ("label_names", "encoder", "feature_names")
-    model.fit(data.points, data.Y, **data.fit_arguments(model, *kept))
+    if takes_builder(model):
+        arguments = FitArguments(data.points, data.Y, data.sample_weight, data.label_names)
+        if not data.is_text:
+            names = None if keeps_vectorizer else data.feature_names
+            arguments = arguments._replace(
+                feature_names=names, encoder=data.encoder, times=data.times, groups=data.groups
+            )
+        model.fit(arguments)
+    else:
+        model.fit(data.points, data.Y, **data.fit_arguments(model))
     model.set_params(verbose=parameters["verbose"])
     if keeps_vectorizer:
         model.vectorizer_ = data.vectorizer  # the model takes texts, as if it had been fitted on them

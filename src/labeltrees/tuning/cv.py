@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from labeltrees._matrices import check_sample_weight
 from labeltrees._settings import refusing
-from labeltrees.models.common.label_sets import read_training_labels
+from labeltrees.data.label_sets import read_training_labels
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.linear.points import check_points
 from labeltrees.tuning.choose import GONE_VALUES, choose

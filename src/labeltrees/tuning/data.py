@@ -60,10 +60,10 @@ class TuningData:
         """Whether the points are texts."""
         return getattr(self.points, "ndim", 1) == 1
 
-    def fit_arguments(self, model: Any, *more: str) -> dict[str, Any]:
-        """Return weights, times and groups of the points, and `more`, as far as `fit` of the model takes them."""
+    def fit_arguments(self, model: Any) -> dict[str, Any]:
+        """Return weights, times and groups of the points, as far as `fit` of the model takes them."""
         known = inspect.signature(model.fit).parameters
-        names = [name for name in ("sample_weight", "times", "groups", *more) if name in known]
+        names = [name for name in ("sample_weight", "times", "groups") if name in known]
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def take(self, rows: Any) -> TuningData:

@@ -32,7 +32,16 @@ from labeltrees.errors import InputError
 from labeltrees.metrics.hits import Hits
 from labeltrees.tasks import FolderResults, LocalRunner, Runner, Shared, Task
 from labeltrees.tree.label_tree import LabelTree
-from labeltrees.tuning.candidates import FEATURES, Parameters, configured, setting_name, without_effect, words_of
+from labeltrees.tuning.candidates import (
+    FEATURES,
+    TREE_PARAMETERS,
+    Parameters,
+    all_parameters,
+    configured,
+    setting_name,
+    without_effect,
+    words_of,
+)
 from labeltrees.tuning.data import TuningData
 from labeltrees.tuning.trial import (
     AS_GIVEN,
@@ -380,7 +389,7 @@ MODELS, TRIALS = "models", "trials"
 _IDENTITY_FILE, _FORMAT, _VERSION = "sweep.json", "labeltrees sweep folder", 3  # 3: trials are results of tasks
 # Parameters that a sweep sets itself, or that do not change a model.
 _UNIMPORTANT = {"n_jobs", "verbose"}
-_VARIED = {"tradeoff", "fanout", "cover", "path"}
+_VARIED = set(TREE_PARAMETERS.values())
 
 
 def join_folder(folder: Path, identity: dict[str, Any]) -> None:
@@ -441,8 +450,10 @@ def data_fingerprint(data: TuningData) -> str:
 
 def estimator_fingerprint(estimator: Any, ignored: set[str] | frozenset[str] = frozenset()) -> str:
     """Return the fingerprint of an estimator's parameters, except those that do not change a model."""
-    parameters = estimator.get_params(deep=False)
-    counted = {name: value for name, value in parameters.items() if name not in _UNIMPORTANT | ignored}
+    parameters = all_parameters(estimator)
+    left_out = _UNIMPORTANT | ignored
+    left_out |= {name.partition("__")[0] for name in parameters if "__" in name}  # objects, whose parameters count
+    counted = {name: value for name, value in parameters.items() if name not in left_out}
     return fingerprint([type(estimator).__name__, counted])
 
 

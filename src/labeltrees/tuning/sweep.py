@@ -11,8 +11,9 @@ from labeltrees._settings import refusing
 from labeltrees._validation import check_integer, check_n_jobs, refuse
 from labeltrees.models.common.settings import seed_of
 from labeltrees.models.linear.estimator import LabelTreeClassifier
+from labeltrees.tree.settings import builder_of
 from labeltrees.tuning.baseline_table import BaselineTable, measure_baselines
-from labeltrees.tuning.candidates import TRADEOFFS, describe_setting, make_grid, plain, tree_columns
+from labeltrees.tuning.candidates import TRADEOFFS, TREE_PARAMETERS, describe_setting, make_grid, plain, tree_columns
 from labeltrees.tuning.data import SHARE, as_tuning_data, check_pair, split_data
 from labeltrees.tuning.details import data_facts, frequency_facts
 from labeltrees.tuning.result import SweepResult
@@ -25,8 +26,8 @@ GONE = {
     for name, own in (("n_jobs", "n_jobs"), ("random_state", "random_state"), ("progress", "verbose"))
 } | {"repeats": "leave it out, every model is timed in 5 rounds"}
 _GONE = GONE | {
-    "covers": 'give grid={"cover": [...]}',
-    "paths": 'give grid={"path": [...]}',
+    "covers": 'give grid={"tree__cover": [...]}',
+    "paths": 'give grid={"tree__path": [...]}',
     "timed_points": "leave it out, 1,000 points are timed",
 }
 
@@ -66,7 +67,7 @@ def sweep(
         The fanouts to try. By default the estimator's own.
     grid : dict of lists, optional
         Other parameters of the estimator to combine with these. For the paper's four curves:
-        ``{"cover": ["marginal", "greedy"], "path": ["weighted", "direct"]}``.
+        ``{"tree__cover": ["marginal", "greedy"], "tree__path": ["weighted", "direct"]}``.
     k : ints
         The values of k for P@k, nDCG@k, PSP@k and expected depth@k. Single calls are timed for 1 and for the largest.
     folder : path, optional
@@ -156,7 +157,7 @@ def make_result(
         Parameters that get a column besides those of the tree.
     """
     inputs, sample = study.inputs, study.inputs.sample(study.inputs.train.n_points)
-    varied = [name for name in varied if name not in tree_columns(estimator, {})]
+    varied = [name for name in varied if name not in TREE_PARAMETERS.values()]
     table = [
         {
             "setting": name,
@@ -187,7 +188,7 @@ def make_result(
         **({"varied": varied} if varied else {}),
     }
     covers = dict.fromkeys(row["cover"] for row in table if row["cover"] is not None)
-    softness = estimator.get_params(deep=False).get("cover_softness", 0.0)
+    softness = builder_of(estimator.get_params(deep=False).get("tree")).cover_softness
     curves = {method: sample.cover(method, softness) for method in covers}
     details = {
         "settings": {name: trial.details for name, trial in trials.items()},

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 from labeltrees._files import write_json
 from labeltrees._matrices import Float64s
-from labeltrees._settings import check_settings, settings_from
+from labeltrees._settings import check_settings
 from labeltrees.data.tfidf import PRESETS, TfidfVectorizer, preset_vectorizer
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
@@ -26,10 +27,10 @@ from labeltrees.models.load import load
 from labeltrees.profiling import Clock, single_call_microseconds
 from labeltrees.tasks import Outcome, Results, Shared
 from labeltrees.tree.builder import grow_tree_from
-from labeltrees.tree.embedding_rows import embedding_rows
 from labeltrees.tree.label_tree import LabelTree
-from labeltrees.tree.settings import TreeSettings
-from labeltrees.tuning.candidates import FEATURES, Parameters, configured
+from labeltrees.tree.settings import builder_of, tree_settings
+from labeltrees.tree.splits import embedding_rows
+from labeltrees.tuning.candidates import FEATURES, Parameters, builds_tree, configured, takes_builder
 from labeltrees.tuning.data import TuningData
 from labeltrees.tuning.details import Examples, machine_facts, tree_shape
 
@@ -83,7 +84,7 @@ class Fitted(NamedTuple):
 class Sample:
     """Training and validation points, and the embeddings, frequencies and trees of the labels, each computed once.
 
-    If an estimator has a parameter `embeddings`, its tree is built here and given to it; the model is the same as if it
+    If an estimator has a parameter `tree`, its tree is built here and given to it; the model is the same as if it
     had built it. The label embeddings of a model that reads texts come from its `label_embeddings(texts, Y)`.
     """
 
@@ -104,8 +105,9 @@ class Sample:
     def embeddings(self, model: Any) -> Any:
         """Return the label embeddings (L, d) for a model: the given ones, or PIFA of the points scaled as in `fit`."""
         parameters = model.get_params(deep=False)
-        if parameters["embeddings"] is not None:
-            return parameters["embeddings"]
+        given = builder_of(parameters["tree"]).embeddings
+        if given is not None:
+            return given
         key = ("embeddings", parameters.get("normalize"))
         if key not in self._kept:
             if self.train.is_text:
@@ -132,25 +134,27 @@ class Sample:
 
     def fit(self, model: Any) -> Fitted:
         """Train a model, without label names, so that it returns label ids."""
-        given, tree_seconds = {}, float("nan")
+        given: dict[str, Any] = {}
+        tree_seconds = float("nan")
         self.prepare(model)  # before the clock starts, because all models share it
         if shares_tree(model):
             given["tree"], tree_seconds = self.tree(model)
         elif shares_embeddings(model):
-            given["embeddings"] = self.embeddings(model)
+            given["tree"] = clone(builder_of(model.tree)).set_params(embeddings=self.embeddings(model))
         own = {name: model.get_params(deep=False)[name] for name in given}
         started = time.perf_counter()
         model.set_params(**given).fit(self.train.points, self.train.Y, **self.train.fit_arguments(model))
-        seconds = time.perf_counter() - started + (tree_seconds if "tree" in given else 0.0)
+        seconds = time.perf_counter() - started + (0.0 if np.isnan(tree_seconds) else tree_seconds)
         model.set_params(**own)  # as if the model had computed it
         return Fitted(model, tree_seconds, seconds)
 
     def tree(self, model: Any) -> tuple[LabelTree, float]:
         """Return the tree of a model, and the seconds to build it."""
-        parameters = {"fanout": 2, **model.get_params(deep=False)}  # models without a fanout are binary
-        settings, seed = settings_from(TreeSettings, parameters), seed_of(parameters["random_state"])
+        parameters = {"fanout": 2, "leaf_size": 1, **model.get_params(deep=False)}  # without a fanout, it is binary
+        shape = {name: parameters[name] for name in ("tradeoff", "fanout", "leaf_size")}
+        settings, seed = tree_settings(parameters["tree"], **shape), seed_of(parameters["random_state"])
         check_settings(settings)
-        key = ("tree", parameters.get("normalize"), settings, seed)
+        key = ("tree", parameters.get("normalize"), *vars(settings).values(), seed)
         if key not in self._kept:
             embeddings, cover = self._tree_inputs(model)
             started = time.perf_counter()
@@ -162,15 +166,15 @@ class Sample:
 
     def _tree_inputs(self, model: Any) -> tuple[Any, Float64s]:
         """Return embeddings and cover frequencies."""
-        parameters = model.get_params(deep=False)
+        builder = builder_of(model.tree)
         _ = self.frequencies
-        return self.embeddings(model), self.cover(parameters["cover"], parameters["cover_softness"])
+        return self.embeddings(model), self.cover(builder.cover, builder.cover_softness)
 
 
 def shares_embeddings(model: Any) -> bool:
     """Whether a model can get label embeddings: not one with evidence, which also trains on parts of the points."""
     own = model.get_params(deep=False)
-    return "embeddings" in own and own.get("evidence") is None
+    return takes_builder(model) and builds_tree(model) and own.get("evidence") is None
 
 
 def shares_tree(model: Any) -> bool:

@@ -25,7 +25,7 @@ def points():
 @pytest.fixture(scope="module")
 def model(points):
     X, Y = points
-    fitted = lt.LabelTreeClassifier(fanout=4, prune_below=0.0).fit(X[:600], Y[:600])
+    fitted = lt.LabelTreeClassifier(fanout=4, loss=lt.Solver(prune_below=0.0)).fit(X[:600], Y[:600])
     return fitted.calibrate(X[600:2300], k=(1, 3, 5))
 
 
@@ -83,7 +83,9 @@ def is_kept(shares, agreement, n):
 @pytest.mark.parametrize("agreement", [0.8, 0.95])
 def test_new_points_of_the_same_distribution_agree(points, n_trees, agreement):
     X, Y = points
-    model = lt.LabelTreeClassifier(fanout=4, prune_below=0.0, n_trees=n_trees, random_state=1).fit(X[:600], Y[:600])
+    model = lt.LabelTreeClassifier(fanout=4, loss=lt.Solver(prune_below=0.0), n_trees=n_trees, random_state=1).fit(
+        X[:600], Y[:600]
+    )
     opened = np.zeros(2)
 
     def draw(rng):
@@ -250,7 +252,7 @@ def test_too_few_points_promise_nothing_and_search_exactly(points):
 
 def test_learning_repeats_and_does_not_depend_on_threads(points, model):
     X, Y = points
-    again = lt.LabelTreeClassifier(fanout=4, prune_below=0.0, n_jobs=2).fit(X[:600], Y[:600])
+    again = lt.LabelTreeClassifier(fanout=4, loss=lt.Solver(prune_below=0.0), n_jobs=2).fit(X[:600], Y[:600])
     again.calibrate(X[600:2300], k=[5, 3, 1, 1])
     for name, _, _ in EarlyStop.ARRAYS:
         assert getattr(again.early_stop_, name).tobytes() == getattr(model.early_stop_, name).tobytes()
@@ -326,7 +328,6 @@ def test_budgets_may_be_combined(model, text_model, unseen, texts):
         ({"agreement": 1.01}, r"agreement must be a number in \(0, 1\]"),
         ({"agreement": "all"}, r"agreement must be a number in \(0, 1\]"),
         ({"beam": 10}, "beam cannot be combined with agreement"),
-        ({"search": "paths"}, "search cannot be combined with agreement"),
     ],
 )
 def test_what_cannot_be_promised_is_refused(model, unseen, arguments, message):

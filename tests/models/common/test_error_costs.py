@@ -10,7 +10,7 @@ import labeltrees as lt
 from labeltrees.models.common.error_costs import label_costs, point_costs
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.linear import in_memory
-from tests.models.twin import TIGHT, all_scores, any_tree, tree_scores
+from tests.models.twin import TIGHT, all_scores, any_tree, tight, tree_scores
 
 RNG = np.random.default_rng(1)
 WEIGHTS = RNG.integers(1, 5, 120).astype(np.float64)
@@ -24,7 +24,7 @@ def tree(request):
 
 def fitted_scores(tree, problem, sample_weight=None, **options):
     X, Y = problem
-    return all_scores(lt.LabelTreeClassifier(tree=tree, **TIGHT, **options).fit(X, Y, sample_weight), X)
+    return all_scores(lt.LabelTreeClassifier(tree=tree, **tight(**options)).fit(X, Y, sample_weight), X)
 
 
 @pytest.mark.parametrize("how", ["sample_weight", "class_weight", "balanced", "relevance", "all"])
@@ -53,7 +53,7 @@ def test_whole_weights_are_repetitions(problem, tree):
 def test_whole_weights_are_repetitions_for_the_tree_too(problem):
     X, Y = problem
     rows = np.repeat(np.arange(120), WEIGHTS.astype(int))
-    options = {"embeddings": lt.pifa(X, Y), "tradeoff": 1.5, "fanout": 2}
+    options = {"tree": lt.TreeBuilder(embeddings=lt.pifa(X, Y)), "tradeoff": 1.5, "fanout": 2}
     weighted = lt.LabelTreeClassifier(**options).fit(X, Y, WEIGHTS)
     assert weighted.tree_ == lt.LabelTreeClassifier(**options).fit(X[rows], Y[rows]).tree_
     assert weighted.tree_ != lt.LabelTreeClassifier(**options).fit(X, Y).tree_
@@ -162,7 +162,7 @@ def test_relevance_beyond_the_solver_is_refused(problem, value):
 @pytest.mark.parametrize("size", [1e-12, 1e-8, 1e8, 1e12])
 def test_the_most_extreme_costs_stay_finite_or_are_refused(problem, size):
     X, Y = problem
-    model = lt.LabelTreeClassifier(C=size, class_weight=np.full(12, size), max_iter=5)
+    model = lt.LabelTreeClassifier(C=size, class_weight=np.full(12, size), loss=lt.Solver(max_iter=5))
     with contextlib.suppress(lt.InputError):
         model.fit(X, sp.csr_array(Y * np.float32(size)), np.full(120, size))
         assert np.isfinite(model.predict_topk(X)[1]).all()

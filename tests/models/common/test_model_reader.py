@@ -1,39 +1,100 @@
-"""Models saved by earlier releases."""
+"""Models saved by earlier releases: they load, predict the same, and can be saved and cloned."""
 
+import json
+from pathlib import Path
+
+import numpy as np
 import pytest
+from sklearn.base import clone
 
 import labeltrees as lt
-from labeltrees.models.common.model_reader import ADDED_SETTINGS
+from labeltrees.models.common.old_settings import current_settings
 from tests.integration.test_model_damage import rewrite
 
-TEXTS = [f"word{i % 7} word{i % 5} more" for i in range(60)]
-LABELS = [[f"label{i % 7}", f"label{i % 3}"] for i in range(60)]
-# Functions: pytest keeps the arguments of `parametrize` to its end, and nanobind would report fitted models as leaked.
-MODELS = {
-    "linear": lambda: lt.LabelTreeClassifier(fanout=2, C=1.0),
-    "text": lambda: lt.TextLabelTreeClassifier(dim=4, epochs=1, n_jobs=1),
+FOLDER = Path(__file__).parents[2] / "data_files" / "models_0.1"
+RECORDED = json.loads((FOLDER / "predictions.json").read_text())
+PARAMETERS = {
+    "plain": {},
+    "two_trees": {"n_trees": 2, "fanout": 3, "class_weight": "balanced"},
+    "label_texts": {"fanout": 3},
+    "label_text_weights": {"fanout": 3, "label_texts": {"points": "all", "weight": 2.0, "embedding": 0.25}},
+    "parabel": lt.LabelTreeClassifier.parabel(leaf_size=3).get_params(deep=False),
+    "flat": {"tree": "flat"},
+    "variants": {
+        "tradeoff": 1.5,
+        "fanout": 2,
+        "tree": lt.TreeBuilder(cover="greedy", cover_softness=0.25, path="direct", smoothing=0.5, weights_of="node"),
+        "loss": lt.Solver(score_power=2.5, eps=0.01, max_iter=20, prune_below=0.05),
+    },
+    "logistic_beam": {"loss": "logistic", "beam": 2, "fanout": 2},
+    "text_variants": {
+        "dim": 4,
+        "buckets": 50,
+        "min_count": 1,
+        "tradeoff": 1.5,
+        "tree": lt.TreeBuilder(cover="greedy", smoothing=0.3),
+    },
+    "text_huffman": {"dim": 4, "buckets": 50, "min_count": 1, "tree": "huffman"},
 }
 
 
-@pytest.mark.parametrize("family", MODELS)
-def test_settings_added_later_may_be_missing(family, tmp_path):
-    model = MODELS[family]().fit(TEXTS, LABELS)
+def predict_as_recorded(model, name):
+    recorded = RECORDED[name]
+    labels, scores = model.predict_topk(recorded["X"], 3)
+    assert labels.tolist() == recorded["labels"]
+    assert scores.tolist() == np.array(recorded["scores"], np.float32).tolist()
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_models_of_version_0_1_load_predict_the_same_and_can_be_saved_again(name, tmp_path):
+    model = lt.load(FOLDER / name, verify=True)
+    predict_as_recorded(model, name)
     model.save(tmp_path / "model")
-
-    def forget(body):
-        for name in ADDED_SETTINGS:
-            body["parameters"]["settings"].pop(name, None)
-
-    rewrite(tmp_path / "model", forget)
-    loaded = lt.load(tmp_path / "model", verify=True)
-    for found, expected in zip(loaded.predict_topk(TEXTS, 3), model.predict_topk(TEXTS, 3), strict=True):
-        assert found.tolist() == expected.tolist()
-    known = loaded.get_params()
-    assert {name: known[name] for name in ADDED_SETTINGS if name in known} == {
-        name: value for name, value in ADDED_SETTINGS.items() if name in known
+    again = lt.load(tmp_path / "model", verify=True)
+    predict_as_recorded(again, name)
+    found, expected = again.get_params(deep=False), model.get_params(deep=False)
+    assert {name: found[name] for name in found if name != "vectorizer"} == {
+        name: expected[name] for name in expected if name != "vectorizer"
     }
+    assert clone(again).get_params(deep=False).keys() == expected.keys()
 
 
-def test_every_setting_with_a_value_for_earlier_models_exists():
-    names = {name for make in MODELS.values() for name in make().get_params()}
-    assert ADDED_SETTINGS.keys() <= names
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_parameters_of_version_0_1_have_their_values_under_the_new_names(name):
+    model = lt.load(FOLDER / name)
+    expected = type(model)(**PARAMETERS[name]).get_params(deep=False)
+    assert model.get_params(deep=False) == expected
+
+
+def test_a_given_tree_comes_back():
+    model = lt.load(FOLDER / "given_tree")
+    assert model.tree == lt.LabelTree([0, 2, 6, 10], [1, 2, ~0, ~1, ~2, ~3, ~4, ~5, ~6, ~7], 8)
+
+
+def test_the_first_models_lack_settings_that_were_added_before_0_1(tmp_path):
+    for name, added in (
+        ("plain", ("evidence", "trend", "weights_of", "label_text_points", "label_text_embedding")),
+        ("text_model", ("shuffle",)),
+    ):
+        model = lt.load(FOLDER / name)
+        model.save(tmp_path / name)
+        old = json.loads((FOLDER / name / "manifest.json").read_text())["parameters"]["settings"]
+
+        def forget(body, old=old, added=added):
+            body["parameters"]["settings"] = {key: value for key, value in old.items() if key not in added}
+
+        rewrite(tmp_path / name, forget)
+        loaded = lt.load(tmp_path / name)
+        predict_as_recorded(loaded, name)
+        if name == "plain":
+            assert (loaded.evidence, loaded.trend, loaded.tree) == (None, None, None)
+            assert loaded.label_texts == {"points": "none", "weight": 1.0, "embedding": 0.0}
+        else:
+            assert loaded.shuffle is False
+
+
+def test_settings_of_this_version_and_damaged_ones_are_not_converted():
+    new = {"tree": None, "loss": "logistic"}
+    assert current_settings(new) is new
+    damaged = {"smoothing": 0.1, "loss": "logistic"}
+    assert current_settings(damaged) is damaged

@@ -83,7 +83,8 @@ def test_the_choice_does_not_depend_on_threads(loss):
 
 def test_dense_points_get_the_costs_of_sparse_points():
     X, Y = make_data(0.5)
-    assert fit(X.toarray(), Y, prune_below=0).stats_["C"] == fit(X, Y, prune_below=0).stats_["C"]
+    all_weights = lt.Solver(prune_below=0)
+    assert fit(X.toarray(), Y, loss=all_weights).stats_["C"] == fit(X, Y, loss=all_weights).stats_["C"]
 
 
 def test_costs_by_depth_train_each_node_at_its_own():
@@ -103,11 +104,11 @@ def test_costs_by_depth_train_each_node_at_its_own():
 @pytest.mark.parametrize("noise", [0.2, 0.8])
 def test_few_passes_choose_the_cost_of_many(noise, monkeypatch):
     X, Y = make_data(noise)
-    few = fit(X, Y, eps=1e-3).stats_
+    few = fit(X, Y, loss=lt.Solver(eps=1e-3)).stats_
     monkeypatch.setattr(auto_cost, "PASSES", 1)
-    one = fit(X, Y, eps=1e-3).stats_
+    one = fit(X, Y, loss=lt.Solver(eps=1e-3)).stats_
     monkeypatch.setattr(auto_cost, "PASSES", 10_000)
-    many = fit(X, Y, eps=1e-3, max_iter=10_000).stats_
+    many = fit(X, Y, loss=lt.Solver(eps=1e-3, max_iter=10_000)).stats_
     assert one["C_losses"] != few["C_losses"]
     assert np.log(few["C"]) == pytest.approx(np.log(many["C"]), abs=0.3)
 

@@ -7,7 +7,7 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
 import labeltrees as lt
-from tests.models.twin import TIGHT, all_scores, any_tree, make_problem, tree_scores
+from tests.models.twin import TIGHT, all_scores, any_tree, make_problem, tight, tree_scores
 
 pytestmark = pytest.mark.smoke
 
@@ -28,7 +28,7 @@ def test_every_classifier_is_liblinears(problem, tree, options, dense):
     X, Y = problem
     if dense:
         X = X.toarray() + 0.05
-    model = lt.LabelTreeClassifier(tree=tree, fanout=3, **TIGHT, **options).fit(X, Y)
+    model = lt.LabelTreeClassifier(tree=tree, fanout=3, **tight(**options)).fit(X, Y)
     scale, power = options.get("normalize", True), options.get("score_power", 3)
     if "loss" in options:
         power = None
@@ -64,9 +64,9 @@ def test_the_default_setting_is_near_the_tight_one(problem):
 
 def test_parabel_is_a_balanced_binary_tree_with_ten_paths():
     model = lt.LabelTreeClassifier.parabel(leaf_size=3)
-    wanted = {"tradeoff": 0.0, "fanout": 2, "leaf_size": 3, "score_power": 2, "search": "paths", "beam": 10}
+    wanted = {"tradeoff": 0.0, "fanout": 2, "leaf_size": 3, "loss__score_power": 2, "search": "paths", "beam": 10}
     assert wanted.items() <= model.get_params().items()
-    model.set_params(eps=1e-5, max_iter=5000, prune_below=0.0)
+    model.set_params(loss__eps=1e-5, loss__max_iter=5000, loss__prune_below=0.0)
     X, Y = make_problem(1)
     model.fit(X, Y)
     assert set(model.tree_.label_depth) == {3}  # 12, 6, 3 labels, then the labels
@@ -79,28 +79,29 @@ def test_parabel_is_a_balanced_binary_tree_with_ten_paths():
 
 def test_the_tree_is_that_of_build_tree(problem):
     X, Y = problem
-    options = {
-        "tradeoff": 1.4,
-        "fanout": 3,
-        "leaf_size": 2,
+    options = {"tradeoff": 1.4, "fanout": 3, "leaf_size": 2, "random_state": 5}
+    variants = {
         "smoothing": 0.3,
         "cover": "greedy",
         "cover_softness": 0.5,
         "path": "direct",
-        "random_state": 5,
+        "weights_of": "node",
+        "embeddings": np.random.default_rng(1).random((12, 4)),
+        "tolerance": 0.01,
     }
-    weight = np.random.default_rng(0).random(120)
-    expected = lt.build_tree(normalize(X), Y, sample_weight=weight, **options)
-    assert lt.LabelTreeClassifier(**options).fit(X, Y, weight).tree_ == expected
-    for name, value in options.items():
-        default = lt.LabelTreeClassifier().get_params()[name]
-        assert value != default, name
+    builder, weight = lt.TreeBuilder(**variants), np.random.default_rng(0).random(120)
+    expected = lt.build_tree(normalize(X), Y, sample_weight=weight, **options, **builder.get_params())
+    assert lt.LabelTreeClassifier(**options, tree=builder).fit(X, Y, weight).tree_ == expected
+    defaults = {**lt.LabelTreeClassifier().get_params(), **lt.TreeBuilder().get_params()}
+    for name, value in {**options, **variants}.items():
+        assert value is not defaults[name], name
+    assert variants.keys() == builder.get_params().keys()
 
 
 def test_given_embeddings_make_the_tree(problem):
     X, Y = problem
     embeddings = np.random.default_rng(0).standard_normal((12, 3))
-    model = lt.LabelTreeClassifier(embeddings=embeddings, fanout=2, tradeoff=0).fit(X, Y)
+    model = lt.LabelTreeClassifier(tree=lt.TreeBuilder(embeddings=embeddings), fanout=2, tradeoff=0).fit(X, Y)
     assert model.tree_ == lt.build_tree(X, Y, embeddings=embeddings, fanout=2, tradeoff=0)
     assert model.tree_ != lt.LabelTreeClassifier(fanout=2, tradeoff=0).fit(X, Y).tree_
 
@@ -170,9 +171,7 @@ def test_the_first_of_several_trees_is_the_only_one_of_one(problem):
 # ---- always the same -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"n_trees": 2}, {"negatives": "matcher"}, {"tree": "flat"}, {"loss": "logistic"}], ids=str
-)
+@pytest.mark.parametrize("options", [{}, {"n_trees": 2}, {"tree": "flat"}, {"loss": "logistic"}], ids=str)
 @pytest.mark.parametrize("dense", [False, True])
 def test_threads_do_not_matter(problem, options, dense):
     X, Y = problem
@@ -267,7 +266,8 @@ def test_points_without_any_feature_are_learned_by_frequency(problem):
 
 def test_pruning_drops_small_weights_only(problem):
     X, Y = problem
-    sizes = [lt.LabelTreeClassifier(prune_below=at).fit(X, Y).stats_["n_weights"] for at in (0.0, 0.1, 0.5, 1e9)]
+    solvers = [lt.Solver(prune_below=at) for at in (0.0, 0.1, 0.5, 1e9)]
+    sizes = [lt.LabelTreeClassifier(loss=solver).fit(X, Y).stats_["n_weights"] for solver in solvers]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] > sizes[1] > sizes[2] > sizes[3] == 0
 

@@ -1,5 +1,7 @@
 """Evidence is learned on held-out points, stored with the model, and off where it does not help."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -27,7 +29,7 @@ def noisy_problem(n=700):
     return X, sp.csr_array((rng.random((n, 30)) < 0.07).astype(np.float32))
 
 
-WEAK = {"C": 1e-4, "n_jobs": 1, "prune_below": 0}
+WEAK = {"C": 1e-4, "n_jobs": 1, "loss": lt.Solver(prune_below=0)}
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +42,10 @@ def model(problem):
     return lt.LabelTreeClassifier(evidence="auto", **WEAK).fit(*problem)
 
 
+def without_evidence(model):
+    return copy(model).set_params(evidence=None)
+
+
 def test_evidence_helps_where_neighbours_know_more_than_the_tree(model, problem):
     stats = model.stats_["evidence"]
     assert stats["used"]
@@ -49,7 +55,7 @@ def test_evidence_helps_where_neighbours_know_more_than_the_tree(model, problem)
     assert {stats["neighbour_weight"], stats["centroid_weight"]} <= set(WEIGHTS)
     X, Y = make_problem(300, seed=0)
     with_it, _ = model.predict_topk(X, 5)
-    alone, _ = model.predict_topk(X, 5, evidence=False)
+    alone, _ = without_evidence(model).predict_topk(X, 5)
     assert lt.metrics.precision_at_k(Y, with_it, 1) > lt.metrics.precision_at_k(Y, alone, 1)
 
 
@@ -96,8 +102,9 @@ def test_it_works_with_other_options_of_the_model(problem, changes):
 def test_texts_names_sample_weights_and_dense_points_work(problem):
     X, Y = problem
     names = [f"label {i}" for i in range(85)]
+    name_lists = [[names[label] for label in Y[[row]].indices] for row in range(X.shape[0])]
     weights = np.linspace(1, 2, X.shape[0])
-    model = lt.LabelTreeClassifier(evidence="both", **WEAK).fit(X.toarray(), Y, weights, label_names=names)
+    model = lt.LabelTreeClassifier(evidence="both", **WEAK).fit(X.toarray(), name_lists, weights)
     assert model.predict_topk(X.toarray()[:3], 2)[0][0, 0] in names
     texts = [" ".join(f"w{column}" for column in X[[row]].indices) for row in range(X.shape[0])]
     fitted = lt.LabelTreeClassifier(evidence="neighbours", **WEAK).fit(texts, Y)
@@ -108,8 +115,8 @@ def test_agreement_is_about_the_list_of_the_tree(model, problem):
     model = lt.LabelTreeClassifier(evidence="both", **WEAK).fit(*problem).calibrate(*make_problem(3000, seed=0))
     assert model.early_stop_.k.tolist() == [5, 10]
     X = make_problem(500, seed=0)[0]
-    exact, _ = model.predict_topk(X, 10, agreement=1.0, evidence=False)
-    found, _ = model.predict_topk(X, 10, agreement=0.9, evidence=False)
+    exact, _ = without_evidence(model).predict_topk(X, 10, agreement=1.0)
+    found, _ = without_evidence(model).predict_topk(X, 10, agreement=0.9)
     assert (exact == found).all(axis=1).mean() >= 0.9
     early, _ = model.predict_topk(X, 3, agreement=0.9)
     row = X[[0]]
@@ -117,7 +124,9 @@ def test_agreement_is_about_the_list_of_the_tree(model, problem):
 
 
 def test_probabilities_need_calibration_of_the_blended_scores(problem):
-    model = lt.LabelTreeClassifier(evidence="both", loss="logistic", **WEAK).fit(*problem)
+    model = lt.LabelTreeClassifier(evidence="both", **{**WEAK, "loss": lt.Solver("logistic", prune_below=0)}).fit(
+        *problem
+    )
     with pytest.raises(InputError, match="calibrate"):
         model.predict_proba(problem[0])
     proba = model.calibrate(*make_problem(400, seed=0)).predict_proba(problem[0][:50], 5)
@@ -134,12 +143,6 @@ def test_a_saved_model_has_the_same_evidence(model, problem, tmp_path):
         np.testing.assert_array_equal(a, b)
     assert loaded.evidence == "auto"
     assert loaded.stats_["evidence"] == model.stats_["evidence"]
-
-
-def test_models_saved_before_there_was_evidence_open(problem, tmp_path):
-    lt.LabelTreeClassifier(**WEAK).fit(*problem).save(tmp_path / "model")
-    change_manifest(tmp_path / "model", lambda parameters, arrays: parameters["settings"].pop("evidence"))
-    assert lt.load(tmp_path / "model").evidence is None
 
 
 @pytest.mark.parametrize("name", ["postings.columns", "labels.columns", "labels.indptr", "centroids.columns"])

@@ -67,8 +67,8 @@ def plain_models():
         "class weights": lt.LabelTreeClassifier(class_weight=np.arange(1.0, 13)),
         "balanced": balanced,
         "random state": lt.LabelTreeClassifier(random_state=np.random.RandomState(0)),
-        "embeddings": lt.LabelTreeClassifier(embeddings=np.eye(12)),
-        "not normalized": lt.LabelTreeClassifier(normalize=np.False_, score_power=1.5),
+        "embeddings": lt.LabelTreeClassifier(tree=lt.TreeBuilder(embeddings=np.eye(12))),
+        "not normalized": lt.LabelTreeClassifier(normalize=np.False_, loss=lt.Solver(score_power=1.5)),
     }
 
 
@@ -81,10 +81,12 @@ def test_settings_come_back(problem, tmp_path, name):
     loaded = lt.load(tmp_path / "model")
     assert_same(model, loaded, X)
     assert_same(model, pickle.loads(pickle.dumps(loaded)), X)
-    for parameter, value in model.get_params().items():
+    for parameter, value in model.get_params(deep=False).items():
         found = getattr(loaded, parameter)
-        if parameter == "embeddings" or isinstance(value, np.random.RandomState):
+        if isinstance(value, np.random.RandomState):
             assert found is None
+        elif isinstance(value, lt.TreeBuilder):
+            assert found == lt.TreeBuilder(**{**value.get_params(), "embeddings": None})
         elif parameter == "class_weight":
             np.testing.assert_array_equal(found, value)
         else:
@@ -96,7 +98,7 @@ def test_settings_come_back(problem, tmp_path, name):
 def test_what_was_set_after_fitting_does_not_change_what_was_trained(problem, tmp_path):
     model = lt.LabelTreeClassifier().fit(*problem)
     expected = model.predict_topk(problem[0])
-    model.set_params(normalize=False, score_power=1, loss="logistic", n_trees=5, tree="flat", k=2)
+    model.set_params(normalize=False, loss=lt.Solver("logistic", score_power=1), n_trees=5, tree="flat", k=2)
     model.save(tmp_path / "model")
     loaded = lt.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict_topk(problem[0])[1], expected[1])

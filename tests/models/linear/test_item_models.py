@@ -33,7 +33,7 @@ def encoder():
 
 @pytest.fixture(scope="module")
 def model(encoder):
-    return lt.LabelTreeClassifier(fanout=4).fit(HISTORIES, LABELS, encoder=encoder)
+    return lt.LabelTreeClassifier(fanout=4).fit(lt.Dataset(HISTORIES, LABELS, encoder=encoder))
 
 
 def test_contexts_are_the_features_of_the_encoder(model, encoder):
@@ -73,7 +73,7 @@ def test_unknown_items_are_counted(model):
 @pytest.mark.parametrize("k", [1, 5, 40])
 def test_the_items_of_the_history_are_left_out(encoder, k):
     # With a beam, a long list of excluded labels for all points frees places that a list of one call does not.
-    model = lt.LabelTreeClassifier(fanout=4, beam=None).fit(HISTORIES, LABELS, encoder=encoder)
+    model = lt.LabelTreeClassifier(fanout=4, beam=None).fit(lt.Dataset(HISTORIES, LABELS, encoder=encoder))
     answer = model.predictor(k, names=True, exclude_seen=True)
     bought = ["item 2", "item 33"]
     stock = [name for name in ITEMS if name not in ("item 5", "item 6")]
@@ -91,7 +91,7 @@ def test_the_items_of_the_history_are_left_out(encoder, k):
 
 def test_agreement_and_budgets_hold_with_sets(encoder):
     histories, labels = make_histories(2000)
-    model = lt.LabelTreeClassifier(fanout=4).fit(histories, labels, encoder=encoder).calibrate(histories)
+    model = lt.LabelTreeClassifier(fanout=4).fit(lt.Dataset(histories, labels, encoder=encoder)).calibrate(histories)
     answer = model.predictor(5, names=True, agreement=0.8, exclude_seen=True)
     longer = model.predictor(10, names=True, agreement=0.8)
     for query in QUERIES:
@@ -130,7 +130,7 @@ def test_a_dataset_is_all_that_fit_needs(encoder):
     train = lt.Dataset(X, Y, label_names=ITEMS, sample_weight=weights, encoder=encoder)
     assert train[:5].encoder is encoder
     model = lt.LabelTreeClassifier(fanout=4).fit(train)
-    same = lt.LabelTreeClassifier(fanout=4).fit(X, Y, weights, label_names=ITEMS)
+    same = lt.LabelTreeClassifier(fanout=4).fit(lt.Dataset(X, Y, label_names=ITEMS), sample_weight=weights)
     np.testing.assert_array_equal(model.predict_topk(QUERIES)[1], same.predict_topk(encoder.transform(QUERIES))[1])
     assert model.encoder_ is encoder
     assert model.fit(X, Y).encoder_ is None
@@ -142,8 +142,6 @@ def test_a_dataset_is_all_that_fit_needs(encoder):
         model.fit(train, Y)
     with pytest.raises(lt.InputError, match="encoder must be one with 30 features"):
         lt.Dataset(X, Y, encoder=lt.ItemEncoder(["a"]))
-    with pytest.raises(lt.InputError, match="encoder must be one with 30 features"):
-        lt.LabelTreeClassifier().fit(X, Y, encoder=lt.ItemEncoder(["a"]))
 
 
 def test_the_vectorizer_of_a_dataset_is_kept():
@@ -160,7 +158,7 @@ def test_a_union_is_asked_with_a_dict():
     texts = lt.TextEncoder(lt.TfidfVectorizer().fit(ITEMS))
     parts = {"query": texts, "bought": lt.ItemEncoder(ITEMS)}
     contexts = [{"query": history[0], "bought": history[1:]} for history in HISTORIES]
-    model = lt.LabelTreeClassifier().fit(contexts, LABELS, encoder=lt.UnionEncoder(parts))
+    model = lt.LabelTreeClassifier().fit(lt.Dataset(contexts, LABELS, encoder=lt.UnionEncoder(parts)))
     labels, scores = model.predict_topk(contexts[:20], 4, exclude=[own["bought"] for own in contexts[:20]])
     answer = model.predictor(4, names=True, exclude_seen=True)
     for row, context in enumerate(contexts[:20]):
@@ -203,7 +201,9 @@ def test_models_without_items_say_what_they_take(model, encoder):
         texts.predict_topk([["LUNCH BAG WOODLAND"]])
     with pytest.raises(lt.InputError, match="exclude_seen needs a model whose encoder reads items"):
         texts.predictor(exclude_seen=True)
-    unnamed = lt.LabelTreeClassifier().fit(HISTORIES, np.eye(N)[: len(HISTORIES) % N].repeat(15, 0), encoder=encoder)
+    unnamed = lt.LabelTreeClassifier().fit(
+        lt.Dataset(HISTORIES, np.eye(N)[: len(HISTORIES) % N].repeat(15, 0), encoder=encoder)
+    )
     for option in ("names", "exclude_seen"):
         with pytest.raises(lt.InputError, match=f"{option}=True needs label names"):
             unnamed.predictor(**{option: True})
@@ -261,7 +261,7 @@ def test_a_text_model_takes_a_dataset_with_texts():
     train = lt.Dataset(np.ones((10, 1)), Y, label_names=["a", "b"], texts=texts)
     model = lt.TextLabelTreeClassifier(dim=8, epochs=2, min_count=1, buckets=100)
     found = model.fit(train).predict_topk(["red"], 2)
-    same = model.fit(texts, Y, label_names=["a", "b"]).predict_topk(["red"], 2)
+    same = model.fit(lt.Dataset(texts, Y, label_names=["a", "b"])).predict_topk(["red"], 2)
     assert found[0].tolist() == same[0].tolist()
     assert found[1].tolist() == same[1].tolist()
     with pytest.raises(lt.InputError, match="the Dataset has no texts"):

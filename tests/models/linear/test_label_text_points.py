@@ -1,7 +1,6 @@
 """The uses of texts of labels in training."""
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
 
 import labeltrees as lt
@@ -9,7 +8,7 @@ from labeltrees.models.linear.label_text_points import TextPoints, add_points, t
 
 TEXTS = ["brown rice", "white rice", "green tea", "black tea", "rye bread", "white bread"] * 2
 LABELS = [["rice"], ["rice"], ["tea"], ["tea"], ["bread"], ["bread"]] * 2
-PARAMETERS = {"prune_below": 0, "fanout": 2, "label_text_embedding": 0.0}
+PARAMETERS = {"loss": lt.Solver(prune_below=0), "fanout": 2}
 
 
 def same_weights(one, other):
@@ -30,7 +29,9 @@ def test_a_label_without_points_is_found_by_its_text():
 
 def test_extra_points_are_points_like_others():
     given = ["dark bread", "brown rice", "tea tea"]
-    model = lt.LabelTreeClassifier(label_text_points="all", **PARAMETERS).fit(TEXTS, LABELS, label_texts=given)
+    model = lt.LabelTreeClassifier(label_texts={"points": "all", "embedding": 0}, **PARAMETERS).fit(
+        TEXTS, LABELS, label_texts=given
+    )
     vectorizer = lt.TfidfVectorizer(sublinear_tf=True, min_df=2, dtype=np.float32).fit(TEXTS)
     X = sp.vstack([vectorizer.transform(TEXTS), vectorizer.transform(given)])
     expected = lt.LabelTreeClassifier(**PARAMETERS).fit(X, [*LABELS, ["bread"], ["rice"], ["tea"]])
@@ -39,7 +40,7 @@ def test_extra_points_are_points_like_others():
 
 def test_their_weight_is_a_sample_weight():
     given = ["dark bread", "brown rice", "tea tea"]
-    parameters = {"label_text_points": "all", "label_text_weight": 0.25, **PARAMETERS}
+    parameters = {"label_texts": {"points": "all", "weight": 0.25, "embedding": 0}, **PARAMETERS}
     model = lt.LabelTreeClassifier(**parameters).fit(TEXTS, LABELS, sample_weight=np.full(12, 2.0), label_texts=given)
     vectorizer = lt.TfidfVectorizer(sublinear_tf=True, min_df=2, dtype=np.float32).fit(TEXTS)
     X = sp.vstack([vectorizer.transform(TEXTS), vectorizer.transform(given)])
@@ -55,10 +56,10 @@ def test_texts_in_embeddings_change_only_the_tree():
     labels = [[f"l{i}"] for i in rng.integers(0, 30, 200)]
     names = {f"l{i}": words[i % 4] for i in range(30)}
     plain = lt.LabelTreeClassifier(fanout=2).fit(texts, labels)
-    without = {"label_text_points": "none", "label_text_embedding": 0.0}
-    kept = lt.LabelTreeClassifier(fanout=2, **without).fit(texts, labels, label_texts=names)
+    without = {"points": "none", "embedding": 0.0}
+    kept = lt.LabelTreeClassifier(fanout=2, label_texts=without).fit(texts, labels, label_texts=names)
     assert same_weights(plain, kept)
-    used = lt.LabelTreeClassifier(fanout=2, label_text_embedding=5.0).fit(texts, labels, label_texts=names)
+    used = lt.LabelTreeClassifier(fanout=2, label_texts={"embedding": 5.0}).fit(texts, labels, label_texts=names)
     assert used.tree_ != plain.tree_
     given = lt.LabelTreeClassifier(fanout=2, tree=used.tree_).fit(texts, labels)
     assert same_weights(used, given)
@@ -101,9 +102,3 @@ def test_texts_are_saved_with_the_model(tmp_path):
     copy.save(tmp_path / "again")
     assert lt.load(tmp_path / "again").label_texts_.titles([2, 1]).tolist() == ["Tee", "Reis"]
     assert lt.LabelTreeClassifier().fit(TEXTS, LABELS).label_texts_ is None
-
-
-@pytest.mark.parametrize("name", ["label_text_weight", "label_text_embedding"])
-def test_wrong_weights_are_refused(name):
-    with pytest.raises(lt.InputError, match=f"{name} must be"):
-        lt.LabelTreeClassifier(**{name: -1}).fit(TEXTS, LABELS)

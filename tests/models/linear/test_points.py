@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 import labeltrees as lt
 from labeltrees.models.linear.points import check_points
-from tests.models.twin import TIGHT, all_scores
+from tests.models.twin import all_scores, tight
 
 SPARSE = {
     "csr_array": sp.csr_array,
@@ -88,7 +88,7 @@ def test_dense_points_in_every_form_are_the_same_points(problem, form, normalize
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 def test_dense_and_sparse_points_make_nearly_the_same_model(problem, loss):
     X, Y = problem
-    sparse, dense = (lt.LabelTreeClassifier(fanout=3, loss=loss, **TIGHT).fit(x, Y) for x in (X, X.toarray()))
+    sparse, dense = (lt.LabelTreeClassifier(fanout=3, **tight(loss)).fit(x, Y) for x in (X, X.toarray()))
     assert sparse.tree_ == dense.tree_
     np.testing.assert_allclose(all_scores(sparse, X), all_scores(dense, X), atol=2e-3)
 

@@ -66,7 +66,7 @@ def test_evidence_is_learned_without_the_trend(data, weights):
 
 
 def test_agreement_is_exact_with_a_trend(model, data):
-    same(model.predict_topk(data[1], agreement=1.0), model.predict_topk(data[1], search="best_first", beam=None))
+    same(model.predict_topk(data[1], agreement=1.0), model.predict_topk(data[1], beam=None))
 
 
 def test_probabilities_need_a_calibration_which_is_saved(data, tmp_path):

@@ -57,7 +57,7 @@ def test_names_ids_and_indicators_give_the_same_model(problem, model):
     ids = [[names.index(name) for name in row] for row in labels]
     Y = np.array([[name in row for name in names] for row in labels]).astype(float)
     for form, given in ((ids, None), (Y, None), (ids, names)):
-        other = clone(model).fit(texts, form, label_names=given)
+        other = clone(model).fit(*((texts, form) if given is None else (lt.Dataset(texts, Y, label_names=given),)))
         assert other.searcher_.store.input.tobytes() == model.searcher_.store.input.tobytes()
         assert (other.label_names_ is None) == (given is None)
     assert model.classes_.tolist() == names
@@ -156,7 +156,7 @@ def test_it_is_a_scikit_learn_classifier(problem, model):
     ("parameters", "message"),
     [
         ({"tradeoff": 3}, r"tradeoff must be a number in \[0, 2\], got 3"),
-        ({"tree": "flat"}, "tree must be None, a LabelTree or one of 'huffman'"),
+        ({"tree": "flat"}, "tree must be None, a TreeBuilder, a LabelTree or one of 'huffman'"),
         ({"dim": 0}, "dim must be"),
         ({"lr": 0}, "lr must be"),
         ({"epochs": -1}, "epochs must be"),

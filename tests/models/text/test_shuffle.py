@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
-from tests.storage.test_folder import rewrite
 
 N_LABELS = 60
 
@@ -79,16 +78,6 @@ def test_training_on_a_file_stops_at_once_when_interrupted(tmp_path):
     model = classifier(n_jobs=2).set_params(epochs=2**31 - 1)
     with pytest.raises(KeyboardInterrupt):
         model.fit_file(path)
-
-
-def test_models_saved_before_there_was_shuffling_load_as_not_shuffled(tmp_path):
-    model = classifier().fit(*TEST)
-    model.save(tmp_path / "model")
-    assert lt.load(tmp_path / "model").shuffle is True
-    rewrite(tmp_path / "model", lambda body: body["parameters"]["settings"].pop("shuffle"))
-    older = lt.load(tmp_path / "model", verify=True)
-    assert older.shuffle is False
-    assert older.predict_topk(TEST[0][:5], 3)[1].tobytes() == model.predict_topk(TEST[0][:5], 3)[1].tobytes()
 
 
 def test_a_value_that_is_no_flag_is_refused():

@@ -17,48 +17,43 @@ class FitArguments(NamedTuple):
 
     X: Any
     Y: Any
-    sample_weight: Any
-    label_names: Any
-    feature_names: Any
-    encoder: Encoder | None
+    sample_weight: Any = None
+    label_names: Any = None
+    feature_names: Any = None
+    encoder: Encoder | None = None
     label_texts: Any = None
     times: Any = None
     groups: Any = None
 
 
 def arguments_of(
-    train: Any,
-    Y: Any,
-    sample_weight: Any,
-    label_names: Any,
-    feature_names: Any,
-    encoder: Encoder | None,
-    label_texts: Any = None,
-    times: Any = None,
-    groups: Any = None,
+    X: Any, Y: Any, sample_weight: Any, label_texts: Any = None, times: Any = None, groups: Any = None
 ) -> FitArguments:
-    """Return the arguments of `fit` from a Dataset; an argument that is given comes before that of the Dataset.
+    """Return the arguments of `fit` with those of a Dataset, if X is one; one that is given comes before its own.
 
     Features whose names the encoder has are not named a second time.
     """
-    if not isinstance(train, Dataset):
-        message = "requires y to be passed, but the target y is None: pass Y, or one Dataset with the labels in it"
-        raise InputError(message)
+    if isinstance(X, FitArguments):  # from inside the library
+        return X
+    if not isinstance(X, Dataset):
+        if Y is None:
+            message = "requires y to be passed, but the target y is None: pass Y, or one Dataset with the labels in it"
+            raise InputError(message)
+        return FitArguments(X, Y, sample_weight, None, None, None, label_texts, times, groups)
     if Y is not None:
         message = "Y must be left out if X is a Dataset, which has its own labels"
         raise InputError(message)
-    if encoder is None:
-        encoder = train.encoder
-        if encoder is None and isinstance(train.vectorizer, TfidfVectorizer):
-            encoder = TextEncoder(train.vectorizer)
-    if feature_names is None and (encoder is None or encoder.feature_names is None):
-        feature_names = train.feature_names
+    train, encoder = X, X.encoder
+    if encoder is None and isinstance(train.vectorizer, TfidfVectorizer):
+        encoder = TextEncoder(train.vectorizer)
+    has_names = encoder is not None and encoder.feature_names is not None
+    is_text = train.n_features == 0 and train.texts is not None and encoder is None
     return FitArguments(
-        train.X,
+        train.texts if is_text else train.X,
         train.Y,
         train.sample_weight if sample_weight is None else sample_weight,
-        train.label_names if label_names is None else label_names,
-        feature_names,
+        train.label_names,
+        None if has_names else train.feature_names,
         encoder,
         train.label_texts if label_texts is None else label_texts,
         train.times if times is None else times,

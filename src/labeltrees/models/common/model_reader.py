@@ -14,23 +14,12 @@ from labeltrees.models.common.calibration import Calibration
 from labeltrees.models.common.early_stop import EarlyStop
 from labeltrees.models.common.label_names import LabelNames, StoredNames
 from labeltrees.models.common.model_writer import EARLY_STOP, GIVEN_TREE, LABEL_TEXTS
+from labeltrees.models.common.old_settings import current_settings
 from labeltrees.storage import LoadedModel
 from labeltrees.tree.arrays import TreeArrays
 from labeltrees.tree.label_tree import LabelTree
 
 _SHARED_KEYS = {"settings", "n_labels", "n_points", "stats"}
-
-
-# Settings that models saved by earlier releases lack, with the values that stand for their absence.
-ADDED_SETTINGS = {
-    "evidence": None,
-    "label_text_embedding": 0.0,
-    "label_text_points": "none",
-    "label_text_weight": 1.0,
-    "shuffle": False,
-    "trend": None,
-    "weights_of": "root",
-}
 
 
 class ModelReader:
@@ -64,13 +53,25 @@ class ModelReader:
         for name in names:
             check_integer(name, self.parameters[name], 1, largest)
 
-    def read_settings(self, cls: Any, not_saved: set[str]) -> dict[str, Any]:
-        """Return the parameters of the estimator `cls`, checked by its settings."""
+    def read_settings(self, cls: Any, parts: dict[str, Any], not_saved: frozenset[str] = frozenset()) -> dict[str, Any]:
+        """Return the parameters of the estimator `cls`, checked by its settings.
+
+        Parameters
+        ----------
+        cls : class
+        parts : dict
+            The classes of the parameters that may be objects, such as `TreeBuilder` for ``"tree"``.
+        not_saved : set of str
+        """
         settings: dict[str, Any] = self.parameters["settings"]
         checks = checks_of(cls)
         if isinstance(settings, dict):
-            settings = {name: value for name, value in ADDED_SETTINGS.items() if name in checks} | settings
+            settings = dict(current_settings(settings))
         self.check_keys("settings", settings, checks.keys() - not_saved)
+        for name, part in parts.items():
+            if isinstance(settings[name], dict):
+                self.check_keys(name, settings[name], checks_of(part).keys() - {"embeddings"})
+                settings[name] = part(**settings[name])
         check_values({**settings, "tree": None} if settings["tree"] == GIVEN_TREE else settings, checks)
         return settings
 

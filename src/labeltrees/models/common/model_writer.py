@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from labeltrees._settings import check_settings
+from labeltrees._settings import Parameters, check_settings
 from labeltrees.tree.label_tree import LabelTree
 
 # Stands for a LabelTree passed as parameter: the trained tree is that tree, so `load` takes it from the arrays.
@@ -16,13 +17,9 @@ EARLY_STOP = "agreement"  # the key in the manifest, and the prefix of the array
 
 
 def shared_to_files(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the parameters and the arrays that every family saves.
-
-    Label embeddings are left out of the settings: they were needed only to build the tree.
-    """
+    """Return the parameters and the arrays that every family saves."""
     check_settings(model)
     settings = model.get_params(deep=False)
-    del settings["embeddings"]
     if isinstance(settings["tree"], LabelTree):
         settings["tree"] = GIVEN_TREE
     parameters = {
@@ -47,6 +44,11 @@ def shared_to_files(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _json_value(value: Any) -> Any:
+    if isinstance(value, Parameters):
+        # Label embeddings are left out: they were needed only to build the tree.
+        return {name: _json_value(part) for name, part in value.get_params().items() if name != "embeddings"}
+    if isinstance(value, Mapping):
+        return {name: _json_value(part) for name, part in value.items()}
     if isinstance(value, np.generic):
         return value.item()
     return None if isinstance(value, np.random.RandomState) else value

@@ -12,19 +12,26 @@ from sklearn.utils.validation import check_is_fitted
 
 from labeltrees import _core
 from labeltrees._matrices import check_sample_weight
-from labeltrees._settings import settings_from
+from labeltrees._settings import refusing, settings_from
 from labeltrees._validation import check_integer, check_number, refuse
+from labeltrees.data.label_sets import has_label, known_labels
 from labeltrees.errors import InputError, Parameter, Phrase
 from labeltrees.models.common.calibration import Calibration, fit_calibration
 from labeltrees.models.common.early_stop import LENGTHS, EarlyStop, check_lengths, learn_early_stop
 from labeltrees.models.common.error_costs import values_by_label
 from labeltrees.models.common.label_names import LabelNames
-from labeltrees.models.common.label_sets import has_label, known_labels
 from labeltrees.models.common.protocol import Searches
 from labeltrees.models.common.score_matrix import scores_above, top_scores
 from labeltrees.search.request import AS_FITTED, SearchRequest
 from labeltrees.tree.label_tree import LabelTree
 
+# Arguments that searches no longer have, and the new way.
+_GONE = {"prune": "nodes that cannot hold a label of the list are always skipped"}
+_GONE_FROM_TOPK = {
+    **_GONE,
+    "search": "set it for the model, model.set_params(search='paths')",
+    "evidence": "turn it off for the model, model.set_params(evidence=None)",
+}
 LEARNED_LABELS = 10  # per point; probabilities are learned from their scores
 
 
@@ -111,25 +118,26 @@ class PredictionMixin:
 
     # The best labels.
 
+    @refusing(_GONE_FROM_TOPK)
     def predict_topk(
         self,
         X: Any,
         k: int = 5,
         *,
-        search: str | None = None,
-        beam: int | None = AS_FITTED,
-        prune: bool = True,
-        evidence: bool = True,
-        agreement: float | None = None,
-        max_chunks: int | None = None,
-        max_microseconds: int | None = None,
         candidates: Any = None,
         exclude: Any = None,
         label_weight: Any = None,
+        beam: int | None = AS_FITTED,
+        agreement: float | None = None,
+        max_chunks: int | None = None,
+        max_microseconds: int | None = None,
         n_jobs: int | None = None,
         return_stats: bool = False,
     ) -> Any:
         """Return the k best labels of each point, and their scores.
+
+        Most calls need `k`, and `candidates` or `exclude` where not every label may be returned. `beam` and
+        `agreement` make searches faster or exact.
 
         Parameters
         ----------
@@ -137,18 +145,6 @@ class PredictionMixin:
             A sparse or dense matrix (n, d), or n contexts of the model's encoder: texts, or lists of items.
         k : int
             A k above both 1,000 and the number of labels is taken as the number of labels.
-        search, beam, prune
-            How to search, if not as the model was fitted: `search` "best_first", "beam" or "paths"; `beam` None for
-            exactly the k best labels. A `TextLabelTreeClassifier` always searches exactly and does not have these
-            options.
-        evidence : bool
-            Whether to use the evidence that the model was fitted with; False returns the list of the tree alone.
-        agreement : float, optional
-            Instead of `search` and `beam`: stop early, so that at least this share of the lists is the same as with
-            exact search. This holds for points from the distribution that `calibrate` learned from. 1 is exact search.
-        max_chunks, max_microseconds : int, optional
-            Budgets per point, in nodes opened and in time. Searches that they stop are marked as partial in the stats.
-            They limit the search of the tree; evidence comes on top.
         candidates : labels, a set of `label_set`, one list of labels per point, or sparse matrix (n, L), optional
             The labels allowed, by name or by id; only their ancestors are searched. With `candidates`, `exclude`
             or `label_weight`, a search with `agreement` is exact.
@@ -158,7 +154,16 @@ class PredictionMixin:
             What the score of each label is multiplied with; a label that a mapping lacks has the weight 1. The list
             then holds the labels with the largest products, found exactly, and the products as scores. Labels of
             weight 0 are left out. ``lt.metrics.inverse_propensity(Y_train)`` gives the lists that are best for
-            propensity-scored precision. The search is exact unless `search` or `beam` is given.
+            propensity-scored precision. The search is exact unless `beam` is given.
+        beam : int or None, optional
+            Maximum number of nodes opened per depth, if not as the model was fitted; None finds exactly the k best
+            labels. A `TextLabelTreeClassifier` always searches exactly and does not have this option.
+        agreement : float, optional
+            Instead of `beam`: stop early, so that at least this share of the lists is the same as with exact search.
+            This holds for points from the distribution that `calibrate` learned from. 1 is exact search.
+        max_chunks, max_microseconds : int, optional
+            Budgets per point, in nodes opened and in time. Searches that they stop are marked as partial in the stats.
+            They limit the search of the tree; evidence comes on top.
         n_jobs : int, optional
             By default that of the model.
         return_stats : bool
@@ -185,13 +190,13 @@ class PredictionMixin:
         labels = result.labels if names is None else names.take(result.labels)
         return (labels, result.scores, result.stats) if return_stats else (labels, result.scores)
 
+    @refusing(_GONE)
     def predictor(
         self,
         k: int = 5,
         *,
         search: str | None = None,
         beam: int | None = AS_FITTED,
-        prune: bool = True,
         agreement: float | None = None,
         max_chunks: int | None = None,
         max_microseconds: int | None = None,
@@ -207,10 +212,14 @@ class PredictionMixin:
 
         Parameters
         ----------
-        k, search, beam, prune, agreement, max_chunks, max_microseconds, evidence
+        k, beam, agreement, max_chunks, max_microseconds
             As in `predict_topk`. With `agreement`, a call can ask for fewer than `k` labels, or for up to the next
             length that `calibrate` learned; a call with `candidates`, or with more excluded labels than there is room
             for, is exact.
+        search : {"best_first", "paths"}, optional
+            How to search, if not as the model was fitted.
+        evidence : bool
+            Whether to use the evidence that the model was fitted with; False returns the list of the tree alone.
         label_weight : array (L,), mapping from labels to numbers, or weights of `label_weights`, optional
             As in `predict_topk`; every call uses it.
         names : bool

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from labeltrees._settings import anything, integer, number, optional, setting
+from labeltrees._settings import integer, number, optional, setting
 from labeltrees._validation import check_integer, check_n_jobs, refuse
 from labeltrees.errors import Phrase
 
@@ -31,7 +31,6 @@ def _check_verbose(name: str, value: Any) -> None:
 class ClassifierSettings:
     """What a classifier returns, and how `fit` runs."""
 
-    embeddings: Any = setting(None, anything, "Label embeddings for building the tree.")  # checked where they are used
     k: int = setting(5, integer(1), "Number of labels that predict returns per point.")
     threshold: float | None = setting(
         None, optional(number(0, 1, low_open=True)), "predict returns all labels with at least this score instead."

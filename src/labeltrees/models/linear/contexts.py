@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from labeltrees._validation import refuse
-from labeltrees.data.encoders import Encoder, ItemEncoder, TextEncoder, UnionEncoder
+from labeltrees.data.encoders import Encoder, ItemEncoder, TextEncoder, UnionEncoder, as_texts, kind_of_contexts
 from labeltrees.data.texts import default_vectorizer
 from labeltrees.data.tfidf import TfidfVectorizer, are_tokens
 from labeltrees.errors import InputError
@@ -19,19 +18,6 @@ _NO_ENCODER = (
     "the model was fitted on a matrix and has no vectorizer or other encoder: pass features as they were made for "
     "training; or fit on texts, or on a Dataset with an encoder (prepare_logs makes one), to predict from {what}"
 )
-
-
-def as_texts(X: Any) -> Sequence[str] | None:
-    """Return `X` as a sequence of str if it is one (a list, a tuple, an array or a column of a table), else None."""
-    if isinstance(X, str):
-        refuse("X", "a sequence of texts, or a matrix", X)
-    if hasattr(X, "to_list") and getattr(X, "ndim", 1) == 1:
-        X = X.to_list()
-    if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "OU":
-        X = X.tolist()
-    if isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], str):
-        return X
-    return None
 
 
 def check_vectorizer(name: str, value: Any) -> None:
@@ -83,12 +69,12 @@ def encode(encoder: Encoder | None, X: Any, n_jobs: int | None) -> Any:
     if sp.issparse(X):  # before all else: a matrix in DOK form is a dict
         return X
     if encoder is None:
-        what = _kind_of_contexts(X)
+        what = kind_of_contexts(X)
         if what is not None:
             raise InputError(_NO_ENCODER.format(what=what))
         return X
     if isinstance(encoder, TextEncoder):
-        if _kind_of_contexts(X) == "items":
+        if kind_of_contexts(X) == "items":
             if encoder.vectorizer.get_state().on_tokens:
                 return encoder.transform(X, n_jobs)
             refuse("X", "a sequence of texts (str), or a matrix: the model was fitted on texts", X)
@@ -103,20 +89,6 @@ def encode(encoder: Encoder | None, X: Any, n_jobs: int | None) -> Any:
 
 def _is_empty(X: Any) -> bool:
     return isinstance(X, list | tuple) and len(X) == 0
-
-
-def _kind_of_contexts(X: Any) -> str | None:
-    """Return what `X` is, if it is texts or lists of items, for a message; else None."""
-    if isinstance(X, str | dict):
-        return "texts" if isinstance(X, str) else "items"
-    if as_texts(X) is not None:
-        return "texts"
-    if isinstance(X, list | tuple) and len(X) > 0:
-        first = X[0]
-        has_items = isinstance(first, list | tuple | set | frozenset) and any(isinstance(item, str) for item in first)
-        if has_items or isinstance(first, dict):
-            return "items"
-    return None
 
 
 def feature_names_of(model: Any) -> Any:

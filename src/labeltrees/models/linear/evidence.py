@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from labeltrees._holding_out import draw_held_out
 from labeltrees._matrices import Float32s, Float64s
-from labeltrees.models.common.label_sets import has_label
+from labeltrees.data.label_sets import has_label
 from labeltrees.models.linear.evidence_rows import make_evidence
 from labeltrees.models.linear.settings import LinearSettings
 from labeltrees.search.evidence import N_CANDIDATES, N_SEARCHED, Evidence
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from labeltrees.models.linear.estimator import LabelTreeClassifier
     from labeltrees.models.linear.training_points import TrainingPoints
 
-KINDS = ("auto", "neighbours", "centroids", "both")
 WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 _UNKNOWN_WEIGHT = 0.1  # where there are too few points to learn from
 MIN_POINTS = 50  # held out

@@ -15,9 +15,11 @@ from labeltrees.errors import InputError
 from labeltrees.models.common.error_costs import label_costs
 from labeltrees.models.common.model_reader import ModelReader
 from labeltrees.models.common.model_writer import shared_to_files
+from labeltrees.models.linear.settings import Solver
 from labeltrees.search import Searcher
 from labeltrees.search.evidence import Evidence
 from labeltrees.storage import ChunkStore, LoadedModel, decode_names, encode_names, save_arrays
+from labeltrees.tree.settings import TreeBuilder
 
 if TYPE_CHECKING:
     from labeltrees.models.linear.estimator import LabelTreeClassifier
@@ -102,10 +104,11 @@ class _LinearReader(ModelReader):
 
         parameters = self.parameters
         self.check_parameters(_KEYS, optional=frozenset({"vectorizer", "encoder", _EVIDENCE}))
-        settings = self.read_settings(LabelTreeClassifier, not_saved={"embeddings", "vectorizer"})
+        parts = {"tree": TreeBuilder, "loss": Solver}
+        settings = self.read_settings(LabelTreeClassifier, parts, not_saved=frozenset({"vectorizer"}))
         scoring = parameters["scoring"]
         self.check_keys("scoring", scoring, {"loss", "score_power", "normalize"})
-        check_values(scoring, checks_of(LabelTreeClassifier))
+        check_values(scoring, {**checks_of(LabelTreeClassifier), **checks_of(Solver)})
         self.check_counts(("n_labels", "n_features", "n_points", "n_trees"), 2**31 - 1)
         if not isinstance(parameters["matrices"], bool):
             self.fail("matrices must be true or false")

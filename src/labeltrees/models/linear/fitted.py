@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from labeltrees._matrices import Float32s, Int64s
-from labeltrees._settings import take_settings
 from labeltrees.data.encoders import Encoder
 from labeltrees.models.common.error_costs import label_costs
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.linear.contexts import set_encoder
-from labeltrees.models.linear.settings import LinearSettings, SolverSettings
+from labeltrees.models.linear.settings import LinearSettings, solver_of
 from labeltrees.search import Searcher
 from labeltrees.search.evidence import Evidence
 from labeltrees.storage import ChunkStore
@@ -69,10 +68,11 @@ class Fitted:
 
 def make_searcher(model: LabelTreeClassifier, stores: list[ChunkStore], evidence: Evidence | None = None) -> Searcher:
     """Return the searcher of a model with these classifiers."""
+    solver = solver_of(model.loss)
     return Searcher(
         stores,
-        loss=model.loss,
-        score_power=float(model.score_power),
+        loss=solver.loss,
+        score_power=float(solver.score_power),
         normalize=bool(model.normalize),
         evidence=evidence,
     )
@@ -81,7 +81,8 @@ def make_searcher(model: LabelTreeClassifier, stores: list[ChunkStore], evidence
 def linear_settings(model: LabelTreeClassifier, n_labels: int, names: LabelNames | None) -> LinearSettings:
     """Return how the classifiers of a model are trained."""
     return LinearSettings(
-        **vars(take_settings(SolverSettings, model)),
+        **solver_of(model.loss).get_params(),
+        C=model.C,
         balanced=isinstance(model.class_weight, str),
         label_cost=label_costs(model.class_weight, n_labels, names),
     )

@@ -5,24 +5,22 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from labeltrees._settings import take_settings
 from labeltrees._validation import refuse
 from labeltrees.models.common.error_costs import check_finite
 from labeltrees.models.common.given_tree import given_tree
 from labeltrees.models.common.settings import seed_of
 from labeltrees.models.linear.auto_cost import settle_cost
 from labeltrees.models.linear.evidence import learn_evidence
-from labeltrees.models.linear.fitted import Fitted, linear_settings, make_searcher
-from labeltrees.models.linear.matcher import confused_points
+from labeltrees.models.linear.fitted import Fitted, linear_settings
 from labeltrees.models.linear.node_tasks import Weights
 from labeltrees.models.linear.packing import pack
-from labeltrees.models.linear.settings import LinearSettings
+from labeltrees.models.linear.settings import LinearSettings, solver_of
 from labeltrees.models.linear.training import train_linear
 from labeltrees.models.linear.training_points import TrainingPoints, read_training_points
 from labeltrees.storage import ChunkStore
 from labeltrees.tree.builder import grow_tree
 from labeltrees.tree.label_tree import LabelTree
-from labeltrees.tree.settings import TreeSettings
+from labeltrees.tree.settings import tree_settings
 
 if TYPE_CHECKING:
     from labeltrees.models.linear.estimator import LabelTreeClassifier
@@ -77,15 +75,16 @@ def fit_in_memory(model: LabelTreeClassifier, *arguments: Any, **others: Any) ->
 
 
 def _make_trees(model: LabelTreeClassifier, points: TrainingPoints, seed: int) -> list[LabelTree]:
-    if model.tree is not None:
+    if isinstance(model.tree, LabelTree | str):
         if model.n_trees > 1:
             refuse("n_trees", "1 if the tree is given", model.n_trees)
         return [given_tree(model.tree, points.Y, points.weights)]
+    settings = tree_settings(model.tree, tradeoff=model.tradeoff, fanout=model.fanout, leaf_size=model.leaf_size)
     return [
         grow_tree(
             points.X,
             points.Y,
-            take_settings(TreeSettings, model),
+            settings,
             sample_weight=points.weights,
             embeddings=points.embeddings,
             random_state=seed + number,
@@ -99,26 +98,19 @@ def _make_trees(model: LabelTreeClassifier, points: TrainingPoints, seed: int) -
 def _train(
     model: LabelTreeClassifier, points: TrainingPoints, tree: LabelTree, settings: LinearSettings, seed: int
 ) -> Weights:
-    def train(negatives: Any) -> Weights:
-        return train_linear(
-            points.X,
-            points.Y,
-            tree,
-            settings,
-            sample_weight=points.weights,
-            negatives=negatives,
-            random_state=seed,
-            n_jobs=model.n_jobs,
-            progress=bool(model.verbose),
-        )
-
-    trained = train(None)
-    if model.negatives == "matcher":
-        searcher = make_searcher(model, [_pack(model, points, tree, trained)])
-        trained = train(confused_points(searcher, tree, points.X.matrix, points.Y.matrix, n_jobs=model.n_jobs))
+    trained = train_linear(
+        points.X,
+        points.Y,
+        tree,
+        settings,
+        sample_weight=points.weights,
+        random_state=seed,
+        n_jobs=model.n_jobs,
+        progress=bool(model.verbose),
+    )
     check_finite(trained)
     return trained
 
 
 def _pack(model: LabelTreeClassifier, points: TrainingPoints, tree: LabelTree, weights: Weights) -> ChunkStore:
-    return pack(tree, weights, points.X.n_features, model.loss, n_jobs=model.n_jobs)
+    return pack(tree, weights, points.X.n_features, solver_of(model.loss).loss, n_jobs=model.n_jobs)

@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 from labeltrees._matrices import Float64s
 from labeltrees.data.encoders import Encoder, TextEncoder
+from labeltrees.data.label_sets import LabelSets
 from labeltrees.data.label_texts import LabelTexts, read_label_texts
 from labeltrees.labels.embedding import pifa
-from labeltrees.models.common.label_sets import LabelSets
 from labeltrees.models.linear.points import unit_rows
 
 _logger = logging.getLogger("labeltrees")

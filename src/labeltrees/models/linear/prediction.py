@@ -37,6 +37,7 @@ class LinearPredictionMixin(PredictionMixin):
     stats_: dict[str, Any]
     search: str
     beam: int | None
+    evidence: str | None
 
     @property
     def takes_texts(self) -> bool:
@@ -88,6 +89,8 @@ class LinearPredictionMixin(PredictionMixin):
         return k if evidence is None else min(max(k, evidence.n_searched), self.searcher_.n_labels)
 
     def _fill_fitted(self, request: SearchRequest) -> SearchRequest:
+        if self.evidence is None:
+            request = replace(request, evidence=False)
         if request.label_weight is not None and request.search is None and request.beam == AS_FITTED:
             return replace(request, search="best_first", beam=None)
         return replace(

@@ -1,16 +1,39 @@
-"""The settings for training linear classifiers."""
+"""The parameters of `LabelTreeClassifier`, and the settings for training its classifiers.
+
+A new parameter for training is a field of `_SolverSettings` (or of `LinearSettings`, if only the library sets it), and
+a line where native code reads the settings (``core/linear/``).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 from labeltrees._losses import LOSSES
 from labeltrees._matrices import Float32s
-from labeltrees._settings import anything, choice, flag, integer, number, optional, setting
-from labeltrees._validation import check_choice
+from labeltrees._settings import (
+    Parameters,
+    anything,
+    check_settings,
+    choice,
+    flag,
+    integer,
+    number,
+    optional,
+    setting,
+    with_default,
+)
+from labeltrees._validation import Fanout, check_choice, refuse
+from labeltrees.data.tfidf import TfidfVectorizer
+from labeltrees.models.common.error_costs import check_class_weight
+from labeltrees.models.linear.contexts import check_vectorizer
 from labeltrees.models.linear.training_data import LARGEST_VALUE
+from labeltrees.search.request import MODES
+from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.settings import TreeBuilder, TreeSettings, check_tree
 
+EVIDENCE = ("auto", "neighbours", "centroids", "both")
 _COST = number(1e-12, 1e12)
 
 
@@ -26,39 +49,58 @@ def _check_costs(name: str, value: Any) -> None:
         _COST(name, cost)
 
 
-@dataclass(eq=False, kw_only=True)
-class SolverSettings:
-    """The settings that `LabelTreeClassifier` has as parameters."""
-
+@dataclass(eq=False, repr=False)
+class _SolverSettings:
     loss: str = choice("squared_hinge", tuple(LOSSES), "Loss function of the classifiers.")
-    C: float | str = setting(
-        "auto",
-        _check_cost,
-        "Cost of errors, as in liblinear; auto: chosen for each depth of the tree by the loss on held-out points.",
-        metavar="NUMBER|auto",
+    score_power: float = setting(
+        3, number(0, low_open=True), "q in the score exp(-max(0, 1 - z)^q) of a margin z (squared hinge)."
     )
     eps: float = setting(0.1, number(0, low_open=True), "Tolerance at which the solver stops, as in liblinear.")
     max_iter: int = setting(100, integer(1), "Maximum number of passes over the points.")
     prune_below: float = setting(0.1, number(0), "Weights smaller than this are dropped.")
 
 
-@dataclass(eq=False, kw_only=True)
-class LinearSettings(SolverSettings):
-    """How every classifier is trained.
+@dataclass(eq=False, repr=False)
+class Solver(Parameters, _SolverSettings):
+    """How each classifier is trained, for the parameter `loss` of `LabelTreeClassifier`; the defaults suit most data.
 
     Parameters
     ----------
-    loss : {"squared_hinge", "logistic"}
-    C : float or tuple of float
-        Cost of errors, as in liblinear: for all nodes, or by depth of the node; deeper nodes have the last one.
-    eps : float
+    loss : {"squared_hinge", "logistic"}, default "squared_hinge"
+    score_power : float, default 3
+        q in the score exp(-max(0, 1 - z)^q) of a squared hinge classifier with margin z.
+    eps : float, default 0.1
         The solver stops when the gradients of the dual span less than this (squared hinge), or when none is larger
         (logistic), as in liblinear.
-    max_iter : int
+    max_iter : int, default 100
         Maximum number of passes over the points.
-    prune_below : float
+    prune_below : float, default 0.1
         Smaller weights are dropped. The bias is always kept, and so are the weights for dense X, where dropping them
         would save nothing.
+
+    Examples
+    --------
+    >>> import labeltrees as lt
+    >>> lt.LabelTreeClassifier(loss=lt.Solver(prune_below=0)).loss
+    Solver(prune_below=0)
+    """
+
+
+def solver_of(loss: str | Solver) -> Solver:
+    """Return the solver for the parameter `loss`: a name stands for the solver with that loss."""
+    return loss if isinstance(loss, Solver) else Solver(loss)
+
+
+@dataclass(eq=False, kw_only=True)
+class LinearSettings(_SolverSettings):
+    """How every classifier is trained: the settings of a `Solver`, and those that the library chooses.
+
+    Parameters
+    ----------
+    loss, score_power, eps, max_iter, prune_below
+        As in `Solver`.
+    C : float or tuple of float
+        Cost of errors, as in liblinear: for all nodes, or by depth of the node; deeper nodes have the last one.
     bias : float
         Value of an extra feature that every point has; its weight is regularised like any other. 0 for no bias.
     balanced : bool
@@ -77,3 +119,122 @@ class LinearSettings(SolverSettings):
     max_memory: int | None = setting(
         None, optional(integer(1, 2**63 - 1)), "Maximum number of bytes for training, in addition to X and Y."
     )
+
+
+# Texts of labels.
+
+_TEXT_POINTS = ("missing", "all", "none")
+
+
+@dataclass(frozen=True)
+class LabelTextUse:
+    """How the texts of labels are used: the parameter `label_texts` of `LabelTreeClassifier` explains the fields."""
+
+    points: str = choice("missing", _TEXT_POINTS, "Which labels get their texts as extra training points.")
+    weight: float = setting(1.0, number(0, 1e6, low_open=True), "Weight of the text of a label as a point.")
+    embedding: float = setting(
+        0.5, number(0, 1e6), "Weight of the texts of a label in its embedding when the tree is built."
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+def label_text_use(value: Any) -> LabelTextUse:
+    """Return how texts of labels are used for the parameter `label_texts`: a name, or a mapping with the fields."""
+    if isinstance(value, Mapping):
+        if not value.keys() <= {"points", "weight", "embedding"}:
+            refuse("label_texts", "a name or a dict with the keys points, weight and embedding", dict(value))
+        return LabelTextUse(**value)
+    check_choice("label_texts", value, _TEXT_POINTS)
+    return LabelTextUse(value)
+
+
+# The parameters of the classifier.
+
+
+def _check_loss(name: str, value: Any) -> None:
+    if isinstance(value, Solver):
+        check_settings(value)
+    elif not isinstance(value, str) or value not in LOSSES:
+        refuse(name, f"one of {', '.join(map(repr, LOSSES))} or a Solver", value)
+
+
+def _check_label_texts(name: str, value: Any) -> None:
+    label_text_use(value)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LinearParameters:
+    """The parameters that only `LabelTreeClassifier` has; its docstring explains each of them."""
+
+    tradeoff: float = with_default(TreeSettings, "tradeoff", 1.0)
+    fanout: Fanout = with_default(TreeSettings, "fanout", 256)
+    leaf_size: int = with_default(TreeSettings, "leaf_size", 1)
+    tree: LabelTree | TreeBuilder | str | None = setting(
+        None, check_tree, "A tree, or how it is built.", choices=("flat",)
+    )
+    n_trees: int = setting(1, integer(1), "Number of trees with different seeds; their scores are averaged.")
+    vectorizer: TfidfVectorizer | None = setting(None, check_vectorizer, "Turns texts into features.")
+    normalize: bool = setting(True, flag, "Scale every point to unit length.")
+    loss: str | Solver = setting(
+        "squared_hinge", _check_loss, "Loss function of the classifiers.", choices=tuple(LOSSES)
+    )
+    C: float | str = setting(
+        "auto",
+        _check_cost,
+        "Cost of errors, as in liblinear; auto: chosen for each depth of the tree by the loss on held-out points.",
+        metavar="NUMBER|auto",
+    )
+    class_weight: Any = setting(
+        None,
+        check_class_weight,
+        "balanced: positives and negatives have the same total weight.",
+        choices=("balanced",),
+    )
+    label_texts: Any = setting(
+        "missing",
+        _check_label_texts,
+        "Which labels get their texts as extra training points.",
+        choices=_TEXT_POINTS,
+    )
+    evidence: str | None = choice(
+        None, EVIDENCE, "Adjust scores by similar training points and label centroids; auto: only if that helps."
+    )
+    trend: float | None = setting(
+        None,
+        optional(number(0, 1e6, low_open=True)),
+        "Scores follow how frequent labels are lately: half-life in days; none: the whole time counts the same.",
+        metavar="DAYS|none",
+    )
+    search: str = choice("best_first", MODES, "How the tree is searched.")
+    beam: int | None = setting(
+        10,
+        optional(integer(1)),
+        "Maximum number of nodes opened per depth, or of paths (search paths); none: exact search.",
+        metavar="N|none",
+    )
+
+
+_BUILDER = "give tree=lt.TreeBuilder({}=...)"
+_SOLVER = "give loss=lt.Solver({}=...)"
+_LABEL_TEXTS = "give label_texts={'points': ..., 'weight': ..., 'embedding': ...}"
+# Parameters that earlier versions had, and the new way.
+GONE = {
+    **{item.name: _BUILDER.format(item.name) for item in fields(TreeBuilder)},
+    **{item.name: _SOLVER.format(item.name) for item in fields(Solver) if item.name != "loss"},
+    "label_text_points": "give label_texts='missing', 'all' or 'none'",
+    "label_text_weight": _LABEL_TEXTS,
+    "label_text_embedding": _LABEL_TEXTS,
+    "negatives": "classifiers are trained on the points of their node, as with negatives='siblings'",
+}
+# Arguments of `fit` that are gone.
+_DATASET = "give one Dataset, fit(lt.Dataset(X, Y, {}=...))"
+GONE_FROM_FIT = {name: _DATASET.format(name) for name in ("label_names", "feature_names", "encoder")}
+
+
+def with_solver(model: Any, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return parameters to set; the name of a loss becomes a `Solver` if there is one such as ``loss__eps``."""
+    if not any(name.startswith("loss__") for name in parameters):
+        return parameters
+    return {**parameters, "loss": solver_of(parameters.get("loss", model.loss))}

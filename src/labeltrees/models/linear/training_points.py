@@ -10,12 +10,12 @@ import numpy as np
 from labeltrees._matrices import CheckedX, CheckedY, Float32s, Float64s, Int64s
 from labeltrees._names import check_texts
 from labeltrees._validation import refuse
-from labeltrees.data.dataset import Dataset, check_groups
+from labeltrees.data.dataset import check_groups
 from labeltrees.data.encoders import Encoder, TextEncoder
+from labeltrees.data.label_sets import read_training_labels
 from labeltrees.models.common.dataset_arguments import arguments_of
 from labeltrees.models.common.error_costs import check_relevance, point_costs
 from labeltrees.models.common.label_names import LabelNames
-from labeltrees.models.common.label_sets import read_training_labels
 from labeltrees.models.linear.contexts import encode, fit_vectorizer
 from labeltrees.models.linear.label_text_points import (
     add_points,
@@ -25,7 +25,9 @@ from labeltrees.models.linear.label_text_points import (
     with_label_texts,
 )
 from labeltrees.models.linear.points import check_points, unit_rows
+from labeltrees.models.linear.settings import label_text_use
 from labeltrees.models.linear.trend import trend_of
+from labeltrees.tree.settings import builder_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,21 +73,17 @@ def read_training_points(
     X: Any,
     Y: Any,
     sample_weight: Any,
-    label_names: Any,
-    feature_names: Any,
-    encoder: Encoder | None,
-    label_texts: Any,
-    times: Any,
-    groups: Any,
+    label_texts: Any = None,
+    times: Any = None,
+    groups: Any = None,
 ) -> TrainingPoints:
     """Check the arguments of `fit`, make features of texts or contexts, and add the points of label texts.
 
     Sets `n_features_in_` and `feature_names_in_` of the model.
     """
-    if isinstance(X, Dataset) or Y is None:
-        X, Y, sample_weight, label_names, feature_names, encoder, label_texts, times, groups = arguments_of(
-            X, Y, sample_weight, label_names, feature_names, encoder, label_texts, times, groups
-        )
+    X, Y, sample_weight, label_names, feature_names, encoder, label_texts, times, groups = arguments_of(
+        X, Y, sample_weight, label_texts, times, groups
+    )
     if encoder is not None:
         X = encode(encoder, X, model.n_jobs)
     vectorizer, X = fit_vectorizer(model.vectorizer, X, model.n_jobs)
@@ -96,19 +94,20 @@ def read_training_points(
         model.feature_names_in_ = check_texts("feature_names", feature_names, X.shape[1])
     encoder = encoder if vectorizer is None else TextEncoder(vectorizer)
     labels = read_training_labels(Y, label_names, X.shape[0])
-    adds_labels = model.label_text_points != "none" and isinstance(encoder, TextEncoder)
+    use = label_text_use(model.label_texts)
+    adds_labels = use.points != "none" and isinstance(encoder, TextEncoder)
     labels, texts = with_label_texts(labels, label_texts, adds_labels=adds_labels)
     check_relevance(labels.Y)
     weights = point_costs(sample_weight, X.shape[0])
     n_points = X.shape[0]
     groups = None if groups is None else check_groups(groups, n_points)
     X = unit_rows(X) if model.normalize else X
-    used = labels_to_read(labels.Y, model.label_text_points, model.label_text_embedding)
+    used = labels_to_read(labels.Y, use.points, use.embedding)
     points = text_points(texts, encoder, used, model.normalize)
-    embeddings = model.embeddings
+    embeddings = builder_of(model.tree).embeddings
     if embeddings is None:
-        embeddings = text_embeddings(X, labels.Y, points, model.label_text_embedding, model.n_jobs)
-    X, Y, weights = add_points(X, labels.Y, weights, points, model.label_text_points, model.label_text_weight)
+        embeddings = text_embeddings(X, labels.Y, points, use.embedding, model.n_jobs)
+    X, Y, weights = add_points(X, labels.Y, weights, points, use.points, use.weight)
     return TrainingPoints(
         CheckedX(X),
         CheckedY(Y),

@@ -15,31 +15,37 @@ from labeltrees import _core
 from labeltrees._files import refuse_file
 from labeltrees._matrices import CheckedX, CheckedY
 from labeltrees._names import same_in_nfc
-from labeltrees._settings import setting, take_settings
+from labeltrees._settings import refuse_gone, refusing, take_settings
 from labeltrees._validation import check_n_jobs
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.files import check_readable
+from labeltrees.data.label_sets import read_training_labels
 from labeltrees.errors import InputError
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import label_frequencies
-from labeltrees.models.common.dataset_arguments import arguments_of
+from labeltrees.models.common.dataset_arguments import FitArguments, arguments_of
 from labeltrees.models.common.error_costs import point_costs
 from labeltrees.models.common.label_names import LabelNames
-from labeltrees.models.common.label_sets import read_training_labels
 from labeltrees.models.common.settings import ClassifierSettings, seed_of
 from labeltrees.models.text.files import save_text_model
 from labeltrees.models.text.prediction import TextPredictionMixin
 from labeltrees.models.text.searcher import Texts, TextSearcher
-from labeltrees.models.text.settings import TextSettings, check_text_settings
+from labeltrees.models.text.settings import (
+    GONE,
+    GONE_FROM_FIT,
+    TextSettings,
+    TextTreeSettings,
+    check_text_settings,
+)
 from labeltrees.models.text.training import count_words, tfidf_bag, train_vectors
-from labeltrees.models.text.trees import check_tree, make_tree
+from labeltrees.models.text.trees import make_tree
 from labeltrees.storage import decode_names
-from labeltrees.tree.label_tree import LabelTree
-from labeltrees.tree.settings import BinaryTreeSettings
+from labeltrees.tree.settings import with_builder
 
 PREFIX = "__label__"
 
 
+@refusing(GONE)
 @dataclass(eq=False, repr=False, kw_only=True)
 class TextLabelTreeClassifier(
     TextPredictionMixin,
@@ -47,32 +53,25 @@ class TextLabelTreeClassifier(
     BaseEstimator,  # type: ignore[misc]
     ClassifierSettings,
     TextSettings,
-    BinaryTreeSettings,
+    TextTreeSettings,
 ):
     """Hierarchical softmax over texts: fastText's supervised model on a tree of any `tradeoff`.
 
     A text is the mean of the vectors of its words and hashed n-grams; every node of a binary tree has a logistic unit.
     A label's score is the probability of its path. Tokens, hashes and training are fastText's.
 
+    Four parameters matter most. `epochs` and `lr` decide how long and how fast it learns: more epochs for few texts.
+    `dim` is the size of the vectors: smaller ones are faster. `tradeoff` moves between similar labels together (0 to
+    1), which is more accurate, and frequent labels near the root (2), which is faster.
+
     Parameters
     ----------
     tradeoff : float in [0, 2], default 1
         **The tree**, which is binary. 0: balanced, similar labels together. 1: the same, each label weighted by its
         frequency. 2: frequency only.
-    smoothing : float, default 0.1
-        Added to the label frequencies, spread evenly over all labels, so that rare labels do not sink too deep.
-    cover : {"marginal", "greedy"}, default "marginal"
-        How cover frequencies are counted. They matter only if tradeoff > 1, or for ``path="direct"``.
-    cover_softness : float in [0, 1], default 0
-        Share of a point's weight that its other labels get, too; 1 gives plain frequencies.
-    path : {"weighted", "direct"}, default "weighted"
-        From similarity to frequency through weighted similarity (tradeoff 1), or directly.
-    weights_of : {"root", "node"}, default "root"
-        Compute label weights once for the whole tree, or in each node from its own labels.
-    tree : "huffman", "fano", "semantic_huffman", "random" or a binary LabelTree, optional
-        Used instead of building one at a `tradeoff`.
-    embeddings : sparse or dense matrix (L, d), optional
-        Of the labels, for building the tree; by default PIFA over the texts' words and n-grams with tf-idf weights.
+    tree : TreeBuilder, "huffman", "fano", "semantic_huffman", "random" or a binary LabelTree, optional
+        A `TreeBuilder` has the paper's variants of building the tree, and label embeddings (by default PIFA over the
+        texts' words and n-grams with tf-idf weights). The others are used instead of building a tree.
     min_count : int, default 2
         **Features.** Words that occur less often are left out.
     word_ngrams : int, default 2
@@ -122,38 +121,45 @@ class TextLabelTreeClassifier(
     [['fruit']]
     """
 
-    tree: LabelTree | str | None = setting(None, check_tree, "A tree instead of one built at a tradeoff.")
+    @classmethod
+    def paper(cls, **changes: Any) -> TextLabelTreeClassifier:
+        """Return the paper's fastText setting: 200 epochs of single words and pairs, in vectors of length 128."""
+        setting = {"dim": 128, "lr": 0.5, "epochs": 200, "min_count": 2, "word_ngrams": 2}
+        return cls(**{**setting, **changes})
+
+    def set_params(self, **parameters: Any) -> TextLabelTreeClassifier:
+        """Set parameters, as scikit-learn does; ``tree__cover`` needs no `TreeBuilder`."""
+        refuse_gone(type(self).__name__, GONE, parameters)
+        changed: TextLabelTreeClassifier = super().set_params(**with_builder(self, parameters))
+        return changed
 
     # Training.
 
-    def fit(
-        self, texts: Any, Y: Any = None, sample_weight: Any = None, *, label_names: Any = None
-    ) -> TextLabelTreeClassifier:
+    @refusing(GONE_FROM_FIT)
+    def fit(self, texts: Any, Y: Any = None, sample_weight: Any = None) -> TextLabelTreeClassifier:
         """Build the tree and train it.
 
         Parameters
         ----------
         texts : N str, or a Dataset with texts
             A newline counts as a space; words that start with ``__label__`` are ignored. A Dataset has the other
-            arguments too: ``fit(train)``.
+            arguments too, and names of labels: ``fit(lt.Dataset(texts, Y, label_names=names))``.
         Y : sparse or dense matrix (N, L), or list of lists of label names or ids
             A value above 0 is a label, whatever its size. Texts without a label only count for the vocabulary.
         sample_weight : array (N,), optional
             Weights of the texts. Training steps are multiplied with them, divided by their mean; they also weight the
             texts when the tree is built.
-        label_names : L str, optional
-            Names of the columns (or ids) of Y, for a Y without names.
         """
         settings = self._check()
-        if isinstance(texts, Dataset) or Y is None:
-            if isinstance(texts, Dataset) and texts.texts is None:
+        given = arguments_of(texts, Y, sample_weight)
+        if isinstance(texts, Dataset):
+            if texts.texts is None:
                 message = "the Dataset has no texts, and a TextLabelTreeClassifier reads texts"
                 raise InputError(message)
-            given = arguments_of(texts, Y, sample_weight, label_names, None, None)
-            texts, Y, sample_weight, label_names = texts.texts, given.Y, given.sample_weight, given.label_names
-        items = Texts(texts).items
-        labels = read_training_labels(Y, label_names, len(items))
-        weights = point_costs(sample_weight, len(items))
+            texts = texts.texts
+        items = Texts(given.X if isinstance(texts, FitArguments) else texts).items
+        labels = read_training_labels(given.Y, given.label_names, len(items))
+        weights = point_costs(given.sample_weight, len(items))
         started = time.perf_counter()
         corpus = count_words(items, "", settings, bool(self.verbose))
         names = None if labels.names is None else LabelNames(labels.names)
@@ -211,10 +217,9 @@ class TextLabelTreeClassifier(
 
         tree = make_tree(
             self.tree,
-            take_settings(BinaryTreeSettings, self),
+            self.tradeoff,
             counts / counts.sum() if Y is None else label_frequencies(Y, weights),
             read_texts,
-            embeddings=self.embeddings,
             label_names=None if names is None else names.array,
             sample_weight=weights,
             random_state=seed,

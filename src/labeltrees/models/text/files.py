@@ -11,6 +11,7 @@ from labeltrees.models.common.model_writer import shared_to_files
 from labeltrees.models.text.searcher import TextSearcher
 from labeltrees.models.text.store import TextStore
 from labeltrees.storage import LoadedModel, save_arrays
+from labeltrees.tree.settings import TreeBuilder
 
 if TYPE_CHECKING:
     from labeltrees.models.text.estimator import TextLabelTreeClassifier
@@ -55,7 +56,7 @@ class _TextReader(ModelReader):
 
         parameters = self.parameters
         self.check_parameters({"shape"})
-        settings = self.read_settings(TextLabelTreeClassifier, not_saved={"embeddings"})
+        settings = self.read_settings(TextLabelTreeClassifier, {"tree": TreeBuilder})
         self.check_keys("shape", parameters["shape"], set(TextStore.NUMBERS))
         self.check_counts(("n_labels",) if parameters["n_points"] is None else ("n_labels", "n_points"), 2**62)
         if parameters["shape"]["n_labels"] != parameters["n_labels"]:

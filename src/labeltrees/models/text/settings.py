@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
-from labeltrees._settings import check_settings, flag, integer, number, setting
+from labeltrees._settings import check_settings, flag, integer, number, setting, with_default
 from labeltrees._validation import refuse
+from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.settings import TreeBuilder, TreeSettings, check_tree
+
+TREES = ("huffman", "fano", "semantic_huffman", "random")
+# Parameters that earlier versions had, and the new way.
+GONE = {item.name: f"give tree=lt.TreeBuilder({item.name}=...)" for item in fields(TreeBuilder)}
+GONE_FROM_FIT = {"label_names": "give one Dataset, fit(lt.Dataset(texts, Y, label_names=...))"}
+
+
+def _check_tree(name: str, value: Any) -> None:
+    check_tree(name, value, names=TREES)
+
+
+@dataclass(eq=False, kw_only=True)
+class TextTreeSettings:
+    """The tree of the text model; `TextLabelTreeClassifier` explains each setting."""
+
+    tradeoff: float = with_default(TreeSettings, "tradeoff", 1.0)
+    tree: LabelTree | TreeBuilder | str | None = setting(
+        None, _check_tree, "A tree, or how it is built.", choices=TREES
+    )
 
 
 @dataclass(eq=False, kw_only=True)

@@ -15,28 +15,18 @@ from labeltrees.labels.frequency import cover_frequencies
 from labeltrees.models.common.given_tree import keep_labels
 from labeltrees.tree.baselines import fano_tree, huffman_tree, random_tree
 from labeltrees.tree.builder import grow_tree_from
-from labeltrees.tree.embedding_rows import embedding_rows
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.semantic_huffman import semantic_huffman_tree
-from labeltrees.tree.settings import BinaryTreeSettings, TreeSettings
-
-NAMES = ("huffman", "fano", "semantic_huffman", "random")
-
-
-def check_tree(name: str, value: Any) -> None:
-    """Check the `tree` parameter of a text classifier."""
-    named = isinstance(value, str) and value in NAMES
-    if value is not None and not named and not isinstance(value, LabelTree):
-        refuse(name, f"None, a LabelTree or one of {', '.join(map(repr, NAMES))}", value)
+from labeltrees.tree.settings import TreeBuilder, builder_of, tree_settings
+from labeltrees.tree.splits import embedding_rows
 
 
 def make_tree(
-    tree: LabelTree | str | None,
-    settings: BinaryTreeSettings,
+    tree: LabelTree | TreeBuilder | str | None,
+    tradeoff: float,
     frequencies: NDArray[np.float64],
     read_texts: Callable[[], tuple[CheckedX, CheckedY]],
     *,
-    embeddings: Any = None,
     label_names: NDArray[np.object_] | None = None,
     sample_weight: Any = None,
     random_state: int = 0,
@@ -47,15 +37,12 @@ def make_tree(
 
     Parameters
     ----------
-    tree : LabelTree, one of `NAMES`, or None
-        None builds a tree with these settings.
-    settings : BinaryTreeSettings
-        Checked.
+    tree : LabelTree, one of `TREES`, TreeBuilder or None
+        The parameter of the classifier, checked.
+    tradeoff : float
     frequencies : array (L,)
     read_texts : callable
         Returns the points and their labels; called only if the tree needs them.
-    embeddings : sparse or dense matrix (L, d), optional
-        By default PIFA.
     label_names : array of str (L,), optional
         The labels of a given tree that has label names are matched by name.
     """
@@ -68,16 +55,18 @@ def make_tree(
     if tree == "random":
         return keep_labels(random_tree(len(frequencies), random_state=random_state), frequencies > 0)
     X, Y = read_texts()
+    embeddings = builder_of(tree).embeddings
     if embeddings is None:
         embeddings = pifa(X, Y, n_jobs=n_jobs)
     del X
     if tree == "semantic_huffman":
         return semantic_huffman_tree(embeddings, frequencies, random_state=random_state, n_jobs=n_jobs)
+    settings = tree_settings(tree, tradeoff=tradeoff, fanout=2)
     return grow_tree_from(
         embedding_rows(embeddings).unit(),
         frequencies,
         cover_frequencies(Y, sample_weight, settings.cover, settings.cover_softness),
-        TreeSettings(**vars(settings), fanout=2),
+        settings,
         random_state=random_state,
         n_jobs=n_jobs,
         progress=progress,

@@ -17,13 +17,18 @@ SETTINGS = {
     "deep": {"fanout": 2, "tradeoff": 1.9},  # deeper than the depths that have a C of their own
     "narrow": {"fanout": 4},
     "logistic": {"tradeoff": 1.5, "fanout": 8, "loss": "logistic"},
-    "binary": {"tradeoff": 1.7, "cover": "greedy", "cover_softness": 0.3, "fanout": 2, "leaf_size": 5},
-    "all weights": {"prune_below": 0, "path": "direct"},
+    "binary": {
+        "tradeoff": 1.7,
+        "tree": lt.TreeBuilder(cover="greedy", cover_softness=0.3),
+        "fanout": 2,
+        "leaf_size": 5,
+    },
+    "all weights": {"loss": lt.Solver(prune_below=0), "tree": lt.TreeBuilder(path="direct", tolerance=0.01)},
     "flat": {"tree": "flat"},
     "two trees": {"n_trees": 2, "class_weight": "balanced", "normalize": False},
-    "costs": {"class_weight": np.linspace(0.5, 2, N_LABELS), "weights_of": "node"},
+    "costs": {"class_weight": np.linspace(0.5, 2, N_LABELS), "tree": lt.TreeBuilder(weights_of="node")},
     "given tree": {"tree": lt.random_tree(N_LABELS, fanout=3, random_state=1)},
-    "given embeddings": {"embeddings": np.random.default_rng(5).random((N_LABELS, 7))},
+    "given embeddings": {"tree": lt.TreeBuilder(embeddings=np.random.default_rng(5).random((N_LABELS, 7)))},
 }
 
 

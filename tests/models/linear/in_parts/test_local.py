@@ -77,7 +77,6 @@ def test_too_little_memory_for_the_tree_says_how_much_it_needs(parts):
 @pytest.mark.parametrize(
     ("parameters", "arguments", "message"),
     [
-        ({"negatives": "matcher"}, {}, "negatives must be 'siblings'.*all points in memory"),
         ({"evidence": "auto"}, {}, "evidence must be None.*all points in memory"),
         ({}, {"label_texts": ["text"] * 60}, "label_texts must be None for a dataset in parts"),
         ({}, {"Y": np.eye(3)}, "Y must be None for a dataset in parts"),

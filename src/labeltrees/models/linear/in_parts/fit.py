@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labeltrees._losses import LOSSES
-from labeltrees._settings import take_settings
 from labeltrees._validation import check_n_jobs, refuse
+from labeltrees.data.label_sets import check_unicode
 from labeltrees.data.parts.parts_dataset import PartsDataset
 from labeltrees.errors import InputError
 from labeltrees.models.common.dataset_arguments import arguments_of_parts
 from labeltrees.models.common.label_names import LabelNames
-from labeltrees.models.common.label_sets import check_unicode
 from labeltrees.models.common.settings import seed_of
 from labeltrees.models.linear.auto_cost import choose_by_losses, draw_sample
 from labeltrees.models.linear.fitted import Fitted, linear_settings
@@ -32,7 +31,7 @@ from labeltrees.models.linear.trend import trend_of_parts
 from labeltrees.storage import ChunkStore
 from labeltrees.tasks import Runner, Task
 from labeltrees.tree.label_tree import LabelTree
-from labeltrees.tree.settings import TreeSettings
+from labeltrees.tree.settings import builder_of, is_given, tree_settings
 
 if TYPE_CHECKING:
     from labeltrees.models.linear.estimator import LabelTreeClassifier
@@ -144,19 +143,20 @@ class PartsFit:
     def _tree(self, found: Survey, seed: int) -> tuple[LabelTree, str]:
         """Return a tree, and the file with it."""
         model, data, results = self.model, self.data, self.results
-        settings = take_settings(TreeSettings, model)
+        settings = tree_settings(model.tree, tradeoff=model.tradeoff, fanout=model.fanout, leaf_size=model.leaf_size)
+        given_embeddings = builder_of(model.tree).embeddings
         counts_inputs = {
             "fingerprint": self.fingerprint,
             "cover": settings.cover,
             "cover_softness": float(settings.cover_softness),
         }
         counts = Task(count_labels, counts_inputs, {"data": str(data.folder)})
-        if model.tree is not None or model.embeddings is not None:
-            if model.tree is not None and model.n_trees > 1:
+        if is_given(model.tree) or given_embeddings is not None:
+            if is_given(model.tree) and model.n_trees > 1:
                 refuse("n_trees", "1 if the tree is given", model.n_trees)
             self._run("Counting labels", [counts])
             tree = tree_of_given(
-                model.tree, model.embeddings, results[counts.name], settings, data.n_labels, seed, model.n_jobs
+                model.tree, given_embeddings, results[counts.name], settings, data.n_labels, seed, model.n_jobs
             )
             return tree, self.results.store("tree", tree_arrays(tree))
         embeddings = embedding_tasks(str(data.folder), self.scans, found, self.task_bytes, self.n_jobs)

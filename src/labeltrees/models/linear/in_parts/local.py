@@ -28,7 +28,6 @@ def fit_parts(
     model: LabelTreeClassifier,
     data: PartsDataset,
     others: Mapping[str, Any],
-    label_names: Any = None,
     max_memory: int | str | None = None,
     work_folder: str | os.PathLike[str] | None = None,
 ) -> bool:
@@ -54,7 +53,7 @@ def fit_parts(
     )
     with working_folder(data, work_folder) as folder:
         runner = LocalRunner(FolderResults(folder), bool(model.verbose), TaskMemory(limit))
-        PartsFit(model, data, runner, model.n_jobs, in_memory=False).run(label_names)
+        PartsFit(model, data, runner, model.n_jobs, in_memory=False).run()
     return True
 
 
@@ -63,8 +62,6 @@ def check_in_parts(model: LabelTreeClassifier) -> None:
     where = "for a dataset in parts that is not read whole: it needs all points in memory (raise max_memory)"
     if model.evidence is not None:
         refuse("evidence", f"None {where}", model.evidence)
-    if model.negatives == "matcher":
-        refuse("negatives", f"'siblings' {where}", model.negatives)
     if model.vectorizer is not None:
         refuse("vectorizer", "None for a dataset in parts: give it to `labeltrees convert` or `read_texts`", "one")
 

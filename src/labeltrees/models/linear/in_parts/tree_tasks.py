@@ -12,10 +12,9 @@ from labeltrees.models.linear.in_parts.trees import tree_arrays
 from labeltrees.tasks import Outcome, Results, Runner, Task
 from labeltrees.tree.arrays import TreeArrays
 from labeltrees.tree.builder import widen
-from labeltrees.tree.embedding_rows import EmbeddingRows
 from labeltrees.tree.pieces import Binary, LabelSet, build_set, join, leaf_of, split_set
 from labeltrees.tree.settings import TreeSettings
-from labeltrees.tree.split_rules import SplitRules, split_rules
+from labeltrees.tree.splits import EmbeddingRows, SplitRules, split_rules
 
 SETS = 16  # aim at this many or more, to keep the workers of a small cluster equally busy
 LEAST_VALUES = 4_000_000  # of a set that is built in one task: about half a second
@@ -125,7 +124,7 @@ def build_subtree(
         child_ptr, children = leaf_of(labels.labels)
     else:
         rows = read_rows(results, inputs.embeddings, labels.labels, inputs.n_features)
-        child_ptr, children = build_set(labels, rows, rules, settings.leaf_size, check_n_jobs(n_jobs))
+        child_ptr, children = build_set(labels, rows, rules, check_n_jobs(n_jobs))
     return {"child_ptr": child_ptr, "children": children}, {}
 
 

@@ -15,9 +15,9 @@ from labeltrees.storage.chunks import edges_of, tree_levels
 from labeltrees.tasks import Outcome, Result, Results
 from labeltrees.tree.arrays import TreeArrays
 from labeltrees.tree.builder import grow_tree_from
-from labeltrees.tree.embedding_rows import embedding_rows
 from labeltrees.tree.label_tree import LabelTree
-from labeltrees.tree.settings import TreeSettings
+from labeltrees.tree.settings import TreeSettings, is_given
+from labeltrees.tree.splits import embedding_rows
 
 
 def count_labels(results: Results, *, data: str, fingerprint: str, cover: str, cover_softness: float) -> Outcome:
@@ -35,7 +35,7 @@ def _label_blocks(dataset: PartsDataset) -> Iterator[tuple[Indicator, Float64s |
 
 
 def tree_of_given(
-    given: LabelTree | str | None,
+    given: Any,
     embeddings: Any,
     counts: Result,
     settings: TreeSettings,
@@ -45,7 +45,7 @@ def tree_of_given(
 ) -> LabelTree:
     """Return the tree if the user has given it, or embeddings for it: both come through memory."""
     frequencies = np.array(counts["frequencies"])
-    if given is not None:
+    if is_given(given):
         return place_labels(given, n_labels, frequencies)
     return grow_tree_from(
         embedding_rows(embeddings).unit(),
