@@ -101,10 +101,10 @@ THREADED := tests/search tests/storage/test_chunks.py tests/tuning/test_shared_i
   tests/integration/test_ensembles.py tests/integration/test_tradeoff.py tests/integration/test_auto_fanout.py \
   tests/integration/test_scratch_memory.py tests/integration/test_threads.py \
   tests/labels/test_embedding.py tests/tree/test_builder.py tests/tree/test_search_cost.py tests/data/test_tfidf.py tests/data/test_tfidf_parameters.py \
-  $(addprefix tests/models/linear/test_,training.py node_tasks.py item_models.py files.py contexts.py) \
+  $(addprefix tests/models/linear/test_,train.py item_models.py files.py features.py) \
   tests/models/text/test_estimator.py tests/models/text/test_shuffle.py tests/models/common/test_early_stop.py \
   tests/serving/test_registry.py tests/serving/test_app.py \
-  --deselect tests/models/linear/test_contexts.py::test_any_sequence_of_texts
+  --deselect tests/models/linear/test_features.py::test_any_sequence_of_texts
 sanitize-threads: install
 	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --upgrade --target build/sanitize-threads . \
 	  -Cbuild-dir=build/sanitize-threads-objects -Ccmake.define.LABELTREES_SANITIZE_THREADS=ON \

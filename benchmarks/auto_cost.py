@@ -24,7 +24,8 @@ import labeltrees as lt
 from benchmarks.measures import precisions
 from benchmarks.shared_data import load
 from benchmarks.tables import print_head, slashed
-from labeltrees.models.linear import auto_cost, in_memory
+from labeltrees.models.linear import cost as auto_cost
+from labeltrees.models.linear import fit as fit_module
 
 SETS = ("cooking", "bibtex", "baskets", "delicious", "online-retail", "eurlex4k", "debian-depends")
 TRADEOFFS = (0.0, 0.5, 1.0, 1.5)
@@ -138,7 +139,7 @@ def compare_times(sets: list[str], n_fits: int = 15) -> None:
     for name in sets:
         train, _ = load_set(name)
         times = []
-        settle, spent = in_memory.settle_cost, [0.0]
+        settle, spent = fit_module.settle_cost, [0.0]
 
         def timed(*arguments: Any, settle: Any = settle, spent: list[float] = spent, **options: Any) -> Any:
             start = time.process_time()
@@ -146,12 +147,12 @@ def compare_times(sets: list[str], n_fits: int = 15) -> None:
             spent[0] = time.process_time() - start
             return settled
 
-        in_memory.settle_cost = timed
+        fit_module.settle_cost = timed
         for _ in range(n_fits):
             start = time.process_time()
             lt.LabelTreeClassifier(random_state=0, n_jobs=1).fit(train.X, train.Y)
             times.append((time.process_time() - start - spent[0], spent[0]))
-        in_memory.settle_cost = settle
+        fit_module.settle_cost = settle
         rest, choosing = np.min(times, axis=0)
         print(f"| {name} | {rest:.3f} | {choosing:.3f} | {choosing / rest:.0%} |", flush=True)
 

@@ -23,7 +23,8 @@ from benchmarks.measures import precisions
 from benchmarks.peers.worker import PeerWorker
 from benchmarks.shared_data import dense, load, share_of, write_for_contestants
 from benchmarks.tables import print_head, slashed
-from labeltrees.models.linear.training import LinearSettings, estimate_memory, train_linear
+from labeltrees.models.linear.settings import LinearSettings
+from labeltrees.models.linear.train import estimate_memory, train_linear
 
 FOLDER = Path(__file__).parent / "contestants"
 MIB = 2**20

@@ -40,12 +40,11 @@ GUARDED: dict[str, tuple[str, ...]] = {
     ),
     "data/tfidf_files.py": ("tests/data/test_tfidf_files.py", "tests/data/test_tfidf_state.py"),
     "models/common/early_stop.py": (_EARLY_STOP, _DAMAGE),
-    "models/common/early_stop_tables.py": ("tests/models/common/test_early_stop_tables.py", _EARLY_STOP),
     "models/common/label_names.py": (
         "tests/models/common/test_label_names.py",
         "tests/integration/test_label_names.py",
     ),
-    "models/common/model_reader.py": ("tests/models/linear/test_files.py", _DAMAGE),
+    "models/common/model_files.py": ("tests/models/linear/test_files.py", _DAMAGE),
     "models/text/fasttext_file.py": (
         "tests/models/text/test_fasttext_file.py",
         "tests/models/text/test_fasttext_export.py",

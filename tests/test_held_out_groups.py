@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import labeltrees as lt
 from labeltrees._holding_out import draw_held_out
-from labeltrees.models.linear.auto_cost import draw_sample
+from labeltrees.models.linear.cost import draw_sample
 from labeltrees.models.linear.evidence import _split
 from labeltrees.tuning.data import hold_out
 

@@ -56,10 +56,10 @@ class Counts:
 def run(arguments: argparse.Namespace, folder: Path) -> list[str]:
     """Return the counts."""
     _fork_workers()
-    from labeltrees.models.linear.in_parts import bundles
+    from labeltrees.models.linear import pieces
     from labeltrees.tasks.on_dask import connect
 
-    bundles.LEAST_COST = 0  # many small tasks: more moments at which a worker can be lost
+    pieces.LEAST_COST = 0  # many small tasks: more moments at which a worker can be lost
     started, file = time.monotonic(), folder / "counts.json"
     parts = write_dataset(arguments.data, folder / "parts", arguments.points_per_part, arguments.points)
     local_fit(parts.folder, folder / "local", 1)

@@ -14,7 +14,7 @@ import numpy as np
 import labeltrees as lt
 from benchmarks.scale.shapes import load_shape
 from labeltrees._memory import peak_bytes
-from labeltrees.models.linear.in_parts import local
+from labeltrees.models.linear import fit as fit_module
 from labeltrees.tasks import FolderResults, LocalRunner, Task, TaskMemory, TaskRecord
 
 
@@ -60,11 +60,11 @@ def fit(folder: str, model: str, n_jobs: str, max_memory: str) -> dict[str, Any]
     runner.notes = work / "notes.jsonl"
     n_before = len(runner.read())
 
-    def timed(results: FolderResults, _progress: bool, memory: TaskMemory) -> TimedRunner:
-        runner.results, runner.memory = results, memory
+    def timed(results: FolderResults, _progress: bool, memory: TaskMemory, n_jobs: int | None) -> TimedRunner:
+        runner.results, runner.memory, runner.n_jobs = results, memory, n_jobs
         return runner
 
-    local.LocalRunner = timed  # type: ignore[assignment,misc]
+    fit_module.LocalRunner = timed  # type: ignore[assignment,misc]
     parts = lt.open_parts(folder)
     started = time.process_time()
     fitted = lt.LabelTreeClassifier(n_jobs=int(n_jobs)).fit(parts, max_memory=max_memory, work_folder=work)

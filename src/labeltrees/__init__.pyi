@@ -22,10 +22,9 @@ from labeltrees.data import (
 )
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError, MissingExtraError
 from labeltrees.labels.embedding import pifa
-from labeltrees.labels.frequency import cover_frequencies, label_frequencies
+from labeltrees.labels.frequency import cover_frequencies, label_frequencies, label_weights
 from labeltrees.labels.imbalance import Imbalance, imbalance
 from labeltrees.labels.trend import trend_weights
-from labeltrees.labels.weights import label_weights
 from labeltrees.logs import Columns, PreparedLogs, prepare_logs
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.linear.settings import Solver

@@ -5,8 +5,8 @@ from click.testing import CliRunner
 
 import labeltrees as lt
 from labeltrees.cli.main import cli
-from labeltrees.models.linear.in_parts import local
-from tests.models.linear.in_parts.same_files import files_of, small_dataset
+from labeltrees.models.linear import fit
+from tests.models.linear.same_files import files_of, small_dataset
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def run(*arguments):
 
 
 def test_a_limit_of_memory_changes_nothing(xmc, tmp_path, monkeypatch):
-    monkeypatch.setattr(local, "bytes_in_memory", lambda data: 2**60)
+    monkeypatch.setattr(fit, "bytes_in_memory", lambda data: 2**60)
     assert run("convert", xmc, "-o", tmp_path / "parts", "--points-per-part", 90).exit_code == 0
     assert run("fit", xmc, "-o", tmp_path / "one").exit_code == 0
     for data in (xmc, tmp_path / "parts"):

@@ -1,4 +1,6 @@
-"""Label frequencies and cover frequencies against the paper's algorithms, written down plainly."""
+"""Label frequencies, cover frequencies and weights against the paper, written down plainly."""
+
+import itertools
 
 import numpy as np
 import pytest
@@ -6,8 +8,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from labeltrees._matrices import check_Y
 from labeltrees.errors import InputError
-from labeltrees.labels.frequency import cover_frequencies, label_frequencies
+from labeltrees.labels.frequency import cover_frequencies, frequencies_of_blocks, label_frequencies, label_weights
 
 
 def plain_sum(values):
@@ -162,3 +165,93 @@ def test_bad_input_is_refused_by_name(function, Y, sample_weight, message):
 def test_bad_parameters_are_refused_by_name(argument, value):
     with pytest.raises(InputError, match=argument):
         cover_frequencies(np.eye(2), **{argument: value})
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1), cuts=st.lists(st.integers(1, 59), max_size=5, unique=True), weighted=st.booleans()
+)
+@settings(max_examples=30)
+@pytest.mark.parametrize("method", ["marginal", "greedy"])
+def test_blocks_of_points_change_no_byte(method, seed, cuts, weighted):
+    rng = np.random.default_rng(seed)
+    Y = sp.random_array((60, 9), density=0.3, rng=rng, format="csr")
+    weights = rng.random(60) ** 8 + 1e-9 if weighted else None
+    bounds = [0, *sorted(cuts), 60]
+
+    def blocks():
+        for first, last in itertools.pairwise(bounds):
+            yield check_Y(Y[first:last]).indicator, None if weights is None else weights[first:last]
+
+    frequencies, covers = frequencies_of_blocks(blocks, 9, method, 0.25)
+    np.testing.assert_array_equal(frequencies, label_frequencies(Y, weights))
+    np.testing.assert_array_equal(covers, cover_frequencies(Y, weights, method, 0.25))
+
+
+F = np.array([0.5, 0.3, 0.2])
+COVER = np.array([0.7, 0.3, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("tradeoff", "path", "expected"),
+    [
+        (0.0, "weighted", 2 * np.ones(3) + 0.1 / 3),
+        (0.5, "weighted", 1.5 * np.sqrt(F) + 0.1 / 3),
+        (1.0, "weighted", F + 0.1 / 3),
+        (1.5, "weighted", 0.5 * F + 0.5 * COVER + 0.1 / 3),
+        (2.0, "weighted", COVER + 0.1 / 3),
+        (0.0, "direct", 1 / 3 + 0 * F + 0.1 / 3),
+        (1.0, "direct", 0.5 / 3 + 0.5 * COVER + 0.1 / 3),
+        (2.0, "direct", COVER + 0.1 / 3),
+    ],
+)
+def test_weights_follow_the_formula(tradeoff, path, expected):
+    result = label_weights(F, COVER, tradeoff, 0.1, path)
+    np.testing.assert_allclose(result, expected / expected.sum(), rtol=1e-12)
+
+
+@given(st.floats(0, 2), st.floats(0, 10), st.sampled_from(["weighted", "direct"]))
+def test_unseen_labels_get_nothing_and_the_rest_sums_to_one(tradeoff, smoothing, path):
+    result = label_weights([0, 2, 0, 1, 1], [0, 3, 0, 1, 0], tradeoff, smoothing, path)
+    assert (result[[0, 2]] == 0).all()
+    assert result.sum() == pytest.approx(1)
+    assert (result >= 0).all()
+
+
+@pytest.mark.parametrize("path", ["weighted", "direct"])
+def test_at_tradeoff_zero_all_weights_are_the_same_number(path):
+    counts = np.random.default_rng(0).integers(1, 1000, 333)
+    assert len(set(label_weights(counts, counts, 0, path=path))) == 1
+
+
+def test_smoothing_counts_all_labels_also_unseen_ones():
+    # g / L with L = 4, although two labels are never seen.
+    result = label_weights([3, 1, 0, 0], [1, 1, 0, 0], 1.0, smoothing=1.0)
+    expected = np.array([0.75 + 0.25, 0.25 + 0.25])
+    np.testing.assert_allclose(result[:2], expected / expected.sum())
+
+
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+def test_counts_work_like_shares(scale):
+    np.testing.assert_allclose(label_weights(F * scale, COVER * 7, 1.3), label_weights(F, COVER, 1.3))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((F, COVER, 2.1), "tradeoff must be a number in"),
+        ((F, COVER, np.nan), "tradeoff"),
+        ((F, COVER, 1.0, -0.1), "smoothing"),
+        ((F, COVER, 1.0, 0.1, "straight"), "path must be one of"),
+        ((F, COVER[:2], 1.0), "same length, got 3 and 2"),
+        ((-F, COVER, 1.0), "frequencies must be"),
+        ((F, [0, np.nan, 1], 1.0), "cover_frequencies must be"),
+        (([], [], 1.0), "frequencies must be"),
+        (([0, 0], [0, 1], 1.0), "frequencies must be"),
+        ((["a"], [1], 1.0), "frequencies must be"),
+        (([1, 0], [0.5, 0.5], 1.0), "0 where frequencies are, got 0.5 for label 1"),
+        (([1e308, 1e308], [1, 1], 1.0), "finite sum"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(arguments, message):
+    with pytest.raises(InputError, match=message):
+        label_weights(*arguments)

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import labeltrees as lt
 from labeltrees.errors import FileFormatError
-from labeltrees.models.linear.evidence_rows import make_evidence
+from labeltrees.models.linear.evidence import make_evidence
 from labeltrees.search import Searcher, SearchRequest
 from labeltrees.search.evidence import (
     CENTROID_FEATURES,

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import labeltrees as lt
-from labeltrees.labels.weights import label_weights
+from labeltrees.labels.frequency import label_weights
 from labeltrees.tree.splits import embedding_rows
 
 GRID = [0.0, 0.5, 1.0, 1.5, 2.0]

@@ -12,7 +12,7 @@ from scipy import sparse
 from labeltrees._matrices import Float32s, Int64s
 from labeltrees._validation import check_integer
 from labeltrees.baselines.baseline import Baseline, TrainingPoints, top_entries, top_labels, training_points
-from labeltrees.models.linear.points import unit_rows
+from labeltrees.models.linear.features import unit_rows
 
 
 def row_blocks(left: Any, entries_per_row: Any, max_products: int) -> Iterator[tuple[int, int]]:

@@ -26,10 +26,10 @@ from labeltrees.data.label_sets import has_label
 from labeltrees.data.read_data import DataOptions
 from labeltrees.errors import InputError
 from labeltrees.metrics.groups import Reliability, reliability
-from labeltrees.models.common.calibration import fit_calibration
 from labeltrees.models.common.early_stop import LENGTHS, EarlyStop
 from labeltrees.models.common.prediction import LEARNED_LABELS
 from labeltrees.models.common.protocol import Model
+from labeltrees.models.common.scores import fit_calibration
 from labeltrees.report.charts import save, styled
 from labeltrees.report.figures import reliability_chart
 from labeltrees.search.request import SearchRequest

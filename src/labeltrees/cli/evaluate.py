@@ -55,7 +55,7 @@ from labeltrees.metrics.intervals import estimate_sets
 from labeltrees.metrics.propensity import MIN_POINTS
 from labeltrees.metrics.table import METRICS, Metric, measure_lists
 from labeltrees.models.common.protocol import Model
-from labeltrees.models.common.score_matrix import scores_above
+from labeltrees.models.common.scores import scores_above
 from labeltrees.profiling import single_call_microseconds
 from labeltrees.search.request import SearchRequest
 from labeltrees.search.result import SearchResult, SearchStats

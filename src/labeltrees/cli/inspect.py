@@ -14,7 +14,7 @@ from labeltrees.cli.output import console, make_table, plural, print_json, print
 from labeltrees.cli.saved_models import c_text, disk_bytes, evidence_words, load_model, model_facts
 from labeltrees.cli.tree import find_label, summary_rows
 from labeltrees.models.common.protocol import Model
-from labeltrees.models.linear.contexts import feature_names_of
+from labeltrees.models.linear.features import feature_names_of
 from labeltrees.storage.chunks import ChunkStore
 from labeltrees.storage.unpack import unpack_node
 from labeltrees.tree.arrays import TreeArrays

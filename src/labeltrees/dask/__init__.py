@@ -1,7 +1,6 @@
 """Training on a Dask cluster, with the same bytes as on one machine (extra ``labeltrees[dask]``)."""
 
-from labeltrees.dask.estimator import DaskLabelTreeClassifier
-from labeltrees.dask.fitting import fit
+from labeltrees.dask.estimator import DaskLabelTreeClassifier, fit
 from labeltrees.tasks.on_dask import ClusterError, ClusterSummary
 
 __all__ = ["ClusterError", "ClusterSummary", "DaskLabelTreeClassifier", "fit"]

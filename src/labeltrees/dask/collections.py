@@ -20,7 +20,7 @@ from labeltrees.tasks.on_dask import import_dask
 PARTS = "parts"  # the folder in the work folder
 
 
-def as_parts(client: Any, data: Any, Y: Any, folder: Path, model: Any, label_names: Any = None) -> PartsDataset:
+def as_parts(client: Any, data: Any, Y: Any, folder: Path) -> PartsDataset:
     """Return a dataset in parts; Dask arrays and bags are written to `folder`, block by block."""
     if isinstance(data, PartsDataset):
         return data

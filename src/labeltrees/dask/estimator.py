@@ -1,17 +1,81 @@
-"""DaskLabelTreeClassifier: LabelTreeClassifier trained on a Dask cluster."""
+"""Training on a Dask cluster: `fit`, and `DaskLabelTreeClassifier`, which is `LabelTreeClassifier` there."""
 
 from __future__ import annotations
 
+import logging
 import os
 from dataclasses import dataclass, field
 from typing import Any
 
 from sklearn.base import clone
 
-from labeltrees.dask.collections import is_array, is_bag, predict_lazily
-from labeltrees.dask.fitting import fit
+from labeltrees._settings import check_settings
+from labeltrees.dask.collections import as_parts, is_array, is_bag, predict_lazily
 from labeltrees.models.linear.estimator import LabelTreeClassifier
-from labeltrees.tasks.on_dask import import_distributed
+from labeltrees.models.linear.fit import fit as fit_points
+from labeltrees.models.linear.fit import work_folder_for
+from labeltrees.models.linear.points import read_parts, refuse_in_parts
+from labeltrees.tasks.on_dask import DaskRunner, import_distributed
+
+_logger = logging.getLogger("labeltrees")
+
+
+def fit(
+    client: Any,
+    parts: Any,
+    Y: Any = None,
+    *,
+    model: LabelTreeClassifier | None = None,
+    work_folder: str | os.PathLike[str] | None = None,
+    memory_per_worker: int | str | None = None,
+    label_names: Any = None,
+    progress: bool = False,
+    **parameters: Any,
+) -> LabelTreeClassifier:
+    """Fit a `LabelTreeClassifier` on a Dask cluster; the result is the same as on one machine, to the last bit.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    parts : PartsDataset, path, Dask array with sparse blocks, or Dask bag of (text, labels)
+        Arrays and bags are written to the work folder as parts first.
+    Y : Dask array with sparse blocks, optional
+        The labels for an array `parts`.
+    model : LabelTreeClassifier, optional
+        Fitted in place; or give its `parameters`.
+    work_folder : path, optional
+        Seen by all workers. Results of tasks are written here; a fit that was interrupted continues with them. By
+        default a temporary folder beside the parts, removed at the end.
+    memory_per_worker : int or str, optional
+        By default the smallest memory limit of the workers. The threads of a worker share it; tasks are planned for
+        half of their share.
+    label_names : L str, optional
+    progress : bool
+        Show a bar per stage, and at the end a summary.
+
+    Returns
+    -------
+    LabelTreeClassifier
+        With `cluster_summary_`, a ClusterSummary.
+    """
+    import_distributed()
+    model = LabelTreeClassifier(**parameters) if model is None else model.set_params(**parameters)
+    check_settings(model)
+    refuse_in_parts(model)
+    beside = getattr(parts, "folder", None) or (parts if isinstance(parts, str | os.PathLike) else None)
+    with work_folder_for(beside, work_folder) as folder:
+        runner = DaskRunner(client, folder, progress or bool(model.verbose), memory_per_worker)
+        if progress:
+            runner.show_dashboard()
+        data = as_parts(client, parts, Y, folder)
+        runner.check_folder("work_folder")
+        fit_points(model, read_parts(model, data, label_names), runner)
+    model.cluster_summary_ = runner.summary
+    if progress:
+        for line in runner.summary.lines():
+            _logger.info(line)
+    return model
+
 
 _OWN = ("client",)  # parameters that LabelTreeClassifier does not have
 

@@ -49,17 +49,17 @@ def pifa(X: Any, Y: Any, *, n_jobs: int | None = None) -> Any:
     labels = check_Y(Y).indicator
     check_same_points(rows.n_points if isinstance(rows, SparseRows) else len(rows), labels.n_points)
     label_ptr, points = _core.transpose_indicator(labels.indptr, labels.indices, labels.n_labels)
-    if not isinstance(rows, SparseRows):
-        return _dense(rows, label_ptr, points, n_threads)
     return sum_points(rows, label_ptr, points, n_threads)
 
 
-def sum_points(rows: SparseRows, label_ptr: Int64s, points: Int32s, n_threads: int) -> Any:
+def sum_points(rows: SparseRows | Float32s, label_ptr: Int64s, points: Int32s, n_threads: int) -> Any:
     """Return the embeddings of labels whose points are ``points[label_ptr[l]:label_ptr[l + 1]]``, ascending.
 
     A row depends only on the label's own points, which are summed in ascending order, in double precision. Any range of
     labels therefore gives the same rows alone as among all labels.
     """
+    if not isinstance(rows, SparseRows):
+        return _dense(rows, label_ptr, points, n_threads)
     if rows.n_columns <= _WIDEST:
         return _sparse(rows, label_ptr, points, n_threads)
     occurring, narrow_ids = np.unique(rows.indices, return_inverse=True)

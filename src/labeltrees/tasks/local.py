@@ -20,6 +20,8 @@ class LocalRunner(Runner):
         By default results stay in memory.
     progress : bool or callable(done, total), optional
     memory : TaskMemory, optional
+    n_jobs : int, optional
+        Threads of a task.
     n_workers : int
         How many tasks run at the same time.
     """
@@ -31,10 +33,11 @@ class LocalRunner(Runner):
         results: Results | None = None,
         progress: ProgressArgument = None,
         memory: TaskMemory | None = None,
+        n_jobs: int | None = None,
         n_workers: int = 1,
     ) -> None:
         self.results = MemoryResults() if results is None else results
-        self.progress, self.memory, self.n_workers = progress, memory, n_workers
+        self.progress, self.memory, self.n_jobs, self.n_workers = progress, memory, n_jobs, n_workers
 
     def stream(self, stage: str, tasks: Iterable[Task]) -> Iterator[TaskRecord]:
         """Run tasks and yield their records."""

@@ -22,7 +22,7 @@ import numpy as np
 from labeltrees import _core
 from labeltrees._array_files import checksum_text
 from labeltrees._progress import ProgressArgument, watch
-from labeltrees._validation import refuse
+from labeltrees._validation import check_n_jobs, refuse
 from labeltrees.tasks.results import Outcome, Results
 
 FORMAT = 3  # of the results: a new number makes all old results unknown
@@ -176,12 +176,25 @@ class Runner(ABC):
         Where the tasks find and keep results.
     progress : bool or callable(done, total), optional
     memory : TaskMemory, optional
-        None: no limit.
+        Of a task; None: no limit.
+    n_jobs : int, optional
+        Threads of a task, as in scikit-learn.
     """
 
     results: Results
     progress: ProgressArgument = None
     memory: TaskMemory | None = None
+    n_jobs: int | None = None
+
+    @property
+    def task_bytes(self) -> int:
+        """The memory of a task in bytes; a very large number if there is no limit."""
+        return 2**62 if self.memory is None else self.memory.n_bytes
+
+    @property
+    def threads_of_host(self) -> int:
+        """The threads that tasks on one machine may use together."""
+        return check_n_jobs(self.n_jobs)
 
     @property
     @abstractmethod

@@ -12,8 +12,7 @@ from typing import Any
 
 from labeltrees._settings import LARGEST_INT32, Parameters, anything, check_settings, choice, integer, number, setting
 from labeltrees._validation import Fanout, check_fanout, refuse
-from labeltrees.labels.frequency import COVERS, check_softness
-from labeltrees.labels.weights import PATHS, WEIGHTS_OF, check_smoothing, check_tradeoff
+from labeltrees.labels.frequency import COVERS, PATHS, WEIGHTS_OF, check_smoothing, check_softness, check_tradeoff
 from labeltrees.tree.label_tree import LabelTree
 
 TOLERANCE = 1e-4

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from labeltrees import _core
 from labeltrees._matrices import Float32s, Float64s, Int32s, Int64s, SparseRows, check_X, sparse_rows
 from labeltrees._validation import check_choice, check_integer, check_number, check_seed, refuse
-from labeltrees.labels.weights import PATHS, check_tradeoff, label_weights, weight_terms
+from labeltrees.labels.frequency import PATHS, check_tradeoff, label_weights, weight_terms
 from labeltrees.tree.arrays import check_weights
 from labeltrees.tree.settings import TOLERANCE, TreeSettings
 

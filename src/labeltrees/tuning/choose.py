@@ -22,7 +22,7 @@ from labeltrees._settings import refusing
 from labeltrees._validation import check_choice, check_integer, check_n_jobs, check_number, refuse
 from labeltrees.data import TfidfVectorizer
 from labeltrees.errors import InputError, LabelTreesError
-from labeltrees.models.common.dataset_arguments import FitArguments
+from labeltrees.models.common.given import FitArguments
 from labeltrees.models.common.settings import seed_of
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.linear.settings import solver_of

@@ -16,7 +16,7 @@ from labeltrees._matrices import check_sample_weight
 from labeltrees._settings import refusing
 from labeltrees.data.label_sets import read_training_labels
 from labeltrees.models.linear.estimator import LabelTreeClassifier
-from labeltrees.models.linear.points import check_points
+from labeltrees.models.linear.features import check_points
 from labeltrees.tuning.choose import GONE_VALUES, choose
 from labeltrees.tuning.data import TuningData, reads_texts
 

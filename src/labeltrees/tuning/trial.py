@@ -22,7 +22,7 @@ from labeltrees.metrics.hits import Hits
 from labeltrees.metrics.propensity import MIN_POINTS, label_propensities
 from labeltrees.metrics.table import measure_lists
 from labeltrees.models.common.settings import seed_of
-from labeltrees.models.linear.points import unit_rows
+from labeltrees.models.linear.features import unit_rows
 from labeltrees.models.load import load
 from labeltrees.profiling import Clock, single_call_microseconds
 from labeltrees.tasks import Outcome, Results, Shared

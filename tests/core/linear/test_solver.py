@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 import labeltrees as lt
-from labeltrees.models.linear.node_tasks import DenseWeights
 from labeltrees.models.linear.settings import LinearSettings
-from labeltrees.models.linear.training import train_linear
+from labeltrees.models.linear.train import DenseWeights, train_linear
 
 
 def rows(rng, n_points, n_features, density=0.5):

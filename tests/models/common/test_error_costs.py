@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import labeltrees as lt
 from labeltrees.models.common.error_costs import label_costs, point_costs
 from labeltrees.models.common.label_names import LabelNames
-from labeltrees.models.linear import in_memory
+from labeltrees.models.linear import train
 from tests.models.twin import TIGHT, all_scores, any_tree, tight, tree_scores
 
 RNG = np.random.default_rng(1)
@@ -170,11 +170,11 @@ def test_the_most_extreme_costs_stay_finite_or_are_refused(problem, size):
 
 def test_weights_that_are_not_finite_are_refused(problem, monkeypatch):
     def diverge(*args, **options):
-        trained = train(*args, **options)
+        trained = usual(*args, **options)
         trained.bias[3] = np.nan
         return trained
 
-    train = in_memory.train_linear
-    monkeypatch.setattr(in_memory, "train_linear", diverge)
+    usual = train.train_tasks
+    monkeypatch.setattr(train, "train_tasks", diverge)
     with pytest.raises(lt.InputError, match="training left the range of float32"):
         lt.LabelTreeClassifier().fit(*problem)

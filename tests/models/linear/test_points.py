@@ -1,172 +1,131 @@
-"""Points in every form give the same model and the same answers; wrong ones are refused."""
+"""A model with a trend gives the lists of a plain model with the trend as weights of labels."""
+
+import json
+import pickle
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import labeltrees as lt
-from labeltrees.models.linear.points import check_points
-from tests.models.twin import all_scores, tight
 
-SPARSE = {
-    "csr_array": sp.csr_array,
-    "csr_matrix": sp.csr_matrix,
-    "csc_array": sp.csc_array,
-    "csc_matrix": sp.csc_matrix,
-    "coo_array": sp.coo_array,
-    "lil_matrix": sp.lil_matrix,
-    "float64": lambda X: X.astype(np.float64),
-    "int64_indices": lambda X: with_indices(X, np.int64),
-    "unsorted": lambda X: with_reversed_rows(X),
-    "halves_twice": lambda X: with_every_entry_twice(X),
-    "read_only": lambda X: read_only(X),
-}
+HALF_LIFE = 60.0
 
 
-def with_indices(X, dtype):
-    copy = sp.csr_array(X)
-    copy.indices, copy.indptr = X.indices.astype(dtype), X.indptr.astype(dtype)
-    return copy
+@pytest.fixture(scope="module")
+def data():
+    train, test = lt.datasets.load_debian()
+    dates = np.datetime64("2025-01-01", "us") + np.arange(3000) * np.timedelta64(3, "h")
+    return lt.Dataset(train.X[:3000], train.Y[:3000], train.label_names, times=dates), test.X[:200]
 
 
-def with_reversed_rows(X):
-    order = np.concatenate([np.arange(X.indptr[row + 1] - 1, X.indptr[row] - 1, -1) for row in range(X.shape[0])])
-    return sp.csr_array((X.data[order], X.indices[order], X.indptr), shape=X.shape)
+@pytest.fixture(scope="module")
+def plain(data):
+    return lt.LabelTreeClassifier(n_jobs=1).fit(data[0])
 
 
-def with_every_entry_twice(X):
-    return sp.csr_array((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), X.indptr * 2), shape=X.shape)
+@pytest.fixture(scope="module")
+def model(data):
+    return lt.LabelTreeClassifier(trend=HALF_LIFE, n_jobs=1).fit(data[0])
 
 
-def read_only(X):
-    copy = X.copy()
-    for part in (copy.data, copy.indices, copy.indptr):
-        part.flags.writeable = False
-    return copy
+@pytest.fixture(scope="module")
+def weights(data):
+    return lt.trend_weights(data[0].Y, data[0].times, HALF_LIFE).astype(np.float32)
 
 
-@pytest.mark.parametrize("form", SPARSE)
-@pytest.mark.parametrize("normalize", [True, False])
-def test_sparse_points_in_every_form_are_the_same_points(problem, form, normalize):
-    X, Y = problem
-    options = {"fanout": 3, "normalize": normalize}
-    plain = lt.LabelTreeClassifier(**options).fit(X, Y)
-    other = SPARSE[form](X)
-    before = sp.csr_array(other, copy=True).toarray()
-    found = lt.LabelTreeClassifier(**options).fit(other, Y)
-    assert found.searcher_.stores[0].chunks.tobytes() == plain.searcher_.stores[0].chunks.tobytes()
-    for expected, answer in zip(plain.predict_topk(X), found.predict_topk(other), strict=True):
-        np.testing.assert_array_equal(answer, expected)
-    np.testing.assert_array_equal(sp.csr_array(other).toarray(), before)  # nobody wrote into it
+def same(found, expected):
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
-DENSE = {
-    "float32": lambda X: X,
-    "float64": lambda X: X.astype(np.float64),
-    "columns": np.asfortranarray,
-    "lists": lambda X: X.tolist(),
-    "objects": lambda X: X.astype(object),
-    "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
-    "read_only": lambda X: np.frombuffer(X.tobytes(), np.float32).reshape(X.shape),
-}
+def test_lists_are_those_of_weights_of_labels(model, plain, data, weights):
+    expected = plain.predict_topk(data[1], label_weight=weights)
+    same(model.predict_topk(data[1]), expected)
+    assert (expected[0] != plain.predict_topk(data[1])[0]).any()
+    predict = model.predictor(names=True)
+    rows = data[1].tocsr()
+    for row in range(20):
+        labels, scores = predict(*(getattr(rows[[row]], name) for name in ("indices", "data")))
+        assert labels == expected[0][row].tolist()
+        np.testing.assert_array_equal(scores, expected[1][row])
 
 
-@pytest.mark.parametrize("form", DENSE)
-@pytest.mark.parametrize("normalize", [True, False])
-def test_dense_points_in_every_form_are_the_same_points(problem, form, normalize):
-    X, Y = problem[0].toarray() + np.float32(0.1), problem[1]
-    options = {"fanout": 3, "normalize": normalize}
-    plain = lt.LabelTreeClassifier(**options).fit(X, Y)
-    assert plain.searcher_.stores[0].matrices
-    found = lt.LabelTreeClassifier(**options).fit(DENSE[form](X), Y)
-    assert found.searcher_.stores[0].chunks.tobytes() == plain.searcher_.stores[0].chunks.tobytes()
-    for queries in (DENSE[form](X), sp.csr_array(X)):
-        for expected, answer in zip(plain.predict_topk(X), found.predict_topk(queries), strict=True):
-            np.testing.assert_array_equal(answer, expected)
+def test_given_weights_multiply_the_trend(model, plain, data, weights):
+    others = np.random.default_rng(0).random(len(weights)).astype(np.float32)
+    expected = plain.predict_topk(data[1], label_weight=others * weights)
+    same(model.predict_topk(data[1], label_weight=others), expected)
+    same(model.predict_topk(data[1], label_weight=model.label_weights(others)), expected)
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
-def test_dense_and_sparse_points_make_nearly_the_same_model(problem, loss):
-    X, Y = problem
-    sparse, dense = (lt.LabelTreeClassifier(fanout=3, **tight(loss)).fit(x, Y) for x in (X, X.toarray()))
-    assert sparse.tree_ == dense.tree_
-    np.testing.assert_allclose(all_scores(sparse, X), all_scores(dense, X), atol=2e-3)
+def test_evidence_is_learned_without_the_trend(data, weights):
+    parameters = {"evidence": "both", "n_jobs": 1}
+    expected = lt.LabelTreeClassifier(**parameters).fit(data[0])
+    found = lt.LabelTreeClassifier(**parameters, trend=HALF_LIFE).fit(data[0])
+    assert found.stats_["evidence"] == expected.stats_["evidence"]
+    same(found.predict_topk(data[1]), expected.predict_topk(data[1], label_weight=weights))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, int, bool, object])
-def test_dense_queries_find_what_sparse_ones_find(problem, model, dtype):
-    dense = (problem[0].toarray() * 4).round().astype(dtype)
-    for order in ("C", "F"):
-        found = model.predict_topk(np.array(dense, order=order))
-        for expected, answer in zip(model.predict_topk(sp.csr_array(dense.astype(float))), found, strict=True):
-            np.testing.assert_array_equal(answer, expected)
-    np.testing.assert_array_equal(model.predict_topk(dense.tolist())[0], found[0])
+def test_agreement_is_exact_with_a_trend(model, data):
+    same(model.predict_topk(data[1], agreement=1.0), model.predict_topk(data[1], beam=None))
 
 
-def test_an_empty_batch_has_an_empty_answer(problem, model, named):
-    X, Y = problem
-    for empty in (X[:0], X[:0].toarray()):
-        labels, scores = model.predict_topk(empty, 3)
-        assert labels.shape == scores.shape == (0, 3)
-        assert named.predict_topk(empty, 3)[0].shape == (0, 3)
-        assert model.predict(empty).shape == model.predict_scores(empty).shape == (0, 12)
-    with pytest.raises(lt.InputError, match="score needs at least one point"):
-        model.score(X[:0], Y[:0])
+def test_probabilities_need_a_calibration_which_is_saved(data, tmp_path):
+    test = lt.datasets.load_debian()[1]
+    model = lt.LabelTreeClassifier(trend=HALF_LIFE, loss="logistic", n_jobs=1).fit(data[0])
+    with pytest.raises(lt.InputError, match="without evidence and trend"):
+        model.predict_proba(data[1])
+    model.searcher_.set_trend(50 * model.trend_)  # so that some scores are above 1
+    model.calibrate(test.X[:1000], test.Y[:1000]).save(tmp_path / "model")
+    assert model.calibration_.scores[-1] > 1
+    loaded = lt.load(tmp_path / "model")
+    found, expected = loaded.predict_proba(data[1]), model.predict_proba(data[1])
+    np.testing.assert_array_equal(found.data, expected.data)
+    assert 0 <= found.data.min() <= found.data.max() <= 1
 
 
-def damaged(change):
-    matrix = sp.csr_array(np.eye(3, dtype=np.float32))
-    change(matrix)
-    return matrix
+def test_saved_and_pickled_models_keep_it(model, data, weights, tmp_path):
+    model.save(tmp_path / "model")
+    expected = model.predict_topk(data[1])
+    for other in (lt.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+        same(other.predict_topk(data[1]), expected)
+        np.testing.assert_array_equal(other.trend_, weights)
+        assert other.trend == HALF_LIFE
 
 
-WRONG = {
-    "nan": (sp.csr_array([[np.nan, 1.0]]), "X has a NaN at row 0, column 0"),
-    "inf": (sp.csr_array([[1.0, np.inf]]), "X has an infinite value at row 0, column 1"),
-    "too large": (sp.csr_array([[1.0, 1e300]]), "too large for float32, at row 0, column 1"),
-    "complex": (sp.csr_array([[1j, 0]]), "real numbers"),
-    "no column": (sp.csr_array((3, 0)), r"0 feature\(s\)"),
-    "no row": (sp.csr_array((0, 3)), r"0 sample\(s\)"),
-    "one dimension": (sp.coo_array(np.ones(3)), "two-dimensional"),
-    "index": (damaged(lambda X: X.indices.__setitem__(1, 7)), "damaged sparse matrix"),
-    "negative index": (damaged(lambda X: X.indices.__setitem__(1, -7)), "damaged sparse matrix"),
-    "indptr": (damaged(lambda X: X.indptr.__setitem__(1, 900)), "damaged sparse matrix"),
-    "falling indptr": (damaged(lambda X: X.indptr.__setitem__(1, -5)), "damaged sparse matrix"),
-    "dense nan": (np.array([[np.nan, 1.0]]), "NaN"),
-    "dense inf": (np.array([[np.inf, 1.0]]), "infinity"),
-    "dense too large": (np.array([[1e300, 1.0]]), "infinity|too large"),
-    "dense no row": (np.ones((0, 3)), r"0 sample\(s\)"),
-    "dense no column": (np.ones((3, 0)), r"0 feature\(s\)"),
-    "dense vector": (np.ones(3), "2D array"),
-    "dense cube": (np.ones((2, 2, 2)), "dim 3"),
-    "text": ([["a", "b"]], "could not convert string to float|numeric"),
-    "ragged": ([[1.0], [1.0, 2.0]], "inhomogeneous"),
-    "nothing": (None, "array"),
-}
+@pytest.mark.parametrize("wrong", [np.ones(3, np.float32), np.full(9938, np.nan, np.float32), np.full(9938, -1.0)])
+def test_a_damaged_trend_is_refused(model, tmp_path, wrong, monkeypatch):
+    monkeypatch.setattr(model.searcher_, "trend", wrong)
+    model.save(tmp_path / "model")
+    with pytest.raises(lt.FileFormatError, match="trend"):
+        lt.load(tmp_path / "model")
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_wrong_points_are_refused(case):
-    X, message = WRONG[case]
-    with pytest.raises(lt.InputError, match=message):
-        lt.LabelTreeClassifier(tree="flat").fit(X, [["a"]])
+def test_a_plain_model_has_no_array_for_it(plain, tmp_path):
+    plain.save(tmp_path / "model")
+    assert "trend" not in json.loads((tmp_path / "model" / "manifest.json").read_text())["arrays"]
+    assert plain.trend_ is None
 
 
-@pytest.mark.parametrize("case", ["nan", "index", "indptr", "dense nan", "dense vector"])
-def test_wrong_queries_are_refused(model, case):
-    X, message = WRONG[case]
-    with pytest.raises(lt.InputError, match=message):
-        model.predict_topk(X)
+def test_parts_give_the_same_model(model, data, tmp_path):
+    lt.write_parts(data[0], tmp_path / "parts", points_per_part=700)
+    parts = lt.open_parts(tmp_path / "parts")
+    streamed = lt.LabelTreeClassifier(trend=HALF_LIFE, n_jobs=1).fit(parts, work_folder=tmp_path / "work")
+    for number, each in enumerate((model, streamed)):
+        each.save(tmp_path / f"model{number}")
+    for path in sorted((tmp_path / "model0").iterdir()):
+        assert path.read_bytes() == (tmp_path / "model1" / path.name).read_bytes(), path.name
 
 
-@pytest.mark.parametrize("make", [sp.csr_array, np.asarray], ids=["sparse", "dense"])
-@pytest.mark.parametrize("method", ["predict", "predict_topk", "predict_scores"])
-def test_queries_of_other_width_are_refused(model, make, method):
-    with pytest.raises(lt.InputError, match="X has 39 features, but LabelTreeClassifier is expecting 40"):
-        getattr(model, method)(make(np.ones((2, 39))))
+def test_points_without_times_are_refused(data, tmp_path):
+    with pytest.raises(lt.InputError, match="trend needs the times of the points"):
+        lt.LabelTreeClassifier(trend=7).fit(data[0].X, data[0].Y)
+    lt.write_parts(lt.Dataset(data[0].X, data[0].Y), tmp_path / "parts")
+    with pytest.raises(lt.InputError, match="trend needs the times of the points"):
+        lt.LabelTreeClassifier(trend=7).fit(lt.open_parts(tmp_path / "parts"), work_folder=tmp_path / "work")
+    assert not [path for path in (tmp_path / "work").rglob("*") if path.is_file()]  # refused before any work
 
 
-def test_the_number_of_features_is_noted(problem):
-    model = lt.LabelTreeClassifier()
-    assert check_points(model, problem[0], fitting=True).shape == (120, 40)
-    assert model.n_features_in_ == 40
+@pytest.mark.parametrize("trend", [0, -3, "14", np.inf])
+def test_a_wrong_half_life_is_refused(data, trend):
+    with pytest.raises(lt.InputError, match="trend"):
+        lt.LabelTreeClassifier(trend=trend).fit(data[0])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import labeltrees as lt
-from labeltrees.models.common import score_matrix
+from labeltrees.models.common import scores as score_module
 from labeltrees.search import SearchRequest
 from tests.models.twin import best, make_problem, same
 
@@ -155,7 +155,7 @@ def test_many_labels_above_a_threshold_are_found_a_few_at_a_time(monkeypatch, th
     everything = model.predict_scores(X, 90).toarray()
     plain = model.predict(X)
     np.testing.assert_array_equal(plain.toarray(), everything >= np.float32(threshold))
-    monkeypatch.setattr(score_matrix, "_BLOCK_SIZE", 100)
+    monkeypatch.setattr(score_module, "_BLOCK_SIZE", 100)
     np.testing.assert_array_equal(model.predict(X).toarray(), plain.toarray())
     if threshold == 1e-6 and beam is None:
         assert plain.sum(axis=1).max() > 64  # more than the first two rounds ask for

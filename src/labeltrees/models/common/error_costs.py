@@ -15,6 +15,7 @@ from labeltrees.models.common.label_names import LabelNames
 
 # The solver uses float32. Costs are multiplied with each other and with C, so each must leave room.
 SMALLEST, LARGEST = 1e-20, 1e12
+LARGEST_VALUE = 1e15  # of X, costs and weights; products of larger values overflow float32
 
 
 def point_costs(sample_weight: Any, n_points: int) -> NDArray[np.float64] | None:
@@ -39,6 +40,13 @@ def check_weight_range(weights: NDArray[np.float64]) -> None:
 def check_relevance(Y: Any) -> None:
     """Raise `InputError` for relevance values that are outside the range of the solver."""
     _check_range("Y", Y.data, "0 or ")
+
+
+def refuse_large(name: str, values: NDArray[Any]) -> None:
+    """Raise `InputError` for values whose products would overflow float32."""
+    largest = float(max(-values.min(), values.max())) if values.size > 0 else 0.0
+    if largest > LARGEST_VALUE:
+        refuse(name, f"of values up to {LARGEST_VALUE:g}", largest)
 
 
 def check_class_weight(name: str, value: Any) -> None:

@@ -16,12 +16,11 @@ from labeltrees._settings import refusing, settings_from
 from labeltrees._validation import check_integer, check_number, refuse
 from labeltrees.data.label_sets import has_label, known_labels
 from labeltrees.errors import InputError, Parameter, Phrase
-from labeltrees.models.common.calibration import Calibration, fit_calibration
 from labeltrees.models.common.early_stop import LENGTHS, EarlyStop, check_lengths, learn_early_stop
 from labeltrees.models.common.error_costs import values_by_label
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.protocol import Searches
-from labeltrees.models.common.score_matrix import scores_above, top_scores
+from labeltrees.models.common.scores import Calibration, fit_calibration, scores_above, top_scores
 from labeltrees.search.request import AS_FITTED, SearchRequest
 from labeltrees.tree.label_tree import LabelTree
 

@@ -16,8 +16,8 @@ from labeltrees.search.result import SearchTrace
 from labeltrees.tree.label_tree import LabelTree
 
 if TYPE_CHECKING:
-    from labeltrees.models.common.calibration import Calibration
     from labeltrees.models.common.early_stop import EarlyStop
+    from labeltrees.models.common.scores import Calibration
 
 
 class Searches(Protocol):

@@ -10,12 +10,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from labeltrees._settings import check_settings, refuse_gone, refusing
-from labeltrees._validation import refuse
-from labeltrees.data.parts import PartsDataset
 from labeltrees.models.common.settings import ClassifierSettings
 from labeltrees.models.linear.files import save_classifier
-from labeltrees.models.linear.in_memory import fit_in_memory
-from labeltrees.models.linear.in_parts.local import fit_parts
+from labeltrees.models.linear.fit import fit_here
 from labeltrees.models.linear.prediction import LinearPredictionMixin
 from labeltrees.models.linear.settings import GONE, GONE_FROM_FIT, LinearParameters, Solver, with_solver
 from labeltrees.tree.label_tree import LabelTree
@@ -194,13 +191,17 @@ class LabelTreeClassifier(
             same call continues with them. By default a temporary folder beside the parts.
         """
         check_settings(self)
-        given = {"sample_weight": sample_weight, "label_texts": label_texts, "times": times, "groups": groups}
-        if isinstance(X, PartsDataset):
-            if fit_parts(self, X, {"Y": Y, **given}, max_memory, work_folder):
-                return self
-        elif max_memory is not None or work_folder is not None:
-            refuse("X", "a dataset in parts if max_memory or work_folder is given (`write_parts` makes one)", type(X))
-        fit_in_memory(self, X, Y, **given)
+        fit_here(
+            self,
+            X,
+            Y,
+            sample_weight=sample_weight,
+            label_texts=label_texts,
+            times=times,
+            groups=groups,
+            max_memory=max_memory,
+            work_folder=work_folder,
+        )
         return self
 
     @property

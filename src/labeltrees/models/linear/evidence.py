@@ -1,12 +1,17 @@
-"""Learning how much evidence counts: on points that were held out from a model trained for this purpose."""
+"""Evidence: neighbours and centroids of training points, and how much they count.
+
+The weights are learned on points that were held out from a model trained for this purpose.
+"""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.stats import t as student
 from sklearn.base import clone
@@ -14,14 +19,79 @@ from sklearn.base import clone
 from labeltrees._holding_out import draw_held_out
 from labeltrees._matrices import Float32s, Float64s
 from labeltrees.data.label_sets import has_label
-from labeltrees.models.linear.evidence_rows import make_evidence
+from labeltrees.labels.embedding import pifa
+from labeltrees.models.linear.blocks import OneBlock
+from labeltrees.models.linear.features import unit_rows
 from labeltrees.models.linear.settings import LinearSettings
-from labeltrees.search.evidence import N_CANDIDATES, N_SEARCHED, Evidence
+from labeltrees.search.evidence import (
+    CENTROID_FEATURES,
+    N_CANDIDATES,
+    N_SEARCHED,
+    POINTS_PER_FEATURE,
+    Evidence,
+    NearestPoints,
+    ShortRows,
+    to_short,
+)
 from labeltrees.search.request import SearchRequest
 
 if TYPE_CHECKING:
     from labeltrees.models.linear.estimator import LabelTreeClassifier
-    from labeltrees.models.linear.training_points import TrainingPoints
+    from labeltrees.models.linear.points import TrainingPoints
+
+
+def make_evidence(X: Any, Y: Any, *, neighbours: bool, centroids: bool, n_jobs: int | None = None) -> Evidence:
+    """Return the evidence of training points, with weights of 0.
+
+    Parameters
+    ----------
+    X : csr_array or dense array (N, d)
+    Y : csr_array (N, L)
+    neighbours, centroids : bool
+        Which kinds to make. Neighbours take at most 6 bytes per value of X and 4 per value of Y, centroids at most 6
+        bytes times 32 per label.
+    n_jobs : int, optional
+    """
+    n_labels, n_features = int(Y.shape[1]), int(X.shape[1])
+    unit = unit_rows(X)
+    points = nearest_points(sp.csr_array(unit), Y) if neighbours else None
+    rows = None
+    if centroids:
+        means = sp.csr_array(pifa(unit, Y, n_jobs=n_jobs))
+        rows = strongest_entries(means.indptr, means.indices, means.data, CENTROID_FEATURES)
+    return Evidence(n_labels, n_features, points=points, centroids=rows)
+
+
+def nearest_points(X: Any, Y: Any) -> NearestPoints:
+    """Return the points in which each feature is strongest, and the labels of all points."""
+    by_feature = X.tocsc()
+    points = strongest_entries(by_feature.indptr, by_feature.indices, by_feature.data, POINTS_PER_FEATURE)
+    # Rare features tell points apart: those of a query are chosen by their value times this weight.
+    n_points_with = np.diff(by_feature.indptr)
+    weights = np.log1p(X.shape[0] / np.maximum(n_points_with, 1)).astype(np.float32)
+    return NearestPoints(points, weights, Y.indptr.astype(np.int64), Y.indices.astype(np.int32))
+
+
+def strongest_entries(indptr: Any, columns: Any, values: Any, n_kept: int) -> ShortRows:
+    """Return sparse rows with only the `n_kept` largest magnitudes of each; of equal ones, the first.
+
+    Examples
+    --------
+    >>> strongest_entries(np.array([0, 3]), np.array([2, 5, 7]), np.array([0.5, -1.0, 0.25]), 2).columns
+    array([2, 5], dtype=int32)
+    """
+    kept = np.ones(len(columns), dtype=bool)
+    spans = list(pairwise(indptr.tolist()))
+    for row in np.flatnonzero(np.diff(indptr) > n_kept).tolist():
+        start, end = spans[row]
+        size = np.abs(values[start:end])
+        limit = np.partition(size, end - start - n_kept)[end - start - n_kept]
+        keep = size > limit
+        keep[np.flatnonzero(size == limit)[: n_kept - int(np.count_nonzero(keep))]] = True
+        kept[start:end] = keep
+    ends = np.concatenate([[0], np.cumsum(kept)])[indptr].astype(np.int64)
+    return ShortRows(ends, columns[kept].astype(np.int32), to_short(values[kept]))
+
 
 WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 _UNKNOWN_WEIGHT = 0.1  # where there are too few points to learn from
@@ -113,7 +183,9 @@ def learn_evidence(
     started = time.perf_counter()
     kind = model.evidence
     use = {"neighbours": kind != "centroids", "centroids": kind != "neighbours"}
-    X, Y, n_points = points.X, points.Y, points.n_points
+    blocks, n_points = points.blocks, points.n_points
+    assert isinstance(blocks, OneBlock)
+    X, Y = blocks.X, blocks.Y
     fitted_on, held_out = _split(n_points, seed, None if points.groups is None else points.groups[:n_points])
     fitted_on = np.append(fitted_on, np.arange(n_points, X.n_points))
     stats: dict[str, Any] = {"held_out_points": len(held_out)}
@@ -122,11 +194,11 @@ def learn_evidence(
     else:
         helper = _helper(model, settings, seed)
         own_weight, own_groups = (
-            None if values is None else values[fitted_on] for values in (points.weights, points.groups)
+            None if values is None else values[fitted_on] for values in (blocks.weights, points.groups)
         )
         helper.fit(X.matrix[fitted_on], Y.matrix[fitted_on], own_weight, groups=own_groups)
-        parts = make_evidence(X.matrix[fitted_on], Y.matrix[fitted_on], **use, n_jobs=model.n_jobs)
-        proposals = propose(helper, parts, X.matrix[held_out], Y.matrix[held_out])
+        made = make_evidence(X.matrix[fitted_on], Y.matrix[fitted_on], **use, n_jobs=model.n_jobs)
+        proposals = propose(helper, made, X.matrix[held_out], Y.matrix[held_out])
         weights = proposals.best_weights(**use)
         gain, lower = _mean_and_bound(proposals.gains(**use))
         stats |= {"gain": gain, "gain_lower": lower}
@@ -134,8 +206,8 @@ def learn_evidence(
     evidence = None
     if not is_off:
         used = {name: weight > 0 for name, weight in zip(use, weights, strict=True)}
-        made = make_evidence(X.matrix, Y.matrix, **used, n_jobs=model.n_jobs)
-        evidence = replace(made, neighbour_weight=weights[0], centroid_weight=weights[1])
+        whole = make_evidence(X.matrix, Y.matrix, **used, n_jobs=model.n_jobs)
+        evidence = replace(whole, neighbour_weight=weights[0], centroid_weight=weights[1])
     stats |= {
         "used": evidence is not None,
         "neighbour_weight": 0.0 if evidence is None else weights[0],
@@ -145,7 +217,7 @@ def learn_evidence(
     return LearnedEvidence(evidence, stats, time.perf_counter() - started)
 
 
-def propose(model: LabelTreeClassifier, parts: Evidence, X: Any, Y: Any) -> Proposals:
+def propose(model: LabelTreeClassifier, evidence: Evidence, X: Any, Y: Any) -> Proposals:
     """Return what a model and evidence know about the labels that the model's trees propose for points."""
     request = model.complete_request(SearchRequest(N_SEARCHED, n_candidates=N_CANDIDATES, evidence=False))
     found = model.searcher_.topk(X, request, n_jobs=model.n_jobs)
@@ -153,7 +225,7 @@ def propose(model: LabelTreeClassifier, parts: Evidence, X: Any, Y: Any) -> Prop
     order = np.argsort(np.where(found.labels < 0, np.iinfo(np.int64).max, found.labels), axis=1, kind="stable")
     labels = np.take_along_axis(found.labels, order, axis=1)
     scores = np.take_along_axis(found.scores, order, axis=1)
-    votes, cosines = parts.measure(X, labels, model.n_jobs)
+    votes, cosines = evidence.measure(X, labels, model.n_jobs)
     is_label = labels >= 0
     hits = np.zeros(labels.shape, dtype=bool)
     hits[is_label] = has_label(Y, np.nonzero(is_label)[0], labels[is_label])

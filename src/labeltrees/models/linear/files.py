@@ -13,8 +13,7 @@ from labeltrees.data.encoders import encoder_from_files
 from labeltrees.data.tfidf_files import tfidf_from_files, tfidf_to_files, verify_tfidf
 from labeltrees.errors import InputError
 from labeltrees.models.common.error_costs import label_costs
-from labeltrees.models.common.model_reader import ModelReader
-from labeltrees.models.common.model_writer import shared_to_files
+from labeltrees.models.common.model_files import ModelReader, shared_to_files
 from labeltrees.models.linear.settings import Solver
 from labeltrees.search import Searcher
 from labeltrees.search.evidence import Evidence

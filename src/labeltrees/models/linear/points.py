@@ -1,74 +1,196 @@
-"""Checks of the points given to a model: scikit-learn's rules, and the requirements of the native code."""
+"""What `LabelTreeClassifier.fit` is given, checked: features, labels, weights, the encoder, label texts and times."""
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.utils.extmath import row_norms
-from sklearn.utils.validation import _check_n_features, validate_data
 
-from labeltrees._matrices import sparse_features
-from labeltrees._validation import check_n_jobs
+from labeltrees._matrices import CheckedX, CheckedY, Float32s, Int64s
+from labeltrees._names import check_texts
+from labeltrees._validation import refuse
+from labeltrees.data.dataset import check_groups
+from labeltrees.data.encoders import Encoder, TextEncoder
+from labeltrees.data.label_sets import check_unicode, read_training_labels
+from labeltrees.data.parts.parts_dataset import PartsDataset
 from labeltrees.errors import InputError
-from labeltrees.search.queries import is_sound
+from labeltrees.labels.trend import trend_of_blocks, trend_weights
+from labeltrees.models.common.error_costs import point_costs
+from labeltrees.models.common.given import arguments_of, arguments_of_parts
+from labeltrees.models.common.label_names import LabelNames
+from labeltrees.models.linear.blocks import Blocks, OneBlock, PartBlocks
+from labeltrees.models.linear.features import check_points, encode, fit_vectorizer, unit_rows
+from labeltrees.models.linear.label_texts import (
+    add_points,
+    labels_to_read,
+    text_embeddings,
+    text_points,
+    with_label_texts,
+)
+from labeltrees.models.linear.settings import label_text_use
+from labeltrees.tree.settings import builder_of
 
 
-def check_points(estimator: Any, X: Any, *, fitting: bool, n_jobs: int | None = None) -> Any:
-    """Return X as canonical CSR or a dense array (n, d) of finite float32.
+def trend_of(half_life: float | None, Y: Any, times: Any) -> Float32s | None:
+    """Return the trend weights of the labels; None without a half-life."""
+    if half_life is None:
+        return None
+    _need_times(times)
+    return trend_weights(Y, times, half_life).astype(np.float32)
 
-    When `fitting`, the number and the names of the features are stored in `estimator`, otherwise compared with it.
-    Fitting needs at least one point; a batch of queries may be empty.
+
+def trend_of_parts(half_life: float | None, data: PartsDataset) -> Float32s | None:
+    """Return the trend weights of the labels of a dataset in parts: those of `trend_of`, with one part at a time."""
+    if half_life is None:
+        return None
+    _need_times(data.manifest.times)
+    blocks = [(part.matrices()[1], part.point_times()) for part in data.parts]  # mapped
+    return trend_of_blocks(blocks, data.n_labels, half_life).astype(np.float32)
+
+
+def _need_times(times: Any) -> None:
+    if times is None:
+        message = (
+            "trend needs the times of the points, and these have none: `labeltrees logs prepare` writes them for a log "
+            "with times; in Python, pass times= or a Dataset with times"
+        )
+        raise InputError(message)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingPoints:
+    """The points to train on, and what the model keeps of them.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        Points, labels and weights, with the points that texts of labels add.
+    n_points : int
+        The number of points, without those that texts of labels add.
+    label_counts : int64 (L,), optional
+        Points of each label, without those that texts of labels add; None: as in the blocks.
+    names : LabelNames, optional
+    encoder : Encoder, optional
+        What turns a context into a row of X.
+    label_texts : texts of the labels, optional
+    embeddings : matrix (L, d), optional
+        Embeddings for the tree; None: PIFA.
+    trend : float32 (L,), optional
+        What scores of labels are multiplied with.
+    groups : int64 (n,), optional
+        Points with the same number are held out together.
+    seconds : float
+        The time it took to read them.
     """
-    try:
-        if not sp.issparse(X):
-            with np.errstate(over="ignore"):  # a value too large for float32 becomes infinite, and is refused
-                return validate_data(
-                    estimator, X, reset=fitting, dtype=np.float32, order="C", ensure_min_samples=1 if fitting else 0
-                )
-        # Sound queries are recognised on all threads: the full check took 4% of the time of a batch on EURLex-4K.
-        if fitting or not is_sound(X, check_n_jobs(n_jobs), canonical=True):
-            X = sparse_features(X)
-        for count, what in ((X.shape[0], "sample"), (X.shape[1], "feature")):
-            if count == 0 and (fitting or what == "feature"):
-                message = f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required."
-                raise InputError(message)
-        if fitting:
-            return validate_data(estimator, X, skip_check_array=True)
-        # Sparse matrices have no column names: scikit-learn would warn that they lack those given to `fit`.
-        _check_n_features(estimator, X, reset=False)
-        return X
-    except InputError:
-        raise
-    except ValueError as error:
-        raise InputError(str(error)) from None
+
+    blocks: Blocks
+    n_points: int
+    label_counts: Int64s | None
+    names: LabelNames | None
+    encoder: Encoder | None
+    label_texts: Any
+    embeddings: Any
+    trend: Float32s | None
+    groups: Int64s | None
+    seconds: float = 0.0
 
 
-def unit_rows(X: Any) -> Any:
-    """Return X with rows of unit length, except rows of zeros. Unchanged arrays are shared with X."""
-    lengths = row_lengths(X)
-    if not needs_scaling(lengths):  # saves a copy: 14 of 240 MiB at the peak on EURLex-4K
-        return X
-    return scaled_rows(X, lengths)
+def read_points(
+    model: Any,
+    X: Any,
+    Y: Any,
+    sample_weight: Any = None,
+    *,
+    label_texts: Any = None,
+    times: Any = None,
+    groups: Any = None,
+) -> TrainingPoints:
+    """Check the arguments of `fit`, make features of texts or contexts, and add the points of label texts.
+
+    Sets `n_features_in_` and `feature_names_in_` of the model.
+    """
+    started = time.perf_counter()
+    X, Y, sample_weight, label_names, feature_names, encoder, label_texts, times, groups = arguments_of(
+        X, Y, sample_weight, label_texts, times, groups
+    )
+    if encoder is not None:
+        X = encode(encoder, X, model.n_jobs)
+    vectorizer, X = fit_vectorizer(model.vectorizer, X, model.n_jobs)
+    X = check_points(model, X, fitting=True)
+    if encoder is not None and encoder.n_features != X.shape[1]:
+        refuse("encoder", f"one with {X.shape[1]} features, the columns of X", f"one with {encoder.n_features}")
+    if feature_names is not None:
+        model.feature_names_in_ = check_texts("feature_names", feature_names, X.shape[1])
+    encoder = encoder if vectorizer is None else TextEncoder(vectorizer)
+    labels = read_training_labels(Y, label_names, X.shape[0])
+    use = label_text_use(model.label_texts)
+    adds_labels = use.points != "none" and isinstance(encoder, TextEncoder)
+    labels, texts = with_label_texts(labels, label_texts, adds_labels=adds_labels)
+    weights = point_costs(sample_weight, X.shape[0])
+    n_points = X.shape[0]
+    groups = None if groups is None else check_groups(groups, n_points)
+    X = unit_rows(X) if model.normalize else X
+    used = labels_to_read(labels.Y, use.points, use.embedding)
+    points = text_points(texts, encoder, used, model.normalize)
+    embeddings = builder_of(model.tree).embeddings
+    if embeddings is None:
+        embeddings = text_embeddings(X, labels.Y, points, use.embedding, model.n_jobs)
+    X, Y, weights = add_points(X, labels.Y, weights, points, use.points, use.weight)
+    return TrainingPoints(
+        OneBlock(CheckedX(X), CheckedY(Y), weights),
+        n_points,
+        np.bincount(labels.Y.indices, minlength=Y.shape[1]),
+        None if labels.names is None else LabelNames(labels.names),
+        encoder,
+        texts,
+        embeddings,
+        trend_of(model.trend, labels.Y, times),
+        None if groups is None else _with_own_groups(groups, X.shape[0] - n_points),
+        time.perf_counter() - started,
+    )
 
 
-def row_lengths(X: Any) -> Any:
-    """Return the length of every row, 1 for a row of zeros."""
-    lengths: Any = row_norms(X)
-    lengths[lengths == 0] = 1
-    return lengths
+def refuse_in_parts(model: Any) -> None:
+    """Refuse settings that need all points in memory, or texts."""
+    where = "for a dataset in parts that is not read whole: it needs all points in memory (raise max_memory)"
+    if model.evidence is not None:
+        refuse("evidence", f"None {where}", model.evidence)
+    if model.vectorizer is not None:
+        refuse("vectorizer", "None for a dataset in parts: give it to `labeltrees convert` or `read_texts`", "one")
 
 
-def needs_scaling(lengths: Any) -> bool:
-    """Whether any of the lengths differs from 1 by more than rounding; if so, all rows are scaled."""
-    return bool(np.abs(lengths - 1).max(initial=0) >= 1e-5)
+def read_parts(model: Any, data: PartsDataset, label_names: Any = None) -> TrainingPoints:
+    """Return the points of a dataset in parts that is read part by part."""
+    refuse_in_parts(model)
+    started = time.perf_counter()
+    arguments = arguments_of_parts(data, label_names)
+    names = None if arguments.label_names is None else LabelNames(arguments.label_names)
+    if names is not None:
+        check_unicode(names.array)
+    if data.n_features == 0:
+        message = f"Found array with 0 feature(s) (shape={(data.n_points, 0)}) while a minimum of 1 is required."
+        raise InputError(message)
+    trend = trend_of_parts(model.trend, data)
+    if hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_
+    if arguments.feature_names is not None:
+        model.feature_names_in_ = arguments.feature_names
+    return TrainingPoints(
+        PartBlocks(data),
+        data.n_points,
+        None,
+        names,
+        arguments.encoder,
+        None,
+        builder_of(model.tree).embeddings,
+        trend,
+        data.groups,
+        time.perf_counter() - started,
+    )
 
 
-def scaled_rows(X: Any, lengths: Any) -> Any:
-    """Return X with every row divided by its length."""
-    if isinstance(X, np.ndarray):
-        return X / lengths[:, np.newaxis]
-    values = np.repeat(lengths.astype(np.float32, copy=False), np.diff(X.indptr))
-    np.divide(X.data, values, out=values)
-    return sp.csr_array((values, X.indices, X.indptr), shape=X.shape)
+def _with_own_groups(groups: Int64s, n_more: int) -> Int64s:
+    """Return the groups with those of more points, each of which is a group of its own."""
+    return np.concatenate([groups, groups.max(initial=0) + 1 + np.arange(n_more)])

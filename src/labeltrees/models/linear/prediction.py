@@ -1,10 +1,12 @@
-"""The part of prediction that is particular to linear models."""
+"""Prediction with linear models."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from labeltrees import _core
@@ -12,13 +14,43 @@ from labeltrees._losses import LOSSES
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import Encoder
 from labeltrees.errors import InputError, Phrase
+from labeltrees.models.common.early_stop import log_scores
 from labeltrees.models.common.prediction import PredictionMixin
-from labeltrees.models.linear.contexts import encode_queries, encoder_of, labels_of_features
-from labeltrees.models.linear.points import check_points
-from labeltrees.models.linear.searches import LinearSearches
-from labeltrees.search import Predictor, Searcher, SearchRequest
+from labeltrees.models.linear.features import check_points, encode_queries, encoder_of, labels_of_features
+from labeltrees.search import NodeValues, Predictor, Searcher, SearchRequest
 from labeltrees.search.request import AS_FITTED
+from labeltrees.search.result import SearchTrace
+from labeltrees.search.searcher import PRIORITY_SCALE
 from labeltrees.tree.label_tree import LabelTree
+
+
+class LinearSearches:
+    """The exact, discounted and traced searches of a linear model, over one tree or several, without evidence."""
+
+    def __init__(self, searcher: Searcher, trees: list[LabelTree], n_jobs: int | None = None) -> None:
+        self.searcher = searcher
+        self.trees = trees
+        self.n_jobs = n_jobs
+
+    def lists(self, X: Any, k: int, discounts: NodeValues | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the labels found (n, k), and the number of nodes opened (n,)."""
+        request = SearchRequest(k, discounts=discounts, evidence=False)
+        result = self.searcher.topk(X, request, n_jobs=self.n_jobs, stats=True)
+        assert result.stats is not None
+        return result.labels, result.stats.chunks
+
+    def tree_lists(self, X: Any, tree: int, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the k best labels in one of the trees (n, k), and the logarithms of their scores."""
+        result = self.searcher.of_tree(tree).topk(X, k, n_jobs=self.n_jobs)
+        return result.labels, log_scores(result.scores)
+
+    def trace(self, X: Any, tree: int, k: int) -> SearchTrace:
+        """Return the nodes that an exact search opens in one of the trees."""
+        return self.searcher.trace(X, k, tree=tree)
+
+    def required_discounts(self, scores: NDArray[np.float64], limits: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the smallest discount at which nodes with these log scores are skipped for these limits."""
+        return (scores - limits) / (PRIORITY_SCALE - scores)
 
 
 class NotCalibratedError(InputError, AttributeError):

@@ -26,9 +26,8 @@ from labeltrees._settings import (
 )
 from labeltrees._validation import Fanout, check_choice, refuse
 from labeltrees.data.tfidf import TfidfVectorizer
-from labeltrees.models.common.error_costs import check_class_weight
-from labeltrees.models.linear.contexts import check_vectorizer
-from labeltrees.models.linear.training_data import LARGEST_VALUE
+from labeltrees.models.common.error_costs import LARGEST_VALUE, check_class_weight
+from labeltrees.models.linear.features import check_vectorizer
 from labeltrees.search.request import MODES
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import TreeBuilder, TreeSettings, check_tree

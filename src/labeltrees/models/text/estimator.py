@@ -23,8 +23,8 @@ from labeltrees.data.label_sets import read_training_labels
 from labeltrees.errors import InputError
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import label_frequencies
-from labeltrees.models.common.dataset_arguments import FitArguments, arguments_of
 from labeltrees.models.common.error_costs import point_costs
+from labeltrees.models.common.given import FitArguments, arguments_of
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.settings import ClassifierSettings, seed_of
 from labeltrees.models.text.files import save_text_model

@@ -6,8 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from labeltrees.errors import InputError
-from labeltrees.models.common.model_reader import ModelReader
-from labeltrees.models.common.model_writer import shared_to_files
+from labeltrees.models.common.model_files import ModelReader, shared_to_files
 from labeltrees.models.text.searcher import TextSearcher
 from labeltrees.models.text.store import TextStore
 from labeltrees.storage import LoadedModel, save_arrays

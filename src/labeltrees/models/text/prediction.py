@@ -1,4 +1,4 @@
-"""The part of prediction that is particular to text models."""
+"""Prediction with text models."""
 
 from __future__ import annotations
 

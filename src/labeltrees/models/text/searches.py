@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from labeltrees.models.common.early_stop_tables import log_scores
+from labeltrees.models.common.early_stop import log_scores
 from labeltrees.models.text.searcher import Texts, TextSearcher
 from labeltrees.search import NodeValues, SearchRequest
 from labeltrees.search.result import SearchTrace

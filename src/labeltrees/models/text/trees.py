@@ -12,7 +12,7 @@ from labeltrees._matrices import CheckedX, CheckedY
 from labeltrees._validation import refuse
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies
-from labeltrees.models.common.given_tree import keep_labels
+from labeltrees.models.common.given import keep_labels
 from labeltrees.tree.baselines import fano_tree, huffman_tree, random_tree
 from labeltrees.tree.builder import grow_tree_from
 from labeltrees.tree.label_tree import LabelTree

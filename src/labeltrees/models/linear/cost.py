@@ -1,0 +1,289 @@
+"""C="auto": the cost of errors at each depth of a tree, chosen by the loss on held-out points."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeltrees import _core
+from labeltrees._holding_out import draw_held_out
+from labeltrees._losses import LOSSES
+from labeltrees._matrices import Int64s
+from labeltrees._validation import check_n_jobs
+from labeltrees.models.linear.pieces import LANES, bundle_bytes, cut_subtrees, target_cost
+from labeltrees.models.linear.problem import RoutedTree, TrainingInputs, piece_problem, whole_problem
+from labeltrees.models.linear.settings import LinearSettings
+from labeltrees.models.linear.trees import read_tree
+from labeltrees.tasks import Outcome, Results, Runner, Task
+from labeltrees.tree.label_tree import LabelTree
+
+HELD_OUT = 0.1  # share of the points
+MIN_POINTS = 200  # with fewer points C is 1
+MIN_POSITIVES = 30  # held-out positives that a decision needs
+MAX_DEPTH = 7  # deeper nodes have the C of this depth
+SAMPLED = 0.06  # share of the training work of each depth that is tried at every C
+SAMPLED_OF_ALL = 0.015  # share of the work of the whole tree: depths with little work are sampled more
+PASSES = 12  # over the points at each C, at most: each starts from the solution before, so more change little
+TOLERANCE = 0.015  # of the loss that training saves: for that much C stays near 1
+STEPS = 16  # values of C between two that are tried
+MIN_GROUPS = 2  # of each depth that are tried
+
+
+@dataclass(frozen=True)
+class CostChoice:
+    """The chosen costs, and what they were chosen from.
+
+    Parameters
+    ----------
+    C : tuple of float
+        By depth of the node; deeper nodes have the last one.
+    tried : tuple of float
+    losses : list of list of float
+        By depth: the held-out loss at each C tried, relative to the loss of constant scores.
+    """
+
+    C: tuple[float, ...]
+    tried: tuple[float, ...]
+    losses: list[list[float]]
+
+    def report(self) -> dict[str, Any]:
+        """Return the choice for `stats_`."""
+        return {"C": list(self.C), "C_tried": list(self.tried), "C_losses": self.losses}
+
+
+def settle_cost(routed: RoutedTree, groups: Int64s | None, runner: Runner) -> tuple[Any, dict[str, Any]]:
+    """Return C as numbers, and what `stats_` says about them."""
+    inputs, C = routed.inputs, routed.inputs.settings.C
+    if C != "auto":
+        return C, {"C": [float(C)]}
+    started = time.perf_counter()
+    loss, losses = inputs.settings.loss, None
+    sample = draw_sample(inputs.points.n_points, routed.grown.tree, routed.sizes.values, inputs.seed, groups)
+    if sample is not None:
+        held_out = runner.results.store("held-out", {"held_out": sample.held_out})
+        cuts = _cut_sample(sample, len(LOSSES[loss].costs), routed, runner)
+        shared = {"inputs": inputs, "held_out": held_out}
+        how = {"n_jobs": runner.n_jobs, "spill_above": runner.task_bytes // 2}
+        tasks = [Task(validate_groups, {**shared, "groups": sample.groups[cut].tolist()}, how) for cut in cuts]
+        runner.run("Choosing C", tasks)
+        losses = _join_losses([runner.results[task.name] for task in tasks], np.concatenate(cuts))
+    choice = choose_by_losses(sample, losses, loss)
+    return choice.C, {**choice.report(), "C_seconds": time.perf_counter() - started}
+
+
+class CostSample(NamedTuple):
+    """What C is chosen from: the same points and classifiers for data in memory and in parts.
+
+    Parameters
+    ----------
+    held_out : uint8 (n_points,)
+    groups : int64 (n_groups, 4)
+        Groups of children as rows (node, first edge, number of edges, stride), by depth.
+    level : int64 (n_groups,)
+        Depth of each group's node.
+    """
+
+    held_out: NDArray[np.uint8]
+    groups: NDArray[np.int64]
+    level: NDArray[np.int64]
+
+
+class HeldOutLosses(NamedTuple):
+    """By group: losses at each C tried (n_groups, n_tried), the loss of constant scores, and held-out positives."""
+
+    losses: NDArray[np.float64]
+    constants: NDArray[np.float64]
+    positives: NDArray[np.int64]
+
+
+def draw_sample(
+    n_points: int, tree: LabelTree, work: NDArray[np.int64], seed: int, groups: Int64s | None = None
+) -> CostSample | None:
+    """Return a sample that depends on the seed, the tree, the groups and `work` of its nodes; None for too few points.
+
+    Parameters
+    ----------
+    work : int64 (n_nodes,)
+        Values in the rows of each node's points, at most.
+    groups : int64 (n_points,), optional
+        Points with the same number are held out together.
+    """
+    if n_points < MIN_POINTS:
+        return None
+    rng = np.random.default_rng([seed, 0xC])
+    held_out = np.zeros(n_points, np.uint8)
+    order, n_held_out = draw_held_out(n_points, int(n_points * HELD_OUT), rng, groups)
+    held_out[order[:n_held_out]] = 1
+    depth = np.minimum(tree.node_depth, MAX_DEPTH)
+    levels = range(int(depth.max()) + 1)
+    least = SAMPLED_OF_ALL * float((work * np.diff(tree.child_ptr)).sum())
+    children = [_sample_groups(np.flatnonzero(depth == level), tree, work, least, rng) for level in levels]
+    return CostSample(held_out, np.concatenate(children), np.repeat(levels, list(map(len, children))))
+
+
+def _cut_sample(sample: CostSample, n_tried: int, routed: RoutedTree, runner: Runner) -> list[Any]:
+    """Cut a sample into tasks by work and memory. A task's nodes have one depth, so that none contains another."""
+    points, sizes = routed.inputs.points, routed.sizes
+    if points.in_memory:
+        return [np.arange(len(sample.groups))]
+    nodes, n_threads = sample.groups[:, 0], check_n_jobs(runner.n_jobs)
+    depth = routed.grown.tree.node_depth[nodes]
+    order = np.lexsort((routed.grown.layout.node_start[nodes], depth))  # stable: groups of a node stay in order
+    cost = sizes.values[nodes].astype(np.float64) * sample.groups[:, 2] * n_tried
+    target = target_cost(float(cost.sum()))
+    cuts: list[list[int]] = []
+    spent, n_bytes, last = 0.0, 0, -1
+    for place in order.tolist():
+        of_node = bundle_bytes(sizes, int(nodes[place]), points.n_points, points.n_features, n_threads)
+        own_bytes = 0 if nodes[place] == nodes[last] and cuts else of_node
+        is_full = spent + cost[place] > target or n_bytes + own_bytes > runner.task_bytes
+        if not cuts or is_full or depth[place] != depth[last]:
+            cuts.append([])
+            spent, n_bytes, own_bytes = 0.0, 0, of_node
+        cuts[-1].append(place)
+        spent, n_bytes, last = spent + cost[place], n_bytes + own_bytes, place
+    return [np.array(cut) for cut in cuts]
+
+
+def validate_groups(
+    results: Results,
+    *,
+    inputs: TrainingInputs,
+    held_out: str,
+    groups: list[list[int]],
+    n_jobs: int | None = None,
+    spill_above: int | None = None,
+) -> Outcome:
+    """Return the losses of groups of children (rows of `CostSample.groups`)."""
+    grown = read_tree(results, inputs.tree, inputs.points.n_labels)
+    sampled, is_held_out = np.array(groups, np.int64), results[held_out]["held_out"]
+    if inputs.points.in_memory:
+        problem = whole_problem(results, inputs, grown.tree)
+    else:
+        nodes = np.unique(sampled[:, 0])
+        piece = cut_subtrees(grown, nodes.tolist())
+        problem, _, points = piece_problem(results, inputs, piece, grown.layout, spill_above=spill_above)
+        edges = piece.child_ptr[piece.roots] - grown.tree.child_ptr[nodes]
+        place = np.searchsorted(nodes, sampled[:, 0])
+        sampled[:, 0], sampled[:, 1] = piece.roots[place], sampled[:, 1] + edges[place]
+        is_held_out = np.ascontiguousarray(is_held_out[points])
+    found = held_out_losses(problem, sampled, is_held_out, inputs.settings, inputs.seed, check_n_jobs(n_jobs))
+    return found._asdict(), {}
+
+
+def _join_losses(results: list[Any], places: Any) -> HeldOutLosses:
+    """Return the losses in the order of the sample, so that their sums do not depend on the tasks."""
+    order = np.argsort(places)
+    found = HeldOutLosses(*(np.concatenate([result[name] for result in results]) for name in HeldOutLosses._fields))
+    losses = found.losses.reshape(len(order), -1)
+    return HeldOutLosses(losses[order], found.constants[order], found.positives[order])
+
+
+def held_out_losses(
+    native: _core.LinearProblem,
+    groups: NDArray[np.int64],
+    held_out: NDArray[np.uint8],
+    settings: LinearSettings,
+    seed: int,
+    n_threads: int,
+) -> HeldOutLosses:
+    """Return the losses of some groups of children of a problem; each depends on its own group only."""
+    tried = LOSSES[settings.loss].costs
+    nodes, first_edges, n_edges, strides = np.ascontiguousarray(groups.T)
+    found, constants, positives = native.validate(
+        nodes=nodes,
+        first_edges=first_edges,
+        n_edges=n_edges,
+        strides=strides,
+        held_out=held_out,
+        costs=np.array(tried, np.float32),
+        settings=replace(settings, max_iter=min(settings.max_iter, PASSES)),
+        seed=seed,
+        n_threads=n_threads,
+    )
+    return HeldOutLosses(found.reshape(len(groups), len(tried)), constants, positives)
+
+
+def choose_by_losses(sample: CostSample | None, found: HeldOutLosses | None, loss: str) -> CostChoice:
+    """Return the choice for each depth; without a sample C is 1."""
+    tried = LOSSES[loss].costs
+    if sample is None or found is None:
+        return CostChoice((1.0,), tried, [])
+    chosen: list[float] = []
+    relative: list[list[float]] = []
+    for level in range(int(sample.level[-1]) + 1):
+        here = sample.level == level
+        total, constant = found.losses[here].sum(axis=0), float(found.constants[here].sum())
+        enough = found.positives[here].sum() >= MIN_POSITIVES and constant > 0
+        chosen.append(nearest_to_one(total, constant, tried) if enough else (chosen[-1] if chosen else 1.0))
+        relative.append([round(float(value) / constant, 6) for value in total] if constant > 0 else [])
+    return CostChoice(tuple(chosen), tried, relative)
+
+
+def nearest_to_one(
+    losses: NDArray[np.float64], constant: float, tried: tuple[float, ...], *, tolerance: float = TOLERANCE
+) -> float:
+    """Return the C nearest to 1 (on a log scale) whose interpolated loss is close to the lowest.
+
+    Around the lowest of `losses` the curve is a parabola in log C, elsewhere it is piecewise linear.
+
+    Examples
+    --------
+    >>> nearest_to_one(np.array([60.0, 50.0, 50.5, 60.0]), 100.0, (0.1, 0.3, 1.0, 3.0))
+    0.8
+    >>> nearest_to_one(np.array([60.0, 50.0, 55.0, 80.0]), 100.0, (0.1, 0.3, 1.0, 3.0))
+    0.55
+    """
+    at = np.log(tried)
+    between = [np.linspace(low, high, STEPS, endpoint=False) for low, high in itertools.pairwise(at)]
+    grid = np.concatenate([*between, at[-1:]])
+    curve = np.interp(grid, at, losses)
+    lowest = int(losses.argmin())
+    if 0 < lowest < len(at) - 1:
+        near = slice(lowest - 1, lowest + 2)
+        parabola = np.polynomial.Polynomial.fit(at[near], losses[near], 2)
+        inside = slice(STEPS * (lowest - 1), STEPS * (lowest + 1) + 1)
+        curve[inside] = parabola(grid[inside])
+    limit = curve.min() + tolerance * max(constant - curve.min(), 0.0)
+    close = grid[curve <= limit + 1e-9 * abs(limit)]
+    return float(f"{np.exp(close[np.abs(close).argmin()]):.2g}")
+
+
+def _sample_groups(
+    nodes: NDArray[np.int64], tree: LabelTree, work: NDArray[np.int64], least: float, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return groups of children as rows (node, first edge, number of edges, stride): a share of the work of `nodes`.
+
+    The share is at least `least`, if the nodes have as much.
+    Neighbouring children are alike, so a group takes every n-th child of its node: each group is like the whole node.
+    """
+    n_edges = np.diff(tree.child_ptr)[nodes]
+    n_groups = -(-n_edges // LANES)
+    node = np.repeat(np.arange(len(nodes)), n_groups)
+    place = np.arange(len(node)) - np.repeat(np.cumsum(n_groups) - n_groups, n_groups)
+    size = (n_edges[node] - place + n_groups[node] - 1) // n_groups[node]
+    order = rng.permutation(len(node))
+    cost = (work[nodes[node]] * size)[order]
+    wanted = max(SAMPLED * cost.sum(), least)
+    n_taken = max(int(np.searchsorted(np.cumsum(cost), wanted, side="right")), MIN_GROUPS)
+    taken = np.sort(order[:n_taken])
+    first = tree.child_ptr[nodes[node[taken]]] + place[taken]
+    return np.stack([nodes[node[taken]], first, size[taken], n_groups[node[taken]]], axis=1).astype(np.int64)
+
+
+def costs_of_nodes(tree: LabelTree, C: Any) -> NDArray[np.float32]:
+    """Return C of every node as float32 (n_nodes,): one number for all, or numbers by depth.
+
+    Examples
+    --------
+    >>> import labeltrees as lt
+    >>> costs_of_nodes(lt.flat_tree(3), (0.3, 1.0))
+    array([0.3], dtype=float32)
+    """
+    by_depth = np.atleast_1d(np.asarray(C, np.float32))
+    return by_depth[np.minimum(tree.node_depth, len(by_depth) - 1)]

@@ -1,0 +1,172 @@
+"""C="auto": chosen from the training data, by depth."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import labeltrees as lt
+from labeltrees.errors import InputError
+from labeltrees.models.linear import cost
+from labeltrees.models.linear.cost import choose_by_losses, costs_of_nodes, draw_sample, nearest_to_one
+from labeltrees.models.linear.problem import make_problem
+from labeltrees.models.linear.settings import LinearSettings
+from labeltrees.models.linear.train import train_linear
+
+
+def make_data(noise, n=900, n_labels=40, seed=0):
+    """Points whose features name their label; a share `noise` of the labels is drawn at random."""
+    rng = np.random.default_rng(seed)
+    topic = rng.integers(0, n_labels, n)
+    X = sp.csr_array(rng.random((n, 200)) * (rng.random((n, 200)) < 0.05))
+    X = sp.csr_array(X + sp.csr_array((np.ones(n), (np.arange(n), topic)), shape=(n, 200)))
+    label = np.where(rng.random(n) < noise, rng.integers(0, n_labels, n), topic)
+    return X, sp.csr_array((np.ones(n), (np.arange(n), label)), shape=(n, n_labels))
+
+
+def fit(X, Y, **options):
+    return lt.LabelTreeClassifier(fanout=8, leaf_size=8, tradeoff=0.0, **options).fit(X, Y)
+
+
+def test_auto_is_the_default_and_reports_a_cost_for_each_depth():
+    model = fit(*make_data(0.1))
+    assert model.get_params()["C"] == "auto"
+    assert len(model.stats_["C"]) == model.tree_.node_depth.max() + 1
+    tried = model.stats_["C_tried"]
+    assert all(tried[0] <= chosen <= tried[-1] for chosen in model.stats_["C"])
+    assert len(model.stats_["C_losses"][0]) == len(model.stats_["C_tried"])
+
+
+def test_noise_lowers_the_cost():
+    clean, noisy = (fit(*make_data(noise)).stats_["C"][0] for noise in (0.0, 0.9))
+    assert noisy < clean
+
+
+def test_the_held_out_loss_equals_that_of_training_without_those_points():
+    X, Y = make_data(0.3, n=400, n_labels=12)
+    tree = lt.flat_tree(12)
+    settings = LinearSettings(eps=1e-4, max_iter=5000, prune_below=0.2)
+    held_out = np.zeros(400, np.uint8)
+    held_out[::5] = 1
+    losses, constants, positives = make_problem(X, Y, tree).validate(
+        nodes=np.array([0]),
+        first_edges=np.array([0]),
+        n_edges=np.array([6]),
+        strides=np.array([2]),
+        held_out=held_out,
+        costs=np.array([0.1, 1.0], np.float32),
+        settings=settings,
+        seed=0,
+        n_threads=1,
+    )
+    sampled = slice(0, 12, 2)
+    signs = np.where(Y[held_out == 1].toarray()[:, sampled] > 0, 1, -1)
+    share = (signs > 0).mean(axis=0)
+    for C, loss in zip((0.1, 1.0), losses, strict=True):
+        weights = train_linear(
+            X[held_out == 0], Y[held_out == 0], tree, LinearSettings(eps=1e-4, max_iter=5000, prune_below=0.2, C=C)
+        )
+        W = sp.csr_array((weights.values, weights.features, weights.indptr), shape=(12, 200))
+        margins = ((X[held_out == 1] @ W.T).toarray() + weights.bias)[:, sampled]
+        # A weight near prune_below can fall on either side of it.
+        assert loss == pytest.approx((np.maximum(0, 1 - signs * margins) ** 2).sum(), rel=0.02)
+    assert constants[0] == pytest.approx((4 * share * (1 - share)).sum() * len(signs))
+    assert positives[0] == (signs > 0).sum()
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_the_choice_does_not_depend_on_threads(loss):
+    X, Y = make_data(0.5)
+    one, two = (fit(X, Y, loss=loss, n_jobs=n_jobs) for n_jobs in (1, 2))
+    assert one.stats_["C_losses"] == two.stats_["C_losses"]
+    assert one.predict_topk(X, 3)[1].tobytes() == two.predict_topk(X, 3)[1].tobytes()
+
+
+def test_dense_points_get_the_costs_of_sparse_points():
+    X, Y = make_data(0.5)
+    all_weights = lt.Solver(prune_below=0)
+    assert fit(X.toarray(), Y, loss=all_weights).stats_["C"] == fit(X, Y, loss=all_weights).stats_["C"]
+
+
+def test_costs_by_depth_train_each_node_at_its_own():
+    X, Y = make_data(0.2)
+    tree = fit(X, Y).tree_
+    mixed = train_linear(X, Y, tree, LinearSettings(C=(0.1, 1.0)))
+    parts = {C: train_linear(X, Y, tree, LinearSettings(C=C)) for C in (0.1, 1.0)}
+    node = np.repeat(np.arange(tree.n_nodes), np.diff(tree.child_ptr))
+    for edge in range(len(tree.children)):
+        own = parts[0.1 if tree.node_depth[node[edge]] == 0 else 1.0]
+        assert mixed.bias[edge] == own.bias[edge]
+    assert costs_of_nodes(tree, (0.1, 1.0)).tolist() == [
+        np.float32(0.1 if depth == 0 else 1.0) for depth in tree.node_depth
+    ]
+
+
+@pytest.mark.parametrize("noise", [0.2, 0.8])
+def test_few_passes_choose_the_cost_of_many(noise, monkeypatch):
+    X, Y = make_data(noise)
+    few = fit(X, Y, loss=lt.Solver(eps=1e-3)).stats_
+    monkeypatch.setattr(cost, "PASSES", 1)
+    one = fit(X, Y, loss=lt.Solver(eps=1e-3)).stats_
+    monkeypatch.setattr(cost, "PASSES", 10_000)
+    many = fit(X, Y, loss=lt.Solver(eps=1e-3, max_iter=10_000)).stats_
+    assert one["C_losses"] != few["C_losses"]
+    assert np.log(few["C"]) == pytest.approx(np.log(many["C"]), abs=0.3)
+
+
+def test_few_points_use_one():
+    assert draw_sample(100, lt.flat_tree(40), np.ones(1, np.int64), 0) is None
+    assert choose_by_losses(None, None, "squared_hinge").C == (1.0,)
+    assert fit(*make_data(0.0, n=100)).stats_["C"] == [1.0]
+
+
+def test_a_cost_near_one_is_taken_if_it_loses_little_of_what_training_saves():
+    tried = (1 / 16, 1 / 4, 1.0, 4.0)
+    assert nearest_to_one(np.array([56.0, 51.0, 50.0, 52.0]), 100.0, tried) == 1.0
+    assert nearest_to_one(np.array([90.0, 70.0, 50.0, 49.5]), 100.0, tried) == 1.0
+    assert nearest_to_one(np.array([90.0, 70.0, 50.0, 40.0]), 100.0, tried) == pytest.approx(3.5, abs=0.3)
+
+
+def test_the_cost_is_interpolated_around_the_lowest_loss():
+    tried = (1 / 64, 1 / 16, 1 / 4, 1.0, 4.0)
+    # Worse than constant scores, so the lowest counts: a parabola in log C with its lowest point at C = 0.2.
+    curve = 120 + 3 * np.log(np.array(tried) / 0.2) ** 2
+    assert nearest_to_one(curve, 100.0, tried) == pytest.approx(0.2, rel=0.1)
+    # On a parabola that saves 60 and rises by 3 per square of the factor's logarithm, 1.5 % are a factor of 1.73.
+    assert nearest_to_one(curve - 80, 100.0, tried) == pytest.approx(0.2 * np.exp(np.sqrt(0.015 * 60 / 3)), rel=0.1)
+    assert nearest_to_one(np.array([120.0, 140.0, 160.0]), 100.0, (0.1, 0.3, 1.0)) == 0.1
+
+
+def test_costs_after_a_rise_of_the_loss_continue_its_parabola():
+    X, Y = make_data(0.8, n=600, n_labels=12)
+    held_out = np.zeros(600, np.uint8)
+    held_out[::5] = 1
+    problem, costs = make_problem(X, Y, lt.flat_tree(12)), np.array([0.001, 0.01, 0.1, 1, 10], np.float32)
+    group = {name: np.array([value]) for name, value in (("nodes", 0), ("first_edges", 0), ("n_edges", 12))}
+    settings = LinearSettings(eps=0.01, max_iter=1000, prune_below=0.0)
+    losses, _, _ = problem.validate(
+        **group, strides=np.array([1]), held_out=held_out, costs=costs, settings=settings, seed=0, n_threads=1
+    )
+    steps = np.diff(losses)
+    first = int(np.flatnonzero(steps > 0.002 * losses[:-1])[0])
+    assert 0 < first < len(steps) - 1
+    assert steps[first + 1 :] == pytest.approx(
+        steps[first] + (steps[first] - steps[first - 1]) * np.arange(1, len(steps) - first)
+    )
+
+
+def test_a_number_turns_it_off_and_other_values_are_refused():
+    X, Y = make_data(0.2)
+    model = fit(X, Y, C=0.5)
+    assert model.stats_["C"] == [0.5]
+    assert "C_losses" not in model.stats_
+    for wrong in ("best", None, (0.1, 1.0)):
+        with pytest.raises(InputError, match=r"^C must be"):
+            fit(X, Y, C=wrong)
+
+
+def test_the_costs_are_saved_with_the_model(tmp_path):
+    model = fit(*make_data(0.2))
+    model.save(tmp_path / "model")
+    loaded = lt.load(tmp_path / "model")
+    assert loaded.get_params()["C"] == "auto"
+    assert loaded.stats_["C"] == model.stats_["C"]
