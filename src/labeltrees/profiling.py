@@ -151,7 +151,7 @@ def count_text(searcher: Any, queries: Any, request: SearchRequest) -> tuple[Cou
     texts = queries.items
     flat, ends, nodes, depths, scores = searcher._engine.count(texts, searcher._native(request, len(texts)))
     none = np.zeros(len(nodes), np.int32)
-    # In the order of src/core/text/hsoftmax_counts.hpp.
+    # In the order of src/core/text/hsoftmax_search.hpp.
     return _columns("bytes features rows visits heap_steps".split(), flat), Visits(
         ends, nodes, depths, scores, none, none.astype(bool)
     )

@@ -203,7 +203,7 @@ def read(parameters, arrays):
     return Evidence.from_files(parameters, arrays, "e.", N_LABELS, N_FEATURES, "folder")
 
 
-def test_what_was_saved_comes_back(files):
+def test_saved_evidence_is_read_back(files):
     found = read(*files)
     assert found.parameters() == files[0]
     for name, array in found.arrays("e.").items():
@@ -250,7 +250,7 @@ def test_a_missing_array_is_refused(files, name):
         ("centroids.values", 0xFFC0),
     ],
 )
-def test_an_array_with_an_impossible_value_is_refused(files, name, value):
+def test_an_array_with_an_invalid_value_is_refused(files, name, value):
     array = files[1][f"e.{name}"].copy()
     array[3] = np.array(value).astype(array.dtype)
     with pytest.raises(FileFormatError, match="evidence is damaged"):

@@ -130,7 +130,7 @@ def test_names_are_returned_and_unknown_names_counted(case):
     ],
     ids=str,
 )
-def test_what_is_no_set_of_labels_is_refused(case, labels, message):
+def test_invalid_label_sets_are_refused(case, labels, message):
     searcher, X = case
     answer = searcher.predictor(3)
     for name in ("exclude", "candidates"):

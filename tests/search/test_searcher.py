@@ -82,7 +82,7 @@ def test_best_first_with_a_beam_equals_the_level_wise_beam(twin, shape, k, beam,
 
 
 @pytest.mark.parametrize("beam", [1, 2, 3, 100])
-def test_the_beam_keeps_the_best_nodes_of_each_level_and_lets_labels_out(twin, beam):
+def test_the_beam_keeps_the_best_nodes_of_each_level_and_labels_take_no_place(twin, beam):
     for seed in range(10):
         model = twin.random_model(seed, n_labels=50, most_children=4)
         X = twin.random_queries(seed, 10, model.n_features)
@@ -124,7 +124,7 @@ def test_no_queries_give_an_empty_result(twin):
     assert len(found.stats.chunks) == 0
 
 
-def test_threads_and_other_queries_change_nothing(twin):
+def test_threads_and_other_queries_do_not_change_a_list(twin):
     model = twin.random_model(9, n_labels=300, most_children=20, n_features=200, values=None)
     X = twin.random_queries(10, 150, 200, values=None)
     searcher = Searcher(model.pack())

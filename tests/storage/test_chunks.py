@@ -329,7 +329,7 @@ def test_ceilings_are_for_unit_length_and_the_logistic_loss_only(low_node):
 
 
 @pytest.mark.parametrize("ceilings", [np.array([0.0], np.float32), np.array([0, 1], np.float32), np.array([0, np.nan])])
-def test_ceilings_that_cannot_be_are_refused(low_node, ceilings):
+def test_invalid_ceilings_are_refused(low_node, ceilings):
     arrays = {**low_node.arrays(), "ceilings": ceilings.astype(np.float32)}
     with pytest.raises(FileFormatError, match="ceilings"):
         ChunkStore.from_arrays(arrays, n_labels=2, n_features=2)

@@ -56,7 +56,7 @@ def test_a_failed_save_leaves_the_old_model(folder, monkeypatch):
     assert [entry.name for entry in folder.parent.iterdir()] == ["model"]
 
 
-def test_what_is_not_a_model_is_not_replaced(tmp_path):
+def test_a_folder_that_is_not_a_model_is_not_replaced(tmp_path):
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").write_text("meow")
     (tmp_path / "file").write_text("text")

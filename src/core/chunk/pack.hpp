@@ -30,7 +30,7 @@ struct PackedChunks {
   std::vector<int64_t> offsets;  // of each node's chunk
 };
 
-// Chunks in falling order of node_mass (ties: smaller node), which is the order in which searches will want them.
+// Chunks in falling order of node_mass (ties: smaller node), the order in which searches visit them most often.
 // feature_rank: each feature's place in the chunks. Throws std::invalid_argument for weights that are not finite.
 PackedChunks pack_chunks(const int64_t* child_ptr, const int32_t* children, int32_t n_nodes, const EdgeWeights& weights,
                          int64_t n_features, const int32_t* feature_rank, const double* node_mass,

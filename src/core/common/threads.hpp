@@ -1,4 +1,5 @@
-// Threads for one call. They end with the call that started them, so a loaded model can be used after fork().
+// Threads for one call (parallel_for), and teams for many short steps in a row (Team). They end with the call that
+// started them, so a loaded model can be used after fork().
 #pragma once
 
 #include <algorithm>

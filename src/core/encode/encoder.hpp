@@ -1,4 +1,4 @@
-// From a Python object, what a user has, to a row of features.
+// From a Python object (a text, a list of items) to a row of features.
 //
 // A row is made in two steps: read() takes what it needs from the Python object while the interpreter lock is held, and
 // finish() makes the row without it.

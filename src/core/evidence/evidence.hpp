@@ -108,7 +108,7 @@ struct Evidence {
   int32_t n_labels = 0;
   int64_t n_points = 0;
   ShortRows points_of_feature;
-  const float* feature_weights = nullptr;  // how well each feature tells points apart
+  const float* feature_weights = nullptr;  // how well each feature distinguishes points
   ShortRows labels_of_point;               // without values
   ShortRows centroids;                     // features of each label
   float neighbour_weight = 0.0f, centroid_weight = 0.0f;

@@ -1,4 +1,4 @@
-// A 0/1 matrix as the sorted column ids of each row: Y without its values.
+// Greedy cover of the points by labels, over a 0/1 matrix.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 namespace labeltrees::labels {
 
+// A 0/1 matrix as the sorted column ids of each row: Y without its values.
 struct Indicator {
   const int64_t* indptr;   // in, n_rows + 1
   const int32_t* indices;  // in, indptr[n_rows]

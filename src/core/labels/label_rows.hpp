@@ -10,7 +10,7 @@ namespace labeltrees::labels {
 struct LabelRow {
   int64_t start;   // of its embedding in `columns` and `values`
   int32_t length;  // of its embedding
-  int32_t core;    // values of the embedding that belong to its core (labels/cores.hpp); they are the first ones
+  int32_t core;    // values of the embedding that belong to its core (put_cores_first); they are the first ones
   int32_t label;
   double weight;  // f_l(tradeoff), not normalised over the node
 };
@@ -34,7 +34,7 @@ constexpr int64_t kFewRows = 128;
 
 // Memory for the rows of labels.
 
-// Columns and values are owned, or belong to somebody else.
+// Columns and values are owned, or borrowed from the caller.
 struct RowBuffer {
   std::vector<LabelRow> rows;
   int32_t* columns = nullptr;  // null for dense rows
@@ -63,7 +63,7 @@ struct RowBuffer {
 double sum_of_squares(const float* values, int64_t n);
 
 // Returns sparse rows, whose columns are ascending, with their cores first: in the same memory, or in a copy. Dense
-// rows are returned as they are.
+// rows are returned unchanged.
 RowBuffer put_cores_first(RowBuffer rows, bool in_place, int n_threads);
 
 }  // namespace labeltrees::labels

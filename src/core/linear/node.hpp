@@ -10,8 +10,6 @@
 
 namespace labeltrees::linear {
 
-// The input of linear training: points and their labels in flat arrays that it does not own.
-
 // Points: CSR, or dense where columns is null (every row n_features long).
 struct Points {
   int64_t n_points;
@@ -82,7 +80,7 @@ struct NodeRows {
   AlignedScratch<float> total;          // (n_columns) sum of row_weight times the row
   double total_weight = 0;              // sum of row_weight
   AlignedScratch<int32_t> row_of_pair;  // (pairs of the node) -1 for points without weight
-  AlignedScratch<int32_t> features;     // (n_columns) what a column is called outside; unused if identity
+  AlignedScratch<int32_t> features;     // (n_columns) the feature of each column; unused if identity
   bool identity = false;
 
   // `extra`: more points (negative for every child), or null.

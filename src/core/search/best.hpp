@@ -1,4 +1,4 @@
-// The k best labels found so far, and perhaps more of those that were scored on the way.
+// The k best labels found so far, and optionally more of the labels that were scored.
 #pragma once
 
 #include <algorithm>

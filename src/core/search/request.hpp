@@ -19,13 +19,13 @@ struct LabelLists {
   int64_t size(int64_t query) const { return indptr ? indptr[query + 1] - indptr[query] : n; }
 };
 
-struct LabelSet;      // search/label_set.hpp
-struct LabelWeights;  // search/label_weights.hpp
+struct LabelSet;      // search/label_rules.hpp
+struct LabelWeights;  // search/label_rules.hpp
 
 // The text search has no beam and no evidence: it ignores mode, beam and evidence.
 struct SearchRequest {
   int64_t k = 5;             // labels to find
-  int64_t n_candidates = 0;  // return so many of the labels scored on the way, if these are more than k
+  int64_t n_candidates = 0;  // return this many of the labels scored during the search, if that is more than k
   SearchMode mode = SearchMode::best_first;
   int64_t beam = 0;              // nodes opened per depth, or paths; 0: no limit
   bool evidence = true;          // adjust the scores of the labels found by the model's evidence, if it has any

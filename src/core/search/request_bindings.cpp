@@ -66,7 +66,7 @@ class LabelReader {
   std::vector<uint8_t> padded_;
 };
 
-// Whether an object is an array of signed integers that can be read as it is.
+// Whether an object is an array of signed integers that can be read without a conversion.
 bool is_id_array(nb::handle object) {
   if (!PyObject_CheckBuffer(object.ptr()) || PyBytes_Check(object.ptr())) return false;
   Py_buffer view;

@@ -1,4 +1,4 @@
-// The chunks of one tree as a search sees them.
+// The chunks of one tree, opened and checked by node.
 #pragma once
 
 #include <atomic>

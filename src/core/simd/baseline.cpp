@@ -1,4 +1,4 @@
-// The kernels without any instruction that not every processor has.
+// The kernels for every processor: plain C++, compiled without special instructions.
 #define LABELTREES_ISA baseline
 #include "simd/primitives.inl"
 

@@ -76,7 +76,7 @@ static inline void find_rows_in(const uint8_t* index, const chunk::ChunkHeader& 
       __builtin_memcpy(&word, words[level] + 8 * int64_t{place}, 8);
       uint32_t bit = (rank >> (5 * (levels - 1 - level))) & 31, bits = static_cast<uint32_t>(word);
       found &= bits >> bit;
-      // Where nothing is found any place will do that is there.
+      // Where nothing is found, place 0, which always exists.
       place = (static_cast<uint32_t>(word >> 32) + __builtin_popcount(bits & ((1u << bit) - 1))) & (0 - found);
     }
     list_row(found, place, query.value[i], rows);

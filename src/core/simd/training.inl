@@ -301,7 +301,7 @@ static __attribute__((noinline)) void hinge_scores_of_any_power(const float* mar
 // -max(0, 1 - margin)^power
 static void hinge_scores(const float* margins, int64_t n, float base, float power, float* scores) {
   if (power != 3.0f && power != 2.0f) return hinge_scores_of_any_power(margins, n, base, power, scores);
-  n &= ~int64_t{15};  // n is a multiple of 16; this tells the compiler that no loop for a rest is needed
+  n &= ~int64_t{15};  // n is a multiple of 16; the compiler then needs no loop for a rest
   for (int64_t i = 0; i < n; ++i) {
     float loss = 1.0f - margins[i];
     loss = loss < 0.0f ? 0.0f : loss;

@@ -86,7 +86,7 @@ class HsEngine {
   void trace(std::string_view text, const search::SearchRequest& request, std::vector<HsScratch::Open>& opened) const;
 
  private:
-  friend class HsReplay;  // hsoftmax_counts.hpp
+  friend class HsReplay;
   using Borrowed = ScratchPool<HsScratch>::Borrowed;
 
   // Searches with the filters set in `scratch`.

@@ -1,4 +1,3 @@
-// Sorting the feature numbers of a row.
 #include "tfidf/vectorizer.hpp"
 
 #include <algorithm>

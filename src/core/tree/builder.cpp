@@ -38,7 +38,7 @@ struct Pending {
   int side;        // which child of its parent: 0 or 1
 };
 
-// What a node needs of its seed: the seeds of its split and of the nodes below. They depend on the node's place alone.
+// The seeds of a node's split and of the nodes below, from the node's own seed. They depend on the node's place alone.
 struct NodeSeeds {
   uint64_t split, plus, minus;
 

@@ -1,4 +1,4 @@
-// Contraction by one fanout: turns a binary tree into a wide one, so that a search reads fewer chunks.
+// Contraction: turns a binary tree into a wide one, so that a search reads fewer chunks.
 #pragma once
 
 #include <cstdint>

@@ -53,7 +53,7 @@ void Splitter::split(const labels::LabelRows& given, uint64_t seed, SplitTrace* 
   }
 }
 
-// About kSample rows: those of a large weight, and one in `stride` of the others, which then stands for all of these.
+// About kSample rows: those of a large weight, and every `stride`-th of the others, weighted for the rest.
 labels::LabelRows Splitter::take_sample(const labels::LabelRows& given, uint64_t& seed) {
   const int64_t stride = given.n / kSample;
   double total = 0;

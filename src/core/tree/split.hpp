@@ -25,7 +25,7 @@ struct SplitSettings {
   double tolerance = 1e-4;  // a start ends when the relative rise of the objective is smaller
 };
 
-// What a split did, for tests and for those who want to look inside.
+// What a split did: for tests and for inspection.
 struct SplitTrace {
   struct Start {
     int64_t rows[2];              // the rows whose embeddings were the first m+ and m-; -1: sides found with less work
@@ -37,9 +37,9 @@ struct SplitTrace {
 
 // The algorithm and its reusable memory. One splitter serves one team of threads.
 //
-// Large sets, and rows of which most values are outside their cores (labels/cores.hpp), are first split with less work:
-// a sample of the labels, and the cores alone. The alternation over all labels and values then starts from these sides,
-// and needs fewer iterations.
+// Large sets, and rows of which most values are outside their cores (labels/label_rows.hpp), are first split with less
+// work: a sample of the labels, and the cores alone. The alternation over all labels and values then starts from these
+// sides, and needs fewer iterations.
 class Splitter {
  public:
   Splitter(const SplitSettings& settings, Team& team, const Job& job)
