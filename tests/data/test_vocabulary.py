@@ -1,4 +1,4 @@
-"""Vocabularies: tables, and SKOS files as rdflib writes them."""
+"""Vocabularies: tables, and SKOS files in three forms."""
 
 import gzip
 import sys
@@ -7,7 +7,7 @@ import pytest
 
 import labeltrees as lt
 
-CATS, DOGS, OLD = "http://x.example/cats", "http://x.example/dogs", "http://x.example/old"
+CATS, DOGS, OLD, SCHEME = (f"http://x.example/{name}" for name in ("cats", "dogs", "old", "scheme"))
 
 
 @pytest.mark.parametrize(("name", "separator"), [("t.tsv", "\t"), ("t.csv", ","), ("t.txt", "\t")])
@@ -45,46 +45,159 @@ def test_other_files_are_refused(tmp_path, text, message):
         lt.read_vocabulary(tmp_path / "t.tsv")
 
 
-@pytest.fixture(params=[("v.ttl", "turtle"), ("v.rdf", "xml"), ("v.nt.gz", "nt")], ids=lambda param: param[1])
-def skos(request, tmp_path):
-    """The same vocabulary in three forms, written by rdflib itself."""
-    rdflib = pytest.importorskip("rdflib", reason="the extra labeltrees[skos] is not installed")
-    name, format = request.param
-    graph, skos = rdflib.Graph(), rdflib.namespace.SKOS
-    for concept, predicate, text, language in [
-        (CATS, skos.prefLabel, "cats", "en"),
-        (CATS, skos.prefLabel, "kissat", "fi"),
-        (CATS, skos.altLabel, "felines", "en"),
-        (CATS, skos.altLabel, "big cats", "en-GB"),
-        (CATS, skos.hiddenLabel, "catz", "en"),
-        (DOGS, skos.prefLabel, "dogs", "en"),
-        (OLD, skos.prefLabel, "hounds", "en"),
-    ]:
-        graph.add((rdflib.URIRef(concept), predicate, rdflib.Literal(text, lang=language)))
-    graph.add((rdflib.URIRef(OLD), rdflib.OWL.deprecated, rdflib.Literal(True)))
-    content = graph.serialize(format=format, encoding="utf-8")
-    path = tmp_path / name
-    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-    return path
+STATEMENTS = [
+    (CATS, "type", "Concept", None),
+    (CATS, "prefLabel", "cats", "en"),
+    (CATS, "prefLabel", "kissat", "fi"),
+    (CATS, "altLabel", "felines", "en"),
+    (CATS, "altLabel", "big  cats", "en-GB"),
+    (CATS, "hiddenLabel", "catz", "en"),
+    (DOGS, "type", "Concept", None),
+    (DOGS, "prefLabel", "dogs", "en"),
+    (OLD, "type", "Concept", None),
+    (OLD, "prefLabel", "hounds", "en"),
+    (OLD, "deprecated", "true", None),
+    (SCHEME, "type", "ConceptScheme", None),
+    (SCHEME, "prefLabel", "All animals", "en"),
+]
+SPACES = {
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "owl": "http://www.w3.org/2002/07/owl#",
+}
+XML_SPACES = " ".join(f'xmlns:{space}="{uri}"' for space, uri in SPACES.items())
 
 
-def test_skos_gives_the_preferred_name_first_in_one_language(skos):
+def qualified(predicate):
+    space = {"type": "rdf", "deprecated": "owl"}.get(predicate, "skos")
+    return f"{space}:{predicate}"
+
+
+def whole(name):
+    space, _, local = name.partition(":")
+    return f"<{SPACES[space]}{local}>"
+
+
+def as_turtle(statements):
+    lines = [f"@prefix {space}: <{uri}> ." for space, uri in SPACES.items()]
+    for subject, predicate, value, language in statements:
+        literal = "true" if predicate == "deprecated" else f'"{value}"' + (f"@{language}" if language else "")
+        lines.append(f"<{subject}> {qualified(predicate)} {f'skos:{value}' if predicate == 'type' else literal} .")
+    return "\n".join(lines)
+
+
+def as_ntriples(statements):
+    boolean = '"true"^^<http://www.w3.org/2001/XMLSchema#boolean>'
+    lines = []
+    for subject, predicate, value, language in statements:
+        literal = boolean if predicate == "deprecated" else f'"{value}"' + (f"@{language}" if language else "")
+        shown = whole(f"skos:{value}") if predicate == "type" else literal
+        lines.append(f"<{subject}> {whole(qualified(predicate))} {shown} .")
+    return "\n".join(lines) + "\n"
+
+
+def as_xml(statements):
+    lines = [f"<rdf:RDF {XML_SPACES}>"]
+    for subject, predicate, value, language in statements:
+        element = f"<{qualified(predicate)}" + (f' xml:lang="{language}"' if language else "")
+        element += f">{value}</{qualified(predicate)}>"
+        if predicate == "type":
+            element = f'<rdf:type rdf:resource="{SPACES["skos"]}{value}"/>'
+        lines.append(f'<rdf:Description rdf:about="{subject}">{element}</rdf:Description>')
+    return "\n".join([*lines, "</rdf:RDF>"])
+
+
+FORMS = {"v.ttl": as_turtle, "v.rdf": as_xml, "v.nt.gz": as_ntriples}
+
+
+@pytest.fixture(params=FORMS)
+def write_skos(request, tmp_path):
+    """Return a function that writes statements in one of three forms."""
+    pytest.importorskip("pyoxigraph", reason="the extra labeltrees[skos] is not installed")
+
+    def write(statements):
+        content = FORMS[request.param](statements).encode()
+        path = tmp_path / request.param
+        path.write_bytes(gzip.compress(content) if request.param.endswith(".gz") else content)
+        return path
+
+    return write
+
+
+def test_skos_gives_the_preferred_name_first_in_one_language(write_skos):
+    skos = write_skos(STATEMENTS)
     assert lt.read_vocabulary(skos, "en") == {CATS: ["cats", "felines", "big cats"], DOGS: ["dogs"]}
     assert lt.read_vocabulary(skos, "fi") == {CATS: ["kissat"]}
     with pytest.raises(lt.InputError, match="has labels in en, fi; choose one"):
         lt.read_vocabulary(skos)
 
 
+def test_a_file_without_types_has_only_concepts(write_skos):
+    skos = write_skos([statement for statement in STATEMENTS if statement[1] != "type"])
+    assert lt.read_vocabulary(skos, "en").keys() == {CATS, DOGS, SCHEME}
+
+
 @pytest.mark.parametrize("name", ["v.ttl", "v.rdf", "v.nt"])
-def test_a_damaged_file_of_skos_is_one_clear_error(tmp_path, name):
-    pytest.importorskip("rdflib", reason="the extra labeltrees[skos] is not installed")
-    (tmp_path / name).write_text("<not> <<a file\n")
+@pytest.mark.parametrize("content", [b"<not> <<a file\n", b"\xff\xfe", b"<rdf:RDF><a>"])
+def test_a_damaged_file_of_skos_is_one_clear_error(tmp_path, name, content):
+    pytest.importorskip("pyoxigraph", reason="the extra labeltrees[skos] is not installed")
+    (tmp_path / name).write_bytes(content)
     with pytest.raises(lt.FileFormatError, match=rf"{name}: cannot be read as"):
         lt.read_vocabulary(tmp_path / name)
 
 
+def test_a_file_that_is_cut_is_refused(write_skos):
+    path = write_skos(STATEMENTS)
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) * 2 // 3])
+    with pytest.raises(lt.FileFormatError):
+        lt.read_vocabulary(path, "en")
+
+
+def nested_entities():
+    entities = "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 10))
+    return entity_file(f'<!ENTITY a0 "lolly">{entities}', "&a9;")
+
+
+def entity_file(entities, text):
+    return (
+        f"<!DOCTYPE rdf:RDF [{entities}]>\n<rdf:RDF {XML_SPACES}><skos:Concept rdf:about='http://x/1'>"
+        f"<skos:prefLabel>{text}</skos:prefLabel></skos:Concept></rdf:RDF>"
+    )
+
+
+def many_uses_of_a_long_prefix():
+    names = "\n".join(f'a:b{i} <{SPACES["skos"]}prefLabel> "x" .' for i in range(3000))
+    return f"@prefix a: <http://x/{'y' * 100_000}> .\n{names}"
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "message"),
+    [
+        ("v.rdf", nested_entities, "amplification"),
+        ("v.rdf", lambda: entity_file(f'<!ENTITY a "{"x" * 100_000}">', "&a;" * 20_000), "amplification"),
+        ("v.ttl", many_uses_of_a_long_prefix, r"decompresses to more than 250 times its size.*ratio"),
+    ],
+    ids=["nested entities", "a long entity", "a long prefix"],
+)
+def test_small_files_that_would_fill_the_memory_are_refused(tmp_path, name, make, message):
+    pytest.importorskip("pyoxigraph", reason="the extra labeltrees[skos] is not installed")
+    (tmp_path / name).write_text(make())
+    with pytest.raises(lt.FileFormatError, match=message):
+        lt.read_vocabulary(tmp_path / name)
+
+
+def test_short_entities_and_huge_numbers_are_read_as_they_are(tmp_path):
+    pytest.importorskip("pyoxigraph", reason="the extra labeltrees[skos] is not installed")
+    (tmp_path / "v.rdf").write_text(entity_file('<!ENTITY cat "cats">', "big &cat;"))
+    assert lt.read_vocabulary(tmp_path / "v.rdf") == {"http://x/1": ["big cats"]}
+    number = '"1e999999999"^^<http://www.w3.org/2001/XMLSchema#decimal>'
+    (tmp_path / "v.nt").write_text(f"<{CATS}> <{SPACES['skos']}prefLabel> {number} .\n")
+    assert lt.read_vocabulary(tmp_path / "v.nt") == {CATS: ["1e999999999"]}
+
+
 def test_without_the_extra_the_error_names_it(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "rdflib", None)
+    monkeypatch.setitem(sys.modules, "pyoxigraph", None)
     (tmp_path / "v.ttl").write_text("")
     with pytest.raises(lt.MissingExtraError, match=r"pip install 'labeltrees\[skos\]'"):
         lt.read_vocabulary(tmp_path / "v.ttl")

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
+from xml.parsers import expat
 
 from labeltrees._extras import import_extra
 from labeltrees._files import refuse_file
 from labeltrees._names import nfc
 from labeltrees.data.files import COMPRESSED, FilePath, open_any, read_lines
+from labeltrees.data.limits import current_limits
 from labeltrees.data.text_formats import plain_uri
-from labeltrees.errors import FileFormatError, InputError
+from labeltrees.errors import FileFormatError, InputError, LabelTreesError
 
 _SKOS = "http://www.w3.org/2004/02/skos/core#"
+_CONCEPT = _SKOS + "Concept"
+_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 _DEPRECATED = "http://www.w3.org/2002/07/owl#deprecated"
-# JSON-LD is left out: such a file can make the reader fetch other files from the network.
-_RDF_FORMATS = {".ttl": "turtle", ".n3": "turtle", ".nt": "nt", ".rdf": "xml", ".xml": "xml", ".owl": "xml"}
+_FORMAT_NAMES = {"TURTLE": "Turtle", "N_TRIPLES": "N-Triples", "RDF_XML": "RDF/XML"}
+# JSON-LD is left out: such a file can name other files in the network.
+_RDF_FORMATS = {".ttl": "TURTLE", ".n3": "TURTLE", ".nt": "N_TRIPLES"} | dict.fromkeys(
+    (".rdf", ".xml", ".owl"), "RDF_XML"
+)
 _LANGUAGE_COLUMN = "label_"
 
 
@@ -32,8 +40,8 @@ def read_vocabulary(path: FilePath, language: str | None = None) -> dict[str, li
         - two columns, label and text, separated by a tab or, in a .csv file, by a comma. Several rows give a label
           several texts. Labels may be in angle brackets. A third column (Annif's notation) is ignored.
         - a table whose first row names its columns: ``uri`` and ``label_en``, ``label_fi``, ... (Annif's CSV).
-        - SKOS in Turtle (.ttl), RDF/XML (.rdf, .xml) or N-Triples (.nt): preferred labels, then alternative labels.
-          Deprecated concepts are left out. Needs the extra `skos`.
+        - SKOS in Turtle (.ttl), RDF/XML (.rdf, .xml) or N-Triples (.nt): preferred labels, then alternative labels,
+          of resources of the type ``skos:Concept`` that are not deprecated. Needs the extra `skos`.
     language : str, optional
         The language of the texts, such as "en". Needed if the file has several.
 
@@ -116,46 +124,66 @@ def _refuse_language(path: FilePath, languages: list[str], language: str | None)
 
 
 def _read_skos(path: FilePath, format: str, language: str | None) -> dict[str, list[str]]:
-    graph = _parse(path, format)
-    preferred, others = (_texts(graph, _SKOS + name) for name in ("prefLabel", "altLabel"))
-    known = sorted({tag.partition("-")[0] for texts in preferred.values() for tag, _ in texts if tag})
+    preferred: dict[str, list[tuple[str, str]]] = {}
+    others: dict[str, list[tuple[str, str]]] = {}
+    names = {_SKOS + "prefLabel": preferred, _SKOS + "altLabel": others}
+    concepts, old = set(), set()
+    for subject, predicate, value, tag in _triples(path, format):
+        if predicate in names:
+            text = " ".join(value.split())
+            if text and tag is not None:
+                names[predicate].setdefault(subject, []).append((tag, text))
+        elif predicate == _TYPE and value == _CONCEPT:
+            concepts.add(subject)
+        elif predicate == _DEPRECATED and value.lower() in ("true", "1"):
+            old.add(subject)
+    # Schemes and collections have names too. A file that says of no resource what it is has only concepts.
+    labels = (preferred.keys() & concepts if concepts else preferred.keys()) - old
+    known = sorted({tag.partition("-")[0] for concept in labels for tag, _ in preferred[concept] if tag})
     wanted = None
     if known:
         wanted = _choose_language(path, known, None if language is None else language.partition("-")[0])
-    old = {str(concept) for concept, is_old in _pairs(graph, _DEPRECATED) if str(is_old).lower() in ("true", "1")}
     found: dict[str, list[str]] = {}
-    for concept in sorted(preferred.keys() - old):
+    for concept in sorted(labels):
         texts = [*sorted(preferred[concept]), *sorted(others.get(concept, []))]
-        names = [text for tag, text in texts if not tag or tag.partition("-")[0] == wanted]
-        if names:
-            found[nfc(concept)] = list(dict.fromkeys(names))
+        chosen = [text for tag, text in texts if not tag or tag.partition("-")[0] == wanted]
+        if chosen:
+            found[nfc(concept)] = list(dict.fromkeys(chosen))
     return found
 
 
-def _parse(path: FilePath, format: str) -> Any:
-    rdflib = import_extra("rdflib", "skos", "reading a SKOS vocabulary")
+def _triples(path: FilePath, format: str) -> Iterator[tuple[str, str, str, str | None]]:
+    """Yield subject, predicate, object and its language ("" for other literals, None for other resources).
+
+    Statements about resources without a name are left out. A prefix of a file may be long and used often, so the size
+    of all terms is bounded like that of a file after decompression.
+    """
+    ox = import_extra("pyoxigraph", "skos", "reading a SKOS vocabulary")
+    limits, size, n_bytes = current_limits(), Path(path).stat().st_size if Path(path).is_file() else 0, 0
     with open_any(path) as stream:
-        content = stream.read()
-    graph = rdflib.Graph()
+        source: Any = stream
+        if format == "RDF_XML":
+            source = stream.read()
+            _check_xml(path, source)
+        try:
+            for triple in ox.parse(source, format=getattr(ox.RdfFormat, format), base_iri="http://base.invalid/"):
+                subject, value = triple.subject, triple.object
+                if not isinstance(subject, ox.NamedNode) or isinstance(value, ox.BlankNode | ox.Triple):
+                    continue
+                n_bytes += len(subject.value) + len(value.value)
+                limits.check_size(path, n_bytes, size)
+                tag = (value.language or "") if isinstance(value, ox.Literal) else None
+                yield subject.value, triple.predicate.value, value.value, tag
+        except (SyntaxError, ValueError, OSError) as error:
+            if isinstance(error, LabelTreesError):
+                raise
+            refuse_file(path, f"cannot be read as {_FORMAT_NAMES[format]} ({' '.join(str(error).split())[:200]})")
+
+
+def _check_xml(path: FilePath, content: bytes) -> None:
+    """Refuse XML that is damaged, cut, or has entities that expand to more than a hundred times their size."""
+    parser = expat.ParserCreate()
     try:
-        graph.parse(data=content, format=format, publicID="http://base.invalid/")
-    except Exception as error:  # each parser of rdflib has its own kinds of errors
-        message = " ".join(str(error).split())[:200]
-        refuse_file(path, f"cannot be read as {format} ({message})")
-    return graph
-
-
-def _pairs(graph: Any, predicate: str) -> Any:
-    from rdflib import URIRef
-
-    return graph.subject_objects(URIRef(predicate))
-
-
-def _texts(graph: Any, predicate: str) -> dict[str, list[tuple[str, str]]]:
-    """Return language and text of the literals of each concept."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for concept, literal in _pairs(graph, predicate):
-        text = " ".join(str(literal).split())
-        if text:
-            found.setdefault(str(concept), []).append(((getattr(literal, "language", None) or "").lower(), text))
-    return found
+        parser.Parse(content, True)
+    except expat.ExpatError as error:
+        refuse_file(path, f"cannot be read as {_FORMAT_NAMES['RDF_XML']} ({error})")
