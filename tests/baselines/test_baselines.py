@@ -197,14 +197,14 @@ def test_only_the_most_probable_labels_of_a_feature_are_kept():
 
 
 @pytest.mark.parametrize("name", sorted(MAKERS))
-def test_no_points_have_no_answers(name):
+def test_no_points_give_empty_lists(name):
     X, Y, _ = make_data()
     labels, scores = MAKERS[name]((X, Y)).predict_topk(X[:0], 3)
     assert labels.shape == scores.shape == (0, 3)
 
 
 @pytest.mark.parametrize("name", ["co-occurrence", "neighbours"])
-def test_a_point_without_features_has_no_answers(name):
+def test_a_point_without_features_gets_no_labels(name):
     X, Y, _ = make_data()
     labels, _ = MAKERS[name]((X, Y)).predict_topk(np.zeros((2, X.shape[1])), 3)
     assert (labels == -1).all()

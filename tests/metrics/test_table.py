@@ -100,7 +100,7 @@ def test_every_metric_is_public_and_named_without_a_digit_at_its_end():
 
 
 @pytest.mark.parametrize("column", ["p", "p0", "model_bytes", "weighted_psp1", "top5_p50_us", 3, ""])
-def test_other_columns_are_no_metrics(column):
+def test_other_columns_are_not_metrics(column):
     assert find_metric(column) is None
 
 

@@ -119,7 +119,7 @@ def test_a_better_model_is_above_the_best_baseline():
     assert "The chosen model is 30.00 percentage points above it (95 % confidence interval +20." in text
 
 
-def test_a_worse_model_is_said_not_to_beat_it():
+def test_a_worse_model_does_not_beat_the_baseline():
     text = words([1] * 20 + [0] * 80, popularity=[1] * 50 + [0] * 50)
     assert "The chosen model does not beat it: it is 30.00 percentage points below it" in text
     assert "use the baseline" in text

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
-from labeltrees.tuning.candidates import PAPER_GRIDS, configured, make_grid, setting_name, tree_columns, without_effect
+from labeltrees.tuning.candidates import (
+    PAPER_GRIDS,
+    configured,
+    estimator_fingerprint,
+    make_grid,
+    setting_name,
+    tree_columns,
+    without_effect,
+)
 
 ESTIMATOR = lt.LabelTreeClassifier()
 
@@ -39,8 +47,8 @@ def test_candidates_that_are_not_trained_twice_give_the_same_tree(train, tradeof
 
 @pytest.mark.parametrize(("tradeoff", "path"), [(1.5, "weighted"), (0.5, "direct"), (2, "direct")])
 def test_candidates_whose_cover_counts_are_trained_on_their_own(tradeoff, path):
-    own = variant(tradeoff, "greedy", path)
-    assert without_effect(ESTIMATOR, own) == own
+    found = without_effect(ESTIMATOR, variant(tradeoff, "greedy", path))
+    assert found == {"tradeoff": tradeoff, "fanout": 8, "tree": lt.TreeBuilder(cover="greedy", path=path)}
 
 
 def test_the_papers_grids_span_all_tradeoffs():
@@ -80,3 +88,20 @@ def test_the_estimators_own_cover_and_path_are_kept():
     estimator = lt.LabelTreeClassifier(tree=lt.TreeBuilder(cover="greedy", path="direct"))
     assert setting_name(estimator, {"tradeoff": 1, "fanout": 2}) == "tradeoff-1_fanout-2_greedy_direct"
     assert tree_columns(estimator, {"tradeoff": 1.5})["cover"] == "greedy"
+
+
+def test_a_tree_builder_is_a_candidate_and_is_not_changed():
+    builders = [lt.TreeBuilder(cover="greedy"), lt.TreeBuilder(smoothing=0.5, embeddings=np.eye(3))]
+    found = make_grid(ESTIMATOR, [0.5], [8], {"tree": builders})
+    names = list(found)
+    assert names[0] == "tradeoff-0.5_fanout-8_greedy_weighted"
+    assert names[1].startswith("tradeoff-0.5_fanout-8_marginal_weighted_smoothing-0.5_embeddings-array ")
+    assert without_effect(ESTIMATOR, found[names[0]])["tree"] is None
+    assert builders[0].cover == "greedy"
+
+
+def test_the_default_tree_builder_is_no_tree_builder():
+    with_builder = lt.LabelTreeClassifier(tree=lt.TreeBuilder())
+    assert estimator_fingerprint(with_builder) == estimator_fingerprint(ESTIMATOR)
+    other = lt.LabelTreeClassifier(tree=lt.TreeBuilder(smoothing=0.5))
+    assert estimator_fingerprint(other) != estimator_fingerprint(ESTIMATOR)

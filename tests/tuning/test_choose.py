@@ -415,3 +415,12 @@ def test_any_metric_that_is_a_mean_over_points_can_decide(data):
     choice = lt.choose(data, metric="recall3", **QUICK)
     assert "recall@3" in choice.explanation
     assert choice.record["recall3"] > 0
+
+
+def test_a_solver_keeps_its_settings_when_the_loss_is_chosen(data):
+    estimator = lt.LabelTreeClassifier(C=1.0, loss=lt.Solver(prune_below=0.05))
+    choice = lt.choose(data, tune=["loss"], estimator=estimator)
+    tried = [trial["loss__loss"] for trial in choice.trials if "loss__loss" in trial]
+    assert tried == ["squared_hinge", "logistic"]
+    assert choice.model.loss.prune_below == 0.05
+    assert estimator.loss.loss == "squared_hinge"

@@ -20,7 +20,7 @@ def data():
 
 def test_the_estimator_chooses_the_same(data):
     search = lt.LabelTreeClassifierCV(tune={"tradeoff": [0, 1, 2], "fanout": [2]}, max_precision_loss=0.05)
-    search.fit(data.X, data.Y, label_names=data.label_names)
+    search.fit(data)
     choice = lt.choose(data, max_precision_loss=0.05, tune={"tradeoff": [0, 1, 2], "fanout": [2]})
     assert search.best_params_ == choice.parameters
     assert search.best_score_ == choice.record["p1"]

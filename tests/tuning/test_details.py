@@ -10,7 +10,7 @@ from labeltrees.tuning.data import as_tuning_data
 from labeltrees.tuning.details import Examples
 
 
-def test_facts_name_no_machine(result):
+def test_facts_do_not_identify_the_machine(result):
     text = json.dumps(result.facts)
     assert "/" not in text.replace(result.facts["machine"]["processor"], "")
     assert socket.gethostname() not in text
@@ -25,7 +25,7 @@ def test_examples_show_the_nodes_that_the_search_opens(train, validation, settin
         assert record["visits"][0] == [0, 1.0]
 
 
-def test_examples_say_where_labels_stand_and_what_was_visited(train, result):
+def test_examples_show_the_depths_of_labels_and_the_visited_nodes(train, result):
     details = result.details["settings"]["tradeoff-0_fanout-2_marginal_weighted"]
     for example, record in zip(result.details["examples"], details["looks"], strict=True):
         assert [label["name"] for label in record["labels"]] == example["labels"]

@@ -57,7 +57,7 @@ def test_the_right_setting_is_taken(loss, latency, chosen):
 
 
 def test_noise_does_not_decide():
-    # A setting that is as good on average, but right on other points: few points cannot tell.
+    # A setting that is as good on average, but right on other points: few points cannot decide.
     right = np.arange(40) < 20
     few = {"a": make_trial(right, 2.0, 2.0), "b": make_trial(right[::-1])}
     assert Limits(0.05, None, "p1", 1).judge(few).choose() == "a"
@@ -85,7 +85,7 @@ def test_limits_that_contradict_each_other_say_what_is_closest():
         (None, 8, {"precise", "close", "poor", "fast"}),
     ],
 )
-def test_early_rounds_keep_what_may_be_chosen(loss, latency, kept):
+def test_early_rounds_keep_candidates_that_may_be_chosen(loss, latency, kept):
     verdict = Limits(loss, latency, "p1", 1).judge(make_trials(SETTINGS))
     assert set(verdict.promising(len(kept))) == kept
 

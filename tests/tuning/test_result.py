@@ -110,7 +110,7 @@ def test_a_damaged_file_is_refused_by_name(result, tmp_path, change, fault):
         lt.SweepResult.load(path)
 
 
-def test_what_is_no_json_is_refused(tmp_path):
+def test_a_file_that_is_not_json_is_refused(tmp_path):
     path = tmp_path / "result.json"
     path.write_text("[" * 100_000)
     with pytest.raises(lt.FileFormatError, match="not JSON"):
@@ -126,7 +126,7 @@ def beats(a, b):
 
 
 @given(tables)
-def test_it_is_what_no_other_record_beats(table):
+def test_no_other_record_beats_one_on_the_frontier(table):
     table = [{**record, "place": place} for place, record in enumerate(table)]
     known = [row for row in table if all(row[key] is not None and not math.isnan(row[key]) for key in "xy")]
     expected = {row["place"] for row in known if not any(beats(other, row) for other in known)}
@@ -143,6 +143,6 @@ def test_time_and_depth_mean_those_of_the_metrics_k(result):
 
 
 @pytest.mark.parametrize(("x", "y"), [("odd", "p1"), ("p3", "p1"), ("time", "depth1"), ("time", "p2"), ("cover", "p1")])
-def test_columns_that_make_no_frontier_are_refused(result, x, y):
+def test_columns_without_a_frontier_are_refused(result, x, y):
     with pytest.raises(lt.InputError, match="must be"):
         result.frontier(x, y)

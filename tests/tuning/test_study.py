@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
+from labeltrees.tuning.candidates import fingerprint
 from labeltrees.tuning.data import as_tuning_data
-from labeltrees.tuning.study import Study, TimeBudget, fingerprint, open_place, relative_cost
+from labeltrees.tuning.study import Study, TimeBudget, open_place, relative_cost
 from labeltrees.tuning.trial import TrialInputs
 
 

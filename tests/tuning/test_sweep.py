@@ -1,4 +1,4 @@
-"""sweep: what it measures, what it shares, and how it goes on after an interruption."""
+"""sweep: what it measures, what it shares, and how it continues after an interruption."""
 
 import shutil
 
@@ -215,3 +215,19 @@ def test_other_parameters_can_be_combined_saved_and_drawn(train, validation, tmp
 def test_the_papers_grids_have_names(train, validation):
     result = lt.sweep(train, validation, tradeoffs="logs", k=(1,))
     assert [record["tradeoff"] for record in result.table] == list(PAPER_GRIDS["logs"])
+
+
+def test_variants_of_the_tree_are_columns_and_their_models_can_be_opened(train, validation, tmp_path):
+    grid = {"tree__smoothing": [0.1, 0.9], "tree__cover": ["greedy"]}
+    result = lt.sweep(train, validation, tradeoffs=[2], fanouts=[2], grid=grid, k=(1,), folder=tmp_path)
+    assert [(record["smoothing"], record["cover"]) for record in result.table] == [(0.1, "greedy"), (0.9, "greedy")]
+    for record in result.table:
+        model = lt.load(tmp_path / "models" / record["setting"])
+        assert model.tree.smoothing == record["smoothing"]
+        assert model.score(validation.X, validation.Y) == pytest.approx(record["p1"])
+    builders = [lt.TreeBuilder(smoothing=smoothing, cover="greedy") for smoothing in (0.1, 0.9)]
+    again = lt.sweep(train, validation, tradeoffs=[2], fanouts=[2], grid={"tree": builders}, k=(1,), folder=tmp_path)
+    assert [record["setting"] for record in again.table] == [record["setting"] for record in result.table]
+    assert [record["training_seconds"] for record in again.table] == [
+        record["training_seconds"] for record in result.table
+    ]  # not trained again

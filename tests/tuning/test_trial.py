@@ -74,15 +74,22 @@ def test_a_single_call_of_a_text_is_the_text():
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"normalize": False}, {"n_trees": 2}, {"tree__cover_softness": 0.5}, {"evidence": "auto"}]
+    "changes",
+    [
+        {},
+        {"normalize": False},
+        {"n_trees": 2},
+        {"tree": lt.TreeBuilder(cover_softness=0.5), "leaf_size": 3},
+        {"evidence": "auto"},
+    ],
 )
 def test_a_model_with_shared_embeddings_is_the_one_fit_gives(train, changes):
-    estimator = lt.LabelTreeClassifier().set_params(**changes)
+    estimator = lt.LabelTreeClassifier(**changes)
     data = as_tuning_data(train, "train", estimator)
     sample = Sample(data, data)
     for parameters in make_grid(estimator, [0.7, 1.6], [4], {"tree__cover": ["marginal", "greedy"]}).values():
         model = sample.fit(configured(estimator, parameters)).model
-        expected = lt.LabelTreeClassifier().set_params(**changes, **parameters).fit(train.X, train.Y)
+        expected = configured(lt.LabelTreeClassifier(**changes), parameters).fit(train.X, train.Y)
         for ours, theirs in zip(model.searcher_.stores, expected.searcher_.stores, strict=True):
             assert ours.chunks.tobytes() == theirs.chunks.tobytes()
         assert model.get_params() == expected.get_params()

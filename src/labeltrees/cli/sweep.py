@@ -82,7 +82,8 @@ def sweep(
     check_parent_folder(csv_file)
     if parameters["tradeoffs"] is None:
         del parameters["tradeoffs"]
-    grid = {"tree__cover": parameters.pop("covers"), "tree__path": parameters.pop("paths")}
+    variants = {"tree__cover": parameters.pop("covers"), "tree__path": parameters.pop("paths")}
+    grid = {name: values for name, values in variants.items() if values not in (COVERS[:1], PATHS[:1])}
     estimator, others = split_parameters(parameters, show_progress)
     train = read_part(data, reading, show_progress)
     measured = read_validation(data, validation, train, reading, show_progress)

@@ -173,7 +173,7 @@ def values_of_points(hits: Hits, column: str) -> Float64s:
 
 
 def metric_title(column: str) -> str:
-    """Return the name of a metric in a sentence or as a heading; a column that is not a metric is returned as it is.
+    """Return the name of a metric in a sentence or as a heading; other columns are returned unchanged.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Candidates: parameters of an estimator, as grids and by name.
+"""Candidates: parameters of an estimator, as grids, by name, and their fingerprints.
 
 A candidate is a dict of parameters that are given to `estimator.set_params`, such as ``{"tradeoff": 1.0, "C": 0.3}``.
 One more key is known: ``"features"``, the name of a kind of features that are made from the texts of the data.
@@ -6,22 +6,25 @@ One more key is known: ``"features"``, the name of a kind of features that are m
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 
+from labeltrees import _core
+from labeltrees._matrices import is_sparse
 from labeltrees._validation import check_choice, check_fanout, check_number, refuse
-from labeltrees.models.common.settings import ClassifierSettings
-from labeltrees.models.linear.settings import Solver, solver_of
-from labeltrees.tree.settings import builder_of, is_given
+from labeltrees.models.linear.settings import Solver
+from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.settings import TreeBuilder, builder_of, is_given
 
 Parameters = dict[str, Any]
 COVERS, PATHS = ("marginal", "greedy"), ("weighted", "direct")
 FEATURES = "features"
-# The columns of a table about the tree, and the parameters with their values.
-TREE_PARAMETERS = {"tradeoff": "tradeoff", "fanout": "fanout", "cover": "tree__cover", "path": "tree__path"}
 
 
 def _grid(*values: float) -> tuple[float, ...]:
@@ -52,13 +55,13 @@ def make_grid(estimator: Any, tradeoffs: Any, fanouts: Any, grid: Any = None) ->
     known = estimator.get_params(deep=False)
     if "tradeoff" not in known:
         refuse("estimator", "a model with the parameter tradeoff", estimator)
-    if not builds_tree(estimator):
+    if is_given(known.get("tree")):
         refuse("estimator", "a model that builds its tree (tree=None or a TreeBuilder)", estimator)
     axes = {"tradeoff": check_tradeoffs("tradeoffs", tradeoffs), **_fanouts(known, fanouts)}
     if not isinstance(grid, Mapping | None):
         refuse("grid", "a dict of lists of parameters, such as {'C': [0.3, 1]}", grid)
     for name, values in (grid or {}).items():
-        if name not in all_parameters(estimator) or name in axes:
+        if name not in _parameter_names(estimator) or name in axes:
             refuse("grid", f"parameters of a {type(estimator).__name__} besides {', '.join(axes)}", name)
         axes[name] = listed(f"grid[{name!r}]", values)
     found: dict[str, Parameters] = {}
@@ -66,6 +69,13 @@ def make_grid(estimator: Any, tradeoffs: Any, fanouts: Any, grid: Any = None) ->
         parameters = dict(zip(axes, values, strict=True))
         found.setdefault(setting_name(estimator, parameters), parameters)
     return found
+
+
+def _parameter_names(estimator: Any) -> set[str]:
+    """Return the parameters that `set_params` takes, also those of a `TreeBuilder` and a `Solver`."""
+    names = set(estimator.get_params())
+    names |= {f"tree__{name}" for name in TreeBuilder().get_params()} if takes_builder(estimator) else set()
+    return names | ({f"loss__{name}" for name in Solver().get_params()} if "loss" in names else set())
 
 
 def check_tradeoffs(name: str, tradeoffs: Any) -> list[float]:
@@ -95,37 +105,22 @@ def listed(name: str, values: Any) -> list[Any]:
     return found
 
 
-def builds_tree(estimator: Any) -> bool:
-    """Whether an estimator builds its tree, so that the tradeoff matters."""
-    return not is_given(estimator.get_params(deep=False).get("tree"))
-
-
-def takes_builder(estimator: Any) -> bool:
-    """Whether the parameter `tree` of an estimator may be a `TreeBuilder`: it is one of this library's."""
-    return isinstance(estimator, ClassifierSettings)
-
-
-def all_parameters(estimator: Any) -> Parameters:
-    """Return the parameters that `set_params` takes, also those of a `TreeBuilder` and a `Solver` that are not there.
-
-    Examples
-    --------
-    >>> import labeltrees as lt
-    >>> all_parameters(lt.LabelTreeClassifier())["tree__cover"]
-    'marginal'
-    """
-    known: Parameters = estimator.get_params()
-    if takes_builder(estimator) and builds_tree(estimator):
-        known |= {f"tree__{name}": value for name, value in builder_of(known["tree"]).get_params().items()}
-    if isinstance(known.get("loss"), str | Solver):
-        known |= {f"loss__{name}": value for name, value in solver_of(known["loss"]).get_params().items()}
-    return known
-
-
 def configured(estimator: Any, parameters: Parameters) -> Any:
     """Return a copy of an estimator with the parameters of a candidate, without its features."""
     own = {name: value for name, value in parameters.items() if name != FEATURES}
     return clone(estimator).set_params(**own, verbose=0)
+
+
+def takes_builder(estimator: Any) -> bool:
+    """Whether the tree of an estimator is built as a `TreeBuilder` says."""
+    return hasattr(estimator, "KIND") and "tree" in estimator.get_params(deep=False)
+
+
+def builder_for(estimator: Any, parameters: Parameters) -> TreeBuilder:
+    """Return how the tree of a candidate is built."""
+    builder = builder_of(parameters.get("tree", estimator.get_params(deep=False)["tree"]))
+    nested = {name.removeprefix("tree__"): value for name, value in parameters.items() if name.startswith("tree__")}
+    return replace(builder, **nested) if nested else builder
 
 
 def tree_columns(estimator: Any, parameters: Parameters) -> dict[str, Any]:
@@ -137,13 +132,44 @@ def tree_columns(estimator: Any, parameters: Parameters) -> dict[str, Any]:
     >>> tree_columns(lt.LabelTreeClassifier(), {"tradeoff": 0.5, "fanout": 16})
     {'tradeoff': 0.5, 'fanout': 16, 'cover': 'marginal', 'path': 'weighted'}
     """
-    known = {**all_parameters(estimator), **parameters}
-    return {name: known.get(key) for name, key in TREE_PARAMETERS.items()}
+    known = {**estimator.get_params(deep=False), **parameters}
+    found = {name: known.get(name) for name in ("tradeoff", "fanout")}
+    if not takes_builder(estimator):
+        return {**found, "cover": None, "path": None}
+    builder = builder_for(estimator, parameters)
+    return {**found, "cover": builder.cover, "path": builder.path}
+
+
+def other_columns(estimator: Any, parameters: Parameters) -> dict[str, Any]:
+    """Return the other parameters of a candidate as plain values; variants of the tree if they are not the estimator's.
+
+    Examples
+    --------
+    >>> import labeltrees as lt
+    >>> tree = lt.TreeBuilder(cover="greedy", smoothing=0.5)
+    >>> other_columns(lt.LabelTreeClassifier(), {"tradeoff": 1, "tree": tree, "C": 0.3})
+    {'smoothing': 0.5, 'C': 0.3}
+    """
+    found = {name: value for name, value in parameters.items() if name.partition("__")[0] != "tree"}
+    if takes_builder(estimator):
+        usual = builder_for(estimator, {}).get_params()
+        variants = builder_for(estimator, parameters).get_params()
+        found = {name: value for name, value in variants.items() if plain(value) != plain(usual[name])} | found
+    return {name: plain(value) for name, value in found.items() if name not in ("tradeoff", "fanout", "cover", "path")}
+
+
+def column_value(estimator: Any, parameters: Parameters, column: str) -> Any:
+    """Return the value of a column of `other_columns`, also for a candidate that does not set it."""
+    if takes_builder(estimator) and hasattr(TreeBuilder, column):
+        return plain(getattr(builder_for(estimator, parameters), column))
+    return plain(parameters.get(column, estimator.get_params().get(column)))
 
 
 def plain(value: Any) -> Any:
     """Return the value of a parameter for a table."""
-    return value if isinstance(value, bool | int | float | str | None) else repr(value)
+    if isinstance(value, bool | int | float | str | None):
+        return value
+    return f"array {fingerprint(value)[:8]}" if is_sparse(value) or isinstance(value, np.ndarray) else repr(value)
 
 
 def setting_name(estimator: Any, parameters: Parameters) -> str:
@@ -159,7 +185,7 @@ def setting_name(estimator: Any, parameters: Parameters) -> str:
     parts = [f"tradeoff-{tree['tradeoff']:.8g}"]
     parts += [f"fanout-{tree['fanout']}"] if tree["fanout"] is not None else []
     parts += [tree[name] for name in ("cover", "path") if tree[name] is not None]
-    others = [f"{name}-{plain(value)}" for name, value in parameters.items() if name not in TREE_PARAMETERS.values()]
+    others = [f"{name}-{value}" for name, value in other_columns(estimator, parameters).items()]
     return "_".join([*parts, *others])
 
 
@@ -193,14 +219,66 @@ def without_effect(estimator: Any, parameters: Parameters) -> Parameters:
     --------
     >>> import labeltrees as lt
     >>> without_effect(lt.LabelTreeClassifier(), {"tradeoff": 0.5, "tree__cover": "greedy"})
-    {'tradeoff': 0.5, 'tree__cover': 'marginal'}
+    {'tradeoff': 0.5, 'tree': None}
     """
     tree = tree_columns(estimator, parameters)
-    if tree["cover"] is None or tree["path"] is None or tree["tradeoff"] is None:
+    if tree["cover"] is None:
         return parameters
-    first = {}
+    cover, path = tree["cover"], tree["path"]
     if tree["tradeoff"] == 0:
-        first = {"cover": COVERS[0], "path": PATHS[0]}
-    elif tree["tradeoff"] <= 1 and tree["path"] == "weighted":
-        first = {"cover": COVERS[0]}
-    return {**parameters, **{f"tree__{name}": value for name, value in first.items() if tree[name] != value}}
+        cover, path = COVERS[0], PATHS[0]
+    elif tree["tradeoff"] <= 1 and path == "weighted":
+        cover = COVERS[0]
+    builder = replace(builder_for(estimator, parameters), cover=cover, path=path)
+    others = {name: value for name, value in parameters.items() if not name.startswith("tree")}
+    return {**others, "tree": None if builder == TreeBuilder() else builder}
+
+
+# Fingerprints, to recognise the same data and parameters.
+
+
+def fingerprint(value: Any) -> str:
+    """Return a short hash of the content of a value.
+
+    Examples
+    --------
+    >>> fingerprint([1, "a"]) == fingerprint((1, "a")), fingerprint(1) == fingerprint(1.5)
+    (True, False)
+    """
+    digest = hashlib.sha256()
+    _feed(digest, value)
+    return digest.hexdigest()[:32]
+
+
+def estimator_fingerprint(estimator: Any, ignored: Iterable[str] = ()) -> str:
+    """Return the fingerprint of an estimator's parameters, except those that do not change a model."""
+    parameters = estimator.get_params(deep=False)
+    if takes_builder(estimator) and not is_given(parameters["tree"]):
+        parameters |= {
+            f"tree__{name}": value for name, value in builder_of(parameters.pop("tree")).get_params().items()
+        }
+    if isinstance(parameters.get("loss"), Solver):
+        parameters |= {f"loss__{name}": value for name, value in parameters.pop("loss").get_params().items()}
+    counted = {name: value for name, value in parameters.items() if name not in {"n_jobs", "verbose", *ignored}}
+    return fingerprint([type(estimator).__name__, counted])
+
+
+def _feed(digest: Any, value: Any) -> None:
+    if is_sparse(value):
+        csr = value.tocsr()
+        _feed(digest, ["sparse", csr.shape, csr.indptr.astype(np.int64), csr.indices.astype(np.int64), csr.data])
+    elif isinstance(value, LabelTree):
+        _feed(digest, ["tree", value.n_labels, value.child_ptr, value.children])
+    elif isinstance(value, np.ndarray) and value.dtype != object:
+        flat = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+        digest.update(f"array {value.dtype.str} {value.shape} {_core.xxh64(flat)};".encode())
+    elif is_dataclass(value) and not isinstance(value, type):
+        _feed(digest, [type(value).__name__, {item.name: getattr(value, item.name) for item in fields(value)}])
+    elif isinstance(value, Mapping):
+        _feed(digest, sorted((str(name), part) for name, part in value.items()))
+    elif isinstance(value, list | tuple | np.ndarray):
+        digest.update(f"list {len(value)};".encode())
+        for part in value:
+            _feed(digest, part)
+    else:
+        digest.update(f"{value!r};".encode())

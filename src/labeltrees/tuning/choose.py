@@ -25,7 +25,7 @@ from labeltrees.errors import InputError, LabelTreesError
 from labeltrees.models.common.given import FitArguments
 from labeltrees.models.common.settings import seed_of
 from labeltrees.models.linear.estimator import LabelTreeClassifier
-from labeltrees.models.linear.settings import solver_of
+from labeltrees.models.linear.settings import Solver, solver_of
 from labeltrees.tuning.baseline_table import measure_baselines
 from labeltrees.tuning.candidates import (
     FEATURES,
@@ -35,7 +35,6 @@ from labeltrees.tuning.candidates import (
     listed,
     make_grid,
     plain,
-    takes_builder,
     words_of,
 )
 from labeltrees.tuning.data import SHARE, TuningData, as_tuning_data, check_pair, reads_texts, split_data
@@ -64,9 +63,9 @@ _N_TREES = 3
 _HALF_LIFE = 14.0  # of the trend, in days
 _NARROW_FANOUT, _WIDER = 16, 2  # tried besides the estimator's own: a fast one, or one that is wider by this factor
 _MAX_FEATURE_POINTS = 20_000  # of a trial of features, which matter more than the number of points
-# Early rounds train on a ninth and on a third of the points, if these are at least so many.
+# Early rounds train on a ninth and on a third of the points, if these samples have at least _MIN_POINTS.
 _FACTOR, _MIN_POINTS = 3, 2000
-_KEPT, _MIN_KEPT = (5, 3), 4  # candidates to continue with: pairs of loss and C by round, and at least so many trees
+_KEPT, _MIN_KEPT = (5, 3), 4  # candidates to continue with: pairs of loss and C after each round; trees, at least
 # The shares of a time budget after which the stages end: before the tree, the tree, and after it.
 _BEFORE, _TREE_UNTIL, _AFTER = 0.45, 0.65, 1.0
 
@@ -375,7 +374,7 @@ def make_stages(
         trends = values("trend", [_HALF_LIFE] if own["trend"] is None else [])
         stages.append(Stage.of("trends", [{"trend": trend} for trend in trends], until=_BEFORE))
     if {"loss", "C"} <= own.keys():
-        name = "loss" if isinstance(own["loss"], str) else "loss__loss"  # a Solver keeps its other settings
+        name = "loss__loss" if isinstance(own["loss"], Solver) else "loss"  # a solver keeps its other settings
         own["loss"] = solver_of(own["loss"]).loss
         losses = values("loss", tuple(_COSTS))
         pairs = [{name: loss, "C": cost} for loss in losses for cost in values("C", _COSTS.get(loss, ()))]
@@ -470,16 +469,17 @@ def fit_on_all(estimator: Any, data: TuningData) -> Any:
     parameters = model.get_params(deep=False)
     model.set_params(verbose=0)
     keeps_vectorizer = "vectorizer" in parameters and isinstance(data.vectorizer, TfidfVectorizer)
-    if takes_builder(model):
-        arguments = FitArguments(data.points, data.Y, data.sample_weight, data.label_names)
-        if not data.is_text:
-            names = None if keeps_vectorizer else data.feature_names
-            arguments = arguments._replace(
-                feature_names=names, encoder=data.encoder, times=data.times, groups=data.groups
-            )
-        model.fit(arguments)
-    else:
-        model.fit(data.points, data.Y, **data.fit_arguments(model))
+    if not hasattr(model, "KIND"):  # not one of our families
+        return model.fit(data.points, data.Y, **data.fit_arguments(model))
+    arguments = FitArguments(data.points, data.Y, data.sample_weight, data.label_names)
+    if not reads_texts(model):
+        arguments = arguments._replace(
+            feature_names=None if keeps_vectorizer else data.feature_names,
+            encoder=data.encoder,
+            times=data.times,
+            groups=data.groups,
+        )
+    model.fit(arguments)
     model.set_params(verbose=parameters["verbose"])
     if keeps_vectorizer:
         model.vectorizer_ = data.vectorizer  # the model takes texts, as if it had been fitted on them

@@ -14,11 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from labeltrees._matrices import check_sample_weight
 from labeltrees._settings import refusing
+from labeltrees.data.dataset import Dataset
 from labeltrees.data.label_sets import read_training_labels
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.linear.features import check_points
 from labeltrees.tuning.choose import GONE_VALUES, choose
-from labeltrees.tuning.data import TuningData, reads_texts
+from labeltrees.tuning.data import TuningData, as_tuning_data, reads_texts
 
 
 def _has_probabilities(estimator: LabelTreeClassifierCV) -> bool:
@@ -75,24 +76,22 @@ class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     n_jobs: int | None = None
     verbose: int | None = None
 
-    def fit(
-        self, X: Any, Y: Any, sample_weight: Any = None, *, label_names: Any = None, feature_names: Any = None
-    ) -> LabelTreeClassifierCV:
-        """Choose a setting and train its model; arguments as in `LabelTreeClassifier.fit`."""
+    @refusing(
+        {name: f"give one Dataset, fit(lt.Dataset(X, Y, {name}=...))" for name in ("label_names", "feature_names")}
+    )
+    def fit(self, X: Any, Y: Any = None, sample_weight: Any = None) -> LabelTreeClassifierCV:
+        """Choose a setting and train its model; arguments as in `LabelTreeClassifier.fit`, or one Dataset."""
         estimator = LabelTreeClassifier() if self.estimator is None else clone(self.estimator)
         own = {name: getattr(self, name) for name in ("random_state", "n_jobs", "verbose")}
         estimator.set_params(**{name: value for name, value in own.items() if value is not None})
-        texts = np.asarray(X, dtype=object) if reads_texts(estimator) else None
-        points = check_points(self, X, fitting=True) if texts is None else texts
-        labels = read_training_labels(Y, label_names, points.shape[0])
-        data = TuningData(
-            points,
-            labels.Y,
-            sample_weight=check_sample_weight(sample_weight, points.shape[0]),
-            label_names=labels.names,
-            feature_names=feature_names,
-            texts=texts,
-        )
+        if isinstance(X, Dataset):
+            data = as_tuning_data(X, "X", estimator)
+        else:
+            texts = np.asarray(X, dtype=object) if reads_texts(estimator) else None
+            points = check_points(self, X, fitting=True) if texts is None else texts
+            labels = read_training_labels(Y, None, points.shape[0])
+            weights = check_sample_weight(sample_weight, points.shape[0])
+            data = TuningData(points, labels.Y, sample_weight=weights, label_names=labels.names, texts=texts)
         arguments = {name: value for name, value in vars(self).items() if name in inspect.signature(choose).parameters}
         choice = choose(data, **arguments | {"estimator": estimator})
         self.best_estimator_ = choice.model
@@ -137,7 +136,7 @@ class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return self._model.predictor(k, **options)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Save the chosen model; `load` opens it as an estimator of its own class."""
+        """Save the chosen model; `load` opens it as the estimator that was chosen."""
         self._model.save(folder)
 
     def __sklearn_tags__(self) -> Any:

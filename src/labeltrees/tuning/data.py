@@ -66,6 +66,11 @@ class TuningData:
         names = [name for name in ("sample_weight", "times", "groups") if name in known]
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
+    @property
+    def content(self) -> list[Any]:
+        """Points, labels, weights and groups, without names: what measurements depend on."""
+        return [self.points, self.Y, self.sample_weight, *([] if self.groups is None else [self.groups])]
+
     def take(self, rows: Any) -> TuningData:
         """Return some of the points."""
         return replace(

@@ -8,7 +8,6 @@ this process or on a cluster.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import re
@@ -18,31 +17,25 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from labeltrees import _core
 from labeltrees._files import read_json, refuse_file, write_json
-from labeltrees._matrices import is_sparse
 from labeltrees.errors import InputError
 from labeltrees.metrics.hits import Hits
 from labeltrees.tasks import FolderResults, LocalRunner, Runner, Shared, Task
-from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tuning.candidates import (
     FEATURES,
-    TREE_PARAMETERS,
     Parameters,
-    all_parameters,
     configured,
+    estimator_fingerprint,
+    fingerprint,
     setting_name,
     without_effect,
     words_of,
 )
-from labeltrees.tuning.data import TuningData
 from labeltrees.tuning.trial import (
     AS_GIVEN,
     QUICK,
@@ -178,9 +171,9 @@ class Study:
         """Data, estimator and measurements. Trials in a folder are reused only if these are the same."""
         inputs = self.inputs
         return {
-            "estimator": estimator_fingerprint(inputs.estimator, ignored=_VARIED),
-            "train": data_fingerprint(inputs.train),
-            "validation": data_fingerprint(inputs.validation),
+            "estimator": estimator_fingerprint(inputs.estimator, _VARIED),
+            "train": fingerprint(inputs.train.content),
+            "validation": fingerprint(inputs.validation.content),
             "k": list(inputs.ks),
             "random_state": inputs.seed,
         }
@@ -345,7 +338,7 @@ class StudyPlace:
         return self.client is not None
 
     def runner(self, folder: Path) -> Runner:
-        """Return what runs tasks whose results are in a folder."""
+        """Return a runner that keeps the results of its tasks in a folder."""
         folder.mkdir(parents=True, exist_ok=True)
         if self.client is None:
             return LocalRunner(FolderResults(folder))
@@ -387,9 +380,7 @@ def open_place(client: Any = None, folder: str | os.PathLike[str] | None = None)
 
 MODELS, TRIALS = "models", "trials"
 _IDENTITY_FILE, _FORMAT, _VERSION = "sweep.json", "labeltrees sweep folder", 3  # 3: trials are results of tasks
-# Parameters that a sweep sets itself, or that do not change a model.
-_UNIMPORTANT = {"n_jobs", "verbose"}
-_VARIED = set(TREE_PARAMETERS.values())
+_VARIED = ("tradeoff", "fanout", "tree__cover", "tree__path")  # a folder takes sweeps of other values of these
 
 
 def join_folder(folder: Path, identity: dict[str, Any]) -> None:
@@ -425,54 +416,3 @@ def _is_foreign(path: Path) -> bool:
 
 def _file_name(name: str) -> str:
     return re.sub(r"[^\w.+-]+", "-", name)[:180]
-
-
-# Fingerprints, to recognise the same data and parameters.
-
-
-def fingerprint(value: Any) -> str:
-    """Return a short hash of the content of a value.
-
-    Examples
-    --------
-    >>> fingerprint([1, "a"]) == fingerprint((1, "a")), fingerprint(1) == fingerprint(1.5)
-    (True, False)
-    """
-    digest = hashlib.sha256()
-    _feed(digest, value)
-    return digest.hexdigest()[:32]
-
-
-def data_fingerprint(data: TuningData) -> str:
-    """Return the fingerprint of points, labels, weights and groups, without names."""
-    return fingerprint([data.points, data.Y, data.sample_weight, *([] if data.groups is None else [data.groups])])
-
-
-def estimator_fingerprint(estimator: Any, ignored: set[str] | frozenset[str] = frozenset()) -> str:
-    """Return the fingerprint of an estimator's parameters, except those that do not change a model."""
-    parameters = all_parameters(estimator)
-    left_out = _UNIMPORTANT | ignored
-    left_out |= {name.partition("__")[0] for name in parameters if "__" in name}  # objects, whose parameters count
-    counted = {name: value for name, value in parameters.items() if name not in left_out}
-    return fingerprint([type(estimator).__name__, counted])
-
-
-def _feed(digest: Any, value: Any) -> None:
-    if is_sparse(value):
-        csr = value.tocsr()
-        _feed(digest, ["sparse", csr.shape, csr.indptr.astype(np.int64), csr.indices.astype(np.int64), csr.data])
-    elif isinstance(value, LabelTree):
-        _feed(digest, ["tree", value.n_labels, value.child_ptr, value.children])
-    elif isinstance(value, np.ndarray) and value.dtype != object:
-        flat = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
-        digest.update(f"array {value.dtype.str} {value.shape} {_core.xxh64(flat)};".encode())
-    elif is_dataclass(value) and not isinstance(value, type):
-        _feed(digest, [type(value).__name__, {item.name: getattr(value, item.name) for item in fields(value)}])
-    elif isinstance(value, Mapping):
-        _feed(digest, sorted((str(name), part) for name, part in value.items()))
-    elif isinstance(value, list | tuple | np.ndarray):
-        digest.update(f"list {len(value)};".encode())
-        for part in value:
-            _feed(digest, part)
-    else:
-        digest.update(f"{value!r};".encode())

@@ -13,7 +13,14 @@ from labeltrees.models.common.settings import seed_of
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tree.settings import builder_of
 from labeltrees.tuning.baseline_table import BaselineTable, measure_baselines
-from labeltrees.tuning.candidates import TRADEOFFS, TREE_PARAMETERS, describe_setting, make_grid, plain, tree_columns
+from labeltrees.tuning.candidates import (
+    TRADEOFFS,
+    column_value,
+    describe_setting,
+    make_grid,
+    other_columns,
+    tree_columns,
+)
 from labeltrees.tuning.data import SHARE, as_tuning_data, check_pair, split_data
 from labeltrees.tuning.details import data_facts, frequency_facts
 from labeltrees.tuning.result import SweepResult
@@ -67,7 +74,8 @@ def sweep(
         The fanouts to try. By default the estimator's own.
     grid : dict of lists, optional
         Other parameters of the estimator to combine with these. For the paper's four curves:
-        ``{"tree__cover": ["marginal", "greedy"], "tree__path": ["weighted", "direct"]}``.
+        ``{"tree__cover": ["marginal", "greedy"], "tree__path": ["weighted", "direct"]}``, or
+        ``{"tree": [lt.TreeBuilder(...), ...]}``.
     k : ints
         The values of k for P@k, nDCG@k, PSP@k and expected depth@k. Single calls are timed for 1 and for the largest.
     folder : path, optional
@@ -104,7 +112,8 @@ def sweep(
         study = Study(inputs, place, count_done=counter(advance))
         trials = study.run(candidates, timing=CAREFUL, report=True)
     baselines = measure_baselines(parts.train, parts.validation, ks, seed)
-    result = make_result(study, estimator, trials, baselines, parts.held_out, tuple(grid or ()))
+    varied = dict.fromkeys(column for own in candidates.values() for column in other_columns(estimator, own))
+    result = make_result(study, estimator, trials, baselines, parts.held_out, list(varied))
     metric = f"p{ks[0]}"
     best = max(result.table, key=lambda record: record[metric])
     what = f"The most precise setting ({describe_setting(best)})"
@@ -157,12 +166,11 @@ def make_result(
         Parameters that get a column besides those of the tree.
     """
     inputs, sample = study.inputs, study.inputs.sample(study.inputs.train.n_points)
-    varied = [name for name in varied if name not in TREE_PARAMETERS.values()]
     table = [
         {
             "setting": name,
             **tree_columns(estimator, trial.parameters),
-            **{name: plain(trial.parameters[name]) for name in varied},
+            **{column: column_value(estimator, trial.parameters, column) for column in varied},
             **trial.record,
         }
         for name, trial in trials.items()
@@ -170,7 +178,7 @@ def make_result(
     parameters = {
         name: value
         for name, value in estimator.get_params(deep=False).items()
-        if isinstance(value, bool | int | float | str | None) and name not in tree_columns(estimator, {})
+        if isinstance(value, bool | int | float | str | None) and name not in ("tradeoff", "fanout", "tree")
     }
     facts: dict[str, Any] = {
         "data": data_facts(inputs.train, inputs.validation),
@@ -185,7 +193,7 @@ def make_result(
             "baseline_points": len(baselines.rows),
         },
         "machine": study.machine,
-        **({"varied": varied} if varied else {}),
+        **({"varied": list(varied)} if varied else {}),
     }
     covers = dict.fromkeys(row["cover"] for row in table if row["cover"] is not None)
     softness = builder_of(estimator.get_params(deep=False).get("tree")).cover_softness

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 
 from labeltrees._files import write_json
 from labeltrees._matrices import Float64s
@@ -30,7 +29,7 @@ from labeltrees.tree.builder import grow_tree_from
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import builder_of, tree_settings
 from labeltrees.tree.splits import embedding_rows
-from labeltrees.tuning.candidates import FEATURES, Parameters, builds_tree, configured, takes_builder
+from labeltrees.tuning.candidates import FEATURES, Parameters, configured, takes_builder
 from labeltrees.tuning.data import TuningData
 from labeltrees.tuning.details import Examples, machine_facts, tree_shape
 
@@ -84,8 +83,8 @@ class Fitted(NamedTuple):
 class Sample:
     """Training and validation points, and the embeddings, frequencies and trees of the labels, each computed once.
 
-    If an estimator has a parameter `tree`, its tree is built here and given to it; the model is the same as if it
-    had built it. The label embeddings of a model that reads texts come from its `label_embeddings(texts, Y)`.
+    If an estimator takes a `TreeBuilder`, its tree is built here and given to it; the model is the same as if it had
+    built it. The label embeddings of a model that reads texts come from its `label_embeddings(texts, Y)`.
     """
 
     def __init__(self, train: TuningData, validation: TuningData) -> None:
@@ -134,47 +133,47 @@ class Sample:
 
     def fit(self, model: Any) -> Fitted:
         """Train a model, without label names, so that it returns label ids."""
-        given: dict[str, Any] = {}
-        tree_seconds = float("nan")
+        own, tree_seconds, already = model.get_params(deep=False).get("tree"), float("nan"), 0.0
         self.prepare(model)  # before the clock starts, because all models share it
         if shares_tree(model):
-            given["tree"], tree_seconds = self.tree(model)
+            tree, tree_seconds = self.tree(model)
+            model.set_params(tree=tree)
+            already = tree_seconds
         elif shares_embeddings(model):
-            given["tree"] = clone(builder_of(model.tree)).set_params(embeddings=self.embeddings(model))
-        own = {name: model.get_params(deep=False)[name] for name in given}
+            model.set_params(tree=replace(builder_of(own), embeddings=self.embeddings(model)))
         started = time.perf_counter()
-        model.set_params(**given).fit(self.train.points, self.train.Y, **self.train.fit_arguments(model))
-        seconds = time.perf_counter() - started + (0.0 if np.isnan(tree_seconds) else tree_seconds)
-        model.set_params(**own)  # as if the model had computed it
+        model.fit(self.train.points, self.train.Y, **self.train.fit_arguments(model))
+        seconds = already + time.perf_counter() - started
+        if takes_builder(model):
+            model.set_params(tree=own)  # as if the model had built the tree
         return Fitted(model, tree_seconds, seconds)
 
     def tree(self, model: Any) -> tuple[LabelTree, float]:
         """Return the tree of a model, and the seconds to build it."""
-        parameters = {"fanout": 2, "leaf_size": 1, **model.get_params(deep=False)}  # without a fanout, it is binary
-        shape = {name: parameters[name] for name in ("tradeoff", "fanout", "leaf_size")}
-        settings, seed = tree_settings(parameters["tree"], **shape), seed_of(parameters["random_state"])
+        own = model.get_params(deep=False)
+        fanout, leaf_size = own.get("fanout", 2), own.get("leaf_size", 1)  # models without a fanout are binary
+        settings = tree_settings(own["tree"], tradeoff=own["tradeoff"], fanout=fanout, leaf_size=leaf_size)
         check_settings(settings)
-        key = ("tree", parameters.get("normalize"), *vars(settings).values(), seed)
+        seed = seed_of(own["random_state"])
+        key = ("tree", own.get("normalize"), *astuple(settings), seed)
         if key not in self._kept:
             embeddings, cover = self._tree_inputs(model)
             started = time.perf_counter()
             rows = embedding_rows(embeddings).unit()
-            n_jobs = parameters["n_jobs"]
-            tree = grow_tree_from(rows, self.frequencies, cover, settings, random_state=seed, n_jobs=n_jobs)
+            tree = grow_tree_from(rows, self.frequencies, cover, settings, random_state=seed, n_jobs=own["n_jobs"])
             self._kept[key] = tree, time.perf_counter() - started
         return self._kept[key]  # type: ignore[no-any-return]
 
     def _tree_inputs(self, model: Any) -> tuple[Any, Float64s]:
         """Return embeddings and cover frequencies."""
-        builder = builder_of(model.tree)
+        builder = builder_of(model.get_params(deep=False)["tree"])
         _ = self.frequencies
         return self.embeddings(model), self.cover(builder.cover, builder.cover_softness)
 
 
 def shares_embeddings(model: Any) -> bool:
     """Whether a model can get label embeddings: not one with evidence, which also trains on parts of the points."""
-    own = model.get_params(deep=False)
-    return takes_builder(model) and builds_tree(model) and own.get("evidence") is None
+    return takes_builder(model) and model.get_params(deep=False).get("evidence") is None
 
 
 def shares_tree(model: Any) -> bool:
