@@ -26,7 +26,15 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 LARGEST_INT32 = 2**31 - 1
 
 
-def setting(default: Any, check: Check, help: str, *, choices: tuple[str, ...] = (), metavar: str | None = None) -> Any:
+def setting(
+    default: Any,
+    check: Check,
+    help: str,
+    *,
+    choices: tuple[str, ...] = (),
+    metavar: str | None = None,
+    daily: bool = False,
+) -> Any:
     """Return a dataclass field with its check, its help text and what the command line needs to offer it.
 
     Parameters
@@ -40,17 +48,20 @@ def setting(default: Any, check: Check, help: str, *, choices: tuple[str, ...] =
         The allowed names, for a setting that is one of a few names.
     metavar : str, optional
         How the command line shows the value, where its type does not say enough.
+    daily : bool
+        Whether the command line has an option for it; other settings are given with ``--set NAME=VALUE``.
     """
-    return field(default=default, metadata={"check": check, "help": help, "choices": choices, "metavar": metavar})
+    metadata = {"check": check, "help": help, "choices": choices, "metavar": metavar, "daily": daily}
+    return field(default=default, metadata=metadata)
 
 
-def choice(default: str | None, choices: tuple[str, ...], help: str) -> Any:
+def choice(default: str | None, choices: tuple[str, ...], help: str, *, daily: bool = False) -> Any:
     """Return a field for one of a few names; None is allowed if it is the default."""
 
     def check(name: str, value: Any) -> None:
         check_choice(name, value, choices)
 
-    return setting(default, optional(check) if default is None else check, help, choices=choices)
+    return setting(default, optional(check) if default is None else check, help, choices=choices, daily=daily)
 
 
 def with_default(cls: Any, name: str, default: Any) -> Any:

@@ -20,7 +20,9 @@ class Parameter:
     value: object = ...
 
     def __str__(self) -> str:
-        return self.name if self.value is ... else f"{self.name}={self.value!r}"
+        if self.value is ...:
+            return self.name
+        return f"{self.name}={self.value:g}" if isinstance(self.value, float) else f"{self.name}={self.value!r}"
 
 
 class Phrase(Enum):
@@ -34,7 +36,7 @@ class Phrase(Enum):
         "not seen"
     )
     FIT_WITH_NAMES = "fit it on a Dataset with label_names"
-    TIMES = "in Python, pass times= or a Dataset with times"
+    TIMES = "; in Python, pass times= or a Dataset with times"
     # scikit-learn says the same three
     NO_WORDS = "empty vocabulary; perhaps the documents only contain stop words"
     TOO_FEW_TEXTS = "max_df corresponds to < documents than min_df"

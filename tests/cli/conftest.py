@@ -36,6 +36,11 @@ def data_folder(tmp_path_factory):
     return folder
 
 
+def sets(**settings):
+    """Return the options --set NAME=VALUE."""
+    return tuple(part for name, value in settings.items() for part in ("--set", f"{name}={value}"))
+
+
 @pytest.fixture
 def run():
     """Run the command line; `result.stdout`, `result.stderr` and `result.exit_code` say what came of it."""
@@ -62,6 +67,6 @@ def tree_file(data_folder, tmp_path_factory):
 def model_folder(data_folder, tmp_path_factory):
     """A model trained by the command line, with names of labels and features."""
     path = tmp_path_factory.mktemp("model") / "small.model"
-    result = CliRunner().invoke(cli, ["fit", str(data_folder), "-o", str(path), "--fanout", "4", "--prune-below", "0"])
+    result = CliRunner().invoke(cli, ["fit", str(data_folder), "-o", str(path), "--fanout", "4", *sets(prune_below=0)])
     assert result.exit_code == 0, result.output
     return path

@@ -9,7 +9,7 @@ from labeltrees import huffman_tree
 from labeltrees.cli import choose, evaluate, inspect, logs, quickstart, sweep
 from labeltrees.cli.baselines import print_comparison
 from labeltrees.cli.calibrate import print_reliability
-from labeltrees.cli.inspect_searches import print_profile
+from labeltrees.cli.inspect_searches import print_work
 from labeltrees.cli.output import console
 from labeltrees.cli.quickstart import Compared
 from labeltrees.logs.folder import LogSummary
@@ -93,7 +93,7 @@ def baselines():
     print_comparison(console(), baseline_records(), (1, 3, 5))
 
 
-def profile():
+def searches():
     spread = {"mean": 12.34, "p50": 10.0, "p99": 1234.5}
     record = {
         "k": 5,
@@ -103,7 +103,7 @@ def profile():
         "counts": {"nonzeros": 42.1, "children": 409.9, "heap_steps": 12.0, "path_visits": 0.0},
         "by_depth": [{"depth": depth, "nodes": 1.0 + depth, "needed": 1.0} for depth in range(3)],
     }
-    print_profile("products.model on 1,000 of 1,464 points of products/", SimpleNamespace(summary=lambda: record))
+    print_work("products.model on 1,000 of 1,464 points of products/", SimpleNamespace(summary=lambda: record))
 
 
 def reliability():
@@ -199,7 +199,7 @@ SCENES = {
     "evaluate": evaluation,
     "sweep": sweep_table,
     "baselines": baselines,
-    "profile": profile,
+    "searches": searches,
     "reliability": reliability,
     "choose": chosen,
     "inspect": inspected,

@@ -7,6 +7,7 @@ import pytest
 
 import labeltrees as lt
 from labeltrees.data.read_data import load_data
+from tests.cli.conftest import sets
 
 
 @pytest.fixture
@@ -79,7 +80,9 @@ def test_text_models_too(run, tmp_path):
     (tmp_path / "train.txt").write_text("\n".join(lines[:300]) + "\n")
     (tmp_path / "test.txt").write_text("\n".join(lines[300:]) + "\n")
     options = ("--data-format", "fasttext")
-    fitted = run("fit-text", tmp_path / "train.txt", "-o", tmp_path / "model", "--dim", 8, "--epochs", 3, *options)
+    fitted = run(
+        "fit", "--model", "text", tmp_path / "train.txt", "-o", tmp_path / "model", *sets(dim=8, epochs=3), *options
+    )
     assert fitted.exit_code == 0, fitted.stderr
     result = run("calibrate", tmp_path / "model", tmp_path / "test.txt", "--k", "1,3", "--json", *options)
     assert json.loads(result.stdout)["n_checked"] == 200

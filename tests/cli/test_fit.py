@@ -10,6 +10,7 @@ import labeltrees as lt
 from labeltrees import LabelTree, LabelTreeClassifier
 from labeltrees.cli.fit import fit
 from labeltrees.data.read_data import load_data
+from tests.cli.conftest import sets
 
 LEFT_OUT = {"vectorizer", "tree", "label_texts", "k", "threshold", "verbose"}  # --tree takes a file
 
@@ -32,17 +33,18 @@ def assert_same_model(folder, expected):
     assert ours == theirs
 
 
-def test_every_parameter_is_an_option_with_its_default():
-    options = {parameter.name: parameter for parameter in fit.params}
+def test_every_parameter_has_an_option_or_is_set_with_its_default():
+    defaults = {name: own.default for name, own in fit.settable.items()}
+    defaults |= {parameter.name: parameter.default for parameter in fit.params}
     for name, parameter in inspect.signature(LabelTreeClassifier).parameters.items():
         if name not in LEFT_OUT:
-            assert options[name].default == (-1 if name == "n_jobs" else parameter.default)
+            assert defaults[name] == (-1 if name == "n_jobs" else parameter.default)
 
 
 def test_it_saves_the_model_the_library_trains(run, data_folder, tmp_path):
-    options = ("--tradeoff", 0.5, "--fanout", 4, "--leaf-size", 2, "--smoothing", 0.2, "--cover", "greedy")
-    more = ("--loss", "logistic", "--C", 2, "--eps", 0.05, "--max-iter", 50, "--prune-below", 0.01, "--seed", 3)
-    last = ("--no-normalize", "--class-weight", "balanced", "--n-trees", 2, "--search", "paths", "--beam", "none")
+    options = ("--tradeoff", 0.5, "--fanout", 4, *sets(leaf_size=2, smoothing=0.2, cover="greedy"))
+    more = ("--loss", "logistic", "--C", 2, *sets(eps=0.05, max_iter=50, prune_below=0.01), "--seed", 3)
+    last = (*sets(normalize="false", class_weight="balanced", search="paths", beam="none"), "--n-trees", 2)
     result = run("fit", data_folder, "-o", tmp_path / "model", *options, *more, *last)
     assert result.exit_code == 0
     expected = trained(
@@ -110,9 +112,12 @@ def test_a_tree_of_other_labels_is_refused(run, data_folder, tmp_path):
     [
         (("--tradeoff", "3"), "tradeoff must be a number in [0, 2], got 3.0"),
         (("--n-trees", "0"), "--n-trees must be an integer"),
-        (("--beam", "0"), "beam must be an integer"),
+        (sets(beam=0), "--set beam must be an integer"),
         (("--jobs", "0"), "--jobs must be a non-zero integer, got 0"),
-        (("--preset", "one-vs-all", "--leaf-size", "3"), "--leaf-size cannot be combined with --preset one-vs-all"),
+        (
+            ("--preset", "one-vs-all", *sets(leaf_size=3)),
+            "--set leaf_size cannot be combined with --preset one-vs-all",
+        ),
         (("--tree", "TREE", "--tradeoff", "1"), "--tradeoff cannot be combined with --tree"),
         (("--tree", "TREE", "--preset", "one-vs-all"), "--preset one-vs-all cannot be combined with --tree"),
         (("-o", "missing/model"), "missing/model: its folder does not exist"),
@@ -129,7 +134,7 @@ def test_what_cannot_be_is_refused_before_the_data_is_read(run, data_folder, tre
 
 
 def test_a_beam_that_is_no_number_is_wrong_usage(run, data_folder, tmp_path):
-    result = run("fit", data_folder, "-o", tmp_path / "model", "--beam", "wide")
+    result = run("fit", data_folder, "-o", tmp_path / "model", "--set", "beam=wide")
     assert result.exit_code == 2
     assert "'wide' is neither a whole number nor 'none'" in result.stderr
 

@@ -9,13 +9,14 @@ import pytest
 
 import labeltrees as lt
 from labeltrees import TextLabelTreeClassifier
-from labeltrees.cli.fit_text import fit_text
+from labeltrees.cli.fit import fit
 from labeltrees.data.texts import split_rows
 from labeltrees.models.text.searcher import TextSearcher
 
-LEFT_OUT = {"tree", "embeddings", "k", "threshold", "verbose"}  # --tree takes names and files
+LEFT_OUT = {"tree", "k", "threshold", "verbose"}  # --tree takes names and files
 TAGS = ["rice", "bread", "tea", "salt", "oil"]
-QUICK = ("--dim", 8, "--epochs", 5, "--jobs", 1)
+FIT = ("fit", "--model", "text")
+QUICK = ("--set", "dim=8", "--set", "epochs=5", "--jobs", 1)
 
 
 def make_points(n, seed):
@@ -79,20 +80,20 @@ def assert_same_answers(folder, expected):
 # Training.
 
 
-def test_every_parameter_is_an_option_with_its_default():
-    options = {parameter.name: parameter for parameter in fit_text.params}
+def test_every_parameter_has_an_option_or_is_set_with_its_default():
+    options = {parameter.name: parameter.default for parameter in fit.params}
+    defaults = {name: own.default for name, own in fit.settable.items()} | options
     for name, parameter in inspect.signature(TextLabelTreeClassifier).parameters.items():
         if name not in LEFT_OUT:
-            assert options[name].default == (-1 if name == "n_jobs" else parameter.default)
-    assert not {"fanout", "leaf_size"} & set(options)
+            assert defaults[name] == (-1 if name == "n_jobs" else parameter.default)
 
 
 def test_it_saves_the_model_the_library_trains(run, folder, tmp_path):
     settings = {"tradeoff": 1.5, "dim": 12, "lr": 0.3, "epochs": 3, "min_count": 1, "word_ngrams": 1, "min_n": 2}
     settings |= {"max_n": 3, "buckets": 500}
     tree = {"smoothing": 0.2, "cover": "greedy", "cover_softness": 0.5}
-    given = [part for name, value in {**settings, **tree}.items() for part in ("--" + name.replace("_", "-"), value)]
-    result = run("fit-text", folder, "-o", tmp_path / "model", *given, "--path", "direct", "--seed", 3, "--jobs", 1)
+    given = [part for name, value in {**settings, **tree}.items() for part in ("--set", f"{name}={value}")]
+    result = run(*FIT, folder, "-o", tmp_path / "model", *given, "--set", "path=direct", "--seed", 3, "--jobs", 1)
     assert result.exit_code == 0, result.stderr
     expected = small(**settings, tree=lt.TreeBuilder(**tree, path="direct"), random_state=3)
     assert_same_answers(tmp_path / "model", expected.fit(*TRAIN))
@@ -100,19 +101,19 @@ def test_it_saves_the_model_the_library_trains(run, folder, tmp_path):
     assert kept == {**expected.get_params(), "n_jobs": None}
 
 
-@pytest.mark.parametrize(("option", "shuffle"), [("--shuffle", True), ("--no-shuffle", False)])
-def test_lines_are_shuffled_unless_the_user_says_no(run, lines, tmp_path, option, shuffle):
-    result = run("fit-text", lines, "-o", tmp_path / "model", *QUICK, option)
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_lines_are_shuffled_unless_the_user_says_no(run, lines, tmp_path, shuffle):
+    result = run(*FIT, lines, "-o", tmp_path / "model", *QUICK, "--set", f"shuffle={str(shuffle).lower()}")
     assert result.exit_code == 0, result.stderr
     assert_same_answers(tmp_path / "model", small(shuffle=shuffle).fit_file(lines))
     assert lt.load(tmp_path / "model").shuffle is shuffle
-    assert "--shuffle / --no-shuffle" in run("fit-text", "--help").stdout
+    assert "shuffle  " in run(*FIT, "--help-all").stdout
 
 
 def test_a_plain_file_of_fasttext_is_streamed(run, lines, tmp_path, monkeypatch):
     expected = small().fit_file(lines)
     monkeypatch.setattr(TextLabelTreeClassifier, "fit", lambda *_, **__: pytest.fail("the texts are held"))
-    result = run("fit-text", lines, "-o", tmp_path / "model", *QUICK)
+    result = run(*FIT, lines, "-o", tmp_path / "model", *QUICK)
     assert result.exit_code == 0, result.stderr
     assert "Reading data" not in result.stderr
     assert_same_answers(tmp_path / "model", expected)
@@ -121,9 +122,9 @@ def test_a_plain_file_of_fasttext_is_streamed(run, lines, tmp_path, monkeypatch)
 def test_a_compressed_or_split_file_of_fasttext_is_read_whole(run, lines, tmp_path):
     packed = tmp_path / "train.txt.gz"
     packed.write_bytes(gzip.compress(lines.read_bytes()))
-    assert run("fit-text", packed, "-o", tmp_path / "packed", *QUICK).exit_code == 0
+    assert run(*FIT, packed, "-o", tmp_path / "packed", *QUICK).exit_code == 0
     assert_same_answers(tmp_path / "packed", small().fit(*TRAIN))
-    assert run("fit-text", lines, "-o", tmp_path / "part", *QUICK, "--test-share", 0.2, "--seed", 7).exit_code == 0
+    assert run(*FIT, lines, "-o", tmp_path / "part", *QUICK, "--test-share", 0.2, "--seed", 7).exit_code == 0
     rows, _ = split_rows(200, 0.2, 7)
     part = ([column[row] for row in rows] for column in TRAIN)
     assert_same_answers(tmp_path / "part", small(random_state=7).fit(*part))
@@ -132,13 +133,13 @@ def test_a_compressed_or_split_file_of_fasttext_is_read_whole(run, lines, tmp_pa
 def test_weights_of_points_count(run, tmp_path):
     weights = [1.0 + i % 3 for i in range(200)]
     (tmp_path / "train.jsonl").write_text(as_jsonl(*TRAIN, w=weights))
-    assert run("fit-text", tmp_path, "-o", tmp_path / "model", *QUICK, "--weight", "w").exit_code == 0
+    assert run(*FIT, tmp_path, "-o", tmp_path / "model", *QUICK, "--weight", "w").exit_code == 0
     assert_same_answers(tmp_path / "model", small().fit(*TRAIN, sample_weight=weights))
 
 
 @pytest.mark.parametrize("name", ["huffman", "fano", "semantic_huffman", "random"])
 def test_a_tree_by_name(run, folder, tmp_path, name):
-    assert run("fit-text", folder, "-o", tmp_path / "model", *QUICK, "--tree", name).exit_code == 0
+    assert run(*FIT, folder, "-o", tmp_path / "model", *QUICK, "--tree", name).exit_code == 0
     assert lt.load(tmp_path / "model").tree == name
     assert_same_answers(tmp_path / "model", small(tree=name).fit(*TRAIN))
 
@@ -146,26 +147,26 @@ def test_a_tree_by_name(run, folder, tmp_path, name):
 def test_a_tree_from_a_file(run, folder, tmp_path):
     tree = tmp_path / "binary.tree"
     assert run("tree", "build", folder, "-o", tree, "--fanout", 2, "--tradeoff", 0).exit_code == 0
-    result = run("fit-text", folder, "-o", tmp_path / "model", *QUICK, "--tree", tree)
+    result = run(*FIT, folder, "-o", tmp_path / "model", *QUICK, "--tree", tree)
     assert result.exit_code == 0, result.stderr
     assert_same_answers(tmp_path / "model", small(tree=lt.LabelTree.load(tree)).fit(*TRAIN))
     run("tree", "build", folder, "-o", tree, "--fanout", 5)
-    wide = run("fit-text", folder, "-o", tmp_path / "model", *QUICK, "--tree", tree)
+    wide = run(*FIT, folder, "-o", tmp_path / "model", *QUICK, "--tree", tree)
     assert wide.exit_code == 2
     assert "tree must be a binary LabelTree" in wide.stderr
 
 
 def test_the_summary(run, folder, tmp_path):
-    result = run("fit-text", folder, "-o", tmp_path / "model", *QUICK)
+    result = run(*FIT, folder, "-o", tmp_path / "model", *QUICK)
     assert f"5 labels, 200 points -> {tmp_path / 'model'}" in result.stdout
     for expected in ("time", "words", "loss", "weights", "size on disk", "expected depth"):
         assert expected in result.stdout
     assert "Training vectors" in result.stderr
-    assert run("-q", "fit-text", folder, "-o", tmp_path / "model", *QUICK).stderr == ""
+    assert run("-q", *FIT, folder, "-o", tmp_path / "model", *QUICK).stderr == ""
 
 
 def test_the_summary_as_json(run, folder, tmp_path):
-    record = json.loads(run("fit-text", folder, "-o", tmp_path / "model", *QUICK, "--json").stdout)
+    record = json.loads(run(*FIT, folder, "-o", tmp_path / "model", *QUICK, "--json").stdout)
     model = lt.load(tmp_path / "model")
     store = model.searcher_.store
     assert (record["n_points"], record["n_labels"], record["n_words"]) == (200, 5, store.n_words)
@@ -178,8 +179,8 @@ def test_the_summary_as_json(run, folder, tmp_path):
     ("options", "message"),
     [
         (("--tradeoff", 3), "tradeoff must be a number in [0, 2], got 3.0"),
-        (("--dim", 0), "dim must be an integer"),
-        (("--lr", -1), "lr must be a number"),
+        (("--set", "dim=0"), "dim must be an integer"),
+        (("--set", "lr=-1"), "lr must be a number"),
         (("--jobs", 0), "--jobs must be a non-zero integer, got 0"),
         (("--tree", "huffman", "--tradeoff", 1), "--tradeoff cannot be combined with --tree"),
         (("--tree", "elm"), "'elm' is neither one of huffman, fano, semantic_huffman, random nor a file"),
@@ -189,7 +190,7 @@ def test_the_summary_as_json(run, folder, tmp_path):
 )
 def test_what_cannot_be_is_refused_before_the_data_is_read(run, folder, tmp_path, options, message):
     places = {"DATA": folder}
-    result = run("fit-text", folder, "-o", tmp_path / "model", *(places.get(option, option) for option in options))
+    result = run(*FIT, folder, "-o", tmp_path / "model", *(places.get(option, option) for option in options))
     assert result.exit_code == 2
     assert message in result.stderr
     assert "Reading" not in result.stderr
@@ -199,17 +200,17 @@ def test_what_cannot_be_is_refused_before_the_data_is_read(run, folder, tmp_path
 @pytest.mark.parametrize(
     ("name", "content", "options", "exit_code", "message"),
     [
-        ("x.txt", "1 3 2\n0 0:1\n", (), 2, "x.txt: not a file of texts; train on features with labeltrees fit"),
+        ("x.txt", "1 3 2\n0 0:1\n", (), 2, "x.txt: not a file of texts; train on features without --model text"),
         ("x.ft", "no label here\n", (), 3, "x.ft: no line has a label"),
-        ("x.ft", "__label__a one\n", ("--word-ngrams", 1), 2, "no word occurs 2 times"),
+        ("x.ft", "__label__a one\n", ("--set", "word_ngrams=1"), 2, "no word occurs 2 times"),
         ("x.ft", "__label__a one one\n", ("--weight", "w"), 3, "fastText's format has no field for weights"),
         ("x.jsonl", '{"text": "one one"}\n', (), 3, "x.jsonl, line 1"),
-        ("x.jsonl", '{"text": "one", "labels": ["a"]}\n', ("--word-ngrams", 1), 2, "no word occurs 2 times"),
+        ("x.jsonl", '{"text": "one", "labels": ["a"]}\n', ("--set", "word_ngrams=1"), 2, "no word occurs 2 times"),
     ],
 )
 def test_bad_data_is_one_line(run, tmp_path, name, content, options, exit_code, message):
     (tmp_path / name).write_text(content)
-    result = run("-q", "fit-text", tmp_path / name, "-o", tmp_path / "model", *QUICK, *options)
+    result = run("-q", *FIT, tmp_path / name, "-o", tmp_path / "model", *QUICK, *options)
     assert (result.exit_code, result.stdout) == (exit_code, "")
     assert message in result.stderr
     assert result.stderr.count("\n") == 1

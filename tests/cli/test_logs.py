@@ -49,7 +49,7 @@ def log(tmp_path_factory):
 
 OPTIONS = (
     "--context customer --item article --weight quantity --time date --item-name name "
-    "--history-before 2020-05-01 --min-engagement 2 --min-item-contexts 2 --test-share 0.1 --point-weights events"
+    "--history-before 2020-05-01 --min-engagement 2 --min-item-contexts 2 --test-share 0.1 --set point_weights=events"
 ).split()
 
 

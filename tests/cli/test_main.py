@@ -13,7 +13,7 @@ import pytest
 
 import labeltrees
 from labeltrees._settings import settings_of
-from labeltrees.cli import options as option_groups
+from labeltrees.cli import command
 from labeltrees.cli import tree as imbalance_command
 from labeltrees.cli.main import cli
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError, MissingExtraError
@@ -21,10 +21,10 @@ from labeltrees.errors import FileFormatError, InputError, LabelTreesError, Miss
 pytestmark = pytest.mark.smoke
 
 
-def all_commands(command, path=()):
+def all_commands(above, path=()):
     yield path
-    for name in command.list_commands(None) if isinstance(command, click.Group) else ():
-        yield from all_commands(command.get_command(None, name), (*path, name))
+    for name in above.list_commands(None) if isinstance(above, click.Group) else ():
+        yield from all_commands(above.get_command(None, name), (*path, name))
 
 
 @pytest.mark.parametrize("path", list(all_commands(cli)), ids=" ".join)
@@ -35,34 +35,42 @@ def test_every_command_has_help(run, path):
     assert path == ("tree",) or "Example" in result.stdout
 
 
-def option_names():
+def commands():
     for path in all_commands(cli):
-        command = cli
+        found = cli
         for name in path:
-            command = command.get_command(None, name)
-        yield from (parameter.name for parameter in command.params if isinstance(parameter, click.Option))
+            found = found.get_command(None, name)
+        if isinstance(found, command.Command):
+            yield " ".join(path), found
+
+
+def test_there_are_at_most_15_commands():
+    assert len(cli.list_commands(None)) <= 15
+
+
+@pytest.mark.parametrize(("name", "found"), list(commands()), ids=lambda own: own if isinstance(own, str) else "")
+def test_help_shows_at_most_25_options(run, name, found):
+    shown = run(*name.split(), "--help").stdout.split("Examples:")[0]
+    assert sum(line.startswith("  -") for line in shown.splitlines()) <= 25
+    with_all = run(*name.split(), "--help-all").stdout if "--help-all" in shown else shown
+    for option in found.params:
+        if isinstance(option, click.Option) and not option.hidden:
+            assert option.opts[-1] in with_all
+    for setting in found.settable.keys() - {option.name for option in found.params}:
+        assert f"\n  {setting} " in with_all
 
 
 def test_settings_are_in_a_group_of_the_help_and_every_group_is_used():
-    settings = [*settings_of(labeltrees.LabelTreeClassifier), *settings_of(labeltrees.TextLabelTreeClassifier)]
-    offered = set(option_names())
-    for name in {item.name for item in settings} & offered - {"k"}:
-        assert option_groups.group_of(name, {}) != option_groups.OWN_GROUP, name
-    known = {*option_groups._GROUP_OF, *option_groups.LOG_GROUPS} - {"help"}
-    assert known - {"embeddings"} <= offered
+    offered = {option.name for _, found in commands() for option in found.params if isinstance(option, click.Option)}
+    daily = {item.name for item in settings_of(labeltrees.LabelTreeClassifier) if item.metadata["daily"]}
+    for name in daily & offered:
+        assert command.group_of(name, {}) != command.OWN_GROUP, name
+    assert {*command._GROUP_OF, *command.LOG_GROUPS} - {"help"} <= offered
 
 
 def test_help_shows_groups_within_80_columns(run):
     shown = run("fit", "--help").stdout
-    order = [
-        "\nOptions:",
-        "\nData:",
-        "\nFeatures of texts:",
-        "\nTree:",
-        "\nTraining:",
-        "\nSearch:",
-        "\nRunning and output:",
-    ]
+    order = ["\nOptions:", "\nData:", "\nFeatures of texts:", "\nTree:", "\nTraining:", "\nRunning and output:"]
     places = [shown.index(title) for title in order]
     assert places == sorted(places)
     assert max(map(len, shown.split("Examples:")[0].splitlines())) <= 80
@@ -127,10 +135,10 @@ def open_once_read(pipe):
 def test_ctrl_c_from_outside_ends_the_process_with_130(tmp_path):
     pipe = tmp_path / "train.txt"
     os.mkfifo(pipe)  # reading it waits until interrupted
-    command = [sys.executable, "-c", "from labeltrees.cli.main import main; main()", "imbalance", str(pipe)]
+    arguments = [sys.executable, "-c", "from labeltrees.cli.main import main; main()", "imbalance", str(pipe)]
     # Jobs in the background may ignore SIGINT, and children inherit that.
     answer_interrupts = lambda: signal.signal(signal.SIGINT, signal.default_int_handler)  # noqa: E731
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=answer_interrupts)
+    process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, preexec_fn=answer_interrupts)
     writer = open_once_read(pipe)
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=30)

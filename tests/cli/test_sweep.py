@@ -10,7 +10,7 @@ from labeltrees.cli import output
 from labeltrees.tuning import trial
 from tests.tuning.conftest import count_as_time
 
-QUICK = ("--tradeoffs", "0,1,2", "--fanouts", "2,4", "--prune-below", "0")
+QUICK = ("--tradeoffs", "0,1,2", "--fanouts", "2,4", "--set", "prune_below=0")
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +47,7 @@ def test_a_sweep_prints_saves_and_writes_its_table(run, data_folder, tmp_path):
 
 def test_options_reach_the_models(run, data_folder, tmp_path):
     train, test = (lt.read_xmc(data_folder / name) for name in ("train.txt.xz", "test.txt"))
-    options = ("--C", "0.5", "--leaf-size", "3", "--cover", "greedy", "--path", "direct", "--seed", "4")
+    options = ("--set", "C=0.5", "--set", "leaf_size=3", "--cover", "greedy", "--path", "direct", "--seed", "4")
     found = json.loads(run("sweep", data_folder, "--tradeoffs", "1.5", *options, "--json").stdout)["table"]
     model = lt.LabelTreeClassifier(
         tradeoff=1.5, C=0.5, leaf_size=3, tree=lt.TreeBuilder(cover="greedy", path="direct"), random_state=4, fanout=128

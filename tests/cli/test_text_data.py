@@ -10,6 +10,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import labeltrees as lt
+from tests.cli.conftest import sets
 
 TAGS = ["baking, bread", 'say "cheese"', "rice", "涼麵", "tea"]
 
@@ -102,7 +103,14 @@ def test_every_command_takes_texts_of_every_form(run, folders, tmp_path, form):
 
 
 def test_the_model_is_the_librarys(run, folders, tmp_path):
-    run("fit", folders[".jsonl"], "-o", tmp_path / "model", *FIELDS, "--analyzer", "char_wb", "--ngram-range", 2, 3)
+    run(
+        "fit",
+        folders[".jsonl"],
+        "-o",
+        tmp_path / "model",
+        *FIELDS,
+        *sets(analyzer="char_wb", ngram_range="2,3"),
+    )
     model = lt.load(tmp_path / "model")
     texts = [f"{record['title']} {record['body']}" for record in RECORDS]
     expected = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3), sublinear_tf=True, min_df=2, dtype=np.float32)
@@ -113,17 +121,17 @@ def test_the_model_is_the_librarys(run, folders, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "expected"), [("--min-df", 3, 3), ("--max-df", 0.5, 0.5), ("--min-df", "1", 1)]
+    ("name", "value", "expected"), [("min_df", "3", 3), ("max_df", "0.5", 0.5), ("min_df", "1", 1)]
 )
-def test_document_frequencies_are_numbers_or_shares(run, folders, tmp_path, option, value, expected):
-    run("fit", folders[".jsonl"], "-o", tmp_path / "model", *FIELDS, option, value)
-    found = lt.load(tmp_path / "model").vectorizer.get_params()[option[2:].replace("-", "_")]
+def test_document_frequencies_are_numbers_or_shares(run, folders, tmp_path, name, value, expected):
+    run("fit", folders[".jsonl"], "-o", tmp_path / "model", *FIELDS, "--set", f"{name}={value}")
+    found = lt.load(tmp_path / "model").vectorizer.get_params()[name]
     assert found == expected
     assert type(found) is type(expected)
 
 
 def test_features_may_be_hashed(run, folders, tmp_path):
-    result = run("fit", folders[".jsonl"], "-o", tmp_path / "model", *FIELDS, "--hashing", 300, "--json")
+    result = run("fit", folders[".jsonl"], "-o", tmp_path / "model", *FIELDS, *sets(hashing=300), "--json")
     assert json.loads(result.stdout)["n_features"] == 300
     measured = json.loads(run("evaluate", tmp_path / "model", folders[".jsonl"], *FIELDS, "--json").stdout)
     assert measured["precision"]["1"] > 0.9
@@ -248,9 +256,9 @@ def test_a_model_of_features_refuses_texts(run, model_folder, tmp_path, command)
         (("--test-share", 0.5), "already has a test part; --test-share is for a single file"),
         (("--label-names", "labels.txt"), "leave out --label-names and --feature-names"),
         (("--label-separator", '"'), "--label-separator must be"),
-        (("--analyzer", "char", "--ngram-range", 3, 2), "--ngram-range must be a pair"),
-        (("--min-df", "some"), "neither a whole number nor a share"),
-        (("--hashing", 10, "--min-df", 5), "--min-df must be 1 with hashing"),
+        (sets(analyzer="char", ngram_range="3,2"), "--set ngram_range must be a pair"),
+        (sets(min_df="some"), "neither a whole number nor a share"),
+        (sets(hashing=10, min_df=5), "--set min_df must be 1 with hashing"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(run, folders, tmp_path, monkeypatch, options, message):

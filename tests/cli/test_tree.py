@@ -13,12 +13,19 @@ from labeltrees import LabelTree, build_tree, huffman_tree, label_frequencies
 from labeltrees.cli.main import cli
 from labeltrees.cli.tree_compare import GRID, entropy
 from labeltrees.data.read_data import load_data
+from tests.cli.conftest import sets
 
 
 def test_build_saves_the_tree_the_library_builds(run, data_folder, tmp_path):
     output = tmp_path / "out.tree"
-    options = ("--tradeoff", 1.5, "--fanout", 4, "--leaf-size", 2, "--smoothing", 0.2, "--cover", "greedy")
-    more = ("--cover-softness", 0.5, "--path", "direct", "--seed", 3, "--jobs", 1)
+    options = (
+        "--tradeoff",
+        1.5,
+        "--fanout",
+        4,
+        *sets(leaf_size=2, smoothing=0.2, cover="greedy"),
+    )
+    more = (*sets(cover_softness=0.5, path="direct"), "--seed", 3, "--jobs", 1)
     result = run("tree", "build", data_folder, "-o", output, *options, *more)
     assert result.exit_code == 0
     data = load_data(str(data_folder))
@@ -243,5 +250,5 @@ def test_build_with_fanout_auto(run, data_folder, tmp_path):
 
 
 def test_compare_with_fanout_auto(run, data_folder):
-    record = json.loads(run("tree", "compare", data_folder, "--fanout", "auto", "--leaf-size", 3, "--json").stdout)
+    record = json.loads(run("tree", "compare", data_folder, "--fanout", "auto", *sets(leaf_size=3), "--json").stdout)
     assert {row["tree"] for row in record["trees"]} >= {"kmeans", "random", "huffman", "flat"}

@@ -6,6 +6,7 @@ import pytest
 
 import labeltrees as lt
 from labeltrees.data.tfidf import PRESETS
+from tests.cli.conftest import sets
 
 POINTS = [("brown rice", ["rice"]), ("white rice", ["rice"]), ("green tea", ["tea"]), ("black tea", ["tea"])] * 2
 
@@ -29,7 +30,7 @@ def test_a_preset_of_features(run, texts_file, tmp_path, preset):
 
 
 def test_a_preset_goes_with_other_options(run, texts_file, tmp_path):
-    result = run("fit", texts_file, "-o", tmp_path / "model", "--features", "words+chars", "--min-df", 4)
+    result = run("fit", texts_file, "-o", tmp_path / "model", "--features", "words+chars", *sets(min_df=4))
     assert result.exit_code == 0, result.output
     names = lt.load(tmp_path / "model").vectorizer_.get_feature_names_out().tolist()
     assert "word__rice" in names
@@ -37,14 +38,18 @@ def test_a_preset_goes_with_other_options(run, texts_file, tmp_path):
 
 
 def test_a_preset_says_which_terms_to_use(run, texts_file, tmp_path):
-    result = run("fit", texts_file, "-o", tmp_path / "model", "--features", "chars", "--ngram-range", 1, 2)
+    result = run("fit", texts_file, "-o", tmp_path / "model", "--features", "chars", *sets(ngram_range="1,2"))
     assert result.exit_code == 2
-    assert "--ngram-range cannot be combined with --features" in result.stderr
+    assert "--set ngram_range cannot be combined with --features" in result.stderr
 
 
 def test_texts_of_labels(run, texts_file, tmp_path):
     (tmp_path / "labels.tsv").write_text("rice\tRice and grains\ncocoa\tblack cocoa\n")
-    options = ("--label-texts", tmp_path / "labels.tsv", "--label-text-points", "all", "--label-text-weight", 0.5)
+    options = (
+        "--label-texts",
+        tmp_path / "labels.tsv",
+        *sets(label_text_points="all", label_text_weight=0.5),
+    )
     result = run("fit", texts_file, "-o", tmp_path / "model", *options)
     assert result.exit_code == 0, result.output
     model = lt.load(tmp_path / "model")

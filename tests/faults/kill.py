@@ -34,7 +34,7 @@ def import_everything() -> None:
     """Import what the operations need, so that a fork starts at once; names of the package import lazily."""
     for name in lt.__all__:
         getattr(lt, name)
-    for module in ("calibrate", "choose", "convert", "fit", "fit_text", "logs", "sweep"):
+    for module in ("calibrate", "choose", "convert", "fit", "logs", "sweep"):
         import_module(f"labeltrees.cli.{module}")
 
 

@@ -126,7 +126,20 @@ OPERATIONS = {
     "fit-text": Operation(
         _texts,
         lambda at: command(
-            "fit-text", at / "train.ft", "-o", at / "model", "--dim", 16, "--epochs", 1, "--min-count", 1, "--jobs", 1
+            "fit",
+            "--model",
+            "text",
+            at / "train.ft",
+            "-o",
+            at / "model",
+            "--set",
+            "dim=16",
+            "--set",
+            "epochs=1",
+            "--set",
+            "min_count=1",
+            "--jobs",
+            1,
         ),
         ("model",),
     ),

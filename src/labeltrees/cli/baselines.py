@@ -12,13 +12,9 @@ from rich.console import Console
 
 from labeltrees._validation import check_integer
 from labeltrees.baselines.table import BASELINES
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_options import data_options
-from labeltrees.cli.options import (
-    Command,
-    data_argument,
-    json_option,
-    seed_option,
-)
+from labeltrees.cli.options import data_argument, json_option, seed_option
 from labeltrees.cli.output import Cell, Column, console, make_table, plural, print_json, step, with_margin
 from labeltrees.cli.tuning_options import list_of, read_part, read_validation
 from labeltrees.data.files import read_lines

@@ -10,15 +10,9 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from labeltrees._matrices import Float32s
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_options import data_options
-from labeltrees.cli.options import (
-    Command,
-    data_argument,
-    jobs_option,
-    json_option,
-    model_argument,
-    refuse_option,
-)
+from labeltrees.cli.options import data_argument, jobs_option, json_option, model_argument, refuse_option
 from labeltrees.cli.output import Column, Table, check_plot, console, make_table, number, plural, print_json, step
 from labeltrees.cli.saved_models import check_output, load_model, read_unseen
 from labeltrees.data import Dataset

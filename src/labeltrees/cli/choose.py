@@ -9,7 +9,8 @@ import click
 
 from labeltrees.cli.baselines import print_baselines_of
 from labeltrees.cli.cluster_options import TrainingPlace, only_cluster_options
-from labeltrees.cli.options import Command, data_argument, json_option, output_option
+from labeltrees.cli.command import Command
+from labeltrees.cli.options import data_argument, json_option, output_option
 from labeltrees.cli.output import check_parent_folder, console, print_json
 from labeltrees.cli.saved_models import check_output
 from labeltrees.cli.sweep import result_table

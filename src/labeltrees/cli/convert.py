@@ -7,11 +7,9 @@ from typing import Any
 
 import click
 
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_options import data_options, vectorizer_options
-from labeltrees.cli.options import (
-    Command,
-    json_option,
-)
+from labeltrees.cli.options import json_option
 from labeltrees.cli.output import check_parent_folder, console, plural, print_json, size, step
 from labeltrees.cli.saved_models import check_output, load_model
 from labeltrees.data import PartsDataset, TfidfVectorizer, open_parts, write_parts

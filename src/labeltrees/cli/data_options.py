@@ -8,7 +8,9 @@ from typing import Any
 
 import click
 
-from labeltrees.cli.options import Decorator, add_options, given_options, refuse_option, setting_options
+from labeltrees._settings import settings_of
+from labeltrees.cli.command import rare_option
+from labeltrees.cli.options import Decorator, add_options, option_of, refuse_option, setting_options
 from labeltrees.data import TfidfVectorizer
 from labeltrees.data.read_data import DataOptions
 from labeltrees.data.text_formats import FORMATS, TextFields
@@ -26,14 +28,14 @@ _FIELD_OPTIONS = [
         help="Field with the text, if DATA has texts. Repeat it to join several fields.",
     ),
     click.option("--labels", metavar="FIELD", default="labels", show_default=True, help="Field with the labels."),
-    click.option("--weight", metavar="FIELD", help="Field with the weight of each point. [default: none]"),
-    click.option(
+    rare_option("--weight", metavar="FIELD", help="Field with the weight of each point. [default: none]"),
+    rare_option(
         "--label-separator",
         default=",",
         show_default=True,
         help="Separates labels in a string; put a label that contains it in quotes.",
     ),
-    click.option(
+    rare_option(
         "--data-format",
         "format",
         type=click.Choice(["auto", *FORMATS]),
@@ -46,7 +48,7 @@ _FIELD_OPTIONS = [
         type=float,
         help="Split one file at random: this share is the test part, the rest is the training part.",
     ),
-    click.option(
+    rare_option(
         "--index-base",
         type=click.Choice(["auto", "0", "1"]),
         default="auto",
@@ -56,18 +58,18 @@ _FIELD_OPTIONS = [
     ),
 ]
 _NAME_OPTIONS = [
-    click.option(
+    rare_option(
         "--label-names",
         type=click.Path(exists=True, dir_okay=False),
         help="File with the name of label i in line i. [default: labels.txt if DATA is a folder]",
     ),
-    click.option(
+    rare_option(
         "--feature-names",
         type=click.Path(exists=True, dir_okay=False),
         help="File with the name of feature i in line i. [default: features.txt if DATA is a folder]",
     ),
 ]
-_split_seed_option = click.option(
+_split_seed_option = rare_option(
     "--seed",
     "split_seed",
     type=int,
@@ -101,17 +103,9 @@ def data_options(names: bool = True) -> Decorator:
     return decorate
 
 
-_NAMES = (
-    "analyzer",
-    "ngram_range",
-    "min_df",
-    "max_df",
-    "max_features",
-    "stop_words",
-    "stem",
-    "strip_accents",
-    "hashing",
-)
+# Settings of the vectorizer that a command cannot set: functions, tables, and what the library chooses.
+_SKIPPED = ("input", "preprocessor", "tokenizer", "vocabulary", "dtype", "union", "n_jobs")
+_NAMES = tuple(item.name for item in settings_of(TfidfVectorizer) if item.name not in _SKIPPED)
 
 features_option = click.option(
     "--features",
@@ -123,16 +117,16 @@ features_option = click.option(
 
 
 def vectorizer_options(command: Any) -> Any:
-    """Add the options; the command gets a vectorizer, or None if no option is given, as `vectorizer`."""
+    """Add --features and the settings of the vectorizer; the command gets a vectorizer, or None, as `vectorizer`."""
 
     @functools.wraps(command)
     def packed(*arguments: Any, features: str, **given: Any) -> Any:
-        changed = given_options({name: given.pop(name) for name in _NAMES})
+        changed = {name: given.pop(name) for name in _NAMES if name in given}
         if changed.get("hashing") is not None:
             changed = {"min_df": 1, **changed}
         for name in ("analyzer", "ngram_range"):
             if name in changed and features != "words":
-                refuse_option(f"--{name.replace('_', '-')}", "--features", "it already says which terms to use")
+                refuse_option(option_of(name), "--features", "it already says which terms to use")
         vectorizer = preset_vectorizer(features).set_params(**changed) if changed or features != "words" else None
         return command(*arguments, vectorizer=vectorizer, **given)
 

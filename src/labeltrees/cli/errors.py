@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import errno
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -21,18 +20,19 @@ _WORDS = {
     Phrase.NO_PROBABILITIES: (
         "the model has no probabilities: run labeltrees calibrate {model} DATA on points that the model has not seen"
     ),
+    Phrase.TIMES: "",
     Phrase.FIT_WITH_NAMES: "train it with --label-names FILE",
     Phrase.NO_WORDS: (
         "the texts have no words to learn from: words of one letter and stop words are left out; name another field "
-        "with --text FIELD, or learn from characters with labeltrees fit --analyzer char"
+        "with --text FIELD, or learn from characters with labeltrees fit --set analyzer=char"
     ),
     Phrase.TOO_FEW_TEXTS: (
-        "too few texts to learn words from: --min-df of labeltrees fit is the number of texts that must have a word "
-        "(2 by default)"
+        "too few texts to learn words from: the setting min_df of labeltrees fit is the number of texts that must have "
+        "a word (2 by default); change it with --set min_df=1"
     ),
     Phrase.NO_TERMS_LEFT: (
-        "no words remain: all occur in too few texts, or in too many, for --min-df (2 by default) and --max-df of "
-        "labeltrees fit"
+        "no words remain: all occur in too few texts, or in too many, for the settings min_df (2 by default) and "
+        "max_df; change them with --set min_df=1 of labeltrees fit"
     ),
     Phrase.GIVE_FORMAT: "for a file with one text per line: --data-format fasttext",
     Phrase.GIVE_ITEM_LISTS: 'for lists of items use a .jsonl file with one list per line, such as ["bread", "milk"]',
@@ -61,13 +61,13 @@ class _Wording:
     """The words for a user of `command` with these arguments."""
 
     def __init__(self, command: click.Command | None, arguments: Mapping[str, Any]) -> None:
-        self._options = dict(_option_names(command))
+        self._options = option_names(command)
         self._model = arguments.get("model_folder")
         self._verified = bool(arguments.get("verify"))
 
     def message(self, error: LabelTreesError) -> str:
         """Return a message, with what to type next."""
-        message = name_options(" ".join(error.worded(self._word).split()), self._options)
+        message = " ".join(error.worded(self._word).split())
         step = self._next_step(error, message)
         return f"{message}; {step}" if step else message
 
@@ -75,12 +75,11 @@ class _Wording:
         if isinstance(part, Phrase):
             return _WORDS[part].format(model=self._model or "MODEL", columns="")
         option = self._options.get(part.name, part.name)
-        return option if part.value is ... else f"{option} {part.value}"
+        joined = "=" if option.startswith("--set ") else " "
+        value = f"{part.value:g}" if isinstance(part.value, float) else part.value
+        return option if part.value is ... else f"{option}{joined}{value}"
 
     def _next_step(self, error: LabelTreesError, message: str) -> str:
-        roles = re.findall(r"' \((\w+)\)", message) if "no column '" in message else []
-        if roles:
-            return "name the columns with " + " and ".join(f"{self._options.get(name, name)} COLUMN" for name in roles)
         if error.next_step is not None:
             columns = " and ".join(f"{self._options.get(name, name)} COLUMN" for name in error.about)
             return _WORDS[error.next_step].format(model=self._model, columns=columns)
@@ -91,23 +90,14 @@ class _Wording:
         return ""
 
 
-def _option_names(command: click.Command | None) -> Iterator[tuple[str, str]]:
-    """Yield the parameter name and the flag of each option of a command and its subcommands."""
+def option_names(command: click.Command | None) -> dict[str, str]:
+    """Return what is typed for each parameter of a command and its subcommands: an option, or a setting for --set."""
+    names: dict[str, str] = {}
     if isinstance(command, click.Group):
         for subcommand in command.commands.values():
-            yield from _option_names(subcommand)
+            names |= option_names(subcommand)
     for parameter in [] if command is None else command.params:
         if isinstance(parameter, click.Option) and parameter.name is not None:
-            yield parameter.name, max(parameter.opts, key=len)
-
-
-def name_options(message: str, options: Mapping[str, str]) -> str:
-    """Return a message with options instead of the Python parameters that they set."""
-    for name, option in options.items():
-        message = re.sub(rf"(?<![\w./'\"-]){re.escape(name)}='([^']*)'", rf"{option} \1", message)
-        # A name without an underscore may be an ordinary word: it is replaced only where it must be a parameter.
-        before = r"(?<![\w./'\"-])" if "_" in name else r"(?:^|(?<=combined with ))"
-        after = r"(?![\w./'\"-])" if "_" in name else r"(?= must | cannot | needs |=|, which )"
-        message = re.sub(f"{before}{re.escape(name)}{after}", option, message)
-        message = message.replace(f"{option}=", f"{option} ")
-    return message
+            names[parameter.name] = max(parameter.opts, key=len)
+    settable = getattr(command, "settable", ())
+    return {**{name: f"--set {name}" for name in settable}, **names}

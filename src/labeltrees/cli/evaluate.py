@@ -15,16 +15,9 @@ from rich.console import Console
 from labeltrees._matrices import Int64s
 from labeltrees._progress import watch
 from labeltrees.cli.calibrate import print_reliability, reliability_record, returned_labels
+from labeltrees.cli.command import SEARCH_GROUPS, Command
 from labeltrees.cli.data_options import TitleOf, data_options, titles_of, vocabulary_options
-from labeltrees.cli.options import (
-    SEARCH_GROUPS,
-    Command,
-    data_argument,
-    jobs_option,
-    json_option,
-    model_argument,
-    refuse_option,
-)
+from labeltrees.cli.options import data_argument, jobs_option, json_option, model_argument, refuse_option
 from labeltrees.cli.output import (
     Cell,
     check_parent_folder,

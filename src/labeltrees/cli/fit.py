@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import click
 
 from labeltrees._progress import showing
 from labeltrees._settings import check_settings
-from labeltrees.cli.cluster_options import TrainingPlace, cluster_options, fit_in_parts
+from labeltrees.cli.cluster_options import TrainingPlace, cluster_options
+from labeltrees.cli.command import Command
+from labeltrees.cli.convert import convert_file
 from labeltrees.cli.data_options import data_options, vectorizer_options, vocabulary_options
 from labeltrees.cli.options import (
-    Command,
+    classifier_option_names,
     classifier_options,
     classifier_parameters,
     data_argument,
     given_options,
+    is_given,
     jobs_option,
     json_option,
+    option_of,
     output_option,
     refuse_option,
     refuse_tree_options,
@@ -25,23 +32,42 @@ from labeltrees.cli.options import (
 )
 from labeltrees.cli.output import step
 from labeltrees.cli.saved_models import check_output, report_fit
-from labeltrees.data import Dataset, TfidfVectorizer
-from labeltrees.data.read_data import DataOptions, find_parts, load_data
+from labeltrees.data import Dataset, TfidfVectorizer, open_parts
+from labeltrees.data.files import COMPRESSED
+from labeltrees.data.parts.writer import POINTS_PER_PART
+from labeltrees.data.read_data import DataOptions, TextFile, find_parts, load_data, load_texts, open_text_file
 from labeltrees.data.vocabulary import read_vocabulary
 from labeltrees.errors import InputError
 from labeltrees.models.linear.estimator import LabelTreeClassifier
+from labeltrees.models.text.estimator import TextLabelTreeClassifier
+from labeltrees.models.text.settings import TREES, check_text_settings
 from labeltrees.tree.label_tree import LabelTree
 
 _PRESETS = {"parabel": LabelTreeClassifier.parabel, "one-vs-all": LabelTreeClassifier.one_vs_all}
+_FAMILIES: dict[str, Any] = {"linear": LabelTreeClassifier, "text": TextLabelTreeClassifier}
+_ONLY_LINEAR = (
+    "features",
+    "vocabulary",
+    "language",
+    "preset",
+    "label_names",
+    "feature_names",
+    "max_memory",
+    "cluster",
+    "workers",
+    "memory_per_worker",
+    "work_folder",
+)
 _EPILOG = """\b
 Examples:
   labeltrees fit debian -o debian.model
   labeltrees fit questions.csv -o questions.model --text title --text body --labels tags --test-share 0.1
   labeltrees fit titles.tsv -o subjects.model --features words+pairs+chars --vocabulary subjects.ttl --language en
-  labeltrees fit train.txt.xz -o products.model --tradeoff 1.2 --fanout 64
+  labeltrees fit train.txt.xz -o products.model --tradeoff 1.2 --fanout 64 --set eps=0.01
   labeltrees fit train.txt -o parabel.model --preset parabel --n-trees 3
   labeltrees fit train.parts -o products.model --max-memory 4GiB
   labeltrees fit train.parts -o products.model --cluster local --workers 4 --memory-per-worker 4GiB
+  labeltrees fit train.txt -o questions.model --model text --set epochs=50 --jobs 2
 """
 
 
@@ -51,7 +77,17 @@ Examples:
 @vectorizer_options
 @output_option
 @click.option(
-    "--tree", "tree_file", type=click.Path(exists=True, dir_okay=False), help="Use the tree in this file; build none."
+    "--model",
+    "family",
+    type=click.Choice(list(_FAMILIES)),
+    default="linear",
+    show_default=True,
+    help="linear: classifiers of features or texts; text: fastText's hierarchical softmax over texts.",
+)
+@click.option(
+    "--tree",
+    metavar="FILE|NAME",
+    help=f"Use the tree in this file; build none. For --model text also one of {', '.join(TREES)}.",
 )
 @vocabulary_options(
     "--label-texts",
@@ -60,7 +96,7 @@ Examples:
 @click.option(
     "--preset", type=click.Choice(list(_PRESETS)), help="Settings of another method, for options that are not given."
 )
-@classifier_options(LabelTreeClassifier)
+@classifier_options(LabelTreeClassifier, TextLabelTreeClassifier)
 @seed_option
 @jobs_option
 @cluster_options
@@ -71,10 +107,12 @@ def fit(
     /,
     data: str,
     output: str,
-    tree_file: str | None,
+    family: str,
+    tree: str | None,
     preset: str | None,
     vocabulary: str | None,
     language: str | None,
+    random_state: int,
     n_jobs: int,
     as_json: bool,
     reading: DataOptions,
@@ -88,61 +126,141 @@ def fit(
     file in XMC format, a folder with one such file named train*, a folder of documents as Annif has them, a dataset in
     parts (labeltrees convert), or the word debian for the bundled data. A model that was trained on texts also predicts
     from texts.
+
+    With --model text, DATA has texts. An uncompressed file in fastText's format is read again in every epoch, with at
+    most 16 MiB per thread in memory. Texts come in a new random order in every epoch; --set shuffle=false keeps their
+    order, as fastText does. Threads run without locks, so that the same seed gives the same model only with --jobs 1.
     """
     check_output(output)
     given = given_options(settings)
-    tree = _given_tree(tree_file, preset, given)
-    model = _PRESETS.get(preset or "", LabelTreeClassifier)()
+    _check_family(family, given, vectorizer)
+    fixed = "--tree" if tree is not None else "--preset one-vs-all" if preset == "one-vs-all" else None
+    if tree is not None and preset == "one-vs-all":
+        refuse_option("--preset one-vs-all", "--tree", "it uses no tree")
+    if fixed is not None:
+        refuse_tree_options(fixed, given)
+    model = _PRESETS.get(preset or "", _FAMILIES[family])()
+    if is_given("random_state"):
+        model.set_params(random_state=random_state)
     model.set_params(**classifier_parameters(given), n_jobs=n_jobs, verbose=int(show_progress))
     if tree is not None:
-        model.set_params(tree=tree)
-    if vectorizer is not None:
-        model.set_params(vectorizer=vectorizer)
-        vectorizer.check_parameters()
-    check_settings(model)
-    texts_of_labels = None if vocabulary is None else read_vocabulary(vocabulary, language)
-    if place.in_parts or find_parts(data, "train") is not None:
-        fit_in_parts(
-            model,
-            data,
-            output,
-            place,
-            reading,
-            vectorizer,
-            lambda parts: _label_names(parts, tree, tree_file),
-            texts_of_labels,
-            show_progress,
-        )
-        _save(model, output, as_json)
-        return
-    with step("Reading data", show_progress):
-        dataset = load_data(data, options=reading, features=False)
-    names = _label_names(dataset, tree, tree_file)
-    if texts_of_labels is not None and names is None:
-        message = f"{vocabulary}: names labels, but the labels of {data} have no names; give --label-names"
-        raise InputError(message)
-    with showing(show_progress):
-        model.fit(dataset.with_label_names(names), label_texts=texts_of_labels)
-    _save(model, output, as_json)
-
-
-def _save(model: LabelTreeClassifier, output: str, as_json: bool) -> None:
+        model.set_params(tree=_read_tree(tree, family))
+    if isinstance(model, TextLabelTreeClassifier):
+        _fit_text(model, data, reading, show_progress)
+    else:
+        if vectorizer is not None:
+            model.set_params(vectorizer=vectorizer)
+            vectorizer.check_parameters()
+        check_settings(model)
+        label_texts = None if vocabulary is None else read_vocabulary(vocabulary, language)
+        if place.in_parts or find_parts(data, "train") is not None:
+            _fit_in_parts(model, data, output, place, reading, tree, label_texts, show_progress)
+        else:
+            _fit_in_memory(model, data, reading, tree, label_texts, vocabulary, show_progress)
     model.set_params(n_jobs=None, verbose=0)  # how the training was run is not part of the model
     model.save(output)
     report_fit(model, output, as_json)
 
 
-def _given_tree(tree_file: str | None, preset: str | None, given: dict[str, Any]) -> LabelTree | None:
-    if tree_file is not None and preset == "one-vs-all":
-        refuse_option("--preset one-vs-all", "--tree", "it uses no tree")
-    if tree_file is not None or preset == "one-vs-all":
-        refuse_tree_options("--tree" if tree_file is not None else "--preset one-vs-all", given)
-    return None if tree_file is None else LabelTree.load(tree_file)
+def _check_family(family: str, given: dict[str, Any], vectorizer: TfidfVectorizer | None) -> None:
+    """Raise `InputError` for settings and options of the other kind of model."""
+    known = classifier_option_names(_FAMILIES[family])
+    other = next((name for name in given if name not in known), None)
+    if family == "text" and other is None:
+        other = next((name for name in _ONLY_LINEAR if is_given(name)), None)
+        if other is None and vectorizer is not None:
+            message = "the settings of the vectorizer cannot be combined with --model text: it reads words itself"
+            raise InputError(message)
+    if other is not None:
+        refuse_option(option_of(other), f"--model {family}", "it is for the other kind of model")
 
 
-def _label_names(dataset: Dataset, tree: LabelTree | None, tree_file: str | None) -> Any:
+def _read_tree(tree: str, family: str) -> LabelTree | str:
+    names = TREES if family == "text" else ("flat",)
+    if tree in names:
+        return tree
+    if not Path(tree).is_file():
+        message = f"{tree!r} is neither one of {', '.join(names)} nor a file."
+        raise click.BadParameter(message, param_hint="--tree")
+    return LabelTree.load(tree)
+
+
+# The linear model.
+
+
+def _fit_in_memory(
+    model: LabelTreeClassifier,
+    data: str,
+    reading: DataOptions,
+    tree_file: str | None,
+    label_texts: Any,
+    vocabulary: str | None,
+    show_progress: bool,
+) -> None:
+    with step("Reading data", show_progress):
+        dataset = load_data(data, options=reading, features=False)
+    names = _label_names(dataset, model.tree, tree_file)
+    if label_texts is not None and names is None:
+        message = f"{vocabulary}: names labels, but the labels of {data} have no names; give --label-names"
+        raise InputError(message)
+    with showing(show_progress):
+        model.fit(dataset.with_label_names(names), label_texts=label_texts)
+
+
+def _fit_in_parts(
+    model: LabelTreeClassifier,
+    data: str,
+    output: str,
+    place: TrainingPlace,
+    reading: DataOptions,
+    tree_file: str | None,
+    label_texts: Any,
+    show_progress: bool,
+) -> None:
+    """Fit a model on DATA in parts; other data is converted first, beside the model."""
+    vectorizer = model.vectorizer
+    model.set_params(vectorizer=None)
+    with ExitStack() as stack:
+        found = find_parts(data, "train")
+        if found is None:
+            if reading.test_share is not None:
+                message = "--test-share cannot be combined with --cluster or --max-memory: run labeltrees convert first"
+                raise InputError(message)
+            beside = stack.enter_context(tempfile.TemporaryDirectory(prefix=".parts-", dir=Path(output).parent))
+            with step("Converting", show_progress):
+                convert_file(data, f"{beside}/parts", POINTS_PER_PART, reading, vectorizer)
+            found = Path(beside) / "parts"
+        elif vectorizer is not None or (reading.label_names, reading.feature_names) != (None, None):
+            message = f"{data}: is in parts; give names and options of texts to labeltrees convert"
+            raise InputError(message)
+        parts = open_parts(found)
+        names = _label_names(parts, model.tree, tree_file)
+        if place.cluster is None:
+            model.fit(
+                parts.with_label_names(names),
+                label_texts=label_texts,
+                max_memory=place.max_memory,
+                work_folder=place.work_folder,
+            )
+            return
+        if label_texts is not None:
+            refuse_option("--label-texts", "--cluster", "parts do not hold texts of labels")
+        from labeltrees.dask import fit as fit_on_cluster
+
+        fit_on_cluster(
+            stack.enter_context(place.client()),
+            parts,
+            model=model,
+            label_names=names,
+            work_folder=place.work_folder,
+            memory_per_worker=place.memory_per_worker if place.cluster != "local" else None,
+            progress=show_progress,
+        )
+
+
+def _label_names(dataset: Dataset, tree: Any, tree_file: str | None) -> Any:
     """Return the label names of the data, or else of the tree; raise `InputError` if they differ."""
-    if tree is None or tree.label_names is None:
+    if not isinstance(tree, LabelTree) or tree.label_names is None:
         return dataset.label_names
     if dataset.label_names is None:
         return tree.label_names if len(tree.label_names) == dataset.n_labels else None  # `fit` raises the error
@@ -151,3 +269,26 @@ def _label_names(dataset: Dataset, tree: LabelTree | None, tree_file: str | None
             message = f"{tree_file}: label {label} is named {theirs!r} in the tree, but {ours!r} in the data"
             raise InputError(message)
     return dataset.label_names
+
+
+# The text model.
+
+
+def _fit_text(model: TextLabelTreeClassifier, data: str, reading: DataOptions, show_progress: bool) -> None:
+    check_text_settings(model)
+    with open_text_file(data, "train", reading) as file:
+        if file is None:
+            message = f"{data}: not a file of texts; train on features without --model text"
+            raise InputError(message)
+        if _is_streamed(file, reading):
+            model.fit_file(file.path)
+            return
+    with step("Reading data", show_progress):
+        table = load_texts(data, "train", reading)
+    assert table is not None
+    model.fit(table.texts, table.labels, sample_weight=table.weights)
+
+
+def _is_streamed(file: TextFile, reading: DataOptions) -> bool:
+    is_whole = file.path.suffix.lower() not in COMPRESSED and reading.test_share is None
+    return file.format == "fasttext" and is_whole and file.fields.weight is None  # the reader rejects weights

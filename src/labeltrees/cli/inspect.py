@@ -9,12 +9,19 @@ import numpy as np
 from rich.text import Text
 
 from labeltrees._files import naming_file
-from labeltrees.cli.options import Command, is_given, json_option, model_argument, refuse_option
+from labeltrees.cli.command import SEARCH_GROUPS, Command
+from labeltrees.cli.data_options import data_options
+from labeltrees.cli.inspect_searches import show_searches
+from labeltrees.cli.options import is_given, jobs_option, json_option, model_argument, option_of, refuse_option
 from labeltrees.cli.output import console, make_table, plural, print_json, printable, size
 from labeltrees.cli.saved_models import c_text, disk_bytes, evidence_words, load_model, model_facts
+from labeltrees.cli.search_options import SearchOptions, search_options
 from labeltrees.cli.tree import find_label, summary_rows
+from labeltrees.data.read_data import DataOptions
+from labeltrees.errors import InputError
 from labeltrees.models.common.protocol import Model
 from labeltrees.models.linear.features import feature_names_of
+from labeltrees.profiling import MAX_POINTS
 from labeltrees.storage.chunks import ChunkStore
 from labeltrees.storage.unpack import unpack_node
 from labeltrees.tree.arrays import TreeArrays
@@ -25,10 +32,15 @@ _EPILOG = """\b
 Examples:
   labeltrees inspect debian.model
   labeltrees inspect debian.model --label python3 --features 20
+  labeltrees inspect debian.model --searches debian
+  labeltrees inspect debian.model --searches debian --query 17
+  labeltrees inspect products.model --searches test.txt.xz --beam none --format jsonl -o searches.jsonl
 """
+# Options that say how --searches works.
+_OF_SEARCHES = ("k", "n_queries", "query", "form", "output", "beam", "agreement", "evidence", "n_jobs")
 
 
-@click.command("inspect", cls=Command, epilog=_EPILOG)
+@click.command("inspect", cls=Command, groups=SEARCH_GROUPS, epilog=_EPILOG)
 @model_argument
 @click.option(
     "--label", metavar="NAME", help="Show the path to this label (name or id) and the strongest features on it."
@@ -42,15 +54,74 @@ Examples:
     help="Number of features to show per classifier.",
 )
 @click.option("--verify", is_flag=True, help="First read the whole model and compare checksums.")
+@click.option("--searches", "data", metavar="DATA", help="Show what searches for points of DATA do, and their times.")
+@click.option("-k", "--k", type=click.IntRange(min=1), default=5, show_default=True, help="Number of labels per point.")
+@click.option(
+    "--queries",
+    "n_queries",
+    type=click.IntRange(min=1),
+    default=MAX_POINTS,
+    show_default=True,
+    help="Maximum number of points to search, drawn at random.",
+)
+@click.option("--query", type=click.IntRange(min=0), help="Show the search of one point of DATA; the first point is 0.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "jsonl", "csv"]),
+    default="table",
+    show_default=True,
+    help="table and json: a summary; jsonl and csv: one record per query, with the nodes it visited.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False), help="File to write jsonl or csv to. [default: standard output]"
+)
+@search_options
+@data_options(names=False)
+@jobs_option
 @json_option
-def inspect_model(model_folder: str, label: str | None, n_features: int, verify: bool, as_json: bool) -> None:
-    """Show the parameters, trees and sizes of a MODEL, or the path to one label.
+@click.pass_obj
+def inspect_model(
+    show_progress: bool,
+    model_folder: str,
+    label: str | None,
+    n_features: int,
+    verify: bool,
+    data: str | None,
+    k: int,
+    n_queries: int,
+    query: int | None,
+    form: str,
+    output: str | None,
+    search: SearchOptions,
+    reading: DataOptions,
+    n_jobs: int,
+    as_json: bool,
+) -> None:
+    """Show the parameters, trees and sizes of a MODEL, the path to one label, or what searches do.
 
     Every step of the path to a label has a classifier. For each step, --label shows the features with the strongest
     weights: positive ones favour this step, negative ones oppose it. A text model has no features; only the steps are
     shown.
+
+    --searches searches a sample of the points of DATA one by one on one thread, in several rounds; the shortest time of
+    each point counts. The tables show the nodes opened, how many of them every search must open (the ancestors of the
+    returned labels), how often each operation ran, and the time. The time to vectorize texts is not included.
     """
+    given = next((name for name in _OF_SEARCHES if is_given(name)), None)
+    if data is None and given is not None:
+        message = f"{option_of(given)} needs --searches DATA"
+        raise InputError(message)
+    if data is not None and (label is not None or is_given("n_features")):
+        refuse_option("--searches", "--label" if label is not None else "--features", "show one after the other")
     model = load_model(model_folder, verify=verify)
+    if data is not None:
+        request = search.make_request(model, k)
+        form = "json" if as_json else form
+        show_searches(
+            model, model_folder, data, reading, request, n_queries, query, form, output, n_jobs, show_progress
+        )
+        return
     if model.READS_TEXTS and is_given("n_features"):
         refuse_option("--features", f"a {model.KIND}", "it has vectors of words instead of features")
     if label is not None:

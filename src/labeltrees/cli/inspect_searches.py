@@ -1,4 +1,4 @@
-"""labeltrees profile."""
+"""labeltrees inspect MODEL --searches DATA: what searches do, and how long they take."""
 
 from __future__ import annotations
 
@@ -11,79 +11,35 @@ import click
 import numpy as np
 from scipy import sparse
 
-from labeltrees.cli.data_options import data_options
-from labeltrees.cli.options import SEARCH_GROUPS, Command, data_argument, jobs_option, model_argument
 from labeltrees.cli.output import check_parent_folder, console, make_table, number, plural, print_json, printable, step
-from labeltrees.cli.saved_models import check_n_features, load_model
-from labeltrees.cli.search_options import SearchOptions, search_options
+from labeltrees.cli.saved_models import check_n_features
 from labeltrees.data.files import write_any
 from labeltrees.data.point_blocks import open_points
 from labeltrees.data.read_data import DataOptions
 from labeltrees.errors import InputError
 from labeltrees.models.common.protocol import Model
-from labeltrees.profiling import MAX_POINTS, SearchWork, measure_work
-
-_EPILOG = """\b
-Examples:
-  labeltrees profile debian.model debian
-  labeltrees profile debian.model debian --query 17
-  labeltrees profile products.model test.txt.xz --beam none --format jsonl -o searches.jsonl
-"""
+from labeltrees.profiling import SearchWork, measure_work
+from labeltrees.search.request import SearchRequest
 
 
-@click.command("profile", cls=Command, groups=SEARCH_GROUPS, epilog=_EPILOG)
-@model_argument
-@data_argument
-@data_options(names=False)
-@click.option("-k", "--k", type=click.IntRange(min=1), default=5, show_default=True, help="Number of labels per point.")
-@search_options
-@click.option(
-    "--queries",
-    "n_queries",
-    type=click.IntRange(min=1),
-    default=MAX_POINTS,
-    show_default=True,
-    help="Maximum number of points to search, drawn at random.",
-)
-@click.option("--query", type=click.IntRange(min=0), help="Show the search of one point of DATA; the first point is 0.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json", "jsonl", "csv"]),
-    default="table",
-    show_default=True,
-    help="table and json: a summary; jsonl and csv: one record per query, with the nodes it visited.",
-)
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False), help="File to write jsonl or csv to. [default: standard output]"
-)
-@jobs_option
-@click.pass_obj
-def profile_model(
-    show_progress: bool,
+def show_searches(
+    model: Model,
     model_folder: str,
     data: str,
-    k: int,
-    search: SearchOptions,
+    reading: DataOptions,
+    request: SearchRequest,
     n_queries: int,
     query: int | None,
     form: str,
     output: str | None,
     n_jobs: int,
-    reading: DataOptions,
+    show_progress: bool,
 ) -> None:
-    """Show what a MODEL's searches do on DATA, and how long they take.
-
-    A sample of points is searched one by one on one thread, in several rounds; the shortest time of each point counts.
-    The tables show the nodes opened, how many of them every search must open (the ancestors of the returned labels),
-    how often each operation ran, and the time. The time to vectorize texts is not included.
-    """
+    """Search a sample of the points of DATA one by one, and show the work and the times."""
     check_parent_folder(output)
     if output is not None and form not in ("jsonl", "csv"):
         message = f"--output cannot be combined with --format {form}: it is for jsonl and csv"
         raise InputError(message)
-    model = load_model(model_folder)
-    request = search.make_request(model, k)
     with step("Reading data", show_progress):
         points = _read(data, reading, model, n_jobs)
     rows = _draw(points.shape[0], n_queries, query, data)
@@ -98,7 +54,7 @@ def profile_model(
     elif query is not None:
         print_query(_record(found, int(np.searchsorted(rows, query)), model))
     else:
-        print_profile(f"{model_folder} on {found.n_queries:,} of {plural(points.shape[0], 'point')} of {data}", found)
+        print_work(f"{model_folder} on {found.n_queries:,} of {plural(points.shape[0], 'point')} of {data}", found)
 
 
 def _read(data: str, reading: DataOptions, model: Model, n_jobs: int) -> Any:
@@ -169,8 +125,8 @@ def _write(text: str, output: str | None) -> None:
 _TITLES = {"nonzeros": "features", "path_visits": "nodes opened for labels found in other trees"}
 
 
-def print_profile(title: str, work: SearchWork) -> None:
-    """Print the summary of a profile."""
+def print_work(title: str, work: SearchWork) -> None:
+    """Print the work of searches and their times."""
     out, record = console(), work.summary()
     out.print(f"{title}: top {record['k']}, {_search(record)}\n")
     rows = [

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from labeltrees.cli.options import LOG_GROUPS, Command, json_option, seed_option, setting_options
+from labeltrees.cli.command import LOG_GROUPS, Command, rare_option
+from labeltrees.cli.options import json_option, seed_option, setting_options
 from labeltrees.cli.output import check_parent_folder, console, make_table, plural, print_json, step
 from labeltrees.data.parts.writer import POINTS_PER_PART
 from labeltrees.logs import PreparedLogs, prepare_with
@@ -36,13 +37,13 @@ def logs() -> None:
 @click.option("-o", "--output", metavar="DATASET", type=click.Path(), required=True, help="Folder to save the data in.")
 @setting_options(LogSettings, skip=("random_state",))
 @seed_option
-@click.option(
+@rare_option(
     "--work-folder",
     type=click.Path(exists=True, file_okay=False),
     help="Where a log of more than 4 million events is sharded by context. [default: beside DATASET]",
 )
 @click.option("--parts", "in_parts", is_flag=True, help="Write a dataset in parts, which can be larger than memory.")
-@click.option(
+@rare_option(
     "--points-per-part", type=click.IntRange(1), help=f"With --parts, points per part. [default: {POINTS_PER_PART}]"
 )
 @click.option(
@@ -50,7 +51,7 @@ def logs() -> None:
     metavar="local|ADDRESS",
     help="Work on a Dask cluster: local processes, or a scheduler's address. Its workers must see EVENTS and DATASET.",
 )
-@click.option("--workers", type=click.IntRange(1), help="Processes of --cluster local. [default: one per core]")
+@rare_option("--workers", type=click.IntRange(1), help="Processes of --cluster local. [default: one per core]")
 @json_option
 @click.pass_obj
 def prepare(

@@ -20,7 +20,6 @@ from labeltrees.errors import LabelTreesError
 _COMMANDS = {
     "quickstart": ("quickstart:quickstart", "Choose, train and try a model on bundled data."),
     "fit": ("fit:fit", "Train a model."),
-    "fit-text": ("fit_text:fit_text", "Train fastText's hierarchical softmax."),
     "predict": ("predict:predict", "Print the best labels of each point."),
     "evaluate": ("evaluate:evaluate", "Measure precision and speed of a model."),
     "choose": ("choose:choose", "Choose the settings by a limit, and train."),
@@ -29,16 +28,18 @@ _COMMANDS = {
     "serve": ("serve:serve", "Answer questions over HTTP, with a page to try."),
     "baselines": ("baselines:baselines", "Show what simple recommenders reach."),
     "calibrate": ("calibrate:calibrate", "Learn when searches may stop early."),
-    "inspect": ("inspect:inspect_model", "Show parameters, trees and sizes of a model."),
-    "profile": ("inspect_searches:profile_model", "Show where the time of searches goes."),
-    "imbalance": ("tree:imbalance", "Show how many points few labels serve."),
-    "tree": ("tree:tree", "Build, show and compare label trees."),
+    "inspect": ("inspect:inspect_model", "Show a model, its labels and its searches."),
+    "tree": ("tree:tree", "Build, show and compare label trees; imbalance."),
     "logs": ("logs:logs", "Turn logs of events into training data."),
     "convert": ("convert:convert", "Write data in parts, or a model for fastText."),
 }
+# Commands that the list does not show.
+_HIDDEN = {"imbalance": "tree:imbalance"}
 # Commands that are gone, and the new way.
 _GONE = {
     "completion": "labeltrees --completion SHELL",
+    "profile": "labeltrees inspect MODEL --searches DATA",
+    "fit-text": "labeltrees fit --model text, with --set NAME=VALUE for its settings",
     "export-fasttext": "labeltrees convert MODEL -o FILE.bin",
     "import-fasttext": "labeltrees convert FILE.bin -o MODEL",
 }
@@ -70,9 +71,10 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
-        if cmd_name not in _COMMANDS:
+        place = _HIDDEN.get(cmd_name) or _COMMANDS.get(cmd_name, ("",))[0]
+        if not place:
             return None
-        module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
+        module, _, attribute = place.partition(":")
         command: click.Command = getattr(import_module(f"labeltrees.cli.{module}"), attribute)
         return command
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Never
 
@@ -12,7 +11,8 @@ import click
 from click.core import ParameterSource
 
 from labeltrees._settings import checks_of, settings_of
-from labeltrees.cli.errors import ARGUMENTS
+from labeltrees.cli.command import Setting
+from labeltrees.cli.errors import option_names
 from labeltrees.errors import InputError
 from labeltrees.models.common.settings import ClassifierSettings
 from labeltrees.models.linear.settings import LabelTextUse, Solver
@@ -28,7 +28,7 @@ def _model_folder(_context: click.Context, _parameter: click.Parameter, value: s
     if path.is_dir():
         return value
     fault = "is a file, not the folder of a model" if path.exists() else "no such model"
-    message = f"{value}: {fault}; labeltrees fit, fit-text and choose write models"
+    message = f"{value}: {fault}; labeltrees fit and choose write models"
     raise InputError(message)
 
 
@@ -75,11 +75,18 @@ class NumberOrWord(click.ParamType[Any]):
 
 
 def setting_options(
-    cls: Any, *, only: Sequence[str] = (), skip: Collection[str] = (), defaults: Mapping[str, Any] | None = None
+    cls: Any,
+    *,
+    only: Sequence[str] = (),
+    skip: Collection[str] = (),
+    defaults: Mapping[str, Any] | None = None,
+    prefix: str = "",
+    daily: bool = True,
 ) -> Decorator:
-    """Return a decorator that adds one option per setting of a settings class.
+    """Return a decorator that lets a command take the settings of a class.
 
-    The name, type, choices, default and help text of each option come from the field of the setting.
+    A daily setting has an option, whose name, type, choices, default and help text come from its field. All can be
+    given with ``--set NAME=VALUE``. The command gets them as parameters; those without an option only if given.
 
     Parameters
     ----------
@@ -91,30 +98,49 @@ def setting_options(
         Settings that the command offers in another way, or not at all.
     defaults : mapping from str to value, optional
         Defaults of the command that differ from those of the class.
+    prefix : str
+        Put before the names.
+    daily : bool
+        False: all settings are given with --set.
     """
     known = {item.name: item for item in settings_of(cls)}
     offered = [known[name] for name in only or known if name not in skip]
-    return add_options([_setting_option(item, (defaults or {}).get(item.name, item.default)) for item in offered])
+    values = {item.name: (defaults or {}).get(item.name, item.default) for item in offered}
+    options = [_setting_option(item, values[item.name], prefix) for item in offered if daily and item.metadata["daily"]]
+    settable = {
+        prefix + item.name: Setting(
+            click.types.convert_type(_option_type(item, values[item.name])), values[item.name], item.metadata["help"]
+        )
+        for item in offered
+    }
+
+    def decorate(command: Any) -> Any:
+        command = add_options(options)(command)
+        command.__settable__ = {**settable, **getattr(command, "__settable__", {})}
+        return command
+
+    return decorate
 
 
 _LABEL_TEXT = "label_text_"  # before the names of the settings of `LabelTextUse`
+_NOT_OFFERED = ("tree", "label_texts", "vectorizer", *ClassifierSettings.__dataclass_fields__)
 
 
-def classifier_options(cls: Any, *, skip: Collection[str] = ()) -> Decorator:
-    """Return a decorator that adds one option per parameter of a classifier, and per setting of their objects."""
-    known = {item.name for item in settings_of(cls)}
-    skip = ("tree", "label_texts", "vectorizer", *ClassifierSettings.__dataclass_fields__, *skip)
-    options = [setting_options(cls, skip=skip)]
+def classifier_options(*classes: Any, skip: Collection[str] = (), daily: bool = True) -> Decorator:
+    """Return a decorator that lets a command take the parameters of classifiers, and the settings of their objects."""
+    options = []
+    left_out = {*_NOT_OFFERED, *skip}
+    for cls in classes:
+        options.append(setting_options(cls, skip=left_out, daily=daily))
+        left_out |= {item.name for item in settings_of(cls)}
     options.append(setting_options(TreeBuilder, skip=("embeddings", *skip)))
-    if "loss" in known:
-        options.append(setting_options(Solver, skip=("loss",)))
-        texts = settings_of(LabelTextUse)
-        options.append(add_options([_setting_option(item, item.default, _LABEL_TEXT) for item in texts]))
+    options.append(setting_options(Solver, skip=("loss",)))
+    options.append(setting_options(LabelTextUse, prefix=_LABEL_TEXT))
     return add_options(options)
 
 
 def classifier_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options of `classifier_options` as arguments of `set_params` of the classifier."""
+    """Return parameters of `classifier_options` as arguments of `set_params` of the classifier."""
     of_tree, of_solver = checks_of(TreeBuilder), checks_of(Solver).keys() - {"loss"}
     parameters: dict[str, Any] = {}
     for name, value in given.items():
@@ -127,10 +153,14 @@ def classifier_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def classifier_option_names(cls: Any) -> set[str]:
-    """Return the names of all options of `classifier_options`."""
-    names = {item.name for part in (cls, TreeBuilder, Solver) for item in settings_of(part)}
-    names |= {_LABEL_TEXT + item.name for item in settings_of(LabelTextUse)}
-    return names - ClassifierSettings.__dataclass_fields__.keys()
+    """Return the names of all parameters of `classifier_options` for one class."""
+    names = {item.name for item in settings_of(cls)} - set(_NOT_OFFERED)
+    has_solver = "loss" in names
+    names |= {item.name for item in settings_of(TreeBuilder) if item.name != "embeddings"}
+    if has_solver:
+        names |= {item.name for item in settings_of(Solver)}
+        names |= {_LABEL_TEXT + item.name for item in settings_of(LabelTextUse)}
+    return names
 
 
 def add_options(options: list[Decorator]) -> Decorator:
@@ -188,6 +218,11 @@ def given_options(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if is_given(name)}
 
 
+def option_of(name: str) -> str:
+    """Return how the running command takes a setting: as an option, or with --set."""
+    return option_names(click.get_current_context().command).get(name, name)
+
+
 def refuse_option(option: str, beside: str, why: str) -> Never:
     """Raise the error for an option that cannot be combined with another option or with a kind of model."""
     message = f"{option} cannot be combined with {beside}: {why}"
@@ -198,108 +233,4 @@ def refuse_tree_options(fixed: str, given: Mapping[str, Any]) -> None:
     """Raise `InputError` if tree settings are given beside the option `fixed`, which already says which tree to use."""
     useless = next((item.name for item in settings_of(TreeSettings) if item.name in given), None)
     if useless is not None:
-        refuse_option("--" + useless.replace("_", "-"), fixed, "no tree is built")
-
-
-class Command(click.Command):
-    """A command whose help shows its options in groups; `groups` has those that differ from other commands."""
-
-    def __init__(self, *arguments: Any, groups: Mapping[str, str] | None = None, **given: Any) -> None:
-        super().__init__(*arguments, **given)
-        self._groups = groups or {}
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
-        ctx.meta[ARGUMENTS] = ctx.params  # all contexts of a run share `meta`
-        return super().invoke(ctx)
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, in one section per group."""
-        groups: dict[str, list[tuple[str, str]]] = {}
-        for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
-            if record is not None:
-                groups.setdefault(group_of(parameter.name or "", self._groups), []).append(record)
-        for name in in_order(groups):
-            with formatter.section("Options" if name == OWN_GROUP else name):
-                formatter.write_dl(groups[name])
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples; commands that are too long for the terminal continue in the next line."""
-        if self.epilog:
-            lines = [
-                part
-                for line in inspect.cleandoc(self.epilog).split("\n")
-                for part in fit_example(line, formatter.width)
-            ]
-            formatter.write_paragraph()
-            with formatter.indentation():
-                formatter.write_text("\n".join(lines))
-
-
-def fit_example(line: str, width: int) -> list[str]:
-    r"""Return an example of a command in lines that fit, broken before options with a backslash as shells want it.
-
-    Examples
-    --------
-    >>> fit_example("  labeltrees fit train.txt -o products.model --tradeoff 1.2", 50)
-    ['  labeltrees fit train.txt -o products.model \\', '      --tradeoff 1.2']
-    """
-    space = width - 4  # the help indents examples, and a backslash follows
-    if len(line) <= space:
-        return [line]
-    cut = line.rfind(" -", 10, space)
-    if cut < 0 or not line.lstrip().startswith(("labeltrees", "-")):
-        return [line]
-    return [line[:cut] + " \\", *fit_example(" " * 6 + line[cut + 1 :], width)]
-
-
-OWN_GROUP = ""  # options that belong to one command come first
-_GROUPS = {
-    "Labels and scores": "candidates exclude exclude_seen label_weight proba threshold propensity",
-    "Data": "text labels weight label_separator format test_share split_seed label_names "
-    "feature_names index_base times vocabulary language",
-    "Features of texts": "features analyzer ngram_range min_df max_df max_features stop_words stem strip_accents "
-    "hashing",
-    "Tree": "tree tree_file tradeoff tradeoffs fanout fanouts leaf_size smoothing cover covers cover_softness path "
-    "paths weights_of tolerance",
-    "Training": "preset normalize loss score_power C class_weight eps max_iter prune_below n_trees evidence "
-    "trend label_text_embedding label_text_points label_text_weight dim lr epochs min_count word_ngrams min_n max_n "
-    "buckets shuffle",
-    "Search": "search beam agreement",
-    "Memory and cluster": "max_memory cluster workers memory_per_worker work_folder in_parts points_per_part",
-    "Running and output": "random_state n_jobs form csv_file plot as_json help",
-}
-_LOG_GROUPS = {
-    "Columns of EVENTS": "context item weight time item_name feature_column feature_separator session time_format "
-    "encoding separator",
-    "Which events count": "since until min_engagement min_item_contexts drop_duplicates",
-    "Points and their weights": "preset features history_before hide session_gap half_life period point_weights",
-    "Training and test part": "test_share test_since",
-}
-
-
-def _by_name(groups: Mapping[str, str]) -> dict[str, str]:
-    return {name: group for group, names in groups.items() for name in names.split()}
-
-
-_GROUP_OF = _by_name(_GROUPS)
-SEARCH_GROUPS = {"evidence": "Search"}  # for commands that search with a model, and do not train one
-LOG_GROUPS = _by_name(_LOG_GROUPS)  # for the commands about logs, whose options have other meanings
-
-
-def group_of(name: str, other_groups: Mapping[str, str]) -> str:
-    """Return the group of an option; `other_groups` come first.
-
-    Examples
-    --------
-    >>> group_of("n_jobs", {}), group_of("leaf_size", {}), group_of("max_latency_us", {})
-    ('Running and output', 'Tree', '')
-    """
-    return other_groups.get(name, _GROUP_OF.get(name, OWN_GROUP))
-
-
-def in_order(groups: Iterable[str]) -> list[str]:
-    """Return groups in the order of the help text: the command's own options first."""
-    order = [OWN_GROUP, *_LOG_GROUPS, *_GROUPS]
-    return sorted(groups, key=order.index)
+        refuse_option(option_of(useless), fixed, "no tree is built")

@@ -14,8 +14,9 @@ import numpy as np
 
 from labeltrees._matrices import Float32s, Int64s
 from labeltrees._progress import showing, watch
+from labeltrees.cli.command import SEARCH_GROUPS, Command
 from labeltrees.cli.data_options import data_options, titles_of, vocabulary_options
-from labeltrees.cli.options import SEARCH_GROUPS, Command, jobs_option, model_argument
+from labeltrees.cli.options import jobs_option, model_argument
 from labeltrees.cli.output import check_parent_folder, plural
 from labeltrees.cli.queries import find_contexts, open_queries
 from labeltrees.cli.saved_models import check_n_features, load_model

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from labeltrees.cli.options import Command, json_option
+from labeltrees.cli.command import Command
+from labeltrees.cli.options import json_option
 from labeltrees.cli.output import check_parent_folder, plural, print_json, step
 from labeltrees.report.page import write_figures
 from labeltrees.tuning.result import SweepResult

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_options import vocabulary_options
-from labeltrees.cli.options import Command, setting_options
+from labeltrees.cli.options import setting_options
 from labeltrees.cli.output import plural
 from labeltrees.errors import InputError
 from labeltrees.serving import ServingSettings, require_extra

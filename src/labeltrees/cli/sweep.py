@@ -9,7 +9,8 @@ import click
 
 from labeltrees.cli.baselines import held_out_note, print_baselines_of
 from labeltrees.cli.cluster_options import TrainingPlace, only_cluster_options
-from labeltrees.cli.options import Command, Decorator, data_argument, json_option
+from labeltrees.cli.command import Command
+from labeltrees.cli.options import Decorator, data_argument, json_option
 from labeltrees.cli.output import Column, Table, check_parent_folder, console, number
 from labeltrees.cli.tuning_options import (
     fanouts_option,
@@ -29,7 +30,7 @@ _EPILOG = """\b
 Examples:
   labeltrees sweep debian -o debian.sweep.json
   labeltrees sweep products/ -o products.sweep.json --tradeoffs 0,0.5,1,1.5 --fanouts 16,128 --folder products-sweep
-  labeltrees sweep train.txt --validation test.txt -o paper.json --tradeoffs parabel --fanouts 2 --leaf-size 100
+  labeltrees sweep train.txt --validation test.txt -o paper.json --tradeoffs parabel --fanouts 2 --set leaf_size=100
   labeltrees report debian.sweep.json -o report.html
 """
 

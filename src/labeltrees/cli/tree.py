@@ -1,4 +1,4 @@
-"""labeltrees tree build, show, compare."""
+"""labeltrees tree build, show, compare, imbalance."""
 
 from __future__ import annotations
 
@@ -12,15 +12,9 @@ from rich.text import Text
 from rich.tree import Tree as TextTree
 
 from labeltrees._progress import watch
+from labeltrees.cli.command import Command
 from labeltrees.cli.data_options import data_options
-from labeltrees.cli.options import (
-    Command,
-    data_argument,
-    jobs_option,
-    json_option,
-    seed_option,
-    setting_options,
-)
+from labeltrees.cli.options import data_argument, jobs_option, json_option, seed_option, setting_options
 from labeltrees.cli.output import (
     Column,
     Table,
@@ -67,7 +61,7 @@ Examples:
 
 @click.group()
 def tree() -> None:
-    """Build, show and compare label trees."""
+    """Build, show and compare label trees; show how imbalanced labels are."""
 
 
 @tree.command(cls=Command, epilog=_BUILD_EPILOG)
@@ -92,7 +86,9 @@ def build(
     output: str,
     as_json: bool,
     reading: DataOptions,
-    **parameters: Any,
+    random_state: int,
+    n_jobs: int,
+    **settings: Any,
 ) -> None:
     """Build a tree from DATA and save it.
 
@@ -102,6 +98,7 @@ def build(
     check_parent_folder(output)
     with step("Reading data", show_progress):
         dataset = load_data(data, options=reading)
+    parameters = {**asdict(TreeSettings(**settings)), "random_state": random_state, "n_jobs": n_jobs}
     built = build_tree(dataset.X, dataset.Y, sample_weight=dataset.sample_weight, progress=show_progress, **parameters)
     arrays = built.child_ptr, built.children, built.n_labels
     named = LabelTree(*arrays, label_names=dataset.label_names, label_weights=built.label_weights)
@@ -181,7 +178,7 @@ def compare(
     """Compare trees built from DATA at the paper's tradeoffs, and baseline trees.
 
     The table shows the expected depth under the label frequencies f and under the cover frequencies f~, which count
-    each point once: smaller is faster. In a binary tree (--fanout 2 --leaf-size 1) neither can be below the entropy.
+    each point once: smaller is faster. In a binary tree (--fanout 2) neither can be below the entropy.
     Similarity is the mean cosine between a label and the centre of a node above it: larger is more accurate.
     """
     check_parent_folder(csv_file)
@@ -200,7 +197,8 @@ def compare(
         write_csv(csv_file, records)
     if as_json:
         entropies = {"entropy": comparison.entropy, "cover_entropy": comparison.cover_entropy}
-        parameters = {**settings, "random_state": random_state, "n_jobs": n_jobs}
+        shown = {name: value for name, value in asdict(comparison.settings).items() if name != "tradeoff"}
+        parameters = {**shown, "random_state": random_state, "n_jobs": n_jobs}
         print_json({"parameters": parameters, **entropies, "trees": records})
         return
     out = console()
@@ -316,14 +314,14 @@ def _mass(mass: float) -> str:
 
 _EPILOG = """\b
 Examples:
-  labeltrees imbalance debian
-  labeltrees imbalance train.txt.xz --plot imbalance.svg
+  labeltrees tree imbalance debian
+  labeltrees tree imbalance train.txt.xz --plot imbalance.svg
 """
 _BAR_WIDTH = 20
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
-@click.command(cls=Command, epilog=_EPILOG)
+@tree.command(cls=Command, epilog=_EPILOG)
 @data_argument
 @data_options()
 @click.option("--plot", type=click.Path(dir_okay=False), help="Also draw the curves to this file (.png, .svg or .pdf).")

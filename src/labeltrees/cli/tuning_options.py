@@ -78,7 +78,7 @@ tuning_options = add_options(
             type=click.Path(file_okay=False),
             help="Keep finished settings in this folder; an interrupted run continues from there.",
         ),
-        classifier_options(LabelTreeClassifier, skip=_SKIPPED),
+        classifier_options(LabelTreeClassifier, skip=_SKIPPED, daily=False),
         seed_option,
         jobs_option,
     ]

@@ -23,7 +23,7 @@ from labeltrees._settings import refusing
 from labeltrees._validation import check_choice, check_n_jobs, refuse
 from labeltrees.data.tfidf_parameters import TfidfParameters, effective_stop_words, given_terms, union_parts
 from labeltrees.data.tfidf_state import LARGEST_IDF, TfidfSettings, TfidfState, UnionState
-from labeltrees.errors import InputError, Phrase
+from labeltrees.errors import InputError, Parameter, Phrase
 
 LONG_JOB = 1000  # native code reports progress from this many texts on
 _MAX_TEXTS_FOR_ONE_THREAD = 256
@@ -401,8 +401,8 @@ def _inverse_frequencies(vectorizer: TfidfParameters, counts: Any, n_texts: int)
     texts += float(vectorizer.smooth_idf)
     missing = int(np.count_nonzero(texts == 0))
     if missing:
-        message = f"{missing} features occur in no text, so they have no idf: use smooth_idf=True"
-        raise InputError(message)
+        message = "{} features occur in no text, so they have no idf: use {}"
+        raise InputError(message, missing, Parameter("smooth_idf", True))
     idf = np.full_like(texts, n_texts + int(vectorizer.smooth_idf))
     idf /= texts
     np.log(idf, out=idf)

@@ -16,7 +16,7 @@ from labeltrees._names import decode_names, encode_names
 from labeltrees._settings import LARGEST_INT32, check_values, checks_of
 from labeltrees._validation import refuse
 from labeltrees.data.tfidf_parameters import TOKEN_PATTERN, TfidfParameters, UnionPart
-from labeltrees.errors import FileFormatError, InputError, MissingExtraError
+from labeltrees.errors import FileFormatError, InputError, MissingExtraError, Parameter
 
 Tokens = list[str]
 _COUNTS_IN_TABLE = 256
@@ -95,8 +95,8 @@ def make_stemmer(language: str) -> Callable[[Sequence[str]], Tokens]:
     try:
         import Stemmer  # type: ignore[import-not-found, unused-ignore]
     except ImportError as error:
-        message = f"stem={language!r} needs PyStemmer: pip install labeltrees[stem]"
-        raise MissingExtraError(message) from error
+        message = "{} needs PyStemmer: pip install labeltrees[stem]"
+        raise MissingExtraError(message, Parameter("stem", language)) from error
     try:
         return Stemmer.Stemmer(language).stemWords  # type: ignore[no-any-return]
     except KeyError:

@@ -15,7 +15,7 @@ from labeltrees._names import nfc
 from labeltrees.data.files import COMPRESSED, FilePath, open_any, read_lines
 from labeltrees.data.limits import current_limits
 from labeltrees.data.text_formats import plain_uri
-from labeltrees.errors import FileFormatError, InputError, LabelTreesError
+from labeltrees.errors import FileFormatError, InputError, LabelTreesError, Parameter
 
 _SKOS = "http://www.w3.org/2004/02/skos/core#"
 _CONCEPT = _SKOS + "Concept"
@@ -116,8 +116,8 @@ def _choose_language(path: FilePath, languages: list[str], language: str | None)
 def _refuse_language(path: FilePath, languages: list[str], language: str | None) -> NoReturn:
     shown = ", ".join(sorted(languages)[:20])
     fault = "" if language is None else f", not in {language!r}"
-    message = f"{path}: has labels in {shown}{fault}; choose one, such as language={min(languages)!r}"
-    raise InputError(message)
+    message = "{}: has labels in {}{}; choose one, such as {}"
+    raise InputError(message, path, shown, fault, Parameter("language", min(languages)))
 
 
 # SKOS.

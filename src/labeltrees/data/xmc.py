@@ -19,7 +19,7 @@ from labeltrees._matrices import check_sample_weight
 from labeltrees._validation import refuse
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.files import COMPRESSED, FilePath, open_any, write_any
-from labeltrees.errors import FileFormatError, InputError, Phrase
+from labeltrees.errors import FileFormatError, InputError, Parameter, Phrase
 
 _BLOCK_BYTES = 1 << 20
 _BLOCK_ENTRIES = 1 << 18
@@ -267,8 +267,8 @@ def open_xmc_blocks(
 def find_index_base(path: FilePath, block_bytes: int = BLOCK_BYTES) -> int:
     """Read a file once and return the first id, 0 or 1, as `read_xmc` finds it."""
     if Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir():
-        message = f"{path}: cannot be read twice, so index_base must be 0 or 1"
-        raise InputError(message)
+        message = "{}: cannot be read twice, so {} must be 0 or 1"
+        raise InputError(message, path, Parameter("index_base"))
     parser = _core.XmcParser(-1)
     with open_any(path) as stream, naming_faults(path):
         while block := stream.read(block_bytes):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from labeltrees.errors import InputError
+from labeltrees.errors import InputError, Parameter
 from labeltrees.logs.events import Events, collect
 from labeltrees.logs.settings import LogSettings
 from labeltrees.logs.times import time_expression
@@ -63,14 +63,14 @@ def clean_events(events: Events, settings: LogSettings) -> CleanEvents:
     if needing and not has_time:
         verb = "needs" if len(needing) == 1 else "need"
         # What also works without times depends on what was asked for.
-        without = "for baskets without times, use features='basket'"
+        without = InputError("use {}", Parameter("features", "basket"))
         if settings.features == "basket":
-            without = "for baskets without times, split at random with test_share, and leave this out"
+            without = InputError("split at random with {}, and leave this out", Parameter("test_share"))
         message = (
-            f"{', '.join(needing)} {verb} the time of events, but the log has no column 'time': "
-            f"name the column of the times with time='COLUMN', or, {without}"
+            ", ".join(["{}"] * len(needing)) + f" {verb} the time of events, but the log has no column 'time': "
+            "name the column of the times with {}, or, for baskets without times, {}"
         )
-        raise InputError(message)
+        raise InputError(message, *map(Parameter, needing), Parameter("time", "COLUMN"), without)
     missing_time = pl.lit(False)
     if has_time:
         missing_time = pl.col("time").is_null()

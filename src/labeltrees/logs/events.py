@@ -18,13 +18,14 @@ import polars as pl
 from labeltrees._validation import refuse
 from labeltrees.data.files import COMPRESSED, MissingFileError, open_any
 from labeltrees.data.parquet import check_parquet_sizes
-from labeltrees.errors import FileFormatError, InputError
+from labeltrees.errors import FileFormatError, InputError, Phrase
 from labeltrees.logs.settings import LogSettings
 
 _SUFFIXES = (".csv", ".tsv", ".parquet")
 _SEPARATORS = ",;\t|"
 _MAX_HEADER_BYTES = 1 << 20
 _BLOCK = 1 << 20
+_PARAMETERS = {"name": "item_name", "feature": "feature_column"}  # of roles that have another name
 _EXTRA_FIELDS = "\0extra"  # a name that no header has
 _logger = logging.getLogger("labeltrees")
 
@@ -165,12 +166,15 @@ def _selected(
     for role in ("weight", "time"):  # used if the log has columns of these names
         if role not in columns and role in schema:
             columns[role] = role
-    missing = [f"{name!r} ({role})" for role, name in columns.items() if name not in schema]
+    roles = tuple(role for role, name in columns.items() if name not in schema)
+    missing = [f"{columns[role]!r} ({role})" for role in roles]
     if missing:
         have = ", ".join(repr(name) for name in list(schema)[:20] if name != _EXTRA_FIELDS)
         where = f"{files[0]}: " if files else "events: "
         message = f"{where}no column {', '.join(missing)}; there are {have or 'none'}"
-        raise InputError(message)
+        raise InputError(
+            message, next_step=Phrase.GIVE_COLUMNS, about=tuple(_PARAMETERS.get(role, role) for role in roles)
+        )
     selected = [_typed(role, name, schema[name]) for role, name in columns.items()]
     if ragged is not None:
         selected.append(ragged.alias("ragged"))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labeltrees.data.texts import default_vectorizer
-from labeltrees.errors import InputError
+from labeltrees.errors import InputError, Parameter
 from labeltrees.logs.events import collect
 
 _SHARE_OF_IDS = 0.9
@@ -29,25 +29,35 @@ def check_words(texts: pl.Series) -> None:
     text = texts.str.strip_chars()
     is_id = ~text.str.contains(r"\s") & text.str.contains(r"\d")
     if len(texts) > 0 and is_id.sum() >= _SHARE_OF_IDS * len(texts):
-        raise InputError(_looks_like_ids(text.filter(is_id)[0]))
+        raise _looks_like_ids(text.filter(is_id)[0])
 
 
-def no_words(texts: list[str]) -> str:
-    """Return the message for texts that have no words in common."""
+def no_words(texts: list[str]) -> InputError:
+    """Return the error for texts that have no words in common."""
     one_word = sum(len(text.split()) < 2 for text in texts)
     if one_word >= _SHARE_OF_IDS * len(texts):
         return _looks_like_ids(texts[0])
-    return (
-        f"no word occurs in two of the {len(texts):,} texts, so there are no features: "
-        "use features='history', features='basket' or features='column', or give a vectorizer with min_df=1"
+    message = (
+        "no word occurs in two of the {} texts, so there are no features: use {}, {} or {}, or give a vectorizer with "
+        "min_df=1"
     )
+    kinds = (Parameter("features", kind) for kind in ("history", "basket", "column"))
+    return InputError(message, f"{len(texts):,}", *kinds)
 
 
-def _looks_like_ids(example: str) -> str:
-    return (
-        f"the contexts look like ids (such as {example!r}), which have no words in common: use features='history' "
-        "with history_before (items before a time), features='basket' (the other items of the same context), "
-        "or features='column' with feature_column"
+def _looks_like_ids(example: str) -> InputError:
+    message = (
+        "the contexts look like ids (such as {}), which have no words in common: use {} with {} (items before a time), "
+        "{} (the other items of the same context), or {} with {}"
+    )
+    return InputError(
+        message,
+        repr(example),
+        Parameter("features", "history"),
+        Parameter("history_before"),
+        Parameter("features", "basket"),
+        Parameter("features", "column"),
+        Parameter("feature_column"),
     )
 
 
@@ -106,10 +116,10 @@ class TextFeatures:
             try:
                 self.vectorizer.fit(texts())
             except ValueError as error:  # no word occurs often enough
-                raise InputError(self._fault()) from error
+                raise self._fault() from error
         self.n_features = self.rows(list(itertools.islice(texts(), 1))).shape[1]
         if self.n_features == 0:
-            raise InputError(self._fault())
+            raise self._fault()
         self._n_values = 0
 
     @property
@@ -128,9 +138,9 @@ class TextFeatures:
     def check_found(self) -> None:
         """Refuse features that are all 0, after the last block."""
         if self._n_values == 0:
-            raise InputError(self._fault())
+            raise self._fault()
 
-    def _fault(self) -> str:
+    def _fault(self) -> InputError:
         return no_words(list(itertools.islice(self._texts(), _N_EXAMPLES)))
 
 

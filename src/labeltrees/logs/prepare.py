@@ -14,7 +14,7 @@ from labeltrees._progress import ProgressArgument, watch
 from labeltrees.data.data_folder import TEST, TRAIN
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import Encoder
-from labeltrees.errors import InputError
+from labeltrees.errors import InputError, Parameter
 from labeltrees.logs.clean import CleanEvents, clean_events
 from labeltrees.logs.datasets import PointBlocks, PointDatasets, PointFeatures, PointFrames
 from labeltrees.logs.events import Events, open_events
@@ -194,20 +194,28 @@ def _frames(shards: list[Kept], work: ShardWork) -> list[pl.LazyFrame]:
 def _check_words(opened: Events, settings: LogSettings) -> None:
     if settings.features == "words" and opened.frame.collect_schema()["context"] != pl.String:
         message = (
-            f"the contexts ({settings.context!r}) are numbers, which have no words: use features='history' with "
-            "history_before, features='basket' (the other items of the same context), or give feature_column"
+            "the contexts ({}) are numbers, which have no words: use {} with {}, {} (the other items of the same "
+            "context), or give {}"
         )
-        raise InputError(message)
+        raise InputError(
+            message,
+            repr(settings.context),
+            Parameter("features", "history"),
+            Parameter("history_before"),
+            Parameter("features", "basket"),
+            Parameter("feature_column"),
+        )
 
 
 def _refuse_empty(cleaned: CleanEvents, dropped: dict[str, int], settings: LogSettings) -> None:
     why = ", ".join(f"{n:,} {name}" for name, n in dropped.items() if n)
-    message = f"no context remains: of {cleaned.n_read:,} events, {why}"
+    message, parts = f"no context remains: of {cleaned.n_read:,} events, {why}", []
     if settings.features == "basket":
         message += "; a basket needs at least two items: is the context column the basket?"
     elif dropped.get("pair of low engagement"):
-        message += f"; lower min_engagement, which is {settings.min_engagement:g}"
-    raise InputError(message)
+        message += "; lower {}, which is {:g}"
+        parts = [Parameter("min_engagement"), settings.min_engagement]
+    raise InputError(message, *parts)
 
 
 def _all_dropped(cleaned: CleanEvents, pairs: Pairs, made: LogPoints, settings: LogSettings) -> dict[str, int]:

@@ -13,11 +13,12 @@ from typing import Any
 from labeltrees._extras import import_extra
 from labeltrees._settings import anything, check_settings, choice, flag, integer, number, optional, setting
 from labeltrees._validation import check_seed, refuse
-from labeltrees.errors import InputError
+from labeltrees.errors import InputError, Parameter
 
 FEATURES = ("words", "history", "column", "basket")
 POINT_WEIGHTS = ("none", "events")
 PRESETS = ("paper",)
+_NEEDS = "{} needs {}"
 LOW_ENGAGEMENT = 2.0  # the reading of the paper's "low engagement": engaged with once
 
 # The paper aggregates one year, removes pairs of low engagement and tests on a random 5 % of the contexts.
@@ -65,7 +66,7 @@ def _hidden(name: str, value: Any) -> None:
 
 
 def _column(help: str) -> Any:
-    return setting(None, optional(_text), help, metavar="COLUMN")
+    return setting(None, optional(_text), help, metavar="COLUMN", daily=True)
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,8 +105,10 @@ class Columns:
         Separator of CSV files; by default found from the first line.
     """
 
-    context: str = setting("context", _text, "Column with the context: a customer, a query, a page, a basket.")
-    item: str = setting("item", _text, "Column with the item, which becomes a label.")
+    context: str = setting(
+        "context", _text, "Column with the context: a customer, a query, a page, a basket.", daily=True
+    )
+    item: str = setting("item", _text, "Column with the item, which becomes a label.", daily=True)
     weight: str | None = _column("Column with the weight of an event. [default: weight, if it exists]")
     time: str | None = _column("Column with the time. [default: time, if it exists]")
     item_name: str | None = _column("Column with a readable name of the item.")
@@ -113,7 +116,11 @@ class Columns:
     feature_separator: str | None = setting(None, optional(_text), "Separates the names in the feature column.")
     session: str | None = _column("Column that splits the events of a context into sessions.")
     session_gap: Any = setting(
-        None, anything, "Start a new session of a context after a pause such as 30m or 2d.", metavar="LENGTH"
+        None,
+        anything,
+        "Start a new session of a context after a pause such as 30m or 2d.",
+        metavar="LENGTH",
+        daily=True,
     )
     drop_duplicates: bool = setting(False, flag, "Count events that are equal in all used columns only once.")
     time_format: str = setting("auto", _text, "auto, or a strptime format such as %d/%m/%Y %H:%M.")
@@ -170,45 +177,62 @@ def period_of(period: Any) -> dict[str, Any]:
 class LogSettings(Columns):
     """The settings of `prepare_logs`, where each is explained."""
 
-    preset: str | None = choice(None, PRESETS, "Settings of the paper, for options that are not given.")
+    preset: str | None = choice(None, PRESETS, "Settings of the paper, for options that are not given.", daily=True)
     features: str | None = choice(
         None,
         FEATURES,
         "Words of the context, items before a time, a column, or the other items of the basket. "
         "[default: by the other options, else words]",
+        daily=True,
     )
     history_before: Any = setting(
-        None, anything, "Items before this time are features, items from then on are labels.", metavar="TIME"
+        None,
+        anything,
+        "Items before this time are features, items from then on are labels.",
+        metavar="TIME",
+        daily=True,
     )
     hide: float = setting(
         0.5, _hidden, "Items of a basket that are labels: a share below 1, or a number.", metavar="SHARE|N"
     )
     half_life: Any = setting(
-        None, anything, "Halve the weight of an event for every such period of age: 30d, 12w.", metavar="LENGTH"
+        None,
+        anything,
+        "Halve the weight of an event for every such period of age: 30d, 12w.",
+        metavar="LENGTH",
+        daily=True,
     )
     since: Any = setting(None, anything, "Leave out events before this time.", metavar="TIME")
     until: Any = setting(None, anything, "Leave out events from this time on.", metavar="TIME")
     period: Any = setting(
         None,
         anything,
-        "Use only a period such as 36h, 90d, 12w or 1y; without --since or --until, the last one.",
+        "Use only a period such as 36h, 90d, 12w or 1y; without since or until, the last one.",
         metavar="LENGTH",
+        daily=True,
     )
     min_engagement: float | str = setting(
         "auto",
         _number_or_auto,
         "Drop pairs of context and item with a smaller total weight; auto: 2, if at least half of the events remain.",
         metavar="W|auto",
+        daily=True,
     )
-    min_item_contexts: int = setting(1, integer(1), "Drop items that occur in fewer contexts.")
+    min_item_contexts: int = setting(1, integer(1), "Drop items that occur in fewer contexts.", daily=True)
     point_weights: str | None = choice(
         None,
         POINT_WEIGHTS,
         "Weight of a training point: events, its number of events scaled to mean 1. [default: none, all the same]",
     )
-    test_share: float = setting(0.05, number(0, 0.99), "Share of contexts for the test part, drawn at random.")
+    test_share: float = setting(
+        0.05, number(0, 0.99), "Share of contexts for the test part, drawn at random.", daily=True
+    )
     test_since: Any = setting(
-        None, anything, "Use the events from this time on as the test part instead (recommended).", metavar="TIME"
+        None,
+        anything,
+        "Use the events from this time on as the test part instead (recommended).",
+        metavar="TIME",
+        daily=True,
     )
     random_state: int = setting(0, lambda _name, value: check_seed(value), "Random seed.")
 
@@ -274,43 +298,42 @@ class LogSettings(Columns):
         features = self.features
         if features is None:
             if self.feature_column is not None and self.history_before is not None:
-                message = "feature_column and history_before are both given: set features to 'column' or 'history'"
-                raise InputError(message)
+                message = "{} and {} are both given: set {} to 'column' or 'history'"
+                raise InputError(message, *map(Parameter, ("feature_column", "history_before", "features")))
             column = "column" if self.feature_column is not None else "words"
             features = "history" if self.history_before is not None else column
         if features == "history" and self.history_before is None and not self.has_sessions:
             message = (
-                "features='history' needs history_before (the time that ends the history), or sessions: "
-                "session='COLUMN' or session_gap='30m' (earlier sessions are the history of later ones)"
+                "{} needs {} (the time that ends the history), or sessions: {} or {} (earlier sessions are the history "
+                "of later ones)"
             )
-            raise InputError(message)
+            sessions = Parameter("session", "COLUMN"), Parameter("session_gap", "30m")
+            raise InputError(message, Parameter("features", "history"), Parameter("history_before"), *sessions)
         if features == "column" and self.feature_column is None:
-            message = "features='column' needs feature_column"
-            raise InputError(message)
+            raise InputError(_NEEDS, Parameter("features", "column"), Parameter("feature_column"))
         for kind, name in (("history", "history_before"), ("column", "feature_column")):
             if features != kind and getattr(self, name) is not None:
-                message = f"{name} cannot be used with features={features!r}"
-                raise InputError(message)
+                message = "{} cannot be used with {}"
+                raise InputError(message, Parameter(name), Parameter("features", features))
         if self.feature_separator is not None and features != "column":
-            message = "feature_separator needs feature_column"
-            raise InputError(message)
+            raise InputError(_NEEDS, Parameter("feature_separator"), Parameter("feature_column"))
         return features
 
     def _check_together(self) -> None:
         if self.session is not None and self.session_gap is not None:
-            message = "session and session_gap are both given: sessions come from a column or from pauses, not both"
-            raise InputError(message)
+            message = "{} and {} are both given: sessions come from a column or from pauses, not both"
+            raise InputError(message, Parameter("session"), Parameter("session_gap"))
         if self.hide != LogSettings().hide and self.features != "basket":
-            message = f"hide needs features='basket', not {self.features!r}"
-            raise InputError(message)
+            message = "{} needs {}, not {}"
+            raise InputError(message, Parameter("hide"), Parameter("features", "basket"), repr(self.features))
         if self.period is not None and self.since is not None and self.until is not None:
-            message = "at most two of since, until and period can be given"
-            raise InputError(message)
+            message = "at most two of {}, {} and {} can be given"
+            raise InputError(message, *map(Parameter, ("since", "until", "period")))
         given = [(name, getattr(self, name)) for name in _MOMENTS if getattr(self, name) is not None]
         for (earlier, first), (later, second) in itertools.pairwise(given):
             if first >= second:
-                message = f"{earlier} ({first}) must be before {later} ({second})"
-                raise InputError(message)
+                message = "{} ({}) must be before {} ({})"
+                raise InputError(message, Parameter(earlier), first, Parameter(later), second)
 
 
 def _json_value(value: Any) -> Any:

@@ -20,7 +20,7 @@ from typing import Any
 
 import polars as pl
 
-from labeltrees.errors import FileFormatError, InputError
+from labeltrees.errors import FileFormatError, InputError, Parameter
 from labeltrees.logs.clean import CleanEvents
 from labeltrees.logs.events import Events, collect, naming_events
 from labeltrees.logs.settings import LogSettings
@@ -193,8 +193,8 @@ def _locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            message = f"{folder}: another run works in this folder; wait for it, or choose another work_folder"
-            raise InputError(message) from None
+            message = "{}: another run works in this folder; wait for it, or choose another {}"
+            raise InputError(message, folder, Parameter("work_folder")) from None
         yield
     finally:
         os.close(descriptor)

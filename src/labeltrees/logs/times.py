@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from labeltrees.errors import InputError
+from labeltrees.errors import InputError, Parameter
 from labeltrees.logs.events import collect
 
 # The formats that "auto" knows. A column may mix them; each time is read by the one format that it matches.
@@ -59,8 +59,8 @@ def _strptime(events: pl.LazyFrame, time_format: str) -> pl.Expr:
     try:
         found = collect(events.select(read.count().alias("read"), first.alias("first")))
     except pl.exceptions.PolarsError as error:
-        message = f"time_format {time_format!r} is not a time format: {error}"
-        raise InputError(message) from None
+        message = "{} {!r} is not a time format: {}"
+        raise InputError(message, Parameter("time_format"), time_format, error) from None
     if found["read"].item() == 0 and found["first"].item() is not None:
         message = f"no time in the log has the format {time_format!r}; the first is {found['first'].item()!r}"
         raise InputError(message)
@@ -92,20 +92,21 @@ def _automatic(events: pl.LazyFrame) -> pl.Expr:
     if not present:
         if found["example"] is None:
             return pl.lit(None, pl.Datetime("us"))
-        message = f"the format of the times is unknown (the first is {found['example']!r}): give time_format"
-        raise InputError(message)
+        message = "the format of the times is unknown (the first is {!r}): give {}"
+        raise InputError(message, found["example"], Parameter("time_format"))
     return pl.coalesce([pl.when(is_format[name]).then(readers[name]()) for name in present])
 
 
 def _order_of_parts(found: dict[str, Any]) -> tuple[str, str, str]:
     """Return whether the day or the month comes first; refuse if the log does not show it."""
-    example, ask = found["numeric_example"], "give time_format, such as %d/%m/%Y %H:%M or %m/%d/%Y %H:%M"
+    example, ask = found["numeric_example"], "give {}, such as %d/%m/%Y %H:%M or %m/%d/%Y %H:%M"
+    wanted = Parameter("time_format")
     if found["first"] > 12 and found["second"] > 12:
-        message = f"some times in the log have the day first, others the month (the first is {example!r}): {ask}"
-        raise InputError(message)
+        message = "some times in the log have the day first, others the month (the first is {!r}): " + ask
+        raise InputError(message, example, wanted)
     if found["first"] <= 12 and found["second"] <= 12:
-        message = f"times such as {example!r} could have the day or the month first: {ask}"
-        raise InputError(message)
+        message = "times such as {!r} could have the day or the month first: " + ask
+        raise InputError(message, example, wanted)
     return ("day", "month", "year") if found["first"] > 12 else ("month", "day", "year")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from labeltrees import _core
 from labeltrees._settings import anything, check_settings, flag, integer, number, optional, setting
 from labeltrees._validation import check_choice, refuse
-from labeltrees.errors import InputError
+from labeltrees.errors import InputError, Parameter
 from labeltrees.search.queries import NO_LISTS, LabelLists, label_lists, label_weight_values
 
 if TYPE_CHECKING:
@@ -132,12 +132,16 @@ class SearchRequest:
         _beam,
         "Most nodes to open per depth, or most paths to keep (search paths); none: exact search.",
         metavar="N|none",
+        daily=True,
     )
-    evidence: bool = setting(True, flag, "Adjust scores by the evidence that the model was fitted with, if any.")
+    evidence: bool = setting(
+        True, flag, "Adjust scores by the evidence that the model was fitted with, if any.", daily=True
+    )
     agreement: float | None = setting(
         None,
         optional(number(0, 1, low_open=True)),
         "Stop early, so that at least this share of the lists is the same as with exact search.",
+        daily=True,
     )
     max_chunks: int | None = setting(None, _LIMIT, "Most nodes to open per query.")
     max_microseconds: int | None = setting(None, _LIMIT, "Most microseconds per query.")
@@ -158,8 +162,8 @@ class SearchRequest:
         }
         for name, is_given in given.items():
             if is_given:
-                message = f"{name} cannot be combined with agreement, which is about exact search"
-                raise InputError(message)
+                message = "{} cannot be combined with {}, which is about exact search"
+                raise InputError(message, Parameter(name), Parameter("agreement"))
 
     @classmethod
     def of(cls, request: SearchRequest | int) -> SearchRequest:

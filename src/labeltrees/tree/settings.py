@@ -84,12 +84,14 @@ class TreeSettings(_SplitVariants):
         1.0,
         check_tradeoff,
         "0: similar labels together; 1: the same, each label weighted by its frequency; 2: frequency only.",
+        daily=True,
     )
     fanout: Fanout = setting(
         16,
         _check_fanout,
         "Maximum number of children per node; 2 keeps the binary tree, auto minimises the search cost.",
         metavar="N|auto",
+        daily=True,
     )
     leaf_size: int = setting(1, integer(1), "Sets of at most this many labels are not split further.")
 

@@ -12,7 +12,7 @@ from labeltrees._holding_out import draw_held_out
 from labeltrees._matrices import check_X, check_Y
 from labeltrees._validation import check_number, refuse
 from labeltrees.data.dataset import Dataset, as_dataset
-from labeltrees.errors import InputError
+from labeltrees.errors import InputError, Parameter
 
 SHARE = 0.2  # of the points, held out by default
 MAX_VALIDATION_POINTS = 100_000
@@ -179,8 +179,8 @@ def hold_out(n_points: int, share: float, seed: int, times: Any = None, groups: 
     """Return the rows to train on and the rows held out, both ascending: whole groups, else the newest, else any."""
     n_held_out = min(round(share * n_points), MAX_VALIDATION_POINTS)
     if not 1 <= n_held_out < n_points:
-        message = f"validation={share:g} holds out {n_held_out} of {n_points} points: choose another share"
-        raise InputError(message)
+        message = "{} holds out {} of {} points: choose another share"
+        raise InputError(message, Parameter("validation", share), n_held_out, n_points)
     if times is not None and groups is None:
         order = np.argsort(times, kind="stable")[::-1]
     else:

@@ -13,7 +13,7 @@ from scipy.stats import t as student
 
 from labeltrees._matrices import Float64s
 from labeltrees._validation import check_number
-from labeltrees.errors import LabelTreesError
+from labeltrees.errors import LabelTreesError, Parameter
 from labeltrees.metrics.table import check_metric, values_of_points
 from labeltrees.tuning.study import Trial
 
@@ -170,15 +170,15 @@ class Verdict:
     def choose(self) -> str:
         """Return the name of the setting to use; raise `LabelTreesError` if none meets the limits."""
         names = list(self.differences)
+        latency = Parameter("max_latency_us", self.limits.max_latency_us)
         fast = [name for name in names if self.is_fast(name)]
         if not fast:
             quickest = min(names, key=lambda name: self.time(name, 99))
             message = (
-                f"no setting meets max_latency_us={self.limits.max_latency_us:g}: the fastest, {quickest}, takes "
-                f"{self.time(quickest, 99):.1f} us per call (99th percentile, k = {self.limits.k}). Allow more time or "
-                f"try other tradeoffs and fanouts"
+                "no setting meets {}: the fastest, {}, takes {:.1f} us per call (99th percentile, k = {}). Allow more "
+                "time or try other tradeoffs and fanouts"
             )
-            raise LabelTreesError(message)
+            raise LabelTreesError(message, latency, quickest, self.time(quickest, 99), self.limits.k)
         if self.limits.max_precision_loss is None:
             kept = [name for name in fast if self.own not in fast or name == self.own or name in self.better_than_own]
             return max(kept, key=lambda name: (self.metric(name), -self.time(name)))
@@ -186,12 +186,12 @@ class Verdict:
         if not kept:
             closest = max(fast, key=self.metric)
             message = (
-                f"no setting meets both max_latency_us={self.limits.max_latency_us:g} and "
-                f"max_precision_loss={self.limits.max_precision_loss:g}: among the fast enough settings, "
-                f"{closest} has the best {self.limits.metric}, {-self.differences[closest].mean:.4f} below the best. "
-                f"Relax one of the limits"
+                "no setting meets both {} and {}: among the fast enough settings, {} has the best {}, {:.4f} below the "
+                "best. Relax one of the limits"
             )
-            raise LabelTreesError(message)
+            loss = Parameter("max_precision_loss", self.limits.max_precision_loss)
+            below = -self.differences[closest].mean
+            raise LabelTreesError(message, latency, loss, closest, self.limits.metric, below)
         # Repeated timings differ by a few percent. Among settings about as fast as the fastest, precision decides.
         shortest = min(self.time(name) for name in kept)
         fastest = [name for name in kept if self.time(name) <= SAME_TIME * shortest]

@@ -76,8 +76,8 @@ class PredictionMixin:
 
     def _make_predictor(self, request: SearchRequest, names: bool, exclude_seen: bool) -> Any:
         if exclude_seen:
-            message = f"exclude_seen needs a model whose encoder reads items; this {self.KIND} reads texts"
-            raise InputError(message)
+            message = "{} needs a model whose encoder reads items; this {} reads texts"
+            raise InputError(message, Parameter("exclude_seen"), self.KIND)
         return self.searcher_.predictor(request, names=self._native_names(), with_names=names)
 
     def _native_names(self) -> _core.Names | None:

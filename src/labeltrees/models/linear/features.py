@@ -15,7 +15,7 @@ from labeltrees._validation import check_n_jobs, refuse
 from labeltrees.data.encoders import Encoder, ItemEncoder, TextEncoder, UnionEncoder, as_texts, kind_of_contexts
 from labeltrees.data.texts import default_vectorizer
 from labeltrees.data.tfidf import TfidfVectorizer, are_tokens
-from labeltrees.errors import InputError
+from labeltrees.errors import InputError, Parameter
 from labeltrees.search.queries import is_sound
 
 
@@ -171,8 +171,8 @@ def labels_of_features(model: Any) -> Any:
         parts = {encoder.offsets[name]: part for name, part in encoder.parts.items()}
     items = {at: part for at, part in parts.items() if type(part) is ItemEncoder}  # a column is not a history
     if not items:
-        message = "exclude_seen needs a model whose encoder reads items: fit it on a Dataset with an ItemEncoder"
-        raise InputError(message)
+        message = "{} needs a model whose encoder reads items: fit it on a Dataset with an ItemEncoder"
+        raise InputError(message, Parameter("exclude_seen"))
     labels = np.full(model.searcher_.n_features, -1, np.int32)
     for at, part in items.items():
         labels[at : at + part.n_features] = model._label_names.native.find_all(part.names_table)

@@ -15,7 +15,7 @@ from labeltrees.data.dataset import check_groups
 from labeltrees.data.encoders import Encoder, TextEncoder
 from labeltrees.data.label_sets import check_unicode, read_training_labels
 from labeltrees.data.parts.parts_dataset import PartsDataset
-from labeltrees.errors import InputError
+from labeltrees.errors import InputError, Parameter, Phrase
 from labeltrees.labels.trend import trend_of_blocks, trend_weights
 from labeltrees.models.common.error_costs import point_costs
 from labeltrees.models.common.given import arguments_of, arguments_of_parts
@@ -53,10 +53,10 @@ def trend_of_parts(half_life: float | None, data: PartsDataset) -> Float32s | No
 def _need_times(times: Any) -> None:
     if times is None:
         message = (
-            "trend needs the times of the points, and these have none: `labeltrees logs prepare` writes them for a log "
-            "with times; in Python, pass times= or a Dataset with times"
+            "{} needs the times of the points, and these have none: `labeltrees logs prepare` writes them for a log "
+            "with times{}"
         )
-        raise InputError(message)
+        raise InputError(message, Parameter("trend"), Phrase.TIMES)
 
 
 @dataclass(frozen=True, eq=False)

@@ -173,17 +173,20 @@ class LinearParameters:
     tree: LabelTree | TreeBuilder | str | None = setting(
         None, check_tree, "A tree, or how it is built.", choices=("flat",)
     )
-    n_trees: int = setting(1, integer(1), "Number of trees with different seeds; their scores are averaged.")
+    n_trees: int = setting(
+        1, integer(1), "Number of trees with different seeds; their scores are averaged.", daily=True
+    )
     vectorizer: TfidfVectorizer | None = setting(None, check_vectorizer, "Turns texts into features.")
     normalize: bool = setting(True, flag, "Scale every point to unit length.")
     loss: str | Solver = setting(
-        "squared_hinge", _check_loss, "Loss function of the classifiers.", choices=tuple(LOSSES)
+        "squared_hinge", _check_loss, "Loss function of the classifiers.", choices=tuple(LOSSES), daily=True
     )
     C: float | str = setting(
         "auto",
         _check_cost,
         "Cost of errors, as in liblinear; auto: chosen for each depth of the tree by the loss on held-out points.",
         metavar="NUMBER|auto",
+        daily=True,
     )
     class_weight: Any = setting(
         None,
@@ -198,13 +201,17 @@ class LinearParameters:
         choices=_TEXT_POINTS,
     )
     evidence: str | None = choice(
-        None, EVIDENCE, "Adjust scores by similar training points and label centroids; auto: only if that helps."
+        None,
+        EVIDENCE,
+        "Adjust scores by similar training points and label centroids; auto: only if that helps.",
+        daily=True,
     )
     trend: float | None = setting(
         None,
         optional(number(0, 1e6, low_open=True)),
         "Scores follow how frequent labels are lately: half-life in days; none: the whole time counts the same.",
         metavar="DAYS|none",
+        daily=True,
     )
     search: str = choice("best_first", MODES, "How the tree is searched.")
     beam: int | None = setting(

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from labeltrees import _core
 from labeltrees._progress import BYTES, watch
-from labeltrees.errors import InputError
+from labeltrees.errors import InputError, Parameter
 from labeltrees.models.text.settings import TextSettings, buckets_in_use
 from labeltrees.models.text.store import TextStore, all_finite, padded, zero_rows
 from labeltrees.tree.label_tree import LabelTree
@@ -35,8 +35,8 @@ def count_words(
     with watch("Counting words", corpus.n_bytes, progress, unit=BYTES) as advance:
         corpus.count(int(settings.min_count), MAX_ENTRIES, advance)
     if corpus.n_words + corpus.n_bucket_rows == 0:
-        message = f"no word occurs {settings.min_count} times, so there is nothing to learn from: lower min_count"
-        raise InputError(message)
+        message = "no word occurs {} times, so there is nothing to learn from: lower {}"
+        raise InputError(message, settings.min_count, Parameter("min_count"))
     return corpus
 
 

@@ -1,4 +1,4 @@
-"""labeltrees profile."""
+"""labeltrees inspect --searches."""
 
 import csv
 import gzip
@@ -39,7 +39,7 @@ def both(request, model_folder, data_folder, text_model, text_data):
 
 def test_the_table(run, both):
     model, data = both
-    lines = run("-q", "profile", model, data, "-k", 2).stdout.splitlines()
+    lines = run("-q", "inspect", model, "--searches", data, "-k", 2).stdout.splitlines()
     n = 200 if data.is_dir() else 50
     assert lines[0].startswith(f"{model} on {n} of {n} points of {data}: top 2, ")
     first = {line.split("  ")[0].strip() for line in lines if line}
@@ -49,7 +49,7 @@ def test_the_table(run, both):
 
 def test_json_is_the_summary(run, both):
     model, data = both
-    record = json.loads(run("-q", "profile", model, data, "--format", "json", "-k", 3).stdout)
+    record = json.loads(run("-q", "inspect", model, "--searches", data, "--format", "json", "-k", 3).stdout)
     assert record["model"] == str(model)
     loaded = lt.load(model)
     X = load_data(str(data), part="test").X if data.is_dir() else [text for text, _ in TEXTS]
@@ -62,10 +62,24 @@ def test_json_is_the_summary(run, both):
 
 def test_a_record_a_query_in_both_forms(run, both, tmp_path):
     model, data = both
-    out = run("-q", "profile", model, data, "-k", 2, "--queries", 10, "--format", "jsonl").stdout
+    out = run("-q", "inspect", model, "--searches", data, "-k", 2, "--queries", 10, "--format", "jsonl").stdout
     records = [json.loads(line) for line in out.splitlines()]
     assert len(records) == 10
-    run("-q", "profile", model, data, "-k", 2, "--queries", 10, "--format", "csv", "-o", tmp_path / "all.csv.gz")
+    run(
+        "-q",
+        "inspect",
+        model,
+        "--searches",
+        data,
+        "-k",
+        2,
+        "--queries",
+        10,
+        "--format",
+        "csv",
+        "-o",
+        tmp_path / "all.csv.gz",
+    )
     rows = list(csv.DictReader(io.StringIO(gzip.decompress((tmp_path / "all.csv.gz").read_bytes()).decode())))
     assert [int(row["query"]) for row in rows] == [record["query"] for record in records]
     for record, row in zip(records, rows, strict=True):
@@ -81,7 +95,7 @@ def test_a_record_a_query_in_both_forms(run, both, tmp_path):
 
 def test_one_query_is_shown_with_its_nodes(run, both):
     model, data = both
-    options = ("-q", "profile", model, data, "-k", 2, "--queries", 5, "--query", 33)
+    options = ("-q", "inspect", model, "--searches", data, "-k", 2, "--queries", 5, "--query", 33)
     record = json.loads(run(*options, "--format", "json").stdout)
     assert record["query"] == 33
     lines = run(*options).stdout.splitlines()
@@ -96,9 +110,9 @@ def test_one_query_is_shown_with_its_nodes(run, both):
 
 def test_the_trees_of_an_ensemble_are_numbered(run, data_folder, tmp_path):
     run("-q", "fit", data_folder, "-o", tmp_path / "model", "--n-trees", 2, "--fanout", 4)
-    shown = run("-q", "profile", tmp_path / "model", data_folder, "--queries", 20)
+    shown = run("-q", "inspect", tmp_path / "model", "--searches", data_folder, "--queries", 20)
     assert "found in other trees" in shown.stdout
-    shown = run("-q", "profile", tmp_path / "model", data_folder, "--queries", 20, "--query", 0)
+    shown = run("-q", "inspect", tmp_path / "model", "--searches", data_folder, "--queries", 20, "--query", 0)
     assert shown.stdout.splitlines()[2].split()[0] == "tree"
 
 
@@ -111,7 +125,7 @@ def test_the_trees_of_an_ensemble_are_numbered(run, data_folder, tmp_path):
     ],
 )
 def test_what_cannot_be_is_refused(run, model_folder, data_folder, options, message):
-    result = run("-q", "profile", model_folder, data_folder, *options)
+    result = run("-q", "inspect", model_folder, "--searches", data_folder, *options)
     assert result.exit_code == 2
     assert message in result.stderr
     assert result.stdout == ""
@@ -123,12 +137,12 @@ def test_what_cannot_be_is_refused(run, model_folder, data_folder, options, mess
 )
 def test_data_of_another_kind_is_refused(run, model_folder, tmp_path, text, message):
     (tmp_path / "test.txt").write_text(text)
-    result = run("-q", "profile", model_folder, tmp_path)
+    result = run("-q", "inspect", model_folder, "--searches", tmp_path)
     assert result.exit_code == 2
     assert message in result.stderr
 
 
 def test_a_text_model_has_no_beam(run, text_model, text_data):
-    result = run("-q", "profile", text_model, text_data, "--beam", 3)
+    result = run("-q", "inspect", text_model, "--searches", text_data, "--beam", 3)
     assert result.exit_code == 2
     assert "its search is always exact" in result.stderr

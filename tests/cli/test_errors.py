@@ -8,36 +8,70 @@ import shutil
 import click
 import pytest
 
-from labeltrees.cli.errors import _option_names, name_options, one_line
+from labeltrees.cli.errors import one_line
 from labeltrees.cli.main import cli
-from labeltrees.errors import InputError
+from labeltrees.errors import InputError, LabelTreesError, Parameter, Phrase
+from tests.cli.conftest import sets
 
 
 @pytest.mark.parametrize(
-    ("command", "message", "expected"),
+    ("command", "error", "expected"),
     [
         (
             "choose",
-            "max_precision_loss must be a number in [0, 1], got 2",
+            InputError.of_value("max_precision_loss", "a number in [0, 1]", 2),
             "--max-precision-loss must be a number in [0, 1], got 2",
         ),
-        ("choose", "no setting meets max_latency_us=50: ...", "no setting meets --max-latency-us 50: ..."),
-        ("choose", "validation=0.5 holds out 0 of 1 points", "--validation 0.5 holds out 0 of 1 points"),
-        ("choose", "k must be an integer of at least 1, got 0", "-k must be an integer of at least 1, got 0"),
-        ("fit", "C must be a number, got -1", "--C must be a number, got -1"),
-        ("fit", "loss of 'n_jobs' in the file path/n_jobs.txt", "loss of 'n_jobs' in the file path/n_jobs.txt"),
+        (
+            "choose",
+            InputError.of_value("k", "an integer of at least 1", 0),
+            "-k must be an integer of at least 1, got 0",
+        ),
+        (
+            "choose",
+            LabelTreesError("no setting meets {}: ...", Parameter("max_latency_us", 50.0)),
+            "no setting meets --max-latency-us 50: ...",
+        ),
+        (
+            "fit",
+            InputError.of_value("n_jobs", "a non-zero integer", 0, Phrase.OR_NONE),
+            "--jobs must be a non-zero integer, got 0",
+        ),
+        ("fit", InputError.of_value("eps", "a number above 0", -1), "--set eps must be a number above 0, got -1"),
+        ("fit", InputError("use {}", Parameter("smooth_idf", "true")), "use --set smooth_idf=true"),
+        ("fit", InputError("n_jobs in a file is not an option"), "n_jobs in a file is not an option"),
         (
             "predict",
-            "candidates cannot be combined with agreement, which is about all labels",
-            "--candidates cannot be combined with --agreement, which is about all labels",
+            InputError("{} cannot be combined with {}", Parameter("candidates"), Parameter("agreement")),
+            "--candidates cannot be combined with --agreement",
         ),
-        ("tree", "leaf_size must be an integer, got 0", "--leaf-size must be an integer, got 0"),
-        ("predict", "the tree must be binary", "the tree must be binary"),
-        ("logs", "use features='basket' or time='COLUMN'", "use --features basket or --time COLUMN"),
+        (
+            "predict",
+            InputError("{} needs a calibrated model: {}", Parameter("agreement"), Phrase.CALIBRATE),
+            "--agreement needs a calibrated model: run labeltrees calibrate MODEL DATA on points that the model has "
+            "not seen",
+        ),
+        ("tree", InputError.of_value("leaf_size", "an integer", 0.5), "--set leaf_size must be an integer, got 0.5"),
+        (
+            "logs",
+            InputError("use {} or {}", Parameter("features", "basket"), Parameter("time", "COLUMN")),
+            "use --features basket or --time COLUMN",
+        ),
+        (
+            "fit",
+            InputError("of an error: {}", InputError("{} is wrong", Parameter("tradeoff"))),
+            "of an error: --tradeoff is wrong",
+        ),
     ],
 )
-def test_parameters_become_options_of_the_command(command, message, expected):
-    assert name_options(message, dict(_option_names(cli.get_command(None, command)))) == expected
+def test_parameters_become_options_of_the_command(command, error, expected):
+    assert one_line(error, cli.get_command(None, command)) == expected
+
+
+def test_the_command_line_has_words_for_every_phrase():
+    for phrase in Phrase:
+        error = InputError(phrase, next_step=phrase, about=("context",))
+        assert "{" not in one_line(error, cli.get_command(None, "logs"), {"model_folder": "m"})
 
 
 def test_a_message_is_one_line():
@@ -51,10 +85,13 @@ def test_a_message_is_one_line():
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("fit", "debian", "-o", "OUT", "--max-iter", "0"), "--max-iter must be an integer of at least 1, got 0"),
+        (
+            ("fit", "debian", "-o", "OUT", *sets(max_iter=0)),
+            "--set max_iter must be an integer of at least 1, got 0",
+        ),
         (("fit", "debian", "-o", "OUT", "--seed", "-1"), "--seed must be an integer"),
         (("sweep", "debian", "--tradeoffs", "3"), "--tradeoffs must be a number in [0, 2], got 3.0"),
-        (("tree", "build", "debian", "-o", "OUT", "--leaf-size", "0"), "--leaf-size must be an integer"),
+        (("tree", "build", "debian", "-o", "OUT", *sets(leaf_size=0)), "--set leaf_size must be an integer"),
     ],
 )
 def test_commands_name_their_options(run, tmp_path, arguments, expected):
@@ -69,21 +106,25 @@ def test_commands_name_their_options(run, tmp_path, arguments, expected):
         (
             ("predict", "missing", "debian"),
             2,
-            "missing: no such model; labeltrees fit, fit-text and choose",
+            "missing: no such model; labeltrees fit and choose",
         ),
         (("inspect", "FILE"), 2, "FILE: is a file, not the folder of a model"),
         (("inspect", "FOLDER"), 3, "FOLDER: not a saved model: the folder has no manifest.json"),
         (("fit", "ONE-LETTER", "-o", "OUT"), 2, "the texts have no words to learn from: words of one letter"),
-        (("choose", "ONE-TEXT", "-o", "OUT"), 2, "too few texts to learn words from: --min-df of labeltrees fit"),
+        (
+            ("choose", "ONE-TEXT", "-o", "OUT"),
+            2,
+            "too few texts to learn words from: the setting min_df of labeltrees fit",
+        ),
         (("fit", "NO-FIELD", "-o", "OUT"), 3, "name the fields with --text FIELD and --labels FIELD"),
         (("fit", "CSV", "-o", "OUT"), 3, "name the columns with --text COLUMN and --labels COLUMN"),
         (("fit", "FILE", "-o", "OUT"), 3, "for a file with one text per line: --data-format fasttext"),
         (("fit", "debian", "-o", "none/OUT"), 2, "none/OUT: its folder does not exist; to make it: mkdir -p none"),
         (("fit", "debian", "-o", "OUT", "--seed", "-3"), 2, "--seed must be an integer of at least 0, got -3"),
         (
-            ("fit", "debian", "-o", "OUT", "--smoothing", "-1"),
+            ("fit", "debian", "-o", "OUT", *sets(smoothing=-1)),
             2,
-            "--smoothing must be a number of at least 0, got",
+            "--set smoothing must be a number of at least 0, got",
         ),
         (("baselines", "debian", "-k", "0"), 2, "-k must be an integer in [1, 10000], got 0"),
         (
@@ -141,14 +182,30 @@ def test_a_full_disk_names_the_output():
 def test_a_mistyped_command_gets_similar_ones(run):
     result = run("fitt", "debian")
     assert result.exit_code == 2
-    assert "No such command 'fitt'. Did you mean fit or fit-text?" in result.stderr
+    assert "No such command 'fitt'. Did you mean fit?" in result.stderr
 
 
-def test_no_message_of_the_library_keeps_a_parameter_that_is_an_option(run):
-    """Every setting of the classes that commands offer becomes an option in the form all checks use."""
-    for name in ("fit", "fit-text", "predict", "choose", "sweep"):
+def test_every_setting_that_a_command_takes_is_named_as_it_is_typed():
+    for name in ("fit", "predict", "choose", "sweep"):
         command = cli.get_command(None, name)
-        for parameter in command.params:
-            if isinstance(parameter, click.Option):
-                said = name_options(f"{parameter.name} must be this, got that", dict(_option_names(command)))
-                assert said.startswith("-"), (name, parameter.name)
+        for parameter in [*command.settable, *(own.name for own in command.params if isinstance(own, click.Option))]:
+            error = InputError.of_value(parameter, "this", "that")
+            assert one_line(error, command).startswith("-"), (name, parameter)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("fit-text", "train.txt", "-o", "m"), "labeltrees fit --model text"),
+        (("profile", "m", "debian"), "labeltrees inspect MODEL --searches DATA"),
+        (("export-fasttext", "m", "m.bin"), "labeltrees convert MODEL -o FILE.bin"),
+        (("completion", "bash"), "labeltrees --completion SHELL"),
+        (("fit", "debian", "-o", "m", "--cover", "greedy"), "--set cover=VALUE"),
+        (("fit", "debian", "-o", "m", "--no-normalize"), "--set normalize=false"),
+        (("sweep", "debian", "--repeats", "3"), "leave it out"),
+    ],
+)
+def test_what_is_gone_names_the_new_way(run, arguments, expected):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert expected in result.stderr
