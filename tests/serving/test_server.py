@@ -109,3 +109,98 @@ def test_it_stops_while_its_workers_start(model_folder):
         time.sleep(0.005)
     own.process.terminate()
     assert own.process.wait(25) == 0
+
+
+def wait_for(condition):
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.1)
+    raise AssertionError(condition)
+
+
+def status(url, key):
+    try:
+        return httpx2.get(f"{url}/v1/models", headers={"X-API-Key": key}).status_code
+    except httpx2.TransportError:  # from a worker that just ends
+        return None
+
+
+def test_sighup_replaces_workers_only_with_a_valid_configuration(model_folder, tmp_path):
+    keys = tmp_path / "keys"
+    keys.write_text("first\n")
+    own = Server(model_folder, 2, ["--api-keys", str(keys)])
+    try:
+        before = children(own.process.pid)
+        keys.write_text("")
+        own.process.send_signal(signal.SIGHUP)
+        time.sleep(1)
+        assert own.process.poll() is None
+        assert children(own.process.pid) == before
+        assert (status(own.url, "first"), status(own.url, "second")) == (200, 401)
+        keys.write_text("second\n")
+        own.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: children(own.process.pid) != before)
+        keys.write_text("")  # new workers use the keys that were checked
+        wait_for(lambda: status(own.url, "second") == 200 and not set(before) & set(children(own.process.pid)))
+        os.kill(children(own.process.pid)[-1], signal.SIGKILL)  # the first crash after a planned replacement
+        wait_for(lambda: len(children(own.process.pid)) == 2)
+        time.sleep(1)
+        assert own.process.poll() is None
+        assert status(own.url, "first") == 401
+    finally:
+        own.stop()
+
+
+def test_silent_connections_leave_room_for_others(start_server, model_folder):
+    own = start_server(model_folder, 1, "--max-connections", "50", "--max-requests", "20")
+    (worker,) = children(own.process.pid)
+    silent = []
+    try:
+        for number in range(600):
+            connection = socket.create_connection(("127.0.0.1", own.port))
+            if number % 2:
+                connection.sendall(b"P")
+            silent.append(connection)
+            if number % 50 == 0:
+                assert httpx2.post(f"{own.url}/v1/models/fruit/predict", json=QUESTION).status_code == 200
+        wait_for(lambda: n_sockets(worker) < 100)
+        assert httpx2.post(f"{own.url}/v1/models/fruit/predict", json=QUESTION).status_code == 200
+    finally:
+        for connection in silent:
+            connection.close()
+
+
+def n_sockets(pid):
+    return sum(file.is_socket() for file in Path(f"/proc/{pid}/fd").iterdir())  # one that is closed meanwhile is none
+
+
+def test_a_client_that_does_not_read_loses_its_connection(start_server, model_folder):
+    own = start_server(model_folder, 1, "--max-seconds", "2", "--max-rows", "5000")
+    (worker,) = children(own.process.pid)
+    time.sleep(1.5)  # the options of the listening socket are set in the first second
+    before = n_sockets(worker)
+    body = b'{"texts": [' + b",".join([b'"red apple"'] * 5000) + b'], "k": 10}'
+    head = b"POST /v1/models/fruit/predict HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+    unread = []
+    for _ in range(20):
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(("127.0.0.1", own.port))
+        connection.sendall(head + body)
+        unread.append(connection)
+    wait_for(lambda: n_sockets(worker) >= before + 10)
+    wait_for(lambda: n_sockets(worker) <= before)
+    metrics = httpx2.get(f"{own.url}/metrics").text
+    assert "labeltrees_requests_in_progress 1.0" in metrics
+    for connection in unread:
+        connection.close()
+
+
+def test_the_answer_to_a_long_body_can_be_read(start_server, model_folder):
+    own = start_server(model_folder, 1, "--max-body", "100000")
+    for _ in range(10):
+        with socket.create_connection(("127.0.0.1", own.port), timeout=20) as connection:
+            head = b"POST /v1/models/fruit/predict HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n"
+            connection.sendall(head + b" " * 900_000)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 413")

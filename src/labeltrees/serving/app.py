@@ -26,6 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from labeltrees.errors import FileFormatError
 from labeltrees.serving import annif, json_api, open_inference
+from labeltrees.serving.connections import ConnectionGuard
 from labeltrees.serving.limits import Keys, LimitRequests, RequireKey
 from labeltrees.serving.metrics import Metrics
 from labeltrees.serving.openapi import openapi_document
@@ -98,17 +99,29 @@ def make_routes(service: Service) -> list[BaseRoute]:
 
 
 def make_starlette(
-    registry: Registry, settings: ServingSettings, *, api_keys: Keys, allowed_origins: tuple[str, ...] = ()
+    registry: Registry,
+    settings: ServingSettings,
+    *,
+    api_keys: Keys,
+    allowed_origins: tuple[str, ...] = (),
+    port: int | None = None,
 ) -> Starlette:
-    """Return the application. Its attribute `state.service` holds the models."""
+    """Return the application. Its attribute `state.service` holds the models.
+
+    With a port, connections to this port of the process are limited, too.
+    """
     service = Service(registry, settings, Metrics(registry), api_keys)
-    watcher = Watcher(registry, settings.reload_seconds)
+    watchers: list[Watcher | ConnectionGuard] = [Watcher(registry, settings.reload_seconds)]
+    if port is not None:
+        watchers.append(ConnectionGuard(port, settings, service.clients))
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        watcher.start()
+        for watcher in watchers:
+            watcher.start()
         yield
-        watcher.stop()
+        for watcher in watchers:
+            watcher.stop()
         service.close()
         service.metrics.close()
 
@@ -177,6 +190,7 @@ class Observe:
             await self._app(scope, receive, send)
             return
         service, start = self._service, time.perf_counter()
+        client = scope.get("client")
         scope[_STATUS] = 0
 
         async def send_and_note(message: Message) -> None:
@@ -185,11 +199,13 @@ class Observe:
             await send(message)
 
         service.n_requests += 1
+        service.clients.add(client)
         service.metrics.begin_request()
         try:
             await self._app(scope, receive, send_and_note)
         finally:
             service.n_requests -= 1
+            service.clients.discard(client)
             service.release(scope)
             status, seconds = scope[_STATUS], time.perf_counter() - start
             route = scope.get("route")

@@ -37,11 +37,16 @@ class Keys:
     (True, False)
     """
 
-    def __init__(self, keys: Iterable[str]) -> None:
-        self._hashes = [_hash(key) for key in keys]
+    def __init__(self, keys: Iterable[str] = (), *, hashes: Iterable[str] = ()) -> None:
+        self._hashes = [_hash(key) for key in keys] + [bytes.fromhex(one) for one in hashes]
 
     def __len__(self) -> int:
         return len(self._hashes)
+
+    @property
+    def hashes(self) -> list[str]:
+        """The hashes, to make the same keys in another process."""
+        return [one.hex() for one in self._hashes]
 
     def allow(self, headers: Headers) -> bool:
         """Whether the headers of a request hold a key, as ``Authorization: Bearer KEY`` or ``X-API-Key: KEY``."""

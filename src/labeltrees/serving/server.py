@@ -6,6 +6,7 @@ import gc
 import json
 import logging
 import os
+import resource
 import signal
 import sys
 import tempfile
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
 CONFIGURATION = "LABELTREES_SERVING"  # the environment variable with the path of the configuration of the workers
 SHARED_METRICS = "PROMETHEUS_MULTIPROC_DIR"  # read by prometheus-client when it is imported
-_HEADER_MILLISECONDS = 10_000  # the longest time for the headers of a request
+_HEADER_MILLISECONDS = 5_000  # the longest time for the headers of a request, and between two requests
+_BUFFER_BYTES = 65_536  # of a connection: the longest headers, and what is written ahead of the client
+_MOST_CONNECTIONS = 8192  # per worker
+_OTHER_FILES = 512  # that a worker may need: mapped models, and one for each connection that is being accepted
 _STOP_SECONDS = 30  # the longest time for finishing accepted requests
 _FIRST_LOAD_SECONDS = 3.0  # the longest time that a worker waits for its models before it takes requests
 _GC_THRESHOLD = 20_000  # new objects between two collections: about 1 ms
@@ -31,14 +35,28 @@ _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 @dataclass(frozen=True)
 class ServerConfiguration:
-    """What the workers of a server need to know, as JSON values."""
+    """What a server is started with: JSON values, and the paths of files that are read again on SIGHUP."""
 
     models: dict[str, str]  # folders by name
     settings: dict[str, Any]
+    port: int
     label_texts: str | None = None
     language: str | None = None
     api_keys: str | None = None
     allowed_origins: list[str] = field(default_factory=list)
+
+    def write(self, file: Path) -> None:
+        """Check everything, and write what workers need to a file: they never read a file that somebody is editing."""
+        from labeltrees.serving.limits import read_keys
+        from labeltrees.serving.registry import Registry, read_shown_texts
+
+        texts = read_shown_texts(self.label_texts, self.language)
+        keys = read_keys(self.api_keys or ())
+        Registry(self.models)
+        known = {"texts": texts, "hashes": keys.hashes, **asdict(self)}
+        new = file.with_suffix(".new")
+        new.write_text(json.dumps(known), "utf-8")
+        new.replace(file)
 
 
 def run_server(
@@ -77,19 +95,36 @@ def run_server(
     configuration = ServerConfiguration(
         models={name: os.path.abspath(folder) for name, folder in models.items()},
         settings=asdict(settings),
+        port=port,
         label_texts=None if label_texts is None else os.path.abspath(label_texts),
         language=language,
         api_keys=None if api_keys is None else os.path.abspath(api_keys),
         allowed_origins=allowed_origins or [],
     )
+
+    class Server(granian.Granian):  # type: ignore[name-defined,misc]
+        """granian, but a SIGHUP cannot end it."""
+
+        def signal_handler_reload(self, *given: Any, **how: Any) -> None:
+            try:
+                configuration.write(file)
+            except Exception as error:  # whatever it is: the workers go on with what they have
+                sys.stderr.write(f"SIGHUP: nothing is replaced: {error}\n")
+            else:
+                super().signal_handler_reload(*given, **how)
+
+        def _reload(self, *given: Any, **how: Any) -> None:
+            super()._reload(*given, **how)
+            self.respawned_wrks.clear()  # these were planned: a crash soon after them is the first one
+
     with tempfile.TemporaryDirectory(prefix="labeltrees-serving-") as folder:
-        path = Path(folder) / "configuration.json"
-        path.write_text(json.dumps(asdict(configuration)), "utf-8")
-        os.environ[CONFIGURATION] = str(path)
+        file = Path(folder) / "configuration.json"
+        configuration.write(file)
+        os.environ[CONFIGURATION] = str(file)
         os.environ[SHARED_METRICS] = folder
         import_extra("prometheus_client", "serve", "labeltrees serve")  # now that it knows the folder of its counters
         os.register_at_fork(before=_hold_signals, after_in_parent=_release_signals, after_in_child=_end_at_signals)
-        granian.Granian(
+        Server(
             "labeltrees.serving.server:make_worker_app",
             address=host,
             port=port,
@@ -98,14 +133,24 @@ def run_server(
             runtime_mode=granian.constants.RuntimeModes.st,
             http=granian.constants.HTTPModes.http1,
             websockets=False,
-            http1_settings=granian.http.HTTP1Settings(header_read_timeout=_HEADER_MILLISECONDS),
+            http1_settings=granian.http.HTTP1Settings(
+                header_read_timeout=_HEADER_MILLISECONDS, max_buffer_size=_BUFFER_BYTES
+            ),
             backlog=2048,
-            backpressure=settings.max_requests + 64,  # those beyond max_requests are refused, not kept waiting
+            backpressure=_max_connections(),  # connections: requests beyond max_requests are refused, not kept waiting
             respawn_failed_workers=True,
             workers_kill_timeout=_STOP_SECONDS,
             factory=True,
             log_level=granian.log.LogLevels.warning,
         ).serve()
+
+
+def _max_connections() -> int:
+    """Return the most connections per worker. As many files as the system allows may be open from now on."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    allowed = _MOST_CONNECTIONS if hard == resource.RLIM_INFINITY else hard - _OTHER_FILES
+    return max(min(allowed, _MOST_CONNECTIONS), 64)
 
 
 def _hold_signals() -> None:
@@ -131,27 +176,27 @@ def _end_at_signals() -> None:
 def make_worker_app() -> Starlette:
     """Return the application of one worker process. If models take long to load, it says that it is not ready."""
     from labeltrees.serving.app import make_starlette
-    from labeltrees.serving.limits import read_keys
-    from labeltrees.serving.registry import Registry, read_shown_texts
+    from labeltrees.serving.limits import Keys
+    from labeltrees.serving.registry import Registry
 
-    configuration = ServerConfiguration(**json.loads(Path(os.environ[CONFIGURATION]).read_text("utf-8")))
-    settings = ServingSettings(**configuration.settings)
+    known = json.loads(Path(os.environ[CONFIGURATION]).read_text("utf-8"))
+    settings = ServingSettings(**known["settings"])
     logger = logging.getLogger("labeltrees")
     if not logger.handlers:
         logger.addHandler(logging.StreamHandler(sys.stderr))
         logger.setLevel(logging.INFO)
-    registry = Registry(
-        configuration.models,
-        read_shown_texts(configuration.label_texts, configuration.language),
-        in_memory=settings.in_memory,
-        load=False,
-    )
+    registry = Registry(known["models"], known["texts"], in_memory=settings.in_memory, load=False)
     # A worker that replaces another one should not refuse requests. Models that take long are loaded by the watcher.
     first = threading.Thread(target=registry.refresh, daemon=True)
     first.start()
     first.join(_FIRST_LOAD_SECONDS)
-    keys = read_keys(configuration.api_keys or ())
-    app = make_starlette(registry, settings, api_keys=keys, allowed_origins=tuple(configuration.allowed_origins))
+    app = make_starlette(
+        registry,
+        settings,
+        api_keys=Keys(hashes=known["hashes"]),
+        allowed_origins=tuple(known["allowed_origins"]),
+        port=known["port"],
+    )
     # A collection looks at everything that was imported, which takes milliseconds, and at all requests in progress. By
     # default that is after every tenth request, and takes a fifth of the time.
     gc.freeze()

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from starlette.responses import Response
 from starlette.types import Scope
@@ -43,6 +43,7 @@ class Service:
         self.registry, self.settings, self.metrics, self.keys = registry, settings, metrics, keys
         self.body_timer = BodyTimer(settings.max_seconds)
         self.n_requests = 0  # in progress
+        self.clients: set[Any] = set()  # of the requests in progress: hosts and ports
         self._n_buffered = 0  # bytes of their bodies and answers
         self._pool: ThreadPoolExecutor | None = None
         self._n_in_pool = 0
