@@ -20,7 +20,7 @@ def app(text_model):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"k": 1}, {"k": 100}, {"beam": None}, {"beam": 2, "search": "paths"}, {"agreement": 0.9}, {"max_chunks": 2},
+    [{}, {"k": 1}, {"k": 100}, {"beam": None}, {"beam": 2}, {"agreement": 0.9}, {"max_chunks": 2},
      {"exclude": ["is-red"]}, {"candidates": ["is-red", "is-plum"]}],
 )  # fmt: skip
 def test_many_questions_get_the_answers_of_predict_topk(app, text_model, post, options):
@@ -32,6 +32,19 @@ def test_many_questions_get_the_answers_of_predict_topk(app, text_model, post, o
         known = [name for name in labels[row] if name is not None]
         assert found["labels"] == known
         np.testing.assert_allclose(found["scores"], scores[row][: len(known)], rtol=1e-5)
+
+
+def test_the_search_of_a_request_is_that_of_a_model_with_it(app, text_model, post):
+    texts, _ = make_texts(20, seed=5)
+    reply = post(app, PREDICT, {"texts": texts, "search": "paths", "beam": 1})
+    text_model.set_params(search="paths")
+    try:
+        labels, _ = text_model.predict_topk(texts, 5, beam=1)
+    finally:
+        text_model.set_params(search="best_first")
+    assert [one["labels"] for one in reply.json()["results"]] == [
+        [name for name in row if name is not None] for row in labels.tolist()
+    ]
 
 
 def test_one_question_gets_the_same_answer_as_in_a_list(app, post):
