@@ -34,14 +34,6 @@ NativeResults = tuple[Int64s, Float32s, tuple[Int64s, Int64s, Int32s, Float32s, 
 ARRAY = re.compile(r"Annotated\[NDArray\[numpy\.(\w+)\], dict\(shape=\(None,\)[^\]]*?\)\]")
 ALIASES = {"uint8": "UInt8s", "uint16": "UInt16s", "uint64": "UInt64s", "int32": "Int32s", "int64": "Int64s"}
 ALIASES |= {"float32": "Float32s", "float64": "Float64s"}
-# Functions of src/core/tree/build_bindings.cpp that return a bare tuple.
-RETURNS = {
-    "split_labels": "tuple[Float64s, list[tuple[int, int]], list[Float64s], int]",
-    "build_binary_tree": "tuple[Int64s, Int32s]",
-    "split_set": "tuple[UInt8s, int, int]",
-    "huffman_tree": "tuple[Int64s, Int32s]",
-    "fano_tree": "tuple[Int64s, Int32s]",
-}
 
 
 def make_stub() -> str:
@@ -55,8 +47,6 @@ def make_stub() -> str:
     text = generator.get()
     text = text[re.search(r"^(?:def|class) ", text, re.MULTILINE).start() :]
     text = ARRAY.sub(lambda match: ALIASES[match[1]], text)
-    for name, returned in RETURNS.items():
-        text = re.sub(rf"(def {name}\(.*?\)) -> tuple:", rf"\1 -> {returned}:", text)
     text = text.replace("progress: object | None", "progress: Progress")
     command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(STUB), "-"]
     return subprocess.run(command, input=HEADER + text, capture_output=True, text=True, check=True).stdout

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import labeltrees as lt
 from labeltrees.errors import InputError
 from labeltrees.search import Searcher, SearchRequest
 from labeltrees.search.queries import is_sound, query_rows
@@ -147,3 +148,9 @@ def test_rows_in_another_order_or_with_a_feature_twice_are_sound_but_not_canonic
         other.indices[first : first + 2] = features
         assert is_sound(other)
         assert not is_sound(other, canonical=True)
+
+
+def test_a_model_refuses_the_level_wise_search_with_the_new_way():
+    X, Y = sparse.csr_array(np.eye(4, dtype=np.float32)), sparse.csr_array(np.eye(4))
+    with pytest.raises(InputError, match="best_first"):
+        lt.LabelTreeClassifier(search="beam").fit(X, Y)

@@ -53,7 +53,8 @@ T read_field(nb::handle settings, const char* name) {
     return is_true == 1;
   } else {
     T found;
-    if (nb::try_cast(value, found)) return found;
+    // An array is never converted: pointers into a copy would not outlive this call.
+    if (nb::try_cast(value, found, std::is_arithmetic_v<T>)) return found;
     throw nb::type_error((std::string(name) + " of the settings has a wrong type: " + name_of_type(value)).c_str());
   }
 }

@@ -1,7 +1,7 @@
 """The settings for building a tree: `TreeBuilder` for users, `TreeSettings` inside, with one field per setting.
 
 A new setting is a field of `_SplitVariants`, and a line where it is used: in `split_rules` (`tree/splits.py`) and
-``read_split`` of ``core/tree/build_bindings.cpp`` if native code uses it.
+``read_split`` of ``core/tree/bindings.cpp`` if native code uses it.
 """
 
 from __future__ import annotations

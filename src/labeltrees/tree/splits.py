@@ -90,7 +90,7 @@ class NodeWeights(NamedTuple):
 
 
 class SplitSettings(NamedTuple):
-    """What native code reads about splits: ``read_split`` in ``core/tree/build_bindings.cpp`` has the same fields.
+    """What native code reads about splits: ``read_split`` in ``core/tree/bindings.cpp`` has the same fields.
 
     Parameters
     ----------

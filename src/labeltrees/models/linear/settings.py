@@ -28,7 +28,7 @@ from labeltrees._validation import Fanout, check_choice, refuse
 from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.models.common.error_costs import LARGEST_VALUE, check_class_weight
 from labeltrees.models.linear.features import check_vectorizer
-from labeltrees.search.request import MODES
+from labeltrees.search.request import MODES, check_search
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import TreeBuilder, TreeSettings, check_tree
 
@@ -213,7 +213,7 @@ class LinearParameters:
         metavar="DAYS|none",
         daily=True,
     )
-    search: str = choice("best_first", MODES, "How the tree is searched.")
+    search: str = setting("best_first", check_search, "How the tree is searched.", choices=MODES)
     beam: int | None = setting(
         10,
         optional(integer(1)),

@@ -18,7 +18,7 @@ class TextPredictionMixin(PredictionMixin):
 
     KIND: ClassVar[str] = "TextLabelTreeClassifier"
     READS_TEXTS: ClassVar[bool] = True
-    UNSUPPORTED: ClassVar[tuple[str, ...]] = ("search", "beam", "prune", "evidence")
+    UNSUPPORTED: ClassVar[tuple[str, ...]] = ("search", "beam", "evidence")
 
     searcher_: TextSearcher
     tree_: LabelTree
