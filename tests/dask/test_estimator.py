@@ -242,7 +242,7 @@ def fit_again_and_again(client, parts, work_folder):
         fit(client, parts, fanout=4, work_folder=work_folder)
 
 
-def test_a_scheduler_that_goes_away_is_one_clear_error(parts, expected, tmp_path):
+def test_a_lost_scheduler_is_one_clear_error(parts, expected, tmp_path):
     def stop(local):
         time.sleep(0.3)
         local.close()

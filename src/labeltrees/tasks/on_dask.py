@@ -191,7 +191,7 @@ def _limit_and_threads(dask_worker: Any) -> tuple[int | None, int]:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a worker sends back: a task's record, or the message of an error that another attempt would meet again."""
+    """The answer of a worker: a task's record, or the message of an error that another attempt would meet again."""
 
     record: TaskRecord | None
     worker: str

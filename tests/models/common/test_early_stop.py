@@ -224,7 +224,7 @@ def test_the_extremes_of_stored_arrays_are_sound():
     assert EarlyStop(**{**SOUND, "n_checked": 2**62 - 1}).is_sound()
 
 
-def test_what_is_stored_is_what_the_searches_do(model, points):
+def test_stored_counts_equal_those_of_the_searches(model, points):
     """The counts of one setting, by hand, on the points that checked."""
     learned = model.early_stop_
     X = points[0][600:2300]
@@ -342,12 +342,12 @@ def test_budgets_may_be_combined(model, text_model, unseen, texts):
         ({"beam": 10}, "beam cannot be combined with agreement"),
     ],
 )
-def test_what_cannot_be_promised_is_refused(model, unseen, arguments, message):
+def test_unreachable_agreements_are_refused(model, unseen, arguments, message):
     with pytest.raises(lt.InputError, match=message):
         model.predict_topk(unseen[:2], **{"k": 3, "agreement": 0.9, **arguments})
 
 
-def test_a_model_that_was_not_calibrated_says_so(points, texts):
+def test_a_model_without_calibration_is_refused(points, texts):
     X, Y = points
     lines, labels = texts
     for model, some in (

@@ -55,7 +55,7 @@ def test_names_become_ids(names, lists, expected):
 
 
 @pytest.mark.parametrize("lists", [None, [1, 2], [], [[1], [2]], np.array([1, 2]), "ant", 5, [np.int32(3)]], ids=repr)
-def test_what_is_no_name_is_left_for_the_search_to_check(names, lists):
+def test_ids_are_passed_on_to_the_search_unchecked(names, lists):
     found = names.ids("candidates", lists)
     np.testing.assert_array_equal(found, lists)
 

@@ -33,7 +33,7 @@ def test_a_logistic_models_scores_are_probabilities(problem):
     assert (model.predict_proba(X).toarray() != before).any()
 
 
-def test_what_the_model_was_trained_for_decides_and_not_a_later_setting(problem):
+def test_settings_of_training_count_not_later_ones(problem):
     model = lt.LabelTreeClassifier().fit(*problem).set_params(loss="logistic")
     assert not hasattr(model, "predict_proba")
 

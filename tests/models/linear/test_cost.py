@@ -119,7 +119,7 @@ def test_few_points_use_one():
     assert fit(*make_data(0.0, n=100)).stats_["C"] == [1.0]
 
 
-def test_a_cost_near_one_is_taken_if_it_loses_little_of_what_training_saves():
+def test_a_cost_near_one_is_chosen_if_its_loss_is_close_to_the_lowest():
     tried = (1 / 16, 1 / 4, 1.0, 4.0)
     assert nearest_to_one(np.array([56.0, 51.0, 50.0, 52.0]), 100.0, tried) == 1.0
     assert nearest_to_one(np.array([90.0, 70.0, 50.0, 49.5]), 100.0, tried) == 1.0

@@ -201,7 +201,7 @@ def test_a_failed_fit_leaves_the_old_model(problem, model):
     np.testing.assert_array_equal(again.predict_topk(X)[1], model.predict_topk(X)[1])
 
 
-def test_the_training_tells_its_size(model):
+def test_training_reports_its_size(model):
     assert model.stats_["n_weights"] > 0
     assert model.stats_["bytes"] == sum(store.nbytes for store in model.searcher_.stores)
     assert 0 <= model.stats_["tree_seconds"] <= model.stats_["seconds"]
@@ -288,7 +288,7 @@ def test_no_labels_are_refused(problem, Y):
         lt.LabelTreeClassifier().fit(problem[0], Y)
 
 
-def test_an_unfitted_model_says_so(problem):
+def test_an_unfitted_model_is_refused(problem):
     from sklearn.exceptions import NotFittedError
 
     model = lt.LabelTreeClassifier()

@@ -105,7 +105,7 @@ def test_dense_and_sparse_points_make_nearly_the_same_model(problem, loss):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, int, bool, object])
-def test_dense_queries_find_what_sparse_ones_find(problem, model, dtype):
+def test_dense_and_sparse_queries_find_the_same_labels(problem, model, dtype):
     dense = (problem[0].toarray() * 4).round().astype(dtype)
     for order in ("C", "F"):
         found = model.predict_topk(np.array(dense, order=order))

@@ -37,7 +37,7 @@ def assert_same(model, other, X):
 
 @pytest.mark.parametrize("verify", [False, True])
 @pytest.mark.parametrize("in_memory", [False, True])
-def test_a_model_comes_back_as_it_was(rich, folder, problem, in_memory, verify):
+def test_a_loaded_model_equals_the_saved_one(rich, folder, problem, in_memory, verify):
     loaded = lt.load(folder, in_memory=in_memory, verify=verify)
     assert type(loaded) is lt.LabelTreeClassifier
     assert_same(rich, loaded, problem[0])
@@ -95,7 +95,7 @@ def test_settings_come_back(problem, tmp_path, name):
         assert_same(model, loaded.fit(X, Y), X)
 
 
-def test_what_was_set_after_fitting_does_not_change_what_was_trained(problem, tmp_path):
+def test_parameters_set_after_fitting_do_not_change_the_saved_model(problem, tmp_path):
     model = lt.LabelTreeClassifier().fit(*problem)
     expected = model.predict_topk(problem[0])
     model.set_params(normalize=False, loss=lt.Solver("logistic", score_power=1), n_trees=5, tree="flat", k=2)

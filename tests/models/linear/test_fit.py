@@ -184,7 +184,7 @@ def test_an_interrupted_fit_continues(parts, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("streaming")
-def test_too_little_memory_for_the_tree_says_how_much_it_needs(parts):
+def test_too_little_memory_for_the_tree_names_the_amount_needed(parts):
     with pytest.raises(InputError, match=r"max_memory must be at least \d+ bytes to build the tree"):
         lt.LabelTreeClassifier().fit(parts, max_memory=10_000)
 
@@ -201,7 +201,7 @@ def test_too_little_memory_for_the_tree_says_how_much_it_needs(parts):
         ({}, {"max_memory": 0}, "at least 1"),
     ],
 )
-def test_what_parts_cannot_do_is_refused(parts, parameters, arguments, message):
+def test_unsupported_arguments_for_parts_are_refused(parts, parameters, arguments, message):
     with pytest.raises(InputError, match=message):
         lt.LabelTreeClassifier(**parameters).fit(parts, **arguments)
 

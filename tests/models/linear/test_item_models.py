@@ -181,12 +181,12 @@ def test_a_union_is_asked_with_a_dict():
         (lambda model: model.predict_topk({"item 1": 2}), "contexts must be a list of contexts"),
     ],
 )
-def test_other_questions_are_refused_with_what_to_do(model, ask, message):
+def test_other_queries_are_refused_with_advice(model, ask, message):
     with pytest.raises(lt.InputError, match=message):
         ask(model)
 
 
-def test_models_without_items_say_what_they_take(model, encoder):
+def test_models_without_items_refuse_them_and_name_their_input(model, encoder):
     plain = lt.LabelTreeClassifier().fit(encoder.transform(HISTORIES), LABELS)
     for ask in (plain.predictor(), plain.predict_topk):
         for question in (["LUNCH BAG WOODLAND"], [["LUNCH BAG WOODLAND"]], {"LUNCH BAG": 2}, "LUNCH BAG"):

@@ -78,7 +78,7 @@ def test_the_models_own_search_is_the_default(problem):
     assert (model.predict_topk(problem[0])[0] != model.predict_topk(problem[0], beam=None)[0]).any()
 
 
-def test_the_search_tells_what_it_did(model, problem):
+def test_the_search_reports_statistics(model, problem):
     *_, stats = model.predict_topk(problem[0], return_stats=True)
     assert (stats.chunks >= 1).all()
     assert (stats.classifiers >= stats.chunks).all()

@@ -204,7 +204,7 @@ def test_progress_counts_the_classifiers():
 
 
 @pytest.mark.parametrize("dense", [False, True])
-def test_a_limit_on_memory_changes_the_way_not_the_weights(dense):
+def test_a_memory_limit_does_not_change_the_weights(dense):
     X, Y = problem(12, n_points=500, n_labels=60, dense=dense)
     tree = lt.build_tree(X, Y, fanout=20)
     estimate = estimate_memory(X, Y, tree, LinearSettings(), n_jobs=2)

@@ -42,7 +42,7 @@ def answers(model, texts):
 
 
 @pytest.mark.parametrize("tree", [None, "huffman", "fano", "semantic_huffman", "random"])
-def test_every_tree_learns_what_the_words_say(problem, tree):
+def test_every_tree_learns_labels_from_words(problem, tree):
     model = lt.TextLabelTreeClassifier(tree=tree, dim=20, buckets=500, epochs=40).fit(*problem)
     assert model.score(*problem) > 0.95
     assert np.diff(model.tree_.child_ptr).max() == 2
@@ -179,7 +179,7 @@ def test_bad_parameters_are_refused_by_name(problem, parameters, message):
 
 
 @pytest.mark.parametrize("texts", ["one text", 7, None, [1, 2], ["a", None], np.zeros((2, 2)), ["ok", "\ud800"]])
-def test_what_is_no_list_of_texts_is_refused(model, texts):
+def test_input_other_than_lists_of_texts_is_refused(model, texts):
     with pytest.raises(lt.InputError, match="text"):
         model.predict_topk(texts)
     with pytest.raises(lt.InputError):
@@ -247,7 +247,7 @@ def test_odd_files_are_learned_from(tmp_path):
     assert model.stats_["n_words"] == 5  # </s>, x, y, word and the broken one
 
 
-def test_what_is_no_plain_file_is_refused(tmp_path):
+def test_only_regular_files_are_read(tmp_path):
     (tmp_path / "x.gz").write_bytes(b"")
     model = lt.TextLabelTreeClassifier()
     for path, message in ((tmp_path / "none", "no such file"), (tmp_path, "folder"), (tmp_path / "x.gz", "compressed")):
@@ -265,7 +265,7 @@ def test_training_stops_at_once_when_interrupted(problem):
     assert not hasattr(model, "searcher_")
 
 
-def test_progress_tells_speed_and_loss(problem, caplog, monkeypatch):
+def test_progress_reports_speed_and_loss(problem, caplog, monkeypatch):
     monkeypatch.setattr("labeltrees._progress._SECONDS_BETWEEN_LINES", 0.0)
     with caplog.at_level("INFO", logger="labeltrees"):
         lt.TextLabelTreeClassifier(dim=64, epochs=400, verbose=1).fit(*problem)

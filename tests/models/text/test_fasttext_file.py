@@ -99,7 +99,7 @@ def fasttext_file(n_words=0, n_labels=2, buckets=0, **arguments):
 
 
 @pytest.mark.parametrize(("n_words", "buckets", "word_ngrams"), [(0, 0, 1), (0, 3, 2), (2, 0, 1), (2, 3, 2)])
-def test_what_is_written_is_read_also_without_words(tmp_path, n_words, buckets, word_ngrams):
+def test_a_written_file_is_read_also_without_words(tmp_path, n_words, buckets, word_ngrams):
     (tmp_path / "a.bin").write_bytes(fasttext_file(n_words, 2, buckets, word_ngrams=word_ngrams))
     found = read_fasttext(tmp_path / "a.bin")
     assert (found.n_words, found.n_tokens, len(found.counts)) == (n_words, 7, n_words + 2)

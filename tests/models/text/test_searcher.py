@@ -146,7 +146,7 @@ def test_a_very_high_tree_needs_no_recursion():
 
 @given(binary_trees(), st.integers(0, 2**31), st.integers(1, 6))
 @settings(max_examples=60, deadline=None)
-def test_the_trace_tells_every_node_evaluated_with_its_score(tree, seed, k):
+def test_the_trace_has_every_evaluated_node_with_its_score(tree, seed, k):
     searcher = random_searcher(tree, seed, 2.0)
     texts = ["w0 w1", "w5 unknown", "unknown"]
     trace = searcher.trace(Texts(texts), k)

@@ -80,6 +80,6 @@ def test_training_on_a_file_stops_at_once_when_interrupted(tmp_path):
         model.fit_file(path)
 
 
-def test_a_value_that_is_no_flag_is_refused():
+def test_values_other_than_flags_are_refused():
     with pytest.raises(lt.InputError, match="shuffle must be True or False, got 'yes'"):
         classifier(shuffle="yes").fit(*TEST)

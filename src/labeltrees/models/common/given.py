@@ -1,4 +1,4 @@
-"""What users give to `fit`: a Dataset with all arguments, and a tree."""
+"""Arguments of `fit`: those of a Dataset, and a given tree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from labeltrees.tree.label_tree import LabelTree
 
 
 class FitArguments(NamedTuple):
-    """What `fit` needs of a Dataset."""
+    """The arguments of `fit`."""
 
     X: Any
     Y: Any

@@ -1,4 +1,4 @@
-"""What every model family offers to early stopping, profiling, tuning, storage and the command line."""
+"""The interface of all model families, for early stopping, profiling, tuning, storage and the command line."""
 
 from __future__ import annotations
 

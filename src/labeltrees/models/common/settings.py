@@ -29,7 +29,7 @@ def _check_verbose(name: str, value: Any) -> None:
 
 @dataclass(eq=False, kw_only=True)
 class ClassifierSettings:
-    """What a classifier returns, and how `fit` runs."""
+    """Parameters of prediction, and of how `fit` runs."""
 
     k: int = setting(5, integer(1), "Number of labels that predict returns per point.")
     threshold: float | None = setting(

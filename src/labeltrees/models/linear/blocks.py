@@ -1,6 +1,6 @@
 """The points of a fit, in blocks: one block in memory, or one for each part of a dataset on disk.
 
-What a fit computes does not depend on the blocks: sums run over the points in the order of their numbers.
+The result of a fit does not depend on the blocks: sums run over the points in the order of their numbers.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def _allocate(n: int, dtype: Any, folder: Path | None) -> NDArray[Any]:
 
 
 class Survey(NamedTuple):
-    """What the first pass over the points has found.
+    """Counts from the first pass over the points.
 
     Parameters
     ----------

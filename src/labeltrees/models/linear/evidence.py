@@ -115,7 +115,7 @@ class LearnedEvidence(NamedTuple):
 
 @dataclass(frozen=True)
 class Proposals:
-    """What is known about the labels that the tree proposes for held-out points, all (n, m), labels rising per row.
+    """Scores and evidence of the labels that the tree proposes for held-out points, all (n, m), labels rising per row.
 
     `hits` says whether the point has the label; the score of a place without a label is minus infinity.
     """

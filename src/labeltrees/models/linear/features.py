@@ -1,4 +1,4 @@
-"""What a model takes as X: matrices, texts and other contexts, checked and turned into features."""
+"""Features: matrices, texts and other contexts that are given as X, checked and encoded."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ class NodeTasks(NamedTuple):
 
 
 class TreePiece(NamedTuple):
-    """A piece of a tree as a tree of its own.
+    """A piece of a tree, as a tree.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What `LabelTreeClassifier.fit` is given, checked: features, labels, weights, the encoder, label texts and times."""
+"""The arguments of `LabelTreeClassifier.fit`, checked: features, labels, weights, encoder, label texts and times."""
 
 from __future__ import annotations
 
@@ -192,5 +192,5 @@ def read_parts(model: Any, data: PartsDataset, label_names: Any = None) -> Train
 
 
 def _with_own_groups(groups: Int64s, n_more: int) -> Int64s:
-    """Return the groups with those of more points, each of which is a group of its own."""
+    """Return the groups with those of more points, each in a new group."""
     return np.concatenate([groups, groups.max(initial=0) + 1 + np.arange(n_more)])

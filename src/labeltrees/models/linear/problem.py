@@ -35,7 +35,7 @@ from labeltrees.tree.label_tree import LabelTree
 
 @dataclass(frozen=True)
 class TrainingInputs:
-    """What all tasks that train the classifiers of a tree have in common.
+    """Inputs of all tasks that train the classifiers of a tree.
 
     Parameters
     ----------

@@ -264,7 +264,7 @@ def store_tree(tree: LabelTree, results: Results) -> GrownTree:
 
 
 def tree_arrays(tree: LabelTree, results: Results) -> dict[str, Any]:
-    """Return a tree and its layout as the arrays of a result; in memory only the tree, as it is."""
+    """Return a tree and its layout as the arrays of a result; in memory only the tree object."""
     if results.folder is None:
         return {"tree": tree}
     arrays: dict[str, Any] = {"child_ptr": tree.child_ptr, "children": tree.children}
