@@ -66,6 +66,15 @@ def test_a_file_of_version_1_has_no_baselines_but_can_be_read_and_saved(tmp_path
     assert json.loads((tmp_path / "result.json").read_text()) == json.loads(path.read_text())
 
 
+def test_a_file_of_version_2_can_be_read_and_saved(tmp_path):
+    path = Path(__file__).with_name("result_version_2.json")
+    loaded = lt.SweepResult.load(path)
+    assert "weighted_p1" in loaded.table[0]
+    assert [record["baseline"] for record in loaded.baselines] == ["popularity", "co-occurrence", "neighbours"]
+    loaded.save(tmp_path / "result.json")
+    assert json.loads((tmp_path / "result.json").read_text()) == json.loads(path.read_text())
+
+
 def test_repr_says_what_was_swept(result):
     assert repr(result).startswith("SweepResult(24 settings: tradeoff 0 to 2, fanout 2, 8; p1 0.")
 
