@@ -1,4 +1,4 @@
-"""Texts as DATA of every command, from a file to answers with the names of labels."""
+"""Options for DATA: texts of every form, features, texts of labels and vocabularies."""
 
 import csv
 import gzip
@@ -10,6 +10,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import labeltrees as lt
+from labeltrees.data.tfidf import PRESETS
 from tests.cli.conftest import sets
 
 TAGS = ["baking, bread", 'say "cheese"', "rice", "涼麵", "tea"]
@@ -273,3 +274,144 @@ def test_a_split_must_leave_both_parts(run, tmp_path):
     path = write(tmp_path / "a.jsonl", RECORDS[:3])
     result = run("-q", "fit", path, "-o", tmp_path / "model", *FIELDS, "--test-share", 0.1)
     assert "--test-share 0.1 leaves no test part of 3 points" in result.stderr
+
+
+POINTS = [("brown rice", ["rice"]), ("white rice", ["rice"]), ("green tea", ["tea"]), ("black tea", ["tea"])] * 2
+
+
+@pytest.fixture
+def texts_file(tmp_path):
+    path = tmp_path / "points.jsonl"
+    path.write_text("".join(json.dumps({"text": text, "labels": labels}) + "\n" for text, labels in POINTS))
+    return path
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_of_features(run, texts_file, tmp_path, preset):
+    result = run("fit", texts_file, "-o", tmp_path / "model", "--features", preset)
+    assert result.exit_code == 0, result.output
+    model = lt.load(tmp_path / "model")
+    assert model.predict_topk(["brown rice"], 1)[0].tolist() == [["rice"]]
+    expected = lt.LabelTreeClassifier(vectorizer=lt.data.tfidf.preset_vectorizer(preset))
+    texts, labels = zip(*POINTS, strict=True)
+    assert model.n_features_in_ == expected.fit(list(texts), list(labels)).n_features_in_
+
+
+def test_a_preset_goes_with_other_options(run, texts_file, tmp_path):
+    result = run("fit", texts_file, "-o", tmp_path / "model", "--features", "words+chars", *sets(min_df=4))
+    assert result.exit_code == 0, result.output
+    names = lt.load(tmp_path / "model").vectorizer_.get_feature_names_out().tolist()
+    assert "word__rice" in names
+    assert "word__brown" not in names
+
+
+def test_a_preset_says_which_terms_to_use(run, texts_file, tmp_path):
+    result = run("fit", texts_file, "-o", tmp_path / "model", "--features", "chars", *sets(ngram_range="1,2"))
+    assert result.exit_code == 2
+    assert "--set ngram_range cannot be combined with --features" in result.stderr
+
+
+def test_texts_of_labels(run, texts_file, tmp_path):
+    (tmp_path / "labels.tsv").write_text("rice\tRice and grains\ncocoa\tblack cocoa\n")
+    options = (
+        "--label-texts",
+        tmp_path / "labels.tsv",
+        *sets(label_text_points="all", label_text_weight=0.5),
+    )
+    result = run("fit", texts_file, "-o", tmp_path / "model", *options)
+    assert result.exit_code == 0, result.output
+    model = lt.load(tmp_path / "model")
+    assert model.classes_.tolist() == ["rice", "tea", "cocoa"]
+    assert model.label_texts_.lists() == [["Rice and grains"], [], ["black cocoa"]]
+    assert model.label_texts == {"points": "all", "weight": 0.5}
+
+
+def test_texts_of_labels_need_names(run, tmp_path):
+    (tmp_path / "labels.tsv").write_text("rice\tRice and grains\n")
+    (tmp_path / "points.txt").write_text("2 2 2\n0 0:1\n1 1:1\n")
+    result = run("fit", tmp_path / "points.txt", "-o", tmp_path / "model", "--label-texts", tmp_path / "labels.tsv")
+    assert result.exit_code == 2
+    assert "give --label-names" in result.stderr
+
+
+TEA, MILK = "http://x.example/tea", "http://x.example/milk"
+TEXTS = ["black tea in a cup", "green tea", "milk of cows", "fresh milk", "tea with milk"] * 4
+LABELS = [[TEA], [TEA], [MILK], [MILK], [TEA, MILK]] * 4
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("annif")
+    lines = [f"{text}\t{' '.join(f'<{uri}>' for uri in uris)}\n" for text, uris in zip(TEXTS, LABELS, strict=True)]
+    (folder / "corpus.tsv").write_text("".join(lines))
+    (folder / "names.csv").write_text(f"uri,label_en,label_fi\n{TEA},tea,tee\n{MILK},milk,maito\n")
+    documents = folder / "documents"
+    for part in ("train", "test"):
+        (documents / part).mkdir(parents=True)
+        for number, (text, uris) in enumerate(zip(TEXTS, LABELS, strict=True)):
+            (documents / part / f"{number:02}.txt").write_text(text)
+            (documents / part / f"{number:02}.tsv").write_text("".join(f"<{uri}>\tname\n" for uri in uris))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    lt.LabelTreeClassifier().fit(TEXTS, LABELS).save(folder / "plain.model")
+    return folder / "plain.model"
+
+
+def test_fit_keeps_uris_as_labels_and_names_as_texts(run, folder):
+    run(
+        "fit", folder / "corpus.tsv", "-o", folder / "a.model", "--vocabulary", folder / "names.csv", "--language", "fi"
+    )
+    model = lt.load(folder / "a.model")
+    assert model.classes_.tolist() == [MILK, TEA]
+    assert model.label_texts_.lists() == [["maito"], ["tee"]]
+    shown = run("predict", folder / "a.model", "--ask", "green tea", "-k", "1", "--with-texts").stdout
+    assert shown.split("\t")[:2] == [TEA, "tee"]
+
+
+def test_predict_shows_names_of_a_vocabulary(run, folder, model):
+    options = ("--vocabulary", folder / "names.csv", "--language", "en")
+    shown = run("predict", model, "--ask", "fresh milk", "-k", "2", *options, "--format", "jsonl").stdout
+    record = json.loads(shown)
+    assert record["labels"] == [MILK, TEA]
+    assert record["texts"] == ["milk", "tea"]
+    plain = json.loads(run("predict", model, "--ask", "fresh milk", "-k", "2", "--format", "jsonl").stdout)
+    assert plain == {name: record[name] for name in ("labels", "scores")}
+
+
+def test_what_is_missing_is_named(run, folder, model):
+    failed = run("predict", model, "--ask", "tea", "--with-texts")
+    assert "give them with --vocabulary FILE" in failed.stderr
+    failed = run("predict", model, "--ask", "tea", "--vocabulary", folder / "names.csv")
+    assert "has labels in en, fi; choose one, such as --language en" in failed.stderr
+
+
+def test_a_folder_of_documents_has_a_train_and_a_test_part(run, folder):
+    run("fit", folder / "documents", "-o", folder / "b.model")
+    assert lt.load(folder / "b.model").n_points_ == len(TEXTS)
+    record = json.loads(run("evaluate", folder / "b.model", folder / "documents", "--json").stdout)
+    assert record["n_points"] == len(TEXTS)
+    one = folder / "documents" / "train"
+    run("fit", one, "-o", folder / "c.model", "--test-share", "0.25")
+    assert lt.load(folder / "c.model").n_points_ == 15
+
+
+def test_evaluate_writes_a_row_per_label(run, folder, model):
+    options = ("--vocabulary", folder / "names.csv", "--language", "en", "--label-results", folder / "labels.tsv")
+    run("evaluate", model, folder / "corpus.tsv", *options)
+    with open(folder / "labels.tsv", newline="") as file:
+        rows = {row["label"]: row for row in csv.DictReader(file, delimiter="\t")}
+    # Both labels are returned for each of the 20 points, and each is true for 12 of them.
+    for uri, text in ((TEA, "tea"), (MILK, "milk")):
+        assert rows[uri] == {
+            "label": uri,
+            "text": text,
+            "true": "12",
+            "returned": "20",
+            "correct": "12",
+            "precision": "0.6000",
+            "recall": "1.0000",
+            "f1": "0.7500",
+        }
