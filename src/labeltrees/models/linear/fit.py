@@ -25,7 +25,7 @@ from labeltrees.models.linear.embeddings import LabelInputs, embed_labels
 from labeltrees.models.linear.evidence import learn_evidence
 from labeltrees.models.linear.features import set_encoder
 from labeltrees.models.linear.pack import pack_tree
-from labeltrees.models.linear.points import TrainingPoints, read_parts, read_points
+from labeltrees.models.linear.points import TrainingPoints, read_parts, read_points, refuse_in_parts
 from labeltrees.models.linear.problem import route_points
 from labeltrees.models.linear.settings import LinearSettings, solver_of
 from labeltrees.models.linear.train import train_tree
@@ -171,9 +171,7 @@ def fit_here(
         limit = free_bytes() * 3 // 4 if max_memory is None else parse_bytes("max_memory", max_memory)
         whole = bytes_in_memory(X)
         if whole > limit or work_folder is not None:
-            for name, value in {"Y": Y, **others}.items():
-                if value is not None:
-                    refuse(name, "None for a dataset in parts that is read part by part", value)
+            refuse_in_parts(model, {"Y": Y, **others})
             _logger.info(
                 "Training part by part: up to %.0f MiB at once (all points in memory would take about %.0f MiB)",
                 limit / 2**20,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,8 +153,11 @@ def read_points(
     )
 
 
-def refuse_in_parts(model: Any) -> None:
-    """Refuse settings that need all points in memory, or texts."""
+def refuse_in_parts(model: Any, given: Mapping[str, Any] | None = None) -> None:
+    """Refuse what needs all points in memory: settings of a model, and `given` arguments of `fit`."""
+    for name, value in (given or {}).items():
+        if value is not None:
+            refuse(name, "None for a dataset in parts that is read part by part", value)
     where = "for a dataset in parts that is not read whole: it needs all points in memory (raise max_memory)"
     if model.evidence is not None:
         refuse("evidence", f"None {where}", model.evidence)
@@ -163,7 +167,6 @@ def refuse_in_parts(model: Any) -> None:
 
 def read_parts(model: Any, data: PartsDataset, label_names: Any = None) -> TrainingPoints:
     """Return the points of a dataset in parts that is read part by part."""
-    refuse_in_parts(model)
     started = time.perf_counter()
     arguments = arguments_of_parts(data, label_names)
     names = None if arguments.label_names is None else LabelNames(arguments.label_names)
