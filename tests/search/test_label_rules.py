@@ -235,7 +235,7 @@ def toy_data():
 def test_a_model_takes_arrays_mappings_and_prepared_weights(toy_data):
     X, Y = toy_data
     names = [f"label {i}" for i in range(Y.shape[1])]
-    model = lt.LabelTreeClassifier(fanout=4, leaf_size=4, C=1.0).fit(X, Y, label_names=names)
+    model = lt.LabelTreeClassifier(fanout=4, leaf_size=4, C=1.0).fit(lt.Dataset(X, Y, label_names=names))
     weights = np.ones(Y.shape[1])
     weights[8], weights[5] = 50, 0
     by_array = model.predict_topk(X, 4, label_weight=weights)
