@@ -43,7 +43,7 @@ def test_a_package_depends_on_what_debian_says(pair):
     assert {"389-ds-base-libs", "libc6", "python3"} <= labels
 
 
-def test_the_files_are_small_and_come_with_their_story():
+def test_the_files_are_small_and_have_a_readme():
     folder = files("labeltrees") / "data" / "bundled"
     total = sum(len(file.read_bytes()) for file in folder.iterdir())
     assert total < 4_000_000

@@ -13,7 +13,7 @@ DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 OPTIONS = {option for parameter in serve.params for option in parameter.opts}
 
 
-def test_what_is_copied_exists_and_is_not_ignored():
+def test_copied_files_exist_and_are_not_ignored():
     kept = {line[1:] for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if line.startswith("!")}
     copied = [line.split()[1:-1] for line in re.findall(r"^COPY (?!--from).*$", DOCKERFILE, re.MULTILINE)]
     for name in [name for line in copied for name in line]:

@@ -95,7 +95,7 @@ def temporary(folder):
     return [path.name for path in folder.iterdir() if path.name.startswith(".")]
 
 
-def test_what_a_killed_process_left_is_removed_by_the_next_writer(tmp_path, monkeypatch):
+def test_files_of_a_killed_process_are_removed_by_the_next_writer(tmp_path, monkeypatch):
     process = multiprocessing.get_context("fork").Process(target=hold_and_die, args=(tmp_path,))
     process.start()
     process.join(30)
@@ -109,7 +109,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_writer(tmp_path, monk
     assert temporary(tmp_path) == []
 
 
-def test_what_another_writer_is_writing_is_left_alone(tmp_path, monkeypatch):
+def test_files_of_another_writer_are_left_alone(tmp_path, monkeypatch):
     monkeypatch.setattr("labeltrees._files._SECONDS_TO_LOCK", 0.0)
     with replacing_file(tmp_path / "file") as file, replacing_folder(tmp_path / "model") as new:
         remove_leftovers(tmp_path / "file")

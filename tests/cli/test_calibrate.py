@@ -62,7 +62,7 @@ def test_searches_with_agreement(run, copied, data_folder, tmp_path):
     assert "k must be at most 5" in run("predict", copied, data_folder, "-k", 6, "--agreement", 0.6).stderr
 
 
-def test_what_cannot_be_done_is_refused(run, copied, data_folder, tmp_path):
+def test_impossible_requests_are_refused(run, copied, data_folder, tmp_path):
     refused = run("predict", copied, data_folder, "--agreement", 0.9)
     assert refused.exit_code == 2
     assert f"run labeltrees calibrate {copied} DATA on points that the model has not seen" in refused.stderr
@@ -114,7 +114,7 @@ def test_the_picture_of_the_reliability(run, copied, data_folder, tmp_path):
     assert "must end in one of .png" in run("calibrate", copied, data_folder, "--plot", "picture.doc").stderr
 
 
-def test_points_without_labels_teach_early_stopping_alone(run, copied, tmp_path):
+def test_points_without_labels_calibrate_early_stopping_only(run, copied, tmp_path):
     (tmp_path / "test.txt").write_text("30 30 40\n" + "".join(f" {i}:1\n" for i in range(30)))
     refused = run("calibrate", copied, tmp_path / "test.txt")
     assert refused.exit_code == 2

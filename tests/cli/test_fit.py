@@ -65,7 +65,7 @@ def test_it_saves_the_model_the_library_trains(run, data_folder, tmp_path):
     assert_same_model(tmp_path / "model", expected)
 
 
-def test_names_are_kept_and_how_it_was_run_is_not(run, data_folder, tmp_path):
+def test_names_are_kept_but_not_run_options(run, data_folder, tmp_path):
     run("fit", data_folder, "-o", tmp_path / "model", "--jobs", 2)
     model = lt.load(tmp_path / "model")
     assert model.label_names_[7] == "name-7"
@@ -124,7 +124,7 @@ def test_a_tree_of_other_labels_is_refused(run, data_folder, tmp_path):
         (("-o", "DATA"), "exists and is not a saved model"),
     ],
 )
-def test_what_cannot_be_is_refused_before_the_data_is_read(run, data_folder, tree_file, tmp_path, options, message):
+def test_impossible_values_are_refused_before_the_data_is_read(run, data_folder, tree_file, tmp_path, options, message):
     places = {"TREE": tree_file, "DATA": data_folder}
     result = run("fit", data_folder, "-o", tmp_path / "model", *(places.get(option, option) for option in options))
     assert result.exit_code == 2
@@ -133,7 +133,7 @@ def test_what_cannot_be_is_refused_before_the_data_is_read(run, data_folder, tre
     assert not (tmp_path / "model").exists()
 
 
-def test_a_beam_that_is_no_number_is_wrong_usage(run, data_folder, tmp_path):
+def test_a_beam_that_is_not_a_number_is_a_usage_error(run, data_folder, tmp_path):
     result = run("fit", data_folder, "-o", tmp_path / "model", "--set", "beam=wide")
     assert result.exit_code == 2
     assert "'wide' is neither a whole number nor 'none'" in result.stderr

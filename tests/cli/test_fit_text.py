@@ -188,7 +188,7 @@ def test_the_summary_as_json(run, folder, tmp_path):
         (("-o", "DATA"), "exists and is not a saved model"),
     ],
 )
-def test_what_cannot_be_is_refused_before_the_data_is_read(run, folder, tmp_path, options, message):
+def test_impossible_values_are_refused_before_the_data_is_read(run, folder, tmp_path, options, message):
     places = {"DATA": folder}
     result = run(*FIT, folder, "-o", tmp_path / "model", *(places.get(option, option) for option in options))
     assert result.exit_code == 2
@@ -314,7 +314,7 @@ def test_inspect(run, text_model):
     assert record["trees"][0]["height"] == lt.load(text_model).tree_.height
 
 
-def test_the_way_to_a_label(run, text_model):
+def test_the_path_to_a_label(run, text_model):
     tree, label = lt.load(text_model).tree_, sorted(TAGS).index("tea")
     record = json.loads(run("inspect", text_model, "--label", "tea", "--json").stdout)
     assert (record["label"], record["name"]) == (label, "tea")
@@ -334,7 +334,7 @@ def test_the_way_to_a_label(run, text_model):
         (("--label", "tea", "--features", 3), "--features cannot be combined with a TextLabelTreeClassifier"),
     ],
 )
-def test_what_inspect_cannot_show(run, text_model, options, message):
+def test_inspect_refuses_options_it_cannot_show(run, text_model, options, message):
     result = run("inspect", text_model, *options)
     assert (result.exit_code, result.stdout) == (2, "")
     assert message in result.stderr
@@ -357,7 +357,7 @@ def test_to_fasttext_and_back(run, text_model, folder, tmp_path):
     assert json.loads(run("evaluate", tmp_path / "back", folder, "--json").stdout)["psp"]["1"] is None
 
 
-def test_what_fasttext_cannot_hold(run, model_folder, text_model, tmp_path):
+def test_models_that_fasttext_cannot_hold_are_refused(run, model_folder, text_model, tmp_path):
     result = run("convert", model_folder, "-o", tmp_path / "model.bin")
     assert result.exit_code == 2
     assert (

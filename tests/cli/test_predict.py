@@ -37,7 +37,7 @@ def rows_of(text):
     return [row[::2] for row in rows], [list(map(float, row[1::2])) for row in rows]
 
 
-def test_a_line_a_point_with_names_and_scores(run, model_folder, data_folder, answers):
+def test_one_line_per_point_with_names_and_scores(run, model_folder, data_folder, answers):
     result = run("predict", model_folder, data_folder)
     assert result.exit_code == 0
     labels, scores = rows_of(result.stdout)
@@ -154,7 +154,7 @@ def test_the_output_file_is_whole_or_not_there(run, model_folder, data_folder, t
         (("EMPTY", "DATA"), 3, "not a saved model: the folder has no manifest.json"),
     ],
 )
-def test_what_cannot_be_answered_is_one_line(
+def test_impossible_questions_give_one_line(
     run, model_folder, data_folder, tmp_path, monkeypatch, arguments, exit_code, message
 ):
     monkeypatch.chdir(tmp_path)
@@ -171,7 +171,7 @@ def test_what_cannot_be_answered_is_one_line(
 PROGRAM = [sys.executable, "-c", "from labeltrees.cli.main import main; main()", "-q", "predict"]
 
 
-def test_a_reader_that_has_enough_is_no_error_message(model_folder, data_folder):
+def test_a_closed_pipe_prints_no_error(model_folder, data_folder):
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as pipe:

@@ -19,7 +19,7 @@ def run(*arguments):
     return CliRunner().invoke(cli, ["-q", *map(str, arguments)])
 
 
-def test_a_limit_of_memory_changes_nothing(xmc, tmp_path, monkeypatch):
+def test_a_memory_limit_changes_nothing(xmc, tmp_path, monkeypatch):
     monkeypatch.setattr(fit, "bytes_in_memory", lambda data: 2**60)
     assert run("convert", xmc, "-o", tmp_path / "parts", "--points-per-part", 90).exit_code == 0
     assert run("fit", xmc, "-o", tmp_path / "one").exit_code == 0

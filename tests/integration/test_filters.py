@@ -124,7 +124,7 @@ def test_a_budget_of_chunks_is_kept_and_reported(twin):
     np.testing.assert_array_equal(searcher.topk(X, SearchRequest(5, max_chunks=1000)).labels, exact.labels)
 
 
-def test_a_budget_of_time_is_told(twin):
+def test_a_time_budget_is_reported(twin):
     model = twin.random_model(9, n_labels=3000, most_children=2, stop=0.0)
     X = twin.random_queries(10, 5, model.n_features)
     found = Searcher(model.pack()).topk(X, SearchRequest(3000, max_microseconds=1), stats=True)

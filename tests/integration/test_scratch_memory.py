@@ -33,7 +33,7 @@ def resident_bytes():
     ],
     ids=["words", "characters", "text model"],
 )
-def test_a_long_text_gives_its_memory_back(make_model):
+def test_the_memory_of_a_long_text_is_released(make_model):
     model = make_model().fit(TEXTS, LABELS)
     answer = model.predictor(2)
     expected = answer("red cat")[0]

@@ -86,7 +86,7 @@ def test_presets_are_clonable_and_take_changes():
     assert clone(lt.LabelTreeClassifier.one_vs_all(k=2)).tree == "flat"
 
 
-def test_what_it_prints_can_be_run():
+def test_printed_commands_can_be_run():
     assert repr(lt.LabelTreeClassifier(tradeoff=0.5, tree="flat")) == "LabelTreeClassifier(tradeoff=0.5, tree='flat')"
 
 

@@ -9,7 +9,7 @@ from labeltrees.search import Searcher, SearchRequest
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 8), st.sampled_from([None, 1, 3]))
 @settings(max_examples=40, deadline=None)
-def test_every_opened_node_is_told_with_its_score(twin, seed, k, beam):
+def test_every_opened_node_is_reported_with_its_score(twin, seed, k, beam):
     model = twin.random_model(seed)
     X = twin.random_queries(seed, 5, model.n_features)
     searcher = Searcher(model.pack())

@@ -136,7 +136,7 @@ def test_very_wide_x_is_renumbered(monkeypatch):
     np.testing.assert_array_equal(pifa(X, Y).toarray(), expected.toarray())
 
 
-def test_the_callers_matrices_stay_as_they_are():
+def test_the_callers_matrices_are_not_changed():
     X = sp.csr_array((np.array([1.0, 2.0]), np.array([1, 0]), np.array([0, 2])), shape=(1, 2))
     Y = sp.csr_array((np.array([1.0, 0.0]), np.array([1, 0]), np.array([0, 2])), shape=(1, 2))
     pifa(X, Y)

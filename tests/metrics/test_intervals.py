@@ -57,7 +57,7 @@ def test_a_perfect_score_on_few_points_is_not_certain():
     assert 0.3 < estimate.low < 0.7
 
 
-def test_one_point_says_almost_nothing():
+def test_one_point_gives_a_wide_interval():
     estimate = metrics.estimate_at_k([[1, 1]], [[0]], 1)["recall"]
     assert estimate.value == 0.5
     assert estimate.high - estimate.low > 0.8

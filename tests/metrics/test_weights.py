@@ -65,7 +65,7 @@ def cases(draw):
 @pytest.mark.parametrize("metric", METRICS)
 @settings(max_examples=20)
 @given(case=cases())
-def test_a_whole_weight_is_a_point_repeated_that_often(metric, case):
+def test_an_integer_weight_equals_repeated_points(metric, case):
     Y, returned, k, weights = case
     repeated = np.repeat(np.arange(len(Y)), weights)
     expected = metric(Y[repeated], returned[repeated], k)

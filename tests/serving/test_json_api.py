@@ -104,7 +104,7 @@ def test_the_path_is_the_trace_of_the_search(app, text_model, post):
         assert set(above) <= opened
 
 
-def test_label_texts_stand_beside_names(text_model, post):
+def test_label_texts_are_shown_beside_names(text_model, post):
     app = make_app(text_model, label_texts={"is-red": "Rot"})
     found = post(app, PREDICT, {"text": "red red red", "k": 2, "candidates": ["is-red", "is-plum"]}).json()
     texts = dict(zip(found["labels"], found["label_texts"], strict=True))

@@ -38,7 +38,7 @@ def test_a_file_without_keys_is_refused(tmp_path):
 SECONDS = 0.08
 
 
-def test_a_standstill_of_the_process_ends_no_request():
+def test_a_stopped_process_ends_no_request():
     async def main():
         loop = asyncio.get_running_loop()
         arriving = loop.create_future()

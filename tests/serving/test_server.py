@@ -48,7 +48,7 @@ def test_a_killed_worker_is_replaced(server):
         assert httpx2.post(f"{server.url}/v1/models/fruit/predict", json=QUESTION).status_code == 200
 
 
-def test_what_is_not_http_gets_a_4xx_or_an_end(server):
+def test_requests_that_are_not_http_get_a_4xx_or_a_closed_connection(server):
     for sent in (b"\x00\x01\x02\r\n\r\n", b"GET\r\n\r\n", b"POST /v1/models/fruit/predict HTTP/1.1\r\nHost: x\r\n\r\n"):
         got = ask_raw(server.port, sent)
         assert got == b"" or got.split()[1].startswith(b"4")

@@ -70,7 +70,7 @@ def test_the_largest_ids_come_back():
     assert serialize._Reader("there", data).read().children.tolist() == [-(2**31), 2**31 - 1, 0, -1]
 
 
-def test_the_ending_json_tells_the_form(tmp_path):
+def test_the_ending_json_selects_the_format(tmp_path):
     tree = named_tree()
     tree.save(tmp_path / "a.json")
     assert json.loads((tmp_path / "a.json").read_text())["children"] == tree.children.tolist()

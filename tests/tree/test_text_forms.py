@@ -35,7 +35,7 @@ def parse_newick(text):
 
 
 @given(label_trees(), st.data())
-def test_newick_tells_the_tree(tree, data):
+def test_newick_describes_the_tree(tree, data):
     label_names = data.draw(st.lists(names, min_size=tree.n_labels, max_size=tree.n_labels))
     nested = {}
     for node in reversed(range(tree.n_nodes)):
@@ -75,7 +75,7 @@ def test_dot_stops_at_a_depth_and_a_width():
         tree.to_dot(max_depth=-1)
 
 
-def test_dot_escapes_names_and_tells_masses():
+def test_dot_escapes_names_and_shows_masses():
     tree = LabelTree([0, 2], [~0, ~1], 2, label_names=['a"b\\', "two\nlines\t"], label_weights=[0.25, 0.5])
     text = tree.to_dot()
     assert 'label="a\\"b\\\\"' in text

@@ -113,7 +113,7 @@ def test_few_passes_choose_the_cost_of_many(noise, monkeypatch):
     assert np.log(few["C"]) == pytest.approx(np.log(many["C"]), abs=0.3)
 
 
-def test_few_points_use_one():
+def test_few_points_use_a_cost_of_one():
     assert draw_sample(100, lt.flat_tree(40), np.ones(1, np.int64), 0) is None
     assert choose_by_losses(None, None, "squared_hinge").C == (1.0,)
     assert fit(*make_data(0.0, n=100)).stats_["C"] == [1.0]

@@ -76,7 +76,7 @@ def test_embeddings_are_the_sum_of_points_and_texts():
     assert text_embeddings(X, Y, None, 1.0, 1) is None
 
 
-def test_points_without_labels_of_their_own_are_added():
+def test_points_without_other_labels_are_added():
     X, Y = np.eye(2, dtype=np.float32), sp.csr_array(np.array([[1, 0, 0], [1, 0, 0]], np.float32))
     points = TextPoints(sp.csr_array(np.eye(2, dtype=np.float32)), np.array([0, 2]))
     more_X, more_Y, weights = add_points(X, Y, None, points, "missing", 1.0)

@@ -40,7 +40,7 @@ def test_a_tree_comes_back_from_a_pecos_chain(tree, tmp_path_factory):
 
 
 @given(label_trees())
-def test_a_pecos_chain_is_one_matrix_a_level_with_every_label_at_the_end(tree):
+def test_a_pecos_chain_is_one_matrix_per_level_with_all_labels_in_the_last(tree):
     chain = list(pecos_chain(tree))
     assert len(chain) in (tree.height, max(tree.height, 2))
     assert chain[0].shape[1] == 1
@@ -96,7 +96,7 @@ def test_a_chain_of_one_label_comes_back(tmp_path):
 
 
 @pytest.mark.parametrize("unplaced", [[5], [-1], [0.5], [0, 1, 2, 3, 4]])
-def test_wrong_unplaced_labels_are_the_callers_fault(tmp_path, unplaced):
+def test_wrong_unplaced_labels_are_an_error_of_the_caller(tmp_path, unplaced):
     LabelTree([0, 3, 5], [~0, 1, ~1, ~2, ~3], 5).to_pecos_chain(tmp_path)
     with pytest.raises(InputError, match="unplaced_labels must be"):
         LabelTree.from_pecos_chain(tmp_path, unplaced_labels=unplaced)
@@ -161,7 +161,7 @@ def test_a_wrong_chain_config_is_refused(config, fault, tmp_path):
         LabelTree.from_pecos_chain(tmp_path)
 
 
-def test_a_pecos_label_in_no_cluster_or_a_node_without_labels_is_no_trouble(tmp_path):
+def test_a_pecos_label_in_no_cluster_or_a_node_without_labels_is_handled(tmp_path):
     # Three clusters at the first level, the second without labels.
     write_level(tmp_path / "C0.npz", [0, 1, 2], [0, 3], [3, 1])
     write_level(tmp_path / "C1.npz", [0, 3, 1, 2], [0, 2, 2, 4], [4, 3])
