@@ -21,7 +21,7 @@ import labeltrees as lt
 from benchmarks.peers.worker import PeerWorker
 from benchmarks.shared_data import load
 from benchmarks.tables import print_head
-from labeltrees.tree.similarity import within_node_similarity
+from labeltrees.tree.measures import within_node_similarity
 
 LEAF_SIZE = 100
 TRADEOFFS = (0.0, 1.0, 2.0)

@@ -37,6 +37,7 @@ from benchmarks.resampling import interval, precision_of_points, resampled
 from benchmarks.shared_data import data_folder, write_for_contestants
 from benchmarks.tables import print_head
 from examples.online_shop import TUNED, prepare
+from labeltrees.logs import PreparedLogs
 
 FOLDER = Path(__file__).parent / "contestants"
 FINISHED = ROOT / "build" / "online-shop"
@@ -294,12 +295,12 @@ def compare(split: str, options: argparse.Namespace) -> None:
     sys.stdout.flush()
 
 
-def prepared(split: str) -> lt.PreparedLogs:
+def prepared(split: str) -> PreparedLogs:
     """Return the log of the online shop, prepared as the example does it, by an earlier run if there was one."""
     folder = FINISHED / f"{split}-log"
     if not folder.exists():
         prepare(str(data_folder("online-retail") / "events.csv.xz"), split).save(folder)
-    return lt.PreparedLogs.load(folder)
+    return PreparedLogs.load(folder)
 
 
 def methods(options: argparse.Namespace) -> list[Method]:

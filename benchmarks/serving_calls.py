@@ -40,7 +40,7 @@ def fit_shop(customers: list[list[str]]) -> lt.LabelTreeClassifier:
     names = sorted({item for items in customers for item in items[::2]})
     histories = [items[::2] for items in customers]
     return lt.LabelTreeClassifier(n_jobs=2).fit(
-        histories, [items[1::2] for items in customers], encoder=lt.ItemEncoder(names, weighting="count")
+        histories, [items[1::2] for items in customers], encoder=lt.encoders.ItemEncoder(names, weighting="count")
     )
 
 
@@ -89,10 +89,11 @@ def large_cases(n_labels: int) -> Iterator[tuple[str, Callable[[Any], Any]]]:
     rng = np.random.default_rng(0)
     n_points, n_features = 2 * n_labels, 5000
     columns = rng.integers(n_features, size=(n_points, 4))
-    X = lt.ItemEncoder([str(item) for item in range(n_features)], weighting="count").transform(columns)
+    encoder = lt.encoders.ItemEncoder([str(item) for item in range(n_features)], weighting="count")
+    X = encoder.transform(columns)
     labels = rng.integers(n_labels, size=n_points)[:, None]
     model = lt.LabelTreeClassifier(n_jobs=2, loss=lt.Solver(max_iter=5)).fit(
-        X, labels.tolist(), encoder=lt.ItemEncoder([str(item) for item in range(n_features)], weighting="count")
+        lt.Dataset(X, labels.tolist(), encoder=encoder)
     )
     answer = model.predictor(K)
     order = rng.permutation(len(model.classes_))

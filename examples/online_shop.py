@@ -22,6 +22,7 @@ import numpy as np
 import polars as pl
 
 import labeltrees as lt
+from labeltrees.logs import PreparedLogs
 
 GRID = [2 * t / (1 + t) for t in (0, 0.25, 0.5, 0.75, 1, 2, 10, 30, 1000, 1e5)]
 Make = Callable[..., lt.LabelTreeClassifier]
@@ -46,7 +47,7 @@ def read_articles(path: str) -> pl.DataFrame:
     return lines.filter(~no_article)
 
 
-def prepare(path: str, split: str) -> lt.PreparedLogs:
+def prepare(path: str, split: str) -> PreparedLogs:
     """Return the log with invoices as sessions: earlier invoices of the customer are the history of an invoice."""
     return lt.prepare_logs(
         read_articles(path),
@@ -182,7 +183,7 @@ def report(tradeoffs: list[float], figures: np.ndarray, n_test: int) -> None:
         print(f"\nLowest depth@1 with {condition} of {first}: {change:+.1%}, at {found}.")
 
 
-def show_summary(prepared: lt.PreparedLogs) -> None:
+def show_summary(prepared: PreparedLogs) -> None:
     """Print how the events were used."""
     print("| events | count |\n| --- | --- |")
     for events, count in prepared.summary.rows():

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 # The guarded files, and the tests that should notice a change: few, so that a mutant takes seconds.
 _GUARDS = "tests/integration/test_guards.py"
 _DAMAGE = "tests/integration/test_model_damage.py"
-_TREES = ("tests/tree/test_label_tree.py", "tests/tree/test_serialize.py", "tests/integration/test_exchange_damage.py")
+_TREES = ("tests/tree/test_label_tree.py", "tests/tree/test_files.py", "tests/integration/test_exchange_damage.py")
 _CHUNKS = (
     _GUARDS,
     "tests/integration/test_chunk_guards.py",
@@ -52,9 +52,9 @@ GUARDED: dict[str, tuple[str, ...]] = {
     "models/text/store.py": (_GUARDS, "tests/models/text/test_searcher.py", _DAMAGE),
     "storage/folder.py": ("tests/storage/test_folder.py", _DAMAGE, _GUARDS),
     "tree/arrays.py": (*_TREES, "tests/tree/test_baselines.py"),
-    "tree/exchange/cbor.py": ("tests/tree/exchange/test_omikuji.py", "tests/integration/test_exchange_damage.py"),
-    "tree/exchange/npz.py": ("tests/tree/exchange/test_pecos.py", "tests/integration/test_exchange_damage.py"),
-    "tree/serialize.py": _TREES,
+    "tree/exchange.py": ("tests/tree/test_exchange.py", "tests/integration/test_exchange_damage.py"),
+    "tree/files.py": _TREES,
+    "tree/pecos.py": ("tests/tree/test_pecos.py", "tests/integration/test_exchange_damage.py"),
     "core/chunk/check.cpp": _CHUNKS,
     "core/encode/encoders.cpp": _ENCODERS,
     "core/encode/encoder.cpp": (

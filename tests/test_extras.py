@@ -31,7 +31,7 @@ def test_the_message_names_the_extra(call, purpose, tmp_path):
     path = tmp_path / "texts.parquet"
     path.write_bytes(b"PAR1")
     message = rf"^{purpose} needs polars, which is not installed: pip install 'labeltrees\[logs\]'$"
-    with pytest.raises(lt.MissingExtraError, match=message):
+    with pytest.raises(lt.errors.MissingExtraError, match=message):
         call(path)
 
 
@@ -40,7 +40,7 @@ def test_the_command_line_names_the_extra(tmp_path):
     log = tmp_path / "log.csv"
     log.write_text("context,item\nred wine,glass\n")
     result = CliRunner().invoke(cli, ["logs", "prepare", str(log), "-o", str(tmp_path / "out")])
-    assert result.exit_code == lt.MissingExtraError.exit_code
+    assert result.exit_code == lt.errors.MissingExtraError.exit_code
     assert "pip install 'labeltrees[logs]'" in result.stderr
 
 

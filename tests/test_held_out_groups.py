@@ -115,17 +115,19 @@ def test_datasets_keep_groups():
 
 @pytest.mark.parametrize("groups", [[1, 2], [0.5, 1, 2], [[1], [2], [3]], [1, None, "a"]])
 def test_wrong_groups_are_refused(groups):
-    with pytest.raises(lt.InputError, match="groups must be 3 integers or texts, one per point"):
+    with pytest.raises(lt.errors.InputError, match="groups must be 3 integers or texts, one per point"):
         lt.Dataset(np.eye(3), np.eye(3), groups=np.array(groups, dtype=object) if None in groups else groups)
 
 
 def test_blocks_of_parts_have_numbers_as_groups(tmp_path):
     with (
-        pytest.raises(lt.InputError, match="groups must be 2 integers, one per point"),
+        pytest.raises(lt.errors.InputError, match="groups must be 2 integers, one per point"),
         lt.PartsWriter(tmp_path / "parts", 2, 2) as writer,
     ):
         writer.add(np.eye(2), np.eye(2), groups=["a", "b"])
     with lt.PartsWriter(tmp_path / "parts", 2, 2) as writer:
         writer.add(np.eye(2), np.eye(2), groups=[1, 1])
-        with pytest.raises(lt.InputError, match="with weights, texts, times and groups like the blocks before it"):
+        with pytest.raises(
+            lt.errors.InputError, match="with weights, texts, times and groups like the blocks before it"
+        ):
             writer.add(np.eye(2), np.eye(2))

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ def test_the_stub_has_the_public_names():
         (node.module, name.name) for node in stub.body if isinstance(node, ast.ImportFrom) for name in node.names
     ]
     assert sorted(name for _, name in imported) == lt.__all__
+    assert len(lt.__all__) <= 40
     for module, name in imported:
         __import__(module)
         assert getattr(lt, name) is getattr(sys.modules[module], name)
@@ -42,3 +44,11 @@ def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'labeltrees' has no attribute 'build_forest'"):
         lt.build_forest  # noqa: B018
     assert "build_tree" in dir(lt)
+
+
+@pytest.mark.parametrize("name", sorted(lt._MOVED_TO))
+def test_a_name_that_has_moved_says_where_it_is(name):
+    module = f"labeltrees.{lt._MOVED_TO[name]}"
+    with pytest.raises(AttributeError, match=f"has no attribute '{name}': it is in {module}$"):
+        getattr(lt, name)
+    assert hasattr(import_module(module), name)

@@ -413,5 +413,7 @@ def test_more_labels_than_there_are(models):
 
 
 def test_another_kind_of_model_is_refused():
-    with pytest.raises(lt.InputError, match="model must be a fitted LabelTreeClassifier or TextLabelTreeClassifier"):
+    with pytest.raises(
+        lt.errors.InputError, match="model must be a fitted LabelTreeClassifier or TextLabelTreeClassifier"
+    ):
         measure_work(lt.LabelTree([0, 1], [~0], 1), None, SearchRequest(1), np.arange(1))

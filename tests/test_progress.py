@@ -6,10 +6,11 @@ from contextlib import contextmanager
 import pytest
 
 import labeltrees as lt
-from labeltrees import InputError, _progress
+from labeltrees import _progress
 from labeltrees._progress import showing, watch, watch_part
 from labeltrees.data import files, tfidf
 from labeltrees.data.files import read_lines
+from labeltrees.errors import InputError
 
 
 @pytest.mark.parametrize("progress", [None, False])

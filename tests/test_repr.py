@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
+from labeltrees.labels import imbalance
+from labeltrees.tree.contract import SearchCost
 
 MAX_CHARACTERS, MAX_LINES = 700, 4
 
@@ -22,7 +24,7 @@ def objects(tmp_path_factory):
     model = lt.LabelTreeClassifier().fit(X, Y).calibrate(X, Y)
     text_model = lt.TextLabelTreeClassifier(dim=4, epochs=1, buckets=1000).fit(texts, labels)
     vectorizer = lt.TfidfVectorizer().fit(texts)
-    items = lt.ItemEncoder(["milk", "bread"])
+    items = lt.encoders.ItemEncoder(["milk", "bread"])
     folder = tmp_path_factory.mktemp("repr")
     lt.write_parts(data, folder / "parts", 20)
     parts = lt.open_parts(folder / "parts")
@@ -32,12 +34,17 @@ def objects(tmp_path_factory):
     chosen = lt.choose((X, Y), tune={"tradeoff": [1], "fanout": [4]})
     tree = lt.build_tree(X, Y)
     return [
-        *(data, tree, tree.summary(), lt.SearchCost(), lt.imbalance(Y), swept, chosen),
+        *(data, tree, tree.summary(), SearchCost(), imbalance(Y), swept, chosen),
         *(lt.LabelTreeClassifier(tradeoff=0.5), model, lt.TextLabelTreeClassifier(), text_model),
         *(model.predictor(), text_model.predictor(), model.searcher_, text_model.searcher_),
         *(model.label_set([1, 2]), model.label_weights(np.ones(12)), model.predict_topk(X, 3, return_stats=True)[2]),
         *(model.early_stop_, model.calibration_, lt.LabelTreeClassifierCV(), lt.TfidfVectorizer(), vectorizer),
-        *(items, lt.ColumnEncoder(["a", "b"]), lt.TextEncoder(vectorizer), lt.UnionEncoder({"own": items})),
+        *(
+            items,
+            lt.encoders.ColumnEncoder(["a", "b"]),
+            lt.encoders.TextEncoder(vectorizer),
+            lt.encoders.UnionEncoder({"own": items}),
+        ),
         *(lt.baselines.popularity(data), lt.baselines.neighbours(data), lt.baselines.co_occurrence(data)),
         *(parts, parts.parts[0], lt.PartsWriter(folder / "new", n_features=8, n_labels=12), prepared, prepared.summary),
         *(lt.Columns(context="query"), lt.TreeBuilder(embeddings=rng.random((12, 3))), lt.Solver("logistic")),

@@ -2,7 +2,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from labeltrees import InputError
 from labeltrees._settings import (
     LARGEST_INT32,
     check_settings,
@@ -17,6 +16,7 @@ from labeltrees._settings import (
     take_settings,
     with_default,
 )
+from labeltrees.errors import InputError
 
 
 @dataclass(kw_only=True)

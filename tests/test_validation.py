@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from labeltrees import InputError
 from labeltrees._validation import (
     check_choice,
     check_fanout,
@@ -11,6 +10,7 @@ from labeltrees._validation import (
     check_seed,
     refuse,
 )
+from labeltrees.errors import InputError
 
 
 @pytest.mark.parametrize("value", [True, "1", None, np.nan, np.inf, -0.1, 1.1])

@@ -17,6 +17,7 @@ from inputs import load
 from sklearn.preprocessing import normalize
 
 import labeltrees as lt
+from labeltrees.tree.measures import within_node_similarity
 
 LEAF_SIZE = 100
 MOST_SPLITS = 200
@@ -63,7 +64,7 @@ class Quality:
             ),
             "depth_f": tree.expected_depth(self.frequencies),
             "depth_cover": tree.expected_depth(self.cover),
-            "similarity": lt.within_node_similarity(tree, self.embeddings, LEAF_SIZE),
+            "similarity": within_node_similarity(tree, self.embeddings, LEAF_SIZE),
         }
 
     def objective_of_node(self, tree, node, tradeoff):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.cluster.measure import cluster_fit, digest, local_fit, start_imports, write_dataset
-from labeltrees import PartsDataset
+from labeltrees.data import PartsDataset
 
 HEAD = ("dataset", "fit", "seconds", "to two threads", "same bytes", "tasks", "files MiB", "scheduler KiB", "peak MiB")
 

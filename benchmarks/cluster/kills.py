@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.cluster.measure import cluster_fit, digest, local_fit, start_imports, write_dataset
-from labeltrees import PartsDataset
+from labeltrees.data import PartsDataset
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

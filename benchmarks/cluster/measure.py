@@ -13,6 +13,7 @@ from typing import Any
 
 import labeltrees as lt
 from benchmarks import shared_data
+from labeltrees.data import PartsDataset
 
 LOCAL = """
 import json, sys, time
@@ -30,7 +31,7 @@ print(json.dumps({"seconds": seconds, "before": before,
 """
 
 
-def write_dataset(name: str, folder: Path, points_per_part: int, n_points: int | None = None) -> lt.PartsDataset:
+def write_dataset(name: str, folder: Path, points_per_part: int, n_points: int | None = None) -> PartsDataset:
     """Write the training points of a dataset, or the first of them, as parts, unless the folder exists."""
     if folder.exists():
         return lt.open_parts(folder)
@@ -47,7 +48,7 @@ def local_fit(parts: Path, model: Path, n_jobs: int, max_memory: str | None = No
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def cluster_fit(client: Any, parts: lt.PartsDataset, model: Path, **options: Any) -> tuple[float, Any]:
+def cluster_fit(client: Any, parts: PartsDataset, model: Path, **options: Any) -> tuple[float, Any]:
     """Fit on a cluster, and return seconds and the summary."""
     from labeltrees.dask import fit
 

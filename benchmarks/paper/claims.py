@@ -9,12 +9,12 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
-import labeltrees as lt
 from benchmarks.paper import records
 from benchmarks.paper.curves import LEVEL, Collected, Curve, Interval, at_equal_depth, interval
 from benchmarks.paper.datasets import load_set
 from benchmarks.paper.records import READING, Record
 from benchmarks.shared_data import data_folder, read_records
+from labeltrees.labels import imbalance
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 
@@ -68,7 +68,7 @@ def record_imbalance(path: Path, sets: Iterable[str]) -> None:
     found = {record["dataset"]: record for record in records.read(path) if record["reading"] == READING}
     for name in sets:
         if name not in found:
-            result = lt.imbalance(_training_labels(name))
+            result = imbalance(_training_labels(name))
             found[name] = {
                 "dataset": name,
                 "reading": READING,

@@ -17,6 +17,7 @@ from benchmarks.paper.records import VARIANTS, grid_of
 from benchmarks.scale.logs import CUT, DAYS, synthetic_events
 from benchmarks.scale.shapes import SHAPES, load_shape
 from benchmarks.shared_data import data_folder, load
+from labeltrees.logs import PreparedLogs
 
 MIN_ENGAGEMENT = 2  # an article bought once in an invoice is a pair of low engagement
 TEST_SHARE = 0.15  # the paper's 5 % would leave 700 invoices
@@ -32,7 +33,7 @@ def load_shop(weighted: bool, quick: bool = False) -> tuple[lt.Dataset, lt.Datas
 
 
 @lru_cache(maxsize=1)
-def _shop() -> lt.PreparedLogs:
+def _shop() -> PreparedLogs:
     """Prepare "Online Retail": a context is an invoice, its features are the articles the customer bought before.
 
     The frequency of a context is its number of valid events: lines of the invoice.
@@ -52,7 +53,7 @@ def _shop() -> lt.PreparedLogs:
 
 
 @lru_cache(maxsize=1)
-def _quick_log() -> lt.PreparedLogs:
+def _quick_log() -> PreparedLogs:
     """Prepare a small synthetic log, for --quick."""
     options = argparse.Namespace(events=30_000, contexts=1_500, items=1_000)
     events: pl.DataFrame = synthetic_events(options.events, 0, DAYS, (0,), options)

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 import labeltrees as lt
 from benchmarks.scale.logs import power_law
 from benchmarks.tables import print_head, slashed
+from labeltrees.labels import imbalance
 
 RECORDS = Path(__file__).resolve().parents[1] / "results" / "paper" / "scale.jsonl"
 LABELS_PER_TOPIC = 200
@@ -183,7 +184,7 @@ def _facts(train: lt.Dataset, test: lt.Dataset) -> dict[str, Any]:
         "labels": train.n_labels,
         "test_points": test.n_points,
         "labels_per_point": round(train.Y.nnz / train.n_points, 3),
-        "top_percent": round(lt.imbalance(train.Y).top_percent, 4),
+        "top_percent": round(imbalance(train.Y).top_percent, 4),
     }
 
 

@@ -6,49 +6,64 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_MODULES = ("baselines", "datasets", "metrics")
+_MODULES = {
+    "baselines": "baselines",
+    "datasets": "datasets",
+    "encoders": "data.encoders",
+    "errors": "errors",
+    "metrics": "metrics",
+}
 # The public names by module. They are imported when they are first used, because NumPy, SciPy and scikit-learn take
 # seconds to import. `__init__.pyi` has the same names, for type checkers and editors.
 _HOMES = {
-    "data": "ColumnEncoder Dataset Encoder ItemEncoder PartsDataset PartsWriter TextEncoder"
-    " TfidfVectorizer UnionEncoder open_parts read_data read_limits read_texts read_vocabulary read_xmc"
-    " write_parts write_xmc",
-    "errors": "FileFormatError InputError LabelTreesError MissingExtraError",
-    "labels.embedding": "pifa",
-    "labels.frequency": "cover_frequencies label_frequencies label_weights",
-    "labels.imbalance": "Imbalance imbalance",
-    "labels.trend": "trend_weights",
-    "logs": "Columns PreparedLogs prepare_logs",
+    "data": "Dataset PartsWriter TfidfVectorizer open_parts read_data read_texts read_vocabulary read_xmc write_parts"
+    " write_xmc",
+    "labels": "cover_frequencies label_frequencies pifa trend_weights",
+    "logs": "Columns prepare_logs",
     "models.linear.estimator": "LabelTreeClassifier",
     "models.linear.settings": "Solver",
     "models.load": "load",
     "models.text.estimator": "TextLabelTreeClassifier",
-    "tree.baselines": "fano_tree flat_tree huffman_tree random_tree",
+    "tree.baselines": "fano_tree flat_tree huffman_tree kmeans_tree random_tree semantic_huffman_tree",
     "tree.builder": "build_tree build_tree_from",
     "tree.contract": "contract",
-    "tree.kmeans": "kmeans_tree",
     "tree.label_tree": "LabelTree",
-    "tree.splits": "split_labels",
-    "tree.search_cost": "SearchCost",
     "tree.settings": "TreeBuilder",
-    "tree.semantic_huffman": "semantic_huffman_tree",
-    "tree.similarity": "within_node_similarity",
-    "tree.summary": "TreeSummary",
-    "tuning.choose": "Choice choose",
+    "tree.splits": "split_labels",
+    "tuning.choose": "choose",
     "tuning.cv": "LabelTreeClassifierCV",
-    "tuning.result": "SweepResult",
     "tuning.sweep": "sweep",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+# Names that version 0.1 had here, by the module where they are now.
+_MOVED = {
+    "data": "PartsDataset read_limits",
+    "data.encoders": "ColumnEncoder Encoder ItemEncoder TextEncoder UnionEncoder",
+    "errors": "FileFormatError InputError LabelTreesError MissingExtraError",
+    "labels": "Imbalance imbalance label_weights",
+    "logs": "PreparedLogs",
+    "tree.contract": "SearchCost",
+    "tree.measures": "TreeSummary within_node_similarity",
+    "tuning.choose": "Choice",
+    "tuning.result": "SweepResult",
+}
+
+
+def _by_name(names_of: dict[str, str]) -> dict[str, str]:
+    return {name: module for module, names in names_of.items() for name in names.split()}
+
+
+_HOME_OF, _MOVED_TO = _by_name(_HOMES), _by_name(_MOVED)
 
 __all__ = sorted([*_MODULES, *_HOME_OF])
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return import_module(f"labeltrees.{name}")
+        return import_module(f"labeltrees.{_MODULES[name]}")
     if name not in _HOME_OF:
         message = f"module 'labeltrees' has no attribute {name!r}"
+        if name in _MOVED_TO:
+            message += f": it is in labeltrees.{_MOVED_TO[name]}"
         raise AttributeError(message)
     value = getattr(import_module(f"labeltrees.{_HOME_OF[name]}"), name)
     globals()[name] = value

@@ -10,7 +10,7 @@ import pytest
 import labeltrees as lt
 from labeltrees.data.read_data import load_data
 from labeltrees.data.xmc import weights_beside
-from labeltrees.logs import pairs, shards
+from labeltrees.logs import PreparedLogs, pairs, shards
 
 FILES = {
     "train.txt",
@@ -145,7 +145,7 @@ def test_a_failure_while_writing_leaves_the_old_folder(monkeypatch, prepared, lo
 def test_the_python_call_and_the_command_line_give_the_same_model(run, prepared, tmp_path):
     assert run("fit", prepared, "-o", tmp_path / "one.model", "--fanout", "4").exit_code == 0
     model = lt.LabelTreeClassifier(fanout=4)
-    train = lt.PreparedLogs.load(prepared).train
+    train = PreparedLogs.load(prepared).train
     assert train.sample_weight is not None
     model.fit(train).save(tmp_path / "two.model")
     one, two = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in MODELS)
@@ -153,7 +153,7 @@ def test_the_python_call_and_the_command_line_give_the_same_model(run, prepared,
 
 
 def test_the_folder_can_be_read_again(prepared):
-    loaded = lt.PreparedLogs.load(prepared)
+    loaded = PreparedLogs.load(prepared)
     for part, dataset in zip(("train", "test"), loaded, strict=True):
         read = load_data(str(prepared), part=part)
         assert (read.X != dataset.X).nnz == (read.Y != dataset.Y).nnz == 0
@@ -176,7 +176,7 @@ def by_month(run, log, tmp_path):
 
 
 def test_points_of_a_customer_are_a_group(run, by_month, tmp_path):
-    train, test = lt.PreparedLogs.load(by_month)
+    train, test = PreparedLogs.load(by_month)
     assert test.groups is None
     assert 1 < len(set(train.groups)) < train.n_points
     assert run("fit", by_month, "-o", tmp_path / "one.model", "--fanout", "4").exit_code == 0
@@ -190,7 +190,7 @@ def test_points_of_a_customer_are_a_group(run, by_month, tmp_path):
 def test_convert_keeps_times_and_groups(run, by_month, tmp_path):
     result = run("convert", by_month, "-o", tmp_path / "parts", "--points-per-part", "70")
     assert result.exit_code == 0, result.output
-    train, parts = lt.PreparedLogs.load(by_month).train, lt.open_parts(tmp_path / "parts")
+    train, parts = PreparedLogs.load(by_month).train, lt.open_parts(tmp_path / "parts")
     for name in ("times", "groups"):
         np.testing.assert_array_equal(getattr(parts, name), getattr(train, name))
 
@@ -220,13 +220,13 @@ def test_a_folder_of_another_version_is_refused(run, prepared, version, which):
     lt.LabelTreeClassifier().fit([[1.0, 0.0], [0.0, 1.0]], [["a"], ["b"]]).save(prepared.parent / "model")
     result = run("predict", prepared.parent / "model", prepared)
     assert f"prepared by {which} version of labeltrees" in result.stderr
-    with pytest.raises(lt.InputError, match=which):
-        lt.PreparedLogs.load(prepared)
+    with pytest.raises(lt.errors.InputError, match=which):
+        PreparedLogs.load(prepared)
 
 
 def test_a_folder_without_a_prepared_log_is_refused(tmp_path):
-    with pytest.raises(lt.FileFormatError, match="no prepared log"):
-        lt.PreparedLogs.load(tmp_path)
+    with pytest.raises(lt.errors.FileFormatError, match="no prepared log"):
+        PreparedLogs.load(tmp_path)
 
 
 @pytest.fixture
@@ -319,5 +319,5 @@ def test_weights_beside_a_file_of_points_are_its_weights(tmp_path):
 )
 def test_weights_that_are_none_are_refused_with_their_file(tmp_path, weights, message):
     folder = small(tmp_path, weights)
-    with pytest.raises(lt.FileFormatError, match=rf"train\.weights\.txt: {message}"):
+    with pytest.raises(lt.errors.FileFormatError, match=rf"train\.weights\.txt: {message}"):
         load_data(str(folder))

@@ -14,7 +14,7 @@ LABELS = [["jam"], ["milk"], ["bread"], ["milk"]] * 10
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory):
     path = tmp_path_factory.mktemp("shop") / "model"
-    encoder = lt.ItemEncoder(["milk", "bread", "jam"], ids=[1, 2, 3])
+    encoder = lt.encoders.ItemEncoder(["milk", "bread", "jam"], ids=[1, 2, 3])
     lt.LabelTreeClassifier().fit(lt.Dataset(HISTORIES, LABELS, encoder=encoder)).save(path)
     return path
 
@@ -100,7 +100,7 @@ def test_either_data_or_a_question_is_needed(run, shop, lines):
 def colours(tmp_path_factory):
     """A model of a column of names with a separator."""
     path = tmp_path_factory.mktemp("colours") / "model"
-    encoder = lt.ColumnEncoder(["red", "blue", "wool"], separator="|")
+    encoder = lt.encoders.ColumnEncoder(["red", "blue", "wool"], separator="|")
     tags = ["red|wool", "blue", "red", "blue|wool"] * 5
     lt.LabelTreeClassifier().fit(lt.Dataset(tags, [["a"], ["b"], ["a"], ["c"]] * 5, encoder=encoder)).save(path)
     return path

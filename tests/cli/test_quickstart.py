@@ -12,6 +12,7 @@ import labeltrees as lt
 from labeltrees.cli import quickstart as quickstart_command
 from labeltrees.data.texts import default_vectorizer, text_dataset
 from labeltrees.tuning import choose
+from labeltrees.tuning.result import SweepResult
 from tests.tuning.conftest import count_as_time
 
 WORDS = ("music", "perl", "python", "qt", "xml", "web")
@@ -53,7 +54,7 @@ def test_it_compares_predicts_and_saves(run, tmp_path):
     assert len(answers) == 3
     assert "libperl" in answers[1].split(",")[0] + answers[1].split(",")[1]
     model = lt.load(folder / "debian.model")
-    saved = lt.SweepResult.load(folder / "result.json")
+    saved = SweepResult.load(folder / "result.json")
     assert model.tradeoff == saved.record(saved.chosen)["tradeoff"]
     assert model.predict_topk(["package with web"], 1)[0].shape == (1, 1)
 

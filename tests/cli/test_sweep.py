@@ -8,6 +8,7 @@ import pytest
 import labeltrees as lt
 from labeltrees.cli import output
 from labeltrees.tuning import trial
+from labeltrees.tuning.result import SweepResult
 from tests.tuning.conftest import count_as_time
 
 QUICK = ("--tradeoffs", "0,1,2", "--fanouts", "2,4", "--set", "prune_below=0")
@@ -30,7 +31,7 @@ def test_a_sweep_prints_saves_and_writes_its_table(run, data_folder, tmp_path):
     saved, table = tmp_path / "result.json", tmp_path / "table.csv"
     result = run("sweep", data_folder, "-o", saved, "--csv", table, *QUICK)
     assert result.exit_code == 0
-    loaded = lt.SweepResult.load(saved)
+    loaded = SweepResult.load(saved)
     assert [record["tradeoff"] for record in loaded.table] == [0, 0, 1, 1, 2, 2]
     assert loaded.data_name == data_folder.name
     assert loaded.details["examples"][0]["labels"][0].startswith("name-")
@@ -68,7 +69,7 @@ def test_one_file_is_split_as_choose_splits_it_and_the_output_says_so(run, data_
     assert f"Measured on 40 points of {path}, held out from training at random (seed 3)." in shown
     estimator = lt.LabelTreeClassifier(random_state=3)
     expected = lt.sweep(lt.read_xmc(path), tradeoffs=[1], estimator=estimator)
-    loaded = lt.SweepResult.load(saved)
+    loaded = SweepResult.load(saved)
     assert loaded.table[0]["p1"] == expected.table[0]["p1"]
     assert loaded.baselines == expected.baselines
     assert loaded.facts["measured"]["held_out"] is True
@@ -136,7 +137,7 @@ def test_choose_saves_the_model_and_says_why(run, data_folder, tmp_path):
     limits = ("--max-precision-loss", "0.5", "--metric", "p3", "-k", "3")
     result = run("choose", data_folder, "-o", model, "--result", saved, *limits, *QUICK)
     assert result.exit_code == 0
-    loaded = lt.SweepResult.load(saved)
+    loaded = SweepResult.load(saved)
     assert loaded.data_name == data_folder.name
     assert " ".join(loaded.explanation.split()) in " ".join(result.stdout.split())
     assert lt.load(model).tradeoff == loaded.record(loaded.chosen)["tradeoff"]
@@ -199,7 +200,7 @@ def test_fanout_auto_beside_others(run, data_folder, tmp_path):
     result = run("sweep", data_folder, "-o", saved, *options)
     assert result.exit_code == 0
     assert [line.split()[1] for line in result.stdout.splitlines() if line.startswith("1 ")] == ["auto", "4"]
-    assert [record["fanout"] for record in lt.SweepResult.load(saved).table] == ["auto", 4]
+    assert [record["fanout"] for record in SweepResult.load(saved).table] == ["auto", 4]
     assert run("report", saved, "-o", tmp_path / "report.html").exit_code == 0
     wrong = run("sweep", data_folder, "--fanouts", "auto,wide")
     assert wrong.exit_code == 2

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from labeltrees import LabelTree, build_tree, huffman_tree, imbalance, label_frequencies
+from labeltrees import LabelTree, build_tree, huffman_tree, label_frequencies
 from labeltrees.cli.main import cli
 from labeltrees.cli.tree_compare import GRID, entropy
 from labeltrees.data.read_data import load_data
+from labeltrees.labels import imbalance
 from tests.cli.conftest import sets
 
 

@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import clone
 
 import labeltrees as lt
-from labeltrees import FileFormatError, InputError
+from labeltrees.errors import FileFormatError, InputError
 from tests.models.linear.same_files import saved, small_dataset
 
 distributed = pytest.importorskip("distributed")

@@ -112,11 +112,11 @@ def test_the_command_gives_the_same_files(client, log, tmp_path):
 
 
 def test_errors_of_the_log_are_those_of_a_local_run(client, log, tmp_path):
-    with pytest.raises(lt.InputError, match="look like ids"):
+    with pytest.raises(lt.errors.InputError, match="look like ids"):
         prepare(log, client=client, work_folder=tmp_path)
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "0.parquet").write_bytes(b"PAR1" + bytes(40) + b"PAR1")
-    with pytest.raises(lt.FileFormatError, match=r"0\.parquet"):
+    with pytest.raises(lt.errors.FileFormatError, match=r"0\.parquet"):
         prepare(tmp_path / "bad", client=client)
 
 

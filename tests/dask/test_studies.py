@@ -9,6 +9,7 @@ from labeltrees._files import to_json
 from labeltrees.cli.main import cli
 from labeltrees.tasks.on_dask import DaskRunner
 from labeltrees.tuning import trial
+from labeltrees.tuning.result import SweepResult
 from labeltrees.tuning.study import open_place
 from tests.tuning.conftest import count_as_time, make_data
 
@@ -103,7 +104,7 @@ def test_a_choice_continues_from_the_folder_of_its_runner(client, tmp_path, monk
 def test_an_error_of_a_task_is_the_error_of_this_process(client):
     data = make_data(60)
     bad = lt.LabelTreeClassifier(class_weight=np.ones(3))
-    with pytest.raises(lt.InputError, match="class_weight"):
+    with pytest.raises(lt.errors.InputError, match="class_weight"):
         lt.sweep(data, data, estimator=bad, client=client, **SETTINGS)
 
 
@@ -129,5 +130,5 @@ def test_the_commands_take_a_cluster(client, tmp_path):
     ):
         found = CliRunner().invoke(cli, ["-q", *map(str, command), *where])
         assert found.exit_code == 0, found.output
-    assert len(lt.SweepResult.load(tmp_path / "result.json")) == 2
+    assert len(SweepResult.load(tmp_path / "result.json")) == 2
     assert lt.load(tmp_path / "model").tradeoff in (0, 1)

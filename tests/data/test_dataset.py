@@ -104,7 +104,7 @@ def with_entry(value, row, column):
     ],
 )
 def test_a_bad_value_in_x_is_named_with_its_place(make, value, message):
-    with pytest.raises(lt.InputError, match=f"^{message}$"):
+    with pytest.raises(lt.errors.InputError, match=f"^{message}$"):
         lt.Dataset(make(with_entry(value, 12, 7)), np.ones((20, 1)))
 
 
@@ -117,7 +117,7 @@ def test_a_bad_value_in_x_is_named_with_its_place(make, value, message):
     ],
 )
 def test_a_bad_value_in_y_is_named_with_its_place(value, message):
-    with pytest.raises(lt.InputError, match=f"^{message}$"):
+    with pytest.raises(lt.errors.InputError, match=f"^{message}$"):
         lt.Dataset(np.ones((20, 1)), with_entry(value, 0, 8))
 
 
@@ -153,7 +153,7 @@ def damaged():
     ],
 )
 def test_bad_arguments_are_refused_by_name(arguments, message):
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         lt.Dataset(**({"X": X_DENSE, "Y": Y_DENSE} | arguments))
 
 
@@ -206,12 +206,12 @@ def test_no_points_at_all_is_a_dataset_too():
 
 @pytest.mark.parametrize("rows", [0, [3], [-4], [0.5], "a", np.array([True]), [[0]]])
 def test_rows_that_are_none_are_refused(rows):
-    with pytest.raises(lt.InputError, match="rows must be"):
+    with pytest.raises(lt.errors.InputError, match="rows must be"):
         lt.Dataset(X_DENSE, Y_DENSE)[rows]
 
 
 def test_points_without_any_weight_cannot_be_taken():
-    with pytest.raises(lt.InputError, match="sample_weight is zero for every point"):
+    with pytest.raises(lt.errors.InputError, match="sample_weight is zero for every point"):
         full()[[1]]
 
 
@@ -261,7 +261,7 @@ def test_as_dataset_takes_a_dataset_or_a_pair():
 
 @pytest.mark.parametrize("train", [None, X_DENSE, (X_DENSE,), "ab"])
 def test_as_dataset_refuses_other_things(train):
-    with pytest.raises(lt.InputError, match="train must be a Dataset or a pair"):
+    with pytest.raises(lt.errors.InputError, match="train must be a Dataset or a pair"):
         as_dataset(train)
 
 
@@ -269,5 +269,5 @@ def test_labels_of_a_point():
     dataset = lt.Dataset(np.zeros((3, 1)), [[0, 1, 1], [0, 0, 0], [2, 0, 1]], label_names=["a", "b", "c"])
     assert [dataset.labels_of(point) for point in (0, 1, 2, -1)] == [["b", "c"], [], ["a", "c"], ["a", "c"]]
     assert lt.Dataset(dataset.X, dataset.Y).labels_of(0) == [1, 2]
-    with pytest.raises(lt.InputError, match=r"point must be an integer in \[-3, 2\]"):
+    with pytest.raises(lt.errors.InputError, match=r"point must be an integer in \[-3, 2\]"):
         dataset.labels_of(3)

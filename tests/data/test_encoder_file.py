@@ -13,7 +13,7 @@ from tests.data.test_encoders import make_parts, make_union
 
 
 def with_ids():
-    return lt.ItemEncoder(["milk", "bread"], ids=[7, 8], norm="l2")
+    return lt.encoders.ItemEncoder(["milk", "bread"], ids=[7, 8], norm="l2")
 
 
 ENCODERS = {
@@ -47,7 +47,7 @@ def test_every_damaged_file_is_refused(kind, tmp_path):
     damaged = [data[:place] + bytes([data[place] ^ (1 << rng.integers(8))]) + data[place + 1 :] for place in places]
     for content in [*damaged, b"", data[:7], data[:-1], data[:40], data + b"\0"]:
         path.write_bytes(content)
-        with pytest.raises(lt.FileFormatError, match="encoder"):
+        with pytest.raises(lt.errors.FileFormatError, match="encoder"):
             read_encoder(path)
 
 
@@ -80,18 +80,18 @@ def forged(path, listed, content=bytes(64), settings=None):
 )
 def test_a_damaged_list_of_arrays_is_refused(tmp_path, entry):
     for listed in ([entry], {"a": entry}):
-        with pytest.raises(lt.FileFormatError, match="its list of arrays is damaged"):
+        with pytest.raises(lt.errors.FileFormatError, match="its list of arrays is damaged"):
             read_encoder(forged(tmp_path / "encoder.bin", listed))
 
 
 def test_arrays_must_fill_the_file(tmp_path):
     path = tmp_path / "encoder.bin"
-    with pytest.raises(lt.FileFormatError, match="shorter than its arrays"):
+    with pytest.raises(lt.errors.FileFormatError, match="shorter than its arrays"):
         read_encoder(forged(path, [["a", "<i8", [9]]]))
-    with pytest.raises(lt.FileFormatError, match="longer than its arrays"):
+    with pytest.raises(lt.errors.FileFormatError, match="longer than its arrays"):
         read_encoder(forged(path, [["a", "|u1", [63]]]))
     for listed in ([["a", "|u1", [64]]], [["a", "<i8", [8]], ["b", "|u1", [0]]]):
-        with pytest.raises(lt.FileFormatError, match="of one of the kinds"):  # the arrays are sound
+        with pytest.raises(lt.errors.FileFormatError, match="of one of the kinds"):  # the arrays are sound
             read_encoder(forged(path, listed))
 
 
@@ -101,12 +101,12 @@ def test_a_damaged_header_is_refused(tmp_path, header):
         body = b"labeltrees encoder 1\n" + header + end
         checksum = _core.xxh64(np.frombuffer(body, np.uint8)).to_bytes(8, "little")
         (tmp_path / "encoder.bin").write_bytes(body + checksum)
-        with pytest.raises(lt.FileFormatError, match="its header is damaged"):
+        with pytest.raises(lt.errors.FileFormatError, match="its header is damaged"):
             read_encoder(tmp_path / "encoder.bin")
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(lt.FileFormatError, match=r"nothing\.bin: No such file"):
+    with pytest.raises(lt.errors.FileFormatError, match=r"nothing\.bin: No such file"):
         read_encoder(tmp_path / "nothing.bin")
 
 
@@ -147,7 +147,7 @@ HOSTILE = {
 def test_hostile_values_are_refused(case):
     kind, alter, message = HOSTILE[case]
     settings, arrays = alter(*ENCODERS[kind]().to_files(""))
-    with pytest.raises(lt.FileFormatError, match=message):
+    with pytest.raises(lt.errors.FileFormatError, match=message):
         encoder_from_files(json.loads(json.dumps(settings)), arrays, "", "somewhere")
 
 
@@ -159,9 +159,9 @@ def test_damaged_bounds_are_refused_when_names_are_first_used(which, ends):
     settings, arrays = with_ids().to_files("")
     arrays[f"{which}.ends"] = np.array(ends, np.int64)
     encoder = encoder_from_files(settings, arrays, "", "somewhere")
-    with pytest.raises(lt.FileFormatError, match="somewhere"):
+    with pytest.raises(lt.errors.FileFormatError, match="somewhere"):
         encoder.transform([["unknown"]])
-    with pytest.raises(lt.FileFormatError, match="somewhere"):
+    with pytest.raises(lt.errors.FileFormatError, match="somewhere"):
         encoder.verify()
 
 
@@ -173,14 +173,14 @@ def test_names_that_are_not_unicode_or_occur_twice_are_found_by_verify():
         encoder = encoder_from_files(settings, arrays, "", "somewhere")
         assert encoder.transform([["x"]]).nnz == 0
         if text.startswith(b"\xff"):
-            with pytest.raises(lt.FileFormatError, match="somewhere"):
+            with pytest.raises(lt.errors.FileFormatError, match="somewhere"):
                 encoder.verify()
     arrays["names"], arrays["names.ends"] = np.frombuffer(b"samesame", np.uint8), np.array([0, 4, 8])
-    with pytest.raises(lt.FileFormatError, match="occurs twice"):
+    with pytest.raises(lt.errors.FileFormatError, match="occurs twice"):
         encoder_from_files(settings, arrays, "", "somewhere").verify()
 
 
 def test_another_version_is_named(tmp_path):
     (tmp_path / "later.bin").write_bytes(b"labeltrees encoder 2\n" + bytes(100))
-    with pytest.raises(lt.FileFormatError, match=r"later\.bin: not an encoder of this version"):
+    with pytest.raises(lt.errors.FileFormatError, match=r"later\.bin: not an encoder of this version"):
         read_encoder(tmp_path / "later.bin")

@@ -30,31 +30,31 @@ SPACES = " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u200a\u2028\u2029\
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rows_are_those_of_the_vectorizer(dtype):
     vectorizer = lt.TfidfVectorizer(dtype=dtype, sublinear_tf=True).fit(TEXTS)
-    encoder = lt.TextEncoder(vectorizer)
+    encoder = lt.encoders.TextEncoder(vectorizer)
     assert (encoder.transform(TEXTS) != vectorizer.transform(TEXTS).astype(np.float32)).nnz == 0
     assert (encoder.transform(TEXTS) != encoder._encode(TEXTS)[0]).nnz == 0  # what a predictor does
     assert encoder.feature_names.tolist() == vectorizer.get_feature_names_out().tolist()
 
 
 def test_unknown_words_are_counted():
-    encoder = lt.TextEncoder(lt.TfidfVectorizer().fit(TEXTS))
+    encoder = lt.encoders.TextEncoder(lt.TfidfVectorizer().fit(TEXTS))
     assert encoder.count_unknown(["red blue green", "wine", ""]).tolist() == [2, 0, 0]
 
 
 def test_hashed_terms_have_no_names():
-    encoder = lt.TextEncoder(lt.TfidfVectorizer(hashing=64).fit(TEXTS))
+    encoder = lt.encoders.TextEncoder(lt.TfidfVectorizer(hashing=64).fit(TEXTS))
     assert encoder.feature_names is None
     assert encoder.n_features == 64
     assert encoder.count_unknown(["anything"]).tolist() == [0]
 
 
 def test_other_vectorizers_are_refused():
-    with pytest.raises(lt.InputError, match="a fitted labeltrees"):
-        lt.TextEncoder(Theirs().fit(TEXTS))
+    with pytest.raises(lt.errors.InputError, match="a fitted labeltrees"):
+        lt.encoders.TextEncoder(Theirs().fit(TEXTS))
     with pytest.raises(ValueError, match="not fitted"):
-        lt.TextEncoder(lt.TfidfVectorizer())
-    with pytest.raises(lt.InputError, match=r"texts\[1\] must be a string"):
-        lt.TextEncoder(lt.TfidfVectorizer().fit(TEXTS)).transform(["a", 3])
+        lt.encoders.TextEncoder(lt.TfidfVectorizer())
+    with pytest.raises(lt.errors.InputError, match=r"texts\[1\] must be a string"):
+        lt.encoders.TextEncoder(lt.TfidfVectorizer().fit(TEXTS)).transform(["a", 3])
 
 
 def twin(context, weighting, norm, ids=IDS):
@@ -81,7 +81,7 @@ def twin(context, weighting, norm, ids=IDS):
     st.lists(contexts, max_size=4), st.sampled_from(["log", "count", "binary"]), st.sampled_from(["none", "l1", "l2"])
 )
 def test_rows_and_unknown_items_are_those_of_the_definition(batch, weighting, norm):
-    encoder = lt.ItemEncoder(NAMES, IDS, weighting=weighting, norm=norm)
+    encoder = lt.encoders.ItemEncoder(NAMES, IDS, weighting=weighting, norm=norm)
     X = encoder.transform(batch)
     expected = [twin(context, weighting, norm) for context in batch]
     assert X.shape == (len(batch), len(NAMES))
@@ -92,7 +92,7 @@ def test_rows_and_unknown_items_are_those_of_the_definition(batch, weighting, no
 
 
 def test_every_kind_of_sequence_is_a_context_and_a_batch():
-    encoder = lt.ItemEncoder(NAMES, IDS, weighting="count")
+    encoder = lt.encoders.ItemEncoder(NAMES, IDS, weighting="count")
     expected = encoder.transform([["milk", "bread"]]).toarray().tolist()
     for context in (("milk", "bread"), {"milk", "bread"}, np.array(["milk", "bread"]), np.array([10, 11])):
         assert encoder.transform([context]).toarray().tolist() == expected
@@ -120,12 +120,12 @@ def test_every_kind_of_sequence_is_a_context_and_a_batch():
     ],
 )
 def test_batches_that_are_not_lists_of_items_are_refused(batch, message):
-    with pytest.raises(lt.InputError, match=message):
-        lt.ItemEncoder(NAMES).transform(batch)
+    with pytest.raises(lt.errors.InputError, match=message):
+        lt.encoders.ItemEncoder(NAMES).transform(batch)
 
 
 def test_items_that_cannot_be_names_are_unknown():
-    assert lt.ItemEncoder(NAMES).count_unknown([["\ud800", 2**70, -(2**70)]]).tolist() == [3]
+    assert lt.encoders.ItemEncoder(NAMES).count_unknown([["\ud800", 2**70, -(2**70)]]).tolist() == [3]
 
 
 @pytest.mark.parametrize(
@@ -142,12 +142,12 @@ def test_items_that_cannot_be_names_are_unknown():
     ],
 )
 def test_bad_vocabularies_are_refused(arguments, message):
-    with pytest.raises(lt.InputError, match=message):
-        lt.ItemEncoder(**arguments)
+    with pytest.raises(lt.errors.InputError, match=message):
+        lt.encoders.ItemEncoder(**arguments)
 
 
 def test_an_encoder_can_be_pickled_after_use():
-    encoder = lt.ItemEncoder(NAMES, IDS)
+    encoder = lt.encoders.ItemEncoder(NAMES, IDS)
     before = encoder.transform([["milk", 11]])
     again = pickle.loads(pickle.dumps(encoder))
     assert (again.transform([["milk", 11]]) != before).nnz == 0
@@ -165,7 +165,7 @@ def test_a_list_that_changes_while_it_is_read_does_no_harm():
 
     context = [10]
     context += [Shrinks(context), "milk", "milk"]
-    assert lt.ItemEncoder(NAMES, IDS).transform([context]).nnz == 2
+    assert lt.encoders.ItemEncoder(NAMES, IDS).transform([context]).nnz == 2
 
 
 def column_twin(texts, names, separator):
@@ -182,36 +182,36 @@ def column_twin(texts, names, separator):
 @given(st.lists(st.text(alphabet=f"ab;é{SPACES}", max_size=14), min_size=1, max_size=4), st.sampled_from([";", "; "]))
 def test_columns_are_split_as_in_prepared_logs(texts, separator):
     names = ["a", "b", "é", "ab", "a b"]
-    X = lt.ColumnEncoder(names, separator=separator).transform(texts)
+    X = lt.encoders.ColumnEncoder(names, separator=separator).transform(texts)
     assert X.toarray().tolist() == column_twin(texts, names, separator).tolist()
 
 
 def test_every_character_around_a_name_is_white_space_as_in_prepared_logs():
     characters = [chr(code) for code in range(1, 0x3100) if chr(code) != ";"]  # all white space is below
     for texts in ([f"{c}a" for c in characters], [f"a{c}" for c in characters]):
-        X = lt.ColumnEncoder(["a"], separator=";").transform(texts)
+        X = lt.encoders.ColumnEncoder(["a"], separator=";").transform(texts)
         assert X.toarray().tolist() == column_twin(texts, ["a"], ";").tolist()
 
 
 def test_a_column_without_separator_takes_lists_only():
-    encoder = lt.ColumnEncoder(["a", "b"])
+    encoder = lt.encoders.ColumnEncoder(["a", "b"])
     assert encoder.transform([[" a ", "a", ""]]).toarray().tolist() == [[2, 0]]
-    with pytest.raises(lt.InputError, match="must be a list of names, got str"):
+    with pytest.raises(lt.errors.InputError, match="must be a list of names, got str"):
         encoder.transform(["a;b"])
-    with pytest.raises(lt.InputError, match="separator must be None or a text"):
-        lt.ColumnEncoder(["a"], separator="")
+    with pytest.raises(lt.errors.InputError, match="separator must be None or a text"):
+        lt.encoders.ColumnEncoder(["a"], separator="")
 
 
 def make_parts():
     return {
-        "query": lt.TextEncoder(lt.TfidfVectorizer().fit(["red wine", "white wine"])),
-        "history": lt.ItemEncoder(["milk", "bread"], weighting="count"),
-        "tags": lt.ColumnEncoder(["new", "sale"], separator=","),
+        "query": lt.encoders.TextEncoder(lt.TfidfVectorizer().fit(["red wine", "white wine"])),
+        "history": lt.encoders.ItemEncoder(["milk", "bread"], weighting="count"),
+        "tags": lt.encoders.ColumnEncoder(["new", "sale"], separator=","),
     }
 
 
 def make_union():
-    return lt.UnionEncoder(make_parts(), weights={"history": 0.5, "tags": 2})
+    return lt.encoders.UnionEncoder(make_parts(), weights={"history": 0.5, "tags": 2})
 
 
 @pytest.fixture
@@ -257,7 +257,7 @@ def test_missing_parts_have_no_features(union):
     ],
 )
 def test_contexts_that_do_not_fit_a_union_are_refused(union, context, message):
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         union.transform([context])
 
 
@@ -265,13 +265,13 @@ def test_contexts_that_do_not_fit_a_union_are_refused(union, context, message):
     ("parts", "weights", "message"),
     [
         (dict, None, "parts must be 1 to 16 encoders"),
-        (lambda: {"": lt.ItemEncoder(["a"])}, None, "the name of a part"),
+        (lambda: {"": lt.encoders.ItemEncoder(["a"])}, None, "the name of a part"),
         (lambda: {"a": make_union()}, None, "an encoder that is not a union"),
         (lambda: {"a": 3}, None, "an encoder that is not a union"),
-        (lambda: {"a": lt.ItemEncoder(["a"])}, {"b": 1}, "weights must be numbers for a"),
-        (lambda: {"a": lt.ItemEncoder(["a"])}, {"a": -1}, "weights"),
+        (lambda: {"a": lt.encoders.ItemEncoder(["a"])}, {"b": 1}, "weights must be numbers for a"),
+        (lambda: {"a": lt.encoders.ItemEncoder(["a"])}, {"a": -1}, "weights"),
     ],
 )
 def test_bad_unions_are_refused(parts, weights, message):
-    with pytest.raises(lt.InputError, match=message):
-        lt.UnionEncoder(parts(), weights=weights)
+    with pytest.raises(lt.errors.InputError, match=message):
+        lt.encoders.UnionEncoder(parts(), weights=weights)

@@ -65,19 +65,19 @@ def test_a_new_file_has_the_usual_rights(tmp_path):
 
 
 def test_what_is_no_file_is_not_replaced(tmp_path):
-    with pytest.raises(lt.InputError, match="path must be a file"), write_any(tmp_path):
+    with pytest.raises(lt.errors.InputError, match="path must be a file"), write_any(tmp_path):
         pass
 
 
 @pytest.mark.parametrize("path", [None, 3, b"a.txt"])
 def test_what_is_no_path_is_refused(path):
     for function in (open_any, write_any):
-        with pytest.raises(lt.InputError, match="path must be a path"), function(path):
+        with pytest.raises(lt.errors.InputError, match="path must be a path"), function(path):
             pass
 
 
 def test_a_folder_cannot_be_read(tmp_path):
-    with pytest.raises(lt.FileFormatError, match="a folder, not a file"), open_any(tmp_path):
+    with pytest.raises(lt.errors.FileFormatError, match="a folder, not a file"), open_any(tmp_path):
         pass
 
 
@@ -118,5 +118,5 @@ def test_native_readers_refuse_compressed_files(tmp_path):
         with write_any(tmp_path / name) as stream:
             stream.write(b"text")
     assert files.check_readable(tmp_path / "a.txt") == str(tmp_path / "a.txt")
-    with pytest.raises(lt.FileFormatError, match=r"a\.txt\.GZ: compressed; decompress it first"):
+    with pytest.raises(lt.errors.FileFormatError, match=r"a\.txt\.GZ: compressed; decompress it first"):
         files.check_readable(tmp_path / "a.txt.GZ")

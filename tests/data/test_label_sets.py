@@ -111,7 +111,7 @@ def test_a_table_of_names_is_a_list_of_lists():
 def test_names_are_read_as_scikit_learn_does(rows):
     rows = [[unicodedata.normalize("NFC", name) for name in row] for row in rows]
     if not any(rows):
-        with pytest.raises(lt.InputError, match="no labels"):
+        with pytest.raises(lt.errors.InputError, match="no labels"):
             read_label_sets(rows)
         return
     binarizer = MultiLabelBinarizer().fit(rows)
@@ -183,7 +183,7 @@ def test_values_of_a_matrix_are_kept_as_relevance():
     ids=lambda value: repr(value)[:30],
 )
 def test_other_forms_are_refused(Y, message):
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         read_label_sets(Y)
 
 
@@ -205,12 +205,14 @@ def test_ids_beyond_the_models_are_left_out_and_fewer_are_enough(names):
 def test_a_matrix_must_have_the_models_shape():
     np.testing.assert_array_equal(known_labels(MATRIX, (3, 3), None).toarray(), MATRIX)
     for shape in ((3, 4), (2, 3)):
-        with pytest.raises(lt.InputError, match=rf"the shape of Y must be \({shape[0]}, {shape[1]}\), got \(3, 3\)"):
+        with pytest.raises(
+            lt.errors.InputError, match=rf"the shape of Y must be \({shape[0]}, {shape[1]}\), got \(3, 3\)"
+        ):
             known_labels(MATRIX, shape, None)
 
 
 def test_names_for_a_model_without_names_are_refused():
-    with pytest.raises(lt.InputError, match="label ids, as the model was trained"):
+    with pytest.raises(lt.errors.InputError, match="label ids, as the model was trained"):
         known_labels([["a"]], (1, 3), None)
 
 

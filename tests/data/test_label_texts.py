@@ -55,7 +55,7 @@ def test_the_forms_of_texts(given_texts, names, expected, new):
     ],
 )
 def test_wrong_texts_are_refused(given_texts, names, message):
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         read_label_texts(given_texts, names, 3)
 
 
@@ -63,5 +63,5 @@ def test_a_dataset_carries_texts_of_labels():
     dataset = lt.Dataset(np.eye(2), np.eye(2), label_names=["a", "b"], label_texts={"b": "bees"})
     assert dataset[:1].label_texts.lists() == [[], ["bees"]]
     assert "label_texts" in repr(dataset)
-    with pytest.raises(lt.InputError, match="a label without points has an empty column"):
+    with pytest.raises(lt.errors.InputError, match="a label without points has an empty column"):
         lt.Dataset(np.eye(2), np.eye(2), label_names=["a", "b"], label_texts={"c": "x"})

@@ -39,7 +39,7 @@ def test_labels_may_be_lists_or_strings(tmp_path):
 def test_bad_columns_of_parquet_are_refused(tmp_path, columns, fault):
     path = tmp_path / "a.parquet"
     pl.DataFrame(columns).write_parquet(path)
-    with pytest.raises(lt.FileFormatError, match=re.escape(f"{path}: {fault}")):
+    with pytest.raises(lt.errors.FileFormatError, match=re.escape(f"{path}: {fault}")):
         lt.read_texts(path)
 
 
@@ -79,7 +79,7 @@ def page(uncompressed, compressed):
 
 
 def refused(path, fault):
-    with pytest.raises(lt.FileFormatError, match=re.escape(f"cannot be read as Parquet ({fault}")):
+    with pytest.raises(lt.errors.FileFormatError, match=re.escape(f"cannot be read as Parquet ({fault}")):
         check_parquet_sizes(path)
 
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from labeltrees import FileFormatError, InputError, read_data, write_parts, write_xmc
+from labeltrees import read_data, write_parts, write_xmc
 from labeltrees.data.files import read_lines
 from labeltrees.data.point_blocks import open_points
 from labeltrees.data.read_data import DataOptions
+from labeltrees.errors import FileFormatError, InputError
 from tests.cli.conftest import data_folder, small_dataset
 
 __all__ = ["data_folder"]

@@ -95,7 +95,7 @@ def test_labels_may_be_missing_if_they_are_not_required(tmp_path, name, content)
     found = read_table(tmp_path / name, TextFields(labels_required=False))
     assert found.texts == ["a", "b", "c"]
     assert found.labels == [[], [], ["d"] if name == "a.jsonl" else []]
-    with pytest.raises(lt.FileFormatError, match="labels"):
+    with pytest.raises(lt.errors.FileFormatError, match="labels"):
         read_table(tmp_path / name)
 
 
@@ -122,7 +122,7 @@ def test_empty_lines_are_skipped_and_the_last_needs_no_end(tmp_path):
 def test_a_bad_line_is_named(tmp_path, line, fault):
     path = tmp_path / "data.jsonl"
     path.write_bytes(b'{"text": "a", "labels": []}\n\n' + line + b"\n")
-    with pytest.raises(lt.FileFormatError, match=re.escape(f"{path}, line 3: {fault}")):
+    with pytest.raises(lt.errors.FileFormatError, match=re.escape(f"{path}, line 3: {fault}")):
         read_table(path)
 
 
@@ -130,7 +130,7 @@ def test_a_bad_line_is_named(tmp_path, line, fault):
 def test_bad_files_are_refused_with_file_and_line(tmp_path, name, content, fault):
     path = tmp_path / name
     path.write_bytes(content)
-    with pytest.raises(lt.FileFormatError, match=re.escape(f"{tmp_path}/{fault}")):
+    with pytest.raises(lt.errors.FileFormatError, match=re.escape(f"{tmp_path}/{fault}")):
         lt.read_texts(path)
 
 
@@ -154,7 +154,7 @@ def test_a_tsv_with_a_header_is_not_taken_for_annifs(tmp_path):
 
 def test_a_line_without_a_tab_is_refused_with_its_number(tmp_path):
     (tmp_path / "a.tsv").write_text("Tea\t<http://x/tea>\nMilk\n")
-    with pytest.raises(lt.FileFormatError, match=r"a.tsv, line 2: no tab between the text and its URIs"):
+    with pytest.raises(lt.errors.FileFormatError, match=r"a.tsv, line 2: no tab between the text and its URIs"):
         read(tmp_path / "a.tsv")
 
 
@@ -170,11 +170,11 @@ def test_a_folder_of_documents(tmp_path):
 
 
 def test_weights_and_empty_folders_are_refused(tmp_path):
-    with pytest.raises(lt.FileFormatError, match="a folder without documents"):
+    with pytest.raises(lt.errors.FileFormatError, match="a folder without documents"):
         read(tmp_path)
     (tmp_path / "a.txt").write_text("Tea")
-    with pytest.raises(lt.FileFormatError, match="has no field for weights"):
+    with pytest.raises(lt.errors.FileFormatError, match="has no field for weights"):
         read(tmp_path, weight="n")
     (tmp_path / "a.tsv").write_text("Tea\t<http://x/tea>\n")
-    with pytest.raises(lt.FileFormatError, match="has no field for weights"):
+    with pytest.raises(lt.errors.FileFormatError, match="has no field for weights"):
         read(tmp_path / "a.tsv", weight="n")

@@ -45,7 +45,7 @@ def test_a_fitted_vectorizer_and_given_names_are_kept():
     ],
 )
 def test_what_does_not_fit_is_refused(texts, labels, names, message):
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         text_dataset(texts, labels, label_names=names)
 
 
@@ -107,19 +107,19 @@ def test_empty_texts_and_texts_without_labels_are_kept_and_counted(tmp_path, cap
 @pytest.mark.parametrize("value", ["-1", "nan", "many", "inf"])
 def test_bad_weights_are_refused(tmp_path, value):
     path = write(tmp_path / "a.csv", f"text,labels,n\nred,x,1\nred,y,{value}\n")
-    with pytest.raises(lt.FileFormatError, match=r"line 3: 'n' is not a number >= 0"):
+    with pytest.raises(lt.errors.FileFormatError, match=r"line 3: 'n' is not a number >= 0"):
         lt.read_texts(path, weight="n")
     if value != "many":
         frame = pl.DataFrame({"text": ["red", "red"], "labels": ["x", "y"], "n": [1.0, float(value)]})
         frame.write_parquet(tmp_path / "a.parquet")
-        with pytest.raises(lt.FileFormatError, match=r"row 2: 'n' is not a number >= 0"):
+        with pytest.raises(lt.errors.FileFormatError, match=r"row 2: 'n' is not a number >= 0"):
             lt.read_texts(tmp_path / "a.parquet", weight="n")
 
 
 @pytest.mark.parametrize("changes", [{"format": "xml"}, {"labels": None}, {"text": ()}, {"label_separator": '"'}])
 def test_bad_arguments_are_refused(tmp_path, changes):
     path = write(tmp_path / "a.jsonl", as_jsonl())
-    with pytest.raises(lt.InputError, match=next(iter(changes))):
+    with pytest.raises(lt.errors.InputError, match=next(iter(changes))):
         lt.read_texts(path, **changes)
 
 

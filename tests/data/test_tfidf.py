@@ -56,7 +56,7 @@ def assert_same(parameters, train, test):
     except ValueError as error:
         refused = str(error)
     if refused is not None:
-        with pytest.raises(lt.InputError, match=f"^{re.escape(refused)}$"):
+        with pytest.raises(lt.errors.InputError, match=f"^{re.escape(refused)}$"):
             ours.fit_transform(train)
         return
     our_rows = ours.fit_transform(train)
@@ -203,9 +203,9 @@ def test_hashed_features_are_those_of_the_vocabulary_where_none_meet():
 def test_hashing_has_no_vocabulary():
     hashed = lt.TfidfVectorizer(hashing=10).fit(CORPUS)
     assert not hasattr(hashed, "vocabulary_")
-    with pytest.raises(lt.InputError, match="does not know its terms"):
+    with pytest.raises(lt.errors.InputError, match="does not know its terms"):
         hashed.get_feature_names_out()
-    with pytest.raises(lt.InputError, match="min_df must be 1 with hashing"):
+    with pytest.raises(lt.errors.InputError, match="min_df must be 1 with hashing"):
         lt.TfidfVectorizer(hashing=10, min_df=2).fit(CORPUS)
 
 
@@ -220,7 +220,7 @@ def test_texts_may_be_bytes():
 
 
 def test_files_are_read_by_the_user():
-    with pytest.raises(lt.InputError, match="no argument input any more: give the texts themselves"):
+    with pytest.raises(lt.errors.InputError, match="no argument input any more: give the texts themselves"):
         lt.TfidfVectorizer(input="filename")
 
 
@@ -244,9 +244,9 @@ def test_any_sequence_of_texts(form):
     ],
 )
 def test_what_is_no_text_is_refused_with_its_place(texts, message):
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         lt.TfidfVectorizer().fit(texts)
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         lt.TfidfVectorizer().fit(CORPUS).transform(texts)
 
 
@@ -295,7 +295,7 @@ def test_what_a_generator_raises_comes_through():
     ids=str,
 )
 def test_wrong_parameters_are_refused_by_fit(parameters, message):
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         lt.TfidfVectorizer(**parameters).fit(CORPUS)
 
 
@@ -335,7 +335,7 @@ def test_the_idf_may_be_set():
     for vectorizer in (ours, theirs):
         vectorizer.idf_ = np.array([1.5, 2.5])
     assert_same_rows(ours.transform(CORPUS), theirs.transform(CORPUS))
-    with pytest.raises(lt.InputError, match="2 finite numbers"):
+    with pytest.raises(lt.errors.InputError, match="2 finite numbers"):
         ours.idf_ = [1.0]
 
 

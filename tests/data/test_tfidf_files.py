@@ -103,7 +103,7 @@ def test_each_fault_is_refused(kind, change, fault):
     _, settings, arrays = saved(kind)
     altered = copy.deepcopy(settings)
     result = change(altered)
-    with pytest.raises(lt.FileFormatError, match=rf"^model: .*(?:{fault})"):
+    with pytest.raises(lt.errors.FileFormatError, match=rf"^model: .*(?:{fault})"):
         tfidf_from_files(result if result == [] else altered, arrays, "v.", "model")
 
 
@@ -125,7 +125,7 @@ def test_the_number_of_features_is_limited(monkeypatch):
     monkeypatch.setattr(module, "LARGEST_INT32", n_features)
     tfidf_from_files(settings, arrays, "v.", "model")
     monkeypatch.setattr(module, "LARGEST_INT32", n_features - 1)
-    with pytest.raises(lt.FileFormatError, match=re.escape(f"a vectorizer of {n_features} features")):
+    with pytest.raises(lt.errors.FileFormatError, match=re.escape(f"a vectorizer of {n_features} features")):
         tfidf_from_files(settings, arrays, "v.", "model")
 
 
@@ -136,5 +136,5 @@ def test_a_term_that_occurs_twice_is_found_by_verify():
         if array.dtype == np.uint8:
             arrays[name] = np.full_like(array, ord("a"))
     twice = tfidf_from_files(settings, arrays, "", "model")
-    with pytest.raises(lt.FileFormatError, match="a term of the vectorizer occurs twice"):
+    with pytest.raises(lt.errors.FileFormatError, match="a term of the vectorizer occurs twice"):
         verify_tfidf(twice)

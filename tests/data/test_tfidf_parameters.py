@@ -51,7 +51,7 @@ def assert_same(parts, train, test, **common):
     try:
         expected = theirs.fit_transform(train)
     except ValueError:
-        with pytest.raises(lt.InputError):
+        with pytest.raises(lt.errors.InputError):
             ours.fit(train)
         return
     rows = ours.fit_transform(train)
@@ -112,7 +112,7 @@ def test_names_are_unique_and_lead_to_the_features():
 def test_hashing_in_a_part_has_no_names():
     ours = lt.TfidfVectorizer(union=[{}, {"hashing": 16, "analyzer": "char"}]).fit(CORPUS)
     assert ours.transform(CORPUS).shape == (5, ours.get_state().n_features)
-    with pytest.raises(lt.InputError, match="does not know its terms"):
+    with pytest.raises(lt.errors.InputError, match="does not know its terms"):
         ours.get_feature_names_out()
 
 
@@ -132,7 +132,7 @@ def test_hashing_in_a_part_has_no_names():
     ids=str,
 )
 def test_wrong_unions_are_refused(union, message):
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         lt.TfidfVectorizer(union=union).fit(CORPUS)
 
 

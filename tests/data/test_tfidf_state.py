@@ -76,9 +76,9 @@ def test_errors_of_a_function_come_through():
 
     with pytest.raises(RuntimeError, match="gone"):
         lt.TfidfVectorizer(tokenizer=broken).fit(CORPUS)
-    with pytest.raises(lt.InputError, match=r"texts\[0\]: token 0 must be a string, got int"):
+    with pytest.raises(lt.errors.InputError, match=r"texts\[0\]: token 0 must be a string, got int"):
         lt.TfidfVectorizer(analyzer=lambda text: [3]).fit(CORPUS)
-    with pytest.raises(lt.InputError, match="a function that returns a string"):
+    with pytest.raises(lt.errors.InputError, match="a function that returns a string"):
         lt.TfidfVectorizer(preprocessor=lambda text: 3, analyzer="char").fit(CORPUS)
 
 
@@ -119,11 +119,11 @@ def test_texts_and_tokens_may_be_mixed():
 
 
 def test_tokens_need_words():
-    with pytest.raises(lt.InputError, match=r"texts\[0\] is a list of tokens, which only analyzer='word' takes"):
+    with pytest.raises(lt.errors.InputError, match=r"texts\[0\] is a list of tokens, which only analyzer='word' takes"):
         lt.TfidfVectorizer(analyzer="char").fit([["a"]])
-    with pytest.raises(lt.InputError, match=r"texts\[1\] is a list of tokens"):
+    with pytest.raises(lt.errors.InputError, match=r"texts\[1\] is a list of tokens"):
         lt.TfidfVectorizer(union=[{}, {"analyzer": "char"}]).fit(["aa bb"]).transform(["aa", ["bb"]])
-    with pytest.raises(lt.InputError, match=r"texts\[0\]: token 1 must be a string, got int"):
+    with pytest.raises(lt.errors.InputError, match=r"texts\[0\]: token 1 must be a string, got int"):
         lt.TfidfVectorizer().fit([["a", 3]])
 
 
@@ -139,7 +139,7 @@ def test_a_model_fitted_on_tokens_takes_tokens(tmp_path):
 
 def test_a_model_fitted_on_texts_takes_no_list_for_a_text():
     model = lt.LabelTreeClassifier().fit(["brown rice", "green tea"] * 2, [["a"], ["b"]] * 2)
-    with pytest.raises(lt.InputError, match="pass one context per call"):
+    with pytest.raises(lt.errors.InputError, match="pass one context per call"):
         model.predictor(1)(["green tea"])
 
 
@@ -166,7 +166,7 @@ def test_words_are_replaced_by_their_stems(stemmer):
     ours = lt.TfidfVectorizer(stem="german", ngram_range=(1, 2), stop_words=["und"])
     ours.fit(["Häuser und Häusern", "unde"])
     assert ours.get_feature_names_out().tolist() == ["häus", "häus häus", "unde"]
-    with pytest.raises(lt.InputError, match="stem must be one of german"):
+    with pytest.raises(lt.errors.InputError, match="stem must be one of german"):
         lt.TfidfVectorizer(stem="klingon").fit(CORPUS)
     split = lt.TfidfVectorizer(stem="german", tokenizer=str.split).fit(["Brown-rice x"])
     assert split.get_feature_names_out().tolist() == ["brow", "x"]
@@ -185,13 +185,13 @@ def test_stems_are_snowballs():
     pytest.importorskip("Stemmer")
     ours = lt.TfidfVectorizer(stem="german").fit(["Die Häuser und die Häusern"])
     assert ours.get_feature_names_out().tolist() == ["die", "haus", "und"]
-    with pytest.raises(lt.InputError, match=r"stem must be one of .*finnish"):
+    with pytest.raises(lt.errors.InputError, match=r"stem must be one of .*finnish"):
         lt.TfidfVectorizer(stem="klingon").fit(CORPUS)
 
 
 def test_without_the_extra_the_message_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "Stemmer", None)
-    with pytest.raises(lt.MissingExtraError, match=r"pip install labeltrees\[stem\]"):
+    with pytest.raises(lt.errors.MissingExtraError, match=r"pip install labeltrees\[stem\]"):
         lt.TfidfVectorizer(stem="german").fit(CORPUS)
 
 
@@ -201,7 +201,7 @@ def test_without_the_extra_the_message_names_it(monkeypatch):
 def test_a_model_with_functions_is_pickled_not_saved(tmp_path):
     vectorizer = lt.TfidfVectorizer(tokenizer=on_spaces)
     model = lt.LabelTreeClassifier(vectorizer=vectorizer).fit(["a-b c", "d e-f"] * 2, [["x"], ["y"]] * 2)
-    with pytest.raises(lt.InputError, match=r"the tokenizer of its vectorizer is a function. Pickle the model"):
+    with pytest.raises(lt.errors.InputError, match=r"the tokenizer of its vectorizer is a function. Pickle the model"):
         model.save(tmp_path / "model")
     assert not (tmp_path / "model").exists()
     copy = pickle.loads(pickle.dumps(model))
@@ -226,5 +226,5 @@ def on_spaces(text):
 )
 def test_saved_vectorizers_with_steps_that_are_gone_say_what_to_do(name, value, message):
     settings, arrays = tfidf_to_files(lt.TfidfVectorizer().fit(["a bc", "bc d"]), "v.")
-    with pytest.raises(lt.FileFormatError, match=f"^here: .*{message}"):
+    with pytest.raises(lt.errors.FileFormatError, match=f"^here: .*{message}"):
         tfidf_from_files({**settings, name: value}, arrays, "v.", "here")

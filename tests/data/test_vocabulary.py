@@ -29,9 +29,9 @@ def test_a_table_with_a_column_per_language(tmp_path):
     path.write_text(f"uri,notation,label_en,label_fi\n{CATS},1,cats,kissat\n{DOGS},2,dogs,\n", encoding="utf-8-sig")
     assert lt.read_vocabulary(path, "en") == {CATS: ["cats"], DOGS: ["dogs"]}
     assert lt.read_vocabulary(path, "fi") == {CATS: ["kissat"]}  # no Finnish name for dogs
-    with pytest.raises(lt.InputError, match=r"has labels in en, fi; choose one, such as language='en'"):
+    with pytest.raises(lt.errors.InputError, match=r"has labels in en, fi; choose one, such as language='en'"):
         lt.read_vocabulary(path)
-    with pytest.raises(lt.InputError, match=r"not in 'sv'; choose one"):
+    with pytest.raises(lt.errors.InputError, match=r"not in 'sv'; choose one"):
         lt.read_vocabulary(path, "sv")
 
 
@@ -41,7 +41,7 @@ def test_a_table_with_a_column_per_language(tmp_path):
 )
 def test_other_files_are_refused(tmp_path, text, message):
     (tmp_path / "t.tsv").write_text(text)
-    with pytest.raises(lt.FileFormatError, match=message):
+    with pytest.raises(lt.errors.FileFormatError, match=message):
         lt.read_vocabulary(tmp_path / "t.tsv")
 
 
@@ -128,7 +128,7 @@ def test_skos_gives_the_preferred_name_first_in_one_language(write_skos):
     skos = write_skos(STATEMENTS)
     assert lt.read_vocabulary(skos, "en") == {CATS: ["cats", "felines", "big cats"], DOGS: ["dogs"]}
     assert lt.read_vocabulary(skos, "fi") == {CATS: ["kissat"]}
-    with pytest.raises(lt.InputError, match="has labels in en, fi; choose one"):
+    with pytest.raises(lt.errors.InputError, match="has labels in en, fi; choose one"):
         lt.read_vocabulary(skos)
 
 
@@ -142,7 +142,7 @@ def test_a_file_without_types_has_only_concepts(write_skos):
 def test_a_damaged_file_of_skos_is_one_clear_error(tmp_path, name, content):
     pytest.importorskip("pyoxigraph", reason="the extra labeltrees[skos] is not installed")
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(lt.FileFormatError, match=rf"{name}: cannot be read as"):
+    with pytest.raises(lt.errors.FileFormatError, match=rf"{name}: cannot be read as"):
         lt.read_vocabulary(tmp_path / name)
 
 
@@ -150,7 +150,7 @@ def test_a_file_that_is_cut_is_refused(write_skos):
     path = write_skos(STATEMENTS)
     content = path.read_bytes()
     path.write_bytes(content[: len(content) * 2 // 3])
-    with pytest.raises(lt.FileFormatError):
+    with pytest.raises(lt.errors.FileFormatError):
         lt.read_vocabulary(path, "en")
 
 
@@ -183,7 +183,7 @@ def many_uses_of_a_long_prefix():
 def test_small_files_that_would_fill_the_memory_are_refused(tmp_path, name, make, message):
     pytest.importorskip("pyoxigraph", reason="the extra labeltrees[skos] is not installed")
     (tmp_path / name).write_text(make())
-    with pytest.raises(lt.FileFormatError, match=message):
+    with pytest.raises(lt.errors.FileFormatError, match=message):
         lt.read_vocabulary(tmp_path / name)
 
 
@@ -199,5 +199,5 @@ def test_short_entities_and_huge_numbers_are_read_as_they_are(tmp_path):
 def test_without_the_extra_the_error_names_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyoxigraph", None)
     (tmp_path / "v.ttl").write_text("")
-    with pytest.raises(lt.MissingExtraError, match=r"pip install 'labeltrees\[skos\]'"):
+    with pytest.raises(lt.errors.MissingExtraError, match=r"pip install 'labeltrees\[skos\]'"):
         lt.read_vocabulary(tmp_path / "v.ttl")

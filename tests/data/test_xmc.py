@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
 import labeltrees as lt
-from labeltrees import FileFormatError, InputError, _core
+from labeltrees import _core
 from labeltrees.data.xmc import open_xmc_blocks
+from labeltrees.errors import FileFormatError, InputError
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -201,7 +202,7 @@ def test_odd_but_good_lines(lines, expected):
 )
 def test_a_fault_names_the_file_and_the_line(tmp_path, data, message):
     path = write(tmp_path, data, "bad.txt.gz")
-    with pytest.raises(lt.FileFormatError) as raised:
+    with pytest.raises(lt.errors.FileFormatError) as raised:
         lt.read_xmc(path)
     assert str(raised.value) == f"{path}{message}"
 
@@ -212,22 +213,22 @@ def test_a_truncated_or_damaged_compressed_file_is_named(tmp_path, suffix):
     whole = COMPRESS[suffix](b"5000 5 4\n" + rows)
     path = tmp_path / f"data.txt{suffix}"
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(lt.FileFormatError, match=f"{path}: the compressed file ends too soon"):
+    with pytest.raises(lt.errors.FileFormatError, match=f"{path}: the compressed file ends too soon"):
         lt.read_xmc(path)
     path.write_bytes(SMALL)
-    with pytest.raises(lt.FileFormatError, match=f"{path}: the compressed file is damaged"):
+    with pytest.raises(lt.errors.FileFormatError, match=f"{path}: the compressed file is damaged"):
         lt.read_xmc(path)
 
 
 def test_a_missing_file_is_an_error_of_both_families(tmp_path):
-    for kind in (lt.FileFormatError, FileNotFoundError):
+    for kind in (lt.errors.FileFormatError, FileNotFoundError):
         with pytest.raises(kind, match=r"none\.txt: no such file"):
             lt.read_xmc(tmp_path / "none.txt")
 
 
 @pytest.mark.parametrize("index_base", [2, "one", True, None])
 def test_index_base_is_checked(tmp_path, index_base):
-    with pytest.raises(lt.InputError, match="index_base must be 'auto', 0 or 1"):
+    with pytest.raises(lt.errors.InputError, match="index_base must be 'auto', 0 or 1"):
         lt.read_xmc(tmp_path / "none.txt", index_base)
 
 
@@ -252,7 +253,7 @@ def test_ids_count_from_1_only_if_one_equals_d_or_l(tmp_path, caplog, data, judg
         assert dataset.X[[0]].indices.tolist() == [0, 1]
         assert dataset.Y[[1]].indices.tolist() == [2]
         assert dataset.n_features == 5
-    with pytest.raises(lt.FileFormatError, match="is out of range"):
+    with pytest.raises(lt.errors.FileFormatError, match="is out of range"):
         lt.read_xmc(path, index_base=0)
 
 
@@ -272,9 +273,9 @@ def test_without_such_an_id_they_count_from_0(tmp_path, caplog):
     ],
 )
 def test_a_zero_in_a_file_judged_to_count_from_1_is_an_error(tmp_path, data, message):
-    with pytest.raises(lt.FileFormatError, match=re.escape(message)):
+    with pytest.raises(lt.errors.FileFormatError, match=re.escape(message)):
         lt.read_xmc(write(tmp_path, data))
-    with pytest.raises(lt.FileFormatError, match="id 0 in a file whose ids count from 1"):
+    with pytest.raises(lt.errors.FileFormatError, match="id 0 in a file whose ids count from 1"):
         lt.read_xmc(write(tmp_path, data), index_base=1)
 
 
@@ -398,13 +399,13 @@ def test_files_of_many_blocks_are_read_and_written_whole(tmp_path):
 
 
 def test_relevance_other_than_1_cannot_be_written(tmp_path):
-    with pytest.raises(lt.InputError, match=r"relevance 0.5 at row 1, column 0"):
+    with pytest.raises(lt.errors.InputError, match=r"relevance 0.5 at row 1, column 0"):
         lt.write_xmc(lt.Dataset([[1], [1]], [[1, 0], [0.5, 1]]), tmp_path / "data.txt")
     assert not list(tmp_path.iterdir())
 
 
 def test_only_datasets_are_written(tmp_path):
-    with pytest.raises(lt.InputError, match="dataset must be a Dataset"):
+    with pytest.raises(lt.errors.InputError, match="dataset must be a Dataset"):
         lt.write_xmc(([[1]], [[1]]), tmp_path / "data.txt")
 
 

@@ -15,6 +15,8 @@ from click.testing import CliRunner
 
 import labeltrees as lt
 from labeltrees.cli.main import cli
+from labeltrees.logs import PreparedLogs
+from labeltrees.tuning.result import SweepResult
 
 FAST = ["--tradeoffs", "1", "--fanouts", "8", "--jobs", "1"]
 TEXTS = ["red cat", "red dog", "blue cat", "blue dog", "red bird", "blue bird"] * 5
@@ -178,9 +180,9 @@ def check_after_failure(name: str, folder: Path, before: dict[str, str | None], 
 def check_whole(path: Path) -> None:
     """Raise an error unless a target is complete: it can be opened, and every checksum is right."""
     if path.suffix == ".json":
-        lt.SweepResult.load(path)
+        SweepResult.load(path)
     elif path.name == "dataset":
-        lt.PreparedLogs.load(path)
+        PreparedLogs.load(path)
     else:
         lt.load(path, verify=True)
 

@@ -70,9 +70,13 @@ def _models(folder: Path) -> None:
     put("fasttext_bin", "one_label", (folder / "a.bin").read_bytes())
     made["text"].export_fasttext(folder / "b.bin")
     put("fasttext_bin", "bigrams", (folder / "b.bin").read_bytes())
-    items = lt.ItemEncoder(["red", "cat", "dog"])
-    words = lt.TextEncoder(lt.TfidfVectorizer().fit(texts))
-    for name, encoder in {"items": items, "words": words, "union": lt.UnionEncoder({"a": items, "b": words})}.items():
+    items = lt.encoders.ItemEncoder(["red", "cat", "dog"])
+    words = lt.encoders.TextEncoder(lt.TfidfVectorizer().fit(texts))
+    for name, encoder in {
+        "items": items,
+        "words": words,
+        "union": lt.encoders.UnionEncoder({"a": items, "b": words}),
+    }.items():
         write_encoder(encoder, folder / "encoder.bin")
         put("encoder", name, (folder / "encoder.bin").read_bytes())
 

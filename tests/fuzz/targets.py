@@ -27,7 +27,7 @@ from labeltrees.data.encoder_file import read_encoder
 from labeltrees.errors import LabelTreesError
 from labeltrees.models.text.fasttext_file import read_fasttext
 from labeltrees.storage.folder import _checksum_of_body
-from labeltrees.tree.serialize import HEADER
+from labeltrees.tree.files import HEADER
 
 _FAST = Path("/dev/shm") if os.path.isdir("/dev/shm") else None
 _FOLDER = Path(tempfile.mkdtemp(prefix="labeltrees-fuzz-", dir=_FAST))
@@ -205,7 +205,7 @@ def _http(data: bytes) -> None:
         raise AssertionError(message)
     if status >= 400:
         message = sent[1]["body"].decode()
-        raise lt.InputError(message)
+        raise lt.errors.InputError(message)
 
 
 TARGETS: dict[str, Target] = {

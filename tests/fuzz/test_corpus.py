@@ -34,5 +34,5 @@ def test_inputs_end_well_or_in_an_error_of_ours(name):
     rng = random.Random(0)
     n_changes = 10 if name.startswith("events") else 40
     for data in [*seeds, *(mutate(rng.choice(seeds), seeds, rng) for _ in range(n_changes))]:
-        with contextlib.suppress(lt.LabelTreesError):
+        with contextlib.suppress(lt.errors.LabelTreesError):
             TARGETS[name](data)

@@ -57,5 +57,5 @@ def test_it_is_cloned_and_trained_with_several_trees(fitted, problem):
 
 @pytest.mark.parametrize("fanout", ["wide", 1, 2.5, None, True])
 def test_other_fanouts_are_refused(problem, fanout):
-    with pytest.raises(lt.InputError, match="fanout must be an integer of at least 2"):
+    with pytest.raises(lt.errors.InputError, match="fanout must be an integer of at least 2"):
         lt.LabelTreeClassifier(fanout=fanout).fit(*problem)

@@ -59,5 +59,7 @@ def test_candidates_by_name_are_candidates_by_id(named, problem, allowed):
 
 
 def test_unknown_names_are_refused(named, problem):
-    with pytest.raises(lt.InputError, match="exclude must be names of labels that the model knows, got 'label z'"):
+    with pytest.raises(
+        lt.errors.InputError, match="exclude must be names of labels that the model knows, got 'label z'"
+    ):
         named.predict_topk(problem[0], exclude=["label z"])

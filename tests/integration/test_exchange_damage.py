@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labeltrees import FileFormatError, LabelTree
+from labeltrees import LabelTree
+from labeltrees.errors import FileFormatError
 
 PEERS = Path(__file__).parents[1] / "data_files" / "peers"
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import labeltrees as lt
-from labeltrees import FileFormatError, InputError
+from labeltrees.errors import FileFormatError, InputError
 from labeltrees.storage import load_arrays, save_arrays
 
 X = sp.csr_array([[1, 0, 0], [0.9, 0.1, 0], [0, 1, 0], [0.2, 0.8, 0.5]], dtype=np.float32)

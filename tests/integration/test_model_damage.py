@@ -68,10 +68,10 @@ def test_damaged_files_are_refused_or_answer(folder, dense_folder, evidence_fold
             try:
                 assert is_normal(lt.load(copied), problem[0]), file.name
                 outcomes["normal"] += 1
-            except lt.FileFormatError:
+            except lt.errors.FileFormatError:
                 outcomes["refused"] += 1
             if altered.strip() != original.strip():  # the manifest may lose its last newline
-                with pytest.raises(lt.FileFormatError):
+                with pytest.raises(lt.errors.FileFormatError):
                     lt.load(copied, verify=True)
         (copied / file.name).write_bytes(original)
     assert min(outcomes.values()) > 20
@@ -81,9 +81,9 @@ def test_damaged_files_are_refused_or_answer(folder, dense_folder, evidence_fold
 @pytest.fixture(scope="module")
 def encoder_folder(problem, name_lists, tmp_path_factory):
     path = tmp_path_factory.mktemp("encoder") / "model"
-    items = lt.ItemEncoder([f"label {chr(97 + item)}" for item in range(30)], ids=range(30))
-    words = lt.TextEncoder(lt.TfidfVectorizer().fit(["one two three four five six seven eight", "nine ten"]))
-    encoder = lt.UnionEncoder({"history": items, "query": words}, weights={"query": 0.5})
+    items = lt.encoders.ItemEncoder([f"label {chr(97 + item)}" for item in range(30)], ids=range(30))
+    words = lt.encoders.TextEncoder(lt.TfidfVectorizer().fit(["one two three four five six seven eight", "nine ten"]))
+    encoder = lt.encoders.UnionEncoder({"history": items, "query": words}, weights={"query": 0.5})
     lt.LabelTreeClassifier(fanout=3).fit(lt.Dataset(problem[0], name_lists, encoder=encoder)).save(path)
     return path
 
@@ -112,10 +112,10 @@ def test_damaged_encoders_are_refused_or_answer(encoder_folder, tmp_path):
             try:
                 assert answers_contexts(lt.load(copied)), file.name
                 outcomes["normal"] += 1
-            except lt.FileFormatError:
+            except lt.errors.FileFormatError:
                 outcomes["refused"] += 1
             if altered.strip() != original.strip():
-                with pytest.raises(lt.FileFormatError):
+                with pytest.raises(lt.errors.FileFormatError):
                     lt.load(copied, verify=True)
         (copied / file.name).write_bytes(original)
     assert min(outcomes.values()) > 20
@@ -128,7 +128,7 @@ def test_an_idf_that_makes_rows_overflow_is_refused(encoder_folder, tmp_path, va
     idf = np.load(copied / "encoder.part1.idf.npy")
     idf[2] = value
     rewrite(copied, lambda body: None, {"encoder.part1.idf": idf})
-    with pytest.raises(lt.FileFormatError, match="idf is damaged"):
+    with pytest.raises(lt.errors.FileFormatError, match="idf is damaged"):
         lt.load(copied)
 
 
@@ -167,10 +167,10 @@ def test_damaged_vectorizers_and_label_texts_are_refused_or_answer(texts_folder,
                 model = lt.load(copied)
                 assert model.label_texts_ is None or answers_texts(model), file.name
                 outcomes["normal"] += 1
-            except lt.FileFormatError:
+            except lt.errors.FileFormatError:
                 outcomes["refused"] += 1
             if altered.strip() != original.strip():
-                with pytest.raises(lt.FileFormatError):
+                with pytest.raises(lt.errors.FileFormatError):
                     lt.load(copied, verify=True)
         (copied / file.name).write_bytes(original)
     assert min(outcomes.values()) > 10
@@ -199,7 +199,7 @@ def test_damaged_vectorizers_and_label_texts_are_refused_or_answer(texts_folder,
 def test_hostile_vectorizers_are_refused(texts_folder, tmp_path, change, message):
     copied = shutil.copytree(texts_folder, tmp_path / "hostile")
     rewrite(copied, lambda body: change(body["parameters"]["vectorizer"]["settings"]))
-    with pytest.raises(lt.FileFormatError, match=message):
+    with pytest.raises(lt.errors.FileFormatError, match=message):
         lt.load(copied)
 
 
@@ -223,14 +223,14 @@ HOSTILE_ENCODERS = {
 def test_hostile_encoders_are_refused(copied, case):
     encoder, arrays, message = HOSTILE_ENCODERS[case]
     rewrite(copied, put(encoder=encoder), arrays)
-    with pytest.raises(lt.FileFormatError, match=message):
+    with pytest.raises(lt.errors.FileFormatError, match=message):
         lt.load(copied)
 
 
 def test_missing_files_are_named(folder, copied):
     for file in folder.iterdir():
         (copied / file.name).unlink()
-        with pytest.raises(lt.FileFormatError, match=file.name):
+        with pytest.raises(lt.errors.FileFormatError, match=file.name):
             lt.load(copied)
         shutil.copy(file, copied)
 
@@ -312,7 +312,7 @@ def setting(**values):
 )
 def test_hostile_manifests_are_refused(copied, change, message):
     rewrite(copied, change)
-    with pytest.raises(lt.FileFormatError, match=message):
+    with pytest.raises(lt.errors.FileFormatError, match=message):
         lt.load(copied)
 
 
@@ -356,7 +356,7 @@ HOSTILE_ARRAYS = {
 def test_hostile_arrays_are_refused(copied, case):
     name, array, message = HOSTILE_ARRAYS[case]
     rewrite(copied, lambda body: None, {name: array})
-    with pytest.raises(lt.FileFormatError, match=message):
+    with pytest.raises(lt.errors.FileFormatError, match=message):
         lt.load(copied)
 
 
@@ -365,7 +365,7 @@ def test_verify_finds_what_a_search_may_never_meet(copied, rich):
     children[-1] = children[-2]
     rewrite(copied, lambda body: None, {"tree0.children": children})
     lt.load(copied)
-    with pytest.raises(lt.FileFormatError, match=r"tree 0: .* already elsewhere"):
+    with pytest.raises(lt.errors.FileFormatError, match=r"tree 0: .* already elsewhere"):
         lt.load(copied, verify=True)
 
 
@@ -389,7 +389,7 @@ def test_a_damaged_tree_is_refused_on_first_use(copied, rich, use, child):
     rewrite(copied, lambda body: None, {"tree0.children": children})
     tree = lt.load(copied).tree_
     for _ in range(2):
-        with pytest.raises(lt.InputError, match="child"):
+        with pytest.raises(lt.errors.InputError, match="child"):
             use(tree)
 
 
@@ -397,12 +397,12 @@ def test_verify_finds_a_name_twice(copied, rich):
     text, ends = encode_names(["same"] * 12)
     rewrite(copied, lambda body: None, {"label_names": text, "label_names.ends": ends})
     lt.load(copied)
-    with pytest.raises(lt.FileFormatError, match="a label name occurs twice"):
+    with pytest.raises(lt.errors.FileFormatError, match="a label name occurs twice"):
         lt.load(copied, verify=True)
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path):
-    with pytest.raises(lt.FileFormatError, match=r"manifest\.json"):
+    with pytest.raises(lt.errors.FileFormatError, match=r"manifest\.json"):
         lt.load(tmp_path)
-    with pytest.raises(lt.FileFormatError, match="nowhere: no such folder"):
+    with pytest.raises(lt.errors.FileFormatError, match="nowhere: no such folder"):
         lt.load(tmp_path / "nowhere")

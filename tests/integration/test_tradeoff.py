@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
+from labeltrees.tree.measures import within_node_similarity
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +15,7 @@ def curve():
     grid = [2 * t / (1 + t) for t in (0, 0.5, 1, 2, 6, 10, 30, 100, 300, 1000, 1e5)]
     trees = [lt.build_tree_from(V, f, cover, tradeoff=t, fanout=2, n_jobs=2) for t in grid]
     depth = np.array([tree.expected_depth(cover) for tree in trees])
-    similarity = np.array([lt.within_node_similarity(tree, V) for tree in trees])
+    similarity = np.array([within_node_similarity(tree, V) for tree in trees])
     return depth, similarity
 
 

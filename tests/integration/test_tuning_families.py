@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator
 import labeltrees as lt
 from labeltrees.data.texts import default_vectorizer
 from labeltrees.tuning import trial
+from labeltrees.tuning.result import SweepResult
 from tests.tuning.conftest import count_as_time
 
 SAVED = {}
@@ -68,15 +69,15 @@ def test_it_is_chosen_from_a_dataset_with_texts(texts, monkeypatch, tmp_path):
     choice = lt.choose(data, max_precision_loss=1, estimator=TextModel(), tune={"tradeoff": [0, 2]})
     assert choice.parameters == {"tradeoff": choice.model.tradeoff}
     choice.result.save(tmp_path / "result.json")
-    assert len(lt.SweepResult.load(tmp_path / "result.json")) == 2
+    assert len(SweepResult.load(tmp_path / "result.json")) == 2
 
 
 def test_what_it_cannot_do_is_refused(texts):
     documents, Y = texts
     pair = (documents, Y)
-    with pytest.raises(lt.InputError, match="fanouts must be None or 2"):
+    with pytest.raises(lt.errors.InputError, match="fanouts must be None or 2"):
         lt.sweep(pair, pair, estimator=TextModel(), fanouts=[16])
-    with pytest.raises(lt.InputError, match="grid must be parameters of a TextModel"):
+    with pytest.raises(lt.errors.InputError, match="grid must be parameters of a TextModel"):
         lt.sweep(pair, pair, estimator=TextModel(), grid={"tree__cover": ["greedy"]})
-    with pytest.raises(lt.InputError, match="train must have texts"):
+    with pytest.raises(lt.errors.InputError, match="train must have texts"):
         lt.sweep(lt.Dataset(np.eye(120), Y), pair, estimator=TextModel())

@@ -71,11 +71,11 @@ def test_labels_at_one_time_have_no_trend(points):
     ],
 )
 def test_wrong_times_are_refused(points, times, message):
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         lt.trend_weights(points[0], times)
 
 
 @pytest.mark.parametrize("half_life", [0, -1, np.nan, "14"])
 def test_a_wrong_half_life_is_refused(points, half_life):
-    with pytest.raises(lt.InputError, match="half_life"):
+    with pytest.raises(lt.errors.InputError, match="half_life"):
         lt.trend_weights(*points, half_life)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import labeltrees as lt
-from labeltrees import InputError
+from labeltrees.errors import InputError
 from labeltrees.logs import shards
 from labeltrees.logs.features import hide_items
 

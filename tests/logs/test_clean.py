@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import labeltrees as lt
-from labeltrees import FileFormatError, InputError
+from labeltrees.errors import FileFormatError, InputError
 from labeltrees.logs import shards
 from labeltrees.logs.events import invalid_utf8
 from tests.logs import helpers
@@ -288,5 +288,5 @@ def test_damaged_parquet_logs_end_in_our_error(tmp_path):
         for place in rng.integers(len(whole), size=4):
             damaged[place] = rng.integers(256)
         path.write_bytes(damaged)
-        with contextlib.suppress(lt.LabelTreesError):
+        with contextlib.suppress(lt.errors.LabelTreesError):
             prepare(path)

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import labeltrees as lt
-from labeltrees.logs import datasets, shards
+from labeltrees.logs import PreparedLogs, datasets, shards
 from tests.logs.helpers import prepare
 
 N_EVENTS = 3000
@@ -65,7 +65,7 @@ def test_parts_have_the_points_of_a_log_in_memory(log, tmp_path, monkeypatch, ca
     found = prepare(log, **SETTINGS[case], parts=(tmp_path / "parts", 37))
     assert len(found.train.parts) == -(-found.train.n_points // 37) > 1
     assert_same(found, expected)
-    assert_same(lt.PreparedLogs.load(tmp_path / "parts"), expected)
+    assert_same(PreparedLogs.load(tmp_path / "parts"), expected)
     assert (tmp_path / "parts" / "test.parts").exists() == (expected.test.n_points > 0)
 
 
@@ -111,13 +111,13 @@ def test_an_interrupted_run_leaves_the_old_folder_and_can_continue(log, tmp_path
         with pytest.raises(KeyboardInterrupt):
             prepare(log, **settings, parts=(tmp_path / "parts", 25))
     assert (tmp_path / "work").exists()
-    assert_same(lt.PreparedLogs.load(tmp_path / "parts"), expected)
+    assert_same(PreparedLogs.load(tmp_path / "parts"), expected)
     assert_same(prepare(log, **settings, parts=(tmp_path / "parts", 30)), expected)
     assert [path.name for path in tmp_path.iterdir()] == ["parts"]
 
 
 def test_the_size_of_parts_needs_parts(run, log, tmp_path):
-    with pytest.raises(lt.InputError, match="points_per_part must be an integer of at least 1"):
+    with pytest.raises(lt.errors.InputError, match="points_per_part must be an integer of at least 1"):
         prepare(log, parts=(tmp_path / "parts", 0))
     assert (
         "--points-per-part needs --parts"
@@ -127,5 +127,5 @@ def test_the_size_of_parts_needs_parts(run, log, tmp_path):
 
 def test_a_folder_that_is_not_a_prepared_log_is_not_replaced(log, tmp_path):
     (tmp_path / "letters.txt").write_text("dear")
-    with pytest.raises(lt.InputError, match="is not a prepared log"):
+    with pytest.raises(lt.errors.InputError, match="is not a prepared log"):
         prepare(log, parts=tmp_path)

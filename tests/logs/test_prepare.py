@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labeltrees import InputError
+from labeltrees.errors import InputError
 from labeltrees.logs import shards
 from tests.logs.helpers import prepare, twin
 

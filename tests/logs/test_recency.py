@@ -50,5 +50,5 @@ def test_pairs_of_low_engagement_are_found_without_their_age():
 
 
 def test_a_half_life_needs_times():
-    with pytest.raises(lt.InputError, match="half_life needs the time of events"):
+    with pytest.raises(lt.errors.InputError, match="half_life needs the time of events"):
         lt.prepare_logs(FRAME.drop("time"), half_life="5d")

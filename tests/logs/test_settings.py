@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import labeltrees as lt
-from labeltrees import InputError
+from labeltrees.errors import InputError
 from labeltrees.logs.settings import LogSettings
 
 

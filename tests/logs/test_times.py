@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labeltrees import InputError
+from labeltrees.errors import InputError
 from labeltrees.logs.settings import parse_length, parse_moment
 from labeltrees.logs.times import time_expression
 

@@ -12,6 +12,7 @@ from labeltrees.metrics.hits import compare_lists
 from labeltrees.metrics.table import METRICS, Metric, check_metric, find_metric, measure_lists, values_of_points
 from labeltrees.report.tables import column_title, setting_groups
 from labeltrees.search import SearchRequest
+from labeltrees.tuning.result import SweepResult
 from tests.tuning.conftest import make_data
 
 Y = np.array([[1, 1, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0]])
@@ -47,7 +48,7 @@ def test_one_entry_reaches_the_library_sweeps_choices_and_reports(tmp_path):
     assert choice.record["hit3"] >= choice.record["hit1"] == choice.record["p1"]
     assert "hit rate@3" in choice.explanation
     choice.result.save(tmp_path / "result.json")
-    loaded = lt.SweepResult.load(tmp_path / "result.json")
+    loaded = SweepResult.load(tmp_path / "result.json")
     assert ["hit rate", ["hit1", "hit3", "hit5"]] in setting_groups(loaded)[0]["rows"]
     assert column_title("hit5") == "hit rate@5 (%)"
     assert loaded.frontier(y="hit5")
@@ -106,5 +107,5 @@ def test_other_columns_are_not_metrics(column):
 
 @pytest.mark.parametrize("column", ["p9", "psp1", "depth1", "coverage1", "weighted_p1", "precision"])
 def test_models_are_compared_by_means_over_points_only(column):
-    with pytest.raises(lt.InputError, match="metric must be p, recall, fscore or ndcg followed by a number"):
+    with pytest.raises(lt.errors.InputError, match="metric must be p, recall, fscore or ndcg followed by a number"):
         check_metric(column, 5)

@@ -82,5 +82,5 @@ def test_a_load_while_another_process_saves_gives_one_model_or_the_other(two_mod
 
 def test_a_model_of_an_unknown_kind_is_refused(tmp_path):
     save_arrays(tmp_path / "model", "Unknown", {}, {})
-    with pytest.raises(lt.FileFormatError, match="unknown kind 'Unknown'"):
+    with pytest.raises(lt.errors.FileFormatError, match="unknown kind 'Unknown'"):
         lt.load(tmp_path / "model")

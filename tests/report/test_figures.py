@@ -12,6 +12,7 @@ import labeltrees as lt
 from labeltrees.report.charts import save
 from labeltrees.report.figures import NAMES
 from labeltrees.report.page import write_figures
+from labeltrees.tuning.result import SweepResult
 
 pytest.importorskip("altair")
 
@@ -51,7 +52,7 @@ def test_the_best_baseline_is_a_line_unless_it_is_far_below(result, value, is_dr
 
 def test_a_result_of_version_1_has_charts_without_baselines():
     path = Path(__file__).parent.parent / "tuning" / "result_version_1.json"
-    chart = lt.SweepResult.load(path).figure("precision_depth").to_dict()
+    chart = SweepResult.load(path).figure("precision_depth").to_dict()
     assert len(chart["title"]["subtitle"]) == 1
     assert all(row["low"] == row["y"] == row["high"] for row in rows_of(chart_of_dict(chart)))  # it has no intervals
 
@@ -100,15 +101,15 @@ def test_the_same_result_gives_the_same_chart(result):
 
 
 def test_an_unknown_figure_is_refused(result):
-    with pytest.raises(lt.InputError, match="name must be one of 'precision_depth'"):
+    with pytest.raises(lt.errors.InputError, match="name must be one of 'precision_depth'"):
         result.figure("odd")
 
 
 @pytest.mark.parametrize("package", ["altair", "vl_convert"])
 def test_without_the_extra_the_error_names_it(result, tmp_path, monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(lt.MissingExtraError, match=r"pip install labeltrees\[plots\]"):
+    with pytest.raises(lt.errors.MissingExtraError, match=r"pip install labeltrees\[plots\]"):
         result.figure("served")
-    with pytest.raises(lt.MissingExtraError, match=r"pip install labeltrees\[plots\]"):
+    with pytest.raises(lt.errors.MissingExtraError, match=r"pip install labeltrees\[plots\]"):
         result.report(tmp_path / "report.html")
     assert not (tmp_path / "report.html").exists()

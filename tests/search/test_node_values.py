@@ -116,7 +116,7 @@ def test_predictor_and_batch_agree(twin):
         assert labels.tolist() == expected.labels[row, :3].tolist()
         assert scores.tolist() == expected.scores[row, :3].tolist()
         assert predictor(X[[row]], k=5)[0].tolist() == expected.labels[row].tolist()
-    with pytest.raises(lt.InputError, match="k must be at most 5"):
+    with pytest.raises(lt.errors.InputError, match="k must be at most 5"):
         predictor(X[[0]], k=6)
 
 
@@ -154,5 +154,5 @@ def test_invalid_discounts_are_refused(twin, discounts, mode, message):
     X = twin.random_queries(0, 2, model.n_features)
     if np.ndim(discounts) == 0:
         discounts = np.full(model.n_nodes, discounts)
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         Searcher(model.pack()).topk(X, SearchRequest(discounts=NodeValues(discounts), search=mode))

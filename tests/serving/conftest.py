@@ -38,7 +38,7 @@ def text_model():
 def item_model():
     baskets = [["bread", "milk"], ["milk", "eggs"], ["bread", "jam"], ["eggs"]] * 10
     bought = [["jam"], ["bread"], ["butter"], ["milk"]] * 10
-    encoder = lt.ItemEncoder(["bread", "milk", "eggs", "jam"], ids=[101, 102, 103, 104])
+    encoder = lt.encoders.ItemEncoder(["bread", "milk", "eggs", "jam"], ids=[101, 102, 103, 104])
     return lt.LabelTreeClassifier(n_jobs=1).fit(lt.Dataset(baskets, bought, encoder=encoder))
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from labeltrees import FileFormatError, InputError, random_tree
+from labeltrees import random_tree
+from labeltrees.errors import FileFormatError, InputError
 from labeltrees.storage import LinearWeights, pack_chunks, pack_dense_chunks
 from labeltrees.storage.unpack import unpack_node
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import labeltrees as lt
-from labeltrees.tree.similarity import within_node_similarity
+from labeltrees.tree.measures import within_node_similarity
 
 frequencies = st.lists(st.integers(1, 1000), min_size=1, max_size=60).map(lambda f: np.array(f) / np.sum(f))
 
@@ -132,12 +132,12 @@ def test_labels_of_frequency_zero_are_unplaced():
 @pytest.mark.parametrize("make", [lt.huffman_tree, lt.fano_tree])
 @pytest.mark.parametrize("f", [[], [0.0, 0.0], [1, -1], [np.nan, 1], [[1, 2]], ["a"]])
 def test_bad_frequencies_are_refused(make, f):
-    with pytest.raises(lt.InputError, match="frequencies"):
+    with pytest.raises(lt.errors.InputError, match="frequencies"):
         make(f)
 
 
 @pytest.mark.parametrize("make", [lt.flat_tree, lt.random_tree])
 @pytest.mark.parametrize("n_labels", [0, -1, 2.5, "3", 2**31])
 def test_bad_numbers_of_labels_are_refused(make, n_labels):
-    with pytest.raises(lt.InputError, match="n_labels"):
+    with pytest.raises(lt.errors.InputError, match="n_labels"):
         make(n_labels)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labeltrees import InputError, LabelTree
+from labeltrees import LabelTree
+from labeltrees.errors import InputError
 from labeltrees.tree.arrays import TreeArrays, renumber
 from tests.strategies import children_of, label_trees, labels_below, random_label_tree
 

@@ -9,6 +9,7 @@ from labeltrees.metrics.table import values_of_points
 from labeltrees.tuning import baseline_table
 from labeltrees.tuning.baseline_table import BaselineTable, measure_baselines
 from labeltrees.tuning.data import TuningData, as_tuning_data
+from labeltrees.tuning.result import SweepResult
 from tests.tuning.conftest import make_data
 
 NAMES = ["popularity", "co-occurrence", "neighbours"]
@@ -62,7 +63,7 @@ def test_a_sweep_on_weighted_points_has_weighted_columns(train, tmp_path):
     assert record["weighted_p1"] == lt.metrics.precision_at_k(data.Y, labels, 1, sample_weight=weights)
     assert record["p1"] == lt.metrics.precision_at_k(data.Y, labels, 1)
     found.save(tmp_path / "result.json")
-    assert lt.SweepResult.load(tmp_path / "result.json").table == found.table
+    assert SweepResult.load(tmp_path / "result.json").table == found.table
 
 
 def test_the_number_of_points_is_bounded(train, validation, monkeypatch):

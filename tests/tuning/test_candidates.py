@@ -67,12 +67,12 @@ def test_the_papers_grids_span_all_tradeoffs():
     ],
 )
 def test_values_that_are_not_allowed_are_refused(arguments, message):
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         make_grid(ESTIMATOR, *arguments)
 
 
 def test_an_estimator_with_a_given_tree_is_refused():
-    with pytest.raises(lt.InputError, match="a model that builds its tree"):
+    with pytest.raises(lt.errors.InputError, match="a model that builds its tree"):
         make_grid(lt.LabelTreeClassifier.one_vs_all(), [1], None)
 
 
@@ -80,7 +80,7 @@ def test_fanout_auto_is_a_setting_like_others():
     found = make_grid(ESTIMATOR, [1], ["auto", 16])
     assert [own["fanout"] for own in found.values()] == ["auto", 16]
     assert next(iter(found)) == "tradeoff-1_fanout-auto_marginal_weighted"
-    with pytest.raises(lt.InputError, match="fanouts must be an integer of at least 2 or 'auto', got 'wide'"):
+    with pytest.raises(lt.errors.InputError, match="fanouts must be an integer of at least 2 or 'auto', got 'wide'"):
         make_grid(ESTIMATOR, [1], ["wide"])
 
 

@@ -108,7 +108,7 @@ def test_within_a_latency_the_most_precise_is_taken(data):
 
 
 def test_a_latency_nothing_keeps_is_an_error(data):
-    with pytest.raises(lt.LabelTreesError, match="no setting meets max_latency_us=1: the fastest, tradeoff-"):
+    with pytest.raises(lt.errors.LabelTreesError, match="no setting meets max_latency_us=1: the fastest, tradeoff-"):
         lt.choose(data, max_latency_us=1, **QUICK)
 
 
@@ -185,7 +185,7 @@ def test_an_interrupted_choice_continues_from_its_folder(data, tmp_path, monkeyp
     ],
 )
 def test_bad_arguments_are_refused(data, arguments, message):
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         lt.choose(data, **arguments)
 
 
@@ -309,7 +309,7 @@ def test_limits_hold_for_the_last_stage_too(data):
 
 def test_a_text_model_has_only_its_own_parameters():
     assert list(check_tuned("all", lt.TextLabelTreeClassifier())) == ["tradeoff"]
-    with pytest.raises(lt.InputError, match="parameters of a TextLabelTreeClassifier"):
+    with pytest.raises(lt.errors.InputError, match="parameters of a TextLabelTreeClassifier"):
         check_tuned(["C"], lt.TextLabelTreeClassifier())
 
 
@@ -328,7 +328,7 @@ def test_a_trend_is_found_where_labels_come_and_go():
 
 
 def test_trend_needs_times():
-    with pytest.raises(lt.InputError, match="trend can only be chosen for a Dataset with times"):
+    with pytest.raises(lt.errors.InputError, match="trend can only be chosen for a Dataset with times"):
         lt.choose((np.eye(50), np.eye(50)), tune=["trend"])
 
 
@@ -361,7 +361,7 @@ def test_features_are_chosen_and_the_model_reads_texts(data_feature_search):
 def test_features_need_texts_and_a_vectorizer(data_feature_search):
     pair = (data_feature_search.X, data_feature_search.Y)
     assert not can_make_features(as_tuning_data(pair, "train", lt.LabelTreeClassifier()))
-    with pytest.raises(lt.InputError, match="features can only be chosen for a Dataset with texts"):
+    with pytest.raises(lt.errors.InputError, match="features can only be chosen for a Dataset with texts"):
         lt.choose(pair, tune=["features"])
 
 
@@ -369,7 +369,7 @@ BASKETS = [["milk", "bread"], ["bread", "jam"], ["milk"], ["jam"]] * 5
 
 
 def test_a_chosen_model_takes_what_the_encoder_of_the_data_takes():
-    encoder = lt.ItemEncoder(["milk", "bread", "jam"])
+    encoder = lt.encoders.ItemEncoder(["milk", "bread", "jam"])
     Y = [[0, 0, 1], [1, 0, 0], [0, 1, 0], [1, 0, 0]] * 5
     train = lt.Dataset(encoder.transform(BASKETS), Y, label_names=["milk", "bread", "jam"], encoder=encoder)
     estimator = lt.LabelTreeClassifier()
@@ -382,7 +382,7 @@ def test_a_chosen_model_takes_what_the_encoder_of_the_data_takes():
 def test_a_chosen_model_of_texts_takes_texts():
     texts = ["red wine", "white wine", "red shoes", "white shoes"] * 3
     vectorizer = lt.TfidfVectorizer().fit(texts)
-    encoder = lt.TextEncoder(vectorizer)
+    encoder = lt.encoders.TextEncoder(vectorizer)
     train = lt.Dataset(encoder.transform(texts), [[1, 0], [1, 0], [0, 1], [0, 1]] * 3, encoder=encoder)
     estimator = lt.LabelTreeClassifier()
     model = fit_on_all(estimator, as_tuning_data(train, "train", estimator))
@@ -400,7 +400,7 @@ def test_a_chosen_model_of_texts_takes_texts():
     ],
 )
 def test_arguments_that_are_gone_name_the_new_way(data, function, arguments, message):
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         function(data, **arguments)
     with pytest.raises(TypeError, match="fanouts any more"):
         lt.LabelTreeClassifierCV(fanouts=[2])

@@ -70,7 +70,7 @@ def test_the_share_is_limited_for_large_data():
 
 @pytest.mark.parametrize("share", [1e-9, 1])
 def test_a_share_that_leaves_an_empty_part_is_refused(share):
-    with pytest.raises(lt.InputError, match="choose another share"):
+    with pytest.raises(lt.errors.InputError, match="choose another share"):
         hold_out(100, share, 0)
 
 

@@ -69,12 +69,12 @@ def test_of_those_about_as_fast_the_most_precise_is_taken():
 
 
 def test_too_strict_a_latency_names_the_fastest_seen():
-    with pytest.raises(lt.LabelTreesError, match=r"max_latency_us=1: the fastest, poor, takes 4\.0 us"):
+    with pytest.raises(lt.errors.LabelTreesError, match=r"max_latency_us=1: the fastest, poor, takes 4\.0 us"):
         Limits(None, 1, "p1", 1).judge(make_trials(SETTINGS)).choose()
 
 
 def test_limits_that_contradict_each_other_say_what_is_closest():
-    with pytest.raises(lt.LabelTreesError, match=r"fast has the best p1, 0\.0200 below"):
+    with pytest.raises(lt.errors.LabelTreesError, match=r"fast has the best p1, 0\.0200 below"):
         Limits(0.005, 10, "p1", 1).judge(make_trials(SETTINGS)).choose()
 
 
@@ -102,7 +102,7 @@ def test_early_rounds_keep_candidates_that_may_be_chosen(loss, latency, kept):
     ],
 )
 def test_limits_that_are_not_allowed_are_refused(limits, message):
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         Limits(*limits).validate()
 
 

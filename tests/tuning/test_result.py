@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import labeltrees as lt
-from labeltrees.tuning.result import frontier
+from labeltrees.tuning.result import SweepResult, frontier
 
 
 def test_the_table_is_the_same_in_every_form(result, tmp_path):
@@ -35,20 +35,20 @@ def test_polars_gets_the_same_table(result):
 @pytest.mark.parametrize("package", ["pandas", "polars"])
 def test_without_the_package_the_error_names_it(result, monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(lt.MissingExtraError, match=rf"{package}.*pip install"):
+    with pytest.raises(lt.errors.MissingExtraError, match=rf"{package}.*pip install"):
         getattr(result, f"to_{package}")()
 
 
 def test_it_is_found_again_as_it_was_saved(result, tmp_path):
     result.save(tmp_path / "result.json")
-    loaded = lt.SweepResult.load(tmp_path / "result.json")
+    loaded = SweepResult.load(tmp_path / "result.json")
     assert (loaded.table, loaded.facts, loaded.details) == (result.table, result.facts, result.details)
     assert repr(loaded) == repr(result)
 
 
 def test_baselines_are_found_again_as_they_were_saved(result, tmp_path):
     result.save(tmp_path / "result.json")
-    loaded = lt.SweepResult.load(tmp_path / "result.json")
+    loaded = SweepResult.load(tmp_path / "result.json")
     assert (loaded.baselines, loaded.comparison) == (result.baselines, result.comparison)
     setting = result.table[0]["setting"]
     assert loaded.interval(setting, "p1") == result.interval(setting, "p1")
@@ -56,7 +56,7 @@ def test_baselines_are_found_again_as_they_were_saved(result, tmp_path):
 
 def test_a_file_of_version_1_has_no_baselines_but_can_be_read_and_saved(tmp_path):
     path = Path(__file__).with_name("result_version_1.json")
-    loaded = lt.SweepResult.load(path)
+    loaded = SweepResult.load(path)
     assert json.loads(path.read_text())["version"] == 1
     assert [record["tradeoff"] for record in loaded.table] == [0, 1]
     assert (loaded.baselines, loaded.comparison) == ([], None)
@@ -68,7 +68,7 @@ def test_a_file_of_version_1_has_no_baselines_but_can_be_read_and_saved(tmp_path
 
 def test_a_file_of_version_2_can_be_read_and_saved(tmp_path):
     path = Path(__file__).with_name("result_version_2.json")
-    loaded = lt.SweepResult.load(path)
+    loaded = SweepResult.load(path)
     assert "weighted_p1" in loaded.table[0]
     assert [record["baseline"] for record in loaded.baselines] == ["popularity", "co-occurrence", "neighbours"]
     loaded.save(tmp_path / "result.json")
@@ -115,15 +115,15 @@ def broken(record, change):
 def test_a_damaged_file_is_refused_by_name(result, tmp_path, change, fault):
     path = tmp_path / "result.json"
     path.write_text(json.dumps(broken(json.loads(result.to_json()), change)))
-    with pytest.raises(lt.FileFormatError, match=f"result.json: .*{fault}"):
-        lt.SweepResult.load(path)
+    with pytest.raises(lt.errors.FileFormatError, match=f"result.json: .*{fault}"):
+        SweepResult.load(path)
 
 
 def test_a_file_that_is_not_json_is_refused(tmp_path):
     path = tmp_path / "result.json"
     path.write_text("[" * 100_000)
-    with pytest.raises(lt.FileFormatError, match="not JSON"):
-        lt.SweepResult.load(path)
+    with pytest.raises(lt.errors.FileFormatError, match="not JSON"):
+        SweepResult.load(path)
 
 
 numbers = st.one_of(st.integers(0, 5), st.floats(0, 5), st.just(math.nan), st.none())
@@ -153,5 +153,5 @@ def test_time_and_depth_mean_those_of_the_metrics_k(result):
 
 @pytest.mark.parametrize(("x", "y"), [("odd", "p1"), ("p3", "p1"), ("time", "depth1"), ("time", "p2"), ("cover", "p1")])
 def test_columns_without_a_frontier_are_refused(result, x, y):
-    with pytest.raises(lt.InputError, match="must be"):
+    with pytest.raises(lt.errors.InputError, match="must be"):
         result.frontier(x, y)

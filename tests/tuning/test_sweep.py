@@ -9,6 +9,7 @@ import labeltrees as lt
 from labeltrees.report.curves import point_rows
 from labeltrees.tuning import trial
 from labeltrees.tuning.candidates import PAPER_GRIDS
+from labeltrees.tuning.result import SweepResult
 
 SMALL = {"tradeoffs": [0, 1, 2], "fanouts": [4]}
 
@@ -142,13 +143,13 @@ def test_the_folder_of_another_sweep_is_refused(train, validation, tmp_path, cha
     data = {"train": train, "validation": validation}
     chosen = {name: data[changes.get(name, name)] for name in data}
     others = {name: value for name, value in changes.items() if name not in data}
-    with pytest.raises(lt.InputError, match=f"holds another sweep \\({what} differ\\)"):
+    with pytest.raises(lt.errors.InputError, match=f"holds another sweep \\({what} differ\\)"):
         lt.sweep(*chosen.values(), **SMALL, **others, folder=tmp_path)
 
 
 def test_a_folder_with_something_else_in_it_is_refused(train, validation, tmp_path):
     (tmp_path / "letter.txt").write_text("dear")
-    with pytest.raises(lt.InputError, match="is not the folder of a sweep"):
+    with pytest.raises(lt.errors.InputError, match="is not the folder of a sweep"):
         lt.sweep(train, validation, **SMALL, folder=tmp_path)
 
 
@@ -181,7 +182,7 @@ def test_a_setting_whose_measurements_are_damaged_is_trained_again(train, valida
     ],
 )
 def test_bad_arguments_are_refused(train, validation, arguments, message):
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         lt.sweep(train, arguments.pop("validation", validation), **{**SMALL, **arguments})
 
 
@@ -189,7 +190,7 @@ def test_fanout_auto_is_swept_saved_and_drawn(train, validation, tmp_path):
     result = lt.sweep(train, validation, tradeoffs=[0, 1], fanouts=["auto", 8])
     assert "fanout 8, auto;" in repr(result)
     result.save(tmp_path / "result.json")
-    loaded = lt.SweepResult.load(tmp_path / "result.json")
+    loaded = SweepResult.load(tmp_path / "result.json")
     assert loaded.table == result.table
     loaded.to_csv(tmp_path / "table.csv")
     assert "auto" in (tmp_path / "table.csv").read_text()
@@ -205,7 +206,7 @@ def test_other_parameters_can_be_combined_saved_and_drawn(train, validation, tmp
     model = lt.LabelTreeClassifier(tradeoff=1, C=0.1, loss="logistic").fit(train.X, train.Y)
     assert result.table[2]["p1"] == pytest.approx(model.score(validation.X, validation.Y))
     result.save(tmp_path / "result.json")
-    assert lt.SweepResult.load(tmp_path / "result.json").table == result.table
+    assert SweepResult.load(tmp_path / "result.json").table == result.table
     assert {row["series"] for row in point_rows(result, "depth1", "p1")} == {
         "fanout 256, C 0.1, loss logistic",
         "fanout 256, C 1.0, loss logistic",

@@ -145,7 +145,7 @@ def parse_context(text: str, encoder: Encoder | None) -> Any:
     Examples
     --------
     >>> import labeltrees as lt
-    >>> encoder = lt.ItemEncoder(["milk", "bread"])
+    >>> encoder = lt.encoders.ItemEncoder(["milk", "bread"])
     >>> parse_context("milk", encoder), parse_context('["milk", ["bread", 2]]', encoder)
     (['milk'], ['milk', ['bread', 2]])
     """

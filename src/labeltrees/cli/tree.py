@@ -38,8 +38,8 @@ from labeltrees.report.charts import save, styled
 from labeltrees.report.figures import served_curves
 from labeltrees.tree.builder import build_tree
 from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.measures import TreeSummary
 from labeltrees.tree.settings import TreeSettings
-from labeltrees.tree.summary import TreeSummary
 from labeltrees.tree.view import LabelView, NodeView, TreeViewer
 
 _BUILD_EPILOG = """\b

@@ -13,14 +13,19 @@ from labeltrees._settings import check_settings
 from labeltrees.data import Dataset
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
-from labeltrees.tree.baselines import fano_tree, flat_tree, huffman_tree, random_tree
+from labeltrees.tree.baselines import (
+    fano_tree,
+    flat_tree,
+    huffman_tree,
+    kmeans_tree,
+    random_tree,
+    semantic_huffman_tree,
+)
 from labeltrees.tree.builder import grow_tree_from
 from labeltrees.tree.contract import contract
-from labeltrees.tree.kmeans import kmeans_tree
 from labeltrees.tree.label_tree import LabelTree
-from labeltrees.tree.semantic_huffman import semantic_huffman_tree
+from labeltrees.tree.measures import within_node_similarity
 from labeltrees.tree.settings import TreeSettings
-from labeltrees.tree.similarity import within_node_similarity
 from labeltrees.tree.splits import embedding_rows
 from labeltrees.tuning.candidates import PAPER_GRIDS
 

@@ -120,7 +120,7 @@ class TextEncoder(Encoder):
     Examples
     --------
     >>> import labeltrees as lt
-    >>> encoder = lt.TextEncoder(lt.TfidfVectorizer(norm=None, use_idf=False).fit(["red wine", "white wine"]))
+    >>> encoder = lt.encoders.TextEncoder(lt.TfidfVectorizer(norm=None, use_idf=False).fit(["red wine", "white wine"]))
     >>> encoder.transform(["Red red shoes"]).toarray()
     array([[2., 0., 0.]], dtype=float32)
     >>> encoder.count_unknown(["Red red shoes"]).tolist()
@@ -198,7 +198,7 @@ class ItemEncoder(Encoder):
     Examples
     --------
     >>> import labeltrees as lt
-    >>> encoder = lt.ItemEncoder(["milk", "bread", "eggs"], ids=[17, 4, 9], weighting="count")
+    >>> encoder = lt.encoders.ItemEncoder(["milk", "bread", "eggs"], ids=[17, 4, 9], weighting="count")
     >>> encoder.transform([["milk", "eggs"], [("bread", 2), 9], {"jam": 1, "17": 3}]).toarray()
     array([[1., 0., 1.],
            [0., 2., 1.],
@@ -306,7 +306,7 @@ class ColumnEncoder(ItemEncoder):
     Examples
     --------
     >>> import labeltrees as lt
-    >>> encoder = lt.ColumnEncoder(["red", "wool", "xl"], separator=";")
+    >>> encoder = lt.encoders.ColumnEncoder(["red", "wool", "xl"], separator=";")
     >>> encoder.transform(["red; wool", ["xl", "xl"]]).toarray()
     array([[1., 1., 0.],
            [0., 0., 2.]], dtype=float32)
@@ -380,9 +380,9 @@ class UnionEncoder(Encoder):
     Examples
     --------
     >>> import labeltrees as lt
-    >>> history = lt.ItemEncoder(["milk", "bread"], weighting="count")
-    >>> tags = lt.ColumnEncoder(["new", "sale"])
-    >>> encoder = lt.UnionEncoder({"history": history, "tags": tags}, weights={"tags": 0.5})
+    >>> history = lt.encoders.ItemEncoder(["milk", "bread"], weighting="count")
+    >>> tags = lt.encoders.ColumnEncoder(["new", "sale"])
+    >>> encoder = lt.encoders.UnionEncoder({"history": history, "tags": tags}, weights={"tags": 0.5})
     >>> encoder.transform([{"history": ["bread"], "tags": ["sale"]}, (["milk"], None)]).toarray()
     array([[0. , 1. , 0. , 0.5],
            [1. , 0. , 0. , 0. ]], dtype=float32)

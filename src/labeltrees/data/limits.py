@@ -57,7 +57,7 @@ class ReadLimits:
 
 def _refuse(path: PathLike, line: int | None, fault: str, limit: str) -> NoReturn:
     where = f"{os.fspath(path)}" if line is None else f"{os.fspath(path)}, line {line}"
-    advice = f"if the file is trusted, raise the limit with lt.read_limits({limit}=...) or {_VARIABLES[limit]}"
+    advice = f"if the file is trusted, raise the limit with read_limits({limit}=...) or {_VARIABLES[limit]}"
     refuse_file(where, f"{fault}; {advice}")
 
 
@@ -94,10 +94,10 @@ def read_limits(
     >>> import labeltrees as lt
     >>> path = pathlib.Path(tempfile.mkdtemp(), "two.txt")
     >>> size = path.write_text("2 2 1\n0 0:1\n0 0:1 1:0.5\n")
-    >>> with lt.read_limits(line_bytes=10):
+    >>> with read_limits(line_bytes=10):
     ...     try:
     ...         lt.read_xmc(path)
-    ...     except lt.FileFormatError as error:
+    ...     except lt.errors.FileFormatError as error:
     ...         print(str(error).removeprefix(str(path.parent)).lstrip("/")[:41])
     two.txt, line 3: longer than 10 bytes; if
     """

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from labeltrees._files import PathLike, naming_file
-from labeltrees.tree import json_form, serialize, text_forms
-from labeltrees.tree.arrays import Float64s, Int32s, Int64s, Names, TreeArrays
-from labeltrees.tree.exchange import linkage as linkages
-from labeltrees.tree.exchange import napkinxc, omikuji, pecos
+from labeltrees._validation import check_integer
+from labeltrees.tree import exchange, files, pecos
+from labeltrees.tree.arrays import Float64s, Int32s, Int64s, Names, TreeArrays, check_names
 
 if TYPE_CHECKING:
     from labeltrees.tree.label_tree import LabelTree
@@ -52,9 +53,9 @@ class TreeForms:
         An error leaves the old file, if there is one. ``docs/tree-format.md`` describes the format.
         """
         if Path(path).suffix == ".json":
-            json_form.write_json(path, self._parts)
+            files.write_json(path, self._parts)
         else:
-            serialize.write_tree(path, self._parts)
+            files.write_tree(path, self._parts)
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
@@ -69,7 +70,7 @@ class TreeForms:
         ...     lt.LabelTree.load(folder + "/two.tree") == tree
         True
         """
-        read = json_form.read_json if Path(path).suffix == ".json" else serialize.read_tree
+        read = files.read_json if Path(path).suffix == ".json" else files.read_tree
         return cls._of_file(path, read(path))
 
     def to_json(self) -> str:
@@ -90,12 +91,12 @@ class TreeForms:
         }
         <BLANKLINE>
         """
-        return json_form.tree_to_json(self._parts)
+        return files.tree_to_json(self._parts)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """Return the tree from a text that `to_json` returned."""
-        return cls._of_file("JSON text", json_form.tree_from_json(text))
+        return cls._of_file("JSON text", files.tree_from_json(text))
 
     def to_newick(self, label_names: Sequence[str] | Names | None = None) -> str:
         """Return the tree in Newick format; labels without names are written as their ids.
@@ -106,7 +107,7 @@ class TreeForms:
         >>> lt.LabelTree([0, 2, 4], [~0, 1, ~1, ~2], n_labels=3).to_newick(["tea", "black tea", "mate"])
         "(tea,('black tea',mate));"
         """
-        return text_forms.tree_to_newick(self._tree, label_names)
+        return tree_to_newick(self._tree, label_names)
 
     def to_dot(
         self,
@@ -143,9 +144,7 @@ class TreeForms:
         }
         <BLANKLINE>
         """
-        return text_forms.tree_to_dot(
-            self._tree, max_depth, max_children=max_children, label_names=label_names, weights=weights
-        )
+        return tree_to_dot(self._tree, max_depth, max_children=max_children, label_names=label_names, weights=weights)
 
     def to_pecos_chain(self, folder: PathLike) -> None:
         """Write the tree as a folder that PECOS loads as a ``ClusterChain``.
@@ -188,9 +187,9 @@ class TreeForms:
         >>> lt.LabelTree([0, 2], [~1, ~0], n_labels=2).to_napkinxc()
         [(-1, 0, -1), (0, 1, 1), (0, 2, 0)]
         """
-        rows = napkinxc.tree_to_rows(self._tree)
+        rows = exchange.tree_to_rows(self._tree)
         if path is not None:
-            napkinxc.write_napkinxc(rows, path)
+            exchange.write_napkinxc(rows, path)
         return rows
 
     @classmethod
@@ -209,8 +208,8 @@ class TreeForms:
         array([-2, -1], dtype=int32)
         """
         if isinstance(source, str | os.PathLike):
-            return cls._of_file(source, napkinxc.read_file(source, unplaced_labels))
-        return cls._adopt(napkinxc.read_rows(source, unplaced_labels))
+            return cls._of_file(source, exchange.read_napkinxc(source, unplaced_labels))
+        return cls._adopt(exchange.read_rows(source, unplaced_labels))
 
     def to_omikuji(self) -> dict[str, Any]:
         """Return the tree nested as in omikuji's files, without weights, for comparison.
@@ -224,7 +223,7 @@ class TreeForms:
         >>> lt.LabelTree([0, 2, 4], [~0, 1, ~1, ~2], n_labels=3).to_omikuji()
         {'Branch': {'children': [{'Leaf': {'labels': [0]}}, {'Leaf': {'labels': [1, 2]}}]}}
         """
-        return omikuji.tree_to_nested(self._tree)
+        return exchange.tree_to_nested(self._tree)
 
     @classmethod
     def from_omikuji(cls, path: PathLike, tree: int = 0, n_labels: int | None = None) -> Self:
@@ -239,7 +238,7 @@ class TreeForms:
         n_labels : int, optional
             By default one more than the largest label of the tree; omikuji does not store it.
         """
-        return cls._of_file(path, omikuji.read_omikuji(path, tree, n_labels))
+        return cls._of_file(path, exchange.read_omikuji(path, tree, n_labels))
 
     @classmethod
     def from_linkage(cls, linkage: ArrayLike) -> Self:
@@ -257,4 +256,90 @@ class TreeForms:
         >>> lt.LabelTree.from_linkage(linkage([[0.0], [0.1], [5.0]])).to_newick()
         '(2,(0,1));'
         """
-        return cls._adopt(linkages.read_linkage(linkage))
+        return cls._adopt(exchange.read_linkage(linkage))
+
+
+# Newick reads an underscore outside quotes as a space.
+_PLAIN_NEWICK = re.compile(r"[^\s()\[\]{}:;,'\"_]+")
+
+
+def tree_to_newick(tree: LabelTree, label_names: Sequence[str] | Names | None = None) -> str:
+    """Return the tree in Newick format."""
+    names = _names_of(tree, label_names)
+    pieces: list[str] = []
+    # A string is written as it is; an integer is a child to descend into.
+    waiting: list[int | str] = [";", 0]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            pieces.append(item)
+        elif item < 0:
+            pieces.append(_quote_newick(_name(names, ~item)))
+        else:
+            children = tree.children[tree.child_ptr[item] : tree.child_ptr[item + 1]].tolist()
+            pieces.append("(")
+            waiting.append(")")
+            for child in children[:0:-1]:
+                waiting += [child, ","]
+            waiting.append(children[0])
+    return "".join(pieces)
+
+
+def _quote_newick(name: str) -> str:
+    if _PLAIN_NEWICK.fullmatch(name):
+        return name
+    return "'" + name.replace("'", "''") + "'"
+
+
+def tree_to_dot(
+    tree: LabelTree,
+    max_depth: int | None = None,
+    *,
+    max_children: int | None = None,
+    label_names: Sequence[str] | Names | None = None,
+    weights: ArrayLike | None = None,
+) -> str:
+    """Return the tree as a Graphviz digraph."""
+    if max_depth is not None:
+        max_depth = check_integer("max_depth", max_depth, 0)
+    if max_children is not None:
+        max_children = check_integer("max_children", max_children, 1)
+    names, mass, below = _names_of(tree, label_names), tree.mass(weights), tree.n_labels_below
+    lines = ["digraph LabelTree {", "  node [shape=ellipse];"]
+    # Parents come before their children, so one pass in order of id is enough.
+    drawn = np.zeros(tree.n_nodes, dtype=bool)
+    drawn[0] = True
+    for node in range(tree.n_nodes):
+        if not drawn[node]:
+            continue
+        lines.append(f'  n{node} [label="{node}\\nmass {mass[node]:.3g}\\n{below[node]} labels"];')
+        children = tree.children[tree.child_ptr[node] : tree.child_ptr[node + 1]]
+        if max_depth is not None and tree.node_depth[node] >= max_depth:
+            lines.append(f'  m{node} [shape=plaintext, label="..."];')
+            lines.append(f"  n{node} -> m{node};")
+            continue
+        for child in children[:max_children].tolist():
+            if child >= 0:
+                drawn[child] = True
+                lines.append(f"  n{node} -> n{child};")
+            else:
+                lines.append(f'  l{~child} [shape=box, label="{_escape_dot(_name(names, ~child))}"];')
+                lines.append(f"  n{node} -> l{~child};")
+        if max_children is not None and len(children) > max_children:
+            lines.append(f'  m{node} [shape=plaintext, label="{len(children) - max_children} more"];')
+            lines.append(f"  n{node} -> m{node};")
+    lines.append("}")
+    return "\n".join(lines) + "\n"
+
+
+def _escape_dot(text: str) -> str:
+    text = text.replace("\\", "\\\\").replace('"', '\\"').replace("\r", " ").replace("\n", "\\n")
+    return "".join(" " if ord(letter) < 32 else letter for letter in text)
+
+
+def _names_of(tree: LabelTree, label_names: Sequence[str] | Names | None) -> Names | None:
+    return tree.label_names if label_names is None else check_names(label_names, tree.n_labels)
+
+
+def _name(names: Names | None, label: int) -> str:
+    return str(label) if names is None else str(names[label])

@@ -15,7 +15,7 @@ from labeltrees.errors import InputError
 from labeltrees.tree import arrays
 from labeltrees.tree.arrays import Float64s, Int32s, Int64s, Names, TreeArrays
 from labeltrees.tree.forms import TreeForms
-from labeltrees.tree.summary import TreeSummary, expected_depth_or_nan, summarize
+from labeltrees.tree.measures import TreeSummary, expected_depth_or_nan, summarize
 
 
 class LabelTree(TreeForms):

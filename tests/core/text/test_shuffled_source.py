@@ -104,5 +104,5 @@ def test_a_file_that_becomes_shorter_during_training_is_refused(tmp_path):
     path.write_text("a line\n" * 1000)
     corpus = corpus_of(path=path)
     path.write_text("a line\n")
-    with pytest.raises(lt.FileFormatError, match="became shorter during training"):
+    with pytest.raises(lt.errors.FileFormatError, match="became shorter during training"):
         corpus.shuffled_lines(1, 0, 1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
-from labeltrees import FileFormatError, InputError
+from labeltrees.errors import FileFormatError, InputError
 from tests.data.parts.test_parts_dataset import assert_same, random_dataset
 
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import labeltrees as lt
-from labeltrees import FileFormatError, InputError
 from labeltrees.data.parts import part as manifest_module
+from labeltrees.errors import FileFormatError, InputError
 
 
 def random_dataset(n_points=50, *, weights=False, relevance=False, names=False, texts=False, seed=0):

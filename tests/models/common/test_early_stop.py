@@ -258,7 +258,7 @@ def test_too_few_points_promise_nothing_and_search_exactly(points):
     labels, _, same = model.predict_topk(X[400:600], 5, agreement=0.99, return_stats=True)
     assert labels.tolist() == exact.tolist()
     assert same.chunks.tolist() == work.chunks.tolist()
-    with pytest.raises(lt.InputError, match="calibrate needs at least 2 points, got 1"):
+    with pytest.raises(lt.errors.InputError, match="calibrate needs at least 2 points, got 1"):
         model.calibrate(X[:1])
 
 
@@ -302,7 +302,7 @@ def test_texts_too(text_model, texts):
         ids, own = predictor(lines[row])
         assert text_model.classes_[ids].tolist() == labels[row].tolist()
         assert own.tolist() == scores[row].tolist()
-    with pytest.raises(lt.InputError, match="k must be at most 3, the number of labels that"):
+    with pytest.raises(lt.errors.InputError, match="k must be at most 3, the number of labels that"):
         predictor(lines[0], 4)
 
 
@@ -343,7 +343,7 @@ def test_budgets_may_be_combined(model, text_model, unseen, texts):
     ],
 )
 def test_unreachable_agreements_are_refused(model, unseen, arguments, message):
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         model.predict_topk(unseen[:2], **{"k": 3, "agreement": 0.9, **arguments})
 
 
@@ -358,13 +358,13 @@ def test_a_model_without_calibration_is_refused(points, texts):
             lambda m=model, s=some: m.predict_topk(s, 1, agreement=0.9),
             lambda m=model: m.predictor(1, agreement=0.9),
         ):
-            with pytest.raises(lt.InputError, match=r"call calibrate\(X\) on points the model has not seen"):
+            with pytest.raises(lt.errors.InputError, match=r"call calibrate\(X\) on points the model has not seen"):
                 ask()
 
 
 @pytest.mark.parametrize("k", [5, (), "15", [0], [1.5], None])
 def test_lengths_must_be_integers(model, points, k):
-    with pytest.raises(lt.InputError, match="k must be"):
+    with pytest.raises(lt.errors.InputError, match="k must be"):
         model.calibrate(points[0][:50], k=k)
 
 

@@ -120,12 +120,12 @@ def test_labels_a_mapping_leaves_out_cost_one():
     ],
 )
 def test_wrong_class_weights_are_refused(problem, class_weight, message):
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         lt.LabelTreeClassifier(class_weight=class_weight).fit(*problem)
 
 
 def test_class_weights_of_unknown_names_are_refused(problem, name_lists):
-    with pytest.raises(lt.InputError, match="a mapping with labels of Y as keys, got 3"):
+    with pytest.raises(lt.errors.InputError, match="a mapping with labels of Y as keys, got 3"):
         lt.LabelTreeClassifier(class_weight={3: 1.0}).fit(problem[0], name_lists)
 
 
@@ -144,7 +144,7 @@ def test_class_weights_of_unknown_names_are_refused(problem, name_lists):
     ],
 )
 def test_wrong_point_weights_are_refused(problem, sample_weight, message):
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         lt.LabelTreeClassifier().fit(*problem, sample_weight=sample_weight)
 
 
@@ -155,7 +155,7 @@ def test_no_weights_are_no_costs():
 @pytest.mark.parametrize("value", [1e-30, 1e30])
 def test_relevance_beyond_the_solver_is_refused(problem, value):
     X, Y = problem
-    with pytest.raises(lt.InputError, match="Y must be 0 or within"):
+    with pytest.raises(lt.errors.InputError, match="Y must be 0 or within"):
         lt.LabelTreeClassifier().fit(X, sp.csr_array(Y * np.float32(value)))
 
 
@@ -163,7 +163,7 @@ def test_relevance_beyond_the_solver_is_refused(problem, value):
 def test_the_most_extreme_costs_stay_finite_or_are_refused(problem, size):
     X, Y = problem
     model = lt.LabelTreeClassifier(C=size, class_weight=np.full(12, size), loss=lt.Solver(max_iter=5))
-    with contextlib.suppress(lt.InputError):
+    with contextlib.suppress(lt.errors.InputError):
         model.fit(X, sp.csr_array(Y * np.float32(size)), np.full(120, size))
         assert np.isfinite(model.predict_topk(X)[1]).all()
 
@@ -176,5 +176,5 @@ def test_weights_that_are_not_finite_are_refused(problem, monkeypatch):
 
     usual = train.train_tasks
     monkeypatch.setattr(train, "train_tasks", diverge)
-    with pytest.raises(lt.InputError, match="training left the range of float32"):
+    with pytest.raises(lt.errors.InputError, match="training left the range of float32"):
         lt.LabelTreeClassifier().fit(*problem)

@@ -15,7 +15,7 @@ def test_the_kept_labels_stay_where_they_are(tree, data):
     kept = np.array(data.draw(st.lists(st.booleans(), min_size=tree.n_labels, max_size=tree.n_labels)))
     placed = tree.label_depth >= 0
     if not (kept & placed).any():
-        with pytest.raises(lt.InputError, match="some of the labels of Y placed"):
+        with pytest.raises(lt.errors.InputError, match="some of the labels of Y placed"):
             keep_labels(tree, kept)
         return
     smaller = keep_labels(tree, kept)

@@ -78,7 +78,7 @@ def test_sparse_candidates_stay(names):
     ids=repr,
 )
 def test_wrong_names_are_refused(names, lists, message):
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         names.ids("candidates", lists)
 
 
@@ -92,7 +92,7 @@ def test_names_survive_pickling_without_their_table(names):
 
 def test_no_names_are_names_too():
     assert len(StoredNames(*encode_names([]), "folder")) == 0
-    with pytest.raises(lt.FileFormatError, match=r"^folder: the label names are damaged"):
+    with pytest.raises(lt.errors.FileFormatError, match=r"^folder: the label names are damaged"):
         StoredNames(np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int64), "folder")
 
 
@@ -111,9 +111,9 @@ def test_a_damaged_place_is_found_when_a_name_is_asked_for(change, value):
     ends = ends.copy()
     ends[change] = value
     names = StoredNames(text, ends, "folder")
-    with pytest.raises(lt.FileFormatError, match=r"^folder: the name of label \d is damaged"):
+    with pytest.raises(lt.errors.FileFormatError, match=r"^folder: the name of label \d is damaged"):
         names.take(np.arange(4))
-    with pytest.raises(lt.FileFormatError, match=r"^folder: the bounds of the names are damaged"):
+    with pytest.raises(lt.errors.FileFormatError, match=r"^folder: the bounds of the names are damaged"):
         names.array  # noqa: B018
 
 
@@ -123,7 +123,7 @@ def test_names_that_are_not_text_are_found_when_asked_for():
     text[0] = 255
     names = StoredNames(text, ends, "folder")
     assert names.take(np.array([2])).tolist() == ["ant"]
-    with pytest.raises(lt.FileFormatError, match="folder: a name is not UTF-8"):
+    with pytest.raises(lt.errors.FileFormatError, match="folder: a name is not UTF-8"):
         names.take(np.array([0]))
 
 
@@ -133,5 +133,5 @@ def test_names_that_are_not_text_are_found_when_asked_for():
 def test_native_code_refuses_names_whose_bounds_are_damaged(ends, number):
     text, known = np.frombuffer(b"antbee", np.uint8), _core.Names(*encode_names(["bee", "ant"]), "known")
     assert known.find_all(_core.Names(text, np.array([0, 3, 6]), "file")).tolist() == [1, 0]
-    with pytest.raises(lt.FileFormatError, match=f"file: the bounds of name {number} are damaged"):
+    with pytest.raises(lt.errors.FileFormatError, match=f"file: the bounds of name {number} are damaged"):
         known.find_all(_core.Names(text, np.array(ends), "file"))

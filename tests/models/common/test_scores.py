@@ -18,7 +18,9 @@ def calibrated(problem, name_lists):
 def test_there_are_no_probabilities_before_calibration(problem):
     model = lt.LabelTreeClassifier().fit(*problem)
     assert not hasattr(model, "predict_proba")
-    with pytest.raises(lt.InputError, match=r"needs loss=.logistic. without evidence and trend, or calibrate\(X, Y\)"):
+    with pytest.raises(
+        lt.errors.InputError, match=r"needs loss=.logistic. without evidence and trend, or calibrate\(X, Y\)"
+    ):
         model.predict_proba(problem[0])
     assert model.calibrate(*problem) is model
     assert hasattr(model, "predict_proba")
@@ -88,9 +90,9 @@ def test_always_right_and_never_right_are_learned(hit):
 
 
 def test_too_few_points_are_refused(model, problem):
-    with pytest.raises(lt.InputError, match="at least 10 returned labels to learn from, got 0"):
+    with pytest.raises(lt.errors.InputError, match="at least 10 returned labels to learn from, got 0"):
         model.calibrate(problem[0][:0], problem[1][:0])
-    with pytest.raises(lt.InputError, match="at least 10 returned labels to learn from, got 9"):
+    with pytest.raises(lt.errors.InputError, match="at least 10 returned labels to learn from, got 9"):
         fit_calibration(np.ones(9), np.ones(9, dtype=bool))
 
 

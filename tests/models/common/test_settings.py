@@ -84,32 +84,32 @@ def test_every_parameter_has_a_check_and_is_tried_here():
 
 @pytest.mark.parametrize(("name", "value"), cases(WRONG))
 def test_wrong_values_are_refused_by_name_before_anything_else(name, value):
-    with pytest.raises(lt.InputError, match=rf"^{name} must be .*, got "):
+    with pytest.raises(lt.errors.InputError, match=rf"^{name} must be .*, got "):
         lt.LabelTreeClassifier(**{name: value}).fit("no points", "no labels")
 
 
 @pytest.mark.parametrize(("name", "value"), cases(WRONG_IN_BUILDER))
 def test_a_builder_refuses_wrong_values_at_once_and_in_fit(name, value):
     message = rf"^{name} must be .*, got "
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         lt.TreeBuilder(**{name: value})
     builder = lt.TreeBuilder()
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         builder.set_params(**{name: value})
     setattr(builder, name, value)
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         lt.LabelTreeClassifier(tree=builder).fit("no points", "no labels")
 
 
 @pytest.mark.parametrize(("name", "value"), cases(WRONG_IN_SOLVER))
 def test_a_solver_refuses_wrong_values(name, value):
-    with pytest.raises(lt.InputError, match=rf"^{name} must be .*, got "):
+    with pytest.raises(lt.errors.InputError, match=rf"^{name} must be .*, got "):
         lt.Solver(**{name: value})
 
 
 @pytest.mark.parametrize(("name", "value"), cases(WRONG_USES_OF_TEXTS))
 def test_wrong_uses_of_label_texts_are_refused(name, value):
-    with pytest.raises(lt.InputError, match=rf"^{name} must be .*, got "):
+    with pytest.raises(lt.errors.InputError, match=rf"^{name} must be .*, got "):
         lt.LabelTreeClassifier(label_texts={name: value}).fit("no points", "no labels")
 
 
@@ -119,7 +119,7 @@ def test_arguments_that_are_gone_name_the_new_way(name):
     model = lt.LabelTreeClassifier()
     calls = [getattr(model, function)] if function else [lt.LabelTreeClassifier, model.set_params]
     for call in calls:
-        with pytest.raises(lt.InputError, match=rf"has no argument {argument} any more: ") as error:
+        with pytest.raises(lt.errors.InputError, match=rf"has no argument {argument} any more: ") as error:
             call(**{argument: None})
         assert isinstance(error.value, TypeError)
 
@@ -134,7 +134,7 @@ def test_scikit_learn_sees_the_parameters_of_objects():
     assert copy.get_params()["tree__cover"] == "greedy"
     copy.set_params(tree__cover="marginal")
     assert model.tree.cover == "greedy"
-    with pytest.raises(lt.InputError, match="a parameter must be one of smoothing, cover"):
+    with pytest.raises(lt.errors.InputError, match="a parameter must be one of smoothing, cover"):
         model.set_params(tree__fanout=3)
     assert lt.TreeBuilder() != lt.Solver()
 
@@ -170,7 +170,7 @@ def test_defaults_and_presets_pass():
     ids=["rows", "nan", "vector", "text", "inf"],
 )
 def test_wrong_embeddings_are_refused(problem, embeddings, message):
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         lt.LabelTreeClassifier(tree=lt.TreeBuilder(embeddings=embeddings)).fit(*problem)
 
 

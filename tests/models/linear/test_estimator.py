@@ -113,13 +113,13 @@ def test_a_given_tree_is_used(problem):
 
 @pytest.mark.parametrize(("options", "message"), [({"tree": lt.flat_tree(11)}, "tree must be a LabelTree over the 12")])
 def test_a_tree_over_other_labels_is_refused(problem, options, message):
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         lt.LabelTreeClassifier(**options).fit(*problem)
 
 
 @pytest.mark.parametrize("tree", ["flat", any_tree()], ids=str)
 def test_several_trees_and_a_given_one_are_refused(problem, tree):
-    with pytest.raises(lt.InputError, match="n_trees must be 1 if the tree is given, got 2"):
+    with pytest.raises(lt.errors.InputError, match="n_trees must be 1 if the tree is given, got 2"):
         lt.LabelTreeClassifier(tree=tree, n_trees=2).fit(*problem)
 
 
@@ -196,7 +196,7 @@ def test_fitting_again_forgets(problem):
 def test_a_failed_fit_leaves_the_old_model(problem, model):
     X, Y = problem
     again = lt.LabelTreeClassifier(fanout=3, beam=None).fit(X, Y)
-    with pytest.raises(lt.InputError):
+    with pytest.raises(lt.errors.InputError):
         again.fit(X, Y[:100])
     np.testing.assert_array_equal(again.predict_topk(X)[1], model.predict_topk(X)[1])
 
@@ -276,7 +276,7 @@ def test_pruning_drops_small_weights_only(problem):
 def test_x_and_y_of_other_lengths_are_refused(problem, rows):
     X, Y = problem
     Y = sp.csr_array(sp.vstack([Y, Y]))[:rows]
-    with pytest.raises(lt.InputError, match=f"the same number of rows, got 120 and {rows}"):
+    with pytest.raises(lt.errors.InputError, match=f"the same number of rows, got 120 and {rows}"):
         lt.LabelTreeClassifier().fit(X, Y)
 
 
@@ -284,7 +284,7 @@ def test_x_and_y_of_other_lengths_are_refused(problem, rows):
     "Y", [sp.csr_array((120, 4)), np.zeros((120, 4)), [[]] * 120], ids=["sparse", "dense", "lists"]
 )
 def test_no_labels_are_refused(problem, Y):
-    with pytest.raises(lt.InputError, match="Y has no labels"):
+    with pytest.raises(lt.errors.InputError, match="Y has no labels"):
         lt.LabelTreeClassifier().fit(problem[0], Y)
 
 

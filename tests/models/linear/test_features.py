@@ -121,7 +121,7 @@ def test_an_empty_batch_has_an_empty_answer(problem, model, named):
         assert labels.shape == scores.shape == (0, 3)
         assert named.predict_topk(empty, 3)[0].shape == (0, 3)
         assert model.predict(empty).shape == model.predict_scores(empty).shape == (0, 12)
-    with pytest.raises(lt.InputError, match="score needs at least one point"):
+    with pytest.raises(lt.errors.InputError, match="score needs at least one point"):
         model.score(X[:0], Y[:0])
 
 
@@ -159,21 +159,21 @@ WRONG = {
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_points_are_refused(case):
     X, message = WRONG[case]
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         lt.LabelTreeClassifier(tree="flat").fit(X, [["a"]])
 
 
 @pytest.mark.parametrize("case", ["nan", "index", "indptr", "dense nan", "dense vector"])
 def test_wrong_queries_are_refused(model, case):
     X, message = WRONG[case]
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         model.predict_topk(X)
 
 
 @pytest.mark.parametrize("make", [sp.csr_array, np.asarray], ids=["sparse", "dense"])
 @pytest.mark.parametrize("method", ["predict", "predict_topk", "predict_scores"])
 def test_queries_of_other_width_are_refused(model, make, method):
-    with pytest.raises(lt.InputError, match="X has 39 features, but LabelTreeClassifier is expecting 40"):
+    with pytest.raises(lt.errors.InputError, match="X has 39 features, but LabelTreeClassifier is expecting 40"):
         getattr(model, method)(make(np.ones((2, 39))))
 
 
@@ -281,7 +281,7 @@ def test_a_predictor_serves_texts_to_many_threads(text_model):
 
 @pytest.mark.parametrize("call", [("a text", 0), ("a text", "3"), ("a text", 2, 3), ("\ud800",)])
 def test_bad_calls_of_a_predictor_are_refused(saved, call):
-    with pytest.raises(lt.InputError):
+    with pytest.raises(lt.errors.InputError):
         lt.load(saved).predictor()(*call)
 
 
@@ -315,17 +315,19 @@ def test_any_sequence_of_texts(saved):
 def test_texts_and_models_that_do_not_fit_are_refused(saved, problem):
     matrix_model = lt.LabelTreeClassifier(fanout=4).fit(*problem)
     for use in (matrix_model.predict_topk, matrix_model.predict):
-        with pytest.raises(lt.InputError, match="fitted on a matrix and has no vectorizer or other encoder: pass"):
+        with pytest.raises(
+            lt.errors.InputError, match="fitted on a matrix and has no vectorizer or other encoder: pass"
+        ):
             use(["some text"])
-    with pytest.raises(lt.InputError, match="no vectorizer"):
+    with pytest.raises(lt.errors.InputError, match="no vectorizer"):
         matrix_model.predictor()("some text")
-    with pytest.raises(lt.InputError, match="X must be texts if a vectorizer is given"):
+    with pytest.raises(lt.errors.InputError, match="X must be texts if a vectorizer is given"):
         lt.LabelTreeClassifier(vectorizer=lt.TfidfVectorizer()).fit(*problem)
-    with pytest.raises(lt.InputError, match="a sequence of texts, or a matrix"):
+    with pytest.raises(lt.errors.InputError, match="a sequence of texts, or a matrix"):
         lt.load(saved).predict_topk("one text")
-    with pytest.raises(lt.InputError, match="put others before the model in a Pipeline"):
+    with pytest.raises(lt.errors.InputError, match="put others before the model in a Pipeline"):
         lt.LabelTreeClassifier(vectorizer=Theirs()).fit(*TRAIN)
-    with pytest.raises(lt.InputError, match=r"texts\[1\] must be a string"):
+    with pytest.raises(lt.errors.InputError, match=r"texts\[1\] must be a string"):
         lt.load(saved).predict_topk(["a", None])
 
 
@@ -378,10 +380,10 @@ def test_damaged_files_are_refused_or_answer(saved, tmp_path):
                 model.predict_topk(TEST[0])
                 model.predictor()(TEST[0][0])
                 outcomes["answers"] += 1
-            except (lt.FileFormatError, lt.InputError):
+            except (lt.errors.FileFormatError, lt.errors.InputError):
                 outcomes["refused"] += 1
             if bytes(altered) != original:
-                with pytest.raises(lt.FileFormatError):
+                with pytest.raises(lt.errors.FileFormatError):
                     lt.load(copied, verify=True)
         (copied / file.name).write_bytes(original)
     assert min(outcomes.values()) > 10
@@ -425,13 +427,13 @@ def ends_of(saved):
 )
 def test_hostile_arrays_are_refused(saved, tmp_path, make):
     path = change(saved, tmp_path, **make(ends_of(saved)))
-    with pytest.raises(lt.FileFormatError, match="changed"):
+    with pytest.raises(lt.errors.FileFormatError, match="changed"):
         lt.load(path, verify=True)
     try:  # without verifying they are refused now or when a text comes, or harm nobody
         model = lt.load(path)
         model.predictor()("some rice and salt")
         model.predict_topk(TEST[0])
-    except (lt.FileFormatError, lt.InputError):
+    except (lt.errors.FileFormatError, lt.errors.InputError):
         pass
 
 
@@ -454,7 +456,7 @@ def test_hostile_arrays_are_refused(saved, tmp_path, make):
     ids=str,
 )
 def test_hostile_settings_are_refused(saved, tmp_path, settings):
-    with pytest.raises(lt.FileFormatError, match="changed"):
+    with pytest.raises(lt.errors.FileFormatError, match="changed"):
         lt.load(change(saved, tmp_path, settings))
 
 
@@ -464,5 +466,5 @@ def test_a_vectorizer_of_other_features_is_refused(saved, tmp_path):
     path = tmp_path / "changed"
     arrays = {**loaded.arrays, **other.get_state().arrays("vectorizer.")}
     save_arrays(path, "LabelTreeClassifier", loaded.manifest.parameters, arrays)
-    with pytest.raises(lt.FileFormatError, match="a vectorizer of 3 features for a model of"):
+    with pytest.raises(lt.errors.FileFormatError, match="a vectorizer of 3 features for a model of"):
         lt.load(path)

@@ -107,7 +107,7 @@ def test_parameters_set_after_fitting_do_not_change_the_saved_model(problem, tmp
 
 def test_wrong_settings_are_not_saved(problem, tmp_path):
     model = lt.LabelTreeClassifier().fit(*problem).set_params(k=0)
-    with pytest.raises(lt.InputError, match="k must be"):
+    with pytest.raises(lt.errors.InputError, match="k must be"):
         model.save(tmp_path / "model")
     assert not (tmp_path / "model").exists()
 

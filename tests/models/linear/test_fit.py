@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import labeltrees as lt
-from labeltrees import FileFormatError, InputError
+from labeltrees.errors import FileFormatError, InputError
 from labeltrees.models.linear import fit as fit_module
 from labeltrees.models.linear import pieces, trees
 from labeltrees.models.linear.fit import fit
@@ -127,7 +127,7 @@ def test_too_little_memory_for_the_tree_names_the_option_of_the_user(tmp_path):
     runner = LocalRunner(FolderResults(tmp_path / "work"), memory=memory)
     model = lt.LabelTreeClassifier()
     points = read_parts(model, lt.open_parts(tmp_path / "parts"))
-    with pytest.raises(lt.InputError, match=r"memory_per_worker must be at least \d{5,} bytes .*, got 10000"):
+    with pytest.raises(lt.errors.InputError, match=r"memory_per_worker must be at least \d{5,} bytes .*, got 10000"):
         fit(model, points, runner)
 
 

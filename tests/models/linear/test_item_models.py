@@ -28,7 +28,7 @@ QUERIES = make_histories(20, seed=1)[0]
 
 @pytest.fixture(scope="module")
 def encoder():
-    return lt.ItemEncoder(ITEMS[:30], ids=range(100, 130))  # the last ten items are labels only
+    return lt.encoders.ItemEncoder(ITEMS[:30], ids=range(100, 130))  # the last ten items are labels only
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def test_agreement_and_budgets_hold_with_sets(encoder):
 def test_saving_and_loading_keeps_the_encoder(model, tmp_path):
     model.save(tmp_path / "a")
     loaded = lt.load(tmp_path / "a", verify=True)
-    assert isinstance(loaded.encoder_, lt.ItemEncoder)
+    assert isinstance(loaded.encoder_, lt.encoders.ItemEncoder)
     loaded.save(tmp_path / "b")
     for file in (tmp_path / "a").iterdir():
         assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes(), file.name
@@ -136,18 +136,18 @@ def test_a_dataset_is_all_that_fit_needs(encoder):
     assert model.fit(X, Y).encoder_ is None
     named = lt.LabelTreeClassifier(fanout=4).fit(lt.Dataset(X, Y, feature_names=ITEMS[:30]))
     assert named.feature_names_in_.tolist() == ITEMS[:30]
-    with pytest.raises(lt.InputError, match="the target y is None"):
+    with pytest.raises(lt.errors.InputError, match="the target y is None"):
         model.fit(X)
-    with pytest.raises(lt.InputError, match="Y must be left out if X is a Dataset"):
+    with pytest.raises(lt.errors.InputError, match="Y must be left out if X is a Dataset"):
         model.fit(train, Y)
-    with pytest.raises(lt.InputError, match="encoder must be one with 30 features"):
-        lt.Dataset(X, Y, encoder=lt.ItemEncoder(["a"]))
+    with pytest.raises(lt.errors.InputError, match="encoder must be one with 30 features"):
+        lt.Dataset(X, Y, encoder=lt.encoders.ItemEncoder(["a"]))
 
 
 def test_the_vectorizer_of_a_dataset_is_kept():
     vectorizer = lt.TfidfVectorizer().fit(["red wine", "white wine"])
     X = vectorizer.transform(["red wine", "white wine"])
-    for keeps in ({"vectorizer": vectorizer}, {"encoder": lt.TextEncoder(vectorizer)}):
+    for keeps in ({"vectorizer": vectorizer}, {"encoder": lt.encoders.TextEncoder(vectorizer)}):
         model = lt.LabelTreeClassifier().fit(lt.Dataset(X, np.eye(2), label_names=["a", "b"], **keeps))
         assert model.vectorizer_ is vectorizer
         assert model.takes_texts
@@ -155,10 +155,10 @@ def test_the_vectorizer_of_a_dataset_is_kept():
 
 
 def test_a_union_is_asked_with_a_dict():
-    texts = lt.TextEncoder(lt.TfidfVectorizer().fit(ITEMS))
-    parts = {"query": texts, "bought": lt.ItemEncoder(ITEMS)}
+    texts = lt.encoders.TextEncoder(lt.TfidfVectorizer().fit(ITEMS))
+    parts = {"query": texts, "bought": lt.encoders.ItemEncoder(ITEMS)}
     contexts = [{"query": history[0], "bought": history[1:]} for history in HISTORIES]
-    model = lt.LabelTreeClassifier().fit(lt.Dataset(contexts, LABELS, encoder=lt.UnionEncoder(parts)))
+    model = lt.LabelTreeClassifier().fit(lt.Dataset(contexts, LABELS, encoder=lt.encoders.UnionEncoder(parts)))
     labels, scores = model.predict_topk(contexts[:20], 4, exclude=[own["bought"] for own in contexts[:20]])
     answer = model.predictor(4, names=True, exclude_seen=True)
     for row, context in enumerate(contexts[:20]):
@@ -182,7 +182,7 @@ def test_a_union_is_asked_with_a_dict():
     ],
 )
 def test_other_queries_are_refused_with_advice(model, ask, message):
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         ask(model)
 
 
@@ -190,22 +190,24 @@ def test_models_without_items_refuse_them_and_name_their_input(model, encoder):
     plain = lt.LabelTreeClassifier().fit(encoder.transform(HISTORIES), LABELS)
     for ask in (plain.predictor(), plain.predict_topk):
         for question in (["LUNCH BAG WOODLAND"], [["LUNCH BAG WOODLAND"]], {"LUNCH BAG": 2}, "LUNCH BAG"):
-            with pytest.raises(lt.InputError, match=r"no vectorizer or other encoder.*Dataset with an encoder|matrix"):
+            with pytest.raises(
+                lt.errors.InputError, match=r"no vectorizer or other encoder.*Dataset with an encoder|matrix"
+            ):
                 ask(question)
     texts = lt.LabelTreeClassifier().fit(["red wine", "white wine"] * 3, [["a"], ["b"]] * 3)
     with pytest.raises(
-        lt.InputError, match=r"must be a text \(str\), got list .*; pass one context per call, or a list"
+        lt.errors.InputError, match=r"must be a text \(str\), got list .*; pass one context per call, or a list"
     ):
         texts.predictor()(["LUNCH BAG WOODLAND"])
-    with pytest.raises(lt.InputError, match="the model was fitted on texts"):
+    with pytest.raises(lt.errors.InputError, match="the model was fitted on texts"):
         texts.predict_topk([["LUNCH BAG WOODLAND"]])
-    with pytest.raises(lt.InputError, match="exclude_seen needs a model whose encoder reads items"):
+    with pytest.raises(lt.errors.InputError, match="exclude_seen needs a model whose encoder reads items"):
         texts.predictor(exclude_seen=True)
     unnamed = lt.LabelTreeClassifier().fit(
         lt.Dataset(HISTORIES, np.eye(N)[: len(HISTORIES) % N].repeat(15, 0), encoder=encoder)
     )
     for option in ("names", "exclude_seen"):
-        with pytest.raises(lt.InputError, match=f"{option}=True needs label names"):
+        with pytest.raises(lt.errors.InputError, match=f"{option}=True needs label names"):
             unnamed.predictor(**{option: True})
 
 
@@ -222,7 +224,7 @@ def test_text_models_take_sets_and_return_names():
             assert names == [name for name in expected[0][0] if name is not None]
             assert scores.tolist() == expected[1][0][: len(names)].tolist()
         np.testing.assert_array_equal(model.predict_topk(["red shoes"], 3, **prepared)[0], expected[0])
-    with pytest.raises(lt.InputError, match="this TextLabelTreeClassifier reads texts"):
+    with pytest.raises(lt.errors.InputError, match="this TextLabelTreeClassifier reads texts"):
         model.predictor(exclude_seen=True)
 
 
@@ -264,7 +266,7 @@ def test_a_text_model_takes_a_dataset_with_texts():
     same = model.fit(lt.Dataset(texts, Y, label_names=["a", "b"])).predict_topk(["red"], 2)
     assert found[0].tolist() == same[0].tolist()
     assert found[1].tolist() == same[1].tolist()
-    with pytest.raises(lt.InputError, match="the Dataset has no texts"):
+    with pytest.raises(lt.errors.InputError, match="the Dataset has no texts"):
         model.fit(lt.Dataset(np.ones((10, 1)), Y))
-    with pytest.raises(lt.InputError, match="the target y is None"):
+    with pytest.raises(lt.errors.InputError, match="the target y is None"):
         model.fit(texts)

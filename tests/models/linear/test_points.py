@@ -72,7 +72,7 @@ def test_agreement_is_exact_with_a_trend(model, data):
 def test_probabilities_need_a_calibration_which_is_saved(data, tmp_path):
     test = lt.datasets.load_debian()[1]
     model = lt.LabelTreeClassifier(trend=HALF_LIFE, loss="logistic", n_jobs=1).fit(data[0])
-    with pytest.raises(lt.InputError, match="without evidence and trend"):
+    with pytest.raises(lt.errors.InputError, match="without evidence and trend"):
         model.predict_proba(data[1])
     model.searcher_.set_trend(50 * model.trend_)  # so that some scores are above 1
     model.calibrate(test.X[:1000], test.Y[:1000]).save(tmp_path / "model")
@@ -96,7 +96,7 @@ def test_saved_and_pickled_models_keep_it(model, data, weights, tmp_path):
 def test_a_damaged_trend_is_refused(model, tmp_path, wrong, monkeypatch):
     monkeypatch.setattr(model.searcher_, "trend", wrong)
     model.save(tmp_path / "model")
-    with pytest.raises(lt.FileFormatError, match="trend"):
+    with pytest.raises(lt.errors.FileFormatError, match="trend"):
         lt.load(tmp_path / "model")
 
 
@@ -117,15 +117,15 @@ def test_parts_give_the_same_model(model, data, tmp_path):
 
 
 def test_points_without_times_are_refused(data, tmp_path):
-    with pytest.raises(lt.InputError, match="trend needs the times of the points"):
+    with pytest.raises(lt.errors.InputError, match="trend needs the times of the points"):
         lt.LabelTreeClassifier(trend=7).fit(data[0].X, data[0].Y)
     lt.write_parts(lt.Dataset(data[0].X, data[0].Y), tmp_path / "parts")
-    with pytest.raises(lt.InputError, match="trend needs the times of the points"):
+    with pytest.raises(lt.errors.InputError, match="trend needs the times of the points"):
         lt.LabelTreeClassifier(trend=7).fit(lt.open_parts(tmp_path / "parts"), work_folder=tmp_path / "work")
     assert not [path for path in (tmp_path / "work").rglob("*") if path.is_file()]  # refused before any work
 
 
 @pytest.mark.parametrize("trend", [0, -3, "14", np.inf])
 def test_a_wrong_half_life_is_refused(data, trend):
-    with pytest.raises(lt.InputError, match="trend"):
+    with pytest.raises(lt.errors.InputError, match="trend"):
         lt.LabelTreeClassifier(trend=trend).fit(data[0])

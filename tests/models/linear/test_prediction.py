@@ -109,7 +109,7 @@ def test_the_search_reports_statistics(model, problem):
     ids=str,
 )
 def test_wrong_questions_are_refused(model, problem, options, message):
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         model.predict_topk(problem[0], **options)
 
 
@@ -175,7 +175,7 @@ def test_many_labels_above_a_threshold_are_found_a_few_at_a_time(monkeypatch, th
 )
 def test_parameters_set_after_fitting_are_checked_too(problem, changes, message):
     model = lt.LabelTreeClassifier().fit(*problem).set_params(**changes)
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         model.predict(problem[0])
 
 
@@ -194,7 +194,7 @@ def test_a_predictor_answers_as_the_model(model, named, problem):
     assert named.classes_[ids].tolist() == named.predict_topk(X[[0]], 2)[0][0].tolist()
     labels, scores = model.predict_topk(X[[0]], 3, beam=1)
     same(model.predictor(3, beam=1)(X[[0]]), (labels[0], scores[0]))
-    with pytest.raises(lt.InputError, match="search must be"):
+    with pytest.raises(lt.errors.InputError, match="search must be"):
         model.predictor(search="x")
 
 
@@ -224,9 +224,9 @@ def test_labels_a_model_has_not_seen_are_misses(named, problem, name_lists):
 def test_truth_of_another_shape_is_refused(model, problem):
     X, Y = problem
     for method in (model.score, model.calibrate):
-        with pytest.raises(lt.InputError, match="the shape of Y must be"):
+        with pytest.raises(lt.errors.InputError, match="the shape of Y must be"):
             method(X, Y[:, :11])
-        with pytest.raises(lt.InputError, match="the shape of Y must be"):
+        with pytest.raises(lt.errors.InputError, match="the shape of Y must be"):
             method(X[:50], Y)
-    with pytest.raises(lt.InputError, match="sample_weight"):
+    with pytest.raises(lt.errors.InputError, match="sample_weight"):
         model.score(X, Y, sample_weight=[1.0])

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 import labeltrees as lt
-from labeltrees import InputError
+from labeltrees.errors import InputError
 from labeltrees.models.linear.cost import costs_of_nodes
 from labeltrees.models.linear.pieces import LANES, NodeTasks
 from labeltrees.models.linear.problem import make_problem
@@ -348,5 +348,5 @@ def test_any_partition_of_the_tasks_gives_the_same_bytes(case, max_edges):
 def test_tasks_that_the_tree_does_not_have_are_refused(node, first_edge, n_edges):
     native, _, settings = make_node_problem("flat")
     tasks = NodeTasks(*(np.array([value]) for value in (node, first_edge, n_edges)))
-    with pytest.raises(lt.InputError, match="task"):
+    with pytest.raises(lt.errors.InputError, match="task"):
         train_tasks(native, tasks, settings, 3, 1, np.ones(1, np.float32))

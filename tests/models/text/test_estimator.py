@@ -171,7 +171,7 @@ def test_it_is_a_scikit_learn_classifier(problem, model):
 )
 def test_bad_parameters_are_refused_by_name(problem, parameters, message):
     parameters = {"dim": 4, "word_ngrams": 1 if "min_count" in parameters else 2, **parameters}
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         lt.TextLabelTreeClassifier(**parameters).fit(*problem)
 
 
@@ -180,9 +180,9 @@ def test_bad_parameters_are_refused_by_name(problem, parameters, message):
 
 @pytest.mark.parametrize("texts", ["one text", 7, None, [1, 2], ["a", None], np.zeros((2, 2)), ["ok", "\ud800"]])
 def test_input_other_than_lists_of_texts_is_refused(model, texts):
-    with pytest.raises(lt.InputError, match="text"):
+    with pytest.raises(lt.errors.InputError, match="text"):
         model.predict_topk(texts)
-    with pytest.raises(lt.InputError):
+    with pytest.raises(lt.errors.InputError):
         lt.TextLabelTreeClassifier().fit(texts, [["a"], ["b"]])
 
 
@@ -228,7 +228,7 @@ def test_labels_seen_once_or_never_and_a_single_label():
 )
 def test_files_that_cannot_be_learned_from_are_refused(tmp_path, content, message):
     (tmp_path / "train.txt").write_bytes(content)
-    with pytest.raises(lt.LabelTreesError, match=message):
+    with pytest.raises(lt.errors.LabelTreesError, match=message):
         lt.TextLabelTreeClassifier(dim=4).fit_file(tmp_path / "train.txt")
 
 
@@ -251,9 +251,9 @@ def test_only_regular_files_are_read(tmp_path):
     (tmp_path / "x.gz").write_bytes(b"")
     model = lt.TextLabelTreeClassifier()
     for path, message in ((tmp_path / "none", "no such file"), (tmp_path, "folder"), (tmp_path / "x.gz", "compressed")):
-        with pytest.raises(lt.FileFormatError, match=message):
+        with pytest.raises(lt.errors.FileFormatError, match=message):
             model.fit_file(path)
-    with pytest.raises(lt.InputError, match="path"):
+    with pytest.raises(lt.errors.InputError, match="path"):
         model.fit_file(3)
 
 
@@ -319,10 +319,10 @@ def test_damaged_folders_are_refused_or_answer(problem, model, tmp_path):
                 opened.predict_topk(problem[0][:5], 3)
                 opened.predict_topk(problem[0][:5], 3, candidates=[0, 2])
                 outcomes["answered"] += 1
-            except lt.FileFormatError as error:
+            except lt.errors.FileFormatError as error:
                 outcomes["refused"] += "damaged" in str(error)
             if bytes(altered) != original:
-                with pytest.raises(lt.FileFormatError):
+                with pytest.raises(lt.errors.FileFormatError):
                     lt.load(copied, verify=True)
         (copied / file.name).write_bytes(original)
     assert sum(outcomes.values()) == 25 * len(list(copied.iterdir()))

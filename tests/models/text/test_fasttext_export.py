@@ -75,6 +75,6 @@ def test_a_tree_too_deep_for_fasttext_is_refused(tmp_path):
     )
     texts, labels = [f"word{i} word{i}" for i in range(n)], [[i] for i in range(n)]
     model = lt.TextLabelTreeClassifier(tree=chain, dim=4, epochs=1, min_count=1).fit(texts, labels)
-    with pytest.raises(lt.InputError, match=r"depths 1 to 59 cannot be written for fastText"):
+    with pytest.raises(lt.errors.InputError, match=r"depths 1 to 59 cannot be written for fastText"):
         model.export_fasttext(tmp_path / "model.bin")
     assert not list(tmp_path.iterdir())

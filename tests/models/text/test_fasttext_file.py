@@ -49,7 +49,7 @@ def test_damaged_files_are_refused_or_answer(tmp_path, name):
             _, scores = model.predict_topk(QUERIES, 5)
             assert ((scores >= 0) & (scores <= 1)).all()
             outcomes["answered"] += 1
-        except lt.FileFormatError as error:
+        except lt.errors.FileFormatError as error:
             outcomes["refused"] += "damaged.bin" in str(error)
     assert sum(outcomes.values()) == len(places)
     assert min(outcomes.values()) > 20
@@ -60,7 +60,7 @@ def test_cut_files_are_refused(tmp_path):
     file = tmp_path / "cut.bin"
     for length in [*range(0, 400, 7), len(original) // 2, len(original) - 1]:
         file.write_bytes(original[:length])
-        with pytest.raises(lt.FileFormatError, match=r"cut\.bin"):
+        with pytest.raises(lt.errors.FileFormatError, match=r"cut\.bin"):
             lt.TextLabelTreeClassifier.from_fasttext(file)
 
 
@@ -83,7 +83,7 @@ def test_hostile_sizes_are_refused_by_name(tmp_path, place, value, message):
     altered = bytearray((DATA / "bigrams.bin").read_bytes())
     altered[place : place + 4] = value.to_bytes(4, "little", signed=True)
     (tmp_path / "x.bin").write_bytes(altered)
-    with pytest.raises(lt.FileFormatError, match=message):
+    with pytest.raises(lt.errors.FileFormatError, match=message):
         lt.TextLabelTreeClassifier.from_fasttext(tmp_path / "x.bin")
 
 
@@ -113,7 +113,7 @@ def test_a_file_needs_a_label(tmp_path, n_labels):
     if n_labels == 1:
         assert len(read_fasttext(tmp_path / "a.bin").output) == 1
     else:
-        with pytest.raises(lt.FileFormatError, match="a dictionary of 2 words, 0 labels and 2 entries"):
+        with pytest.raises(lt.errors.FileFormatError, match="a dictionary of 2 words, 0 labels and 2 entries"):
             read_fasttext(tmp_path / "a.bin")
 
 
@@ -124,12 +124,12 @@ def test_a_word_among_the_labels_or_a_label_among_the_words_is_refused(tmp_path,
     assert content[place] == entry.startswith(b"__label__")
     content[place] ^= 1
     (tmp_path / "a.bin").write_bytes(content)
-    with pytest.raises(lt.FileFormatError, match="words must come first, then labels"):
+    with pytest.raises(lt.errors.FileFormatError, match="words must come first, then labels"):
         read_fasttext(tmp_path / "a.bin")
     content[place] ^= 1
     content[place - 1] = 0x80  # a negative count
     (tmp_path / "a.bin").write_bytes(content)
-    with pytest.raises(lt.FileFormatError, match=r"the dictionary is damaged: entry [0-3] occurs -\d+ times"):
+    with pytest.raises(lt.errors.FileFormatError, match=r"the dictionary is damaged: entry [0-3] occurs -\d+ times"):
         read_fasttext(tmp_path / "a.bin")
 
 
@@ -139,7 +139,7 @@ def test_pruned_models_are_refused(tmp_path, size):
     (tmp_path / "a.bin").write_bytes(
         content.replace((-1).to_bytes(8, "little", signed=True), size.to_bytes(8, "little"), 1)
     )
-    with pytest.raises(lt.FileFormatError, match="a pruned model"):
+    with pytest.raises(lt.errors.FileFormatError, match="a pruned model"):
         read_fasttext(tmp_path / "a.bin")
 
 
@@ -153,12 +153,12 @@ def test_the_limits_of_arguments_are_exact(tmp_path, name, low, high):
         assert getattr(read_fasttext(tmp_path / "a.bin").arguments, name) == value
     for value in (low - 1, high + 1) if high == 1000 else (low - 1,):
         (tmp_path / "a.bin").write_bytes(fasttext_file(1, 2, 1, **{name: value}))
-        with pytest.raises(lt.FileFormatError, match=f"{name} is {value}, not in"):
+        with pytest.raises(lt.errors.FileFormatError, match=f"{name} is {value}, not in"):
             read_fasttext(tmp_path / "a.bin")
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(lt.FileFormatError, match="no such file"):
+    with pytest.raises(lt.errors.FileFormatError, match="no such file"):
         lt.TextLabelTreeClassifier.from_fasttext(tmp_path / "none.bin")
 
 
@@ -172,5 +172,5 @@ def test_the_huffman_tree_is_fasttexts_also_for_equal_counts(counts):
 
 def test_label_counts_that_fasttext_cannot_order_are_refused():
     assert _core.fasttext_huffman(np.array([10**15 - 1, 0])).tolist() == [~1, ~0]
-    with pytest.raises(lt.FileFormatError, match="1e15"):
+    with pytest.raises(lt.errors.FileFormatError, match="1e15"):
         _core.fasttext_huffman(np.array([10**15, 0]))

@@ -250,7 +250,7 @@ def test_a_budget_of_time_ends_a_long_search():
 )
 def test_unsound_requests_are_refused(arguments, message):
     searcher = random_searcher(lt.huffman_tree(np.arange(1, 200)), 0, 3.0)
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         searcher.topk(Texts(["w0"]), SearchRequest(3, **arguments))
-    with pytest.raises(lt.InputError, match=message):
+    with pytest.raises(lt.errors.InputError, match=message):
         searcher.predictor(SearchRequest(3, **arguments))

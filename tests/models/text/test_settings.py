@@ -1,6 +1,6 @@
 import pytest
 
-from labeltrees import InputError
+from labeltrees.errors import InputError
 from labeltrees.models.text.settings import TextSettings, buckets_in_use, check_text_settings
 
 

@@ -81,5 +81,5 @@ def test_training_on_a_file_stops_at_once_when_interrupted(tmp_path):
 
 
 def test_values_other_than_flags_are_refused():
-    with pytest.raises(lt.InputError, match="shuffle must be True or False, got 'yes'"):
+    with pytest.raises(lt.errors.InputError, match="shuffle must be True or False, got 'yes'"):
         classifier(shuffle="yes").fit(*TEST)

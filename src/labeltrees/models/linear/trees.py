@@ -18,9 +18,8 @@ from labeltrees.models.linear.embeddings import LabelInputs
 from labeltrees.storage.chunks import edges_of, tree_levels
 from labeltrees.tasks import Outcome, Results, Runner, Task
 from labeltrees.tree.arrays import TreeArrays
-from labeltrees.tree.builder import build_binary, widen
+from labeltrees.tree.builder import Binary, LabelSet, build_binary, build_set, join, leaf_of, split_set, widen
 from labeltrees.tree.label_tree import LabelTree
-from labeltrees.tree.pieces import Binary, LabelSet, build_set, join, leaf_of, split_set
 from labeltrees.tree.settings import TreeSettings
 from labeltrees.tree.splits import EmbeddingRows, SplitRules, split_rules
 

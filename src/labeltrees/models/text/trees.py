@@ -13,10 +13,9 @@ from labeltrees._validation import refuse
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies
 from labeltrees.models.common.given import keep_labels
-from labeltrees.tree.baselines import fano_tree, huffman_tree, random_tree
+from labeltrees.tree.baselines import fano_tree, huffman_tree, random_tree, semantic_huffman_tree
 from labeltrees.tree.builder import grow_tree_from
 from labeltrees.tree.label_tree import LabelTree
-from labeltrees.tree.semantic_huffman import semantic_huffman_tree
 from labeltrees.tree.settings import TreeBuilder, builder_of, tree_settings
 from labeltrees.tree.splits import embedding_rows
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labeltrees import FileFormatError, InputError, LabelTree
-from labeltrees.tree import serialize
+from labeltrees import LabelTree
+from labeltrees.errors import FileFormatError, InputError
+from labeltrees.tree import files
 from tests.strategies import label_trees
 
 # A file of version 1 as it was first written: later readers must go on reading it.
@@ -66,8 +67,8 @@ def test_ids_of_any_width_come_back(n_labels, tmp_path):
 
 def test_the_largest_ids_come_back():
     parts = named_tree()._parts._replace(children=np.array([-(2**31), 2**31 - 1, 0, -1], dtype=np.int32))
-    data = b"".join(serialize._encode(parts))
-    assert serialize._Reader("there", data).read().children.tolist() == [-(2**31), 2**31 - 1, 0, -1]
+    data = b"".join(files._encode(parts))
+    assert files._Reader("there", data).read().children.tolist() == [-(2**31), 2**31 - 1, 0, -1]
 
 
 def test_the_ending_json_selects_the_format(tmp_path):
@@ -100,7 +101,7 @@ def test_a_write_that_stops_midway_leaves_no_half_file(tmp_path, monkeypatch):
         message = "disk full"
         raise OSError(message)
 
-    monkeypatch.setattr(serialize, "_encode", broken)
+    monkeypatch.setattr(files, "_encode", broken)
     with pytest.raises(OSError, match="disk full"):
         named_tree().save(tmp_path / "tree")
     assert (tmp_path / "tree").read_bytes() == before
@@ -146,7 +147,7 @@ def test_every_cut_is_noticed(tmp_path, ending):
 def test_random_bytes_are_refused(data, magic, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / "random"
     with pytest.raises(FileFormatError):
-        load_bytes(path, (serialize.MAGIC if magic else b"") + data)
+        load_bytes(path, (files.MAGIC if magic else b"") + data)
     with pytest.raises(FileFormatError):
         load_bytes(path.with_suffix(".json"), data)
 
@@ -154,7 +155,7 @@ def test_random_bytes_are_refused(data, magic, tmp_path_factory):
 # Hostile files, their checksums right.
 
 
-def forge(sections=None, magic=serialize.MAGIC, **fields):
+def forge(sections=None, magic=files.MAGIC, **fields):
     """A file of one node with labels 0 and 1, but for what is asked otherwise."""
     if sections is None:
         sections = [forged_section(1, b"\2"), forged_section(1, b"\1\3")]
@@ -253,3 +254,63 @@ def test_a_tree_too_sparse_to_read_back_is_not_written(tmp_path):
         tree.save(tmp_path / "sparse")
     with pytest.raises(InputError, match="only 1 are placed"):
         tree.save(tmp_path / "sparse.json")
+
+
+# Hostile and altered JSON is refused by fault, or is a tree.
+
+
+@given(position=st.integers(0, 400), change=st.integers(1, 255))
+def test_an_altered_json_is_a_tree_or_refused(position, change, tmp_path_factory):
+    path = tmp_path_factory.getbasetemp() / "altered.json"
+    data = bytearray(named_tree().to_json().encode())
+    data[position % len(data)] ^= change
+    try:
+        load_bytes(path, bytes(data)).summary()
+    except FileFormatError as error:
+        assert "altered.json" in str(error)  # noqa: PT017
+
+
+def altered(**changes):
+    value = json.loads(named_tree().to_json())
+    value.update(changes)
+    return json.dumps({key: content for key, content in value.items() if content is not ...})
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "is not JSON"),
+        ("[1, 2]", "is not a tree"),
+        ("[" * 100_000, "nested too deeply"),
+        (altered(format="other"), "is not a tree"),
+        (altered(version=2), "format version 2"),
+        (altered(version=[2] * 100), "format version"),
+        (altered(n_labels=...), "missing or unknown keys"),
+        (altered(colour="red"), "missing or unknown keys: .*'colour'"),
+        (altered(n_labels=2.0), "has n_labels 2.0"),
+        (altered(n_labels=True), "has n_labels True"),
+        (altered(n_labels=2**31 - 1, label_names=None, label_weights=None), "only 3 are placed"),
+        (altered(n_labels=3, label_names=None, label_weights=None), "is label 3, but there are 3 labels"),
+        (altered(children=[1.5]), "children that is not a list of integers"),
+        (altered(children=[True]), "children that is not a list of integers"),
+        (altered(children={"a": 1}), "children that is not a list of integers"),
+        (altered(children=[[-1]]), "children that is not a list of integers"),
+        (altered(children=[10**30]), "beyond 64 bits in children"),
+        (altered(children=[-4, 2**31, -1, -3]), "children must be within"),
+        (altered(child_ptr=[0, 2, 3]), "child_ptr must be the number of children"),
+        (altered(child_ptr=[]), "child_ptr must be one entry longer"),
+        (altered(label_names=["a"]), "label_names must be a sequence of 4 strings"),
+        (altered(label_names="abcd"), "label_names must be a sequence of 4 strings"),
+        (altered(label_names=["a", "b", 3, "d"]), r"label_names\[2\] must be a string"),
+        (altered(label_weights=["1"] * 4), "not a list of numbers"),
+        (altered(label_weights=[1, 2, -3, 4]), r"label_weights\[2\] must be a finite"),
+        (altered(label_weights=[1, 2, 10**400, 4]), "too large for a float"),
+        (altered(label_weights=[1, 2, float("nan"), 4]), "has the number NaN"),
+        (named_tree().to_json().replace('"version"', '"format"'), "has a key twice"),
+        (named_tree().to_json().replace("[0, 2, 4]", "[0, 2, " + "4" * 5000 + "]"), "is not supported JSON"),
+    ],
+)
+def test_a_hostile_json_is_refused_by_fault(text, fault):
+    with pytest.raises(FileFormatError, match=fault) as caught:
+        LabelTree.from_json(text)
+    assert str(caught.value).startswith("JSON text: ")

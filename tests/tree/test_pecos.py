@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given, settings
 from scipy import sparse
 
-from labeltrees import FileFormatError, InputError, LabelTree
-from labeltrees.tree.exchange.pecos import pecos_chain
+from labeltrees import LabelTree
+from labeltrees.errors import FileFormatError, InputError
+from labeltrees.tree.pecos import pecos_chain
 from tests.strategies import clusters, label_trees, labels_below
 
-PEERS = Path(__file__).parents[2] / "data_files" / "peers"
+PEERS = Path(__file__).parents[1] / "data_files" / "peers"
 EXPECTED = json.loads((PEERS / "expected.json").read_text())
 
 

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from labeltrees import InputError, LabelTree
-from labeltrees.tree.similarity import within_node_similarity
+from labeltrees import LabelTree
+from labeltrees.errors import InputError
+from labeltrees.tree.measures import within_node_similarity
 from tests.strategies import label_trees, labels_below
 
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labeltrees import InputError, LabelTree
+from labeltrees import LabelTree
+from labeltrees.errors import InputError
 from tests.strategies import children_of, clusters, label_trees
 
 names = st.text(st.characters(codec="utf-8"), max_size=5)

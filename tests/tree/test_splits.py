@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from labeltrees import InputError, _core, fano_tree, split_labels
+from labeltrees import _core, fano_tree, split_labels
+from labeltrees.errors import InputError
 from labeltrees.tree.splits import coefficients, trace_split
 
 from .split_witness import best_of, follow, objective

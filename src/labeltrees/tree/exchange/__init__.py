@@ -1,1 +1,0 @@
-"""Reading and writing trees of PECOS, napkinXC and omikuji."""
