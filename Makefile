@@ -97,10 +97,10 @@ sanitize: install
 
 # Runs the tests that use threads with a core that is built with ThreadSanitizer. Left out, because they end the process under
 # it: imports of polars, and threads in a fork (docs/decisions/0049-attack-tools.md).
-THREADED := tests/search tests/storage/test_chunks.py tests/tuning/test_shared_inputs.py \
+THREADED := tests/search tests/storage/test_chunks.py \
   tests/integration/test_ensembles.py tests/integration/test_tradeoff.py tests/integration/test_auto_fanout.py \
   tests/integration/test_scratch_memory.py tests/integration/test_threads.py \
-  tests/labels/test_embedding.py tests/tree/test_builder.py tests/tree/test_search_cost.py tests/data/test_tfidf.py tests/data/test_tfidf_parameters.py \
+  tests/labels/test_embedding.py tests/tree/test_builder.py tests/data/test_tfidf.py tests/data/test_tfidf_parameters.py \
   $(addprefix tests/models/linear/test_,train.py item_models.py files.py features.py) \
   tests/models/text/test_estimator.py tests/models/text/test_shuffle.py tests/models/common/test_early_stop.py \
   tests/serving/test_registry.py tests/serving/test_app.py \
