@@ -10,7 +10,7 @@ from labeltrees.data import parquet as module
 from labeltrees.data.parquet import _Damaged, _Decoder, check_parquet_sizes
 from tests.data.text_samples import LABELS, TEXTS, WEIGHTS, label_field
 
-BOOL, I32, I64, LIST, STRUCT = 1, 5, 6, 9, 12
+BOOL, I32, I64, BINARY, LIST, STRUCT = 1, 5, 6, 8, 9, 12
 
 
 def test_labels_may_be_lists_or_strings(tmp_path):
@@ -101,6 +101,23 @@ def test_a_column_starts_with_its_dictionary(tmp_path):
     body = page(100, b"x") + page(7, b"yy")
     for starts in ({"f9": 4 + len(page(100, b"x")), "f11": 4}, {"f9": 4, "f11": 0}, {"f9": 4, "f11": 50}):
         assert check_parquet_sizes(forged(tmp_path / "a", {"f7": len(body), **starts}, body=body)) == 107
+
+
+@pytest.mark.parametrize("kind", ["f5", "f7", "f8"])
+def test_values_count_even_if_they_take_no_bytes_in_the_file(tmp_path, kind):
+    body = structure(f2=20, f3=0, **{kind: (STRUCT, structure(f1=60_000_000))})
+    path = forged(tmp_path / "a", {"f7": len(body), "f9": 4}, body=body)
+    with pytest.raises(lt.errors.FileFormatError, match="decompresses to more than 250 times its size"):
+        check_parquet_sizes(path)
+    with lt.read_limits(ratio=10**9):
+        assert check_parquet_sizes(path) == 8 * 60_000_000
+
+
+def test_a_page_may_have_long_statistics(tmp_path):
+    text = b"x" * 3_000_000
+    statistics = structure(f1=(BINARY, varint(len(text)) + text))
+    body = structure(f2=70, f3=0, f5=(STRUCT, structure(f1=2, f5=(STRUCT, statistics)))) + page(30, b"yy")
+    assert check_parquet_sizes(forged(tmp_path / "a", {"f7": len(body), "f9": 4}, body=body)) == 100
 
 
 def test_columns_outside_the_file_are_refused(tmp_path):

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 _MARK = b"PAR1"
 _MOST_METADATA_BYTES = 256 << 20
-_HEADER_BYTES = 1 << 16  # of a page, with its statistics
+_HEADER_BYTES = 1 << 16  # of a page, with statistics of short texts
+_BYTES_PER_VALUE = 8  # at least, in memory: for example the end of a list
 _DEEPEST = 32
 _TRUE, _FALSE, _I8, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
 
@@ -69,7 +70,10 @@ def _columns(stream: IO[bytes], size: int) -> Iterator[dict[int, Any]]:
 
 
 def _page_sizes(stream: IO[bytes], size: int, column: dict[int, Any]) -> Iterator[int]:
-    """Yield the size of each page of a column after decompression."""
+    """Yield the memory that each page of a column takes: its size after decompression, and something per value.
+
+    A page can say in a few bytes that millions of values are null, or that millions of lists are empty.
+    """
     starts = [start for start in (column.get(9), column.get(11)) if isinstance(start, int) and start > 0]
     at = min(starts, default=0)
     n_left = column.get(7)
@@ -77,16 +81,30 @@ def _page_sizes(stream: IO[bytes], size: int, column: dict[int, Any]) -> Iterato
         message = "a column is outside the file"
         raise _Damaged(message)
     while n_left > 0:
-        stream.seek(at)
-        decoder = _Decoder(stream.read(min(_HEADER_BYTES, n_left)))
-        header = decoder.structure()
+        header, n_header = _page_header(stream, at, n_left)
         uncompressed, compressed = header.get(2), header.get(3)
         if not isinstance(uncompressed, int) or not isinstance(compressed, int) or min(uncompressed, compressed) < 0:
             message = "a page has no size"
             raise _Damaged(message)
-        yield uncompressed
-        at += decoder.at + compressed
-        n_left -= decoder.at + compressed
+        kinds = (header.get(kind) for kind in (5, 7, 8))  # data, dictionary, data of version 2
+        counts = [kind.get(1) for kind in kinds if isinstance(kind, dict)]
+        yield max(uncompressed, *(_BYTES_PER_VALUE * count for count in counts if isinstance(count, int)), 0)
+        at += n_header + compressed
+        n_left -= n_header + compressed
+
+
+def _page_header(stream: IO[bytes], at: int, n_left: int) -> tuple[dict[int, Any], int]:
+    """Return the header of a page and its length, which long texts in its statistics may increase."""
+    n_read = _HEADER_BYTES
+    while True:
+        stream.seek(at)
+        decoder = _Decoder(stream.read(min(n_read, n_left)))
+        try:
+            return decoder.structure(), decoder.at
+        except _Damaged:
+            if n_read >= min(n_left, _MOST_METADATA_BYTES):
+                raise
+            n_read *= 16
 
 
 def _list(value: Any) -> list[Any]:

@@ -27,6 +27,10 @@ _MAX_HEADER_BYTES = 1 << 20
 _BLOCK = 1 << 20
 _PARAMETERS = {"name": "item_name", "feature": "feature_column"}  # of roles that have another name
 _EXTRA_FIELDS = "\0extra"  # a name that no header has
+# Polars 1 fills missing fields without being asked.
+_RAGGED: dict[str, Any] = {"truncate_ragged_lines": True}
+if not pl.__version__.startswith("1."):
+    _RAGGED = {"extra_columns": "ignore", "missing_columns": "insert"}
 _logger = logging.getLogger("labeltrees")
 
 
@@ -147,7 +151,7 @@ def _from_pandas(frame: Any, settings: LogSettings) -> pl.LazyFrame:
             missing = column.isna().to_numpy()
             values = [None if absent else value for value, absent in zip(column.tolist(), missing, strict=True)]
             columns[name] = _series(name, values)
-    return pl.DataFrame(columns, height=len(frame)).lazy()
+    return pl.DataFrame(columns).lazy()
 
 
 def _series(name: str, values: list[Any]) -> pl.Series:
@@ -227,9 +231,8 @@ def _open_csv_files(
         has_header=True,
         separator=separator,
         schema=dict.fromkeys([*header, _EXTRA_FIELDS], pl.String),
-        extra_columns="ignore",
-        missing_columns="insert",
         glob=False,
+        **_RAGGED,
     )
     return scan, read_files, pl.col(_EXTRA_FIELDS).is_not_null()
 

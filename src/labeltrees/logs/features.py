@@ -63,7 +63,8 @@ def _looks_like_ids(example: str) -> InputError:
 
 def split_names(values: pl.LazyFrame, separator: str) -> pl.LazyFrame:
     """Return the names in each text of a frame (point, value) as a long frame: point, name, value (its count)."""
-    names = values.select("point", pl.col("value").str.split(separator).alias("name")).explode("name")
+    names = values.select("point", pl.col("value").str.split(separator).alias("name"))
+    names = names.explode("name", empty_as_null=True)  # the default has changed; a split text has at least one name
     names = names.with_columns(pl.col("name").str.strip_chars()).filter(pl.col("name") != "")
     return names.group_by("point", "name").agg(pl.len().cast(pl.Float32).alias("value"))
 
