@@ -194,9 +194,7 @@ def test_a_parquet_bomb_is_refused(tmp_path, small_free_size):
 def test_millions_of_values_that_take_no_bytes_are_refused(tmp_path, small_free_size, labels):
     path = parquet(tmp_path / "a.parquet", [""] * len(labels), labels, compression="zstd")
     assert path.stat().st_size < 10_000
-    with pytest.raises(
-        lt.errors.FileFormatError, match=r"a\.parquet: decompresses to more than 250 times its size.*ratio"
-    ):
+    with pytest.raises(lt.errors.FileFormatError, match=r"a\.parquet: decompresses to more than 250 times its size"):
         lt.read_texts(path)
 
 

@@ -109,7 +109,7 @@ def test_values_count_even_if_they_take_no_bytes_in_the_file(tmp_path, kind):
     path = forged(tmp_path / "a", {"f7": len(body), "f9": 4}, body=body)
     with pytest.raises(lt.errors.FileFormatError, match="decompresses to more than 250 times its size"):
         check_parquet_sizes(path)
-    with lt.read_limits(ratio=10**9):
+    with lt.data.read_limits(ratio=10**9):
         assert check_parquet_sizes(path) == 8 * 60_000_000
 
 
