@@ -381,7 +381,7 @@ def test_predict_shows_names_of_a_vocabulary(run, folder, model):
     assert plain == {name: record[name] for name in ("labels", "scores")}
 
 
-def test_what_is_missing_is_named(run, folder, model):
+def test_missing_texts_and_languages_are_named(run, folder, model):
     failed = run("predict", model, "--ask", "tea", "--with-texts")
     assert "give them with --vocabulary FILE" in failed.stderr
     failed = run("predict", model, "--ask", "tea", "--vocabulary", folder / "names.csv")

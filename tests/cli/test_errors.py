@@ -205,7 +205,7 @@ def test_every_setting_that_a_command_takes_is_named_as_it_is_typed():
         (("sweep", "debian", "--repeats", "3"), "leave it out"),
     ],
 )
-def test_what_is_gone_names_the_new_way(run, arguments, expected):
+def test_gone_commands_and_options_name_the_new_way(run, arguments, expected):
     result = run(*arguments)
     assert result.exit_code == 2
     assert expected in result.stderr

@@ -17,7 +17,7 @@ def truth(model_folder, data_folder):
     return model, test, model.searcher_.topk(test.X, SearchRequest(5, beam=model.beam), stats=True)
 
 
-def test_json_is_what_the_metrics_say(run, model_folder, data_folder, truth):
+def test_json_has_the_values_of_the_metrics(run, model_folder, data_folder, truth):
     model, test, result = truth
     train = load_data(str(data_folder))
     record = json.loads(run("evaluate", model_folder, data_folder, "--json").stdout)

@@ -220,7 +220,7 @@ def test_bad_data_is_one_line(run, tmp_path, name, content, options, exit_code, 
 # Answering.
 
 
-def test_predict_says_what_the_library_says(run, text_model, folder):
+def test_predict_prints_the_answers_of_the_library(run, text_model, folder):
     answers = run("predict", text_model, folder, "-k", 3, "--format", "jsonl").stdout.splitlines()
     labels, scores = lt.load(text_model).predict_topk(TEST[0], k=3)
     assert [json.loads(line)["labels"] for line in answers] == labels.tolist()
@@ -264,7 +264,7 @@ def test_beams_and_features_are_refused(run, text_model, folder, data_folder, co
     assert "has 30 features per point, but a TextLabelTreeClassifier needs texts" in result.stderr
 
 
-def test_evaluate_is_what_the_metrics_say(run, text_model, folder):
+def test_evaluate_has_the_values_of_the_metrics(run, text_model, folder):
     model = lt.load(text_model)
     record = json.loads(run("evaluate", text_model, folder, "--json").stdout)
     result = model.predict_topk(TEST[0], k=5, return_stats=True)

@@ -34,7 +34,7 @@ def test_the_same_as_json(run, model_folder):
 
 
 @pytest.mark.parametrize("asked", ["name-17", "17"])
-def test_the_way_to_a_label(run, model_folder, data_folder, asked):
+def test_the_path_to_a_label(run, model_folder, data_folder, asked):
     model = lt.load(model_folder)
     record = json.loads(run("inspect", model_folder, "--label", asked, "--json", "--features", 3).stdout)
     assert (record["label"], record["name"]) == (17, "name-17")
@@ -49,7 +49,7 @@ def test_the_way_to_a_label(run, model_folder, data_folder, asked):
         assert all(feature["name"] == f"word-{feature['feature']}" for feature in step["features"])
 
 
-def test_all_weights_on_the_way_give_the_label_its_score(run, model_folder, data_folder):
+def test_the_weights_on_the_path_give_the_score_of_the_label(run, model_folder, data_folder):
     """The classifiers shown, applied by hand, score as the model does."""
     model, queries = lt.load(model_folder), load_data(str(data_folder), part="test").X
     X = queries.toarray() / np.linalg.norm(queries.toarray(), axis=1, keepdims=True)
@@ -63,7 +63,7 @@ def test_all_weights_on_the_way_give_the_label_its_score(run, model_folder, data
     np.testing.assert_allclose(score, expected, rtol=1e-4)
 
 
-def test_the_way_as_text(run, model_folder):
+def test_the_path_as_text(run, model_folder):
     record = json.loads(run("inspect", model_folder, "--label", "name-5", "--json").stdout)
     lines = run("inspect", model_folder, "--label", "name-5").stdout.splitlines()
     path = record["trees"][0]["path"]
@@ -238,7 +238,7 @@ def test_the_trees_of_an_ensemble_are_numbered(run, data_folder, tmp_path):
         (("--format", "csv", "--output", "no/such/folder/all.csv"), "its folder does not exist"),
     ],
 )
-def test_what_cannot_be_is_refused(run, model_folder, data_folder, options, message):
+def test_invalid_options_of_searches_are_refused(run, model_folder, data_folder, options, message):
     result = run("-q", "inspect", model_folder, "--searches", data_folder, *options)
     assert result.exit_code == 2
     assert message in result.stderr

@@ -91,7 +91,7 @@ def test_other_settings_are_given_with_set(run):
         ("shift=perhaps", "shift: 'perhaps' is not a valid boolean"),
     ],
 )
-def test_what_set_does_not_take(run, text, message):
+def test_invalid_settings_are_refused(run, text, message):
     result, _ = run("--set", text)
     assert result.exit_code == 2
     assert message in " ".join(result.output.split())

@@ -13,15 +13,15 @@ from click.core import ParameterSource
 
 from labeltrees.cli.errors import ARGUMENTS
 
-MOST_OPTIONS = 25  # that --help shows of a command
 _ALL = "labeltrees.help_all"  # in `Context.meta`: whether --help-all was given
 _SETTINGS = "Settings for --set NAME=VALUE"
 
 # Options that are gone, and the new way. Settings that are given with --set need no line here.
 _GONE = {
-    "--early-rounds": "leave it out; --time-budget tries all settings on a part of DATA first",
-    "--no-early-rounds": "leave it out; without --time-budget, every setting is tried on all points",
-    "--repeats": "leave it out",
+    "--early-rounds": "leave it out, samples come first where there are enough points",
+    "--no-early-rounds": "leave it out, samples come first where there are enough points",
+    "--repeats": "leave it out, every model is timed in 5 rounds",
+    "--temporary-folder": "use --work-folder FOLDER",
 }
 
 
@@ -155,7 +155,8 @@ class Command(click.Command):
                 continue
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None:
-                groups.setdefault(group_of(parameter.name or "", self._groups), []).append(record)
+                name = "help" if "--help" in parameter.opts else parameter.name or ""
+                groups.setdefault(group_of(name, self._groups), []).append(record)
             if isinstance(parameter, SetOption) and with_all:
                 groups[_SETTINGS] = [
                     (name, f"{own.help}  [default: {own.shown}]") for name, own in self._without_option().items()

@@ -72,7 +72,7 @@ class Contexts:
             warn_without(self._file.path, self._n_without, kind)
 
     def _advice(self) -> str:
-        """Return what to do if somebody has typed several items with commas between them."""
+        """Return what to do if a user has typed several items with commas between them."""
         contexts = [parse_context(question, self._encoder) for question in self._questions]
         has_comma = any(isinstance(context, list) and len(context) == 1 and "," in context[0] for context in contexts)
         return """; several items are written as '["bread", "milk"]'""" if has_comma else ""
@@ -140,7 +140,7 @@ class _TextReader:
 
 
 def parse_context(text: str, encoder: Encoder | None) -> Any:
-    """Return the context that somebody typed: a text, a JSON list or object, or a single item.
+    """Return the context that a user typed: a text, a JSON list or object, or a single item.
 
     Examples
     --------

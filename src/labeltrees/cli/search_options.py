@@ -83,7 +83,7 @@ class ScoreOptions:
             _logger.warning(RAW_SCORES, folder)
 
     def values(self, model: Model, scores: Float32s) -> Float32s:
-        """Return scores, or the probabilities that they stand for."""
+        """Return scores, or their probabilities."""
         if not self.proba or model.calibration_ is None:
             return scores
         return model.calibration_(scores)

@@ -79,7 +79,7 @@ def serve(
 
 
 def start_server(models: dict[str, str], settings: ServingSettings, *, host: str, port: int, **how: Any) -> None:
-    """Check the models, say where the server is, and serve until the process is told to stop."""
+    """Check the models, say where the server is, and serve until the process is stopped."""
     from labeltrees.serving.limits import read_keys
     from labeltrees.serving.registry import Registry, read_shown_texts
     from labeltrees.serving.server import run_server

@@ -158,9 +158,12 @@ def refuse_in_parts(model: Any, given: Mapping[str, Any] | None = None) -> None:
     for name, value in (given or {}).items():
         if value is not None:
             refuse(name, "None for a dataset in parts that is read part by part", value)
-    where = "for a dataset in parts that is not read whole: it needs all points in memory (raise max_memory)"
     if model.evidence is not None:
-        refuse("evidence", f"None {where}", model.evidence)
+        message = (
+            "{} must be None for a dataset in parts that is not read whole: it needs all points in memory (raise {}), "
+            "got {!r}"
+        )
+        raise InputError(message, Parameter("evidence"), Parameter("max_memory"), model.evidence)
     if model.vectorizer is not None:
         refuse("vectorizer", "None for a dataset in parts: give it to `labeltrees convert` or `read_texts`", "one")
 

@@ -15,7 +15,7 @@ from labeltrees._matrices import Float32s
 from labeltrees._progress import ProgressArgument, watch
 from labeltrees._settings import check_settings
 from labeltrees._validation import check_n_jobs, check_seed, refuse
-from labeltrees.errors import InputError
+from labeltrees.errors import InputError, Parameter
 from labeltrees.models.common.error_costs import check_finite
 from labeltrees.models.linear.cost import costs_of_nodes
 from labeltrees.models.linear.pieces import Bundle, NodeTasks, cut_children, cut_subtrees, plan_bundles
@@ -189,8 +189,10 @@ def train_tasks(
         )
     except ValueError as error:
         limit = settings.max_memory
-        message = str(error) if limit is None else f"max_memory of {limit} bytes is not enough: {error}"
-        raise InputError(message) from None
+        if limit is None:
+            raise InputError(str(error)) from None
+        message = "{} of {} bytes is not enough: {}"
+        raise InputError(message, Parameter("max_memory"), limit, error) from None
     if len(indptr) == 0:
         return DenseWeights(values.reshape(len(bias), -1), bias)
     return LinearWeights(indptr, features, values, bias)
