@@ -17,6 +17,7 @@ from typing import Any
 
 import labeltrees as lt
 from benchmarks.serve import beside, servers
+from benchmarks.serve.attack import attack
 from benchmarks.serve.compare import compare
 from benchmarks.serve.in_process import processor_times
 from benchmarks.serve.load import Load, request
@@ -129,11 +130,12 @@ def main() -> None:
         "--parts",
         nargs="+",
         default=["speed", "beside", "mixed", "reloads"],
-        choices=["compare", "process", "speed", "beside", "stacks", "mixed", "reloads"],
-        help="compare: with another build; process: without a network; beside adds Annif and MLServer to speed",
+        choices=["attack", "compare", "process", "speed", "beside", "stacks", "mixed", "reloads"],
+        help="attack: hostile clients; compare: with another build; process: without a network; beside: speed beside "
+        "Annif and MLServer",
     )
     parser.add_argument("--model", type=Path, help="folder for the model, which is trained if it is not there")
-    parser.add_argument("--old", type=Path, help="folder with the package of another build, for compare")
+    parser.add_argument("--old", type=Path, help="folder with the package of another build, to compare or attack")
     parser.add_argument("--stacks", nargs="+", default=["granian", "uvicorn"], help="words in the names of the stacks")
     parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
     parser.add_argument("--rounds", type=int, default=3)
@@ -153,6 +155,8 @@ def main() -> None:
         if not folder.exists():
             lt.LabelTreeClassifier(n_jobs=1).fit(train).save(folder)
         model = lt.load(folder)
+        if "attack" in arguments.parts:
+            attack(Path(temporary), arguments.old)
         if "compare" in arguments.parts:
             rate = arguments.rate[0] if arguments.rate else 2000
             compare(folder, _bodies(model, texts), arguments.old, arguments.rounds, arguments.seconds, rate)

@@ -11,56 +11,21 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
+from benchmarks.serve.hostile_bodies import INFER, PREDICT, ROW_INFER, SUGGEST, hostile_bodies
 from labeltrees.serving import ServingSettings, make_app
 from labeltrees.serving.annif import _unquote
 from tests.serving.conftest import ask, make_texts
 
 MIB = 2**20
-PREDICT, INFER, SUGGEST = "/v1/models/fruit/predict", "/v2/models/fruit/infer", "/v1/projects/fruit/suggest"
-ROW_INFER = "/v2/models/rows/infer"
+
+
+BODIES = hostile_bodies(3 * MIB)
 
 
 @pytest.fixture(scope="module")
 def app(text_model, row_model, item_model):
     settings = ServingSettings(max_body=4 * MIB)
     return make_app({"fruit": text_model, "rows": row_model, "shop": item_model}, settings=settings)
-
-
-def filled(start, piece, end, size=3 * MIB):
-    """Return a body of about `size` bytes: a start, as many pieces as fit, and an end."""
-    return start + piece * ((size - len(start) - len(end)) // len(piece)) + end
-
-
-VALUES = b'{"inputs":[{"name":"text","datatype":"BYTES","shape":[1],"data":['
-FEATURES = b'{"inputs":[{"name":"features","datatype":"FP32","shape":[1,8],"data":['
-TENSOR = VALUES + b'"a"]'
-BODIES = {
-    "a long text": (PREDICT, filled(b'{"text":"', b"red ", b'"}', MIB - 100)),
-    "a text that is too long": (PREDICT, filled(b'{"text":"', b"red ", b'"}')),
-    "a text of escapes": (PREDICT, filled(b'{"text":"', b"\\u0041", b'"}')),
-    "many texts": (PREDICT, filled(b'{"texts":["a"', b',"a"', b"]}")),
-    "many longer texts": (PREDICT, filled(b'{"texts":["a"', b',"red apple and pear"', b"]}")),
-    "many empty histories": (PREDICT, filled(b'{"histories":[[]', b",[]", b"]}")),
-    "many items": (PREDICT, filled(b'{"items":["a"', b',["a",1]', b"]}")),
-    "a row of integers": ("/v1/models/rows/predict", filled(b'{"row":{"indices":[1', b",1000", b'],"values":[1]}}')),
-    "a row of numbers": ("/v1/models/rows/predict", filled(b'{"row":{"indices":[1],"values":[1', b",0.5", b"]}}")),
-    "many rows": ("/v1/models/rows/predict", filled(b'{"rows":[', b'{"indices":[],"values":[]},', b"0]}")),
-    "many contexts": (PREDICT, filled(b'{"contexts":[{}', b",{}", b"]}")),
-    "nested lists": (PREDICT, filled(b'{"texts":', b"[", b"")),
-    "candidates": (PREDICT, filled(b'{"text":"a","candidates":[1', b",300", b"]}")),
-    "excluded names": (PREDICT, filled(b'{"text":"a","exclude":["a"', b',"some name"', b"]}")),
-    "no JSON": (PREDICT, filled(b"", b"\xff", b"")),
-    "a name of an item": ("/v1/models/shop/items", filled(b'{"text":"', b"bread", b'"}')),
-    "a form of escapes": (SUGGEST, filled(b"text=", b"%41", b"")),
-    "a form of plain text": (SUGGEST, filled(b"text=", b"red+", b"")),
-    "a form with many fields": (SUGGEST, filled(b"text=a", b"&a=b", b"")),
-    "a shape of high rank": (INFER, filled(b'{"inputs":[{"name":"text","datatype":"BYTES","shape":[1', b",9", b"]}]}")),
-    "values in lists": (INFER, filled(VALUES, b"[],", b"1]}]}")),
-    "objects as values": (INFER, filled(VALUES, b"{},", b"1]}]}")),
-    "numbers as values": (ROW_INFER, filled(FEATURES, b"0.5,", b"1]}]}")),
-    "many parameters": (INFER, filled(TENSOR + b'}],"parameters":{"a":1', b',"b":2', b"}}")),
-    "many outputs": (INFER, filled(TENSOR + b'}],"outputs":[', b'{"name":"labels"},', b'{"name":"scores"}]}')),
-}  # fmt: skip
 
 
 def call(app, path, body):
@@ -117,6 +82,13 @@ def test_any_body_leaves_the_event_loop_free_and_takes_little_memory(app, name, 
     assert status in (200, 400, 413), answer[:200]
     assert n_calls < 1000
     assert peak < 10 * len(body)
+
+
+def test_many_rows_of_numbers_are_accepted(row_model, post):
+    rows = [{"indices": list(range(8)), "values": [1, 2, 3, 0.5, 5, 6, 7, 300]}] * 30_000
+    app = make_app(row_model, settings=ServingSettings(max_rows=30_000, max_labels=10**6))
+    reply = post(app, "/v1/models/model/predict", {"rows": rows, "k": 2})
+    assert (reply.status_code, len(reply.json()["results"])) == (200, 30_000)
 
 
 @pytest.mark.parametrize("shape", [[2] * 9, [2**31] * 8, [2**31, 2**31], [1] * 500, [10**400]])

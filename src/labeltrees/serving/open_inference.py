@@ -186,10 +186,12 @@ def _values(tensor: InputTensor, tail: memoryview) -> Any:
     size = math.prod(tensor.shape)
     n_bytes = tensor.parameters.get("binary_data_size")
     if n_bytes is None:
-        values = list(_flat(tensor.data or []))
-        if len(values) != size:
-            _fail(f"the input {tensor.name[:80]!r} has {len(values)} values; its shape needs {size}")
-        return values
+        data = tensor.data or []
+        is_nested = any(isinstance(value, list) for value in data)
+        n = sum(len(value) if isinstance(value, list) else 1 for value in data) if is_nested else len(data)
+        if n != size:
+            _fail(f"the input {tensor.name[:80]!r} has {n} values; its shape needs {size}")
+        return list(_flat(data)) if is_nested else data
     if not isinstance(n_bytes, int) or not 0 <= n_bytes <= len(tail):
         _fail(f"binary_data_size of the input {tensor.name[:80]!r} is not the number of its bytes")
     own = tail[:n_bytes]

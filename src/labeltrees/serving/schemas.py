@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from labeltrees.serving.served_model import ServedModel
 
 encode = msgspec.json.Encoder().encode
-_LARGE_BODY, _GROWTH = 2**20, 9  # from this size on, a body may take so many times its size when it is decoded
-_STRING_BYTES, _CONTAINER_BYTES, _NUMBER_BYTES = 64, 72, 40  # of Python's short objects, with a place in a list
+_LARGE_BODY = 2**20  # from this size on, values are counted before they are decoded
+_MAX_VALUES = 1_000_000  # the decoder holds the interpreter lock: some 50 ms for so many
+_MAX_GROWTH, _STRING_BYTES, _CONTAINER_BYTES = 9, 64, 72  # of Python's short objects, with their place in a list
 _HELP: dict[str, str] = {item.name: item.metadata["help"] for item in fields(SearchRequest) if "help" in item.metadata}
 
 
@@ -72,12 +73,16 @@ def decode(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:
 
 
 def _check_memory(body: bytes) -> None:
-    """Refuse a body whose values would take many times its size: short texts, empty lists and objects do."""
+    """Refuse a body whose values would take long to decode, or many times its size.
+
+    Short texts, empty lists and empty objects take many times their size; numbers take at most ten times.
+    """
     n_strings = body.count(b'"') // 2
     n_containers = body.count(b"[") + body.count(b"{")
-    n_numbers = max(body.count(b",") - n_strings - n_containers, 0)
-    if _STRING_BYTES * n_strings + _CONTAINER_BYTES * n_containers + _NUMBER_BYTES * n_numbers > _GROWTH * len(body):
-        message = f"the body has too many small values for its {len(body):,} bytes; send fewer per request"
+    n_values = max(body.count(b","), n_strings + n_containers)
+    growth = (_STRING_BYTES * n_strings + _CONTAINER_BYTES * n_containers) / len(body)
+    if n_values > _MAX_VALUES or growth > _MAX_GROWTH:
+        message = f"the body has too many values for its {len(body):,} bytes; send fewer per request"
         raise RequestError(413, message)
 
 

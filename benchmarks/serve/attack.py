@@ -1,0 +1,165 @@
+"""Hostile clients: ``python -m benchmarks.serve --parts attack``. All on loopback, bounded in number and time.
+
+- Large bodies that are hard to decode: how long `/health` takes meanwhile, and how much memory the worker takes.
+- Answers that nobody reads: memory, and whether their connections end.
+- Silent connections, renewed all the time: whether polite requests are answered.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import statistics
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import labeltrees as lt
+from benchmarks.serve import servers
+from benchmarks.serve.hostile_bodies import PREDICT, hostile_bodies
+from benchmarks.serve.load import request
+from benchmarks.serve.servers import ServerProcess
+
+_BODY_BYTES = 10 * 2**20 - 1000
+_UNREAD, _SILENT, _RENEWED, _POLITE = 50, 1100, 100, 20  # connections; per second; requests
+
+
+def save_models(folder: Path) -> list[str]:
+    """Save three small models; return them as arguments of `labeltrees serve`."""
+    rng = np.random.default_rng(0)
+    texts = [f"red word{number % 3000} apple" for number in range(6000)]
+    labels = [[f"label number {number % 2000}"] for number in range(6000)]
+    baskets, bought = [["bread", "milk"], ["milk"]] * 10, [["jam"], ["bread"]] * 10
+    shop = lt.Dataset(baskets, bought, encoder=lt.ItemEncoder(["bread", "milk"]))
+    made = {
+        "fruit": lt.LabelTreeClassifier(n_jobs=1).fit(texts, labels),
+        "rows": lt.LabelTreeClassifier(n_jobs=1).fit(rng.random((60, 8)), rng.random((60, 12)) < 0.3),
+        "shop": lt.LabelTreeClassifier(n_jobs=1).fit(shop),
+    }
+    for name, model in made.items():
+        model.save(folder / f"{name}.model")
+    return [f"{name}={folder / name}.model" for name in made]
+
+
+def _ask(port: int, sent: bytes, timeout: float = 60) -> bytes:
+    with socket.create_connection(("127.0.0.1", port), timeout=timeout) as connection:
+        connection.sendall(sent)
+        return connection.recv(65536)
+
+
+class _Health:
+    """Asks for /health all the time, in a thread, and notes the longest time."""
+
+    def __init__(self, port: int) -> None:
+        self._port, self._stop = port, threading.Event()
+        self.longest = 0.0
+        self._thread = threading.Thread(target=self._run)
+
+    def _run(self) -> None:
+        sent = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", self._port), timeout=60) as connection:
+            while not self._stop.is_set():
+                start = time.perf_counter()
+                connection.sendall(sent)
+                answer = connection.recv(65536)
+                if not answer.startswith(b"HTTP/1.1 200"):
+                    raise RuntimeError(answer)
+                self.longest = max(self.longest, time.perf_counter() - start)
+                time.sleep(0.002)
+
+    def __enter__(self) -> _Health:
+        self._thread.start()
+        time.sleep(0.05)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+
+def _memory(server: ServerProcess, what: str) -> float:
+    """Return the resident memory of the worker in MiB: now (VmRSS), or the most since `_forget_peak` (VmHWM)."""
+    (worker,) = server.workers
+    lines = Path(f"/proc/{worker}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(what)) / 1024
+
+
+def _forget_peak(server: ServerProcess) -> None:
+    Path(f"/proc/{server.workers[0]}/clear_refs").write_text("5")
+
+
+def _attack_bodies(server: ServerProcess) -> None:
+    _ask(server.port, request(*hostile_bodies(_BODY_BYTES)["a long text"]))  # memory that is kept from now on
+    print("\n| body of 10 MiB | status | longest /health, ms | memory, times the body |\n| --- | --- | --- | --- |")
+    for name, (path, body) in hostile_bodies(_BODY_BYTES).items():
+        before = _memory(server, "VmRSS")
+        _forget_peak(server)
+        with _Health(server.port) as health:
+            answer = _ask(server.port, request(path, body))
+        growth = (_memory(server, "VmHWM") - before) * 2**20 / len(body)
+        status = answer.split()[1].decode() if answer else "closed"
+        print(f"| {name} | {status} | {health.longest * 1000:.0f} | {growth:.1f} |", flush=True)
+
+
+def _sockets(server: ServerProcess) -> int:
+    return sum(file.is_socket() for file in Path(f"/proc/{server.workers[0]}/fd").iterdir())
+
+
+def _attack_unread(server: ServerProcess) -> None:
+    before, sockets = _memory(server, "VmRSS"), _sockets(server)
+    sent = request(PREDICT, json.dumps({"texts": ["red"] * 100, "k": 1000}).encode())
+    unread = []
+    for _ in range(_UNREAD):
+        connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+        connection.sendall(sent)
+        unread.append(connection)
+    most, start = 0.0, time.perf_counter()
+    while _sockets(server) > sockets and time.perf_counter() - start < 120:
+        most = max(most, _memory(server, "VmRSS") - before)
+        time.sleep(0.2)
+    seconds, left = time.perf_counter() - start, _sockets(server) - sockets
+    print(f"\n{_UNREAD} unread answers: {most:.0f} MiB at most, {left} connections left after {seconds:.0f} s")
+    for connection in unread:
+        connection.close()
+
+
+def _attack_silent(server: ServerProcess) -> None:
+    silent: list[Any] = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(_SILENT)]
+    stop = threading.Event()
+
+    def renew() -> None:
+        while not stop.wait(1 / _RENEWED):
+            silent.pop(0).close()
+            silent.append(socket.create_connection(("127.0.0.1", server.port)))
+            silent[-1].sendall(b"P" * (len(silent) % 2))
+
+    thread = threading.Thread(target=renew)
+    thread.start()
+    times = []
+    for _ in range(_POLITE):
+        start = time.perf_counter()
+        try:
+            if _ask(server.port, request(PREDICT, b'{"text": "red"}'), 5).startswith(b"HTTP/1.1 200"):
+                times.append(time.perf_counter() - start)
+        except OSError:
+            pass
+        time.sleep(0.5)
+    stop.set()
+    thread.join()
+    for connection in silent:
+        connection.close()
+    middle = statistics.median(times) * 1000 if times else float("nan")
+    print(f"\n{_SILENT} silent connections, {_RENEWED} renewed per second: {len(times)} of {_POLITE} polite requests "
+          f"answered, median {middle:.0f} ms")  # fmt: skip
+
+
+def attack(folder: Path, package: Path | None = None) -> None:
+    """Run all attacks on a server with one worker."""
+    with servers.ours(save_models(folder), "--max-seconds", "5", package=package) as server:
+        time.sleep(2)  # the options of the listening socket are set in the first second
+        _attack_bodies(server)
+        _attack_unread(server)
+        _attack_silent(server)
