@@ -153,7 +153,7 @@ def test_sighup_replaces_workers_only_with_a_valid_configuration(model_folder, t
 
 
 def test_silent_connections_leave_room_for_others(start_server, model_folder):
-    own = start_server(model_folder, 1, "--max-connections", "50", "--max-requests", "20")
+    own = start_server(model_folder, 1, "--set", "max_connections=50", "--max-requests", "20")
     (worker,) = children(own.process.pid)
     silent = []
     try:
