@@ -1,4 +1,4 @@
-"""Logs as they are: what is wrong in them is refused with a clear error, or dropped and counted. Never silently."""
+"""Faults in logs are refused with a clear error, or dropped and counted, never silently."""
 
 import contextlib
 
@@ -67,7 +67,7 @@ def test_lines_with_too_many_fields_are_dropped_and_counted(tmp_path):
     assert summary.events_used == {"labels": 3}
 
 
-def test_lines_with_too_few_fields_lack_what_stands_at_their_end(tmp_path):
+def test_lines_with_too_few_fields_lack_the_last_ones(tmp_path):
     path = write(tmp_path, "context,item,weight\na,x,1\nb,y\nc\n\nd,w,1\n")
     summary = prepare(path).summary
     assert summary.events_dropped["weight missing or not a number"] == 1
@@ -83,7 +83,7 @@ def test_a_quote_that_never_ends_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("settings", [{"item": "article"}, {"weight": "qty"}, {"time": "when"}, {"item_name": "name"}])
-def test_missing_columns_are_named_with_those_there_are(tmp_path, settings):
+def test_missing_columns_are_named_with_those_that_exist(tmp_path, settings):
     path = write(tmp_path, "context,item\na,x\n")
     name = next(iter(settings.values()))
     with pytest.raises(InputError, match=rf"log\.csv: no column '{name}' \(.*\); there are 'context', 'item'"):
@@ -121,7 +121,7 @@ def test_a_folder_without_events_is_refused(tmp_path):
         prepare(tmp_path)
 
 
-def test_files_of_a_folder_that_are_no_events_are_told(tmp_path, caplog):
+def test_other_files_of_a_folder_are_left_out_with_a_warning(tmp_path, caplog):
     write(tmp_path, "context,item\na,x\nb,x\n", "a.csv")
     write(tmp_path, "hello", "readme.md")
     summary = prepare(tmp_path).summary
@@ -242,7 +242,7 @@ def test_very_many_items_of_which_most_occur_once(monkeypatch):
     assert prepare(pl.concat([common, once])).train.n_labels == n + 20
 
 
-def test_nothing_left_says_what_took_it():
+def test_an_empty_result_says_which_events_were_dropped():
     frame = pl.DataFrame({"context": ["a", "b"], "item": ["x", "y"]})
     with pytest.raises(InputError, match=r"no context remains: of 2 events, 2 rare item"):
         prepare(frame, min_item_contexts=2)

@@ -43,7 +43,7 @@ def day(number):
 
 
 def points_of(dataset, contexts):
-    """Return {context: (labels, history, events)} of a Dataset whose points stand in the order of `contexts`."""
+    """Return {context: (labels, history, events)} of a Dataset whose points are in the order of `contexts`."""
     points = {}
     for row, context in enumerate(contexts):
         labels = {dataset.label_names[label] for label in dataset.Y[[row]].indices}
@@ -330,7 +330,7 @@ def test_words_of_the_context_are_features():
     ],
     ids=["text", "names", "ids", "separated"],
 )
-def test_features_may_stand_in_a_column(column, settings, names):
+def test_features_may_be_a_column(column, settings, names):
     frame = pl.DataFrame({"context": [1, 2, 3, 4], "item": ["x", "y", "x", "x"], "what": column})
     prepared = prepare(frame, feature_column="what", test_share=0, **settings)
     assert prepared.train.feature_names.tolist() == names
@@ -339,7 +339,7 @@ def test_features_may_stand_in_a_column(column, settings, names):
         assert prepared.summary.events_dropped["context without features"] == 1
 
 
-def test_a_list_of_one_name_is_no_text():
+def test_a_list_of_one_name_is_not_a_text():
     frame = pl.DataFrame({"context": [1, 2, 3], "item": ["x", "y", "x"], "what": [["dark blue"], ["red"], ["red"]]})
     train = prepare(frame, feature_column="what", test_share=0).train
     assert train.feature_names.tolist() == ["dark blue", "red"]
@@ -356,7 +356,7 @@ def test_features_that_only_test_has_are_left_out_and_counted():
     frame = frame_of([("a", "x", 1, 0), ("a", "y", 1, 5), ("b", "z", 1, 1), ("b", "y", 1, 8)])
     prepared = prepare(frame, history_before=day(3), test_since=day(7))
     assert prepared.train.feature_names.tolist() == ["x"]
-    assert prepared.summary.notes["features of test points that train has not (left out)"] == 1
+    assert prepared.summary.notes["test features unseen in training (left out)"] == 1
 
 
 def test_repeated_events_add_up_unless_they_are_to_be_dropped():
@@ -415,12 +415,12 @@ def test_a_period_may_end_with_the_last_event():
         ({"random_state": -1}, "random_state must be an integer"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(settings, message):
+def test_wrong_settings_are_refused(settings, message):
     with pytest.raises(InputError, match=message):
         prepare(frame_of([("a", "x", 1, 0)]), **settings)
 
 
-def test_what_needs_times_says_so():
+def test_settings_that_need_times_say_so():
     frame = pl.DataFrame({"context": ["a"], "item": ["x"]})
     with pytest.raises(InputError, match="since needs the time of events, but the log has no column 'time'"):
         prepare(frame, period=("2020-01-01", None))
@@ -441,7 +441,7 @@ def test_texts_without_common_words_say_what_to_do():
         prepare(frame, test_share=0)
 
 
-def test_something_that_is_no_log_is_refused():
+def test_other_objects_are_refused_as_events():
     with pytest.raises(InputError, match="events must be a path, a polars frame or a pandas frame"):
         prepare([("a", "x")])
 

@@ -18,7 +18,7 @@ def read(times, time_format="auto"):
 
 
 EXPECTED = dt.datetime(2011, 9, 4, 8, 26)
-LATER = "31.12.2011 00:00"  # tells days from months
+LATER = "31.12.2011 00:00"  # shows which number is the day
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ LATER = "31.12.2011 00:00"  # tells days from months
     ],
 )
 def test_forms_that_are_known(text):
-    # A column may mix its forms: the one long date tells for all of them that the day comes first.
+    # A column may mix its forms: one date shows for all of them that the day comes first.
     assert read([text, LATER, None, "", "rubbish"]) == [EXPECTED, dt.datetime(2011, 12, 31), None, None, None]
 
 

@@ -206,7 +206,7 @@ def first_line(error: BaseException) -> str:
 class ParquetReader:
     """Reads the records of a Parquet file in blocks of rows.
 
-    With `lists`, the text of a record can also be a list, which is kept as it is.
+    With `lists`, the text of a record can also be a list, which is kept unchanged.
     """
 
     def __init__(self, path: FilePath, fields: TextFields, block_size: int, lists: bool = False) -> None:

@@ -38,7 +38,7 @@ def needs_python(settings: TfidfSettings) -> bool:
 
 
 def make_prepare(settings: TfidfSettings, stop_words: tuple[Any, Any]) -> Callable[[Any], Any] | None:
-    """Return the function from a text to its tokens (a list), or to another text (str); None if none is needed.
+    """Return the function from a text to its tokens (a list), or to another text (str); None if native code does all.
 
     Stop words, in the form of `encode_names`, are left out here only if words are stemmed, because the list of stop
     words has whole words.

@@ -196,7 +196,7 @@ class PointFeatures:
     def notes(self) -> dict[str, int]:
         """Return counts for the summary, after the last block."""
         notes = {
-            "features of test points that train has not (left out)": self._n_unknown,
+            "test features unseen in training (left out)": self._n_unknown,
             "points without a known feature": self._n_without,
         }
         return {what: count for what, count in notes.items() if count}

@@ -102,7 +102,7 @@ class ShardWork:
 
 
 def runner_of_shards(runner: Runner, n_events: int) -> tuple[Runner, int]:
-    """Return what runs the work on a log of so many events, and the number of shards: one if it fits in memory."""
+    """Return the runner for a log of `n_events`, and the number of shards: one, in memory, if the log is small."""
     n_shards = max(runner.n_workers, -(-n_events // MAX_EVENTS_PER_SHARD))
     return (LocalRunner(MemoryResults()) if n_shards == 1 else runner), n_shards
 

@@ -102,7 +102,7 @@ def test_shards_hide_the_same_items(monkeypatch, tmp_path):
         ({"test_since": "2020-01-01"}, "test_since needs the time of events"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(settings, message):
+def test_wrong_settings_are_refused(settings, message):
     with pytest.raises(InputError, match=message):
         lt.prepare_logs(frame_of(BASKETS), **{"features": "basket", **settings})
 
