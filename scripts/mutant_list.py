@@ -47,7 +47,7 @@ GUARDED: dict[str, tuple[str, ...]] = {
     "models/common/model_files.py": ("tests/models/linear/test_files.py", _DAMAGE),
     "models/text/fasttext_file.py": (
         "tests/models/text/test_fasttext_file.py",
-        "tests/models/text/test_fasttext_export.py",
+        "tests/models/text/test_fasttext.py",
     ),
     "models/text/store.py": (_GUARDS, "tests/models/text/test_searcher.py", _DAMAGE),
     "storage/folder.py": ("tests/storage/test_folder.py", _DAMAGE, _GUARDS),
@@ -72,7 +72,7 @@ GUARDED: dict[str, tuple[str, ...]] = {
     "core/search/tree_search.cpp": (*_SEARCH, "tests/storage/test_chunks.py", _EARLY_STOP),
     "core/text/fasttext.hpp": (
         "tests/models/text/test_fasttext_file.py",
-        "tests/models/text/test_fasttext_export.py",
+        "tests/models/text/test_fasttext.py",
     ),
     "core/text/features.cpp": (*_TEXTS, "tests/models/text/test_estimator.py"),
     "core/text/features.hpp": _TEXTS,

@@ -12,6 +12,7 @@ import labeltrees as lt
 from labeltrees.labels.frequency import label_weights
 from labeltrees.tree.arrays import TreeArrays
 from labeltrees.tree.builder import LabelSet, build_set, grow_tree_from, join, leaf_of, split_set, widen
+from labeltrees.tree.measures import within_node_similarity
 from labeltrees.tree.settings import TreeSettings
 from labeltrees.tree.splits import EmbeddingRows, embedding_rows, split_rules
 
@@ -348,3 +349,14 @@ def test_columns_that_no_label_uses_change_nothing(length):
         lt.build_tree_from(embeddings, np.ones(100), tradeoff=0.5, fanout=2) for embeddings in (matrix, matrix[:, used])
     )
     assert wide.children.tolist() == narrow.children.tolist()
+
+
+def test_the_tolerance_reaches_the_splits():
+    rng = np.random.default_rng(0)
+    embeddings, frequencies = rng.random((300, 20)).astype(np.float32), rng.random(300)
+    default = lt.build_tree_from(embeddings, frequencies, fanout=2)
+    assert lt.build_tree_from(embeddings, frequencies, fanout=2, tolerance=1e-4) == default
+    rough = lt.build_tree_from(embeddings, frequencies, fanout=2, tolerance=10.0)
+    assert rough != default
+    # The objective that is never followed to its end is lower: similar labels are less often together.
+    assert within_node_similarity(rough, embeddings) < within_node_similarity(default, embeddings)

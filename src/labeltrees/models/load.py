@@ -10,8 +10,7 @@ from labeltrees._settings import refusing
 from labeltrees.errors import FileFormatError
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.linear.files import open_classifier
-from labeltrees.models.text.estimator import TextLabelTreeClassifier
-from labeltrees.models.text.files import open_text_model
+from labeltrees.models.text.estimator import TextLabelTreeClassifier, open_text_model
 from labeltrees.storage import LoadedModel, load_arrays
 
 # The class name in the manifest, and the function that makes a model of that family from an opened folder.

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import labeltrees as lt
 from labeltrees import _core
-from labeltrees.models.text.fasttext_export import used_buckets
+from labeltrees.models.text.fasttext import used_buckets
 from labeltrees.models.text.searcher import TextSearcher
 from labeltrees.models.text.settings import TextSettings
 from labeltrees.models.text.training import count_words, train_vectors

@@ -19,8 +19,7 @@ from labeltrees.models.common.early_stop import (
     node_classes,
     visits_of,
 )
-from labeltrees.models.text.searcher import Texts
-from labeltrees.models.text.searches import TextSearches
+from labeltrees.models.text.searcher import Texts, TextSearches
 from labeltrees.search import NodeValues, SearchRequest
 from labeltrees.search.result import SearchTrace
 from tests.models.text.test_searcher import WORDS, random_searcher

@@ -1,4 +1,4 @@
-"""TextLabelTreeClassifier: fastText's hierarchical softmax on any binary label tree."""
+"""TextLabelTreeClassifier: fastText's hierarchical softmax on any binary label tree, and its folder."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ from labeltrees.labels.frequency import label_frequencies
 from labeltrees.models.common.error_costs import point_costs
 from labeltrees.models.common.given import FitArguments, arguments_of
 from labeltrees.models.common.label_names import LabelNames
+from labeltrees.models.common.model_files import ModelReader, shared_to_files
 from labeltrees.models.common.settings import ClassifierSettings, seed_of
-from labeltrees.models.text.files import save_text_model
-from labeltrees.models.text.prediction import TextPredictionMixin
-from labeltrees.models.text.searcher import Texts, TextSearcher
+from labeltrees.models.text.searcher import TextPredictionMixin, Texts, TextSearcher
 from labeltrees.models.text.settings import (
     GONE,
     GONE_FROM_FIT,
@@ -37,10 +36,10 @@ from labeltrees.models.text.settings import (
     TextTreeSettings,
     check_text_settings,
 )
-from labeltrees.models.text.training import count_words, tfidf_bag, train_vectors
-from labeltrees.models.text.trees import make_tree
-from labeltrees.storage import decode_names
-from labeltrees.tree.settings import with_builder
+from labeltrees.models.text.store import TextStore
+from labeltrees.models.text.training import count_words, make_tree, tfidf_bag, train_vectors
+from labeltrees.storage import LoadedModel, decode_names, save_arrays
+from labeltrees.tree.settings import TreeBuilder, with_builder
 
 PREFIX = "__label__"
 
@@ -269,7 +268,7 @@ class TextLabelTreeClassifier(
         that fastText builds this tree from them. That works while 2^(height - least depth) * 2 L is below 1e15; a
         deeper tree is refused.
         """
-        from labeltrees.models.text.fasttext_export import export_model
+        from labeltrees.models.text.fasttext import export_model
 
         check_is_fitted(self, "searcher_")
         export_model(self, path)
@@ -277,7 +276,7 @@ class TextLabelTreeClassifier(
     @classmethod
     def from_fasttext(cls, path: str | os.PathLike[str]) -> TextLabelTreeClassifier:
         """Open a supervised model with hierarchical softmax (``-loss hs``) that fastText has saved as ``.bin``."""
-        from labeltrees.models.text.fasttext_import import import_model
+        from labeltrees.models.text.fasttext import import_model
 
         return import_model(path)
 
@@ -297,3 +296,55 @@ def _label_names(corpus: _core.TextCorpus, path: str) -> Any:
     text = corpus.text[ends[0] :]
     names = decode_names(text, ends - ends[0], path)
     return np.array([name.removeprefix(PREFIX) for name in names], dtype=object)
+
+
+def save_text_model(model: TextLabelTreeClassifier, folder: str | os.PathLike[str]) -> None:
+    """Write a fitted model."""
+    store = model.searcher_.store
+    parameters, arrays = shared_to_files(model)
+    # What was trained, whatever `set_params` has changed since.
+    parameters["shape"] = {name: getattr(store, name) for name in TextStore.NUMBERS}
+    arrays |= {name: getattr(store, name) for name, _ in TextStore.ARRAYS}
+    if model.tree_.label_weights is not None:
+        arrays["label_weights"] = model.tree_.label_weights
+    save_arrays(folder, model.KIND, parameters, arrays)
+
+
+def open_text_model(loaded: LoadedModel, *, verify: bool = False) -> TextLabelTreeClassifier:
+    """Make a model from an opened folder; `verify` reads and checks all of it."""
+    return _TextReader(loaded).read(verify)
+
+
+class _TextReader(ModelReader):
+    def read(self, verify: bool) -> TextLabelTreeClassifier:
+        try:
+            model = self.read_parameters()
+        except InputError as error:
+            self.fail(f"the manifest's parameters are damaged: {error}")
+        store = self.read_store()
+        model.searcher_ = TextSearcher(store)
+        model.tree_ = self.tree(store.child_ptr, store.children)
+        if self.parameters["n_points"] == 1 and "seconds" not in self.parameters["stats"]:
+            self.parameters["n_points"] = None  # imported from fastText by an old release, which saved 1 for "unknown"
+        self.set_shared(model)
+        if verify:
+            store.check_all()
+            self.check_names_differ(model.classes_)
+        return model
+
+    def read_parameters(self) -> TextLabelTreeClassifier:
+        parameters = self.parameters
+        self.check_parameters({"shape"})
+        settings = self.read_settings(TextLabelTreeClassifier, {"tree": TreeBuilder})
+        self.check_keys("shape", parameters["shape"], set(TextStore.NUMBERS))
+        self.check_counts(("n_labels",) if parameters["n_points"] is None else ("n_labels", "n_points"), 2**62)
+        if parameters["shape"]["n_labels"] != parameters["n_labels"]:
+            self.fail("n_labels occurs twice in the manifest, with different values")
+        return TextLabelTreeClassifier(**settings)
+
+    def read_store(self) -> TextStore:
+        for name, _ in TextStore.ARRAYS:
+            if name not in self.arrays:
+                self.fail(f"the array {name} is missing")
+        arrays: dict[str, Any] = {name: self.arrays[name] for name, _ in TextStore.ARRAYS}
+        return TextStore(**arrays, **self.parameters["shape"], source=self.source)

@@ -1,19 +1,25 @@
-"""TextSearcher: the best labels of texts."""
+"""The best labels of texts: searching, single queries, and what an estimator that reads texts predicts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from labeltrees import _core
 from labeltrees._validation import check_n_jobs, refuse
+from labeltrees.data.dataset import Dataset
+from labeltrees.models.common.early_stop import log_scores
+from labeltrees.models.common.prediction import PredictionMixin
 from labeltrees.models.text.store import TextStore
+from labeltrees.search import NodeValues
 from labeltrees.search.queries import label_weight_values
 from labeltrees.search.request import SearchRequest, describe_search
 from labeltrees.search.result import SearchResult, SearchTrace
+from labeltrees.tree.label_tree import LabelTree
 
 
 class Texts:
@@ -170,3 +176,81 @@ class TextSearcher:
         self._engine = self._make_engine()
         if self._prior is not None:
             self.set_prior(*self._prior)
+
+
+class TextSearches:
+    """The exact, discounted and traced searches of a text model, which has one tree."""
+
+    def __init__(self, searcher: TextSearcher, n_jobs: int | None = None) -> None:
+        self.searcher = searcher
+        self.trees = [searcher.store.tree]
+        self.n_jobs = n_jobs
+
+    def lists(
+        self, X: Texts, k: int, discounts: NodeValues | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the labels found (n, k), and the number of nodes opened (n,)."""
+        result = self.searcher.topk(X, SearchRequest(k, discounts=discounts), n_jobs=self.n_jobs, stats=True)
+        assert result.stats is not None
+        return result.labels, result.stats.chunks
+
+    def tree_lists(self, X: Texts, tree: int, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the k best labels (n, k), and the logarithms of their scores."""
+        result = self.searcher.topk(X, k, n_jobs=self.n_jobs)
+        return result.labels, log_scores(result.scores)
+
+    def trace(self, X: Texts, tree: int, k: int) -> SearchTrace:
+        """Return the nodes that an exact search evaluates."""
+        return self.searcher.trace(X, k)
+
+    def required_discounts(self, scores: NDArray[np.float64], limits: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the smallest discount at which nodes with these log scores are skipped for these limits."""
+        return scores - limits
+
+
+class TextPredictionMixin(PredictionMixin):
+    """Prediction for an estimator that has a `TextSearcher`, which always searches exactly."""
+
+    KIND: ClassVar[str] = "TextLabelTreeClassifier"
+    READS_TEXTS: ClassVar[bool] = True
+    UNSUPPORTED: ClassVar[tuple[str, ...]] = ("search", "beam", "evidence")
+
+    searcher_: TextSearcher
+    tree_: LabelTree
+
+    @property
+    def takes_texts(self) -> bool:
+        """Whether the model takes texts as input: always."""
+        return True
+
+    @property
+    def encoder_(self) -> None:
+        """No encoder: the model reads texts itself."""
+
+    @property
+    def trees_(self) -> list[LabelTree]:
+        """The tree, as a list."""
+        return [self.tree_]
+
+    def queries(self, dataset: Dataset) -> Any:
+        """Return the texts of a dataset, which this model reads."""
+        return dataset.texts
+
+    def check_queries(self, X: Any, n_jobs: int | None = None) -> Texts:
+        """Return texts in the form that `searcher_` takes."""
+        check_is_fitted(self, "searcher_")
+        return X if isinstance(X, Texts) else Texts(X)
+
+    def sizes(self) -> dict[str, int | None]:
+        """Return the numbers of words, of n-grams and of weights."""
+        store = self.searcher_.store
+        n_rows, n_nodes = len(store.input), len(store.output)
+        return {
+            "n_words": store.n_words,
+            "n_ngrams": n_rows - store.n_words,
+            "n_weights": (n_rows + n_nodes) * store.dim,
+        }
+
+    def searches(self) -> TextSearches:
+        """Return the searches that early stopping and profiling need."""
+        return TextSearches(self.searcher_, self.n_jobs)
