@@ -39,7 +39,7 @@ def assert_whole(groups, is_held_out):
     assert not set(groups[is_held_out]) & set(groups[~is_held_out])
 
 
-def test_all_that_hold_out_points_keep_groups_together():
+def test_everything_that_holds_out_points_keeps_groups_together():
     groups = np.random.default_rng(0).integers(0, 80, 1000)
     mask = draw_sample(1000, lt.flat_tree(20), np.ones(1, np.int64), 0, groups).held_out.astype(bool)
     assert_whole(groups, mask)
@@ -98,7 +98,7 @@ def test_a_choice_says_that_groups_were_held_out():
     assert result.facts["measured"]["held_out_how"] == "at random in whole groups"
 
 
-def test_points_that_texts_of_labels_add_are_groups_of_their_own():
+def test_points_made_from_label_texts_are_separate_groups():
     texts = [f"word{i % 7} word{i % 5}" for i in range(300)]
     Y = [[f"label {i % 7}"] for i in range(300)]
     model = lt.LabelTreeClassifier(vectorizer=lt.TfidfVectorizer(), evidence="auto", label_texts="all", n_jobs=1)

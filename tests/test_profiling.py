@@ -228,7 +228,7 @@ def everything(tree, n, place=0):
 
 @given(st.integers(2, 40), st.integers(0, 1000), st.integers(1, 5), st.data())
 @settings(max_examples=50, deadline=None)
-def test_ancestors_are_those_met_on_the_way_up(n_labels, seed, k, data):
+def test_ancestors_equal_a_walk_to_the_root(n_labels, seed, k, data):
     tree = lt.contract(lt.random_tree(n_labels, random_state=seed), 3)
     labels = np.array(data.draw(st.lists(st.lists(st.integers(-1, n_labels - 1), min_size=k, max_size=k), max_size=4)))
     labels = labels.reshape(-1, k).astype(np.int64)
@@ -384,7 +384,7 @@ def test_another_search_is_counted(models):
 
 
 @pytest.mark.parametrize("kind", ["linear", "trees", "text"])
-def test_searches_that_stop_early_are_counted_as_they_are(models, kind):
+def test_searches_that_stop_early_are_counted_correctly(models, kind):
     model, X = models[kind]
     many = X * 40 if isinstance(X, list) else sp.vstack([X] * 10, format="csr")
     model.calibrate(many)

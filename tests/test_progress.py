@@ -14,7 +14,7 @@ from labeltrees.errors import InputError
 
 
 @pytest.mark.parametrize("progress", [None, False])
-def test_by_default_nobody_watches(progress, capsys):
+def test_no_progress_is_shown_by_default(progress, capsys):
     with watch("Work", 10, progress) as advance:
         assert advance is None
     assert capsys.readouterr() == ("", "")

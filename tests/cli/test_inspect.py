@@ -174,7 +174,7 @@ def test_json_is_the_summary(run, both):
         assert record[name] == expected[name]
 
 
-def test_a_record_a_query_in_both_forms(run, both, tmp_path):
+def test_one_record_per_query_in_both_formats(run, both, tmp_path):
     model, data = both
     out = run("-q", "inspect", model, "--searches", data, "-k", 2, "--queries", 10, "--format", "jsonl").stdout
     records = [json.loads(line) for line in out.splitlines()]

@@ -317,7 +317,7 @@ def test_weights_beside_a_file_of_points_are_its_weights(tmp_path):
         ("0\n0\n", "weights is zero for every point"),
     ],
 )
-def test_weights_that_are_none_are_refused_with_their_file(tmp_path, weights, message):
+def test_invalid_weights_are_refused_with_their_file(tmp_path, weights, message):
     folder = small(tmp_path, weights)
     with pytest.raises(lt.errors.FileFormatError, match=rf"train\.weights\.txt: {message}"):
         load_data(str(folder))

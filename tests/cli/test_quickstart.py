@@ -79,7 +79,7 @@ def test_lines_fit_80_columns(run, tmp_path, monkeypatch, without_plots):
     assert all(len(line) <= 80 for line in lines if line not in commands)
 
 
-def test_what_it_proposes_next_works(run, tmp_path, without_plots):
+def test_proposed_commands_work(run, tmp_path, without_plots):
     result = run("quickstart", "--folder", tmp_path)
     line = next(line for line in result.stdout.splitlines() if "labeltrees inspect" in line)
     command = line.split()[1:]

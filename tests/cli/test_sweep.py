@@ -171,7 +171,7 @@ def test_report_writes_the_page_and_the_figures(run, result_file, tmp_path):
     assert "<h1>my &lt;data&gt;</h1>" in page.read_text()
 
 
-def test_report_refuses_what_is_no_result(run, tmp_path):
+def test_report_refuses_files_that_are_not_results(run, tmp_path):
     (tmp_path / "odd.json").write_text("{}")
     result = run("report", tmp_path / "odd.json", "-o", tmp_path / "page.html")
     assert result.exit_code == 3

@@ -128,7 +128,7 @@ def test_show_without_limits_shows_every_label_once(run, tree_file):
 
 
 @pytest.mark.parametrize("asked", ["name-17", "17"])
-def test_show_label_gives_its_way_from_the_root(run, tree_file, asked):
+def test_show_label_prints_its_path_from_the_root(run, tree_file, asked):
     tree = LabelTree.load(tree_file)
     record = json.loads(run("tree", "show", tree_file, "--label", asked, "--json").stdout)
     assert record["label"] == 17
@@ -166,7 +166,7 @@ def test_show_names_labels_without_names_by_id(run, tmp_path):
     assert "the labels have no names; use an id from 0 to 2" in result.stderr
 
 
-def test_names_cannot_steer_the_terminal(run, tmp_path):
+def test_names_cannot_send_control_codes_to_the_terminal(run, tmp_path):
     tree = LabelTree([0, 2], [~0, ~1], 2, label_names=["\x1b[31mred", "[bold]b[/bold]"], label_weights=[0.5, 0.5])
     tree.save(tmp_path / "odd.tree")
     output = run("tree", "show", tmp_path / "odd.tree").stdout
@@ -174,7 +174,7 @@ def test_names_cannot_steer_the_terminal(run, tmp_path):
     assert "[bold]b[/bold]" in output
 
 
-def test_a_file_that_is_no_tree_is_refused(run, tmp_path):
+def test_a_file_that_is_not_a_tree_is_refused(run, tmp_path):
     (tmp_path / "no.tree").write_text("hello")
     result = run("tree", "show", tmp_path / "no.tree")
     assert result.exit_code == 3

@@ -198,14 +198,14 @@ def test_points_are_taken_with_all_that_belongs_to_them(rows, expected):
         assert taken.X.indptr.dtype == np.int32
 
 
-def test_no_points_at_all_is_a_dataset_too():
+def test_an_empty_dataset_is_allowed():
     empty = lt.Dataset(X_DENSE, Y_DENSE)[[]]
     assert (empty.n_points, empty.n_features, empty.n_labels) == (0, 4, 2)
     assert "0 points" in repr(empty)
 
 
 @pytest.mark.parametrize("rows", [0, [3], [-4], [0.5], "a", np.array([True]), [[0]]])
-def test_rows_that_are_none_are_refused(rows):
+def test_invalid_rows_are_refused(rows):
     with pytest.raises(lt.errors.InputError, match="rows must be"):
         lt.Dataset(X_DENSE, Y_DENSE)[rows]
 
@@ -246,7 +246,7 @@ def test_copies_and_pickles_are_equal(duplicate):
         other.X = None
 
 
-def test_repr_tells_the_shape_and_what_else_there_is():
+def test_repr_shows_the_shape_and_other_fields():
     assert repr(full()) == (
         "Dataset(3 points, 4 features, 2 labels; a point has 1.33 features and 1 labels; "
         "with label_names, feature_names, sample_weight, texts)"

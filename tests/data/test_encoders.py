@@ -154,7 +154,7 @@ def test_an_encoder_can_be_pickled_after_use():
     assert again.feature_names.tolist() == NAMES
 
 
-def test_a_list_that_changes_while_it_is_read_does_no_harm():
+def test_a_list_that_changes_while_it_is_read_is_safe():
     class Shrinks:
         def __init__(self, context):
             self.context = context

@@ -64,13 +64,13 @@ def test_a_new_file_has_the_usual_rights(tmp_path):
     assert stat.S_IMODE((tmp_path / "ours").stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
 
 
-def test_what_is_no_file_is_not_replaced(tmp_path):
+def test_a_path_that_is_not_a_file_is_not_replaced(tmp_path):
     with pytest.raises(lt.errors.InputError, match="path must be a file"), write_any(tmp_path):
         pass
 
 
 @pytest.mark.parametrize("path", [None, 3, b"a.txt"])
-def test_what_is_no_path_is_refused(path):
+def test_objects_that_are_not_paths_are_refused(path):
     for function in (open_any, write_any):
         with pytest.raises(lt.errors.InputError, match="path must be a path"), function(path):
             pass

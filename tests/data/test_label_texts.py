@@ -12,7 +12,7 @@ valid_text = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
 
 
 @given(st.lists(st.lists(valid_text, max_size=3), max_size=6))
-def test_texts_come_back_as_they_were(lists):
+def test_texts_come_back_unchanged(lists):
     texts = LabelTexts.of_lists(lists)
     assert texts.lists() == lists
     assert [texts.title(label) for label in range(len(texts))] == [own[0] if own else None for own in lists]

@@ -90,14 +90,14 @@ def test_a_wrong_number_of_feature_names_is_refused(data_folder, tmp_path):
         read_data(data_folder, feature_names=path)
 
 
-def test_names_that_are_no_text_are_refused(data_folder, tmp_path):
+def test_names_of_other_types_are_refused(data_folder, tmp_path):
     path = tmp_path / "names.txt"
     path.write_bytes(b"ok\n\xff\xfe\n")
     with pytest.raises(FileFormatError, match=r"names.txt: not UTF-8 text \(byte 3\)"):
         read_data(data_folder, label_names=path)
 
 
-def test_what_is_not_there_is_refused(tmp_path):
+def test_missing_entries_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"no such file or folder .*debian"):
         read_data(tmp_path / "missing.txt")
 

@@ -70,7 +70,7 @@ def test_fasttext_lines(tmp_path):
     assert dataset.Y.toarray().tolist() == [[1, 1, 0], [0, 0, 0], [0, 0, 1], [0, 0, 0]]
 
 
-def test_a_byte_order_mark_is_no_part_of_the_header(tmp_path):
+def test_a_byte_order_mark_is_not_part_of_the_header(tmp_path):
     for name, content in (("a.csv", "text,labels\nred,x\nred,y\n"), ("a.jsonl", as_jsonl())):
         assert lt.read_texts(write(tmp_path / name, b"\xef\xbb\xbf" + content.encode())).n_points >= 2
     # Alone on a line, it leaves a blank line.

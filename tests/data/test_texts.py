@@ -44,7 +44,7 @@ def test_a_fitted_vectorizer_and_given_names_are_kept():
         (["a", "b"], [["x"], ["y"]], None, "no features can be made from the 2 texts"),
     ],
 )
-def test_what_does_not_fit_is_refused(texts, labels, names, message):
+def test_mismatched_inputs_are_refused(texts, labels, names, message):
     with pytest.raises(lt.errors.InputError, match=message):
         text_dataset(texts, labels, label_names=names)
 
@@ -123,7 +123,7 @@ def test_bad_arguments_are_refused(tmp_path, changes):
         lt.read_texts(path, **changes)
 
 
-def test_a_file_that_is_not_there(tmp_path):
+def test_a_file_that_does_not_exist(tmp_path):
     for name in ("a.jsonl", "a.parquet"):
         with pytest.raises(FileNotFoundError, match="no such file"):
             lt.read_texts(tmp_path / name)

@@ -170,7 +170,7 @@ def test_counts_beyond_the_table_of_logarithms(count):
     assert_same({"sublinear_tf": True, "norm": None}, ["word " * count + "other", "other"], ["word " * (count + 1)])
 
 
-def test_very_long_terms_are_told_apart():
+def test_very_long_terms_are_distinguished():
     long = "x" * 2**24
     ours = lt.TfidfVectorizer(norm=None, use_idf=False).fit([long, long + "x"])
     assert ours.transform([long + "x", long, long + "xx"]).toarray().tolist() == [[0, 1], [1, 0], [0, 0]]
@@ -243,14 +243,14 @@ def test_any_sequence_of_texts(form):
         (["ab", "\ud800"], r"texts\[1\] contains half of a surrogate pair"),
     ],
 )
-def test_what_is_no_text_is_refused_with_its_place(texts, message):
+def test_objects_that_are_not_texts_are_refused_with_their_place(texts, message):
     with pytest.raises(lt.errors.InputError, match=message):
         lt.TfidfVectorizer().fit(texts)
     with pytest.raises(lt.errors.InputError, match=message):
         lt.TfidfVectorizer().fit(CORPUS).transform(texts)
 
 
-def test_what_a_generator_raises_comes_through():
+def test_errors_of_a_generator_come_through():
     def broken():
         yield "rice"
         message = "gone"
@@ -299,7 +299,7 @@ def test_wrong_parameters_are_refused_by_fit(parameters, message):
         lt.TfidfVectorizer(**parameters).fit(CORPUS)
 
 
-def test_before_fitting_there_is_nothing_to_use():
+def test_methods_raise_before_fit():
     ours = lt.TfidfVectorizer()
     for use in (lambda: ours.transform(["a"]), ours.get_feature_names_out, lambda: ours.idf_, lambda: ours.vocabulary_):
         with pytest.raises(NotFittedError):

@@ -89,7 +89,7 @@ def test_any_text_gives_the_same_in_any_union(train, test, parts, dtype):
     assert_same(parts, train, [*test, "x"], dtype=dtype)
 
 
-def test_parts_inherit_what_they_do_not_say():
+def test_parts_inherit_parameters_they_do_not_set():
     ours = lt.TfidfVectorizer(union=[{}, {"analyzer": "char"}], sublinear_tf=True, stop_words="english", nfc=False)
     theirs = FeatureUnion(
         [

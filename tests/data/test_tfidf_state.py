@@ -101,7 +101,7 @@ def test_unused_parameters_are_named(parameters, message):
 # Lists of tokens.
 
 
-def test_tokens_are_used_as_they_are():
+def test_tokens_are_not_changed():
     documents = [["Brown rice", "RICE", "and", "tea"], ["tea", ""], [], ("tea",)]
     ours = lt.TfidfVectorizer(ngram_range=(1, 2), stop_words=["and"])
     theirs = Theirs(ngram_range=(1, 2), stop_words=["and"], tokenizer=list, token_pattern=None, preprocessor=list)

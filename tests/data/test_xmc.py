@@ -144,7 +144,7 @@ def test_a_file_is_read_by_its_extension(tmp_path, suffix):
         (b"1 2:0\n", ([1], {2: 0})),
     ],
 )
-def test_odd_but_good_lines(lines, expected):
+def test_unusual_but_valid_lines(lines, expected):
     assert plain_read(b"1 5 4\n" + lines) == (5, 4, [(expected[0], sorted(expected[1].items()))])
     assert native_read(b"1 5 4\n" + lines) == plain_read(b"1 5 4\n" + lines)
 
@@ -344,7 +344,7 @@ def datasets(draw):
 
 @settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(datasets(), st.sampled_from(list(COMPRESS)))
-def test_what_is_written_reads_back_bit_by_bit(tmp_path, dataset, suffix):
+def test_written_files_read_back_bit_by_bit(tmp_path, dataset, suffix):
     path = tmp_path / f"data.txt{suffix}"
     lt.write_xmc(dataset, path)
     again = lt.read_xmc(path, index_base=0)
@@ -490,7 +490,7 @@ def test_a_fault_far_in_the_file_names_its_line(path, tmp_path):
         list(blocks)
 
 
-def test_what_cannot_be_read_twice_needs_a_base(tmp_path):
+def test_streams_need_an_index_base(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="cannot be read twice, so index_base must be 0 or 1"):
         with open_xmc_blocks(tmp_path / "pipe"):

@@ -87,7 +87,7 @@ def test_a_saved_model_with_other_counts_is_refused(saved, tmp_path, counts):
         lt.load(tmp_path / "other")
 
 
-def test_the_manifest_tells_the_number_of_points(saved):
+def test_the_manifest_has_the_number_of_points(saved):
     assert json.loads((saved / "manifest.json").read_text())["parameters"]["n_points"] == 4
 
 

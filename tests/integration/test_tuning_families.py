@@ -72,7 +72,7 @@ def test_it_is_chosen_from_a_dataset_with_texts(texts, monkeypatch, tmp_path):
     assert len(SweepResult.load(tmp_path / "result.json")) == 2
 
 
-def test_what_it_cannot_do_is_refused(texts):
+def test_unsupported_requests_are_refused(texts):
     documents, Y = texts
     pair = (documents, Y)
     with pytest.raises(lt.errors.InputError, match="fanouts must be None or 2"):

@@ -185,7 +185,7 @@ def test_leaves_are_kept_whole_for_a_cost(leaf_size):
 
 
 @pytest.mark.parametrize("chain_first", [True, False])
-def test_a_chain_of_thousands_of_nodes_is_no_harm(chain_first):
+def test_a_chain_of_thousands_of_nodes_is_handled(chain_first):
     n = 20_000
     pairs = np.stack([np.arange(1, n + 1), ~np.arange(n)], axis=1)
     pairs[-1, 0] = ~n

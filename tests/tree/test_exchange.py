@@ -136,7 +136,7 @@ def test_a_wrong_napkinxc_file_is_refused_by_line(text, fault, tmp_path):
 
 
 @pytest.mark.parametrize("unplaced", [[5], [-1], [0.5], [0, 1, 2, 3, 4]])
-def test_wrong_unplaced_labels_are_the_callers_fault(unplaced):
+def test_wrong_unplaced_labels_are_an_error_of_the_caller(unplaced):
     with pytest.raises(InputError, match="unplaced_labels must be"):
         LabelTree.from_napkinxc(small_tree().to_napkinxc(), unplaced_labels=unplaced)
 
@@ -294,7 +294,7 @@ def test_a_hostile_omikuji_file_is_refused_by_name_and_fault(data, fault, tmp_pa
     assert str(caught.value).startswith(str(tmp_path))
 
 
-def test_asking_omikuji_for_what_is_not_there(tmp_path):
+def test_omikuji_trees_that_do_not_exist_are_refused(tmp_path):
     with pytest.raises(FileFormatError, match=r"tree0\.cbor: is missing"):
         LabelTree.from_omikuji(tmp_path)
     with pytest.raises(FileFormatError, match="has label 19, but there are 3 labels"):

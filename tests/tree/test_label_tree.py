@@ -80,7 +80,7 @@ def test_given_weights_go_before_stored_ones():
     assert tree.expected_depth([0, 1, 0, 0, 0, 0]) == 2.0
 
 
-def test_a_chain_of_thousands_of_nodes_is_fine():
+def test_a_chain_of_thousands_of_nodes_works():
     n = 5000
     children = np.empty(2 * n, dtype=np.int32)
     children[0::2], children[1::2] = ~np.arange(n), np.arange(1, n + 1)
@@ -115,7 +115,7 @@ def test_a_chain_of_thousands_of_nodes_is_fine():
         ([0, 1], [~0], 2**31, "n_labels must be an integer"),
     ],
 )
-def test_what_is_no_tree_is_refused_with_its_place(child_ptr, children, n_labels, message):
+def test_invalid_trees_are_refused_with_the_place(child_ptr, children, n_labels, message):
     with pytest.raises(InputError, match=message):
         LabelTree(child_ptr, children, n_labels)
 
@@ -218,7 +218,7 @@ def test_pickles_with_names_and_weights():
     assert again.label_weights.tolist() == tree.label_weights.tolist()
 
 
-def test_repr_tells_the_shape():
+def test_repr_shows_the_shape():
     assert repr(small_tree()) == "LabelTree(n_labels=6, n_nodes=3, height=2, expected_depth=1.8, unplaced=1)"
 
 

@@ -32,7 +32,7 @@ def separable():
     return lt.Dataset(X, Y)
 
 
-def test_where_all_are_right_the_tree_by_frequency_is_taken(separable):
+def test_if_all_settings_are_equally_precise_the_tree_by_frequency_is_chosen(separable):
     choice = lt.choose(separable, max_precision_loss=0.0, k=1, **QUICK)
     assert choice.result.table[0]["p1"] == choice.result.table[-1]["p1"] == 1
     assert choice.parameters == {"tradeoff": 1.0, "fanout": 2} or choice.parameters["tradeoff"] == 2.0
@@ -107,7 +107,7 @@ def test_within_a_latency_the_most_precise_is_taken(data):
     assert f"within {limit:g} us per call" in choice.explanation
 
 
-def test_a_latency_nothing_keeps_is_an_error(data):
+def test_a_latency_that_no_setting_meets_is_an_error(data):
     with pytest.raises(lt.errors.LabelTreesError, match="no setting meets max_latency_us=1: the fastest, tradeoff-"):
         lt.choose(data, max_latency_us=1, **QUICK)
 

@@ -50,7 +50,7 @@ SETTINGS = {
         (1.0, 4, "poor"),
     ],
 )
-def test_the_right_setting_is_taken(loss, latency, chosen):
+def test_the_expected_setting_is_chosen(loss, latency, chosen):
     verdict = Limits(loss, latency, "p1", 1).judge(make_trials(SETTINGS))
     assert verdict.best == "precise"
     assert verdict.choose() == chosen
@@ -130,7 +130,7 @@ def test_a_gain_within_luck_keeps_the_own_setting(gain, n_tried, chosen):
     assert "own" in verdict.promising(2)
 
 
-def test_an_own_setting_that_is_too_slow_is_replaced_by_any():
+def test_a_default_setting_that_is_too_slow_is_replaced():
     trials = noisy_trials(0.01)
     trials["own"].record["top1_p99_us"] = 50.0
     assert Limits(None, 10, "p1", 1).judge(trials, "own").choose() == "other"
@@ -166,7 +166,7 @@ def test_it_is_the_bound_of_the_one_sided_t_test(confidence):
     assert found == pytest.approx((np.mean(a - b), lower, upper))
 
 
-def test_it_is_wrong_as_seldom_as_it_says():
+def test_guarantees_hold_as_often_as_promised():
     rng = np.random.default_rng(1)
     wrong = 0
     for _ in range(2000):
@@ -182,6 +182,6 @@ def test_equal_models_are_equal_for_certain():
     assert paired_difference(values, values) == (0, 0, 0)
 
 
-def test_one_point_says_nothing():
+def test_one_point_gives_no_information():
     found = paired_difference(np.array([1.0]), np.array([0.0]))
     assert (found.lower, found.upper) == (-np.inf, np.inf)

@@ -39,14 +39,14 @@ def test_without_the_package_the_error_names_it(result, monkeypatch, package):
         getattr(result, f"to_{package}")()
 
 
-def test_it_is_found_again_as_it_was_saved(result, tmp_path):
+def test_it_round_trips_through_a_file(result, tmp_path):
     result.save(tmp_path / "result.json")
     loaded = SweepResult.load(tmp_path / "result.json")
     assert (loaded.table, loaded.facts, loaded.details) == (result.table, result.facts, result.details)
     assert repr(loaded) == repr(result)
 
 
-def test_baselines_are_found_again_as_they_were_saved(result, tmp_path):
+def test_saved_baselines_come_back(result, tmp_path):
     result.save(tmp_path / "result.json")
     loaded = SweepResult.load(tmp_path / "result.json")
     assert (loaded.baselines, loaded.comparison) == (result.baselines, result.comparison)

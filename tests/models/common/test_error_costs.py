@@ -148,7 +148,7 @@ def test_wrong_point_weights_are_refused(problem, sample_weight, message):
         lt.LabelTreeClassifier().fit(*problem, sample_weight=sample_weight)
 
 
-def test_no_weights_are_no_costs():
+def test_without_weights_there_are_no_costs():
     assert point_costs(None, 3) is None
 
 

@@ -28,7 +28,7 @@ def test_ids_become_names_and_minus_one_becomes_none(names):
     assert names.take(np.zeros((0, 5), np.int64)).shape == (0, 5)
 
 
-def test_all_names_are_there(names):
+def test_all_names_are_present(names):
     assert len(names) == 4
     assert names.array.tolist() == TEXTS
     assert names.take(np.array([2])).tolist() == ["ant"]
@@ -90,13 +90,13 @@ def test_names_survive_pickling_without_their_table(names):
     assert again.ids("candidates", ["ant"]).tolist() == [2]
 
 
-def test_no_names_are_names_too():
+def test_an_empty_list_of_names_is_allowed():
     assert len(StoredNames(*encode_names([]), "folder")) == 0
     with pytest.raises(lt.errors.FileFormatError, match=r"^folder: the label names are damaged"):
         StoredNames(np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int64), "folder")
 
 
-def test_names_are_stored_as_they_were(names):
+def test_names_are_stored_unchanged(names):
     text, ends = names.to_arrays()
     assert StoredNames(text, ends, "again").array.tolist() == TEXTS
 

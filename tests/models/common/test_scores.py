@@ -76,7 +76,7 @@ def test_probabilities_are_near_the_truth_on_new_points():
         assert abs(matrix.data[inside].mean() - hits[inside].mean()) < 0.1
 
 
-def test_two_scores_are_told_apart():
+def test_two_scores_are_distinguished():
     scores = np.repeat([0.25, 0.75], 20)
     hits = np.concatenate([np.arange(20) < 5, np.arange(20) < 15])
     calibration = fit_calibration(scores, hits)
@@ -113,5 +113,5 @@ def test_too_few_points_are_refused(model, problem):
         ([[0.1]], [[0.5]], False),
     ],
 )
-def test_unsound_calibrations_are_known(scores, probabilities, sound):
+def test_unsound_calibrations_are_recognised(scores, probabilities, sound):
     assert Calibration(np.array(scores, float), np.array(probabilities, float)).is_sound() == sound

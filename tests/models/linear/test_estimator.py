@@ -36,7 +36,7 @@ def test_every_classifier_is_liblinears(problem, tree, options, dense):
     np.testing.assert_allclose(all_scores(model, X), expected, atol=3e-3)
 
 
-def test_one_vs_all_is_one_linear_svc_a_label():
+def test_one_vs_all_is_one_linear_svc_per_label():
     X, Y = make_problem(3, unlabelled=15)
     model = lt.LabelTreeClassifier.one_vs_all(**TIGHT).fit(X, Y)
     assert model.tree_.n_nodes == 1
@@ -46,7 +46,7 @@ def test_one_vs_all_is_one_linear_svc_a_label():
         np.testing.assert_allclose(found[:, label], np.exp(-(np.maximum(0, 1 - margins) ** 3)), atol=3e-3)
 
 
-def test_points_without_a_label_teach_the_root():
+def test_points_without_labels_train_the_root():
     X, Y = make_problem(3, unlabelled=15)
     model = lt.LabelTreeClassifier(tree=any_tree(), **TIGHT).fit(X, Y)
     np.testing.assert_allclose(all_scores(model, X), tree_scores(model.tree_, X, Y, X), atol=3e-3)
@@ -210,7 +210,7 @@ def test_training_reports_its_size(model):
 # ---- small and odd ---------------------------------------------------------------------------------------------------
 
 
-def test_one_label_is_told_from_none():
+def test_one_label_differs_from_none():
     X, Y = make_problem(2, unlabelled=60)
     one = sp.csr_array((Y.sum(axis=1) > 0).astype(np.float32)[:, None])
     model = lt.LabelTreeClassifier(**TIGHT).fit(X, one)

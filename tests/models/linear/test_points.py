@@ -100,7 +100,7 @@ def test_a_damaged_trend_is_refused(model, tmp_path, wrong, monkeypatch):
         lt.load(tmp_path / "model")
 
 
-def test_a_plain_model_has_no_array_for_it(plain, tmp_path):
+def test_a_model_without_it_stores_no_array(plain, tmp_path):
     plain.save(tmp_path / "model")
     assert "trend" not in json.loads((tmp_path / "model" / "manifest.json").read_text())["arrays"]
     assert plain.trend_ is None

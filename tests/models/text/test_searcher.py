@@ -231,7 +231,7 @@ def test_budgets_cut_searches_short_and_say_so(budget):
         assert predictor(texts.items[row])[0].tolist() == [label for label in result.labels[row].tolist() if label >= 0]
 
 
-def test_a_budget_of_time_ends_a_long_search():
+def test_a_time_budget_ends_a_long_search():
     searcher = random_searcher(lt.huffman_tree(np.ones(20_000)), 0, 0.01)  # nothing is sure: exact search sees all
     texts = Texts(["w0 w1"])
     assert searcher.topk(texts, 2000, stats=True).stats.chunks[0] > 2000
