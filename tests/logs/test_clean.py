@@ -150,7 +150,7 @@ def test_csv_beside_parquet_is_refused(tmp_path):
         prepare(tmp_path)
 
 
-def test_files_of_other_forms_and_missing_ones_are_refused(tmp_path):
+def test_other_formats_and_missing_files_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"log\.json: must end in \.csv, \.tsv, \.parquet"):
         prepare(write(tmp_path, "{}", "log.json"))
     with pytest.raises(FileFormatError, match=r"none\.csv: no such file or folder"):
@@ -195,7 +195,7 @@ def test_nulls_and_blanks_are_counted():
     assert summary.events_used == {"labels": 1}
 
 
-def test_labels_with_commas_and_quotes_stay_as_they_are(tmp_path):
+def test_labels_with_commas_and_quotes_are_not_changed(tmp_path):
     text = 'context,item\na,"red, round"\nb,"the ""best"" hat"\nc,\'single\'\n'
     prepared = prepare(write(tmp_path, text))
     assert prepared.train.label_names.tolist() == ["'single'", "red, round", 'the "best" hat']

@@ -307,7 +307,7 @@ def test_a_random_share_of_contexts_is_for_test():
     assert all(not train & test and len(train | test) == 100 and len(test) == 20 for train, test in texts)
 
 
-def test_a_test_of_no_contexts_may_be_asked_for():
+def test_the_test_part_may_be_empty():
     train, test = prepare(frame_of(random_events()), test_share=0, features=OneWord())
     assert (train.n_points, test.n_points, test.n_labels) == (100, 0, train.n_labels)
 

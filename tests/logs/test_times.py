@@ -75,7 +75,7 @@ def test_dates_that_do_not_exist_are_not_understood(text):
         (["soon", "later"], r"the format of the times is unknown \(the first is 'soon'\): give time_format"),
     ],
 )
-def test_forms_that_cannot_be_told_are_refused(times, message):
+def test_ambiguous_formats_are_refused(times, message):
     with pytest.raises(InputError, match=message):
         read(times)
 

@@ -229,7 +229,7 @@ def test_point_weights_move_labels():
     assert weighted.label_depth[20] < plain.label_depth[20]
 
 
-def test_progress_is_told_and_ends_at_the_total():
+def test_progress_is_reported_and_ends_at_the_total():
     X, Y = dataset(5)
     calls = []
     lt.build_tree(X, Y, progress=lambda done, total: calls.append((done, total)))

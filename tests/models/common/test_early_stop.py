@@ -135,7 +135,7 @@ def test_new_texts_of_the_same_distribution_agree(agreement):
     assert opened[1] < opened[0]
 
 
-def test_bolder_promises_open_fewer_nodes(model, unseen):
+def test_lower_agreements_open_fewer_nodes(model, unseen):
     work = [model.predict_topk(unseen, 5, agreement=a, return_stats=True)[2].chunks.sum() for a in (1, 0.99, 0.9, 0.6)]
     assert work == sorted(work, reverse=True)
     assert work[-1] < work[0]
@@ -250,7 +250,7 @@ def test_classes_are_depth_and_size(model):
     assert node_classes(tree).tolist() == expected
 
 
-def test_too_few_points_promise_nothing_and_search_exactly(points):
+def test_too_few_points_guarantee_nothing_and_search_exactly(points):
     X, Y = points
     model = lt.LabelTreeClassifier(fanout=4).fit(X[:300], Y[:300]).calibrate(X[300:320])
     exact, _, work = exact_lists(model, X[400:600], 5)
@@ -463,7 +463,7 @@ def test_visits_are_compared_with_the_labels_elsewhere(seed, k):
     assert at == len(visits.nodes)
 
 
-def test_no_visits_are_joined_to_none():
+def test_no_visits_join_to_an_empty_list():
     joined = Visits.joined([])
     assert [part.shape for part in joined] == [(0,)] * 3
     assert [part.dtype for part in joined] == [np.int64, np.float64, np.bool_]

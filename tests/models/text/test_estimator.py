@@ -72,7 +72,7 @@ def test_one_thread_repeats_to_the_byte_and_another_seed_does_not(problem, model
     assert other.searcher_.store.output.tobytes() != model.searcher_.store.output.tobytes()
 
 
-def test_many_threads_learn_as_well(problem, model):
+def test_many_threads_train_an_equally_good_model(problem, model):
     assert clone(model).set_params(n_jobs=4).fit(*problem).score(*problem) > 0.95
 
 
@@ -188,7 +188,7 @@ def test_input_other_than_lists_of_texts_is_refused(model, texts):
         lt.TextLabelTreeClassifier().fit(texts, [["a"], ["b"]])
 
 
-def test_odd_texts_are_answered(model):
+def test_unusual_texts_are_answered(model):
     texts = ["", " \t\r\n", "never seen", "\0\0", b"\xff\xfe \xc3", "a" * 10**6, "appleish " * 10**6, "new\nline"]
     labels, scores = model.predict_topk(texts, 3)
     assert labels.shape == (len(texts), 3)
@@ -198,7 +198,7 @@ def test_odd_texts_are_answered(model):
     assert model.predict_topk([], 3)[0].shape == (0, 3)
 
 
-def test_a_text_of_nothing_known_has_the_most_frequent_label(tmp_path):
+def test_a_text_without_known_words_gets_the_most_frequent_label(tmp_path):
     (tmp_path / "train.txt").write_text("__label__x aa bb aa")  # no line end: </s> is not counted as a word
     model = lt.TextLabelTreeClassifier(dim=4, word_ngrams=1, min_count=1).fit_file(tmp_path / "train.txt")
     labels, scores, stats = model.predict_topk(["zz", "aa"], 1, return_stats=True)
@@ -234,7 +234,7 @@ def test_files_that_cannot_be_learned_from_are_refused(tmp_path, content, messag
         lt.TextLabelTreeClassifier(dim=4).fit_file(tmp_path / "train.txt")
 
 
-def test_odd_files_are_learned_from(tmp_path):
+def test_unusual_files_can_be_trained_on(tmp_path):
     lines = [
         b"__label__a \xff\xfe\xff x",
         b"__label__b \0 x \0y",
