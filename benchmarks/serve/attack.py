@@ -33,7 +33,7 @@ def save_models(folder: Path) -> list[str]:
     texts = [f"red word{number % 3000} apple" for number in range(6000)]
     labels = [[f"label number {number % 2000}"] for number in range(6000)]
     baskets, bought = [["bread", "milk"], ["milk"]] * 10, [["jam"], ["bread"]] * 10
-    shop = lt.Dataset(baskets, bought, encoder=lt.ItemEncoder(["bread", "milk"]))
+    shop = lt.Dataset(baskets, bought, encoder=lt.encoders.ItemEncoder(["bread", "milk"]))
     made = {
         "fruit": lt.LabelTreeClassifier(n_jobs=1).fit(texts, labels),
         "rows": lt.LabelTreeClassifier(n_jobs=1).fit(rng.random((60, 8)), rng.random((60, 12)) < 0.3),

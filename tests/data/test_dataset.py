@@ -271,3 +271,46 @@ def test_labels_of_a_point():
     assert lt.Dataset(dataset.X, dataset.Y).labels_of(0) == [1, 2]
     with pytest.raises(lt.errors.InputError, match=r"point must be an integer in \[-3, 2\]"):
         dataset.labels_of(3)
+
+
+# Texts, contexts and lists of labels.
+
+TEXTS, NAMES = ["red wine", "white wine", "red tea"], [["wine", "red"], ["wine"], ["tea"]]
+
+
+def test_texts_and_lists_of_names_make_a_dataset_that_models_take():
+    data = lt.Dataset(TEXTS * 5, NAMES * 5)
+    assert data.label_names.tolist() == ["red", "tea", "wine"]
+    assert data.X.shape == (15, 0)
+    assert data.texts.tolist() == TEXTS * 5
+    model, same = lt.LabelTreeClassifier().fit(data), lt.LabelTreeClassifier().fit(TEXTS * 5, NAMES * 5)
+    for found, expected in zip(model.predict_topk(TEXTS, 2), same.predict_topk(TEXTS, 2), strict=True):
+        assert found.tolist() == expected.tolist()
+    text_model = lt.TextLabelTreeClassifier(dim=4, epochs=1, buckets=50)
+    assert text_model.fit(data).classes_.tolist() == ["red", "tea", "wine"]
+
+
+def test_ids_of_labels_may_be_lists_of_different_lengths():
+    data = lt.Dataset(np.eye(3), [[0, 2], [1], []], label_names=["a", "b", "c", "d"])
+    assert data.Y.toarray().tolist() == [[1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
+    with pytest.raises(lt.errors.InputError, match="label_names must be None where Y has names already"):
+        lt.Dataset(np.eye(3), NAMES, label_names=["a"])
+
+
+def test_contexts_need_an_encoder():
+    encoder = lt.encoders.ItemEncoder(["milk", "bread"])
+    data = lt.Dataset([["milk"], ["bread", "milk"]], np.eye(2), encoder=encoder)
+    assert (data.X != encoder.transform([["milk"], ["bread", "milk"]])).nnz == 0
+    with pytest.raises(lt.errors.InputError, match="lists of items need an encoder"):
+        lt.Dataset([["milk"], ["bread", "milk"]], np.eye(2))
+
+
+def test_label_names_can_be_replaced(tmp_path):
+    data = lt.Dataset(np.eye(2), np.eye(2), label_names=["a", "b"])
+    lt.write_parts(data, tmp_path / "parts", 1)
+    for each in (data, lt.open_parts(tmp_path / "parts")):
+        assert each.with_label_names(["c", "d"]).label_names.tolist() == ["c", "d"]
+        assert each.with_label_names(None).label_names is None
+        assert each.label_names.tolist() == ["a", "b"]
+        with pytest.raises(lt.errors.InputError, match="label_names must be 2 strings"):
+            each.with_label_names(["c"])

@@ -98,7 +98,7 @@ def test_kmeans_finds_clusters_of_any_size():
 
 @pytest.mark.parametrize(("k", "leaf_size"), [(2, 1), (5, 10), (100, 3)])
 @pytest.mark.parametrize("rows", ["random", "equal", "zero"])
-def test_kmeans_places_every_label_whatever_the_rows(k, leaf_size, rows):
+def test_kmeans_places_every_label_of_any_rows(k, leaf_size, rows):
     V = {"random": np.random.default_rng(0).random((50, 6)), "equal": np.ones((50, 6)), "zero": np.zeros((50, 6))}[rows]
     tree = lt.kmeans_tree(V, k, leaf_size=leaf_size)
     assert sorted(tree.leaf_order()) == list(range(50))

@@ -136,7 +136,7 @@ def test_with_weights_of_the_node_each_split_is_that_of_its_own_weights(seed, tr
         assert abs(weights[first].sum() - weights[~first].sum()) <= weights.max() + 1e-9
 
 
-def test_at_tradeoff_zero_it_does_not_matter_whose_weights_they_are():
+def test_at_tradeoff_zero_weights_of_root_and_node_are_the_same():
     X, Y = dataset(7)
     assert lt.build_tree(X, Y, tradeoff=0, weights_of="node") == lt.build_tree(X, Y, tradeoff=0)
     assert lt.build_tree(X, Y, tradeoff=1.5, weights_of="node") != lt.build_tree(X, Y, tradeoff=1.5)
@@ -172,7 +172,7 @@ def test_dense_and_sparse_embeddings_make_the_same_tree(tradeoff):
     assert lt.build_tree_from(V, f, tradeoff=tradeoff) == lt.build_tree_from(V.toarray(), f, tradeoff=tradeoff)
 
 
-def test_rows_scaled_to_unit_length_have_it():
+def test_scaled_rows_have_unit_length():
     rng = np.random.default_rng(1)
     dense = rng.random((7, 11)) * (rng.random((7, 11)) < 0.6)
     dense[[2, 5]] = 0
@@ -216,7 +216,7 @@ def test_degenerate_labels_make_valid_trees(V, f, tradeoff, fanout, leaf_size, s
     assert sorted(tree.leaf_order().tolist()) == np.flatnonzero(np.asarray(f) > 0).tolist()
 
 
-def test_a_frequent_label_hangs_near_the_root():
+def test_a_frequent_label_is_near_the_root():
     X, Y = dataset(3, n_points=500)
     depth = [lt.build_tree(X, Y, tradeoff=t, fanout=2).label_depth[0] for t in (0, 1, 2)]
     assert depth[0] > depth[1] >= depth[2]

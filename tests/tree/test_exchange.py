@@ -42,7 +42,7 @@ def test_napkinxc_rows_may_come_in_any_order_with_any_ids(tree, random):
     assert again.label_depth.tolist() == tree.label_depth.tolist()
 
 
-def test_napkinxc_rows_keep_to_its_rules():
+def test_written_napkinxc_rows_follow_its_rules():
     rows = small_tree().to_napkinxc()
     assert rows[0] == (-1, 0, -1)
     assert sorted(node for _, node, _ in rows) == list(range(len(rows)))

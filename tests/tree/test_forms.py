@@ -44,7 +44,7 @@ def test_newick_describes_the_tree(tree, data):
     assert parse_newick(tree.to_newick(label_names)) == nested[0]
 
 
-def test_newick_quotes_what_it_must():
+def test_newick_quotes_special_names():
     tree = LabelTree([0, 5], [~0, ~1, ~2, ~3, ~4], 5, label_names=["a-b.c", "a_b", "it's", "a b", ""])
     assert tree.to_newick() == "(a-b.c,'a_b','it''s','a b','');"
     assert LabelTree([0, 2], [~1, ~0], 2).to_newick() == "(1,0);"
@@ -85,7 +85,7 @@ def test_dot_escapes_names_and_shows_masses():
     assert "mass 3\\n2 labels" in tree.to_dot(weights=[1, 2])
 
 
-def test_a_tree_of_great_height_takes_every_form(tmp_path):
+def test_a_very_high_tree_has_every_text_form(tmp_path):
     n = 3000
     children = np.empty(2 * n, dtype=np.int32)
     children[0::2], children[1::2] = ~np.arange(n), np.arange(1, n + 1)

@@ -68,13 +68,13 @@ def test_sums_over_labels_equal_a_plain_sum(tree):
     assert summary.mean_children * tree.n_nodes == pytest.approx(len(tree.children))
 
 
-def test_without_weights_placed_labels_count_alike():
+def test_without_weights_placed_labels_count_equally():
     tree = small_tree()
     assert tree.mass().tolist() == pytest.approx([1.0, 0.4, 0.4])
     assert tree.expected_depth() == pytest.approx(9 / 5)
 
 
-def test_given_weights_go_before_stored_ones():
+def test_given_weights_replace_stored_ones():
     tree = small_tree(label_weights=[1, 0, 0, 0, 0, 0])
     assert tree.expected_depth() == 1.0
     assert tree.expected_depth([0, 1, 0, 0, 0, 0]) == 2.0
@@ -193,7 +193,7 @@ def test_read_only_arrays_are_shared_not_copied():
     assert not np.may_share_memory(LabelTree(child_ptr, view, 2).children, writable)
 
 
-def test_an_adopted_tree_left_unchecked_is_checked_before_any_use():
+def test_an_unchecked_tree_is_checked_before_any_use():
     parts = TreeArrays(np.array([0, 2]), np.array([~0, ~7], dtype=np.int32), 2)
     tree = LabelTree._adopt(parts, check=False)
     for use in (tree.mass, tree.leaf_order, tree.kraft_sum, tree.renumbered, lambda: tree.n_labels_below):

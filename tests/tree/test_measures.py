@@ -68,7 +68,7 @@ def test_entries_stored_twice_add_up_and_the_callers_matrix_stays():
     assert twice.nnz == 4
 
 
-def test_alike_labels_together_are_more_similar_than_apart():
+def test_similar_labels_together_score_higher_than_apart():
     embeddings = np.repeat(np.eye(4), 4, axis=0) + 0.1 * np.random.default_rng(0).random((16, 4))
     groups = np.arange(16).reshape(4, 4)
 

@@ -83,7 +83,7 @@ def test_a_pecos_chain_is_what_pecos_itself_writes(tmp_path):
             assert {info.compress_type for info in archive.infolist()} == {zipfile.ZIP_STORED}
 
 
-def test_unplaced_labels_of_a_flat_tree_hang_below_the_root(tmp_path):
+def test_unplaced_labels_of_a_flat_tree_are_below_the_root(tmp_path):
     tree = LabelTree([0, 2], [~0, ~2], 4)
     tree.to_pecos_chain(tmp_path)
     assert LabelTree.from_pecos_chain(tmp_path).label_depth.tolist() == [1, 1, 1, 1]

@@ -9,12 +9,13 @@ from typing import Any
 
 from sklearn.base import clone
 
-from labeltrees._settings import check_settings
+from labeltrees._settings import check_settings, refusing
 from labeltrees.dask.collections import as_parts, is_array, is_bag, predict_lazily
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.linear.fit import fit as fit_points
 from labeltrees.models.linear.fit import work_folder_for
 from labeltrees.models.linear.points import read_parts, refuse_in_parts
+from labeltrees.models.linear.settings import GONE
 from labeltrees.tasks.on_dask import DaskRunner, import_distributed
 
 _logger = logging.getLogger("labeltrees")
@@ -80,6 +81,7 @@ def fit(
 _OWN = ("client",)  # parameters that LabelTreeClassifier does not have
 
 
+@refusing(GONE)
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskLabelTreeClassifier(LabelTreeClassifier):
     """`LabelTreeClassifier` on a Dask cluster: the same parameters and, for the same data, the same model.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def within_node_similarity(tree: LabelTree, embeddings: Any, max_labels: int | None = None) -> float:
-    """Return the mean cosine between a label and the centre of a node it hangs below.
+    """Return the mean cosine between a label and the centre of a node above it.
 
     With unit embeddings and their sum s below a node, the cosines of its n labels with its centre add up to the norm of
     s. So this is the sum of these norms over nodes divided by the sum of n.

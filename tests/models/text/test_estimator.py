@@ -297,7 +297,7 @@ def test_saved_pickled_and_mapped_models_answer_the_same(problem, model, tmp_pat
     assert answers(lt.load(tmp_path / "model"), texts) == answers(model, texts)
 
 
-def test_a_tree_given_is_found_again(problem, tmp_path):
+def test_a_given_tree_comes_back(problem, tmp_path):
     tree = lt.random_tree(5)
     model = lt.TextLabelTreeClassifier(tree=tree, dim=4).fit(*problem)
     model.save(tmp_path / "model")

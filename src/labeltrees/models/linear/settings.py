@@ -86,7 +86,7 @@ class Solver(Parameters, _SolverSettings):
 
 
 def solver_of(loss: str | Solver) -> Solver:
-    """Return the solver for the parameter `loss`: a name stands for the solver with that loss."""
+    """Return the solver for the parameter `loss`: a name means the default solver with that loss."""
     return loss if isinstance(loss, Solver) else Solver(loss)
 
 
