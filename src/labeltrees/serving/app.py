@@ -1,7 +1,7 @@
 """The application: its routes, and what happens to every request.
 
-To add a protocol, write its endpoints in a module and list its routes in `make_routes`. The name of a route is its
-label in the metrics.
+To add a protocol, write its endpoints in a module and list its routes in `make_routes`. The name beside a
+route is its label in the metrics.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ def make_routes(service: Service) -> list[BaseRoute]:
     pages = _PAGE if service.settings.page else {}
 
     def get(path: str, function: Function, name: str, *, middleware: list[Middleware] = guards) -> Route:
-        return Route(path, Endpoint(function), methods=["GET"], name=name, middleware=middleware)
+        return Route(path, Endpoint(function, name), methods=["GET"], middleware=middleware)
 
     def post(path: str, function: Function, name: str) -> Route:
-        return Route(path, Endpoint(function), methods=["POST"], name=name, middleware=guards)
+        return Route(path, Endpoint(function, name), methods=["POST"], middleware=guards)
 
     document = encode(openapi_document([] if key else service.registry.names))  # names need a key, as everywhere
     return [
@@ -148,10 +148,17 @@ class _App(Starlette):
 
 
 class Endpoint:
-    """A function from a request to a response, as an ASGI application. Starlette's own takes twice the time."""
+    """A function from a request to a response, as an ASGI application; Starlette's own form takes twice the time.
 
-    def __init__(self, function: Function) -> None:
-        self._function = function
+    Parameters
+    ----------
+    function : coroutine function
+    name : str
+        The label of its requests in the metrics.
+    """
+
+    def __init__(self, function: Function, name: str) -> None:
+        self._function, self.name = function, name
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -208,8 +215,8 @@ class Observe:
             service.clients.discard(client)
             service.release(scope)
             status, seconds = scope[_STATUS], time.perf_counter() - start
-            route = scope.get("route")
-            service.metrics.end_request(route.name if route else "other", status, seconds)
+            endpoint = scope.get("endpoint")
+            service.metrics.end_request("other" if endpoint is None else endpoint.name, status, seconds)
             if self._has_log:
                 _log_request(scope, status, seconds)
 
