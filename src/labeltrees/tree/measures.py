@@ -40,6 +40,7 @@ def within_node_similarity(tree: LabelTree, embeddings: Any, max_labels: int | N
     Examples
     --------
     >>> import numpy as np
+    >>> from labeltrees.tree.label_tree import LabelTree
     >>> tree = LabelTree([0, 2, 4, 6], [1, 2, ~0, ~1, ~2, ~3], n_labels=4)
     >>> within_node_similarity(tree, np.array([[1, 0], [1, 0], [0, 1], [0, 2]]))
     1.0
