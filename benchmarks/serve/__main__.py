@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import tempfile
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +23,6 @@ from benchmarks.serve.mixed import bad_requests, good_requests, run_mix
 from benchmarks.serve.reloads import run_reloads, two_versions
 
 _PATH = "/v1/models/debian/predict"
-_STACKS = ("constant:app", "stacks:make_msgspec", "stacks:make_orjson", "stacks:make_starlette")
-_INTERFACES = {"asgi": "constant:app", "rsgi": "constant:rsgi", "wsgi": "constant:wsgi"}  # of granian
 
 
 def _bodies(model: Any, texts: list[str]) -> dict[str, list[bytes]]:
@@ -99,30 +95,6 @@ def _speed(
         print(f"| {what} | {connections} | {per_second:,.0f} | {share} | {p50:,.0f} | {p99:,.0f} | {processor:,.0f} |")
 
 
-def _stacks(folder: Path, bodies: dict[str, list[bytes]], arguments: argparse.Namespace) -> None:
-    os.environ["STACK_MODEL"] = str(folder)
-    requests = [request(_PATH, body) for body in bodies["a text of 8 words"]]
-    starts = {f"uvicorn, {target}": partial(servers.uvicorn, f"benchmarks.serve.{target}") for target in _STACKS}
-    starts |= {f"granian, {target}": partial(servers.granian, f"benchmarks.serve.{target}") for target in _STACKS}
-    starts |= {
-        f"granian by {interface}, {target}": partial(servers.granian, f"benchmarks.serve.{target}", interface)
-        for interface, target in _INTERFACES.items()
-    }
-    results: dict[str, list[Load]] = {}
-    for _ in range(arguments.rounds):
-        for name, start in starts.items():
-            if not any(word in name for word in arguments.stacks):
-                continue
-            with start() as server:
-                server.measure(requests, 8, 0.3)
-                results.setdefault(name, []).append(server.measure(requests, 64, arguments.seconds))
-    print("\n| server and handler | requests per second, 64 connections | server's processor us |\n| --- | --- | --- |")
-    for name, loads in results.items():
-        rate = statistics.median(load.per_second for load in loads)
-        processor = statistics.median(load.processor for load in loads)
-        print(f"| {name} | {rate:,.0f} | {processor:,.0f} |")
-
-
 def main() -> None:
     """Run the parts that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -130,13 +102,12 @@ def main() -> None:
         "--parts",
         nargs="+",
         default=["speed", "beside", "mixed", "reloads"],
-        choices=["attack", "compare", "process", "speed", "beside", "stacks", "mixed", "reloads"],
+        choices=["attack", "compare", "process", "speed", "beside", "mixed", "reloads"],
         help="attack: hostile clients; compare: with another build; process: without a network; beside: speed beside "
         "Annif and MLServer",
     )
     parser.add_argument("--model", type=Path, help="folder for the model, which is trained if it is not there")
     parser.add_argument("--old", type=Path, help="folder with the package of another build, to compare or attack")
-    parser.add_argument("--stacks", nargs="+", default=["granian", "uvicorn"], help="words in the names of the stacks")
     parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--connections", type=int, nargs="+", default=[1, 8, 64])
@@ -168,8 +139,6 @@ def main() -> None:
         if "speed" in arguments.parts:
             others = _others(train, texts, arguments) if "beside" in arguments.parts else {}
             _speed(folder, _bodies(model, texts), arguments, others)
-        if "stacks" in arguments.parts:
-            _stacks(folder, _bodies(model, texts), arguments)
         if "mixed" in arguments.parts:
             options = ["--workers", str(arguments.workers), "--max-body", "40000", "--max-seconds", "5"]
             with servers.ours([f"debian={folder}"], *options) as server:

@@ -82,22 +82,10 @@ def ours(models: list[str], *options: str, package: Path | None = None) -> Serve
     return ServerProcess(command, package=package)
 
 
-def uvicorn(target: str) -> ServerProcess:
-    """Serve an ASGI application, or one that a function `make_...` returns."""
-    options = ["--no-access-log", "--log-level", "warning", *_factory(target)]
-    return ServerProcess([sys.executable, "-m", "uvicorn", target, *options, "--port", "{port}"])
-
-
-def granian(target: str, interface: str = "asgi") -> ServerProcess:
-    """Serve an application, or one that a function `make_...` returns, as `labeltrees serve` does."""
-    options = ["--interface", interface, "--runtime-mode", "st", "--http", "1", "--no-ws", "--log-level", "warning"]
-    if interface == "wsgi":
-        options += ["--blocking-threads", "1"]
-    return ServerProcess([sys.executable, "-m", "granian", *options, *_factory(target), target, "--port", "{port}"])
-
-
-def _factory(target: str) -> list[str]:
-    return ["--factory"] if ":make_" in target else []
+def granian(target: str) -> ServerProcess:
+    """Serve an application as `labeltrees serve` does."""
+    options = ["--interface", "asgi", "--runtime-mode", "st", "--http", "1", "--no-ws", "--log-level", "warning"]
+    return ServerProcess([sys.executable, "-m", "granian", *options, target, "--port", "{port}"])
 
 
 def constant() -> ServerProcess:
