@@ -102,7 +102,7 @@ THREADED := tests/search tests/storage/test_chunks.py \
   tests/integration/test_scratch_memory.py tests/integration/test_threads.py \
   tests/labels/test_embedding.py tests/tree/test_builder.py tests/data/test_tfidf.py tests/data/test_tfidf_parameters.py \
   $(addprefix tests/models/linear/test_,train.py item_models.py files.py features.py) \
-  tests/models/text/test_estimator.py tests/models/text/test_shuffle.py tests/models/common/test_early_stop.py \
+  tests/models/text/test_estimator.py tests/models/common/test_early_stop.py \
   tests/serving/test_registry.py tests/serving/test_app.py \
   --deselect tests/models/linear/test_features.py::test_any_sequence_of_texts
 sanitize-threads: install
