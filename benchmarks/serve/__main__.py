@@ -123,7 +123,9 @@ def main() -> None:
     texts = [str(text) for text in test.texts[:200]]
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.model or Path(temporary) / "debian.model"
-        if not folder.exists():
+        if not folder.exists() and arguments.old is not None:
+            servers.fit_debian(folder, arguments.old)  # an older build cannot read models of this one
+        elif not folder.exists():
             lt.LabelTreeClassifier(n_jobs=1).fit(train).save(folder)
         model = lt.load(folder)
         if "attack" in arguments.parts:

@@ -82,6 +82,12 @@ def ours(models: list[str], *options: str, package: Path | None = None) -> Serve
     return ServerProcess(command, package=package)
 
 
+def fit_debian(folder: Path, package: Path) -> None:
+    """Train a model of the bundled data with the package in the folder `package`."""
+    command = [sys.executable, "-P", "-c", _OURS, "fit", "debian", "-o", str(folder), "--jobs", "1"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(package)})
+
+
 def granian(target: str) -> ServerProcess:
     """Serve an application as `labeltrees serve` does."""
     options = ["--interface", "asgi", "--runtime-mode", "st", "--http", "1", "--no-ws", "--log-level", "warning"]
