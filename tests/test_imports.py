@@ -46,6 +46,11 @@ def test_an_unknown_name_is_an_attribute_error():
     assert "build_tree" in dir(lt)
 
 
+def test_a_name_that_is_gone_says_what_to_use():
+    with pytest.raises(AttributeError, match="measure_work"):
+        _ = lt.profile
+
+
 @pytest.mark.parametrize("name", sorted(lt._MOVED_TO))
 def test_a_name_that_has_moved_says_where_it_is(name):
     module = f"labeltrees.{lt._MOVED_TO[name]}"

@@ -46,6 +46,7 @@ _MOVED = {
     "tuning.choose": "Choice",
     "tuning.result": "SweepResult",
 }
+_GONE = dict.fromkeys(("Profile", "profile"), "labeltrees.profiling.measure_work counts and times searches")
 
 
 def _by_name(names_of: dict[str, str]) -> dict[str, str]:
@@ -64,6 +65,8 @@ def __getattr__(name: str) -> Any:
         message = f"module 'labeltrees' has no attribute {name!r}"
         if name in _MOVED_TO:
             message += f": it is in labeltrees.{_MOVED_TO[name]}"
+        elif name in _GONE:
+            message += f": {_GONE[name]}"
         raise AttributeError(message)
     value = getattr(import_module(f"labeltrees.{_HOME_OF[name]}"), name)
     globals()[name] = value
