@@ -42,7 +42,8 @@ def predict_as_recorded(model, name):
     recorded = RECORDED[name]
     labels, scores = model.predict_topk(recorded["X"], 3)
     assert labels.tolist() == recorded["labels"]
-    assert scores.tolist() == np.array(recorded["scores"], np.float32).tolist()
+    # Scores were recorded on one instruction set; others round differently in the last bits.
+    np.testing.assert_allclose(scores, np.array(recorded["scores"], np.float32), rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", RECORDED)
