@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 encode = msgspec.json.Encoder().encode
 _LARGE_BODY = 2**20  # from this size on, values are counted before they are decoded
-_MAX_VALUES = 1_000_000  # the decoder holds the interpreter lock: some 50 ms for so many
+_MAX_VALUES = 1_000_000  # the decoder holds the interpreter lock: some 50 ms for a million
 _MAX_GROWTH, _STRING_BYTES, _CONTAINER_BYTES = 9, 64, 72  # of Python's short objects, with their place in a list
 _HELP: dict[str, str] = {item.name: item.metadata["help"] for item in fields(SearchRequest) if "help" in item.metadata}
 
