@@ -26,6 +26,28 @@ void SearchEngine::set_query(SearchQuery& prepared, size_t tree, const QueryRows
     prepared.set_dense(rows.values + query * n_features_, form(tree));
 }
 
+std::vector<float> SearchEngine::margins(size_t tree, int32_t node, const QueryRows& rows) const {
+  const SearchStore& store = trees_[tree]->store;
+  const simd::Kernels& kernels = simd::active_kernels();
+  QueryForm unscaled = form(tree);
+  unscaled.normalize = false;
+  SearchQuery query;
+  alignas(64) float margins[chunk::kMostChildren];
+  std::vector<float> out;
+  for (int64_t row = 0; row < rows.n; ++row) {
+    if (rows.indptr)
+      query.set(rows.features + rows.indptr[row], rows.values + rows.indptr[row],
+                rows.indptr[row + 1] - rows.indptr[row], unscaled);
+    else
+      query.set_dense(rows.values + row * n_features_, unscaled);
+    for (const uint8_t* part = store.open(node); part; part = next_part(part)) {
+      kernels.chunk_margins(part, query.view(), margins);
+      out.insert(out.end(), margins, margins + header_of(part).n_children);
+    }
+  }
+  return out;
+}
+
 void SearchEngine::set_evidence_query(evidence::EvidenceScratch& scratch, const QueryRows& rows, int64_t query) const {
   if (rows.indptr)
     scratch.set_query(*evidence_, rows.features + rows.indptr[query], rows.values + rows.indptr[query],

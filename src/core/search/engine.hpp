@@ -52,6 +52,8 @@ class SearchEngine {
   // The nodes that the search of one query opens in one tree, in order, and the labels it finds, unless null.
   void trace(int64_t tree, const QueryRows& rows, int64_t query, const SearchRequest& request,
              std::vector<OpenNode>& opened, std::vector<int32_t>* found = nullptr);
+  // The margins of a node's children for every row, whose values are used as they are, without scaling.
+  std::vector<float> margins(size_t tree, int32_t node, const QueryRows& rows) const;
   // One query: writes at most k labels and scores, and returns how many.
   int64_t search_one(const int32_t* features, const float* values, int64_t n, const SearchRequest& request,
                      int64_t* labels, float* scores, SearchStats& stats);

@@ -46,6 +46,19 @@ count(NativeEngine& native, const NativeRows& rows, const NativeRequest& request
                         to_numpy(std::move(on_path)));
 }
 
+NumPy<float> margins(const NativeEngine& native, int64_t tree, int32_t node, const NativeRows& rows) {
+  const SearchEngine& engine = native.engine;
+  if (tree < 0 || tree >= static_cast<int64_t>(engine.n_trees()) || node < 0 ||
+      node >= engine.tree(static_cast<size_t>(tree)).store.n_nodes())
+    throw BadQuery("there is no such node");
+  std::vector<float> found;
+  {
+    nb::gil_scoped_release release;
+    found = engine.margins(static_cast<size_t>(tree), node, rows.rows);
+  }
+  return to_numpy(std::move(found));
+}
+
 // Raises the exceptions of searches as those of labeltrees.errors.
 void translate(const std::exception_ptr& error, void*) {
   auto raise = [](const char* name, const char* message) {
@@ -135,6 +148,7 @@ void bind_search(nb::module_& module) {
       .def("label_weights", &label_weights<NativeEngine>, nb::arg("weights").noconvert())
       .def("set_prior", &set_prior<NativeEngine>, nb::arg("counts").noconvert(), nb::arg("n_points"))
       .def("trace", &trace, nb::arg("tree"), nb::arg("rows"), nb::arg("request"))
+      .def("margins", &margins, nb::arg("tree"), nb::arg("node"), nb::arg("rows"))
       .def("count", &count, nb::arg("rows"), nb::arg("request"));
 
   nb::class_<NativePredictor>(module, "Predictor")

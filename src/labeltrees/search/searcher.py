@@ -203,6 +203,16 @@ class Searcher:
         rows = query_rows(X, self.n_features)
         return SearchTrace(*self._engine.trace(tree, rows, self._native(SearchRequest.of(request), rows.n)))
 
+    def margins(self, X: Any, tree: int, node: int) -> Float32s:
+        """Return the margins of a node's children (n, n_children) for queries, which are taken as they are.
+
+        `normalize` is not applied: a search divides a query by its norm first.
+        """
+        rows = query_rows(X, self.n_features)
+        store = self.stores[check_integer("tree", tree, 0, len(self.stores) - 1)]
+        node = check_integer("node", node, 0, store.n_nodes - 1)
+        return self._engine.margins(tree, node, rows).reshape(rows.n, -1)
+
     def predictor(
         self,
         request: SearchRequest | int = 5,

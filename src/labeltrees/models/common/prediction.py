@@ -18,6 +18,7 @@ from labeltrees.data.label_sets import has_label, known_labels
 from labeltrees.errors import InputError, Parameter, Phrase
 from labeltrees.models.common.early_stop import LENGTHS, EarlyStop, check_lengths, learn_early_stop
 from labeltrees.models.common.error_costs import values_by_label
+from labeltrees.models.common.explanation import ExplainMixin
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.protocol import Searches
 from labeltrees.models.common.scores import Calibration, fit_calibration, scores_above, top_scores
@@ -34,7 +35,7 @@ _GONE_FROM_TOPK = {
 LEARNED_LABELS = 10  # per point; probabilities are learned from their scores
 
 
-class PredictionMixin:
+class PredictionMixin(ExplainMixin):
     """Prediction for an estimator that has a searcher.
 
     An estimator sets `searcher_`, `trees_`, `calibration_`, `early_stop_` and `_label_names` when it is fitted. A

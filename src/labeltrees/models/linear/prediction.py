@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -15,7 +16,9 @@ from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import Encoder
 from labeltrees.errors import InputError, Phrase
 from labeltrees.models.common.early_stop import log_scores
+from labeltrees.models.common.explanation import LabelExplanation
 from labeltrees.models.common.prediction import PredictionMixin
+from labeltrees.models.linear.explain import PointExplainer
 from labeltrees.models.linear.features import check_points, encode_queries, encoder_of, labels_of_features
 from labeltrees.search import NodeValues, Predictor, Searcher, SearchRequest
 from labeltrees.search.request import AS_FITTED
@@ -65,6 +68,7 @@ class LinearPredictionMixin(PredictionMixin):
 
     searcher_: Searcher
     trees_: list[LabelTree]
+    label_counts_: Any
     vectorizer_: Any
     stats_: dict[str, Any]
     search: str
@@ -114,6 +118,9 @@ class LinearPredictionMixin(PredictionMixin):
         """Return weights of labels prepared for many searches, with the trend of the model."""
         check_is_fitted(self, "searcher_")
         return super().label_weights(self.searcher_.with_trend(self._label_weight_array(weights)))
+
+    def _explainer(self, x: Any, points: Any) -> Callable[[int, Any], LabelExplanation]:
+        return PointExplainer(self, points, x if isinstance(x, str) else None).explain
 
     def _n_proposed(self, k: int) -> int:
         # `agreement` is about the trees' lists, before evidence.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from labeltrees import _core
 from labeltrees._validation import check_n_jobs, refuse
 from labeltrees.data.dataset import Dataset
 from labeltrees.models.common.early_stop import log_scores
+from labeltrees.models.common.explanation import LabelExplanation, explain_by_leaving_out
 from labeltrees.models.common.prediction import PredictionMixin
 from labeltrees.models.text.store import TextStore
 from labeltrees.search import NodeValues
@@ -217,6 +218,16 @@ class TextPredictionMixin(PredictionMixin):
 
     searcher_: TextSearcher
     tree_: LabelTree
+
+    def _explainer(self, x: Any, points: Any) -> Callable[[int, Any], LabelExplanation]:
+        def log_scores(texts: list[str], label: int) -> Any:
+            found = self.searcher_.topk(self.check_queries(texts), SearchRequest(1, candidates=[label]))
+            # A text without a known word has no score of its own: nothing speaks for the label.
+            return np.log(np.maximum(found.scores[:, 0], np.finfo(np.float32).tiny))
+
+        return lambda label, name: explain_by_leaving_out(
+            x, lambda texts: log_scores(texts, label), label, name, self.calibration_
+        )
 
     @property
     def takes_texts(self) -> bool:
