@@ -172,7 +172,7 @@ def test_an_answer_that_is_not_read_is_given_up(text_model, caplog):
 
     async def send(message):
         sent.append(message)
-        progress.append(app.state.service.n_requests)
+        progress.append(app.state.service.metrics.in_progress)
         if len(sent) == 3:
             await asyncio.sleep(60)  # the client reads no more
 
@@ -182,7 +182,7 @@ def test_an_answer_that_is_not_read_is_given_up(text_model, caplog):
     assert sent[1]["more_body"]
     assert max(len(message.get("body", b"")) for message in sent) <= 65_536
     assert progress == [1, 1, 1]  # it counts as a request until then
-    assert app.state.service.n_requests == app.state.service._n_buffered == 0
+    assert app.state.service.metrics.in_progress == app.state.service._n_buffered == 0
     assert "did not read" in caplog.text
 
 

@@ -38,11 +38,16 @@ def test_a_file_without_keys_is_refused(tmp_path):
 SECONDS = 0.08
 
 
+async def wait_for(timer, arriving):
+    with timer:
+        return await arriving
+
+
 def test_a_stopped_process_ends_no_request():
     async def main():
         loop = asyncio.get_running_loop()
         arriving = loop.create_future()
-        reading = asyncio.ensure_future(BodyTimer(SECONDS).read(arriving))
+        reading = asyncio.ensure_future(wait_for(BodyTimer(SECONDS), arriving))
         await asyncio.sleep(0)
         time.sleep(5 * SECONDS)  # the event loop stands still
         loop.call_later(SECONDS / 4, arriving.set_result, b"late, but not too late")
@@ -57,8 +62,8 @@ def test_a_body_that_never_arrives_is_ended_and_others_go_on():
         timer = BodyTimer(SECONDS)
         never, later = loop.create_future(), loop.create_future()
         with pytest.raises(TimeoutError):
-            await asyncio.ensure_future(timer.read(never))
-        second = asyncio.ensure_future(timer.read(later))
+            await asyncio.ensure_future(wait_for(timer, never))
+        second = asyncio.ensure_future(wait_for(timer, later))
         loop.call_later(SECONDS / 2, later.set_result, b"body")
         return await second
 

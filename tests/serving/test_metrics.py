@@ -4,9 +4,12 @@ import os
 import subprocess
 import sys
 
+from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from labeltrees.serving import make_app
+from labeltrees.serving.metrics import BUCKETS, Metrics
+from labeltrees.serving.registry import Registry
 
 
 def samples(text):
@@ -30,16 +33,32 @@ def test_requests_searches_and_versions_are_counted(text_model, get, post):
     assert found["labeltrees_requests_in_progress", ()] == 1  # the one that asks
 
 
+def test_times_are_counted_as_prometheus_counts_them(text_model):
+    metrics = Metrics(Registry(text_model))
+    expected = CollectorRegistry()
+    seconds = Histogram("labeltrees_request_seconds", "", ["route"], registry=expected, buckets=BUCKETS)
+    for value in (0.0, 1e-5, 1.0001e-5, 0.003, 0.003, 5.0, 7.0):  # bounds belong to the lower bucket
+        metrics.count_request("predict", 200, value)
+        seconds.labels("predict").observe(value)
+        metrics.flush()
+    of_both = [samples(text) for text in (metrics.text().decode(), generate_latest(expected).decode())]
+    found, wanted = ({key: n for key, n in one.items() if "seconds_" in key[0]} for one in of_both)
+    names = ("bucket", "count", "sum")
+    assert {key: n for key, n in found.items() if key[0].endswith(names)} == {
+        key: n for key, n in wanted.items() if key[0].endswith(names)
+    }
+
+
 WORKER = """
 import sys
 from labeltrees.serving.metrics import Metrics
 from labeltrees.serving.registry import Registry
 
 metrics = Metrics(Registry(sys.argv[1]))
-metrics.begin_request()
-metrics.end_request("predict", 200, 0.001)
-metrics.begin_request()  # in progress when the worker ends
+metrics.count_request("predict", 200, 0.001)
+metrics.in_progress = 1  # when the worker ends
 metrics.count_searches("fruit", 3, 1)
+metrics.flush()
 if sys.argv[2] == "report":
     print(metrics.text().decode())
 """

@@ -19,21 +19,20 @@ _FIELDS = (b"text", b"limit", b"threshold")
 _PIECE = 65_536  # bytes of a form that are decoded at a time
 
 
-async def list_projects(request: Request) -> Response:
+async def list_projects(service: Service, request: Request) -> Response:
     """List the models that read texts."""
-    current = [place.current for place in request.app.state.service.registry.places.values()]
+    current = [place.current for place in service.registry.places.values()]
     return JsonResponse({"projects": [_describe(one) for one in current if one is not None and one.reads == "text"]})
 
 
-async def describe_project(request: Request) -> Response:
+async def describe_project(service: Service, request: Request) -> Response:
     """Describe a model."""
-    return JsonResponse(_describe(request.app.state.service.registry.current(request.path_params["name"])))
+    return JsonResponse(_describe(service.registry.current(request.path_params["name"])))
 
 
-async def suggest(request: Request) -> Response:
+async def suggest(service: Service, request: Request) -> Response:
     """Predict labels for a text."""
-    service: Service = request.app.state.service
-    body = await read_body(request)
+    body = await read_body(service, request)
     read = partial(_read, body, service.settings.max_k)
     return await service.answer(request.path_params["name"], read, len(body))
 

@@ -22,7 +22,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from labeltrees.errors import FileFormatError
 from labeltrees.serving import annif, json_api, open_inference
@@ -35,7 +35,7 @@ from labeltrees.serving.schemas import JsonResponse, RequestError, encode, error
 from labeltrees.serving.service import LARGE, Service
 from labeltrees.serving.settings import ServingSettings
 
-Function = Callable[[Request], Awaitable[Response]]
+Function = Callable[[Service, Request], Awaitable[Response]]
 _logger = logging.getLogger("labeltrees")
 _STATUS = "labeltrees.status"  # in the scope of a request: the status of its response, 0 before it begins
 _PIECE = 65_536  # bytes of a long answer that are sent at a time
@@ -65,10 +65,10 @@ def make_routes(service: Service) -> list[BaseRoute]:
     pages = _PAGE if service.settings.page else {}
 
     def get(path: str, function: Function, name: str, *, middleware: list[Middleware] = guards) -> Route:
-        return Route(path, Endpoint(function, name), methods=["GET"], middleware=middleware)
+        return Route(path, Endpoint(service, function, name), methods=["GET"], middleware=middleware)
 
     def post(path: str, function: Function, name: str) -> Route:
-        return Route(path, Endpoint(function, name), methods=["POST"], middleware=guards)
+        return Route(path, Endpoint(service, function, name), methods=["POST"], middleware=guards)
 
     document = encode(openapi_document([] if key else service.registry.names))  # names need a key, as everywhere
     return [
@@ -111,7 +111,7 @@ def make_starlette(
     With a port, connections to this port of the process are limited, too.
     """
     service = Service(registry, settings, Metrics(registry), api_keys)
-    watchers: list[Watcher | ConnectionGuard] = [Watcher(registry, settings.reload_seconds)]
+    watchers: list[Watcher | Metrics | ConnectionGuard] = [Watcher(registry, settings.reload_seconds), service.metrics]
     if port is not None:
         watchers.append(ConnectionGuard(port, settings, service.clients))
 
@@ -123,13 +123,12 @@ def make_starlette(
         for watcher in watchers:
             watcher.stop()
         service.close()
-        service.metrics.close()
 
-    middleware = [Middleware(Observe, service), Middleware(AnswerErrors)]
+    middleware = [Middleware(Observe, service)]
     if allowed_origins:
         methods, headers = ["GET", "POST"], ["Authorization", "Content-Type", "X-API-Key"]
         middleware.insert(
-            1, Middleware(CORSMiddleware, allow_origins=allowed_origins, allow_methods=methods, allow_headers=headers)
+            0, Middleware(CORSMiddleware, allow_origins=allowed_origins, allow_methods=methods, allow_headers=headers)
         )
     app = _App(routes=make_routes(service), middleware=middleware, lifespan=lifespan)
     app.router.redirect_slashes = False
@@ -138,7 +137,7 @@ def make_starlette(
 
 
 class _App(Starlette):
-    """Starlette without its two middlewares for exceptions: `AnswerErrors` takes less time."""
+    """Starlette without its two middlewares for exceptions: `Observe` takes less time."""
 
     def build_middleware_stack(self) -> ASGIApp:
         app: ASGIApp = self.router
@@ -152,40 +151,41 @@ class Endpoint:
 
     Parameters
     ----------
+    service : Service
     function : coroutine function
     name : str
         The label of its requests in the metrics.
     """
 
-    def __init__(self, function: Function, name: str) -> None:
-        self._function, self.name = function, name
+    def __init__(self, service: Service, function: Function, name: str) -> None:
+        self._service, self._function, self.name = service, function, name
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        response = await self._function(Request(scope, receive, send))
-        if len(response.body) <= LARGE:
-            await response(scope, receive, send)
+        response = await self._function(self._service, Request(scope, receive, send))
+        body = response.body
+        if len(body) > LARGE:
+            self._service.reserve(scope, len(body))
+        scope[_STATUS] = response.status_code
+        await send({"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers})
+        if len(body) > LARGE:
+            await self._send_large(memoryview(body), scope["path"], send)
         else:
-            await _send_large(response, scope, send)
+            await send({"type": "http.response.body", "body": body})
 
-
-async def _send_large(response: Response, scope: Scope, send: Send) -> None:
-    """Send a response in pieces, each after the client took the one before; give up if it takes too long."""
-    service: Service = scope["app"].state.service
-    service.reserve(scope, len(response.body))
-    await send({"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers})
-    body = memoryview(response.body)
-    try:
-        for at in range(0, len(body), _PIECE):
-            piece, more = bytes(body[at : at + _PIECE]), at + _PIECE < len(body)
-            async with asyncio.timeout(service.settings.max_seconds):
-                await send({"type": "http.response.body", "body": piece, "more_body": more})
-    except TimeoutError:  # without its end, the server closes the connection
-        _logger.warning("%s: the client did not read the answer", scope["path"])
+    async def _send_large(self, body: memoryview, path: str, send: Send) -> None:
+        """Send a body in pieces, each after the client took the one before; give up if it takes too long."""
+        try:
+            for at in range(0, len(body), _PIECE):
+                piece, more = bytes(body[at : at + _PIECE]), at + _PIECE < len(body)
+                async with asyncio.timeout(self._service.settings.max_seconds):
+                    await send({"type": "http.response.body", "body": piece, "more_body": more})
+        except TimeoutError:  # without its end, the server closes the connection
+            _logger.warning("%s: the client did not read the answer", path)
 
 
 class Observe:
-    """Middleware for all requests: it counts them and writes the access log."""
+    """Middleware for all requests: it turns exceptions into responses, counts requests and writes the access log."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app, self._service = app, service
@@ -197,44 +197,27 @@ class Observe:
             await self._app(scope, receive, send)
             return
         service, start = self._service, time.perf_counter()
-        client = scope.get("client")
+        metrics, client = service.metrics, scope.get("client")
         scope[_STATUS] = 0
-
-        async def send_and_note(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                scope[_STATUS] = message["status"]
-            await send(message)
-
-        service.n_requests += 1
+        metrics.in_progress += 1
         service.clients.add(client)
-        service.metrics.begin_request()
         try:
-            await self._app(scope, receive, send_and_note)
+            await self._app(scope, receive, send)
+        except Exception as error:
+            if scope[_STATUS] != 0:  # the response has begun: the server closes the connection
+                raise
+            response = _response_to(error, scope["method"], scope["path"])
+            scope[_STATUS] = response.status_code
+            await response(scope, receive, send)
         finally:
-            service.n_requests -= 1
+            metrics.in_progress -= 1
             service.clients.discard(client)
             service.release(scope)
             status, seconds = scope[_STATUS], time.perf_counter() - start
             endpoint = scope.get("endpoint")
-            service.metrics.end_request("other" if endpoint is None else endpoint.name, status, seconds)
+            metrics.count_request("other" if endpoint is None else endpoint.name, status, seconds)
             if self._has_log:
                 _log_request(scope, status, seconds)
-
-
-class AnswerErrors:
-    """Middleware for all requests: it turns exceptions into responses."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on a request."""
-        try:
-            await self._app(scope, receive, send)
-        except Exception as error:
-            if scope.get(_STATUS) != 0:  # no request, or the response has begun: the server closes the connection
-                raise
-            await _response_to(error, scope["method"], scope["path"])(scope, receive, send)
 
 
 def _response_to(error: Exception, method: str, path: str) -> Response:
@@ -265,9 +248,8 @@ def _log_request(scope: Scope, status: int, seconds: float) -> None:
     sys.stderr.write(encode(line).decode() + "\n")
 
 
-async def _health(request: Request) -> Response:
+async def _health(service: Service, request: Request) -> Response:
     """Whether the server runs; with an API key, if there are any, also the state of its models."""
-    service: Service = request.app.state.service
     if len(service.keys) and not service.keys.allow(request.headers):
         return JsonResponse({"status": "alive"})
     places = service.registry.places.values()
@@ -278,14 +260,13 @@ async def _health(request: Request) -> Response:
     return JsonResponse({"status": "alive", "models": models})
 
 
-async def _ready(request: Request) -> Response:
-    if request.app.state.service.registry.is_ready:
+async def _ready(service: Service, request: Request) -> Response:
+    if service.registry.is_ready:
         return JsonResponse({"status": "ready"})
     return error_response(503, "models are being loaded")
 
 
-async def _metrics(request: Request) -> Response:
-    service: Service = request.app.state.service
+async def _metrics(service: Service, request: Request) -> Response:
     return Response(await asyncio.to_thread(service.metrics.text), media_type=_METRICS_TYPE)
 
 
@@ -294,7 +275,7 @@ def _page(file: str, media_type: str) -> Function:
 
 
 def _constant(body: bytes, media_type: str, headers: dict[str, str] | None = None) -> Function:
-    async def send(request: Request) -> Response:
+    async def send(service: Service, request: Request) -> Response:
         return Response(body, media_type=media_type, headers=headers)
 
     return send

@@ -28,22 +28,21 @@ _items_decoder = msgspec.json.Decoder(ItemsRequest)
 _MAX_ITEM = 1000  # characters of the name of an item
 
 
-async def list_models(request: Request) -> Response:
+async def list_models(service: Service, request: Request) -> Response:
     """List the models."""
-    places = request.app.state.service.registry.places.values()
+    places = service.registry.places.values()
     ready = [place.current.facts for place in places if place.current is not None]
     return JsonResponse(ModelList(ready, [place.name for place in places if place.current is None]))
 
 
-async def describe_model(request: Request) -> Response:
+async def describe_model(service: Service, request: Request) -> Response:
     """Describe a model."""
-    return JsonResponse(request.app.state.service.registry.current(request.path_params["name"]).facts)
+    return JsonResponse(service.registry.current(request.path_params["name"]).facts)
 
 
-async def find_items(request: Request) -> Response:
+async def find_items(service: Service, request: Request) -> Response:
     """Find names of items."""
-    service: Service = request.app.state.service
-    body = await read_body(request)
+    body = await read_body(service, request)
     served = service.registry.current(request.path_params["name"])
     # In a thread: the first call prepares the names, and a later one reads all of them.
     return await service.in_thread(partial(_find_items, served, body))
@@ -54,10 +53,9 @@ def _find_items(served: ServedModel, body: bytes) -> Response:
     return JsonResponse(ItemList(served.find_items(asked.column, asked.text[:_MAX_ITEM], asked.limit)))
 
 
-async def predict(request: Request) -> Response:
+async def predict(service: Service, request: Request) -> Response:
     """Predict labels."""
-    service: Service = request.app.state.service
-    body = await read_body(request)
+    body = await read_body(service, request)
     return await service.answer(request.path_params["name"], partial(_read, body), len(body))
 
 

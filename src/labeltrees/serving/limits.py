@@ -7,7 +7,7 @@ import contextlib
 import hashlib
 import hmac
 import os
-from collections.abc import Coroutine, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,14 +107,14 @@ class LimitRequests:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on a request, or refuse it."""
-        if self._service.n_requests > self._max_requests:
+        if self._service.metrics.in_progress > self._max_requests:
             message = f"{self._max_requests:,} requests are in progress, the most that this server takes; try again"
             raise RequestError(429, message)
         await self._app(scope, receive, send)
 
 
 class BodyTimer:
-    """Cancels tasks that wait too long for the body of a request, with one timer for all of them.
+    """Cancels tasks that take too long in its `with` block; they get a `TimeoutError`. One timer serves all tasks.
 
     A timer per request (`asyncio.timeout`) takes 8 us, nearly as long as a search. Time is counted in ticks of the
     timer: if the whole process stands still, as on a machine that is suspended, no request is cancelled for it.
@@ -132,8 +132,7 @@ class BodyTimer:
         self._loop: asyncio.AbstractEventLoop | None = None  # that runs the timer
         self._late: set[asyncio.Task[Any]] = set()
 
-    async def read(self, reading: Coroutine[Any, Any, bytes]) -> bytes:
-        """Return the body that `reading` returns; raise `TimeoutError` if it is late."""
+    def __enter__(self) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._started[task] = self._tick
@@ -141,16 +140,15 @@ class BodyTimer:
         if self._loop is not loop:
             self._loop = loop
             loop.call_later(self._seconds / _TICKS, self._end_late, loop)
-        try:
-            return await reading
-        except asyncio.CancelledError:
-            if task not in self._late:
-                raise
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        del self._started[task]
+        if kind is asyncio.CancelledError and task in self._late:
             self._late.discard(task)
             task.uncancel()
             raise TimeoutError from None
-        finally:
-            del self._started[task]
 
     def _end_late(self, loop: asyncio.AbstractEventLoop) -> None:
         self._tick += 1
@@ -164,7 +162,7 @@ class BodyTimer:
             self._loop = None
 
 
-async def read_body(request: Request) -> bytes:
+async def read_body(service: Service, request: Request) -> bytes:
     """Return the body of a request.
 
     Raises
@@ -172,44 +170,47 @@ async def read_body(request: Request) -> bytes:
     RequestError
         If it is too long, takes too long, or is cut off.
     """
-    service: Service = request.app.state.service
     settings = service.settings
-    header = request.headers.get("content-length", "")
-    length = int(header) if header.isdigit() else None
-    if length is not None and length > settings.max_body:
-        if "expect" not in request.headers:  # otherwise the client waits with the body
-            await _discard(request, settings)
-        raise _too_long(settings.max_body)
+    length = _content_length(request.scope)
     if length is not None:
-        service.reserve(request.scope, length)
-    try:
-        return await service.body_timer.read(_receive(request, settings, length))
-    except TimeoutError:
-        message = f"the request did not arrive within {settings.max_seconds:g} seconds"
-        raise RequestError(408, message) from None
-
-
-async def _receive(request: Request, settings: ServingSettings, length: int | None) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        message = await request.receive()
-        if message["type"] == "http.disconnect":
-            # A client that closed only its half of the connection gets the answer; another never sees it.
-            text = "the request ended before its body was complete"
-            raise RequestError(400, text)
-        part: bytes = message.get("body", b"")
-        more = message.get("more_body", False)
-        size += len(part)
-        if size > settings.max_body:
-            if more:
+        if length > settings.max_body:
+            if "expect" not in request.headers:  # otherwise the client waits with the body
                 await _discard(request, settings)
             raise _too_long(settings.max_body)
-        if length is None:
-            request.app.state.service.reserve(request.scope, len(part))
-        if not more or size == length:  # granian's last message is empty: waiting for it takes as long as a search
-            return b"".join([*parts, part]) if parts else part
-        parts.append(part)
+        service.reserve(request.scope, length)
+    receive = request.receive
+    parts: list[bytes] = []
+    size = 0
+    try:
+        with service.body_timer:
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    # A client that closed only its half of the connection gets the answer; another never sees it.
+                    text = "the request ended before its body was complete"
+                    raise RequestError(400, text)
+                part: bytes = message.get("body", b"")
+                more = message.get("more_body", False)
+                size += len(part)
+                if size > settings.max_body:
+                    if more:
+                        await _discard(request, settings)
+                    raise _too_long(settings.max_body)
+                if length is None:
+                    service.reserve(request.scope, len(part))
+                if not more or size == length:  # granian's last message is empty: waiting takes as long as a search
+                    return b"".join([*parts, part]) if parts else part
+                parts.append(part)
+    except TimeoutError:
+        text = f"the request did not arrive within {settings.max_seconds:g} seconds"
+        raise RequestError(408, text) from None
+
+
+def _content_length(scope: Scope) -> int | None:
+    for name, value in scope["headers"]:
+        if name == b"content-length":
+            return int(value) if value.isdigit() else None
+    return None
 
 
 async def _discard(request: Request, settings: ServingSettings) -> None:

@@ -7,6 +7,8 @@ files there, and any worker reports the sum.
 from __future__ import annotations
 
 import os
+import threading
+from bisect import bisect_left
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,10 +21,14 @@ from labeltrees.serving.registry import Registry
 from labeltrees.serving.server import SHARED_METRICS
 
 BUCKETS = tuple(base * 10**power for power in range(-5, 1) for base in (1, 2, 5))  # seconds: 10 us to 5 s
+_FLUSH_SECONDS = 0.25
 
 
 class Metrics:
     """The metrics of an application.
+
+    Requests are counted in plain numbers; a thread adds them to the counters of prometheus-client, where each addition
+    takes as long as half of the request, a few times per second.
 
     Parameters
     ----------
@@ -31,8 +37,8 @@ class Metrics:
 
     Attributes
     ----------
-    waiting : Gauge
-        Requests that wait for a thread.
+    in_progress, waiting : int
+        Requests in progress, and those of them that wait for a thread.
     """
 
     def __init__(self, registry: Registry) -> None:
@@ -45,49 +51,91 @@ class Metrics:
             forget_dead_workers(self._folder)
         self._reported.register(_Models(registry))
         self._requests = Counter("labeltrees_requests", "Requests answered.", ["route", "status"], registry=own)
-        self._seconds = Histogram(
+        self._seconds = _Seconds(
             "labeltrees_request_seconds", "Time of requests.", ["route"], registry=own, buckets=BUCKETS
         )
         searches = Counter("labeltrees_searches", "Searches.", ["model"], registry=own)
         partial = Counter("labeltrees_searches_cut_short", "Searches that a budget ended.", ["model"], registry=own)
         self._searches = {name: (searches.labels(name), partial.labels(name)) for name in registry.names}
-        self._in_progress = Gauge(
-            "labeltrees_requests_in_progress", "Requests in progress.", registry=own, multiprocess_mode="livesum"
-        )
-        self.waiting = Gauge(
-            "labeltrees_requests_waiting", "Requests that wait for a thread.", registry=own, multiprocess_mode="livesum"
-        )
-        self._of_route: dict[tuple[str, int], tuple[Any, Any]] = {}
+        live: Any = {"registry": own, "multiprocess_mode": "livesum"}
+        self._in_progress = Gauge("labeltrees_requests_in_progress", "Requests in progress.", **live)
+        self._waiting = Gauge("labeltrees_requests_waiting", "Requests that wait for a thread.", **live)
+        self.in_progress = self.waiting = 0
+        self._new_requests: dict[tuple[str, int], _Times] = {}
+        self._new_searches = {name: [0, 0] for name in registry.names}
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
 
-    def begin_request(self) -> None:
-        """Count a request that is in progress."""
-        self._in_progress.inc()
-
-    def end_request(self, route: str, status: int, seconds: float) -> None:
+    def count_request(self, route: str, status: int, seconds: float) -> None:
         """Count a request that was answered."""
-        self._in_progress.dec()
-        found = self._of_route.get((route, status))
-        if found is None:
-            found = self._requests.labels(route, str(status)), self._seconds.labels(route)
-            self._of_route[route, status] = found
-        found[0].inc()
-        found[1].observe(seconds)
+        with self._lock:
+            times = self._new_requests.get((route, status))
+            if times is None:
+                times = self._new_requests[route, status] = _Times()
+            times.seconds += seconds
+            times.counts[bisect_left(BUCKETS, seconds)] += 1
 
     def count_searches(self, model: str, n_searches: int, n_partial: int) -> None:
         """Count searches of a model, and those that a budget ended; from any thread."""
-        searches, partial = self._searches[model]
-        searches.inc(n_searches)
-        if n_partial:
-            partial.inc(n_partial)
+        with self._lock:
+            new = self._new_searches[model]
+            new[0] += n_searches
+            new[1] += n_partial
+
+    def start(self) -> None:
+        """Start the thread."""
+        threading.Thread(target=self._run, name="labeltrees-metrics", daemon=True).start()
+
+    def _run(self) -> None:
+        while not self._stopped.wait(_FLUSH_SECONDS):
+            self.flush()
+
+    def flush(self) -> None:
+        """Add what was counted since the last time to the counters that all workers report."""
+        with self._lock:
+            requests, self._new_requests = self._new_requests, {}
+            searches = {name: tuple(new) for name, new in self._new_searches.items() if new[0]}
+            for name in searches:
+                self._new_searches[name] = [0, 0]
+        for (route, status), times in requests.items():
+            self._requests.labels(route, str(status)).inc(sum(times.counts))
+            self._seconds.labels(route).add(times)
+        for name, new in searches.items():
+            for counter, n in zip(self._searches[name], new, strict=True):
+                counter.inc(n)
+        self._in_progress.set(self.in_progress)
+        self._waiting.set(self.waiting)
 
     def text(self) -> bytes:
         """Return the metrics of all workers in the text form of Prometheus."""
+        self.flush()
         return generate_latest(self._reported)
 
-    def close(self) -> None:
-        """Take what this worker has in progress out of the sums."""
+    def stop(self) -> None:
+        """End the thread, and take what this worker has in progress out of the sums."""
+        self._stopped.set()
+        self.flush()
         if self._folder is not None:
             mark_process_dead(os.getpid(), self._folder)  # type: ignore[no-untyped-call]
+
+
+class _Times:
+    """How many requests took how long: a count per bucket, and the sum of seconds."""
+
+    __slots__ = ("counts", "seconds")
+
+    def __init__(self) -> None:
+        self.counts, self.seconds = [0] * (len(BUCKETS) + 1), 0.0
+
+
+class _Seconds(Histogram):
+    """A histogram that takes many values at once."""
+
+    def add(self, times: _Times) -> None:
+        self._sum.inc(times.seconds)
+        for bucket, n in zip(self._buckets, times.counts, strict=True):
+            if n:
+                bucket.inc(n)
 
 
 class _Models:

@@ -78,27 +78,27 @@ _decoder = msgspec.json.Decoder(InferRequest)
 _value_decoders: dict[str, Any] = {"items": msgspec.json.Decoder(Items), "context": msgspec.json.Decoder(Context)}
 
 
-async def describe_server(request: Request) -> Response:
+async def describe_server(service: Service, request: Request) -> Response:
     """Describe the server."""
     return JsonResponse({"name": "labeltrees", "version": labeltrees.__version__, "extensions": ["binary_tensor_data"]})
 
 
-async def server_ready(request: Request) -> Response:
+async def server_ready(service: Service, request: Request) -> Response:
     """Whether all models are loaded."""
-    if request.app.state.service.registry.is_ready:
+    if service.registry.is_ready:
         return JsonResponse({})
     return error_response(503, "models are being loaded")
 
 
-async def model_ready(request: Request) -> Response:
+async def model_ready(service: Service, request: Request) -> Response:
     """Whether a model is loaded."""
-    served = request.app.state.service.registry.current(request.path_params["name"])
+    served = service.registry.current(request.path_params["name"])
     return JsonResponse({"name": served.name, "version": served.version, "ready": True})
 
 
-async def describe_model(request: Request) -> Response:
+async def describe_model(service: Service, request: Request) -> Response:
     """Describe the inputs and outputs of a model."""
-    served = request.app.state.service.registry.current(request.path_params["name"])
+    served = service.registry.current(request.path_params["name"])
     inputs = {"name": served.reads, "datatype": "BYTES", "shape": [-1]}
     if served.reads not in _TEXT_INPUTS:
         inputs = {"name": "features", "datatype": "FP32", "shape": [-1, served.facts.n_features]}
@@ -113,10 +113,9 @@ async def describe_model(request: Request) -> Response:
     )
 
 
-async def infer(request: Request) -> Response:
+async def infer(service: Service, request: Request) -> Response:
     """Predict labels."""
-    service: Service = request.app.state.service
-    body = await read_body(request)
+    body = await read_body(service, request)
     read = partial(_read, body, request.headers.get(_HEADER_LENGTH), service.settings.max_rows)
     return await service.answer(request.path_params["name"], read, len(body))
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from labeltrees.serving.served_model import ServedModel
 
 encode = msgspec.json.Encoder().encode
+_JSON = (b"content-type", b"application/json")
 _LARGE_BODY = 2**20  # from this size on, values are counted before they are decoded
 _MAX_VALUES = 1_000_000  # the decoder holds the interpreter lock: some 50 ms for a million
 _MAX_GROWTH, _STRING_BYTES, _CONTAINER_BYTES = 9, 64, 72  # of Python's short objects, with their place in a list
@@ -40,11 +41,12 @@ class RequestError(LabelTreesError):
 class JsonResponse(Response):
     """A response that msgspec encodes."""
 
-    media_type = "application/json"
-
-    def render(self, content: Any) -> bytes:
-        """Return the content as JSON."""
-        return encode(content)
+    def __init__(self, content: Any, status_code: int = 200, headers: Mapping[str, str] | None = None) -> None:
+        self.status_code, self.background = status_code, None
+        self.body = encode(content)
+        self.raw_headers = [_JSON, (b"content-length", b"%d" % len(self.body))]
+        if headers is not None:
+            self.raw_headers += [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
 
 
 def error_response(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:

@@ -42,7 +42,6 @@ class Service:
     def __init__(self, registry: Registry, settings: ServingSettings, metrics: Metrics, keys: Keys) -> None:
         self.registry, self.settings, self.metrics, self.keys = registry, settings, metrics, keys
         self.body_timer = BodyTimer(settings.max_seconds)
-        self.n_requests = 0  # in progress
         self.clients: set[Any] = set()  # of the requests in progress: hosts and ports
         self._n_buffered = 0  # bytes of their bodies and answers
         self._pool: ThreadPoolExecutor | None = None
@@ -102,7 +101,7 @@ class Service:
 
     def _count_in_pool(self, change: int) -> None:
         self._n_in_pool += change
-        self.metrics.waiting.set(max(self._n_in_pool - self.settings.threads, 0))
+        self.metrics.waiting = max(self._n_in_pool - self.settings.threads, 0)
 
     def close(self) -> None:
         """End the threads when they have finished their work."""
