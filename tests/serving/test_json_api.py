@@ -195,3 +195,31 @@ def test_the_search_for_items_finds_those_of_a_scan():
         then = [i for i, name in enumerate(folded) if wanted in name and i not in first]
         for limit in (1, 7, 100):
             assert search.find(text, limit) == [names[i] for i in (first + then)[:limit]]
+
+
+def test_explain_says_which_words_speak_for_a_label(app):
+    answer = ask(app, "POST", "/v1/models/model/explain", json={"text": "red apple", "label": "is-red"}).json()
+    (own,) = answer["labels"]
+    assert own["label"] == "is-red"
+    assert sum(part["amount"] for part in own["contributions"]) == pytest.approx(own["log_score"], abs=1e-4)
+    assert max(own["words"], key=lambda word: word["amount"])["text"] == "red"
+    best = ask(app, "POST", "/v1/models/model/explain", json={"text": "red apple", "k": 2}).json()
+    predicted = ask(app, "POST", "/v1/models/model/predict", json={"text": "red apple", "k": 2}).json()
+    assert [label["label"] for label in best["labels"]] == predicted["labels"]
+    assert [label["score"] for label in best["labels"]] == pytest.approx(predicted["scores"], rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"text": "red", "label": "bread"}, "one that the model knows, got 'bread'"),
+        ({"texts": ["red", "apple"]}, "one question per request"),
+        ({"text": "red", "label": ["is-red"] * 21}, "at most 20 labels"),
+        ({"text": "red", "label": 4000}, "label must be"),
+        ({"row": {"indices": [10**6], "values": [1]}}, "indices must be"),
+    ],
+)
+def test_wrong_questions_to_explain(app, body, message):
+    answer = ask(app, "POST", "/v1/models/model/explain", json=body)
+    assert answer.status_code == 400
+    assert message in answer.json()["error"]

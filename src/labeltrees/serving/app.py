@@ -74,6 +74,7 @@ def make_routes(service: Service) -> list[BaseRoute]:
     return [
         # The server's own JSON form
         post("/v1/models/{name}/predict", json_api.predict, "predict"),
+        post("/v1/models/{name}/explain", json_api.explain, "explain"),
         post("/v1/models/{name}/items", json_api.find_items, "models"),
         get("/v1/models/{name}", json_api.describe_model, "models"),
         get("/v1/models", json_api.list_models, "models"),

@@ -8,8 +8,11 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from labeltrees.errors import FileFormatError, LabelTreesError
 from labeltrees.serving.limits import read_body
 from labeltrees.serving.schemas import (
+    ExplainAnswer,
+    ExplainRequest,
     ItemList,
     ItemsRequest,
     JsonResponse,
@@ -18,12 +21,14 @@ from labeltrees.serving.schemas import (
     Prediction,
     PredictRequest,
     Questions,
+    RequestError,
     decode,
 )
 from labeltrees.serving.served_model import ServedModel
 from labeltrees.serving.service import Service
 
 _predict_decoder = msgspec.json.Decoder(PredictRequest)
+_explain_decoder = msgspec.json.Decoder(ExplainRequest)
 _items_decoder = msgspec.json.Decoder(ItemsRequest)
 _MAX_ITEM = 1000  # characters of the name of an item
 
@@ -57,6 +62,27 @@ async def predict(service: Service, request: Request) -> Response:
     """Predict labels."""
     body = await read_body(service, request)
     return await service.answer(request.path_params["name"], partial(_read, body), len(body))
+
+
+async def explain(service: Service, request: Request) -> Response:
+    """Explain labels."""
+    body = await read_body(service, request)
+    served = service.registry.current(request.path_params["name"])
+    return await service.in_thread(partial(_explain, service, served, body))
+
+
+def _explain(service: Service, served: ServedModel, body: bytes) -> Response:
+    asked: ExplainRequest = decode(_explain_decoder, body)
+    kind, rows, is_single = asked.questions()
+    if not is_single:
+        message = "explain takes one question per request: text, items, row or context"
+        raise RequestError(400, message)
+    Questions(kind, rows, asked, _write_one).check_limits(service.settings, served.facts.n_labels)
+    try:
+        labels = served.explain(kind, rows[0], asked)
+    except (LabelTreesError, TypeError, ValueError, OverflowError) as error:  # in the values of the request
+        raise error if isinstance(error, RequestError | FileFormatError) else RequestError(400, str(error)) from None
+    return JsonResponse(ExplainAnswer(served.name, served.version, labels))
 
 
 def _read(body: bytes, served: ServedModel) -> Questions:

@@ -8,6 +8,8 @@ import msgspec
 
 import labeltrees
 from labeltrees.serving.schemas import (
+    ExplainAnswer,
+    ExplainRequest,
     ItemList,
     ItemsRequest,
     ModelFacts,
@@ -31,6 +33,7 @@ _ERRORS = {
 def openapi_document(names: list[str]) -> dict[str, Any]:
     """Return the document for a server with models of these names; without names, they are not shown."""
     types = [PredictRequest, Prediction, PredictAnswers, ModelFacts, ModelList, ItemsRequest, ItemList]
+    types += [ExplainRequest, ExplainAnswer]
     _, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     components["Error"] = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
     example = {"text": "a game with penguins", "k": 3}
@@ -42,12 +45,15 @@ def openapi_document(names: list[str]) -> dict[str, Any]:
     }
     predict = _operation("Predict labels", ["Prediction", "PredictAnswers"], parameters=[name])
     predict["requestBody"] = _body("PredictRequest", example)
+    explain = _operation("Explain labels", ["ExplainAnswer"], parameters=[name])
+    explain["requestBody"] = _body("ExplainRequest", {"text": "a game with penguins", "k": 1})
     items = _operation("Find names of items", ["ItemList"], parameters=[name])
     items["requestBody"] = _body("ItemsRequest", {"text": "bre"})
     paths = {
         "/v1/models": {"get": _operation("List the models", ["ModelList"])},
         "/v1/models/{name}": {"get": _operation("Describe a model", ["ModelFacts"], parameters=[name])},
         "/v1/models/{name}/predict": {"post": predict},
+        "/v1/models/{name}/explain": {"post": explain},
         "/v1/models/{name}/items": {"post": items},
         "/health": {"get": _operation("Whether the server runs", [], is_open=True)},
         "/ready": {"get": _operation("Whether all models are loaded", [], is_open=True)},

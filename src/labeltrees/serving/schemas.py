@@ -302,6 +302,51 @@ class ModelList(Struct):
     loading: list[str]
 
 
+class ExplainRequest(PredictRequest):
+    """One question, and the labels to explain; without them the k best."""
+
+    label: Annotated[list[Item] | Item | None, Meta(description="A label or a list of labels.")] = None
+
+
+class ExplainedPart(Struct, omit_defaults=True):
+    """What one thing adds to the log score of a label: a feature, evidence, the trend, or the base without features."""
+
+    name: str
+    amount: float
+    kind: str
+    feature: int | None = None
+
+
+class ExplainedWord(Struct):
+    """A word of the text, where it stands, and what it adds."""
+
+    text: str
+    start: int
+    end: int
+    amount: float
+
+
+class ExplainedLabel(Struct, omit_defaults=True):
+    """Why the model gives a label: amounts that sum to the log score, the strongest features first."""
+
+    label: str | int
+    score: float
+    log_score: float
+    contributions: list[ExplainedPart]
+    n_features: int  # of which `contributions` holds the strongest
+    words: list[ExplainedWord]
+    probability: float | None = None
+    label_text: str | None = None
+
+
+class ExplainAnswer(Struct):
+    """Why the model gives labels to a question."""
+
+    model: str
+    version: str
+    labels: list[ExplainedLabel]
+
+
 class ItemsRequest(Struct, forbid_unknown_fields=True):
     """A part of the name of an item, as it is typed."""
 

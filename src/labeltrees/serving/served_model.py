@@ -16,9 +16,14 @@ from msgspec import UNSET
 from scipy import sparse
 
 from labeltrees.data.encoders import ItemEncoder, TextEncoder, UnionEncoder
+from labeltrees.models.common.explanation import LabelExplanation
 from labeltrees.models.common.protocol import Model
 from labeltrees.search.request import AS_FITTED, SearchRequest
 from labeltrees.serving.schemas import (
+    ExplainedLabel,
+    ExplainedPart,
+    ExplainedWord,
+    ExplainRequest,
     ModelFacts,
     OpenedNode,
     Options,
@@ -33,6 +38,8 @@ from labeltrees.tree.view import TreeViewer
 _MAX_PREDICTORS = 256
 _MAX_NODES = 400  # of one search that an answer describes
 _N_EXAMPLES = 8
+_MAX_EXPLAINED = 20  # labels of one request
+_MAX_PARTS = 200  # features of a label that an explanation lists
 _SEPARATOR = "\n"
 _FIELDS = {
     "text": "text or texts",
@@ -129,6 +136,38 @@ class ServedModel:
             for question, prediction in zip(questions, found, strict=True):
                 prediction.no_features = self._has_no_features(kind, question)
         return found, microseconds
+
+    def explain(self, kind: str, question: Any, options: ExplainRequest) -> list[ExplainedLabel]:
+        """Return why labels fit one question: those asked for, or the best ones."""
+        found, _ = self.answer(kind, [question], options, float("inf"))  # also checks the question
+        labels = found[0].labels if options.label is None else options.label
+        labels = labels if isinstance(labels, list) else [labels]
+        if len(labels) > _MAX_EXPLAINED:
+            message = f"explain takes at most {_MAX_EXPLAINED} labels per request, got {len(labels):,}"
+            raise RequestError(400, message)
+        point = self._points(kind, [question]) if kind == "row" else question
+        return [self._explained(own) for own in self.model.explain(point, labels)]
+
+    def _explained(self, own: LabelExplanation) -> ExplainedLabel:
+        features = [part for part in own.contributions if part.kind == "feature"]
+        others = [part for part in own.contributions if part.kind != "feature"]
+        parts = [
+            ExplainedPart(as_unicode(part.name), round(part.amount, 6), part.kind, part.feature)
+            for part in (*features[:_MAX_PARTS], *others)
+        ]
+        words = [
+            ExplainedWord(as_unicode(word.text), word.start, word.end, round(word.amount, 6)) for word in own.words
+        ]
+        return ExplainedLabel(
+            own.label,
+            float(f"{own.score:.6g}"),
+            round(own.log_score, 6),
+            parts,
+            len(features),
+            words,
+            own.probability,
+            self.label_text(own.label) if self._texts or self._stored_texts is not None else None,
+        )
 
     def _has_no_features(self, kind: str, question: Any) -> bool:
         request = self._request(Options(k=1))

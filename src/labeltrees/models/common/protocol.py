@@ -17,6 +17,7 @@ from labeltrees.tree.label_tree import LabelTree
 
 if TYPE_CHECKING:
     from labeltrees.models.common.early_stop import EarlyStop
+    from labeltrees.models.common.explanation import Explanation
     from labeltrees.models.common.scores import Calibration
 
 
@@ -119,6 +120,9 @@ class Model(Protocol):
 
     def predict(self, X: Any) -> Any:
         """Return the predicted labels as a CSR indicator (n, L)."""
+
+    def explain(self, x: Any, label: Any = None, k: int = 5) -> Explanation:
+        """Return why the model gives labels to a point."""
 
     def calibrate(self, X: Any, Y: Any = None, *, k: Any = ...) -> Self:
         """Learn when a search may stop, and what scores mean as probabilities."""
