@@ -93,7 +93,7 @@ def test_all_sessions_of_a_context_are_in_one_part_of_a_random_split():
     frame = pl.DataFrame(
         {"context": rng.integers(0, 40, 1000), "item": rng.integers(0, 30, 1000), "visit": rng.integers(0, 5, 1000)}
     )
-    train, test = prepare(frame, features="basket", session="visit", test_share=0.25)
+    train, test = prepare(frame, features=("basket", 1), session="visit", test_share=0.25)
     sessions = frame.group_by("context", "visit").agg(pl.col("item").n_unique()).filter(pl.col("item") > 1)
     assert train.n_points + test.n_points == sessions.height
     per_context = sessions.group_by("context").len()["len"].max()

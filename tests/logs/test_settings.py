@@ -66,7 +66,7 @@ def test_arguments_that_are_gone_name_the_new_way():
 
 def test_columns_may_be_a_dict():
     events = pl.DataFrame({"who": ["ann", "ann", "bob", "bob"], "item": list("xyxz")})
-    train = lt.prepare_logs(events, {"context": "who"}, features="basket", test_share=0).train
+    train = lt.prepare_logs(events, {"context": "who"}, features=("basket", 1), test_share=0).train
     assert train.n_points == 2
     with pytest.raises(InputError, match="columns must be a dict with keys among context, item"):
         lt.prepare_logs(events, {"contexts": "who"})

@@ -241,11 +241,12 @@ def quickstart_logs(out: Console, target: Path, n_jobs: int, show_progress: bool
         prepared.save(target / "shop")
     train, test = prepared
     out.print(f"The log: {prepared.summary.events_read:,} purchases in a small food shop. It is synthetic.")
-    out.print("Each basket with two or more products is a point. Half of its products are hidden: they are the labels")
-    out.print(f"({train.n_labels:,} of them). The other half are its features.")
+    out.print("Of each basket with two or more products, half are hidden: they are the labels")
     out.print(
-        f"{train.n_points:,} baskets before {_TEST_SINCE} are for training, {test.n_points:,} later ones for test.\n"
+        f"({train.n_labels:,} of them). The other half are its features. A training basket gives several such points."
     )
+    n_baskets = train.n_points if train.groups is None else len(np.unique(train.groups))
+    out.print(f"{n_baskets:,} baskets before {_TEST_SINCE} are for training, {test.n_points:,} later ones for test.\n")
     with step("Training", show_progress):
         model = LabelTreeClassifier(n_jobs=n_jobs).fit(train)
         model.save(target / "shop.model")

@@ -74,18 +74,21 @@ def prepare_logs(
     columns : Columns or dict, optional
         Which columns of the log are used, and how they are read. By default "context" and "item", and "weight" and
         "time" if there are such columns.
-    features : {"words", "history", "column", "basket"} or vectorizer, optional
-        "words": tf-idf of the words of the context itself (a query, the name of a product). "history": the items
-        of its events before `history_before`, with log(1 + engagement); labels are the items of later events. With
-        sessions, the history of a session are all earlier sessions of the same context. "column": the values of
-        `feature_column`. "basket": some items of each context (or session) are hidden and become labels, the others
-        are features; needs no times. A `TfidfVectorizer`, scikit-learn's or similar: the words of the context, or of
-        `feature_column`. By default chosen by the arguments that are given, else "words".
+    features : {"words", "history", "column", "basket"}, pair or vectorizer, optional
+        "words": tf-idf of the words of the context itself (a query, the name of a product). "history": the items of its
+        events before `history_before`, with log(1 + engagement); labels are the items of later events. With sessions,
+        the history of a session are all earlier sessions of the same context. "column": the values of `feature_column`.
+        "basket": some items of each context (or session) are hidden and become labels, the others are features; needs
+        no times. Every training basket gives several points with different hidden items, fewer the larger the log is (8
+        up to 2 million pairs of basket and item, 1 above 8 million); they are one group and share the weight of the
+        basket. ("basket", 4) is at most 4 points per basket. A `TfidfVectorizer`, scikit-learn's or similar: the words
+        of the context, or of `feature_column`. By default chosen by the arguments that are given, else "words".
     history_before : time, optional
         The end of the history: an ISO text, a date or a datetime.
     hide : float
         For "basket": the share of a basket's items that is hidden (below 1), or the number of hidden items. At least
-        one item is hidden and one stays visible. Baskets of one item are dropped.
+        one item is hidden and one stays visible. Baskets of one item are dropped. A number is for the test points;
+        training points then hide at least 30 % of the items, from which models learn more.
     test_share : float in [0, 0.99]
         The share of contexts that are drawn at random for test, with all their sessions.
     test_since : time, optional
@@ -147,14 +150,18 @@ def prepare_logs(
     >>> prepared.summary.events_dropped["no context"], prepared.summary.events_used
     (1, {'labels': 6})
 
-    Baskets need no times. Half of the items of each basket are hidden:
+    Baskets need no times. Half of the items of each basket are hidden, here once per basket:
 
     >>> baskets = polars.DataFrame({"context": [1, 1, 2, 2, 2, 2, 3, 3], "item": list("abacdeab")})
-    >>> train, test = lt.prepare_logs(baskets, features="basket", test_share=0)
+    >>> train, test = lt.prepare_logs(baskets, features=("basket", 1), test_share=0)
     >>> train.X.nnz, train.Y.sum(axis=1).tolist()
     (4, [1.0, 2.0, 1.0])
     """
-    vectorizer = None
+    vectorizer, points_per_context = None, "auto"
+    if isinstance(features, tuple | list):
+        if len(features) != 2 or features[0] not in ("basket", "history"):
+            refuse("features", "a kind, or a pair such as ('basket', 4)", features)
+        features, points_per_context = features
     if features is not None and not isinstance(features, str):
         if not hasattr(features, "transform"):
             refuse("features", "'words', 'history', 'column', 'basket' or a vectorizer", features)

@@ -22,7 +22,9 @@ from labeltrees.data.parts.writer import PartsWriter
 from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.logs.events import collect
 from labeltrees.logs.features import (
+    LEAST_HIDDEN,
     LIST_SEPARATOR,
+    Masked,
     Matrix,
     TextFeatures,
     check_words,
@@ -99,10 +101,14 @@ class PointFrames(NamedTuple):
 
 
 class FeatureBlock(NamedTuple):
-    """X and Y of the points of a block, in their order, and their texts if features are made of texts."""
+    """X and Y of a block, the point of each row (ascending), and the texts if features are made of texts.
+
+    Training baskets have several rows each, with different hidden items; other points have one.
+    """
 
     X: Matrix
     Y: Matrix
+    points: NDArray[np.int64]
     texts: list[str] | None
 
 
@@ -146,6 +152,7 @@ class PointFeatures:
         self._points, self._n_train, self._settings, self._blocks = points, n_train, settings, blocks
         self._n_labels = len(items)
         self._random = np.random.default_rng(settings.random_state)
+        self._more = np.random.default_rng([settings.random_state, 1])
         self._texts: TextFeatures | None = None
         self._n_unknown = self._n_without = 0
         self.encoder: Encoder | None = None
@@ -179,9 +186,10 @@ class PointFeatures:
         """Yield the features and labels of all points, block by block."""
         for block in range(self._blocks.count):
             Y = self._matrix("labels", block, self._n_labels)
+            points = np.arange(Y.shape[0])
             texts = None
             if self._settings.features == "basket":
-                X, Y = hide_items(Y, self._settings.hide, self._random)
+                X, Y, points = self._hide(Y, self._n_train - self._blocks.bounds[block])
             elif self._texts is not None:
                 texts = self._block_texts(block)
                 X = self._texts.rows(texts)
@@ -189,7 +197,7 @@ class PointFeatures:
                 X = self._matrix("features", block, self.n_features)
             Y.data[:] = 1
             self._n_without += int((np.diff(X.indptr) == 0).sum())
-            yield FeatureBlock(X, Y, texts)
+            yield FeatureBlock(X, Y, points + self._blocks.bounds[block], texts)
         if self._texts is not None:
             self._texts.check_found()
 
@@ -200,6 +208,15 @@ class PointFeatures:
             "points without a known feature": self._n_without,
         }
         return {what: count for what, count in notes.items() if count}
+
+    def _hide(self, baskets: Matrix, n_train: int) -> Masked:
+        """Return the points of some baskets, of which the first `n_train` are for training."""
+        middle, hide = min(max(n_train, 0), baskets.shape[0]), self._settings.hide
+        times = int(self._settings.points_per_context)
+        train = hide_items(baskets[:middle], hide, self._random, times, self._more, LEAST_HIDDEN if hide >= 1 else 0.0)
+        test = hide_items(baskets[middle:], hide, self._random)
+        X, Y = (sparse.vstack(pair, format="csr") for pair in zip(train[:2], test[:2], strict=True))
+        return Masked(X, Y, np.concatenate([train.baskets, test.baskets + middle]))
 
     def _by_point(self, shards: list[pl.LazyFrame], *columns: Any, **named: Any) -> list[pl.LazyFrame]:
         """Return frames of shards with the number of each point instead of its context."""
@@ -258,15 +275,16 @@ class PointFeatures:
 class Shape:
     """The size of a dataset, counted block by block."""
 
-    n_points: int
     n_features: int
     labels: NDArray[np.bool_]  # whether a label occurs
+    n_points: int = 0
     n_pairs: int = 0
     n_values: int = 0
 
     def add(self, X: Any, Y: Any) -> None:
         """Count some points."""
         self.labels[Y.indices] = True
+        self.n_points += X.shape[0]
         self.n_pairs += Y.nnz
         self.n_values += X.nnz
 
@@ -305,6 +323,7 @@ class PointDatasets:
         self, features: PointFeatures, label_names: list[str], points: pl.DataFrame, n_train: int, settings: LogSettings
     ) -> None:
         self._features, self._label_names, self._n_train = features, label_names, n_train
+        self._several = int(settings.points_per_context) > 1
         # Test points have weights in any case: results are shown by context and by traffic.
         weighted = settings.point_weights == "events"
         self._weights = {
@@ -313,15 +332,16 @@ class PointDatasets:
         }
         self._times = points["latest"].to_numpy() if "latest" in points.columns else None
         self._groups = _groups(points[:n_train], settings)
-        self.n_points = {TRAIN: n_train, TEST: points.height - n_train}
+        if self._groups is None and self._several:
+            self._groups = np.arange(n_train)
+        self._n_points = points.height
         self.shapes = {
-            split: Shape(n, features.n_features, np.zeros(len(label_names), dtype=np.bool_))
-            for split, n in self.n_points.items()
+            split: Shape(features.n_features, np.zeros(len(label_names), dtype=np.bool_)) for split in (TRAIN, TEST)
         }
 
     def in_memory(self) -> tuple[Dataset, Dataset]:
         """Return train and test; there must be one block."""
-        X, Y, texts = next(blocks := self._features.blocks())
+        X, Y, points, texts = next(blocks := self._features.blocks())
         next(blocks, None)  # what is checked after the last block
         # First one Dataset, then its two parts, so that the names, which may be millions, are checked once.
         whole = Dataset(
@@ -331,12 +351,13 @@ class PointDatasets:
             feature_names=self._features.feature_names,
             texts=texts,
             encoder=self._features.encoder,
-            times=self._times,
+            times=None if self._times is None else self._times[points],
         )
-        train, test = whole[: self._n_train], whole[self._n_train :]
-        train._store(groups=self._groups)
-        for split, dataset in ((TRAIN, train), (TEST, test)):
-            dataset._store(sample_weight=check_sample_weight(self._weights[split], dataset.n_points))
+        middle = int(np.searchsorted(points, self._n_train))
+        train, test = whole[:middle], whole[middle:]
+        train._store(groups=None if self._groups is None else self._groups[points[:middle]])
+        for split, dataset, own in ((TRAIN, train, points[:middle]), (TEST, test, points[middle:])):
+            dataset._store(sample_weight=check_sample_weight(self._weights_of(split, own), dataset.n_points))
             self.shapes[split].add(dataset.X, dataset.Y)
         return train, test
 
@@ -345,25 +366,30 @@ class PointDatasets:
         with ExitStack() as stack:
             writers = {
                 split: stack.enter_context(self._writer(folder / parts_name(split), points_per_part))
-                for split, n in self.n_points.items()
+                for split, n in ((TRAIN, self._n_train), (TEST, self._n_points - self._n_train))
                 if n > 0
             }
-            start, n_points = 0, sum(self.n_points.values())
             for block in self._features.blocks():
-                middle = min(max(self._n_train - start, 0), block.X.shape[0])
+                middle = int(np.searchsorted(block.points, self._n_train))
                 for split, rows in ((TRAIN, slice(0, middle)), (TEST, slice(middle, block.X.shape[0]))):
                     if rows.stop > rows.start:
-                        places = slice(start + rows.start, start + rows.stop)
-                        times = None if self._times is None else self._times[places]
-                        weights, first = self._weights[split], 0 if split == TRAIN else self._n_train
-                        if weights is not None:
-                            weights = weights[places.start - first : places.stop - first]
-                        X, Y = block.X[rows], block.Y[rows]
-                        groups = self._groups[places] if split == TRAIN and self._groups is not None else None
-                        writers[split].add(X, Y, weights, times=times, groups=groups)
+                        points, X, Y = block.points[rows], block.X[rows], block.Y[rows]
+                        times = None if self._times is None else self._times[points]
+                        groups = self._groups[points] if split == TRAIN and self._groups is not None else None
+                        writers[split].add(X, Y, self._weights_of(split, points), times=times, groups=groups)
                         self.shapes[split].add(X, Y)
-                start += block.X.shape[0]
-                report(start / n_points)
+                if len(block.points):
+                    report((block.points[-1] + 1) / self._n_points)
+
+    def _weights_of(self, split: str, points: NDArray[np.int64]) -> NDArray[np.float64] | None:
+        """Return the weights of rows by their points: the rows of a training point share its weight."""
+        own = self._weights[split]
+        weights = None if own is None else own[points - (0 if split == TRAIN else self._n_train)]
+        if split == TEST or not self._several:
+            return weights
+        _, place, n_rows = np.unique(points, return_inverse=True, return_counts=True)
+        shares: NDArray[np.float64] = (1.0 if weights is None else weights) / n_rows[place]
+        return shares
 
     def _writer(self, folder: Path, points_per_part: int) -> PartsWriter:
         return PartsWriter(

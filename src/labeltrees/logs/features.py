@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,9 @@ _SHARE_OF_IDS = 0.9
 # Characters that end a line for some reader (a file of names has one per line), and other control characters.
 _LINE_BREAKS = r"[\x00-\x1f\x7f\x{85}\x{2028}\x{2029}]+"
 _N_EXAMPLES = 1000  # texts that decide what an error says
+# A training point hides at least this share of its basket's items. Where one item is hidden for test, hiding one item
+# for training, too, halves nDCG: most of what a model then learns is that visible items are no labels.
+LEAST_HIDDEN = 0.3
 LIST_SEPARATOR = "\x1f"  # between the names of a list kept as one text
 
 Matrix = sparse.csr_array[np.float32]
@@ -145,8 +148,26 @@ class TextFeatures:
         return no_words(list(itertools.islice(self._texts(), _N_EXAMPLES)))
 
 
-def hide_items(baskets: Matrix, hide: float, seed: int | np.random.Generator) -> tuple[Matrix, Matrix]:
-    """Return the visible items X and the hidden items Y of each basket.
+class Masked(NamedTuple):
+    """Points made from baskets: visible items X, hidden items Y, and the row of each point's basket, ascending."""
+
+    X: Matrix
+    Y: Matrix
+    baskets: NDArray[np.int64]
+
+
+def hide_items(
+    baskets: Matrix,
+    hide: float,
+    random: np.random.Generator,
+    times: int = 1,
+    more: np.random.Generator | None = None,
+    least: float = 0.0,
+) -> Masked:
+    """Return points with some items of a basket visible and the others hidden.
+
+    The items of a basket are put into a random order and cut into pieces of as many items as are hidden. Every piece is
+    hidden in one point; after the last piece the items get another order. So all items are hidden about as often.
 
     Parameters
     ----------
@@ -154,19 +175,50 @@ def hide_items(baskets: Matrix, hide: float, seed: int | np.random.Generator) ->
         Each row has at least two items.
     hide : float
         The share of items to hide (below 1), or their number. At least one item is hidden and one stays visible.
-    seed : int or Generator
-        The same baskets and seed hide the same items. With a generator, so do blocks of baskets, one after the other.
+    random : Generator
+        For the first order of the items. The same baskets and seed hide the same items; so do blocks of baskets, one
+        after the other.
+    times : int
+        Points per basket, at most as many as it has items.
+    more : Generator, optional
+        For the other orders; needed if `times` is above 1.
+    least : float
+        At least this share of the items is hidden.
     """
     sizes = np.diff(baskets.indptr)
-    n_hidden = np.floor(hide * sizes + 0.5) if hide < 1 else np.full(len(sizes), hide)
+    n_hidden = np.full(len(sizes), hide) if hide >= 1 else np.floor(hide * sizes + 0.5)
+    n_hidden = np.maximum(n_hidden, np.floor(least * sizes + 0.5))
     n_hidden = np.clip(n_hidden, 1, np.maximum(sizes - 1, 1)).astype(np.int64)
-    # A random number per item; in each basket the items with the smallest ones are hidden.
+    n_pieces = np.maximum(sizes // n_hidden, 1)
     row = np.repeat(np.arange(len(sizes)), sizes)
-    order = np.lexsort((np.random.default_rng(seed).random(baskets.nnz), row))
-    place = np.empty(baskets.nnz, dtype=np.int64)
-    place[order] = np.arange(baskets.nnz) - np.repeat(baskets.indptr[:-1], sizes)
-    hidden = place < np.repeat(n_hidden, sizes)
-    return _some(baskets, ~hidden), _some(baskets, hidden, binary=True)
+    numbers = [random.random(baskets.nnz)]
+    if more is not None and times > 1:
+        numbers += [*more.random((baskets.nnz, times - 1)).T]  # by item, so that blocks draw the same numbers
+    place = np.empty((times, baskets.nnz), dtype=np.int64)
+    for order_of, own in zip(numbers, place, strict=True):
+        own[np.lexsort((order_of, row))] = np.arange(baskets.nnz) - np.repeat(baskets.indptr[:-1], sizes)
+    n_points = np.minimum(times, np.maximum(sizes, 1))
+    visible, hidden, owners = [], [], []
+    for number in range(times):
+        has_point = n_points > number
+        turn, piece = np.divmod(number, n_pieces)
+        own = place[turn[row], np.arange(baskets.nnz)]
+        is_hidden = own // n_hidden[row] == piece[row]
+        kept = has_point[row]
+        visible.append(_some(baskets, kept & ~is_hidden)[has_point])
+        hidden.append(_some(baskets, kept & is_hidden, binary=True)[has_point])
+        owners.append(np.flatnonzero(has_point))
+    if times == 1:
+        return Masked(visible[0], hidden[0], owners[0])
+    owner = np.concatenate(owners)
+    order = np.argsort(owner, kind="stable")  # the points of a basket are neighbours, so that blocks can be joined
+    X, Y = (_stack(rows)[order] for rows in (visible, hidden))
+    return Masked(X, Y, owner[order])
+
+
+def _stack(blocks: list[Matrix]) -> Matrix:
+    stacked: Matrix = sparse.vstack(blocks, format="csr")
+    return stacked
 
 
 def _some(matrix: Matrix, keep: np.ndarray, binary: bool = False) -> Matrix:

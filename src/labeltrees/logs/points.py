@@ -23,6 +23,8 @@ FATES = (
     "pair of low engagement",
     "rare item",
 )
+# Training points per basket by "auto": as many as give this many pairs, and at most so many.
+_MANY_PAIRS, _MOST_POINTS = 16_000_000, 8
 SAME_CONTEXT = "test events before a training event of the same context"
 ANY_CONTEXT = "test events before the last training event"
 
@@ -196,6 +198,15 @@ def _count(frame: pl.DataFrame, sums: pl.DataFrame) -> dict[str, dict[str, int]]
             "history only": sums["context"].n_unique() - of_context.height,
         },
     }
+
+
+def points_per_context(n_pairs: int, settings: LogSettings) -> int:
+    """Return how many training points a basket gives, at most: as given, or fewer the more pairs the log has."""
+    if settings.features != "basket":
+        return 1
+    if settings.points_per_context != "auto":
+        return int(settings.points_per_context)
+    return max(1, min(_MANY_PAIRS // max(n_pairs, 1), _MOST_POINTS))
 
 
 def order_points(points: pl.DataFrame, settings: LogSettings) -> tuple[pl.DataFrame, int]:

@@ -21,7 +21,15 @@ from labeltrees.logs.events import Events, open_events
 from labeltrees.logs.features import name_items
 from labeltrees.logs.folder import LogSummary
 from labeltrees.logs.pairs import Pairs, Recency, engagement_threshold, make_pairs, make_sessions
-from labeltrees.logs.points import FATES, LogPoints, choose_items, count_leaks, make_points, order_points
+from labeltrees.logs.points import (
+    FATES,
+    LogPoints,
+    choose_items,
+    count_leaks,
+    make_points,
+    order_points,
+    points_per_context,
+)
 from labeltrees.logs.settings import LogSettings
 from labeltrees.logs.shards import Kept, ShardWork, runner_of_shards, shard_events
 from labeltrees.tasks import Runner
@@ -121,11 +129,13 @@ def _prepare(
     dropped = _all_dropped(cleaned, pairs, made, settings)
     if made.contexts["used"] == 0:
         _refuse_empty(cleaned, dropped, settings)
+    settings = replace(settings, points_per_context=points_per_context(made.pairs["labels"], settings))
     points, n_train = order_points(pl.concat(made.points), settings)
     stages.start("making features")
     named = [shard.select("item", "name") for shard in _frames(events, work)] if "name" in opened.columns else None
     label_names, changed = name_items(items["item"], named)
-    blocks = PointBlocks(points.height, None if parts is None else parts.points_per_part, folder)
+    size = None if parts is None else max(parts.points_per_part // int(settings.points_per_context), 1)
+    blocks = PointBlocks(points.height, size, folder)
     features = PointFeatures(
         points,
         n_train,

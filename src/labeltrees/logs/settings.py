@@ -19,6 +19,7 @@ FEATURES = ("words", "history", "column", "basket")
 POINT_WEIGHTS = ("none", "events")
 PRESETS = ("paper",)
 _NEEDS = "{} needs {}"
+MAX_POINTS = 64  # of one context
 LOW_ENGAGEMENT = 2.0  # the reading of the paper's "low engagement": engaged with once
 
 # The paper aggregates one year, removes pairs of low engagement and tests on a random 5 % of the contexts.
@@ -63,6 +64,11 @@ def _hidden(name: str, value: Any) -> None:
     number(0, low_open=True)(name, value)
     if value > 1 and value != int(value):
         refuse(name, "a share below 1, or a whole number of items", value)
+
+
+def _points(name: str, value: Any) -> None:
+    if value != "auto":
+        integer(1, MAX_POINTS)(name, value)
 
 
 def _column(help: str) -> Any:
@@ -194,6 +200,12 @@ class LogSettings(Columns):
     )
     hide: float = setting(
         0.5, _hidden, "Items of a basket that are labels: a share below 1, or a number.", metavar="SHARE|N"
+    )
+    points_per_context: int | str = setting(
+        "auto",
+        _points,
+        "Training points per basket, with different hidden items, or per history, with different ends; auto: by size.",
+        metavar="N|auto",
     )
     half_life: Any = setting(
         None,
