@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import logging
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -29,6 +30,25 @@ def nfc(name: str) -> str:
     True
     """
     return name if name.isascii() else unicodedata.normalize("NFC", name)
+
+
+_MOST_COMPARED = 200_000  # names that a misspelt one is compared with
+
+
+def did_you_mean(name: object, names: Iterable[Any]) -> str:
+    """Return the end of a message about an unknown name: those that look like it, or nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("blau", ["blue", "red"]), did_you_mean("blau", ["red"])
+    ("; did you mean 'blue'?", '')
+    """
+    if not isinstance(name, str) or len(name) > 200:
+        return ""
+    known = [str(other) for other, _ in zip(names, range(_MOST_COMPARED), strict=False)]
+    folded = {other.casefold(): other for other in reversed(known)}
+    near = [folded[other] for other in difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.7)]
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 def nfc_labels(names: list[str]) -> list[str]:

@@ -115,11 +115,11 @@ class InputError(LabelTreesError, ValueError):
     given: object = None
 
     @classmethod
-    def of_value(cls, name: str, allowed: str, given: object, also: Phrase | None = None) -> InputError:
-        """Return the error for a parameter that must be `allowed`, or what `also` adds for Python."""
+    def of_value(cls, name: str, allowed: str, given: object, also: Phrase | None = None, hint: str = "") -> InputError:
+        """Return the error for a parameter that must be `allowed`, or what `also` adds for Python, and a hint."""
         text = repr(given)
         shown = text if len(text) <= 80 else text[:77] + "..."
-        error = cls("{} must be {}{}, got {}", Parameter(name), allowed, "" if also is None else also, shown)
+        error = cls("{} must be {}{}, got {}{}", Parameter(name), allowed, "" if also is None else also, shown, hint)
         error.name, error.allowed = name, allowed
         error.given = given if isinstance(given, str | int | float) else shown  # an array would be kept and pickled
         return error

@@ -151,17 +151,14 @@ def test_values_of_a_matrix_are_kept_as_relevance():
 @pytest.mark.parametrize(
     ("Y", "message"),
     [
-        ([0, 1, 1], "two-dimensional, got one class per point"),
-        (["a", "b"], "two-dimensional, got one class per point"),
-        (np.array([0, 1, 1]), "two-dimensional, got one class per point"),
-        (np.array(["a", "b"]), "two-dimensional, got one class per point"),
-        (np.array(["a", "b"], dtype=object), "two-dimensional, got one class per point"),
+        (np.array([0.5, 1.0]), r"Unknown label type: Y\[0\] = 0.5 is not a class"),
+        (["a", None], r"Y\[1\] must be a label as in the other rows"),
+        (["a", 5], r"Y\[1\] must be a text as in the other rows"),
         ("ab", "Y must be a sparse or dense matrix of points and labels, or a list of lists"),
         (5, "Y must be a sparse or dense matrix"),
         (None, "Y must be a sparse or dense matrix"),
         ({0: [1]}, "Y must be a sparse or dense matrix"),
         ([["a"], "b"], r"Y\[1\] must be a list of labels, got 'b'"),
-        ([["a"], None], r"Y\[1\] must be a list of labels, got None"),
         ([[0], 5], r"Y\[1\] must be a list of labels, got 5"),
         ([["a"], [1]], "got 'lists of int, str'"),
         ([["a"], [None]], "got 'lists of NoneType, str'"),
@@ -204,16 +201,58 @@ def test_ids_beyond_the_models_are_left_out_and_fewer_are_enough(names):
 
 def test_a_matrix_must_have_the_models_shape():
     np.testing.assert_array_equal(known_labels(MATRIX, (3, 3), None).toarray(), MATRIX)
-    for shape in ((3, 4), (2, 3)):
-        with pytest.raises(
-            lt.errors.InputError, match=rf"the shape of Y must be \({shape[0]}, {shape[1]}\), got \(3, 3\)"
-        ):
+    for shape, message in {(3, 4): "Y has 3 columns without names, and the model has 4", (2, 3): "X has 2 p"}.items():
+        with pytest.raises(lt.errors.InputError, match=message):
             known_labels(MATRIX, shape, None)
 
 
 def test_names_for_a_model_without_names_are_refused():
-    with pytest.raises(lt.errors.InputError, match="label ids, as the model was trained"):
+    with pytest.raises(lt.errors.InputError, match=r"Y names its labels .*the labels of the model have no names: fit"):
         known_labels([["a"]], (1, 3), None)
+
+
+@pytest.mark.parametrize(
+    ("Y", "kind", "names"),
+    [
+        (["b", "a", "b"], "classes", ["a", "b"]),
+        (np.array(["b", "a", "b"], dtype=object), "classes", ["a", "b"]),
+        ([3, -7, 3], "numbers", ["-7", "3"]),
+        (np.array([3.0, -7.0, 3.0]), "numbers", ["-7", "3"]),
+        (np.array([True, False, True]), "numbers", ["0", "1"]),
+    ],
+    ids=repr,
+)
+def test_one_label_per_point(Y, kind, names):
+    found = read_label_sets(Y)
+    assert (found.kind, found.names.tolist()) == (kind, names)
+    classes = [str(int(y)) if kind == "numbers" else y for y in Y]
+    expected = [[float(own == name) for name in names] for own in classes]
+    np.testing.assert_array_equal(found.Y.toarray(), expected)
+
+
+@pytest.mark.parametrize("mark", [";", "|", ","])
+def test_cells_with_a_separator_in_most_rows_are_split(mark, caplog):
+    found = read_label_sets([f"tea{mark} milk", f"milk{mark}rice", "tea", None])
+    assert (found.kind, found.names.tolist()) == ("sets", ["milk", "rice", "tea"])
+    np.testing.assert_array_equal(found.Y.toarray(), [[1, 0, 1], [1, 1, 0], [0, 0, 1], [0, 0, 0]])
+    assert f"contain {mark!r}, so they are split" in caplog.text
+
+
+def test_cells_with_a_separator_in_some_rows_are_reported(caplog):
+    assert read_label_sets(["tea;milk", "milk", "rice"]).kind == "classes"
+    assert "if it separates labels, split them first" in caplog.text
+
+
+def test_columns_of_another_data_set_are_aligned_by_name():
+    Y = lt.Dataset(np.zeros((2, 1)), [[1, 0, 1], [0, 1, 0]], label_names=["bee", "dog", "cat"]).Y
+    np.testing.assert_array_equal(known_labels(Y, (2, 3), KNOWN).toarray(), [[1, 0, 1], [0, 0, 0]])
+    np.testing.assert_array_equal(known_labels(Y[1:], (1, 3), KNOWN).toarray(), [[0, 0, 0]])
+
+
+def test_labels_of_which_none_is_known_are_refused():
+    Y = lt.Dataset(np.zeros((1, 1)), np.ones((1, 6)), label_names=list("defghi")).Y
+    with pytest.raises(lt.errors.InputError, match=r"none of the labels of Y \('d', 'e', 'f', ...\); its labels are"):
+        known_labels(Y, (1, 3), KNOWN)
 
 
 @given(st.integers(1, 20), st.integers(1, 20), st.integers(0, 2**32 - 1))

@@ -115,7 +115,7 @@ def test_empty_lines_are_skipped_and_the_last_needs_no_end(tmp_path):
         (b'{"labels": []}', "'text' is missing"),
         (b'{"text": "a"}', "'labels' is missing"),
         (b'{"text": 3, "labels": []}', "'text' is not a string"),
-        (b'{"text": "a", "labels": "b"}', "'labels' is not a list of strings"),
+        (b'{"text": "a", "labels": 5}', "'labels' is not a list of strings"),
         (b'{"text": "a", "labels": ["b", 3]}', "'labels' is not a list of strings"),
     ],
 )

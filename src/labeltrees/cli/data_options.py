@@ -13,7 +13,7 @@ from labeltrees.cli.command import rare_option
 from labeltrees.cli.options import Decorator, add_options, option_of, refuse_option, setting_options
 from labeltrees.data import TfidfVectorizer
 from labeltrees.data.read_data import DataOptions
-from labeltrees.data.text_formats import FORMATS, TextFields
+from labeltrees.data.text_formats import AUTO, FORMATS, TextFields
 from labeltrees.data.tfidf import PRESETS, preset_vectorizer
 from labeltrees.data.vocabulary import read_vocabulary
 from labeltrees.models.common.protocol import Model
@@ -31,8 +31,8 @@ _FIELD_OPTIONS = [
     rare_option("--weight", metavar="FIELD", help="Field with the weight of each point. [default: none]"),
     rare_option(
         "--label-separator",
-        default=",",
-        show_default=True,
+        default=AUTO,
+        show_default="; or | if most strings have it, else a comma",
         help="Separates labels in a string; put a label that contains it in quotes.",
     ),
     rare_option(

@@ -12,10 +12,42 @@ from scipy import sparse
 from labeltrees._matrices import check_sample_weight, check_Y, freeze, sparse_features
 from labeltrees._names import check_label_names, check_texts
 from labeltrees._validation import check_integer, refuse
+from labeltrees.data.columns import column_list, is_table
 from labeltrees.data.encoders import Encoder, as_texts, kind_of_contexts
-from labeltrees.data.label_sets import read_training_labels
+from labeltrees.data.label_sets import read_label_sets, read_training_labels
 from labeltrees.data.label_texts import LabelTexts, read_label_texts
 from labeltrees.errors import InputError
+
+
+class LabelMatrix(sparse.csr_array):
+    """The Y of a Dataset whose labels have names: a csr_array that keeps them, so that models align it by name.
+
+    Attributes
+    ----------
+    label_names : array of str (n_labels,), or None for the result of a computation
+    """
+
+    label_names: NDArray[np.object_] | None = None
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return rows or entries; rows with all columns keep the names."""
+        taken = super().__getitem__(key)
+        if isinstance(taken, LabelMatrix) and taken.ndim == 2 and taken.shape[1] == self.shape[1]:
+            takes_all = not isinstance(key, tuple) or (isinstance(key[-1], slice) and key[-1] == slice(None))
+            taken.label_names = self.label_names if takes_all else None
+        return taken
+
+
+def with_names(Y: Any, names: NDArray[np.object_] | None) -> Any:
+    """Return labels with the names of their columns; the arrays are shared."""
+    if getattr(Y, "label_names", None) is names:
+        return Y
+    cls: Any = sparse.csr_array if names is None else LabelMatrix
+    named = cls((Y.data, Y.indices, Y.indptr), shape=Y.shape)
+    named.has_sorted_indices = named.has_canonical_format = True
+    if names is not None:
+        named.label_names = names
+    return named
 
 
 class Dataset:
@@ -143,6 +175,8 @@ class Dataset:
 
     def _store(self, **attributes: Any) -> None:
         self.__dict__.update(attributes)
+        if "Y" in self.__dict__:  # a dataset in parts reads its labels when they are needed
+            self.__dict__["Y"] = with_names(self.__dict__["Y"], self.label_names)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         message = f"a Dataset is read-only: {name} cannot be set; make a new Dataset"
@@ -262,6 +296,11 @@ def _read_points(X: Any, texts: Any, encoder: Encoder | None) -> tuple[Any, Any]
 
 def _read_labels(Y: Any, label_names: Any) -> tuple[Any, Any]:
     """Return the labels as a matrix, and their names."""
+    Y = column_list(Y)
+    has_cells = isinstance(Y, list | tuple) and len(Y) > 0 and not any(isinstance(labels, list | tuple) for labels in Y)
+    if has_cells or is_table(Y) or getattr(Y, "ndim", 2) == 1:
+        sets = read_label_sets(Y)
+        return sets.Y, sets.names if label_names is None else label_names
     if isinstance(Y, list | tuple) and len(Y) > 0 and all(isinstance(labels, list | tuple | set) for labels in Y):
         are_names = any(isinstance(label, str) for labels in Y for label in labels)
         if are_names or len(set(map(len, Y))) > 1:

@@ -15,6 +15,7 @@ from scipy import sparse
 from labeltrees import _core
 from labeltrees._names import check_texts, decode_names, encode_names
 from labeltrees._validation import check_choice, check_n_jobs, check_number, refuse
+from labeltrees.data.columns import check_no_missing, column_list, is_missing
 from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.data.tfidf_files import tfidf_from_files, tfidf_to_files, verify_tfidf
 from labeltrees.errors import FileFormatError, InputError
@@ -501,13 +502,13 @@ def as_texts(X: Any) -> Sequence[str] | None:
     """Return `X` as a sequence of str if it is one (a list, a tuple, an array or a column of a table), else None."""
     if isinstance(X, str):
         refuse("X", "a sequence of texts, or a matrix", X)
-    if hasattr(X, "to_list") and getattr(X, "ndim", 1) == 1:
-        X = X.to_list()
-    if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "OU":
-        X = X.tolist()
-    if isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], str):
-        return X
-    return None
+    X = column_list(X)
+    if not isinstance(X, list | tuple) or len(X) == 0:
+        return None
+    if not isinstance(X[0], str) and not (is_missing(X[0]) and any(isinstance(text, str) for text in X)):
+        return None
+    check_no_missing("X", X)
+    return X
 
 
 def kind_of_contexts(X: Any) -> str | None:
@@ -516,6 +517,7 @@ def kind_of_contexts(X: Any) -> str | None:
         return "texts" if isinstance(X, str) else "items"
     if as_texts(X) is not None:
         return "texts"
+    X = column_list(X)
     if isinstance(X, list | tuple) and len(X) > 0:
         first = X[0]
         has_items = isinstance(first, list | tuple | set | frozenset) and any(isinstance(item, str) for item in first)

@@ -18,7 +18,7 @@ from labeltrees._files import replacing_file
 from labeltrees._progress import BYTES, watch_part
 from labeltrees._validation import refuse
 from labeltrees.data.limits import BoundedReader
-from labeltrees.errors import FileFormatError
+from labeltrees.errors import FileFormatError, InputError
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -33,6 +33,10 @@ _BYTES_OF_LARGE_FILE = 1 << 20  # reading less takes no time worth a progress ba
 
 class MissingFileError(FileFormatError, FileNotFoundError):
     """A file that should be read does not exist."""
+
+
+class MissingDataError(InputError, FileNotFoundError):
+    """DATA is neither a file nor a folder."""
 
 
 @contextmanager

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import numbers
 from collections.abc import Iterable, Sequence, Sized
 from itertools import chain
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,10 +15,18 @@ from numpy.typing import NDArray
 from labeltrees._matrices import check_same_points, check_Y
 from labeltrees._names import check_label_names, nfc_labels
 from labeltrees._validation import refuse
+from labeltrees.data.columns import SEPARATORS, column_list, find_separator, is_table, label_cells, table_columns
+from labeltrees.data.text_formats import split_labels
 from labeltrees.errors import InputError
 
 _ALLOWED = "a sparse or dense matrix of points and labels, or a list of lists of label names or label ids"
+_logger = logging.getLogger("labeltrees")
 _LARGEST_ID = 2**31 - 2
+_SURELY_OTHERS = 5  # labels, all unknown: those of another data set
+_LISTS = (list, tuple, set, frozenset)
+
+
+SETS, CLASSES, NUMBERS = "sets", "classes", "numbers"
 
 
 class LabelSets(NamedTuple):
@@ -30,11 +39,15 @@ class LabelSets(NamedTuple):
     names : array of str (L,) or None
     is_matrix : bool
         Whether they came as a matrix. A matrix defines L; of lists only the largest id is known.
+    kind : {"sets", "classes", "numbers"}
+        "classes": one label per point, as text. "numbers": one label per point, as an integer; the names are then the
+        integers as texts.
     """
 
     Y: Any
     names: NDArray[np.object_] | None
     is_matrix: bool
+    kind: str = SETS
 
 
 def read_training_labels(Y: Any, label_names: Any, n_points: int) -> LabelSets:
@@ -94,14 +107,23 @@ def read_label_sets(Y: Any) -> LabelSets:
     >>> read_label_sets([[1, 0], [0, 0]]).Y.nnz
     1
     """
+    if not sp.issparse(Y) and is_table(Y):
+        names = table_columns(Y)
+        return LabelSets(check_Y(np.asarray(Y), allow_empty=True).matrix, check_label_names(names, len(names)), True)
+    Y = column_list(Y)
     if not sp.issparse(Y) and not isinstance(Y, Sequence) and hasattr(Y, "__array__"):
         Y = np.asarray(Y)
         if Y.ndim >= 1 and Y.dtype.kind in "OU":
             Y = Y.tolist()
     if sp.issparse(Y) or isinstance(Y, np.ndarray):
         if isinstance(Y, np.ndarray) and Y.ndim == 1:
-            _refuse_one_dimension()
+            return _from_numbers(Y)
         return LabelSets(check_Y(Y, allow_empty=True).matrix, None, True)
+    if isinstance(Y, list | tuple):
+        Y = label_cells(Y)
+        if any(isinstance(cell, str | numbers.Real) for cell in Y) and not any(isinstance(cell, _LISTS) for cell in Y):
+            return _from_cells(Y)
+        Y = [[] if cell is None else cell for cell in Y]
     lists = _check_lists(Y)
     lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
     flat = list(chain.from_iterable(lists))
@@ -120,16 +142,56 @@ def read_label_sets(Y: Any) -> LabelSets:
     refuse("Y", _ALLOWED, f"lists of {', '.join(sorted(kind.__name__ for kind in kinds))}")
 
 
-def _refuse_one_dimension() -> NoReturn:
-    message = "Y must be two-dimensional, got one class per point: pass a list per point, [[label] for label in Y]"
-    raise InputError(message)
+def _from_cells(cells: list[Any]) -> LabelSets:
+    """Return the labels of a column: one label per point, or several in one text between separators."""
+    if all(isinstance(cell, numbers.Real) for cell in cells):
+        return _from_numbers(np.array(cells))
+    other = next((row for row, cell in enumerate(cells) if cell is not None and not isinstance(cell, str)), None)
+    if other is not None:
+        refuse(f"Y[{other}]", "a text as in the other rows; or give every point a list of labels", cells[other])
+    mark, hint = find_separator(cells, (*SEPARATORS, ","))
+    if mark is not None:
+        _logger.warning(
+            "most values of Y contain %r, so they are split there; lists of labels, or read_texts with "
+            "label_separator, are not split",
+            mark,
+        )
+        lists = [[] if cell is None else split_labels(cell, mark)[0] for cell in cells]
+        indptr = np.concatenate([[0], np.cumsum([len(names) for names in lists])])
+        return _from_names(list(chain.from_iterable(lists)), indptr)
+    if None in cells:
+        row = cells.index(None)
+        refuse(f"Y[{row}]", "a label as in the other rows; leave the row out, or give an empty list", None)
+    if hint is not None:
+        _logger.warning(
+            "some values of Y contain %r and are taken as one label each; if it separates labels, split them first: "
+            "[text.split(%r) for text in Y]",
+            hint,
+            hint,
+        )
+    return _from_names(list(map(str, cells)), np.arange(len(cells) + 1))._replace(kind=CLASSES)
+
+
+def _from_numbers(values: NDArray[Any]) -> LabelSets:
+    """Return the labels of points that have one class each, an integer."""
+    if len(values) == 0:
+        message = "Y has no labels"
+        raise InputError(message)
+    if values.dtype.kind not in "biuf" or not np.isfinite(values).all() or (values != np.floor(values)).any():
+        wrong = next((row for row, value in enumerate(values) if value != value or value != np.floor(value)), 0)
+        message = (
+            f"Unknown label type: Y[{wrong}] = {values[wrong]!s} is not a class; a one-dimensional Y has one class per "
+            "point, a text or an integer"
+        )
+        raise InputError(message)
+    classes, ids = np.unique(values.astype(np.int64), return_inverse=True)
+    names = np.array(list(map(str, classes.tolist())), dtype=object)
+    return LabelSets(_indicator(ids, np.arange(len(values) + 1), len(classes)), names, False, NUMBERS)
 
 
 def _check_lists(Y: Any) -> Sequence[Any]:
     if isinstance(Y, str | bytes) or not isinstance(Y, Sequence):
         refuse("Y", _ALLOWED, Y)
-    if len(Y) > 0 and all(isinstance(label, str | numbers.Real) for label in Y):
-        _refuse_one_dimension()
     for row, labels in enumerate(Y):
         if isinstance(labels, str | bytes) or not isinstance(labels, Iterable) or not isinstance(labels, Sized):
             refuse(f"Y[{row}]", "a list of labels", labels)
@@ -173,22 +235,73 @@ def _indicator(ids: NDArray[Any], indptr: NDArray[np.int64], n_labels: int) -> A
 
 
 def known_labels(Y: Any, shape: tuple[int, int], names: Any) -> Any:
-    """Return the labels of points as CSR of `shape`, over the labels that a model knows; `names` are its LabelNames.
+    """Return the labels of points as CSR of `shape`, in the order of the labels that a model knows.
 
-    Names and ids that the model does not know are left out. A matrix must have a column for each label of the model.
+    This is the one place that aligns labels. Labels that the model does not know are left out, and a warning names one.
+
+    Parameters
+    ----------
+    Y : labels in any form that `fit` accepts, or the Y of a Dataset
+    shape : (n_points, n_labels)
+    names : LabelNames or None
+        Those of the model.
     """
     sets = read_label_sets(Y)
     matrix, n_labels = sets.Y, shape[1]
-    if sets.names is not None:
-        if names is None:
-            refuse("Y", "a matrix or lists of label ids, as the model was trained", "names")
-        matrix = _with_columns(matrix, [names.position.get(name, -1) for name in sets.names], n_labels)
+    given = getattr(Y, "label_names", None) if sets.names is None else sets.names
+    if sets.kind == NUMBERS and names is None and given is not None:
+        columns = [int(name) if 0 <= int(name) < n_labels else -1 for name in given]
+        matrix = _with_columns(matrix, columns, n_labels)
+    elif given is not None and not (names is None and sets.is_matrix and matrix.shape[1] == n_labels):
+        matrix = align_columns(matrix, given, names, n_labels)
     elif not sets.is_matrix:
         here = np.arange(matrix.shape[1])
         matrix = _with_columns(matrix, np.where(here < n_labels, here, -1), n_labels)
-    if matrix.shape != shape:
-        refuse("the shape of Y", f"{shape}", matrix.shape)
+    if matrix.shape[1] != n_labels:
+        message = (
+            f"Y has {matrix.shape[1]} columns without names, and the model has {n_labels} labels: pass a Dataset or "
+            "lists of label names, which are aligned by name"
+        )
+        raise InputError(message)
+    if matrix.shape[0] != shape[0]:
+        message = f"X has {shape[0]} points and Y has {matrix.shape[0]}; both must have one row per point"
+        raise InputError(message)
     return matrix
+
+
+def align_columns(matrix: Any, given: Any, names: Any, n_labels: int) -> Any:
+    """Return a matrix whose columns are named `given` with the columns of a model, whose LabelNames are `names`."""
+    if names is None:
+        example = _examples(given)
+        message = (
+            f"Y names its labels ({example}), and the labels of the model have no names: fit the model on a Dataset "
+            "with label_names, or give Y as a matrix in the order of its labels"
+        )
+        raise InputError(message)
+    if matrix.shape[1] == n_labels and given is getattr(names, "array", None):
+        return matrix
+    position = names.position
+    columns = np.array([position.get(name, -1) for name in given], dtype=np.int64)
+    used = np.zeros(len(columns), dtype=bool)
+    used[matrix.indices] = True
+    unknown = np.flatnonzero((columns < 0) & used)
+    if len(unknown) >= _SURELY_OTHERS and not (columns[used] >= 0).any():
+        message = (
+            f"the model knows none of the labels of Y ({_examples(given)}); its labels are {_examples(names.array)}"
+        )
+        raise InputError(message)
+    if len(unknown) > 0:
+        labels = "label" if len(unknown) == 1 else "labels"
+        text = "the model does not know %d %s of Y, such as %r, which it cannot predict"
+        _logger.warning(text, len(unknown), labels, given[unknown[0]])
+    if len(columns) == n_labels and (columns == np.arange(n_labels)).all():
+        return matrix
+    return _with_columns(matrix, columns, n_labels)
+
+
+def _examples(names: Any) -> str:
+    shown = ", ".join(repr(str(name)) for name in names[:3])
+    return f"{shown}, ..." if len(names) > 3 else shown
 
 
 def _with_columns(matrix: Any, columns: Any, n_columns: int) -> Any:

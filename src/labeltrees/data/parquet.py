@@ -211,6 +211,7 @@ class ParquetReader:
 
     def __init__(self, path: FilePath, fields: TextFields, block_size: int, lists: bool = False) -> None:
         self.path, self.fields, self.block_size, self.lists = path, fields, block_size, lists
+        self.cells: list[str] | None = None  # if it is a list, strings of labels are collected, not split
 
     def fail(self, fault: str, next_step: Phrase | None = None) -> NoReturn:
         """Raise the error for a fault of the file."""
@@ -308,6 +309,9 @@ class ParquetReader:
     def labels(self, value: Any, block: TextBlock, row: int) -> list[str]:
         """Return the labels of a row; null means no labels."""
         if value is None:
+            return []
+        if isinstance(value, str) and self.cells is not None:
+            self.cells.append(value)
             return []
         if isinstance(value, str):
             try:

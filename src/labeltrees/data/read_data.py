@@ -7,9 +7,11 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from labeltrees._names import did_you_mean
 from labeltrees._validation import check_choice
 from labeltrees.data.data_folder import (
     POINT_FILES,
@@ -21,10 +23,10 @@ from labeltrees.data.data_folder import (
     parts_name,
 )
 from labeltrees.data.dataset import Dataset
-from labeltrees.data.files import COMPRESSED, FilePath, read_lines
+from labeltrees.data.files import COMPRESSED, FilePath, MissingDataError, read_lines
 from labeltrees.data.parts import PartsDataset, open_parts
 from labeltrees.data.parts.part import MANIFEST_FILE
-from labeltrees.data.text_formats import TEXT_SUFFIXES, TextFields, format_of, is_document_folder
+from labeltrees.data.text_formats import AUTO, TEXT_SUFFIXES, TextFields, format_of, is_document_folder
 from labeltrees.data.texts import TextTable, default_vectorizer, no_features, read_table, split_rows, text_dataset
 from labeltrees.data.xmc import IndexBase, is_weights_file, read_xmc
 from labeltrees.errors import FileFormatError, InputError, Parameter
@@ -80,7 +82,7 @@ def read_data(
     text: str | Sequence[str] = "text",
     labels: str = "labels",
     weight: str | None = None,
-    label_separator: str = ",",
+    label_separator: str = AUTO,
     format: str = "auto",
     test_share: float | None = None,
     random_state: int = 0,
@@ -109,7 +111,7 @@ def read_data(
         The fields of a file of texts; `text` may be several, which are joined. Without `weight`, all points count the
         same.
     label_separator : str
-        Separates the labels in a string.
+        Separates the labels in a string; by default a semicolon or a bar if most strings have it, else a comma.
     format : str
         The format of texts, one of those of `read_texts`. "auto" chooses by the file name.
     test_share : float, optional
@@ -265,9 +267,16 @@ def find_file(data: str, part: str, format: str = "auto") -> Path | None:
         check_version(path)
         return _documents(path, part, format) or _part_file(path, part)
     if not path.exists():
-        message = f"{data}: no such file or folder (the bundled data is called {BUNDLED})"
-        raise InputError(message)
+        message = f"{data}: no such file or folder{_beside(path)} (the bundled data is called {BUNDLED})"
+        raise MissingDataError(message)
     return path
+
+
+def _beside(path: Path) -> str:
+    """Return the end of a message about a missing file: names beside it that look like its own."""
+    folder = path.parent
+    names = [other.name for other in islice(folder.iterdir(), 10_000)] if folder.is_dir() else []
+    return did_you_mean(path.name, names)
 
 
 def find_parts(data: str, part: str) -> Path | None:

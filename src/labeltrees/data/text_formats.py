@@ -20,6 +20,8 @@ from labeltrees.errors import FileFormatError, InputError, Phrase
 
 FORMATS = ("jsonl", "csv", "tsv", "parquet", "fasttext", "annif")
 LABEL_PREFIX = "__label__"
+AUTO = "auto"  # the label separator of a file that says itself what it is
+DEFAULT_SEPARATOR = ","
 _FORMAT_OF_SUFFIX = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -52,7 +54,8 @@ class TextFields:
     weight : str or None
         The field of the point's weight.
     label_separator : str
-        Separates the labels in a field that is a string.
+        Separates the labels in a field that is a string. "auto": a semicolon or a bar if most fields have it, else a
+        comma.
     labels_required : bool
         Whether records must have the field of the labels.
     """
@@ -60,7 +63,7 @@ class TextFields:
     text: tuple[str, ...] = ("text",)
     labels: str | None = "labels"
     weight: str | None = None
-    label_separator: str = ","
+    label_separator: str = AUTO
     labels_required: bool = True
 
     def __post_init__(self) -> None:
@@ -143,6 +146,7 @@ def split_labels(text: str, separator: str) -> tuple[list[str], int]:
     >>> split_labels('["rice", "salt, pepper"]', ",")
     (['rice', 'salt, pepper'], 0)
     """
+    separator = DEFAULT_SEPARATOR if separator == AUTO else separator
     if text.startswith("[") and text.rstrip().endswith("]"):
         try:
             names = json.loads(text)
@@ -231,6 +235,7 @@ class LineReader(ABC):
         self.path, self.stream, self.fields, self.block_size = path, stream, fields, block_size
         self.line = 0
         self.row_bytes = 0  # of the lines read since it was set to 0
+        self.cells: list[str] | None = None  # if it is a list, strings of labels are collected, not split
         self.block = TextBlock()
 
     def fail(self, fault: str, next_step: Phrase | None = None, line: int | None = None) -> NoReturn:
@@ -285,6 +290,9 @@ class LineReader(ABC):
 
     def split(self, text: str) -> list[str]:
         """Return the labels in a string."""
+        if self.cells is not None:
+            self.cells.append(text)
+            return []
         try:
             labels, n_blank = split_labels(text, self.fields.label_separator)
         except InputError as error:
@@ -318,7 +326,8 @@ class JsonLinesReader(LineReader):
             self.fail(f"not an object with {' and '.join(map(repr, fields.names))}")
         for name in fields.names:
             if name not in record and (name != fields.labels or fields.labels_required):
-                self.fail(f"{name!r} is missing", Phrase.GIVE_FIELDS)
+                there = ", ".join(map(repr, record))[:300]
+                self.fail(f"{name!r} is missing; the fields are {there}", Phrase.GIVE_FIELDS)
         texts = [record[name] for name in fields.text]
         for name, text in zip(fields.text, texts, strict=True):
             if not isinstance(text, str):
@@ -327,8 +336,10 @@ class JsonLinesReader(LineReader):
         if labels is None and fields.labels is not None and not fields.labels_required:
             labels = []
         if fields.labels is not None:
+            if isinstance(labels, str):
+                labels = self.split(labels)
             if not isinstance(labels, list) or not all(isinstance(name, str) for name in labels):
-                self.fail(f"{fields.labels!r} is not a list of strings")
+                self.fail(f"{fields.labels!r} is not a list of strings, nor a string")
             labels, n_blank = drop_blank(labels)
             self.block.n_blank_labels += n_blank
         self.add(texts, labels, None if fields.weight is None else record[fields.weight])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,26 @@ from sklearn.utils.validation import check_is_fitted
 from labeltrees._files import refuse_file
 from labeltrees._names import nfc, nfc_labels
 from labeltrees._validation import check_number, check_seed, refuse
+from labeltrees.data.columns import as_table, check_no_missing, column_of, find_separator, is_table, label_cells
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.files import FilePath, open_any
 from labeltrees.data.parquet import ParquetReader
-from labeltrees.data.text_formats import FORMATS, LINE_READERS, TextBlock, TextFields, format_of, read_documents
+from labeltrees.data.text_formats import (
+    AUTO,
+    DEFAULT_SEPARATOR,
+    FORMATS,
+    LINE_READERS,
+    TextBlock,
+    TextFields,
+    format_of,
+    read_documents,
+    split_labels,
+)
 from labeltrees.data.tfidf import TfidfVectorizer, preset_vectorizer
 from labeltrees.errors import InputError
 
 BLOCK_SIZE = 8192
+_FIRST_RECORDS = 1000  # that the choice of a separator looks at
 _logger = logging.getLogger("labeltrees")
 
 
@@ -191,6 +204,8 @@ def split_rows(n: int, test_share: float, seed: int) -> tuple[Any, Any]:
 
 def read_blocks(path: FilePath, fields: TextFields, format: str, block_size: int = BLOCK_SIZE) -> Iterator[TextBlock]:
     """Yield the records of a file of texts in blocks; the file is never in memory as a whole."""
+    if fields.label_separator == AUTO and fields.labels is not None:
+        fields = replace(fields, label_separator=choose_separator(path, fields, format))
     if format == "parquet":
         yield from ParquetReader(path, fields, block_size).blocks()
         return
@@ -199,6 +214,37 @@ def read_blocks(path: FilePath, fields: TextFields, format: str, block_size: int
         return
     with open_any(path) as stream:
         yield from LINE_READERS[format](path, stream, fields, block_size).blocks()
+
+
+def choose_separator(path: FilePath, fields: TextFields, format: str) -> str:
+    """Return what separates labels in a file: a semicolon or a bar if most of its first fields have it, else a comma.
+
+    A warning says so, or that some fields contain one.
+    """
+    mark, hint = find_separator(_first_cells(path, fields, format))
+    if mark is not None:
+        text = "%s: most values of %r contain %r, so labels are split there; label_separator=',' splits at commas"
+        _logger.warning(text, path, fields.labels, mark)
+    elif hint is not None:
+        text = "%s: some values of %r contain %r; if it separates labels, give label_separator=%r"
+        _logger.warning(text, path, fields.labels, hint, hint)
+    return DEFAULT_SEPARATOR if mark is None else mark
+
+
+def _first_cells(path: FilePath, fields: TextFields, format: str) -> list[str]:
+    """Return the strings of labels in the first records of a file."""
+    if format == "parquet":
+        reader = ParquetReader(path, fields, _FIRST_RECORDS)
+        reader.cells = []
+        next(reader.blocks(), None)
+        return reader.cells
+    if format not in ("csv", "tsv", "jsonl"):
+        return []
+    with open_any(path) as stream:
+        lines = LINE_READERS[format](path, stream, fields, _FIRST_RECORDS)
+        lines.cells = []
+        next(lines.blocks(), None)
+        return lines.cells
 
 
 def known_format(path: FilePath, format: str = "auto") -> str:
@@ -250,14 +296,15 @@ def warn_about_gaps(
 
 
 def read_texts(
-    path: FilePath,
+    path: Any,
     text: str | Sequence[str] = "text",
     labels: str = "labels",
     format: str = "auto",
     *,
-    label_separator: str = ",",
+    label_separator: str = AUTO,
     weight: str | None = None,
     vectorizer: Any = None,
+    label_names: Iterable[str] | None = None,
     parts: FilePath | None = None,
     points_per_part: int | None = None,
 ) -> Dataset:
@@ -265,10 +312,11 @@ def read_texts(
 
     Parameters
     ----------
-    path : path
-        A file in one of these formats, of which all but Parquet may be compressed (.gz, .xz, .zst):
+    path : path, several paths, or a table
+        A data frame of pandas or polars, an Arrow table, or a file in one of these formats, of which all but Parquet
+        may be compressed (.gz, .xz, .zst):
 
-        - jsonl: one JSON object per line; labels are a list of strings;
+        - jsonl: one JSON object per line; labels are a list of strings, or a string;
         - csv, tsv: with a header; labels are a string;
         - fasttext: one text per line; words that start with ``__label__`` are labels;
         - parquet: labels are lists of strings, or strings;
@@ -281,13 +329,17 @@ def read_texts(
     format : {"auto", "jsonl", "csv", "tsv", "parquet", "fasttext", "annif"}
         "auto" chooses by the file name, and for .txt and .tsv by the first line.
     label_separator : str
-        Separates the labels in a string. A label that contains the separator must be quoted, as in CSV. A string that
-        is a JSON list is understood too.
+        Separates the labels in a string. By default a semicolon or a bar, if most of the first 1,000 strings have it,
+        else a comma. A label that contains the separator must be quoted, as in CSV. A string that is a JSON list is
+        understood too.
     weight : str, optional
         The field of the point weights.
     vectorizer : TfidfVectorizer or similar, optional
         Makes features from texts. Fitted on them unless it is fitted already. By default tf-idf of the words that occur
         in at least two texts.
+    label_names : names, optional
+        The labels in the order of another Dataset: ``label_names=train.label_names``. Other labels are left out, and a
+        warning names one. By default the labels that occur, sorted.
     parts : path, optional
         Write a dataset in parts to this folder, with memory for one part and the vocabulary, and open it.
     points_per_part : int, optional
@@ -296,7 +348,7 @@ def read_texts(
     Returns
     -------
     Dataset
-        With texts, label_names (sorted) and feature_names. A PartsDataset if `parts` is given.
+        With texts, label_names and feature_names. A PartsDataset if `parts` is given.
 
     Examples
     --------
@@ -314,9 +366,62 @@ def read_texts(
     if parts is not None:
         from labeltrees.data.parts.convert import texts_in_parts  # it imports this module
 
+        if label_names is not None or not isinstance(path, str | os.PathLike):
+            refuse("parts", "None for several files, a table, or with label_names", parts)
         return texts_in_parts(path, fields, format, parts, vectorizer, points_per_part)
-    table = read_table(path, fields, format)
-    return text_dataset(table.texts, table.labels, vectorizer, sample_weight=table.weights)
+    table = read_many(path, fields, format)
+    labels_of_texts = table.labels if label_names is None else known_only(table, set(label_names := list(label_names)))
+    return text_dataset(table.texts, labels_of_texts, vectorizer, label_names, sample_weight=table.weights)
+
+
+def known_only(table: TextTable, known: set[str], source: Any = "label_names") -> list[list[str]]:
+    """Return the labels of texts without those that are not `known`; a warning names one of these."""
+    unknown = sorted(set(table.label_names()) - known)
+    if not unknown:
+        return table.labels
+    labels = "label" if len(unknown) == 1 else "labels"
+    _logger.warning(
+        "%s: %d %s not among those given, such as %r, are left out", source, len(unknown), labels, unknown[0]
+    )
+    return [[name for name in names if name in known] for names in table.labels]
+
+
+def read_many(source: Any, fields: TextFields, format: str = "auto") -> TextTable:
+    """Return the records of a file, of several files, or of a table."""
+    if not isinstance(source, str | os.PathLike) and is_table(source):
+        return _from_table(as_table(source), fields)
+    if not isinstance(source, list | tuple):
+        return read_table(source, fields, format)
+    if not source:
+        refuse("path", "at least one path", source)
+    tables = [read_table(path, fields, format) for path in source]
+    weights = [weight for table in tables for weight in table.weights or ()] if fields.weight is not None else None
+    return TextTable(
+        [text for table in tables for text in table.texts],
+        [names for table in tables for names in table.labels],
+        weights,
+    )
+
+
+def _from_table(table: Any, fields: TextFields) -> TextTable:
+    """Return the records of a table with named columns."""
+    columns = [column_of(table, name) for name in fields.text]
+    for name, texts in zip(fields.text, columns, strict=True):
+        check_no_missing(name, texts)
+    texts = columns[0] if len(columns) == 1 else [" ".join(filter(None, row)) for row in zip(*columns, strict=True)]
+    if not texts:
+        message = "the table has no rows"
+        raise InputError(message)
+    cells = label_cells([] if fields.labels is None else column_of(table, fields.labels))
+    separator = fields.label_separator
+    if separator == AUTO:
+        mark, _ = find_separator(cells)
+        separator = DEFAULT_SEPARATOR if mark is None else mark
+    labels = [split_labels(cell, separator)[0] if isinstance(cell, str) else list(cell or ()) for cell in cells]
+    weights = None if fields.weight is None else [float(weight) for weight in column_of(table, fields.weight)]
+    return TextTable(
+        list(map(str, texts)), [list(names) for names in nfc_lists(labels or [[] for _ in texts])], weights
+    )
 
 
 def read_text_pair(train_path: FilePath, test_path: FilePath, vectorizer: Any = None) -> tuple[Dataset, Dataset]:

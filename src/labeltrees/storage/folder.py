@@ -263,7 +263,7 @@ def load_arrays(folder: str | os.PathLike[str], *, in_memory: bool = False, veri
     raise FileFormatError(message) from fault
 
 
-class _FolderMissingError(FileFormatError):
+class _FolderMissingError(FileFormatError, FileNotFoundError):
     """The folder does not exist, or a save is just putting it in place."""
 
 

@@ -7,7 +7,6 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -15,11 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from labeltrees._matrices import check_sample_weight
 from labeltrees._settings import refusing
 from labeltrees.data.dataset import Dataset
+from labeltrees.data.encoders import as_texts
 from labeltrees.data.label_sets import read_training_labels
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.linear.features import check_points
 from labeltrees.tuning.choose import GONE_VALUES, choose
-from labeltrees.tuning.data import TuningData, as_tuning_data, reads_texts
+from labeltrees.tuning.data import TuningData, as_tuning_data
 
 
 def _has_probabilities(estimator: LabelTreeClassifierCV) -> bool:
@@ -86,12 +86,18 @@ class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         estimator.set_params(**{name: value for name, value in own.items() if value is not None})
         if isinstance(X, Dataset):
             data = as_tuning_data(X, "X", estimator)
+        elif (texts := as_texts(X)) is not None:
+            labels = read_training_labels(Y, None, len(texts))
+            weights = check_sample_weight(sample_weight, len(texts))
+            given = Dataset(texts, labels.Y, label_names=labels.names, sample_weight=weights)
+            data = as_tuning_data(given, "X", estimator)
         else:
-            texts = np.asarray(X, dtype=object) if reads_texts(estimator) else None
-            points = check_points(self, X, fitting=True) if texts is None else texts
+            points = check_points(self, X, fitting=True)
             labels = read_training_labels(Y, None, points.shape[0])
             weights = check_sample_weight(sample_weight, points.shape[0])
-            data = TuningData(points, labels.Y, sample_weight=weights, label_names=labels.names, texts=texts)
+            data = TuningData(points, labels.Y, sample_weight=weights, label_names=labels.names)
+        if data.vectorizer is not None and getattr(estimator, "vectorizer", None) is not None:
+            estimator.set_params(vectorizer=None)  # it has made the features
         arguments = {name: value for name, value in vars(self).items() if name in inspect.signature(choose).parameters}
         choice = choose(data, **arguments | {"estimator": estimator})
         self.best_estimator_ = choice.model
@@ -127,7 +133,11 @@ class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         """Return probabilities as CSR (n, L), if the model has them."""
         return self._model.predict_proba(X, k)
 
-    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
+    def decision_function(self, X: Any) -> Any:
+        """Return the scores of all labels as a dense array (n, L)."""
+        return self._model.decision_function(X)
+
+    def score(self, X: Any, Y: Any = None, sample_weight: Any = None) -> float:
         """Return the precision at 1."""
         return float(self._model.score(X, Y, sample_weight))
 

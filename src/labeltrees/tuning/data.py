@@ -12,7 +12,10 @@ from labeltrees._holding_out import draw_held_out
 from labeltrees._matrices import check_X, check_Y
 from labeltrees._validation import check_number, refuse
 from labeltrees.data.dataset import Dataset, as_dataset
+from labeltrees.data.label_sets import known_labels
 from labeltrees.errors import InputError, Parameter
+from labeltrees.models.common.label_names import LabelNames
+from labeltrees.models.linear.features import fit_vectorizer
 
 SHARE = 0.2  # of the points, held out by default
 MAX_VALIDATION_POINTS = 100_000
@@ -94,11 +97,6 @@ def as_tuning_data(data: Any, name: str, estimator: Any) -> TuningData:
     if isinstance(data, TuningData):
         return data
     if reads_texts(estimator):
-        if isinstance(data, tuple | list) and len(data) == 2:
-            texts, Y = np.asarray(data[0], dtype=object), check_Y(data[1], allow_empty=True).matrix
-            if texts.shape != (Y.shape[0],):
-                refuse(f"{name}[0]", f"{Y.shape[0]} texts", data[0])
-            return TuningData(texts, Y, texts=texts)
         dataset = as_dataset(data, name)
         if dataset.texts is None:
             message = f"{name} must have texts for a {type(estimator).__name__}"
@@ -111,7 +109,18 @@ def as_tuning_data(data: Any, name: str, estimator: Any) -> TuningData:
             raise InputError(message)
         return TuningData(X, Y)
     dataset = as_dataset(data, name)
+    if dataset.n_features == 0 and dataset.texts is not None and dataset.encoder is None:
+        dataset = _with_features(dataset, estimator)
     return _of_dataset(dataset, dataset.X)
+
+
+def _with_features(dataset: Dataset, estimator: Any) -> Dataset:
+    """Return a Dataset of texts with the features of the estimator's vectorizer, or of the default one."""
+    vectorizer, X = fit_vectorizer(getattr(estimator, "vectorizer", None), dataset.texts, estimator.n_jobs)
+    others = ("label_names", "sample_weight", "texts", "times", "groups", "label_texts")
+    names = vectorizer.get_feature_names_out() if vectorizer.get_state().has_names else None
+    given = {name: getattr(dataset, name) for name in others}
+    return Dataset(X, dataset.Y, feature_names=names, vectorizer=vectorizer, **given)
 
 
 def _of_dataset(dataset: Dataset, points: Any) -> TuningData:
@@ -127,6 +136,20 @@ def _of_dataset(dataset: Dataset, points: Any) -> TuningData:
         dataset.encoder,
         dataset.groups,
     )
+
+
+def aligned_with(train: TuningData, validation: TuningData) -> TuningData:
+    """Return validation data with the labels of the training data, by name, and features of the same vectorizer."""
+    if train.label_names is not None and validation.label_names is not None:
+        if not np.array_equal(train.label_names, validation.label_names):
+            names = LabelNames(train.label_names)
+            Y = known_labels(validation.Y, (validation.n_points, train.Y.shape[1]), names)
+            validation = replace(validation, Y=Y, label_names=train.label_names)
+    other = validation.vectorizer is not None and validation.vectorizer is not train.vectorizer
+    if other and train.vectorizer is not None and validation.texts is not None and not validation.is_text:
+        points = train.vectorizer.transform(validation.texts)
+        validation = replace(validation, points=points, vectorizer=train.vectorizer, feature_names=train.feature_names)
+    return validation
 
 
 def check_pair(train: TuningData, validation: TuningData) -> None:
@@ -168,7 +191,7 @@ def split_data(data: TuningData, validation: Any, estimator: Any, seed: int) -> 
     if isinstance(validation, bool) or not isinstance(validation, int | float):
         if validation is None:
             refuse("validation", "a share of train, a Dataset or a pair (X, Y)", validation)
-        return Parts(data, as_tuning_data(validation, "validation", estimator), "")
+        return Parts(data, aligned_with(data, as_tuning_data(validation, "validation", estimator)), "")
     share = check_number("validation", validation, 0, 1, low_open=True)
     rows, held_out = hold_out(data.n_points, share, seed, data.times, data.groups)
     how = IN_GROUPS if data.groups is not None else AT_RANDOM if data.times is None else NEWEST

@@ -327,7 +327,7 @@ def test_texts_and_models_that_do_not_fit_are_refused(saved, problem):
         lt.load(saved).predict_topk("one text")
     with pytest.raises(lt.errors.InputError, match="put others before the model in a Pipeline"):
         lt.LabelTreeClassifier(vectorizer=Theirs()).fit(*TRAIN)
-    with pytest.raises(lt.errors.InputError, match=r"texts\[1\] must be a string"):
+    with pytest.raises(lt.errors.InputError, match=r"X\[1\] must be a text"):
         lt.load(saved).predict_topk(["a", None])
 
 

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeltrees._matrices import check_sample_weight
+from labeltrees._names import did_you_mean
 from labeltrees._validation import check_number, refuse
+from labeltrees.data.label_sets import NUMBERS
 from labeltrees.errors import InputError
 from labeltrees.models.common.label_names import LabelNames
 
@@ -107,8 +109,12 @@ def check_finite(trained: Any) -> None:
 
 def _label_id(name: str, label: Any, n_labels: int, names: LabelNames | None) -> int:
     if names is not None:
-        if label in names.position:
-            return names.position[label]
+        key = str(label) if names.kind == NUMBERS and isinstance(label, int | np.integer) else label
+        if key in names.position:
+            return names.position[key]
+        raise InputError.of_value(
+            name, "a mapping with labels of Y as keys", label, hint=did_you_mean(label, names.array)
+        )
     elif isinstance(label, int | np.integer) and not isinstance(label, bool) and 0 <= label < n_labels:
         return int(label)
     refuse(name, "a mapping with labels of Y as keys", label)

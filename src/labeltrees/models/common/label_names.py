@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from labeltrees import _core
-from labeltrees._names import nfc
+from labeltrees._names import did_you_mean, nfc
 from labeltrees._validation import refuse
-from labeltrees.errors import FileFormatError
+from labeltrees.data.label_sets import NUMBERS, SETS
+from labeltrees.errors import FileFormatError, InputError
 from labeltrees.storage import decode_names, encode_names
 
 Names = NDArray[np.object_]
@@ -33,10 +34,17 @@ class LabelNames:
     """
 
     array: Names
+    kind: str = SETS  # "classes", "numbers": a point has one label, and predictions have one dimension
     _source: str = "label names"
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, kind: str = SETS) -> None:
         self.array = names
+        self.kind = kind
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The labels as they were given: names, or integers."""
+        return self.array.astype(np.int64) if self.kind == NUMBERS else self.array
 
     def __len__(self) -> int:
         return len(self.array)
@@ -59,8 +67,12 @@ class LabelNames:
         return encode_names(self.array.tolist())
 
     def take(self, labels: NDArray[np.int64]) -> Names:
-        """Return the names of `labels`, of any shape; None for -1."""
+        """Return the names of `labels`, of any shape; None for -1. Labels that were given as integers are integers."""
         found = labels >= 0
+        if self.kind == NUMBERS:
+            numbers = np.full(labels.shape, None, dtype=object)
+            numbers[found] = self.classes[labels[found]]
+            return numbers
         if found.all():
             return self._of(labels.ravel()).reshape(labels.shape)
         names = np.full(labels.shape, None, dtype=object)
@@ -74,7 +86,7 @@ class LabelNames:
         """Return the ids of label names in a list, or in a list of lists; ids and matrices are returned unchanged."""
         if sparse.issparse(lists) or not _is_list(lists):
             return lists  # a label set, too
-        if isinstance(lists, np.ndarray) and lists.dtype.kind in "iu":
+        if isinstance(lists, np.ndarray) and lists.dtype.kind in "iu" and self.kind != NUMBERS:
             return lists
         entries = list(lists)
         if not any(_is_list(entry) for entry in entries):
@@ -85,12 +97,20 @@ class LabelNames:
         if not _is_list(names):
             refuse(where, "a list of labels", names)
         names = list(names)
+        if self.kind == NUMBERS:
+            names = [str(name) for name in names]
         if not any(isinstance(name, str) for name in names):
             return names
         for name in names:
             if not isinstance(name, str) or nfc(name) not in self.position:
-                refuse(where, "names of labels that the model knows", name)
+                self.refuse(where, name)
         return np.array([self.position[nfc(name)] for name in names], dtype=np.int64)
+
+    def refuse(self, where: str, name: Any) -> NoReturn:
+        """Raise `InputError` for a label that the model does not know, with those of a similar name."""
+        raise InputError.of_value(
+            where, "names of labels that the model knows", name, hint=did_you_mean(name, self.array)
+        )
 
 
 class StoredNames(LabelNames):
@@ -143,6 +163,12 @@ class StoredNames(LabelNames):
         except UnicodeDecodeError:
             message = f"{self._source}: a name is not UTF-8"
             raise FileFormatError(message) from None
+
+
+def column_names(Y: Any) -> LabelNames | None:
+    """Return the names of the columns of Y, if it is the Y of a Dataset with label names."""
+    names = getattr(Y, "label_names", None)
+    return None if names is None else LabelNames(names)
 
 
 def _is_list(value: Any) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 from labeltrees._settings import Parameters, check_settings, check_values, checks_of
 from labeltrees._validation import check_integer
+from labeltrees.data.label_sets import CLASSES, NUMBERS, SETS
 from labeltrees.data.label_texts import LabelTexts
 from labeltrees.errors import FileFormatError
 from labeltrees.models.common.early_stop import EarlyStop
@@ -74,6 +75,7 @@ def current_settings(settings: dict[str, Any]) -> dict[str, Any]:
 # Stands for a LabelTree passed as parameter: the trained tree is that tree, so `load` takes it from the arrays.
 GIVEN_TREE = "given"
 LABEL_TEXTS = "label_texts."  # the prefix of the arrays
+LABELS = "labels"  # the key of what labels are, if a point has only one
 EARLY_STOP = "agreement"  # the key in the manifest, and the prefix of the arrays
 
 
@@ -92,6 +94,8 @@ def shared_to_files(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     arrays: dict[str, Any] = {"label_counts": model.label_counts_}
     if model._label_names is not None:
         arrays["label_names"], arrays["label_names.ends"] = model._label_names.to_arrays()
+        if model._label_names.kind != SETS:
+            parameters[LABELS] = model._label_names.kind
     if getattr(model, "label_texts_", None) is not None:
         arrays |= model.label_texts_.arrays(LABEL_TEXTS)
     if model.calibration_ is not None:
@@ -139,8 +143,10 @@ class ModelReader:
 
     def check_parameters(self, keys: set[str], optional: frozenset[str] = frozenset()) -> None:
         """Check the keys of the manifest's parameters, a family's own `keys` among them."""
-        present = (optional | {EARLY_STOP}) & self.parameters.keys()
+        present = (optional | {EARLY_STOP, LABELS}) & self.parameters.keys()
         self.check_keys("parameters", self.parameters, _SHARED_KEYS | keys | present)
+        if self.parameters.get(LABELS, CLASSES) not in (CLASSES, NUMBERS):
+            self.fail(f"{LABELS} must be one of {CLASSES}, {NUMBERS}")
         if not isinstance(self.parameters["stats"], dict):
             self.fail("stats must be an object")
 
@@ -208,6 +214,7 @@ class ModelReader:
         names = StoredNames(*self.name_arrays("label"), self.source)
         if len(names) != self.parameters["n_labels"]:
             self.fail(f"{len(names)} label names for {self.parameters['n_labels']} labels")
+        names.kind = self.parameters.get(LABELS, SETS)
         return names
 
     def name_arrays(self, kind: str) -> tuple[Any, Any]:

@@ -14,7 +14,8 @@ from labeltrees import _core
 from labeltrees._matrices import check_sample_weight
 from labeltrees._settings import refusing, settings_from
 from labeltrees._validation import check_integer, check_number, refuse
-from labeltrees.data.label_sets import has_label, known_labels
+from labeltrees.data.dataset import Dataset
+from labeltrees.data.label_sets import SETS, has_label, known_labels
 from labeltrees.errors import InputError, Parameter, Phrase
 from labeltrees.models.common.early_stop import LENGTHS, EarlyStop, check_lengths, learn_early_stop
 from labeltrees.models.common.error_costs import values_by_label
@@ -33,6 +34,7 @@ _GONE_FROM_TOPK = {
     "evidence": "turn it off for the model, model.set_params(evidence=None)",
 }
 LEARNED_LABELS = 10  # per point; probabilities are learned from their scores
+_MOST_DENSE = 2**28  # scores of a dense matrix: 1 GiB
 
 
 class PredictionMixin(ExplainMixin):
@@ -66,6 +68,10 @@ class PredictionMixin(ExplainMixin):
     @abstractmethod
     def searches(self) -> Searches:
         """Return the searches that early stopping and profiling need."""
+
+    @abstractmethod
+    def queries(self, dataset: Dataset) -> Any:
+        """Return the texts or the features of a dataset, whichever the model reads."""
 
     def _n_proposed(self, k: int) -> int:
         """Return how many labels the search must find for a list of k labels."""
@@ -114,7 +120,12 @@ class PredictionMixin(ExplainMixin):
     @property
     def classes_(self) -> Any:
         """The names of the labels (L,), or their ids if they have no names."""
-        return np.arange(self.searcher_.n_labels) if self._label_names is None else self._label_names.array
+        return np.arange(self.searcher_.n_labels) if self._label_names is None else self._label_names.classes
+
+    @property
+    def _has_classes(self) -> bool:
+        """Whether the model was fitted on one label per point, so that predictions have one dimension."""
+        return self._label_names is not None and self._label_names.kind != SETS
 
     # The best labels.
 
@@ -293,8 +304,14 @@ class PredictionMixin(ExplainMixin):
         return top_scores(*self._topk(X, self.k if k is None else k), self.searcher_.n_labels)
 
     def predict(self, X: Any) -> Any:
-        """Return the predicted labels as a CSR indicator (n, L): the k best, or those that reach `threshold`."""
+        """Return the predicted labels as a CSR indicator (n, L): the k best, or those that reach `threshold`.
+
+        A model that was fitted on a one-dimensional Y, with one label per point, returns the best label of each point
+        (n,), as classifiers of scikit-learn do.
+        """
         X = self.check_queries(X)
+        if self._has_classes:
+            return self.classes_[self._topk(X, 1)[0][:, 0]]
         if self.threshold is None:
             matrix = top_scores(*self._topk(X, self.k), self.searcher_.n_labels)
         else:
@@ -302,6 +319,25 @@ class PredictionMixin(ExplainMixin):
             matrix = scores_above(threshold, X, self._topk, self.searcher_.n_labels)
         matrix.data = np.ones(matrix.nnz, dtype=np.int32)
         return matrix
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the raw scores of all labels as a dense array (n, L), for metrics of scikit-learn such as ROC AUC.
+
+        The search is exact. A model fitted on one label per point with two classes returns (n,): the score of the
+        second class less that of the first. `predict_scores` returns the best labels alone, as a sparse matrix.
+        """
+        X = self.check_queries(X)
+        n, n_labels = X.shape[0], self.searcher_.n_labels
+        if n * n_labels > _MOST_DENSE:
+            message = (
+                f"decision_function would return {n:,} x {n_labels:,} scores: use predict_scores(X, k), or fewer points"
+            )
+            raise InputError(message)
+        exact: dict[str, Any] = {} if "beam" in self.UNSUPPORTED else {"search": "best_first", "beam": None}
+        request = self.complete_request(SearchRequest(n_labels, **exact))
+        result = self.searcher_.topk(X, request, n_jobs=self.n_jobs)
+        scores = top_scores(result.labels, result.scores, n_labels).toarray()
+        return scores[:, 1] - scores[:, 0] if self._has_classes and n_labels == 2 else scores
 
     @property
     def predict_proba(self) -> Callable[..., Any]:
@@ -334,14 +370,15 @@ class PredictionMixin(ExplainMixin):
 
         Parameters
         ----------
-        X : n points
+        X : n points, or a Dataset
             From the distribution of the points to be predicted: a third of them is for training, the others are for
             validation. ``agreement=0.99`` needs at least 700 points and 0.999 needs 7,000; more points help.
         Y : labels, as in `fit`, optional
-            If given, `predict_proba` returns probabilities.
+            If given, `predict_proba` returns probabilities. Labels with names are aligned with those of the model.
         k : sequence of int
             The list lengths that `agreement` is for. Other lengths up to the longest are cut from the next longer one.
         """
+        X, Y, _ = self._of_dataset(X, Y)
         X = self.check_queries(X)
         lengths = sorted({self._n_proposed(length) for length in check_lengths(k, self.searcher_.n_labels)})
         calibration = getattr(self, "calibration_", None) if Y is None else self._learn_probabilities(X, Y)
@@ -351,15 +388,28 @@ class PredictionMixin(ExplainMixin):
         return self
 
     def _learn_probabilities(self, X: Any, Y: Any) -> Calibration:
-        Y = known_labels(Y, (X.shape[0], self.searcher_.n_labels), self._label_names)
+        Y = self._aligned(Y, X.shape[0])
         labels, scores = self._topk(X, max(check_integer("k", self.k, 1), LEARNED_LABELS))
         found = labels >= 0
         return fit_calibration(scores[found], has_label(Y, np.nonzero(found)[0], labels[found]))
 
-    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
-        """Return the precision at 1: the share of points whose best label is correct."""
+    def score(self, X: Any, Y: Any = None, sample_weight: Any = None) -> float:
+        """Return the precision at 1: the share of points whose best label is correct.
+
+        Parameters
+        ----------
+        X : n points, or a Dataset
+        Y : labels, as in `fit`
+            Labels with names (lists of names, or the Y of a Dataset) are aligned with those of the model; a name that
+            the model does not know is never correct. A matrix without names has the columns of the model.
+        sample_weight : array (n,), optional
+        """
+        X, Y, sample_weight = self._of_dataset(X, Y, sample_weight)
+        if Y is None:
+            message = "score requires y to be passed: pass Y, or one Dataset with the labels in it"
+            raise InputError(message)
         X = self.check_queries(X)
-        Y = known_labels(Y, (X.shape[0], self.searcher_.n_labels), self._label_names)
+        Y = self._aligned(Y, X.shape[0])
         labels, _ = self._topk(X, 1)
         best = labels[:, 0]
         if len(best) == 0:
@@ -367,6 +417,22 @@ class PredictionMixin(ExplainMixin):
             raise InputError(message)
         hits = has_label(Y, np.arange(len(best)), np.maximum(best, 0)) & (best >= 0)
         return float(np.average(hits, weights=check_sample_weight(sample_weight, len(best))))
+
+    def _aligned(self, Y: Any, n_points: int) -> Any:
+        """Return the labels of points as CSR (n, L), in the order of the model's labels."""
+        # A model that was fitted on the Y of a Dataset without its names returns ids, and still aligns by name.
+        names = self._label_names or getattr(self, "_column_names", None)
+        return known_labels(Y, (n_points, self.searcher_.n_labels), names)
+
+    def _of_dataset(self, X: Any, Y: Any, sample_weight: Any = None) -> tuple[Any, Any, Any]:
+        """Return points, labels and weights: those given, or those of a Dataset that is given as X."""
+        if not isinstance(X, Dataset):
+            return X, Y, sample_weight
+        if Y is not None:
+            message = "Y must be left out if X is a Dataset, which has its own labels"
+            raise InputError(message)
+        check_is_fitted(self, "searcher_")
+        return self.queries(X), X.Y, X.sample_weight if sample_weight is None else sample_weight
 
 
 def _nouns(sizes: Mapping[str, int | None]) -> dict[str, int | None]:

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from labeltrees._settings import check_settings, refuse_gone, refusing
+from labeltrees.models.common.label_names import column_names
 from labeltrees.models.common.settings import ClassifierSettings
 from labeltrees.models.linear.files import save_classifier
 from labeltrees.models.linear.fit import fit_here
@@ -202,6 +203,7 @@ class LabelTreeClassifier(
             max_memory=max_memory,
             work_folder=work_folder,
         )
+        self._column_names = column_names(Y)
         return self
 
     @property
@@ -220,6 +222,5 @@ class LabelTreeClassifier(
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.multi_output = True
-        tags.target_tags.single_output = False
         tags.classifier_tags.multi_label = True
         return tags

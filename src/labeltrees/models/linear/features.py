@@ -142,7 +142,8 @@ def encode(encoder: Encoder | None, X: Any, n_jobs: int | None) -> Any:
             if encoder.vectorizer.get_state().on_tokens:
                 return encoder.transform(X, n_jobs)
             refuse("X", "a sequence of texts (str), or a matrix: the model was fitted on texts", X)
-        return X if not _is_empty(X) and as_texts(X) is None else encoder.transform(X, n_jobs)
+        texts = X if _is_empty(X) else as_texts(X)
+        return X if texts is None else encoder.transform(texts, n_jobs)
     # A list is contexts, even of lists of numbers, which are ids. A matrix, a numeric array or a table is features.
     is_array = isinstance(X, np.ndarray) and X.dtype.kind in "OU"
     is_column = hasattr(X, "to_list") and getattr(X, "ndim", 1) == 1

@@ -126,6 +126,7 @@ def read_points(
         model.feature_names_in_ = check_texts("feature_names", feature_names, X.shape[1])
     encoder = encoder if vectorizer is None else TextEncoder(vectorizer)
     labels = read_training_labels(Y, label_names, X.shape[0])
+    kind = labels.kind
     use = label_text_use(model.label_texts)
     adds_labels = use.points != "none" and isinstance(encoder, TextEncoder)
     labels, texts = with_label_texts(labels, label_texts, adds_labels=adds_labels)
@@ -143,7 +144,7 @@ def read_points(
         OneBlock(CheckedX(X), CheckedY(Y), weights),
         n_points,
         np.bincount(labels.Y.indices, minlength=Y.shape[1]),
-        None if labels.names is None else LabelNames(labels.names),
+        None if labels.names is None else LabelNames(labels.names, kind),
         encoder,
         texts,
         embeddings,

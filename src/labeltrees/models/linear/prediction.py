@@ -86,8 +86,11 @@ class LinearPredictionMixin(PredictionMixin):
         return encoder_of(self)
 
     def queries(self, dataset: Dataset) -> Any:
-        """Return the features of a dataset, which this model reads."""
-        return dataset.X
+        """Return the features of a dataset; its texts, if its features were not made by the model's vectorizer."""
+        if dataset.texts is None or not self.takes_texts:
+            return dataset.X
+        is_foreign = dataset.vectorizer is not None and dataset.vectorizer is not self.vectorizer_
+        return dataset.texts if is_foreign or dataset.n_features == 0 else dataset.X
 
     def check_queries(self, X: Any, n_jobs: int | None = None) -> Any:
         """Return points in the form that `searcher_` takes; contexts become features."""

@@ -25,7 +25,7 @@ from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import label_frequencies
 from labeltrees.models.common.error_costs import point_costs
 from labeltrees.models.common.given import FitArguments, arguments_of
-from labeltrees.models.common.label_names import LabelNames
+from labeltrees.models.common.label_names import LabelNames, column_names
 from labeltrees.models.common.model_files import ModelReader, shared_to_files
 from labeltrees.models.common.settings import ClassifierSettings, seed_of
 from labeltrees.models.text.searcher import TextPredictionMixin, Texts, TextSearcher
@@ -161,9 +161,11 @@ class TextLabelTreeClassifier(
         weights = point_costs(given.sample_weight, len(items))
         started = time.perf_counter()
         corpus = count_words(items, "", settings, bool(self.verbose))
-        names = None if labels.names is None else LabelNames(labels.names)
+        names = None if labels.names is None else LabelNames(labels.names, labels.kind)
         counts = np.bincount(labels.Y.indices, minlength=labels.Y.shape[1])
-        return self._fit(corpus, settings, names, counts, CheckedY(labels.Y), weights, started)
+        self._fit(corpus, settings, names, counts, CheckedY(labels.Y), weights, started)
+        self._column_names = column_names(Y)
+        return self
 
     def label_embeddings(self, texts: Any, Y: Any) -> Any:
         """Return the embeddings (L, d) that `fit` would build a tree from: to build many trees, count only once."""
@@ -286,7 +288,6 @@ class TextLabelTreeClassifier(
         tags.input_tags.two_d_array = False
         tags.input_tags.one_d_array = True
         tags.target_tags.multi_output = True
-        tags.target_tags.single_output = False
         tags.classifier_tags.multi_label = True
         return tags
 

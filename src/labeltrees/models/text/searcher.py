@@ -11,7 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from labeltrees import _core
 from labeltrees._validation import check_n_jobs, refuse
+from labeltrees.data.columns import check_no_missing, column_list
 from labeltrees.data.dataset import Dataset
+from labeltrees.errors import InputError
 from labeltrees.models.common.early_stop import log_scores
 from labeltrees.models.common.explanation import LabelExplanation, explain_by_leaving_out
 from labeltrees.models.common.prediction import PredictionMixin
@@ -27,6 +29,7 @@ class Texts:
     """A sequence of texts. Native code checks that each of them is a str or bytes."""
 
     def __init__(self, texts: Any) -> None:
+        texts = column_list(texts)
         if isinstance(texts, str | bytes) or not (isinstance(texts, Sequence) or hasattr(texts, "__array__")):
             refuse("texts", "a sequence of str", texts)
         if hasattr(texts, "__array__"):
@@ -34,6 +37,7 @@ class Texts:
             if texts.ndim != 1:
                 refuse("texts", "a sequence of str", f"an array of shape {texts.shape}")
             texts = texts.tolist()
+        check_no_missing("texts", texts)
         self.items = tuple(texts)
 
     @property
@@ -245,6 +249,9 @@ class TextPredictionMixin(PredictionMixin):
 
     def queries(self, dataset: Dataset) -> Any:
         """Return the texts of a dataset, which this model reads."""
+        if dataset.texts is None:
+            message = f"the Dataset has no texts, and a {self.KIND} reads texts"
+            raise InputError(message)
         return dataset.texts
 
     def check_queries(self, X: Any, n_jobs: int | None = None) -> Texts:

@@ -1,0 +1,146 @@
+"""Columns and tables as people have them: pandas, polars and Arrow, as plain lists, with missing values named.
+
+Nothing here imports a table library, except that polars reads an Arrow stream whose object has no other interface.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from labeltrees._extras import import_extra
+from labeltrees._validation import refuse
+from labeltrees.errors import InputError
+
+SEPARATORS = (";", "|")  # of labels in one cell; a comma is the default of files
+_MISSING_TYPES = ("NAType", "NaTType")
+_MOST_CELLS = 1000  # that the choice of a separator looks at
+_SOME = 0.05  # of the cells: enough for a hint
+
+
+def is_table(value: Any) -> bool:
+    """Whether a value is a table with named columns: a data frame, an Arrow table, or an Arrow stream of one."""
+    if isinstance(value, Sequence | np.ndarray) or is_column(value):
+        return False
+    return hasattr(value, "columns") or hasattr(value, "__arrow_c_stream__")
+
+
+def is_column(value: Any) -> bool:
+    """Whether a value is one column of a table: a Series of pandas or polars, or an Arrow array."""
+    if hasattr(value, "columns"):
+        return False
+    is_series = hasattr(value, "to_list") and getattr(value, "ndim", 1) == 1
+    return is_series or hasattr(value, "to_pylist") or hasattr(value, "__arrow_c_array__")
+
+
+def column_list(value: Any) -> Any:
+    """Return a column as a list of Python objects; anything else, a list among them, is returned unchanged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> column_list(np.array(["red", None], dtype=object)), column_list(["red"])
+    (['red', None], ['red'])
+    """
+    if isinstance(value, list | tuple | str | bytes):
+        return value
+    if isinstance(value, np.ndarray):
+        return value.tolist() if value.ndim == 1 and value.dtype.kind in "OUT" else value
+    if not is_column(value):
+        return value
+    for name in ("to_list", "to_pylist"):
+        if hasattr(value, name):
+            return list(getattr(value, name)())
+    polars = import_extra("polars", "logs", "reading an Arrow array")
+    return polars.Series(value).to_list()
+
+
+def table_columns(table: Any) -> list[str]:
+    """Return the names of the columns of a table."""
+    names = getattr(table, "column_names", None)
+    return [str(name) for name in (table.columns if names is None else names)]
+
+
+def as_table(value: Any) -> Any:
+    """Return a table whose columns can be taken by name; an Arrow stream without names is read with polars."""
+    if hasattr(value, "columns"):
+        return value
+    polars = import_extra("polars", "logs", "reading an Arrow table")
+    return polars.DataFrame(value)
+
+
+def column_of(table: Any, name: str) -> list[Any]:
+    """Return a column of a table as a list; refuse a name that the table does not have, with those that it has."""
+    there = table_columns(table)
+    if name not in there:
+        columns = ", ".join(map(repr, there))[:300]
+        message = f"the table has no column {name!r}; the columns are {columns}"
+        raise InputError(message)
+    return list(column_list(table[name]))
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None, NaN, or the marks of pandas."""
+    if value is None or type(value).__name__ in _MISSING_TYPES:
+        return True
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def check_no_missing(name: str, texts: Sequence[Any]) -> None:
+    """Refuse texts of which one is missing, with its row."""
+    if set(map(type, texts)) <= {str}:
+        return
+    for row, text in enumerate(texts):
+        if is_missing(text):
+            message = (
+                f"{name}[{row}] must be a text, got {text!r}: leave the row out, or fill it with an empty text "
+                f"(for a pandas column, column.fillna(''))"
+            )
+            raise InputError(message)
+
+
+def find_separator(cells: Iterable[Any], candidates: Sequence[str] = SEPARATORS) -> tuple[str | None, str | None]:
+    """Return the character that separates labels in most cells; and, if there is none, one that occurs in some.
+
+    Cells that are not texts, empty ones and JSON lists are not looked at.
+
+    Examples
+    --------
+    >>> find_separator(["rice;tea", "tea;milk", "milk"]), find_separator(["rice", "tea"])
+    ((';', ';'), (None, None))
+    """
+    texts = []
+    for cell in cells:
+        if isinstance(cell, str) and cell.strip() and not cell.startswith("["):
+            texts.append(cell)
+        if len(texts) == _MOST_CELLS:
+            break
+    counts = {mark: sum(mark in text for text in texts) for mark in candidates}
+    mark = max(counts, key=lambda candidate: counts[candidate], default=None)
+    if mark is None or counts[mark] == 0:
+        return None, None
+    if 2 * counts[mark] > len(texts):
+        return mark, mark
+    return None, mark if counts[mark] > _SOME * len(texts) else None
+
+
+def label_cells(cells: Sequence[Any]) -> list[Any]:
+    """Return the cells of a column of labels: arrays and columns as lists, missing values as None."""
+    plain = (str, list, tuple, set, frozenset)
+    found: list[Any] = []
+    for cell in cells:
+        if isinstance(cell, np.ndarray):
+            found.append(cell.tolist())
+        elif isinstance(cell, plain) or not (is_missing(cell) or is_column(cell)):
+            found.append(cell)
+        else:
+            found.append(None if is_missing(cell) else list(column_list(cell)))
+    return found
+
+
+def refuse_table(name: str, table: Any) -> None:
+    """Refuse a table of texts where one column is needed."""
+    first = (table_columns(as_table(table)) or ["title"])[0]
+    refuse(name, f"one column of texts, such as table[{first!r}], or a matrix of numbers", "a table with texts")
