@@ -1,5 +1,6 @@
-// The bindings of packing classifiers into chunks.
+// The bindings of packing classifiers into chunks, and of reading them back.
 #include "chunk/pack.hpp"
+#include "chunk/unpack.hpp"
 #include "common/bindings.hpp"
 #include "common/half.hpp"
 
@@ -57,6 +58,24 @@ void bind_chunks(nb::module_& module) {
       nb::arg("child_ptr").noconvert(), nb::arg("children").noconvert(), nb::arg("matrix").noconvert(),
       nb::arg("bias").noconvert(), nb::arg("n_features"), nb::arg("node_mass").noconvert(), nb::arg("half"),
       nb::arg("n_threads"), nb::arg("progress").none());
+
+  module.def(
+      "unpack_chunks",
+      [](ConstArray<uint8_t> chunks, ConstArray<int64_t> offsets, ConstArray<int64_t> child_ptr,
+         ConstArray<int32_t> feature_rank, ConstArray<int32_t> nodes,
+         int n_threads) -> Tuple<NumPy<int64_t>, NumPy<int32_t>, NumPy<float>, NumPy<float>> {
+        UnpackedRows rows;
+        Job job;
+        run_job(job, nb::none(), [&] {
+          rows = unpack_chunks(chunks.data(), offsets.data(), child_ptr.data(), feature_rank.data(),
+                               static_cast<int64_t>(feature_rank.size()), nodes.data(),
+                               static_cast<int64_t>(nodes.size()), n_threads, job);
+        });
+        return nb::make_tuple(to_numpy(std::move(rows.indptr)), to_numpy(std::move(rows.features)),
+                              to_numpy(std::move(rows.values)), to_numpy(std::move(rows.bias)));
+      },
+      nb::arg("chunks").noconvert(), nb::arg("offsets").noconvert(), nb::arg("child_ptr").noconvert(),
+      nb::arg("feature_rank").noconvert(), nb::arg("nodes").noconvert(), nb::arg("n_threads"));
 }
 
 }  // namespace labeltrees::chunk

@@ -155,6 +155,16 @@ void set_prior(Native& native, ConstArray<int64_t> counts, int64_t n_points) {
   native.engine.set_prior(counts.data(), n_points);
 }
 
+// The method set_retired of an engine's bindings.
+template <class Native>
+void set_retired(Native& native, ConstArray<int32_t> labels) {
+  for (size_t i = 0; i < labels.size(); ++i)
+    if (labels.data()[i] < 0 || labels.data()[i] >= native.engine.n_labels())
+      throw std::invalid_argument("a retired label does not exist");
+  nb::gil_scoped_release release;
+  native.engine.set_retired(labels.data(), static_cast<int64_t>(labels.size()));
+}
+
 // The method label_weights of an engine's bindings. weights: one per label, finite and at least 0.
 template <class Native>
 Object<NativeLabelWeights> label_weights(nb::handle_t<Native> engine, ConstArray<float> weights) {

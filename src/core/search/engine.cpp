@@ -73,10 +73,17 @@ std::unique_ptr<LabelWeights> SearchEngine::make_weights(const float* weights) c
                                         [&](size_t tree) -> const TreeLinks& { return trees_[tree]->links; });
 }
 
+void SearchEngine::set_retired(const int32_t* ids, int64_t n) {
+  if (n == 0) return retired_.set(nullptr);
+  for (const auto& tree : trees_) tree->links.require();
+  retired_.set(std::make_shared<const RetiredLabels>(
+      ids, n, n_labels_, trees_.size(), [&](size_t tree) -> const TreeLinks& { return trees_[tree]->links; }));
+}
+
 void SearchEngine::start(SearchScratch& scratch) const {
   scratch.queries.resize(trees_.size());
   scratch.memos.resize(trees_.size());
-  scratch.filters.start(trees_.size());
+  scratch.filters.start(trees_.size(), retired_);
 }
 
 void SearchEngine::set_filters(SearchScratch& scratch, const SearchRequest& request, int64_t query) {
@@ -181,8 +188,8 @@ void SearchEngine::trace(int64_t tree, const QueryRows& rows, int64_t query, con
     for (int64_t before = 0; before < tree; ++before) own.discounts += trees_[before]->store.n_nodes();
   SearchStats stats;
   scratch->best.start(request.k);
-  scratch->tree_search.run(trees_[tree]->store, scratch->queries[tree], own, LabelFilter(), scratch->best, stats,
-                           nullptr, &opened);
+  scratch->tree_search.run(trees_[tree]->store, scratch->queries[tree], own,
+                           scratch->filters.of_tree(static_cast<size_t>(tree)), scratch->best, stats, nullptr, &opened);
   if (!found) return;
   for (const ScoredLabel& label : scratch->best.sorted()) found->push_back(label.label);
 }

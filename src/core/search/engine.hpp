@@ -63,6 +63,8 @@ class SearchEngine {
   // A set of labels for many searches.
   std::unique_ptr<LabelSet> make_set(const int32_t* ids, int64_t n) const;
   std::unique_ptr<LabelWeights> make_weights(const float* weights) const;  // one per label
+  // No search returns these labels from now on; those before this call may.
+  void set_retired(const int32_t* ids, int64_t n);
   // Queries without features get the most frequent labels from now on. counts: of the training points of each label.
   void set_prior(const int64_t* counts, int64_t n_points) {
     prior_.set(counts, n_labels_, static_cast<double>(n_points));
@@ -105,6 +107,7 @@ class SearchEngine {
   simd::ScoreLink link_;
   const evidence::Evidence* evidence_ = nullptr;
   LabelPrior prior_;
+  RetiredState retired_;
   std::vector<std::unique_ptr<StoredTree>> trees_;
   ScratchPool<SearchScratch> pool_;
 };

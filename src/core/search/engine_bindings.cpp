@@ -147,6 +147,7 @@ void bind_search(nb::module_& module) {
       .def("label_set", &label_set<NativeEngine>, nb::arg("labels"), nb::arg("names").none())
       .def("label_weights", &label_weights<NativeEngine>, nb::arg("weights").noconvert())
       .def("set_prior", &set_prior<NativeEngine>, nb::arg("counts").noconvert(), nb::arg("n_points"))
+      .def("set_retired", &set_retired<NativeEngine>, nb::arg("labels").noconvert())
       .def("trace", &trace, nb::arg("tree"), nb::arg("rows"), nb::arg("request"))
       .def("margins", &margins, nb::arg("tree"), nb::arg("node"), nb::arg("rows"))
       .def("count", &count, nb::arg("rows"), nb::arg("request"));

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -75,7 +78,7 @@ struct LabelSet {
     }
   }
 
- private:
+  // Sets the bits of the ancestors of a label.
   static void mark(const TreeLinks& links, int32_t label, std::vector<uint64_t>& nodes) {
     for (int32_t node = links.parent_of_label(label); node >= 0 && !has_bit(nodes.data(), node);) {
       set_bit(nodes, node);
@@ -115,6 +118,50 @@ struct LabelWeights {
   const float* by_child(size_t tree) const { return tables[tree].data() + n_labels; }
 };
 
+// The labels of a model that no search returns, and the nodes that still lead to others.
+struct RetiredLabels {
+  std::vector<uint64_t> labels;
+  NodeBits live;  // the ancestors of other labels, by tree; empty if these are all nodes
+
+  // links(tree) returns the TreeLinks of a tree, which must have been required.
+  template <class LinksOf>
+  RetiredLabels(const int32_t* ids, int64_t n, int32_t n_labels, size_t n_trees, LinksOf&& links)
+      : labels(static_cast<size_t>(n_labels / 64 + 1), 0), live(n_trees) {
+    for (int64_t i = 0; i < n; ++i) set_bit(labels, ids[i]);
+    for (size_t tree = 0; tree < n_trees; ++tree) {
+      const TreeLinks& of_tree = links(tree);
+      live[tree].assign(static_cast<size_t>(of_tree.n_nodes() / 64 + 1), 0);
+      for (int32_t label = 0; label < n_labels; ++label)
+        if (!has_bit(labels.data(), label)) LabelSet::mark(of_tree, label, live[tree]);
+      int64_t n_live = 0;
+      for (const uint64_t word : live[tree]) n_live += std::popcount(word);
+      if (n_live == of_tree.n_nodes()) live[tree].clear();
+    }
+  }
+};
+
+// The retired labels of an engine. They may change while other threads search: a search takes them over when it starts,
+// and searches after a change only compare a number.
+class RetiredState {
+ public:
+  void set(std::shared_ptr<const RetiredLabels> labels) {  // null: none
+    std::lock_guard lock(mutex_);
+    labels_ = std::move(labels);
+    version_.fetch_add(1, std::memory_order_release);
+  }
+  void take(int64_t& version, std::shared_ptr<const RetiredLabels>& labels) const {
+    if (version_.load(std::memory_order_acquire) == version) return;
+    std::lock_guard lock(mutex_);
+    labels = labels_;
+    version = version_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::atomic<int64_t> version_{0};
+  std::shared_ptr<const RetiredLabels> labels_;
+};
+
 // Which labels a query may return, and how much their scores count.
 
 // Null for no restriction.
@@ -123,13 +170,16 @@ struct LabelFilter {
   const uint64_t* nodes = nullptr;     // nodes that lead to an allowed label
   const uint64_t* excluded = nullptr;  // labels not to return: a list, and a prepared set
   const uint64_t* excluded_set = nullptr;
-  const float* weights = nullptr;  // LabelWeights::by_child of the tree
+  const float* weights = nullptr;     // LabelWeights::by_child of the tree
+  const uint64_t* retired = nullptr;  // labels that no search returns
+  const uint64_t* live = nullptr;     // nodes that lead to other labels
 
   bool allows_label(int32_t label) const {
     return (!labels || has_bit(labels, label)) && (!excluded || !has_bit(excluded, label)) &&
-           (!excluded_set || !has_bit(excluded_set, label));
+           (!excluded_set || !has_bit(excluded_set, label)) && (!retired || !has_bit(retired, label));
   }
-  bool allows_node(int32_t node) const { return !nodes || has_bit(nodes, node); }
+  bool allows_node(int32_t node) const { return (!nodes || has_bit(nodes, node)) && (!live || has_bit(live, node)); }
+  bool skips_nodes() const { return nodes || live; }
 };
 
 // A bitmap that is cleared by removing what was inserted, so that a query with few labels costs little, however many
@@ -160,10 +210,16 @@ class MarkSet {
 // The filters of one query, one per tree. The bitmaps are reused from query to query and from call to call.
 class QueryFilters {
  public:
-  // Starts a call: no query has been set yet.
-  void start(size_t n_trees) {
+  // Starts a call: no query has been set yet, and only retired labels are left out.
+  void start(size_t n_trees, const RetiredState& state) {
     filters_.assign(n_trees, LabelFilter());
     ancestors_.resize(n_trees);
+    state.take(version_, retired_);
+    if (!retired_) return;
+    for (size_t tree = 0; tree < n_trees; ++tree) {
+      filters_[tree].retired = retired_->labels.data();
+      if (!retired_->live[tree].empty()) filters_[tree].live = retired_->live[tree].data();
+    }
   }
   // Marks the lists of a query; lists for all queries are marked only for the first one. links(tree) returns the
   // TreeLinks of a tree, which must have been required if there are candidates.
@@ -217,6 +273,8 @@ class QueryFilters {
   MarkSet allowed_, excluded_;
   std::vector<MarkSet> ancestors_;    // by tree
   std::vector<LabelFilter> filters_;  // by tree
+  std::shared_ptr<const RetiredLabels> retired_;
+  int64_t version_ = 0;  // of retired_
 };
 
 // What is known about a query without any feature: how frequent each label is.

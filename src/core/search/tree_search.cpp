@@ -104,7 +104,7 @@ void TreeSearch::add_children(const uint8_t* part) {
     if (score >= best_->kept_limit() && score > Frontier::kNone && filter_->allows_label(label))
       best_->offer(score, label);
   }
-  if (filter_->nodes) {
+  if (filter_->skips_nodes()) {
     for (int64_t i = 0; i < n; ++i)
       if (nodes[i] > Frontier::kNone && !filter_->allows_node(children[i])) nodes[i] = Frontier::kNone;
   }

@@ -148,6 +148,7 @@ void bind_hsoftmax(nb::module_& module) {
       .def("label_set", &search::label_set<NativeTextEngine>, nb::arg("labels"), nb::arg("names").none())
       .def("label_weights", &search::label_weights<NativeTextEngine>, nb::arg("weights").noconvert())
       .def("set_prior", &search::set_prior<NativeTextEngine>, nb::arg("counts").noconvert(), nb::arg("n_points"))
+      .def("set_retired", &search::set_retired<NativeTextEngine>, nb::arg("labels").noconvert())
       .def("trace", &trace, nb::arg("texts"), nb::arg("request"))
       .def("count", &count, nb::arg("texts"), nb::arg("request"));
 

@@ -38,7 +38,7 @@ void HsEngine::search(const std::vector<std::string_view>& texts, const search::
   if (request.candidates.given()) links_.require();
   search::search_batch(
       pool_, static_cast<int64_t>(texts.size()), n_threads, job, results,
-      [](HsScratch& scratch) { scratch.filters.start(1); },
+      [&](HsScratch& scratch) { scratch.filters.start(1, retired_); },
       [&](int64_t query, HsScratch& scratch, int64_t* labels, float* scores, search::SearchStats& stats) {
         scratch.filters.set(request, query, n_labels(), [&](size_t) -> const search::TreeLinks& { return links_; });
         return run(texts[query], request, scratch, labels, scores, stats);
@@ -49,7 +49,7 @@ int64_t HsEngine::search_one(std::string_view text, const search::SearchRequest&
                              float* scores, search::SearchStats& stats) {
   if (request.candidates.given()) links_.require();
   Borrowed scratch(pool_);
-  scratch->filters.start(1);
+  scratch->filters.start(1, retired_);
   scratch->filters.set(request, 0, n_labels(), [&](size_t) -> const search::TreeLinks& { return links_; });
   return run(text, request, *scratch, labels, scores, stats);
 }
@@ -58,6 +58,13 @@ std::unique_ptr<search::LabelSet> HsEngine::make_set(const int32_t* ids, int64_t
   links_.require();
   return std::make_unique<search::LabelSet>(this, ids, n, n_labels(), 1,
                                             [&](size_t) -> const search::TreeLinks& { return links_; });
+}
+
+void HsEngine::set_retired(const int32_t* ids, int64_t n) {
+  if (n == 0) return retired_.set(nullptr);
+  links_.require();
+  retired_.set(std::make_shared<const search::RetiredLabels>(
+      ids, n, n_labels(), 1, [&](size_t) -> const search::TreeLinks& { return links_; }));
 }
 
 std::unique_ptr<search::LabelWeights> HsEngine::make_weights(const float* weights) {
@@ -72,7 +79,7 @@ void HsEngine::trace(std::string_view text, const search::SearchRequest& request
   std::vector<int64_t> labels(static_cast<size_t>(request.k));
   std::vector<float> scores(static_cast<size_t>(request.k));
   search::SearchStats stats;
-  scratch.filters.start(1);
+  scratch.filters.start(1, retired_);
   scratch.trace = &opened;
   run(text, request, scratch, labels.data(), scores.data(), stats);
 }

@@ -78,6 +78,8 @@ class HsEngine {
   // A set of labels for many searches.
   std::unique_ptr<search::LabelSet> make_set(const int32_t* ids, int64_t n);
   std::unique_ptr<search::LabelWeights> make_weights(const float* weights);  // one per label
+  // No search returns these labels from now on.
+  void set_retired(const int32_t* ids, int64_t n);
   // Texts without features get the most frequent labels from now on. counts: of the training points of each label.
   void set_prior(const int64_t* counts, int64_t n_points) {
     prior_.set(counts, n_labels(), static_cast<double>(n_points));
@@ -123,6 +125,7 @@ class HsEngine {
   int64_t dim_, stride_;
   tree::TreeView tree_;
   search::TreeLinks links_;
+  search::RetiredState retired_;
   search::LabelPrior prior_;
   int32_t line_end_;  // the row of the end of a line, which every text has; -1 if there is none
   double slack_;      // because of the floor, a score can rise a little on the way down: by at most (1 + floor)^height

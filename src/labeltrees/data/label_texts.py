@@ -73,6 +73,11 @@ class LabelTexts:
         """Return the texts of all labels."""
         return [self.of(label) for label in range(len(self))]
 
+    def keep_labels(self, kept: Any, listed: Any) -> LabelTexts:
+        """Return the texts of the `kept` labels (L,), and no texts for others that are still `listed` (L,)."""
+        labels = np.flatnonzero(listed).tolist()
+        return LabelTexts.of_lists([self.of(label) if kept[label] else [] for label in labels])
+
     # Files.
 
     def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:

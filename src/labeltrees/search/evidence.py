@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -144,6 +144,22 @@ class Evidence:
     def nbytes(self) -> int:
         """Bytes of all arrays, in memory and on disk."""
         return sum(array.nbytes for array in self.arrays().values())
+
+    def keep_labels(self, kept: Any, new_ids: Any, n_labels: int) -> Evidence:
+        """Return the evidence without the labels that are not `kept` (L,); a kept label i becomes ``new_ids[i]``."""
+        points, centroids = self.points, self.centroids
+        if points is not None:
+            stays = kept[points.labels]
+            before = np.concatenate([[0], np.cumsum(stays)]).astype(np.int64)
+            labels = new_ids[points.labels[stays]].astype(np.int32)
+            points = points._replace(label_ptr=before[points.label_ptr], labels=labels)
+        if centroids is not None:
+            lengths = np.zeros(n_labels, np.int64)
+            lengths[new_ids[kept]] = np.diff(centroids.indptr)[kept]
+            entries = np.repeat(kept, np.diff(centroids.indptr))
+            indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+            centroids = ShortRows(indptr, centroids.columns[entries], centroids.values[entries])
+        return replace(self, n_labels=n_labels, points=points, centroids=centroids)
 
     # Files.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees._losses import LOSSES
-from labeltrees._matrices import Float32s
+from labeltrees._matrices import Float32s, Int32s
 from labeltrees._validation import check_choice, check_integer, check_n_jobs, check_number, refuse
 from labeltrees.search.evidence import Evidence
 from labeltrees.search.queries import label_weight_values, query_rows
@@ -17,6 +17,7 @@ from labeltrees.search.request import SearchRequest, describe_search
 from labeltrees.search.result import SearchResult, SearchTrace
 from labeltrees.storage import ChunkStore
 
+NO_LABELS: Int32s = np.zeros(0, np.int32)
 _ELSEWHERE = "send the model, or the folder where it is saved, and call model.predictor(...) in the other process"
 
 
@@ -122,6 +123,7 @@ class Searcher:
         self.evidence = evidence
         self._engine = self._make_engine()
         self._prior: Any = None
+        self.retired: Int32s = NO_LABELS
         self.trend: Float32s | None = None
         self._trend_weights: _core.LabelWeights | None = None
 
@@ -165,7 +167,9 @@ class Searcher:
         """Return a searcher for one of the trees, without evidence."""
         if len(self.stores) == 1 and self.evidence is None:
             return self
-        return Searcher(self.stores[tree], loss=self.loss, score_power=self.score_power, normalize=self.normalize)
+        own = Searcher(self.stores[tree], loss=self.loss, score_power=self.score_power, normalize=self.normalize)
+        own.set_retired(self.retired)
+        return own
 
     def check(self) -> None:
         """Check all chunks now. Those of a file are otherwise checked when a search first opens them."""
@@ -284,6 +288,11 @@ class Searcher:
         if n_points is not None:
             self._engine.set_prior(self._prior[0], n_points)
 
+    def set_retired(self, labels: Any) -> None:
+        """Return these labels (ids) from no search, also of predictors that exist; others are returned again."""
+        self.retired = np.unique(np.asarray(labels, np.int32))
+        self._engine.set_retired(self.retired)
+
     def _native(self, request: SearchRequest, n_queries: int) -> _core.SearchRequest:
         if request.discounts is not None:
             request.discounts.check_length(self.n_nodes)
@@ -296,8 +305,11 @@ class Searcher:
         return {name: value for name, value in self.__dict__.items() if name not in ("_engine", "_trend_weights")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({"evidence": None, "trend": None, **state})  # older pickles do not have all
+        self.__dict__.update(
+            {"evidence": None, "trend": None, "retired": NO_LABELS, **state}
+        )  # older pickles do not have all
         self._engine = self._make_engine()
         if self._prior is not None:
             self.set_prior(*self._prior)
         self.set_trend(self.trend)
+        self.set_retired(self.retired)

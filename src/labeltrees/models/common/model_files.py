@@ -76,6 +76,7 @@ def current_settings(settings: dict[str, Any]) -> dict[str, Any]:
 GIVEN_TREE = "given"
 LABEL_TEXTS = "label_texts."  # the prefix of the arrays
 LABELS = "labels"  # the key of what labels are, if a point has only one
+RETIRED = "retired"  # the key in the manifest, and the array
 EARLY_STOP = "agreement"  # the key in the manifest, and the prefix of the arrays
 
 
@@ -101,6 +102,10 @@ def shared_to_files(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     if model.calibration_ is not None:
         arrays["calibration.scores"] = model.calibration_.scores
         arrays["calibration.probabilities"] = model.calibration_.probabilities
+    if len(model.searcher_.retired):
+        # Also a parameter, which releases that know no retired labels refuse: they would return them.
+        parameters[RETIRED] = len(model.searcher_.retired)
+        arrays[RETIRED] = model.searcher_.retired
     early_stop = getattr(model, "early_stop_", None)
     if early_stop is not None:
         parameters[EARLY_STOP] = {"n_checked": early_stop.n_checked}
@@ -143,7 +148,7 @@ class ModelReader:
 
     def check_parameters(self, keys: set[str], optional: frozenset[str] = frozenset()) -> None:
         """Check the keys of the manifest's parameters, a family's own `keys` among them."""
-        present = (optional | {EARLY_STOP, LABELS}) & self.parameters.keys()
+        present = (optional | {EARLY_STOP, LABELS, RETIRED}) & self.parameters.keys()
         self.check_keys("parameters", self.parameters, _SHARED_KEYS | keys | present)
         if self.parameters.get(LABELS, CLASSES) not in (CLASSES, NUMBERS):
             self.fail(f"{LABELS} must be one of {CLASSES}, {NUMBERS}")
@@ -185,6 +190,7 @@ class ModelReader:
         model.stats_ = self.parameters["stats"]
         model.label_counts_ = self.label_counts()
         model.searcher_.set_prior(model.label_counts_, model.n_points_)
+        model.searcher_.set_retired(self.retired())
         model._label_names = self.label_names()
         model.label_texts_ = LabelTexts.from_arrays(
             self.arrays, LABEL_TEXTS, self.parameters["n_labels"], str(self.source)
@@ -206,6 +212,17 @@ class ModelReader:
         if counts is None or counts.shape != (self.parameters["n_labels"],) or counts.dtype != np.int64:
             self.fail("label_counts does not have one count per label")
         return counts
+
+    def retired(self) -> Any:
+        """Return the ids of the labels that no search returns."""
+        if RETIRED not in self.parameters:
+            return np.zeros(0, np.int32)
+        labels, n_labels = self.arrays.get(RETIRED), self.parameters["n_labels"]
+        if labels is None or labels.dtype != np.int32 or labels.shape != (self.parameters[RETIRED],) or not len(labels):
+            self.fail("the retired labels are damaged")
+        if not (np.diff(labels) > 0).all() or labels[0] < 0 or labels[-1] >= n_labels:
+            self.fail("the retired labels must be ids of labels in rising order")
+        return labels
 
     def label_names(self) -> LabelNames | None:
         """Return the names of the labels, if they have names."""

@@ -20,6 +20,7 @@ from labeltrees.errors import InputError, Parameter, Phrase
 from labeltrees.models.common.early_stop import LENGTHS, EarlyStop, check_lengths, learn_early_stop
 from labeltrees.models.common.error_costs import values_by_label
 from labeltrees.models.common.explanation import ExplainMixin
+from labeltrees.models.common.label_changes import LabelChangesMixin
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.protocol import Searches
 from labeltrees.models.common.scores import Calibration, fit_calibration, scores_above, top_scores
@@ -37,7 +38,7 @@ LEARNED_LABELS = 10  # per point; probabilities are learned from their scores
 _MOST_DENSE = 2**28  # scores of a dense matrix: 1 GiB
 
 
-class PredictionMixin(ExplainMixin):
+class PredictionMixin(ExplainMixin, LabelChangesMixin):
     """Prediction for an estimator that has a searcher.
 
     An estimator sets `searcher_`, `trees_`, `calibration_`, `early_stop_` and `_label_names` when it is fitted. A

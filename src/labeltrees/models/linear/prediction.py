@@ -18,6 +18,7 @@ from labeltrees.errors import InputError, Phrase
 from labeltrees.models.common.early_stop import log_scores
 from labeltrees.models.common.explanation import LabelExplanation
 from labeltrees.models.common.prediction import PredictionMixin
+from labeltrees.models.linear.compact import compact_model
 from labeltrees.models.linear.explain import PointExplainer
 from labeltrees.models.linear.features import check_points, encode_queries, encoder_of, labels_of_features
 from labeltrees.search import NodeValues, Predictor, Searcher, SearchRequest
@@ -140,6 +141,12 @@ class LinearPredictionMixin(PredictionMixin):
             search=self.search if request.search is None else request.search,
             beam=self.beam if request.beam == AS_FITTED else request.beam,
         )
+
+    def _compact(self, kept: NDArray[np.bool_]) -> None:
+        compact_model(self, kept)  # type: ignore[arg-type]
+
+    def _has_classifier(self) -> NDArray[np.bool_]:
+        return np.asarray(self.trees_[0].label_parent >= 0)
 
     def _make_predictor(self, request: SearchRequest, names: bool, exclude_seen: bool) -> Predictor:
         encoder = self.encoder_

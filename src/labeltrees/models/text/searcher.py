@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from labeltrees import _core
+from labeltrees._matrices import Int32s
 from labeltrees._validation import check_n_jobs, refuse
 from labeltrees.data.columns import check_no_missing, column_list
 from labeltrees.data.dataset import Dataset
@@ -22,6 +23,7 @@ from labeltrees.search import NodeValues
 from labeltrees.search.queries import label_weight_values
 from labeltrees.search.request import SearchRequest, describe_search
 from labeltrees.search.result import SearchResult, SearchTrace
+from labeltrees.search.searcher import NO_LABELS
 from labeltrees.tree.label_tree import LabelTree
 
 
@@ -80,6 +82,7 @@ class TextSearcher:
         self.store = store
         self._engine = self._make_engine()
         self._prior: Any = None
+        self.retired: Int32s = NO_LABELS
 
     def _make_engine(self) -> _core.TextEngine:
         store = self.store
@@ -167,6 +170,11 @@ class TextSearcher:
         if n_points is not None:
             self._engine.set_prior(self._prior[0], n_points)
 
+    def set_retired(self, labels: Any) -> None:
+        """Return these labels (ids) from no search, also of predictors that exist; others are returned again."""
+        self.retired = np.unique(np.asarray(labels, np.int32))
+        self._engine.set_retired(self.retired)
+
     def _native(self, request: SearchRequest, n_queries: int) -> _core.SearchRequest:
         if request.discounts is not None:
             request.discounts.check_length(self.store.tree.n_nodes)
@@ -174,13 +182,14 @@ class TextSearcher:
         return request.native(n_queries, self.n_labels, discounts, self._engine)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"store": self.store, "_prior": self._prior}
+        return {"store": self.store, "_prior": self._prior, "retired": self.retired}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update({"retired": NO_LABELS, **state})  # older pickles do not have all
         self._engine = self._make_engine()
         if self._prior is not None:
             self.set_prior(*self._prior)
+        self.set_retired(self.retired)
 
 
 class TextSearches:
@@ -258,6 +267,13 @@ class TextPredictionMixin(PredictionMixin):
         """Return texts in the form that `searcher_` takes."""
         check_is_fitted(self, "searcher_")
         return X if isinstance(X, Texts) else Texts(X)
+
+    def _compact(self, kept: NDArray[np.bool_]) -> None:
+        message = "a TextLabelTreeClassifier cannot be compacted: the units of its nodes would lose their meaning"
+        raise InputError(message)
+
+    def _has_classifier(self) -> NDArray[np.bool_]:
+        return np.asarray(self.tree_.label_parent >= 0)
 
     def sizes(self) -> dict[str, int | None]:
         """Return the numbers of words, of n-grams and of weights."""

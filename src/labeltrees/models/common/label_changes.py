@@ -1,0 +1,141 @@
+"""Labels that come and go without training: retired, restored and renamed; the same for all model families."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from labeltrees._matrices import Int32s
+from labeltrees._names import nfc
+from labeltrees._validation import refuse
+from labeltrees.data.label_sets import check_unicode
+from labeltrees.errors import InputError, Phrase
+from labeltrees.models.common.label_names import LabelNames
+
+
+class LabelChangesMixin:
+    """Changes of a fitted model's labels that touch no weight."""
+
+    searcher_: Any
+    _label_names: LabelNames | None
+
+    @property
+    def retired_(self) -> Any:
+        """The labels that no search returns: names, or ids if labels have no names."""
+        ids = self.searcher_.retired.astype(np.int64)
+        return ids if self._label_names is None else self._label_names.take(ids)
+
+    def retire(self, labels: Any) -> Self:
+        """Return these labels from no search any more, at once: of this model and of its predictors.
+
+        Weights stay, so `restore` brings the labels back. Nodes without other labels are skipped, so searches get no
+        slower. `save` keeps what is retired, and `compact` removes it.
+
+        Parameters
+        ----------
+        labels : names or ids
+            A list, tuple, set or array, or one name.
+
+        Examples
+        --------
+        >>> import labeltrees as lt
+        >>> model = lt.LabelTreeClassifier().fit(["red apple", "green pear"] * 5, [["apple"], ["pear"]] * 5)
+        >>> model.retire(["apple"]).predict_topk(["a red apple"], k=1)[0].tolist()
+        [['pear']]
+        """
+        self._set_retired(np.union1d(self.searcher_.retired, self._label_ids(labels)))
+        return self
+
+    def restore(self, labels: Any) -> Self:
+        """Return retired labels again; labels that are not retired stay as they are.
+
+        A label without a classifier, such as one that `compact` or `forget` has removed, stays out of all lists until
+        `update` gets points of it.
+        """
+        self._set_retired(np.setdiff1d(self.searcher_.retired, self._label_ids(labels)))
+        return self
+
+    def rename(self, old: Any, new: Any) -> Self:
+        """Give labels new names.
+
+        Parameters
+        ----------
+        old, new : str, or lists of str of the same length
+            A new name must not be that of another label, also not of a retired one.
+        """
+        check_is_fitted(self, "searcher_")
+        if self._label_names is None:
+            message = "labels have no names to change: {}"
+            raise InputError(message, Phrase.FIT_WITH_NAMES)
+        old, new = ([value] if isinstance(value, str) else list(value) for value in (old, new))
+        if len(old) != len(new):
+            refuse("new", f"{len(old)} names, one for each name to change", f"{len(new)} names")
+        if not all(isinstance(name, str) for name in new):
+            refuse("new", "names (str)", new)
+        ids = self._label_ids(old)
+        if len(set(ids.tolist())) < len(ids):
+            refuse("old", "different names", old)
+        names = self._label_names.array.copy()
+        names[ids] = new
+        check_unicode(names[ids])
+        keys = [nfc(name) for name in names.tolist()]
+        if len(set(keys)) < len(keys):
+            taken = set(keys[label] for label in set(range(len(keys))) - set(ids.tolist()))
+            double = next((name for name in new if nfc(name) in taken), new[0])
+            refuse("new", "names that no other label has (retired labels keep theirs until `compact`)", double)
+        self._label_names = LabelNames(names)
+        return self
+
+    def compact(self) -> Self:
+        """Remove retired labels, their classifiers and nodes without other labels.
+
+        The scores of the other labels stay the same, up to rounding. Labels with names are numbered anew, so that
+        nothing is left of the retired ones. Labels without names keep their ids.
+        """
+        check_is_fitted(self, "searcher_")
+        retired = self.searcher_.retired
+        if len(retired) == 0:
+            return self
+        kept = np.ones(self.searcher_.n_labels, dtype=bool)
+        kept[retired] = False
+        if not (kept & self._has_classifier()).any():
+            message = "all labels are retired, and a model needs at least one label"
+            raise InputError(message)
+        self._compact(kept)
+        return self
+
+    @abstractmethod
+    def _compact(self, kept: NDArray[np.bool_]) -> None:
+        """Remove all labels but the `kept` (L,)."""
+
+    @abstractmethod
+    def _has_classifier(self) -> NDArray[np.bool_]:
+        """Return which labels (L,) are in the tree."""
+
+    def _set_retired(self, labels: Any) -> None:
+        self.searcher_.set_retired(labels)
+
+    def _label_ids(self, labels: Any) -> Int32s:
+        """Return the ids of labels, checked."""
+        check_is_fitted(self, "searcher_")
+        if isinstance(labels, str):
+            labels = [labels]
+        if self._label_names is not None:
+            labels = self._label_names.ids("labels", labels)
+        try:
+            given = np.asarray(list(labels))
+        except TypeError:
+            refuse("labels", "a list of labels", labels)
+        if given.size == 0:
+            return np.zeros(0, np.int32)
+        if given.ndim != 1 or given.dtype.kind not in "iu":
+            refuse("labels", "names of labels that the model knows, or ids", labels)
+        n_labels = self.searcher_.n_labels
+        if given.min() < 0 or given.max() >= n_labels:
+            wrong = given[(given < 0) | (given >= n_labels)][0]
+            refuse("labels", f"ids of labels, in [0, {n_labels})", wrong)
+        return given.astype(np.int32)
