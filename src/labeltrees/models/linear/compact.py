@@ -46,7 +46,8 @@ def compact_model(model: LabelTreeClassifier, kept: Flags) -> None:
     counts, trend, retired = model.label_counts_.copy(), searcher.trend, searcher.retired
     counts[~kept] = 0
     if not isinstance(model.class_weight, str | None):
-        model.class_weight = label_costs(model.class_weight, len(kept), model._label_names)[stays]
+        costs: Any = label_costs(model.class_weight, len(kept), model._label_names)
+        model.class_weight = costs[stays]
     if model.label_texts_ is not None:
         model.label_texts_ = model.label_texts_.keep_labels(kept, stays)
     if has_names:
@@ -100,7 +101,7 @@ def _keep(
     arrays = (renumbered.child_ptr, renumbered.children, n_labels, copied, matrix, rows.bias)
     made = splice_chunks(store, *arrays, tree.mass()[old_nodes], n_jobs)
     if store.ceilings is not None:
-        made = replace(made, ceilings=ceilings_of(made, n_jobs))
+        made = replace(made, ceilings=ceilings_of(renumbered, made, n_jobs))
     return KeptTree(renumbered, made)
 
 
@@ -112,7 +113,7 @@ def keep_rows(weights: LinearWeights, kept: Flags) -> LinearWeights:
     return LinearWeights(indptr, weights.features[entries], weights.values[entries], weights.bias[kept])
 
 
-def ceilings_of(store: ChunkStore, n_jobs: int | None = None) -> Any:
+def ceilings_of(tree: LabelTree, store: ChunkStore, n_jobs: int | None = None) -> Any:
     """Return the highest scores below each node, from the classifiers as they are stored."""
     whole = unpack_nodes(store, np.arange(store.n_nodes), n_jobs)
-    return ceilings_of_norms(store, whole.bias, positive_norms(whole))
+    return ceilings_of_norms(tree, whole.bias, positive_norms(whole))
