@@ -26,6 +26,7 @@ COVERS = ("marginal", "greedy")
 PATHS = ("weighted", "direct")
 MOST_QUERIES = 2000
 MOST_CALLS = 300
+N_PARTS = 4
 SMALL = 2000  # training points of the models whose cost grows with points x labels, or with dense features
 DENSE_FEATURES = 200
 # The time that training took, and the checksum of the manifest, which covers it.
@@ -105,6 +106,25 @@ class Digests:
             model = lt.LabelTreeClassifier(C=1.0, n_jobs=1).fit([train.texts[row] for row in rows], names)
             self.add_model("linear, from texts", model, np.array(test.texts, dtype=object), labels)
 
+    def add_fits_of_parts(self):
+        """Add the model with default settings, fitted in memory, in parts and on Dask: its files and predictions."""
+        from dask.distributed import Client
+        from labeltrees.dask import DaskLabelTreeClassifier
+
+        with tempfile.TemporaryDirectory() as temporary:
+            data = lt.Dataset(self.train.X, self.train.Y)
+            lt.write_parts(data, Path(temporary) / "parts", self.train.n_points // N_PARTS + 1)
+            parts = lt.open_parts(Path(temporary) / "parts")
+            self.add_fit("fit in memory", lt.LabelTreeClassifier(n_jobs=1).fit(data))
+            self.add_fit("fit in parts", lt.LabelTreeClassifier(n_jobs=1).fit(parts))
+            with Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
+                self.add_fit("fit on Dask", DaskLabelTreeClassifier(client=client, n_jobs=1).fit(parts).to_local())
+
+    def add_fit(self, group, model):
+        """Add a model's files, and its predictions with default settings."""
+        self.add_files(group, model, "")
+        self.add(group, "predictions", *model.predict_topk(self.test.X[self.queries], 5))
+
     def add_text_models(self):
         """Add text models, trained by one thread."""
         if self.train.texts is None:
@@ -183,6 +203,7 @@ def main():
     digests.add_data()
     digests.add_trees()
     digests.add_linear_models()
+    digests.add_fits_of_parts()
     digests.add_text_models()
     print(json.dumps({"package": lt.__file__, "version": lt.__version__, "digests": digests.found}))
 
