@@ -132,13 +132,13 @@ def report(name: str, train: lt.Dataset, test: lt.Dataset, wanted: list[Contesta
             f"| {c.p50:.1f} / {c.p99:.1f} | {c.p50 / ours.p50:.1f} / {c.p99 / ours.p99:.1f} |"
         )
     print()
-    print_head("model | training s | x ours | peak MiB | saved MB")
+    print_head("model | training s | x ours | processor s | peak MiB | saved MB")
     fastest = min(run["seconds"] for run in ours.training)
     for c in wanted:
         if c.training:
-            seconds = min(run["seconds"] for run in c.training)
+            seconds, processor = (min(run[key] for run in c.training) for key in ("seconds", "cpu"))
             peak, size = max(run["peak_mib"] for run in c.training), c.training[0]["bytes"] / 1e6
-            print(f"| {c.name} | {seconds:.2f} | {seconds / fastest:.1f} | {peak:.0f} | {size:.1f} |")
+            print(f"| {c.name} | {seconds:.2f} | {seconds / fastest:.1f} | {processor:.2f} | {peak:.0f} | {size:.1f} |")
     sys.stdout.flush()
 
 

@@ -25,7 +25,6 @@ BENCHMARKS = {
     "exchange": ["-m", "pytest", "-q", "-m", "peers", "benchmarks/peers"],
     "vectorizer": ["-m", "benchmarks.vectorizer"],
     "build_trees": ["-m", "benchmarks.build_trees"],
-    "split_quality": ["-m", "benchmarks.split_quality", "--readings"],
     "scale_trees": ["-m", "benchmarks.scale.build_trees"],
     "scale_logs": ["-m", "benchmarks.scale.logs"],
     "scale_logs_parts": ["-m", "benchmarks.scale.logs", "--parts"],
@@ -38,12 +37,11 @@ BENCHMARKS = {
         *["--seeds", "1", "--repeats", "2", "--without", "napkinXC", "64-way", "trees"],
     ],
     "models_dense": ["-m", "benchmarks.models", "--dense", "256", "--sets", "eurlex4k", "--seeds", "3"],
-    "train_speed": ["-m", "benchmarks.train_speed"],
-    "tradeoff": ["-m", "benchmarks.tradeoff"],
+    "tradeoff": ["-m", "benchmarks.variants", "tradeoff", "--sets", "debian-depends", "--seeds", "3"],
     "paper": ["-m", "benchmarks.paper"],
     "text_models": ["-m", "benchmarks.text_models"],
     "precision": ["-m", "benchmarks.precision"],
-    "evidence": ["-m", "benchmarks.evidence"],
+    "evidence": ["-m", "benchmarks.variants", "evidence", "--sets", "bibtex", "cooking", "eurlex4k"],
     "frontier": ["-m", "benchmarks.frontier"],
 }
 

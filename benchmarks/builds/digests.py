@@ -109,6 +109,7 @@ class Digests:
     def add_fits_of_parts(self):
         """Add the model with default settings, fitted in memory, in parts and on Dask: its files and predictions."""
         from dask.distributed import Client
+
         from labeltrees.dask import DaskLabelTreeClassifier
 
         with tempfile.TemporaryDirectory() as temporary:

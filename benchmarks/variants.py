@@ -1,0 +1,148 @@
+"""What a setting gains and what it costs: models that differ in one setting, side by side.
+
+    python -m benchmarks.variants QUESTION [--sets bibtex cooking eurlex4k] [--points 20000] [--seeds 1] [--repeats 5]
+
+QUESTION is one of those in `QUESTIONS`. Its variants are trained on the same points (at most --points of them, a random
+sample) with --jobs threads and searched on one. The table has P@1 / 3 / 5 in percent, the difference of P@1 to the
+first variant with the 95 % interval of the paired bootstrap, the expected depth of the best label, the nodes that a
+search for 5 labels opens, the processor time of a search per query (the best of the repeats, in turns), the size of the
+model and the processor time of `fit`. "x" is a time divided by that of the first variant. Figures are means over seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import labeltrees as lt
+from benchmarks.measures import best_times, precisions
+from benchmarks.resampling import interval, precision_of_points, resampled
+from benchmarks.shared_data import data_folder, load, read_records
+from benchmarks.tables import print_head, slashed
+from labeltrees.data.texts import label_matrix
+from labeltrees.data.tfidf import PRESETS, preset_vectorizer
+from labeltrees.search.request import SearchRequest
+
+GRID = [2 * t / (1 + t) for t in (0, 0.5, 1, 2, 6, 10, 30, 100, 300, 1000, 1e5)]  # the paper's
+
+
+@dataclass
+class Question:
+    """Variants by name: parameters of a model. `needs_texts`: the models are fitted on texts instead of features."""
+
+    variants: dict[str, dict[str, Any]]
+    make: Callable[..., Any] = lt.LabelTreeClassifier
+    needs_texts: bool = False
+    has_label_texts: bool = False
+
+
+QUESTIONS = {
+    "evidence": Question({str(kind): {"evidence": kind} for kind in (None, "neighbours", "centroids", "both", "auto")}),
+    "cost": Question({f"C = {C}": {"C": C} for C in ("auto", 0.03, 0.1, 0.3, 1.0, 3.0)}),
+    "tradeoff": Question({f"{t:.4g}": {"tradeoff": t, "beam": None} for t in (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2)}),
+    "paper-tradeoff": Question({f"{t:.4g}": {"tradeoff": t} for t in GRID}, lt.LabelTreeClassifier.parabel),
+    "features": Question({name: {"vectorizer": preset_vectorizer(name)} for name in PRESETS}, needs_texts=True),
+    "label-texts": Question(
+        {
+            "no texts": {"label_texts": {"points": "none"}},
+            **{f"embedding {w}": {"label_texts": {"points": "none", "embedding": w}} for w in (0.5, 1.0, 2.0)},
+            **{f"points of weight {w}": {"label_texts": {"points": "all", "weight": w}} for w in (0.1, 0.5, 1.0)},
+        },
+        needs_texts=True,
+        has_label_texts=True,
+    ),
+}
+
+
+def read(name: str, texts: bool, n_points: int, n_queries: int) -> list[tuple[Any, Any]]:
+    """Return samples of the training and test points: features or texts, and labels."""
+    if texts:
+        found = [read_records(data_folder(name) / f"{part}.jsonl.xz") for part in ("train", "test")]
+        parts = [(np.array(texts, dtype=object), np.array(labels, dtype=object)) for texts, labels in found]
+    else:
+        parts = [(dataset.X, dataset.Y) for dataset in load(name)]
+    sizes = zip(parts, (n_points, n_queries), strict=True)
+    rows = [np.sort(np.random.default_rng(0).permutation(X.shape[0])[:most]) for (X, _), most in sizes]
+    return [(X[kept], Y[kept]) for (X, Y), kept in zip(parts, rows, strict=True)]
+
+
+def fit(question: Question, parameters: dict[str, Any], X: Any, Y: Any, **fixed: Any) -> tuple[Any, float]:
+    """Return a model and the processor seconds of its fit. The text of a label is the words of its name."""
+    own: dict[str, Any] = {}
+    if question.needs_texts:
+        X, Y = X.tolist(), Y.tolist()
+    if question.has_label_texts:
+        names = {name for labels in Y for name in labels}
+        own["label_texts"] = {name: " ".join(re.findall(r"[^\W\d_]+|\d+", name)) for name in names}
+    start = time.process_time()
+    model = question.make(**parameters, **fixed).fit(X, Y, **own)
+    return model, time.process_time() - start
+
+
+def measure(question: Question, train: Any, test: Any, options: argparse.Namespace, seed: int) -> list[Any]:
+    """Return for every variant: precision, whether the best label of each query is right, and other figures."""
+    rows, calls = [], []
+    for parameters in question.variants.values():
+        model, seconds = fit(question, parameters, *train, random_state=seed, n_jobs=options.jobs)
+        X, Y = test
+        if question.needs_texts:
+            X, Y = model.vectorizer_.transform(X.tolist()), label_matrix(known(Y, model.classes_), model.classes_)
+        request = model.complete_request(SearchRequest(5))
+        found = model.searcher_.topk(model.check_queries(X), request, n_jobs=1, stats=True)
+        depth = lt.metrics.expected_depth_at_k(model.tree_, found.labels, 1)
+        figures = [depth, float(found.stats.chunks.mean()), 0.0, model.stats_["bytes"] / 1e6, seconds]
+        rows.append((precisions(Y, found.labels), precision_of_points(Y, found.labels[None], 1)[0], figures))
+        calls.append(lambda model=model, X=X: model.predict_topk(X, 5, n_jobs=1))
+    for (_, hits, figures), took in zip(rows, best_times(calls, options.repeats), strict=True):
+        figures[2] = 1e6 * took.processor / len(hits)
+    return rows
+
+
+def known(labels: Any, names: Any) -> list[list[str]]:
+    """Return the labels of each point that a model knows."""
+    of_model = set(names)
+    return [[name for name in own if name in of_model] for own in labels]
+
+
+def report(question: Question, seeds: list[list[Any]]) -> None:
+    """Print a row per variant."""
+    print_head("variant | P@1 / 3 / 5 | P@1 against the first | depth@1 | nodes | search us | x | MB | fit s | x")
+    hits = [np.array([rows[place][1] for rows in seeds]) for place in range(len(question.variants))]
+    figures = np.mean([[row[2] for row in rows] for rows in seeds], axis=0)
+    for place, name in enumerate(question.variants):
+        precision = slashed(np.mean([rows[place][0] for rows in seeds], axis=0))
+        gain = hits[place] - hits[0]
+        against = f"{100 * gain.mean():+.1f} ({interval(resampled(gain, np.ones(gain.shape[1]), 0), '+')})"
+        depth, nodes, us, size, seconds = figures[place]
+        print(
+            f"| {name} | {precision} | {against if place else ''} | {depth:.2f} | {nodes:.1f} "
+            f"| {us:.2f} | {us / figures[0, 2]:.2f} | {size:.2f} | {seconds:.2f} | {seconds / figures[0, 4]:.2f} |",
+            flush=True,
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("question", choices=list(QUESTIONS))
+    parser.add_argument("--sets", nargs="+", default=["cooking", "debian-depends"])
+    parser.add_argument("--points", type=int, default=10**9)
+    parser.add_argument("--queries", type=int, default=10**9)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    question = QUESTIONS[options.question]
+    for name in options.sets:
+        train, test = read(name, question.needs_texts, options.points, options.queries)
+        print(f"\n**{name}**: {train[0].shape[0]:,} points, {test[0].shape[0]:,} queries, {options.seeds} seeds\n")
+        report(question, [measure(question, train, test, options, seed) for seed in range(options.seeds)])
+
+
+if __name__ == "__main__":
+    main()
