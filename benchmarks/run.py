@@ -23,7 +23,6 @@ RESULTS = Path(__file__).resolve().parent / "results"
 BENCHMARKS = {
     "first_minutes": ["-m", "benchmarks.first_minutes", "--before", "b58577d"],
     "exchange": ["-m", "pytest", "-q", "-m", "peers", "benchmarks/peers"],
-    "vectorizer": ["-m", "benchmarks.vectorizer"],
     "build_trees": ["-m", "benchmarks.build_trees"],
     "scale_trees": ["-m", "benchmarks.scale.build_trees"],
     "scale_logs": ["-m", "benchmarks.scale.logs"],

@@ -64,7 +64,9 @@ def read(name: str, texts: bool, n_points: int, n_queries: int) -> list[tuple[An
     """Return samples of the training and test points: features or texts, and labels."""
     if texts:
         found = [read_records(data_folder(name) / f"{part}.jsonl.xz") for part in ("train", "test")]
-        parts = [(np.array(texts, dtype=object), np.array(labels, dtype=object)) for texts, labels in found]
+        parts: list[tuple[Any, Any]] = [
+            (np.array(texts, dtype=object), np.array(labels, dtype=object)) for texts, labels in found
+        ]
     else:
         parts = [(dataset.X, dataset.Y) for dataset in load(name)]
     sizes = zip(parts, (n_points, n_queries), strict=True)
