@@ -72,10 +72,28 @@ def test_tradeoff_two_is_fanos_tree(seed, n_labels, smoothing):
     rng = np.random.default_rng(seed)
     f = rng.pareto(1.0, n_labels) + 1e-3
     f /= f.sum()
-    cover = f * (rng.random(n_labels) < 0.7) + 1e-9
+    cover = f * (rng.random(n_labels) < 0.7) + 1e-9 * rng.random(n_labels)  # no two labels have the same weight
     cover /= cover.sum()
     tree = lt.build_tree_from(rng.random((n_labels, 5)), f, cover, tradeoff=2, fanout=2, smoothing=smoothing)
     assert tree == lt.fano_tree(label_weights(f, cover, 2.0, smoothing=smoothing))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(4, 60))
+def test_at_tradeoff_two_similarity_only_decides_between_labels_of_equal_frequency(seed, n_labels):
+    rng = np.random.default_rng(seed)
+    f = rng.integers(1, 4, n_labels) / 1.0
+    assignment, _ = lt.split_labels(rng.random((n_labels, 3)), f, 2.0)
+    first, second = f[assignment > 0], f[assignment < 0]
+    assert first.min() >= second.max()
+    assert abs(first.sum() - second.sum()) <= f.max() + 1e-9
+
+
+def test_at_tradeoff_two_equal_labels_are_split_by_similarity():
+    V = np.eye(2)[[0, 1, 0, 1, 0, 1, 0, 1]]
+    assignment, _ = lt.split_labels(V, np.ones(8), 2.0)
+    assert set(assignment[::2]) in ({1.0}, {-1.0})
+    assert set(assignment[1::2]) == {-assignment[0]}
 
 
 def node_weights(f, cover, tradeoff, smoothing):
@@ -90,7 +108,7 @@ def node_weights(f, cover, tradeoff, smoothing):
 def test_with_weights_of_the_node_tradeoff_two_cuts_each_node_like_fano_with_its_own_weights(seed, n_labels, smoothing):
     rng = np.random.default_rng(seed)
     f = rng.pareto(1.0, n_labels) + 1e-3
-    cover = f * (rng.random(n_labels) < 0.7) + 1e-9
+    cover = f * (rng.random(n_labels) < 0.7) + 1e-9 * rng.random(n_labels)
     tree = lt.build_tree_from(
         rng.random((n_labels, 5)), f, cover, tradeoff=2, fanout=2, smoothing=smoothing, weights_of="node"
     )

@@ -34,7 +34,7 @@ bool worth_cores(const labels::LabelRows& rows) {
 }  // namespace
 
 void Splitter::split(const labels::LabelRows& given, uint64_t seed, SplitTrace* trace) {
-  if (!(settings_.similarity > 0)) return climb(prepare(given), 1, trace, settings_.tolerance);
+  if (!(settings_.similarity > 0)) return split_by_weight(given, seed, trace);
   const bool large = given.n >= kLarge;
   // A core is shorter than its row, so beside frequencies it would count for too little.
   const bool by_cores = settings_.frequency == 0 && worth_cores(given);
@@ -51,6 +51,21 @@ void Splitter::split(const labels::LabelRows& given, uint64_t seed, SplitTrace* 
     sum_all(rows);
     climb_from_labels(rows, seed, trace, settings_.tolerance);
   }
+}
+
+// The heaviest labels up to half of the weight. Only labels as heavy as the one at which half is reached can change
+// places without changing the objective: if there are several, their similarity decides.
+void Splitter::split_by_weight(const labels::LabelRows& given, uint64_t seed, SplitTrace* trace) {
+  labels::LabelRows rows = prepare(given);
+  climb(rows, 1, trace, settings_.tolerance);
+  const auto n_tied = std::count_if(rows.rows, rows.rows + rows.n,
+                                    [&](const labels::LabelRow& row) { return row.weight == tied_weight_; });
+  if (n_tied < 2 || rows.n_columns == 0) return;
+  breaks_ties_ = true;
+  rows = prepare(given);
+  sum_all(rows);
+  climb_from_labels(rows, seed, nullptr, settings_.tolerance);
+  breaks_ties_ = false;
 }
 
 // About kSample rows: those of a large weight, and every `stride`-th of the others, weighted for the rest.

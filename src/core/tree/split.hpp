@@ -2,7 +2,8 @@
 //
 // With f the weights normalised over the node, v_l unit embeddings (or zero) and alpha in [-1, 1]^n, alpha.f = 0:
 //   maximise  sum_l similarity * f_l [ (1+alpha_l)/2 v_l.m+ + (1-alpha_l)/2 v_l.m- ]  +  frequency * alpha_l f_l^2
-// over alpha and unit vectors m+, m-.
+// over alpha and unit vectors m+, m-. Where similarity is 0, it decides between labels of equal weight, so that the split
+// is the limit of those with less and less similarity.
 #pragma once
 
 #include <cstdint>
@@ -69,6 +70,9 @@ class Splitter {
     double factor;
   };
 
+  void split_by_weight(const labels::LabelRows& given, uint64_t seed, SplitTrace* trace);
+  double similarity() const { return breaks_ties_ ? 1 : settings_.similarity; }
+  double by_frequency(const labels::LabelRow& row) const;
   labels::LabelRows prepare(const labels::LabelRows& given);
   labels::LabelRows take_sample(const labels::LabelRows& given, uint64_t& seed);
   labels::LabelRows start_from_sides(const labels::LabelRows& given, bool by_cores, uint64_t seed);
@@ -93,6 +97,8 @@ class Splitter {
   const simd::Kernels& kernels_;
   Team& team_;
   const Job& job_;
+  bool breaks_ties_ = false;  // only similarity counts, between the labels whose weight is tied_weight_
+  double tied_weight_ = 0;    // of the label at which half of the weight is reached
   double total_weight_ = 0;
   double best_objective_ = 0;       // of best_share_
   std::vector<double> best_share_;  // per row

@@ -21,10 +21,15 @@ void Splitter::score(const labels::LabelRows& rows) {
   });
 }
 
+// Between labels of equal weight: a similarity is at most 1, so the order by weight stays.
+double Splitter::by_frequency(const labels::LabelRow& row) const {
+  if (!breaks_ties_) return settings_.frequency / total_weight_ * row.weight;
+  return row.weight > tied_weight_ ? 4 : row.weight < tied_weight_ ? -4 : 0;
+}
+
 void Splitter::score_row(const labels::LabelRows& rows, int64_t i) {
   const labels::LabelRow& row = rows.rows[i];
-  const double by_frequency = settings_.frequency / total_weight_ * row.weight;
-  const double similarity = settings_.similarity / 2;
+  const double by_frequency = this->by_frequency(row), similarity = this->similarity() / 2;
   const int32_t* columns = rows.columns ? rows.columns + row.start : nullptr;
   const float* values = rows.values + row.start;
   if (similarity > 0 && columns && running_.size() == 2) {
@@ -48,6 +53,7 @@ void Splitter::assign(const labels::LabelRows& rows, Start& start) {
   const std::vector<double>& keys = start.keys;
   const auto [crossing, alpha] = select_half(keys.data(), rows.rows, rows.n, total_weight_, team_, select_);
   const double key = keys[crossing];
+  if (!(similarity() > 0)) tied_weight_ = rows.rows[crossing].weight;
   int64_t n_plus = 0;
   for (int64_t i = 0; i < rows.n; ++i) {
     const bool plus = keys[i] > key || (keys[i] == key && i < crossing);
@@ -56,8 +62,8 @@ void Splitter::assign(const labels::LabelRows& rows, Start& start) {
   }
   double crossing_share = (1 + alpha) / 2;
   if (!settings_.relaxed) {
-    const double similarity_part = key - settings_.frequency / total_weight_ * rows.rows[crossing].weight;
-    crossing_share = (1 + round(alpha, settings_.similarity > 0 ? similarity_part : 0)) / 2;
+    const double similarity_part = key - by_frequency(rows.rows[crossing]);
+    crossing_share = (1 + round(alpha, similarity() > 0 ? similarity_part : 0)) / 2;
     if (n_plus == 0) crossing_share = 1;
     if (n_plus == rows.n - 1) crossing_share = 0;
   }
@@ -73,7 +79,7 @@ double Splitter::round(double alpha, double similarity_part) const {
 // Updates the sums to the shares by adding or subtracting only the rows that moved: after the first iterations these
 // are few.
 void Splitter::update_sums(const labels::LabelRows& rows, Start& start) {
-  if (!(settings_.similarity > 0)) return;
+  if (!(similarity() > 0)) return;
   changes_.clear();
   for (int64_t i = 0; i < rows.n; ++i) {
     const double change = start.share[i] - start.previous_share[i];
@@ -115,12 +121,12 @@ void Splitter::add_changes(const labels::LabelRows& rows, std::vector<double>& s
 // f_l (1+-alpha_l)/2 v_l.m+- is the length of that side's sum of f_l (1+-alpha_l)/2 v_l.
 double Splitter::update_centres(const labels::LabelRows& rows, Start& start) {
   double bonus = 0;
-  if (settings_.frequency > 0)
+  if (settings_.frequency > 0 && !breaks_ties_)
     for (int64_t i = 0; i < rows.n; ++i) {
       const double f = rows.rows[i].weight / total_weight_;
       bonus += (2 * start.share[i] - 1) * f * f;
     }
-  if (!(settings_.similarity > 0)) return settings_.frequency * bonus;
+  if (!(similarity() > 0)) return settings_.frequency * bonus;
 
   // In one go: sums by blocks of columns would change when columns that no row uses are left out.
   double plus = 0, minus = 0;
@@ -137,7 +143,7 @@ double Splitter::update_centres(const labels::LabelRows& rows, Start& start) {
     for (int64_t c = block * labels::kBlock, end = std::min(n_columns, c + labels::kBlock); c < end; ++c)
       start.difference[c] = static_cast<float>(start.plus[c] * by_plus - (total_[c] - start.plus[c]) * by_minus);
   });
-  return settings_.similarity * (plus + minus) / total_weight_ + settings_.frequency * bonus;
+  return similarity() * (plus + minus) / total_weight_ + settings_.frequency * bonus;
 }
 
 }  // namespace labeltrees::tree
