@@ -301,6 +301,13 @@ class LabelWeights:
     def __repr__(self) -> str: ...
     def belongs_to(self, engine: object) -> bool: ...
 
+class LabelLimits:
+    def __init__(self, group_of: Int32s, most: Int32s) -> None: ...
+    def __len__(self) -> int: ...
+    def __repr__(self) -> str: ...
+    @property
+    def n_labels(self) -> int: ...
+
 class SearchRequest:
     def __init__(
         self,
@@ -317,6 +324,9 @@ class SearchRequest:
         candidate_set: LabelSet | None,
         exclude_set: LabelSet | None,
         weights: LabelWeights | None,
+        boosted: Int32s | None,
+        boosts: Float32s | None,
+        limits: LabelLimits | None,
     ) -> None: ...
     @property
     def k(self) -> int: ...
@@ -397,6 +407,10 @@ class Predictor:
         with_names: bool,
         label_of_feature: Int32s | None,
     ) -> None: ...
+    @property
+    def n_unknown(self) -> int: ...
+    @property
+    def n_no_features(self) -> int: ...
     def __call__(
         self,
         indices: object | None,
@@ -404,6 +418,10 @@ class Predictor:
         k: object | None = None,
         exclude: object | None = None,
         candidates: object | None = None,
+        label_weight: object | None = None,
+        limits: object | None = None,
+        threshold: object | None = None,
+        diversity: object | None = None,
     ) -> tuple[Any, Float32s]: ...
     def lists(
         self,
@@ -412,11 +430,11 @@ class Predictor:
         k: object | None = None,
         exclude: object | None = None,
         candidates: object | None = None,
+        label_weight: object | None = None,
+        limits: object | None = None,
+        threshold: object | None = None,
+        diversity: object | None = None,
     ) -> tuple[list[Any], list[float]]: ...
-    @property
-    def n_unknown(self) -> int: ...
-    @property
-    def n_no_features(self) -> int: ...
 
 def start_input(input: Float32s, dim: int, stride: int, seed: int, n_threads: int) -> None: ...
 def word_slots(text: UInt8s, ends: Int64s) -> Int64s: ...
@@ -519,11 +537,27 @@ class TextPredictor:
     def __init__(
         self, engine: TextEngine, request: SearchRequest, k: int, names: Names | None, with_names: bool
     ) -> None: ...
-    def __call__(
-        self, text: object, k: object | None = None, exclude: object | None = None, candidates: object | None = None
-    ) -> tuple[Any, Float32s]: ...
-    def lists(
-        self, text: object, k: object | None = None, exclude: object | None = None, candidates: object | None = None
-    ) -> tuple[list[Any], list[float]]: ...
     @property
     def n_no_features(self) -> int: ...
+    def __call__(
+        self,
+        text: object,
+        k: object | None = None,
+        exclude: object | None = None,
+        candidates: object | None = None,
+        label_weight: object | None = None,
+        limits: object | None = None,
+        threshold: object | None = None,
+        diversity: object | None = None,
+    ) -> tuple[Any, Float32s]: ...
+    def lists(
+        self,
+        text: object,
+        k: object | None = None,
+        exclude: object | None = None,
+        candidates: object | None = None,
+        label_weight: object | None = None,
+        limits: object | None = None,
+        threshold: object | None = None,
+        diversity: object | None = None,
+    ) -> tuple[list[Any], list[float]]: ...

@@ -6,7 +6,8 @@ it, and the manifest of a saved model is checked against it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, field, fields
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -181,6 +182,23 @@ def take_settings(cls: type[Settings], source: Any) -> Settings:
 def settings_from(cls: type[Settings], arguments: Mapping[str, Any]) -> Settings:
     """Return settings of class `cls` with the arguments of a function, its ``locals()``, that have the same names."""
     return cls(**{item.name: arguments[item.name] for item in fields(cls) if item.name in arguments})
+
+
+def check_names(function: str, given: Iterable[str], allowed: Sequence[str]) -> None:
+    """Raise `GoneError`, a `TypeError` too, for a keyword argument that a function does not have.
+
+    Examples
+    --------
+    >>> check_names("predict_topk", ["aggreement"], ["agreement", "n_jobs"])
+    Traceback (most recent call last):
+    labeltrees.errors.GoneError: predict_topk has no option 'aggreement'; did you mean agreement?
+    """
+    for name in given:
+        if name not in allowed:
+            near = difflib.get_close_matches(name, allowed, n=2)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(allowed)}"
+            message = f"{function} has no option {name!r}; {hint}"
+            raise GoneError(message)
 
 
 # Checks to build settings from.

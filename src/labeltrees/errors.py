@@ -126,7 +126,7 @@ class InputError(LabelTreesError, ValueError):
 
 
 class GoneError(InputError, TypeError):
-    """An argument no longer exists; the message says what to use instead."""
+    """An argument does not exist, or no longer; the message says what to use instead."""
 
 
 class FileFormatError(LabelTreesError, ValueError):

@@ -8,37 +8,57 @@
 
 namespace labeltrees::search {
 
-struct ScoredLabel {
-  float score;  // a sum of logs
+template <class Score>
+struct Scored {
+  Score score;
   int32_t label;
 };
+using ScoredLabel = Scored<float>;  // often with a sum of logs
 
 // Higher score first; equal scores: smaller label first. A type instead of a function, so that the heap inlines it.
 struct BetterLabel {
-  bool operator()(const ScoredLabel& a, const ScoredLabel& b) const {
+  template <class Score>
+  bool operator()(const Scored<Score>& a, const Scored<Score>& b) const {
     return a.score != b.score ? a.score > b.score : a.label < b.label;
   }
 };
 
-class BestLabels {
+// At most so many labels of each group. Labels belong to one group or to none (-1).
+struct GroupLimits {
+  std::vector<int32_t> group_of;  // by label
+  std::vector<int32_t> most;      // by group
+
+  // Widened by a factor, for lists from which a shorter one is chosen.
+  int64_t most_of(int32_t group, int64_t factor) const { return factor * most[group]; }
+};
+
+// With limits, the list is the one that a pass over all labels, best first, finds if it skips labels whose group is
+// full: the best of the union of each group's best. So a label that belongs to a full group replaces the group's worst.
+template <class Score>
+class BestOf {
  public:
   void start(int64_t k) { start(k, k); }
-  // Keeps the `n_kept` best, at least k of them.
-  void start(int64_t k, int64_t n_kept) {
+  // Keeps the `n_kept` best, at least k of them. Labels below `floor` are left out.
+  void start(int64_t k, int64_t n_kept, const GroupLimits* limits = nullptr, int64_t factor = 1,
+             Score floor = -std::numeric_limits<Score>::infinity()) {
     k_ = static_cast<size_t>(k);
     n_kept_ = static_cast<size_t>(n_kept);
+    limits_ = limits;
+    factor_ = factor;
     heap_.clear();
-    limit_ = kept_limit_ = -std::numeric_limits<float>::infinity();
+    limit_ = kept_limit_ = floor;
   }
 
   // A lower score cannot be among the k best any more. An equal one can, with a smaller label.
-  float limit() const { return limit_; }
+  Score limit() const { return limit_; }
   // The same for the labels that are kept.
-  float kept_limit() const { return kept_limit_; }
+  Score kept_limit() const { return kept_limit_; }
 
-  void offer(float score, int32_t label) {
-    ScoredLabel found{score, label};
-    if (n_kept_ > k_) return offer_kept(found);
+  void offer(Score score, int32_t label) {
+    if (score < kept_limit_) return;
+    Scored<Score> found{score, label};
+    if (limits_ && !make_room(found)) return;
+    if (!is_heap()) return offer_kept(found);
     if (heap_.size() < k_) {
       heap_.push_back(found);
       std::push_heap(heap_.begin(), heap_.end(), BetterLabel());
@@ -51,14 +71,16 @@ class BestLabels {
   }
 
   // Best first; nothing can be offered afterwards.
-  const std::vector<ScoredLabel>& sorted() {
-    if (n_kept_ == k_) std::sort_heap(heap_.begin(), heap_.end(), BetterLabel());
+  const std::vector<Scored<Score>>& sorted() {
+    if (is_heap()) std::sort_heap(heap_.begin(), heap_.end(), BetterLabel());
     return heap_;
   }
 
  private:
-  // Where more than k are kept, these are few, and sorted, best first: a heap took twice as long.
-  void offer_kept(const ScoredLabel& found) {
+  bool is_heap() const { return n_kept_ == k_ && !limits_; }
+
+  // Where more than k are kept, these are few, and sorted, best first: a heap took twice as long. So with limits.
+  void offer_kept(const Scored<Score>& found) {
     if (heap_.size() < n_kept_)
       heap_.push_back(found);
     else if (!BetterLabel()(found, heap_.back()))
@@ -70,9 +92,31 @@ class BestLabels {
     if (heap_.size() == n_kept_) kept_limit_ = heap_.back().score;
   }
 
+  // False if the label's group is full of better labels; removes the group's worst if it is full.
+  bool make_room(const Scored<Score>& found) {
+    const int32_t group = limits_->group_of[found.label];
+    if (group < 0) return true;
+    const int64_t most = limits_->most_of(group, factor_);
+    int64_t n = 0;
+    size_t worst = 0;
+    for (size_t i = 0; i < heap_.size(); ++i) {
+      if (limits_->group_of[heap_[i].label] != group) continue;
+      ++n;
+      worst = i;
+    }
+    if (n < most) return true;
+    if (n == 0 || !BetterLabel()(found, heap_[worst])) return false;
+    heap_.erase(heap_.begin() + static_cast<int64_t>(worst));
+    return true;
+  }
+
   size_t k_ = 0, n_kept_ = 0;
-  float limit_ = 0, kept_limit_ = 0;
-  std::vector<ScoredLabel> heap_;  // the worst at the front; best first where more than k are kept
+  const GroupLimits* limits_ = nullptr;
+  int64_t factor_ = 1;
+  Score limit_ = 0, kept_limit_ = 0;
+  std::vector<Scored<Score>> heap_;  // the worst at the front; best first where more than k are kept
 };
+
+using BestLabels = BestOf<float>;
 
 }  // namespace labeltrees::search

@@ -111,6 +111,25 @@ struct NativeLabelWeights {
   std::unique_ptr<LabelWeights> weights;
 };
 
+// The limits of groups, checked.
+struct NativeGroupLimits {
+  GroupLimits limits;
+};
+
+// Weights of one call: prepared ones, or those of some labels.
+struct WeightArgument {
+  const LabelWeights* prepared = nullptr;
+  std::vector<int32_t> labels;
+  std::vector<float> weights;
+  bool given = false;
+
+  Boosts boosts() const {
+    static const int32_t empty = 0;
+    if (!given || prepared) return {};
+    return {labels.empty() ? &empty : labels.data(), weights.data(), static_cast<int64_t>(labels.size())};
+  }
+};
+
 // The labels of one argument: a prepared set, or ids.
 struct LabelArgument {
   const LabelSet* set = nullptr;
@@ -129,6 +148,11 @@ struct LabelArgument {
 // are counted and left out; ids must exist. names: those of the labels, or null if they have none.
 void read_labels(nb::handle object, const char* name, const void* owner, int64_t n_labels,
                  const encode::NameTable* names, LabelArgument& labels);
+
+// Reads None, prepared weights of `owner`, or a dict from label ids or names to numbers of at least 0. Names that are
+// not known are left out. logs: keep logarithms.
+void read_weights(nb::handle object, const void* owner, int64_t n_labels, const encode::NameTable* names, bool logs,
+                  WeightArgument& weights);
 
 // The method label_set of an engine's bindings. names: NativeNames of the labels, or None.
 template <class Native>

@@ -57,7 +57,7 @@ void SearchEngine::set_evidence_query(evidence::EvidenceScratch& scratch, const 
 }
 
 void SearchEngine::require_links(const SearchRequest& request) const {
-  if (request.candidates.given() || trees_.size() > 1)
+  if (request.candidates.given() || request.boosts.given() || request.diversity > 0.0f || trees_.size() > 1)
     for (const auto& tree : trees_) tree->links.require();
 }
 
@@ -87,13 +87,18 @@ void SearchEngine::start(SearchScratch& scratch) const {
 }
 
 void SearchEngine::set_filters(SearchScratch& scratch, const SearchRequest& request, int64_t query) {
-  scratch.filters.set(request, query, n_labels_, [&](size_t tree) -> const TreeLinks& { return trees_[tree]->links; });
+  scratch.filters.set(request, query, n_labels_, true,
+                      [&](size_t tree) -> const TreeLinks& { return trees_[tree]->links; });
 }
 
 void SearchEngine::find(SearchScratch& scratch, const SearchRequest& request, int64_t query, SearchStats& stats) {
   set_filters(scratch, request, query);
   if (trees_.size() > 1) return run_ensemble(scratch, request, stats);
-  scratch.best.start(request.k, request.n_returned());
+  // A little below the threshold, because of rounding: `write_selected` compares the scores themselves.
+  const float floor = request.threshold > 0.0f && !request.discounts
+                          ? std::log(request.threshold) - 1e-5f * (1.0f + std::fabs(std::log(request.threshold)))
+                          : Frontier::kNone;
+  scratch.best.start(request.k, request.n_returned(), request.limits, request.limit_factor, floor);
   scratch.tree_search.run(trees_[0]->store, scratch.queries[0], request, scratch.filters.of_tree(0), scratch.best,
                           stats);
 }
@@ -103,38 +108,60 @@ int64_t SearchEngine::run(SearchScratch& scratch, const SearchRequest& request, 
   stats.no_features = scratch.queries[0].empty();
   if (answers_by_prior(scratch.queries[0])) return run_prior(scratch, request, query, labels, scores);
   if (blends(request)) return run_blended(scratch, request, query, labels, scores, stats);
-  find(scratch, request, query, stats);
   const bool one_tree = trees_.size() == 1;
-  auto score_of = [&](const ScoredLabel& found) { return one_tree ? std::exp(found.score) : found.score; };
-  return write_found(request, scratch.best.sorted(), score_of, labels, scores);
+  if (!request.selects()) {
+    find(scratch, request, query, stats);
+    auto score_of = [&](const ScoredLabel& found) { return one_tree ? std::exp(found.score) : found.score; };
+    return write_found(scratch.best.sorted(), score_of, labels, scores);
+  }
+  find(scratch, request.widened(std::min<int64_t>(request.n_compared(), n_labels_)), query, stats);
+  scratch.candidates = scratch.best.sorted();
+  if (one_tree)
+    for (ScoredLabel& found : scratch.candidates) found.score = std::exp(found.score);
+  return write_selected(scratch, request, scratch.candidates, labels, scores);
+}
+
+float SearchEngine::similarity(int32_t a, int32_t b) const {
+  float sum = 0.0f;
+  for (const auto& tree : trees_) sum += tree->links.similarity(a, b);
+  return sum / static_cast<float>(trees_.size());
+}
+
+int64_t SearchEngine::write_selected(SearchScratch& scratch, const SearchRequest& request,
+                                     std::vector<ScoredLabel>& found, int64_t* labels, float* scores) const {
+  scratch.selection.choose(request, found, [&](int32_t a, int32_t b) { return similarity(a, b); });
+  return write_found(found, [](const ScoredLabel& one) { return one.score; }, labels, scores);
 }
 
 // Labels by how often they occur, for a query without a feature.
 int64_t SearchEngine::run_prior(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels,
                                 float* scores) {
   set_filters(scratch, request, query);
-  scratch.best.start(request.k);
+  const SearchRequest wider = request.widened(std::min<int64_t>(request.n_compared(), n_labels_));
+  scratch.best.start(wider.k, wider.k, wider.limits, wider.limit_factor);
   const float* weights = scratch.filters.of_tree(0).weights;
   prior_.find(
-      request, scratch.filters.of_tree(0), [&](int32_t label) { return weights ? std::exp(weights[~label]) : 1.0f; },
+      scratch.filters.of_tree(0), [&](int32_t label) { return weights ? std::exp(weights[~label]) : 1.0f; },
       scratch.best);
-  auto score_of = [](const ScoredLabel& found) { return found.score; };
-  return write_found(request, scratch.best.sorted(), score_of, labels, scores);
+  scratch.candidates = scratch.best.sorted();
+  return write_selected(scratch, request, scratch.candidates, labels, scores);
 }
 
 // The trees propose labels, the evidence adjusts their scores, and the k best are returned.
 int64_t SearchEngine::run_blended(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels,
                                   float* scores, SearchStats& stats) {
-  SearchRequest wider = request;
-  wider.k = std::max(request.k, std::min<int64_t>(evidence_->n_searched, n_labels_));
+  SearchRequest wider =
+      request.widened(std::min<int64_t>(std::max<int64_t>(request.n_compared(), evidence_->n_searched), n_labels_));
   wider.n_candidates = std::min<int64_t>(evidence_->n_candidates, n_labels_);
+  wider.threshold = 0.0f;  // evidence can raise a score
   find(scratch, wider, query, stats);
   scratch.candidates = scratch.best.sorted();
   if (trees_.size() == 1)
     for (ScoredLabel& found : scratch.candidates) found.score = std::exp(found.score);
-  scratch.evidence.blend(*evidence_, scratch.candidates, request.weights ? request.weights->by_child(0) : nullptr);
+  scratch.evidence.blend(*evidence_, scratch.candidates, scratch.filters.of_tree(0).weights);
+  if (request.selects()) return write_selected(scratch, request, scratch.candidates, labels, scores);
   if (static_cast<int64_t>(scratch.candidates.size()) > request.k) scratch.candidates.resize(request.k);
-  return write_found(request, scratch.candidates, [](const ScoredLabel& found) { return found.score; }, labels, scores);
+  return write_found(scratch.candidates, [](const ScoredLabel& found) { return found.score; }, labels, scores);
 }
 
 // Scores the k best labels of every tree in all trees, and leaves the k best in scratch.best with the means of their
@@ -147,7 +174,7 @@ void SearchEngine::run_ensemble(SearchScratch& scratch, const SearchRequest& req
   scratch.pooled.clear();
   for (int64_t tree = 0; tree < n_trees; ++tree) {
     scratch.memos[tree].clear();
-    scratch.best.start(request.k);
+    scratch.best.start(request.k, request.k, request.limits, request.limit_factor);
     scratch.tree_search.run(trees_[tree]->store, scratch.queries[tree], share, scratch.filters.of_tree(tree),
                             scratch.best, stats, &scratch.memos[tree]);
     if (share.discounts) share.discounts += trees_[tree]->store.n_nodes();
@@ -155,13 +182,14 @@ void SearchEngine::run_ensemble(SearchScratch& scratch, const SearchRequest& req
   }
   std::sort(scratch.pooled.begin(), scratch.pooled.end());
   scratch.pooled.erase(std::unique(scratch.pooled.begin(), scratch.pooled.end()), scratch.pooled.end());
-  scratch.best.start(request.n_returned());
+  scratch.best.start(request.n_returned(), request.n_returned(), request.limits, request.limit_factor);
+  const float* weights = scratch.filters.of_tree(0).weights;
   for (int32_t label : scratch.pooled) {
     float sum = 0.0f;
     for (int64_t tree = 0; tree < n_trees; ++tree)
       sum += std::exp(scratch.tree_search.path_score(trees_[tree]->store, trees_[tree]->links, scratch.queries[tree],
                                                      label, scratch.memos[tree], stats));
-    const float weight = request.weights ? std::exp(request.weights->by_child(0)[~label]) : 1.0f;
+    const float weight = weights ? std::exp(weights[~label]) : 1.0f;
     scratch.best.offer(weight * sum / static_cast<float>(n_trees), label);
   }
 }

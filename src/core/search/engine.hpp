@@ -13,6 +13,7 @@
 #include "search/query.hpp"
 #include "search/request.hpp"
 #include "search/results.hpp"
+#include "search/selection.hpp"
 #include "search/store.hpp"
 #include "search/tree_search.hpp"
 
@@ -34,6 +35,7 @@ struct SearchScratch {
   std::vector<int32_t> pooled;
   evidence::EvidenceScratch evidence;
   std::vector<ScoredLabel> candidates;
+  Selection selection;
 };
 
 class SearchEngine {
@@ -87,6 +89,10 @@ class SearchEngine {
   QueryForm form(size_t tree) const { return {n_features_, trees_[tree]->store.feature_rank(), matrices_, normalize_}; }
   void set_evidence_query(evidence::EvidenceScratch& scratch, const QueryRows& rows, int64_t query) const;
   void require_links(const SearchRequest& request) const;
+  float similarity(int32_t a, int32_t b) const;  // of two labels: the mean over the trees
+  // Writes the list of a request from the labels found, best first with the scores to return.
+  int64_t write_selected(SearchScratch& scratch, const SearchRequest& request, std::vector<ScoredLabel>& found,
+                         int64_t* labels, float* scores) const;
   void start(SearchScratch& scratch) const;
   bool blends(const SearchRequest& request) const { return evidence_ && request.evidence; }
   // Searches for the query prepared in scratch.queries; `query` is its place among the request's label lists.

@@ -152,19 +152,29 @@ void bind_search(nb::module_& module) {
       .def("margins", &margins, nb::arg("tree"), nb::arg("node"), nb::arg("rows"))
       .def("count", &count, nb::arg("rows"), nb::arg("request"));
 
-  nb::class_<NativePredictor>(module, "Predictor")
+  nb::class_<NativePredictor> predictor(module, "Predictor");
+  predictor
       .def(nb::init<Object<NativeEngine>, Object<NativeRequest>, int64_t, Object<encode::ContextEncoder>,
                     Object<encode::NativeNames>, bool, Object<ConstArray<int32_t>>>(),
            nb::arg("engine"), nb::arg("request"), nb::arg("k"), nb::arg("encoder").none(), nb::arg("names").none(),
            nb::arg("with_names"), nb::arg("label_of_feature").none())
-      .def("__call__", &NativePredictor::operator(), nb::arg("indices").none(), nb::arg("values").none() = nb::none(),
-           nb::arg("k").none() = nb::none(), nb::arg("exclude").none() = nb::none(),
-           nb::arg("candidates").none() = nb::none())
-      .def("lists", &NativePredictor::lists, nb::arg("indices").none(), nb::arg("values").none() = nb::none(),
-           nb::arg("k").none() = nb::none(), nb::arg("exclude").none() = nb::none(),
-           nb::arg("candidates").none() = nb::none())
       .def_prop_ro("n_unknown", &NativePredictor::n_unknown)
       .def_prop_ro("n_no_features", &NativePredictor::n_no_features);
+  using Given = nb::handle;
+  def_call(
+      predictor, "__call__",
+      [](const NativePredictor& self, Given first, Given second, Given k, Given exclude, Given candidates,
+         Given weights, Given limits, Given threshold, Given diversity) {
+        return self(first, second, {k, exclude, candidates, weights, limits, threshold, diversity});
+      },
+      nb::arg("indices").none(), nb::arg("values").none() = nb::none());
+  def_call(
+      predictor, "lists",
+      [](const NativePredictor& self, Given first, Given second, Given k, Given exclude, Given candidates,
+         Given weights, Given limits, Given threshold, Given diversity) {
+        return self.lists(first, second, {k, exclude, candidates, weights, limits, threshold, diversity});
+      },
+      nb::arg("indices").none(), nb::arg("values").none() = nb::none());
 }
 
 }  // namespace labeltrees::search

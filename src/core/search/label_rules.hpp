@@ -31,11 +31,22 @@ class TreeLinks {
   int32_t parent_of_node(int32_t node) const { return node_parent_[node]; }      // -1 for the root
   int32_t parent_of_label(int32_t label) const { return label_parent_[label]; }  // -1 if the label is not in the tree
 
+  // How similar two labels are: the information of their lowest common ancestor, 1 - log(n labels below it) / log(L).
+  // 0 if only the root is above both, or if one of them is not in the tree.
+  float similarity(int32_t a, int32_t b) const {
+    if (a == b) return 1.0f;
+    int32_t x = label_parent_[a], y = label_parent_[b];
+    if (x < 0 || y < 0) return 0.0f;
+    while (x != y) (x > y ? x : y) = node_parent_[x > y ? x : y];  // a child has a larger id than its parent
+    return information_[x];
+  }
+
  private:
   tree::TreeView tree_;
   std::string source_;
   std::once_flag once_;
   std::vector<int32_t> node_parent_, label_parent_;
+  std::vector<float> information_;  // of nodes
 };
 
 // A set of labels prepared for many searches: bitmaps of its labels and of the nodes that lead to them.
@@ -90,6 +101,7 @@ struct LabelSet {
 // Weights that labels' scores are multiplied with, prepared for many searches: with the largest weight below each node.
 struct LabelWeights {
   const void* owner = nullptr;  // the engine whose trees the nodes belong to
+  const uint64_t number;        // no other weights of this process have it
   std::vector<std::vector<float>> tables;
   int64_t n_labels = 0;
 
@@ -97,7 +109,7 @@ struct LabelWeights {
   // links(tree) returns the TreeLinks of a tree, which must have been required.
   template <class LinksOf>
   LabelWeights(const void* engine, const float* weights, int64_t n, bool logs, size_t n_trees, LinksOf&& links)
-      : owner(engine), tables(n_trees), n_labels(n) {
+      : owner(engine), number(next_number()), tables(n_trees), n_labels(n) {
     const float nothing = logs ? -std::numeric_limits<float>::infinity() : 0.0f;
     for (size_t tree = 0; tree < n_trees; ++tree) {
       const TreeLinks& of_tree = links(tree);
@@ -116,6 +128,61 @@ struct LabelWeights {
 
   // Indexed with a child: ~label gives the weight of the label, a node the largest weight below it.
   const float* by_child(size_t tree) const { return tables[tree].data() + n_labels; }
+
+ private:
+  static uint64_t next_number() {
+    static std::atomic<uint64_t> last{0};
+    return ++last;
+  }
+};
+
+// A table of weights in which those of some labels are changed for one query and restored afterwards, so that a call
+// with few boosts does not touch all labels. The first call of a thread copies the table: 4 bytes per label and node.
+class BoostedWeights {
+ public:
+  // base: null for weights of 1. logs: as in LabelWeights. Returns the table by child.
+  const float* set(const LabelWeights* base, size_t tree, const TreeLinks& links, int64_t n_labels, bool logs,
+                   const Boosts& boosts) {
+    const uint64_t number = base ? base->number : 0;
+    if (values_.empty() || number != base_ || logs != logs_) {
+      values_.assign(static_cast<size_t>(n_labels + links.n_nodes()), logs ? 0.0f : 1.0f);
+      if (base) values_ = base->tables[tree];
+      changed_.clear();
+      base_ = number;
+      logs_ = logs;
+    }
+    restore();
+    float* by_child = values_.data() + n_labels;
+    for (int64_t i = 0; i < boosts.n; ++i) {
+      const int32_t label = boosts.labels[i];
+      const float value = logs ? by_child[~label] + boosts.weights[i] : by_child[~label] * boosts.weights[i];
+      change(&by_child[~label], value);
+      // The bound of a node is not lowered: it has other labels, whose weights may be as large as it says.
+      for (int32_t node = links.parent_of_label(label); node >= 0 && by_child[node] < value;) {
+        change(&by_child[node], value);
+        node = links.parent_of_node(node);
+      }
+    }
+    return by_child;
+  }
+
+ private:
+  void change(float* place, float value) {
+    changed_.push_back({place - values_.data(), *place});
+    *place = value;
+  }
+  void restore() {
+    for (; !changed_.empty(); changed_.pop_back()) values_[changed_.back().place] = changed_.back().before;
+  }
+
+  struct Change {
+    int64_t place;
+    float before;
+  };
+  std::vector<float> values_;
+  std::vector<Change> changed_;
+  uint64_t base_ = 0;
+  bool logs_ = true;
 };
 
 // The labels of a model that no search returns, and the nodes that still lead to others.
@@ -214,6 +281,7 @@ class QueryFilters {
   void start(size_t n_trees, const RetiredState& state) {
     filters_.assign(n_trees, LabelFilter());
     ancestors_.resize(n_trees);
+    boosted_.resize(n_trees);
     state.take(version_, retired_);
     if (!retired_) return;
     for (size_t tree = 0; tree < n_trees; ++tree) {
@@ -222,9 +290,9 @@ class QueryFilters {
     }
   }
   // Marks the lists of a query; lists for all queries are marked only for the first one. links(tree) returns the
-  // TreeLinks of a tree, which must have been required if there are candidates.
+  // TreeLinks of a tree, which must have been required if there are candidates or boosts. logs: as in LabelWeights.
   template <class LinksOf>
-  void set(const SearchRequest& request, int64_t query, int32_t n_labels, LinksOf&& links) {
+  void set(const SearchRequest& request, int64_t query, int32_t n_labels, bool logs, LinksOf&& links) {
     const LabelLists &candidates = request.candidates, &exclude = request.exclude;
     if (candidates.given() && (candidates.per_query() || !filters_[0].labels)) {
       mark(candidates, query, n_labels, allowed_);
@@ -251,8 +319,12 @@ class QueryFilters {
         filters_[tree].nodes = request.candidate_set->inside[tree].data();
       }
     }
-    if (request.weights)
+    if (request.boosts.given() && !filters_[0].weights) {  // the same for all queries
+      for (size_t tree = 0; tree < filters_.size(); ++tree)
+        filters_[tree].weights = boosted_[tree].set(request.weights, tree, links(tree), n_labels, logs, request.boosts);
+    } else if (request.weights && !request.boosts.given()) {
       for (size_t tree = 0; tree < filters_.size(); ++tree) filters_[tree].weights = request.weights->by_child(tree);
+    }
   }
   const LabelFilter& of_tree(size_t tree) const { return filters_[tree]; }
 
@@ -271,8 +343,9 @@ class QueryFilters {
   }
 
   MarkSet allowed_, excluded_;
-  std::vector<MarkSet> ancestors_;    // by tree
-  std::vector<LabelFilter> filters_;  // by tree
+  std::vector<MarkSet> ancestors_;       // by tree
+  std::vector<BoostedWeights> boosted_;  // by tree
+  std::vector<LabelFilter> filters_;     // by tree
   std::shared_ptr<const RetiredLabels> retired_;
   int64_t version_ = 0;  // of retired_
 };
@@ -291,16 +364,14 @@ class LabelPrior {
   // Fills `best` (started by the caller) with the most frequent labels allowed; the scores are their shares times
   // weight_of(label). Labels that no training point has are left out.
   template <class WeightOf>
-  void find(const SearchRequest& request, const LabelFilter& filter, WeightOf&& weight_of, BestLabels& best) const {
+  void find(const LabelFilter& filter, WeightOf&& weight_of, BestLabels& best) const {
     if (!known()) return;
     std::call_once(once_, [&] { sort(); });
-    int64_t n = 0;
     for (int32_t label : order_) {
-      if (!filter.weights && n == request.k) return;
-      const float score = std::min(static_cast<float>(counts_[label] / n_points_), 1.0f) * weight_of(label);
-      if (!(score > 0.0f) || !filter.allows_label(label)) continue;
-      best.offer(score, label);
-      ++n;
+      const float share = std::min(static_cast<float>(counts_[label] / n_points_), 1.0f);
+      if (!filter.weights && share < best.limit()) return;  // no later label is more frequent
+      const float score = share * weight_of(label);
+      if (score > 0.0f && filter.allows_label(label)) best.offer(score, label);
     }
   }
 

@@ -12,7 +12,7 @@
 namespace labeltrees::search {
 
 SingleAnswer::SingleAnswer(nb::object engine, const void* owner, nb::object request, int64_t k, int64_t n_labels,
-                           nb::object names, bool with_names)
+                           nb::object names, bool with_names, bool logs)
     : engine_(std::move(engine)),
       request_object_(std::move(request)),
       names_object_(names),
@@ -20,7 +20,8 @@ SingleAnswer::SingleAnswer(nb::object engine, const void* owner, nb::object requ
       request_(nb::cast<const NativeRequest&>(request_object_).request),
       k_(k),
       n_labels_(std::max<int64_t>(n_labels, 1)),
-      with_names_(with_names) {
+      with_names_(with_names),
+      logs_(logs) {
   if (!names.is_none()) names_ = &nb::cast<const encode::NativeNames&>(names).table;
   nb::module_ numpy = nb::module_::import_("numpy");
   empty_ = numpy.attr("empty");
@@ -88,6 +89,13 @@ SingleAnswer::Call::Call(const SingleAnswer& self, const CallOptions& options, c
     exclude.ids.insert(exclude.ids.end(), seen->begin(), seen->end());
   }
   request.exclude = exclude.list();
+  set_rules(self, options);
+  // Rules make a search exact, unless the caller has asked for a beam.
+  if (!request.keep_beam && request.has_rules()) {
+    request.beam = 0;
+    request.mode = SearchMode::best_first;
+  }
+  if (request.selects() || request.has_weights()) request.discounts = nullptr;  // as in complete_request
   if (!request.discounts) {
     request.k = k;
     return;
@@ -105,6 +113,43 @@ SingleAnswer::Call::Call(const SingleAnswer& self, const CallOptions& options, c
     request.discounts = nullptr;
     request.k = k;
   }
+}
+
+namespace {
+
+float share_of(nb::handle given, const char* name, double highest) {
+  const bool is_number = (PyFloat_Check(given.ptr()) || PyLong_Check(given.ptr())) && !PyBool_Check(given.ptr());
+  const double value = is_number ? PyFloat_AsDouble(given.ptr()) : -1;
+  PyErr_Clear();
+  if (!(value >= 0 && value <= highest))
+    throw BadQuery(std::string(name) + (highest > 1 ? " must be a number of at least 0" : " must be in [0, 1]") +
+                   ", got " + encode::shown(given));
+  return static_cast<float>(value);
+}
+
+}  // namespace
+
+void SingleAnswer::Call::set_rules(const SingleAnswer& self, const CallOptions& options) {
+  if (!options.label_weight.is_none()) {
+    read_weights(options.label_weight, self.owner_, self.n_labels_, self.names_, self.logs_, weights);
+    if (weights.prepared) {
+      request.weights = weights.prepared;
+      request.boosts = {};
+    } else {
+      request.boosts = weights.boosts();
+    }
+  }
+  if (!options.limits.is_none()) {
+    NativeGroupLimits* limits;
+    if (!nb::try_cast(options.limits, limits, false))
+      throw BadQuery("limits of a call must be prepared with label_limits of the model, got " +
+                     encode::shown(options.limits));
+    if (static_cast<int64_t>(limits->limits.group_of.size()) != self.n_labels_)
+      throw BadQuery("limits must be prepared for a model with " + std::to_string(self.n_labels_) + " labels");
+    request.limits = &limits->limits;
+  }
+  if (!options.threshold.is_none()) request.threshold = share_of(options.threshold, "threshold", 1e30);
+  if (!options.diversity.is_none()) request.diversity = share_of(options.diversity, "diversity", 1.0);
 }
 
 int64_t SingleAnswer::Call::drop_excluded(int64_t* labels, float* scores, int64_t found) const {
@@ -213,7 +258,7 @@ NativePredictor::NativePredictor(Object<NativeEngine> engine, Object<NativeReque
                                  Object<encode::ContextEncoder> encoder, Object<encode::NativeNames> names,
                                  bool with_names, Object<ConstArray<int32_t>> label_of_feature)
     : engine_(nb::cast<NativeEngine&>(engine).engine),
-      answer_(engine, &engine_, std::move(request), k, engine_.n_labels(), std::move(names), with_names),
+      answer_(engine, &engine_, std::move(request), k, engine_.n_labels(), std::move(names), with_names, true),
       encoder_object_(encoder),
       label_array_(label_of_feature) {
   if (!encoder.is_none()) encoder_ = &nb::cast<const encode::ContextEncoder&>(encoder);
@@ -226,16 +271,6 @@ bool NativePredictor::is_context(nb::handle first) const {
   if (PyUnicode_Check(object)) return true;
   if (PyList_Check(object) || PyTuple_Check(object) || PyDict_Check(object) || PyAnySet_Check(object)) return true;
   return !PyObject_CheckBuffer(object) && !nb::hasattr(first, "indptr");
-}
-
-AnswerArrays NativePredictor::operator()(nb::handle first, nb::handle second, nb::handle k, nb::handle exclude,
-                                         nb::handle candidates) const {
-  return answer(first, second, {k, exclude, candidates});
-}
-
-AnswerLists NativePredictor::lists(nb::handle first, nb::handle second, nb::handle k, nb::handle exclude,
-                                   nb::handle candidates) const {
-  return answer(first, second, {k, exclude, candidates, true});
 }
 
 nb::tuple NativePredictor::answer(nb::handle first, nb::handle second, CallOptions options) const {

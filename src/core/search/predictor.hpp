@@ -47,9 +47,18 @@ class ArrayBuffer {
 
 // The options of one call. None: as the predictor was made. as_lists: return lists instead of arrays.
 struct CallOptions {
-  nb::handle k, exclude, candidates;
+  nb::handle k, exclude, candidates, label_weight, limits, threshold, diversity;
   bool as_lists = false;
 };
+
+// Calls method(arguments of the query..., options...) bound with the names and defaults of all options of a call.
+template <class Class, class Method, class... Extra>
+void def_call(Class& bound, const char* name, Method&& method, const Extra&... extra) {
+  bound.def(name, method, extra..., nb::arg("k").none() = nb::none(), nb::arg("exclude").none() = nb::none(),
+            nb::arg("candidates").none() = nb::none(), nb::arg("label_weight").none() = nb::none(),
+            nb::arg("limits").none() = nb::none(), nb::arg("threshold").none() = nb::none(),
+            nb::arg("diversity").none() = nb::none());
+}
 
 // The labels that have the names of the items in a history.
 using SeenList = std::vector<int32_t>;
@@ -58,9 +67,10 @@ using SeenList = std::vector<int32_t>;
 class SingleAnswer {
  public:
   // owner: the native engine, which label sets must belong to. k: the number of labels that a call returns by default.
-  // names: NativeNames of the labels, or None. with_names: return names instead of ids.
+  // names: NativeNames of the labels, or None. with_names: return names instead of ids. logs: weights of labels are
+  // logarithms.
   SingleAnswer(nb::object engine, const void* owner, nb::object request, int64_t k, int64_t n_labels, nb::object names,
-               bool with_names);
+               bool with_names, bool logs);
 
   const encode::NameTable* names() const { return names_; }
   int64_t n_no_features() const { return n_no_features_.load(std::memory_order_relaxed); }
@@ -100,7 +110,11 @@ class SingleAnswer {
     SearchRequest request;
     int64_t k;
     LabelArgument exclude, candidates;
+    WeightArgument weights;
     bool drop_later = false;
+
+   private:
+    void set_rules(const SingleAnswer& self, const CallOptions& options);
   };
 
   // The data of an array made by numpy.empty, valid as long as the array. Nobody else has the array yet, so its buffer
@@ -128,7 +142,7 @@ class SingleAnswer {
   SearchRequest request_;
   int64_t k_, n_labels_;
   const encode::NameTable* names_ = nullptr;
-  bool with_names_;
+  bool with_names_, logs_;
   mutable std::atomic<int64_t> n_no_features_{0};
   nb::object empty_, int64_, float32_;  // numpy.empty and two dtypes: faster than making an array with nanobind
 };
@@ -143,10 +157,14 @@ class NativePredictor {
                   Object<ConstArray<int32_t>> label_of_feature);
 
   // (indices, values, k), or (CSR row, k=k), or (dense row, k=k), or (context, k). None: as the predictor was made.
-  AnswerArrays operator()(nb::handle first, nb::handle second, nb::handle k, nb::handle exclude,
-                          nb::handle candidates) const;
+  AnswerArrays operator()(nb::handle first, nb::handle second, const CallOptions& options) const {
+    return answer(first, second, options);
+  }
   // The same as lists of names or ids, and of scores with six digits: what a server writes as JSON.
-  AnswerLists lists(nb::handle first, nb::handle second, nb::handle k, nb::handle exclude, nb::handle candidates) const;
+  AnswerLists lists(nb::handle first, nb::handle second, CallOptions options) const {
+    options.as_lists = true;
+    return answer(first, second, options);
+  }
 
   // Items and words of all contexts so far that the encoder did not know.
   int64_t n_unknown() const { return n_unknown_.load(std::memory_order_relaxed); }

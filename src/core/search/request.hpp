@@ -1,6 +1,7 @@
 // A search request, the same for both model families: how many labels to find, and how to look for them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace labeltrees::search {
@@ -19,8 +20,18 @@ struct LabelLists {
   int64_t size(int64_t query) const { return indptr ? indptr[query + 1] - indptr[query] : n; }
 };
 
+struct GroupLimits;   // search/best.hpp
 struct LabelSet;      // search/label_rules.hpp
 struct LabelWeights;  // search/label_rules.hpp
+
+// Weights of some labels: logarithms for the linear search. labels null: none were given.
+struct Boosts {
+  const int32_t* labels = nullptr;
+  const float* weights = nullptr;
+  int64_t n = 0;
+
+  bool given() const { return labels != nullptr; }
+};
 
 // The text search has no beam and no evidence: it ignores mode, beam and evidence.
 struct SearchRequest {
@@ -41,8 +52,35 @@ struct SearchRequest {
   const LabelSet* candidate_set = nullptr;
   const LabelSet* exclude_set = nullptr;
   const LabelWeights* weights = nullptr;  // what the scores of labels are multiplied with
+  Boosts boosts;                          // the same for some labels, on top of `weights`
+  const GroupLimits* limits = nullptr;    // at most so many labels of each group
+  int64_t limit_factor = 1;               // set by `widened`
+  float threshold = 0.0f;                 // leave out labels whose returned score is below it
+  float diversity = 0.0f;                 // how much the similarity of labels counts against their scores, in [0, 1]
+  bool keep_beam = false;                 // the caller has asked for this beam: rules do not make the search exact
 
   int64_t n_returned() const { return n_candidates > k ? n_candidates : k; }
+  bool has_weights() const { return weights || boosts.given(); }
+  // Whether labels must be chosen from those found, or some dropped.
+  bool selects() const { return limits || threshold > 0.0f || diversity > 0.0f; }
+  // Whether the lists are those of all labels and their own scores.
+  bool has_rules() const {
+    return candidates.given() || candidate_set || exclude.given() || exclude_set || has_weights() || limits ||
+           threshold > 0.0f || diversity > 0.0f;
+  }
+  // Labels that diversity chooses from.
+  int64_t n_compared() const {
+    if (!(diversity > 0.0f)) return k;
+    return std::max(k, std::min<int64_t>(10 * k, 100));
+  }
+  // The same search for n labels, at least k. Groups may have more labels in proportion: then the n labels contain k
+  // that respect the limits, if there are so many.
+  SearchRequest widened(int64_t n) const {
+    SearchRequest wider = *this;
+    wider.limit_factor = std::max<int64_t>(n / std::max<int64_t>(k, 1), 1);
+    wider.k = n;
+    return wider;
+  }
 };
 
 // Calls fn(name, member) for each limit that is read from the field of this name of the Python request; None is 0.

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -109,6 +110,35 @@ void read_labels(nb::handle object, const char* name, const void* owner, int64_t
     reader.add(nb::borrow(PySequence_Fast_GET_ITEM(list.ptr(), i)));
 }
 
+void read_weights(nb::handle object, const void* owner, int64_t n_labels, const encode::NameTable* names, bool logs,
+                  WeightArgument& weights) {
+  if (object.is_none()) return;
+  weights.given = true;
+  NativeLabelWeights* prepared;
+  if (nb::try_cast(object, prepared, false)) {
+    if (prepared->weights->owner != owner)
+      throw BadQuery("label_weight was prepared for another model; make it with label_weights of this one");
+    weights.prepared = prepared->weights.get();
+    return;
+  }
+  if (!PyDict_Check(object.ptr()))
+    throw BadQuery(
+        "label_weight of a call must be a dict from labels to numbers, or prepared with label_weights, got " +
+        encode::shown(object));
+  LabelArgument labels;
+  LabelReader reader("label_weight", n_labels, names, labels);
+  for (auto [label, value] : nb::borrow<nb::dict>(object)) {
+    const double weight = PyFloat_Check(value.ptr()) || PyLong_Check(value.ptr()) ? PyFloat_AsDouble(value.ptr()) : -1;
+    PyErr_Clear();
+    if (PyBool_Check(value.ptr()) || !(weight >= 0 && weight <= 1e30))
+      throw BadQuery("label_weight must hold numbers in [0, 1e+30], got " + encode::shown(value));
+    reader.add(label);
+    if (labels.ids.size() == weights.weights.size()) continue;  // an unknown name
+    weights.weights.push_back(static_cast<float>(logs ? std::log(weight) : weight));
+  }
+  weights.labels = std::move(labels.ids);
+}
+
 // The bindings of search requests and of the rows of a batch.
 
 namespace {
@@ -144,7 +174,8 @@ const LabelSet* keep_set(const nb::object& set, std::vector<nb::object>& kept) {
 void make_request(NativeRequest* self, nb::handle settings, int64_t k, int64_t n_candidates, bool evidence,
                   Optional<float> discounts, Optional<int64_t> candidate_ptr, Optional<int32_t> candidates,
                   Optional<int64_t> exclude_ptr, Optional<int32_t> exclude, Object<NativeLabelSet> candidate_set,
-                  Object<NativeLabelSet> exclude_set, Object<NativeLabelWeights> weights) {
+                  Object<NativeLabelSet> exclude_set, Object<NativeLabelWeights> weights, Optional<int32_t> boosted,
+                  Optional<float> boosts, Object<NativeGroupLimits> limits) {
   SearchRequest request;
   each_limit([&](const char* name, auto member) {
     if (!PyUnicode_Check(nb::object(settings.attr(name)).ptr()))  // a beam "as fitted" has not been completed: no limit
@@ -166,7 +197,30 @@ void make_request(NativeRequest* self, nb::handle settings, int64_t k, int64_t n
     self->arrays.push_back(weights);
     request.weights = nb::cast<const NativeLabelWeights&>(weights).weights.get();
   }
+  if (boosted && boosts) {
+    const LabelLists labels = label_lists(std::nullopt, boosted, self->arrays);
+    request.boosts = {labels.labels, keep(boosts, self->arrays), labels.n};
+  }
+  if (!limits.is_none()) {
+    self->arrays.push_back(limits);
+    request.limits = &nb::cast<const NativeGroupLimits&>(limits).limits;
+  }
+  request.threshold = read_field<float>(settings, "threshold", 0.0f);
+  request.diversity = read_field<float>(settings, "diversity", 0.0f);
+  request.keep_beam = read_field<bool>(settings, "keep_beam", false);
   self->request = request;
+}
+
+// group_of: a group per label, or -1. most: per group, at least 0.
+void make_limits(NativeGroupLimits* self, ConstArray<int32_t> group_of, ConstArray<int32_t> most) {
+  const auto n_groups = static_cast<int32_t>(most.size());
+  for (size_t i = 0; i < group_of.size(); ++i)
+    if (group_of.data()[i] < -1 || group_of.data()[i] >= n_groups)
+      throw std::invalid_argument("groups must be numbers of groups, or -1");
+  if (std::any_of(most.data(), most.data() + most.size(), [](int32_t n) { return n < 0; }))
+    throw std::invalid_argument("the most labels of a group must be at least 0");
+  new (self) NativeGroupLimits{
+      {{group_of.data(), group_of.data() + group_of.size()}, {most.data(), most.data() + most.size()}}};
 }
 
 void make_rows(NativeRows* self, int64_t n, Optional<int64_t> indptr, Optional<int32_t> features,
@@ -199,12 +253,24 @@ void bind_search_request(nb::module_& module) {
           "belongs_to", [](const NativeLabelWeights& self, nb::handle engine) { return self.engine.is(engine); },
           nb::arg("engine"));
 
+  nb::class_<NativeGroupLimits>(module, "LabelLimits",
+                                "Groups of labels and the most labels of each, prepared; made by `label_limits`.")
+      .def("__init__", &make_limits, nb::arg("group_of").noconvert(), nb::arg("most").noconvert())
+      .def("__len__", [](const NativeGroupLimits& self) { return self.limits.most.size(); })
+      .def("__repr__",
+           [](const NativeGroupLimits& self) {
+             return "LabelLimits(" + std::to_string(self.limits.most.size()) + " groups of " +
+                    std::to_string(self.limits.group_of.size()) + " labels)";
+           })
+      .def_prop_ro("n_labels", [](const NativeGroupLimits& self) { return self.limits.group_of.size(); });
+
   nb::class_<NativeRequest>(module, "SearchRequest")
       .def("__init__", &make_request, nb::arg("settings"), nb::kw_only(), nb::arg("k"), nb::arg("n_candidates"),
            nb::arg("evidence"), nb::arg("discounts").noconvert().none(), nb::arg("candidate_ptr").noconvert().none(),
            nb::arg("candidates").noconvert().none(), nb::arg("exclude_ptr").noconvert().none(),
            nb::arg("exclude").noconvert().none(), nb::arg("candidate_set").none(), nb::arg("exclude_set").none(),
-           nb::arg("weights").none())
+           nb::arg("weights").none(), nb::arg("boosted").noconvert().none(), nb::arg("boosts").noconvert().none(),
+           nb::arg("limits").none())
       .def_prop_ro("k", [](const NativeRequest& self) { return self.request.k; })
       .def_prop_ro("n_returned", [](const NativeRequest& self) { return self.request.n_returned(); });
 

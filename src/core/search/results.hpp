@@ -29,8 +29,7 @@ struct SearchStats {
 
 // Writes the labels that a search found, best first, and their scores, score_of(entry). Returns how many.
 template <class Entry, class ScoreOf>
-int64_t write_found(const SearchRequest&, const std::vector<Entry>& found, ScoreOf&& score_of, int64_t* labels,
-                    float* scores) {
+int64_t write_found(const std::vector<Entry>& found, ScoreOf&& score_of, int64_t* labels, float* scores) {
   int64_t n = 0;
   for (const Entry& entry : found) {
     labels[n] = entry.label;

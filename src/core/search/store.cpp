@@ -1,5 +1,9 @@
 #include "search/store.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
 #include "search/label_rules.hpp"
 #include "tree/arrays.hpp"
 
@@ -28,6 +32,15 @@ void TreeLinks::require() {
     if (tree_.child_ptr[0] != 0 || tree_.child_ptr[tree_.n_nodes] != tree_.children_size ||
         tree::find_parents(tree_, nodes.data(), labels.data()).fault != tree::TreeFault::none)
       throw DamagedChunk(source_ + ": the arrays child_ptr and children are not a tree");
+    std::vector<int64_t> below(nodes.size(), 0);
+    for (int32_t parent : labels)
+      if (parent >= 0) ++below[parent];
+    for (size_t node = nodes.size(); node-- > 1;) below[nodes[node]] += below[node];
+    information_.resize(nodes.size());
+    const double all = std::log(std::max<double>(static_cast<double>(below[0]), 2.0));
+    for (size_t node = 0; node < nodes.size(); ++node)
+      information_[node] =
+          static_cast<float>(1.0 - std::log(std::max<double>(static_cast<double>(below[node]), 1.0)) / all);
     node_parent_ = std::move(nodes);
     label_parent_ = std::move(labels);
   });

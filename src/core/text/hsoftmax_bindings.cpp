@@ -37,15 +37,15 @@ class NativeTextPredictor {
   NativeTextPredictor(Object<NativeTextEngine> engine, Object<search::NativeRequest> request, int64_t k,
                       Object<encode::NativeNames> names, bool with_names)
       : engine_(nb::cast<NativeTextEngine&>(engine).engine),
-        answer_(engine, &engine_, std::move(request), k, engine_.n_labels(), std::move(names), with_names) {}
+        answer_(engine, &engine_, std::move(request), k, engine_.n_labels(), std::move(names), with_names, false) {}
 
-  // k None: the k of the predictor.
-  search::AnswerArrays operator()(nb::handle text, nb::handle k, nb::handle exclude, nb::handle candidates) const {
-    return answer(text, {k, exclude, candidates});
+  search::AnswerArrays operator()(nb::handle text, const search::CallOptions& options) const {
+    return answer(text, options);
   }
   // The same as lists of names or ids, and of scores with six digits.
-  search::AnswerLists lists(nb::handle text, nb::handle k, nb::handle exclude, nb::handle candidates) const {
-    return answer(text, {k, exclude, candidates, true});
+  search::AnswerLists lists(nb::handle text, search::CallOptions options) const {
+    options.as_lists = true;
+    return answer(text, options);
   }
   int64_t n_no_features() const { return answer_.n_no_features(); }
 
@@ -152,15 +152,25 @@ void bind_hsoftmax(nb::module_& module) {
       .def("trace", &trace, nb::arg("texts"), nb::arg("request"))
       .def("count", &count, nb::arg("texts"), nb::arg("request"));
 
-  nb::class_<NativeTextPredictor>(module, "TextPredictor")
+  nb::class_<NativeTextPredictor> predictor(module, "TextPredictor");
+  predictor
       .def(nb::init<Object<NativeTextEngine>, Object<search::NativeRequest>, int64_t, Object<encode::NativeNames>,
                     bool>(),
            nb::arg("engine"), nb::arg("request"), nb::arg("k"), nb::arg("names").none(), nb::arg("with_names"))
-      .def("__call__", &NativeTextPredictor::operator(), nb::arg("text"), nb::arg("k").none() = nb::none(),
-           nb::arg("exclude").none() = nb::none(), nb::arg("candidates").none() = nb::none())
-      .def("lists", &NativeTextPredictor::lists, nb::arg("text"), nb::arg("k").none() = nb::none(),
-           nb::arg("exclude").none() = nb::none(), nb::arg("candidates").none() = nb::none())
       .def_prop_ro("n_no_features", &NativeTextPredictor::n_no_features);
+  using Given = nb::handle;
+  search::def_call(
+      predictor, "__call__",
+      [](const NativeTextPredictor& self, Given text, Given k, Given exclude, Given candidates, Given weights,
+         Given limits, Given threshold,
+         Given diversity) { return self(text, {k, exclude, candidates, weights, limits, threshold, diversity}); },
+      nb::arg("text"));
+  search::def_call(
+      predictor, "lists",
+      [](const NativeTextPredictor& self, Given text, Given k, Given exclude, Given candidates, Given weights,
+         Given limits, Given threshold,
+         Given diversity) { return self.lists(text, {k, exclude, candidates, weights, limits, threshold, diversity}); },
+      nb::arg("text"));
 }
 
 }  // namespace labeltrees::text

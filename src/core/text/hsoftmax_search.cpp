@@ -10,11 +10,6 @@ namespace labeltrees::text {
 
 namespace {
 
-// Ties go to the smaller label.
-constexpr auto is_better = [](const HsScratch::Found& a, const HsScratch::Found& b) {
-  return a.score != b.score ? a.score > b.score : a.label < b.label;
-};
-
 void prefetch_row(const float* row, int64_t stride) {
   for (int64_t i = 0; i < stride; i += 16) __builtin_prefetch(row + i);
 }
@@ -35,22 +30,23 @@ HsEngine::HsEngine(const FeatureMap& features, const float* input, const float* 
 
 void HsEngine::search(const std::vector<std::string_view>& texts, const search::SearchRequest& request, int n_threads,
                       Job& job, const search::SearchResults& results) {
-  if (request.candidates.given()) links_.require();
+  require_links(request);
   search::search_batch(
       pool_, static_cast<int64_t>(texts.size()), n_threads, job, results,
       [&](HsScratch& scratch) { scratch.filters.start(1, retired_); },
       [&](int64_t query, HsScratch& scratch, int64_t* labels, float* scores, search::SearchStats& stats) {
-        scratch.filters.set(request, query, n_labels(), [&](size_t) -> const search::TreeLinks& { return links_; });
+        scratch.filters.set(request, query, n_labels(), false,
+                            [&](size_t) -> const search::TreeLinks& { return links_; });
         return run(texts[query], request, scratch, labels, scores, stats);
       });
 }
 
 int64_t HsEngine::search_one(std::string_view text, const search::SearchRequest& request, int64_t* labels,
                              float* scores, search::SearchStats& stats) {
-  if (request.candidates.given()) links_.require();
+  require_links(request);
   Borrowed scratch(pool_);
   scratch->filters.start(1, retired_);
-  scratch->filters.set(request, 0, n_labels(), [&](size_t) -> const search::TreeLinks& { return links_; });
+  scratch->filters.set(request, 0, n_labels(), false, [&](size_t) -> const search::TreeLinks& { return links_; });
   return run(text, request, *scratch, labels, scores, stats);
 }
 
@@ -90,29 +86,40 @@ int64_t HsEngine::run(std::string_view text, const search::SearchRequest& reques
   if (request.max_microseconds)
     deadline = search::SearchClock::now() + std::chrono::microseconds(request.max_microseconds);
   scratch.open.clear();
-  scratch.found.clear();
   features_.read(text, true, scratch.features);
-  const float* weights = scratch.filters.of_tree(0).weights;
+  const search::LabelFilter& filter = scratch.filters.of_tree(0);
+  const float* weights = filter.weights;
   const std::vector<int32_t>& rows = scratch.features.rows;
   stats.no_features = rows.empty() || (rows.size() == 1 && rows[0] == line_end_);
+  const search::SearchRequest wider = request.widened(std::min<int64_t>(request.n_compared(), n_labels()));
   if (scratch.features.n == 0 || (stats.no_features && prior_.known())) {
     search::BestLabels best;
-    best.start(request.k);
-    const search::LabelFilter& filter = scratch.filters.of_tree(0);
-    prior_.find(request, filter, [&](int32_t label) { return weights ? weights[~label] : 1.0f; }, best);
-    return search::write_found(
-        request, best.sorted(), [](const search::ScoredLabel& label) { return label.score; }, labels, scores);
+    best.start(wider.k, wider.k, wider.limits, wider.limit_factor);
+    prior_.find(filter, [&](int32_t label) { return weights ? weights[~label] : 1.0f; }, best);
+    scratch.found = best.sorted();
+    return write(request, scratch, labels, scores);
   }
   const float* hidden = hidden_of(scratch);
+  // A little below the threshold, because of rounding: `write` compares the scores themselves.
+  const double floor = request.threshold > 0.0f && !request.discounts ? request.threshold * (1 - 1e-6) : -1.0;
+  scratch.best.start(wider.k, wider.k, wider.limits, wider.limit_factor, floor);
   scratch.open.push_back({weights ? weights[0] : 1.0, 1.0, 0, 0});
-  while (!scratch.open.empty() && !stats.partial && can_win(scratch.open.front().priority, request.k, scratch))
+  while (!scratch.open.empty() && !stats.partial && can_win(scratch.open.front().priority, scratch))
     descend(scratch.pop(), request, hidden, deadline, scratch, stats);
   stats.classifiers = stats.chunks;  // a node has one unit
-  std::sort_heap(scratch.found.begin(), scratch.found.end(), is_better);
-  auto score_of = [&](const HsScratch::Found& found) {
-    return static_cast<float>(std::min(found.score, weights ? weights[~found.label] : 1.0));
-  };
-  return search::write_found(request, scratch.found, score_of, labels, scores);
+  scratch.found.clear();
+  for (const search::Scored<double>& one : scratch.best.sorted()) {
+    const double most = weights ? weights[~one.label] : 1.0;
+    scratch.found.push_back({static_cast<float>(std::min(one.score, most)), one.label});
+  }
+  return write(request, scratch, labels, scores);
+}
+
+int64_t HsEngine::write(const search::SearchRequest& request, HsScratch& scratch, int64_t* labels,
+                        float* scores) const {
+  if (request.selects())
+    scratch.selection.choose(request, scratch.found, [&](int32_t a, int32_t b) { return links_.similarity(a, b); });
+  return search::write_found(scratch.found, [](const search::ScoredLabel& one) { return one.score; }, labels, scores);
 }
 
 const float* HsEngine::hidden_of(HsScratch& scratch) const {
@@ -131,7 +138,6 @@ void HsEngine::descend(HsScratch::Open at, const search::SearchRequest& request,
                        search::SearchClock::time_point deadline, HsScratch& scratch, search::SearchStats& stats) const {
   const simd::TextKernels& kernels = simd::active_kernels().text;
   const search::LabelFilter filter = scratch.filters.of_tree(0);
-  const int64_t k = request.k;
   for (;;) {
     if ((request.max_chunks && stats.chunks >= request.max_chunks) ||
         (request.max_microseconds && search::SearchClock::now() >= deadline)) {
@@ -154,10 +160,10 @@ void HsEngine::descend(HsScratch::Open at, const search::SearchRequest& request,
       const int32_t child = children[i];
       if (child < 0) {
         const double weight = filter.weights ? filter.weights[child] : 1.0;
-        if (weight > 0 && filter.allows_label(~child)) offer(score[i] * weight, ~child, k, scratch);
+        if (weight > 0 && filter.allows_label(~child)) scratch.best.offer(score[i] * weight, ~child);
       } else if (filter.allows_node(child) && !(filter.weights && filter.weights[child] == 0)) {
         const double priority = priority_of(score[i], child, request, filter);
-        if (!can_win(priority, k, scratch)) continue;
+        if (!can_win(priority, scratch)) continue;
         HsScratch::Open open{priority, score[i], child, at.depth + 1};
         if (open.priority > next.priority) std::swap(open, next);
         if (open.priority >= 0) scratch.push(open);
@@ -165,21 +171,9 @@ void HsEngine::descend(HsScratch::Open at, const search::SearchRequest& request,
     }
     if (next.priority < 0) return;
     if (!scratch.open.empty() && scratch.open.front().priority > next.priority) return scratch.push(next);
-    if (!can_win(next.priority, k, scratch)) return;
+    if (!can_win(next.priority, scratch)) return;
     at = next;
   }
-}
-
-void HsEngine::offer(double score, int32_t label, int64_t k, HsScratch& scratch) const {
-  const HsScratch::Found found{score, label};
-  if (static_cast<int64_t>(scratch.found.size()) == k) {
-    if (!is_better(found, scratch.found.front())) return;
-    std::pop_heap(scratch.found.begin(), scratch.found.end(), is_better);
-    scratch.found.back() = found;
-  } else {
-    scratch.found.push_back(found);
-  }
-  std::push_heap(scratch.found.begin(), scratch.found.end(), is_better);
 }
 
 void HsCounts::write(int64_t* out) const {
@@ -191,7 +185,7 @@ HsCounts HsReplay::count(std::string_view text, const search::SearchRequest& req
                          std::vector<HsScratch::Open>& visits) {
   HsCounts counts;
   scratch_.open.clear();
-  scratch_.found.clear();
+  scratch_.best.start(request.k);
   engine_.features_.read(text, true, scratch_.features);
   counts.bytes = static_cast<int64_t>(text.size());
   counts.features = scratch_.features.n;
@@ -199,7 +193,7 @@ HsCounts HsReplay::count(std::string_view text, const search::SearchRequest& req
   if (scratch_.features.n == 0) return counts;
   const float* hidden = engine_.hidden_of(scratch_);
   scratch_.push({1.0, 1.0, 0, 0});
-  while (!scratch_.open.empty() && engine_.can_win(scratch_.open.front().priority, request.k, scratch_)) {
+  while (!scratch_.open.empty() && engine_.can_win(scratch_.open.front().priority, scratch_)) {
     ++counts.heap_steps;
     descend(scratch_.pop(), request, hidden, counts, visits);
   }
@@ -227,19 +221,19 @@ void HsReplay::descend(HsScratch::Open at, const search::SearchRequest& request,
     for (int64_t i = 0; i < n; ++i) {
       const int32_t child = engine_.tree_.children[first + i];
       if (child < 0) {
-        engine_.offer(score[i], ~child, request.k, scratch_);
+        scratch_.best.offer(score[i], ~child);
         ++counts.heap_steps;
         continue;
       }
       const double priority = request.discounts ? score[i] * request.discounts[child] : score[i];
-      if (!engine_.can_win(priority, request.k, scratch_)) continue;
+      if (!engine_.can_win(priority, scratch_)) continue;
       HsScratch::Open open{priority, score[i], child, at.depth + 1};
       if (open.priority > next.priority) std::swap(open, next);
       if (open.priority >= 0) push(open);
     }
     if (next.priority < 0) return;
     if (!scratch_.open.empty() && scratch_.open.front().priority > next.priority) return push(next);
-    if (!engine_.can_win(next.priority, request.k, scratch_)) return;
+    if (!engine_.can_win(next.priority, scratch_)) return;
     at = next;
   }
 }

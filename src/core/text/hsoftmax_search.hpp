@@ -14,9 +14,11 @@
 
 #include "common/memory.hpp"
 #include "common/threads.hpp"
+#include "search/best.hpp"
 #include "search/label_rules.hpp"
 #include "search/request.hpp"
 #include "search/results.hpp"
+#include "search/selection.hpp"
 #include "simd/kernels.hpp"
 #include "text/features.hpp"
 
@@ -29,15 +31,12 @@ struct HsScratch {
     double score;
     int32_t node, depth;
   };
-  struct Found {
-    double score;
-    int32_t label;
-  };
-
   TextFeatures features;
   std::vector<float> hidden;
-  std::vector<Open> open;    // a heap with the best node at the front
-  std::vector<Found> found;  // a heap with the worst of the k labels at the front
+  std::vector<Open> open;  // a heap with the best node at the front
+  search::BestOf<double> best;
+  std::vector<search::ScoredLabel> found;
+  search::Selection selection;
   search::QueryFilters filters;
   std::vector<Open>* trace = nullptr;  // if not null: receives the nodes whose unit is evaluated, in order
 
@@ -54,7 +53,7 @@ struct HsScratch {
     return best;
   }
 
-  // `open` and `found` are left out: they grow with the model and k, not with the text.
+  // `open` and `best` are left out: they grow with the model and k, not with the text.
   size_t held_bytes() const { return features.held_bytes(); }
 };
 
@@ -115,10 +114,13 @@ class HsEngine {
     kernels.dot_rows(output_, stride_, &node, 1, hidden, &margin);
     return 1.0f / (1.0f + std::exp(-margin));
   }
-  bool can_win(double priority, int64_t k, const HsScratch& scratch) const {
-    return static_cast<int64_t>(scratch.found.size()) < k || priority * slack_ >= scratch.found.front().score;
+  bool can_win(double priority, const HsScratch& scratch) const { return priority * slack_ >= scratch.best.limit(); }
+  // Where links are needed.
+  void require_links(const search::SearchRequest& request) {
+    if (request.candidates.given() || request.boosts.given() || request.diversity > 0.0f) links_.require();
   }
-  void offer(double score, int32_t label, int64_t k, HsScratch& scratch) const;
+  // Writes the list of a request from the labels in scratch.found, best first.
+  int64_t write(const search::SearchRequest& request, HsScratch& scratch, int64_t* labels, float* scores) const;
 
   FeatureMap features_;
   const float *input_, *output_;

@@ -22,7 +22,17 @@ from labeltrees.models.common.protocol import Model
 from labeltrees.search.request import SearchRequest
 
 # Settings of a search that commands offer in another way (k, candidates), or not at all.
-_SKIPPED = ("k", "search", "max_chunks", "max_microseconds", "candidates", "exclude", "label_weight")
+_SKIPPED = (
+    "k",
+    "search",
+    "max_chunks",
+    "max_microseconds",
+    "candidates",
+    "exclude",
+    "label_weight",
+    "limits",
+    "threshold",
+)
 _NAMES = tuple(item.name for item in settings_of(SearchRequest) if item.name not in _SKIPPED)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from labeltrees import _core
-from labeltrees._validation import refuse
+from labeltrees._validation import check_integer, refuse
 from labeltrees.errors import InputError
 
 if TYPE_CHECKING:
@@ -130,6 +130,84 @@ def label_weight_values(label_weight: Any, n_labels: int) -> Float32s:
     if wrong.any():
         refuse("label_weight", f"numbers in [0, {LARGEST_WEIGHT:g}]", values[wrong][0])
     return np.ascontiguousarray(values, np.float32)
+
+
+class LabelBoosts(NamedTuple):
+    """Weights of some labels: ids and numbers of at least 0, on top of prepared weights of all labels."""
+
+    labels: Int32s
+    values: Float32s
+    base: _core.LabelWeights | None = None
+
+    def native(self, logs: bool) -> Float32s:
+        """Return the numbers, or their logarithms, for native code."""
+        with np.errstate(divide="ignore"):  # a weight of 0 leaves the label out
+            return np.log(self.values) if logs else self.values
+
+
+def label_limits(limits: Any, n_labels: int) -> _core.LabelLimits:
+    """Return limits of groups for native code, from a pair (groups, m) with groups by label id.
+
+    Examples
+    --------
+    >>> label_limits((["red", "red", None], 1), 3)
+    LabelLimits(1 groups of 3 labels)
+    >>> label_limits(({2: "red"}, {"red": 2}), 3)
+    LabelLimits(1 groups of 3 labels)
+    """
+    if isinstance(limits, _core.LabelLimits):
+        if limits.n_labels != n_labels:
+            refuse("limits", f"prepared for {n_labels} labels", limits)
+        return limits
+    is_pair = isinstance(limits, Sequence) and not isinstance(limits, str) and len(limits) == 2
+    if not is_pair:
+        refuse("limits", "a pair (groups, m): one group per label, and the most labels of each group", limits)
+    groups, most = limits
+    group_of, names = _group_numbers(groups, n_labels)
+    return _core.LabelLimits(group_of, _most_of_groups(most, names))
+
+
+def _group_numbers(groups: Any, n_labels: int) -> tuple[Int32s, list[Any]]:
+    """Return the number of each label's group (L,), and the groups."""
+    if isinstance(groups, Mapping):
+        labels = _check_ids("the labels of limits", list(groups), n_labels)
+        group_of = np.full(n_labels, -1, np.int32)
+        places, names = _number_objects(list(groups.values()))
+        group_of[labels] = places
+        return group_of, names
+    allowed = f"{n_labels} groups, one per label, or a mapping from labels to groups"
+    if isinstance(groups, str | bytes) or not hasattr(groups, "__len__") or len(groups) != n_labels:
+        refuse("the groups of limits", allowed, groups)
+    array = np.asarray(groups)
+    if array.ndim == 1 and array.dtype.kind in "iu":
+        known, inverse = np.unique(array, return_inverse=True)
+        n_negative = int(np.searchsorted(known, 0))
+        numbers = np.maximum(inverse.astype(np.int32) - np.int32(n_negative), np.int32(-1))
+        return np.ascontiguousarray(numbers, np.int32), known[n_negative:].tolist()
+    places, names = _number_objects(list(groups))
+    return places, names
+
+
+def _number_objects(groups: list[Any]) -> tuple[Int32s, list[Any]]:
+    numbers: dict[Any, int] = {}
+    try:
+        places = [-1 if _is_no_group(group) else numbers.setdefault(group, len(numbers)) for group in groups]
+    except TypeError:
+        refuse("the groups of limits", "texts or numbers", groups)
+    return np.array(places, np.int32), list(numbers)
+
+
+def _is_no_group(group: Any) -> bool:
+    return group is None or (isinstance(group, int | float | np.number) and not group >= 0)  # NaN, too
+
+
+def _most_of_groups(most: Any, groups: list[Any]) -> Int32s:
+    if not isinstance(most, Mapping):
+        return np.full(len(groups), check_integer("m of limits", most, 0), np.int32)
+    unlimited = np.iinfo(np.int32).max
+    return np.array(
+        [check_integer(f"m of limits[{g!r}]", most[g], 0) if g in most else unlimited for g in groups], np.int32
+    )
 
 
 def _check_ids(name: str, ids: ArrayLike, n_labels: int) -> Int32s:

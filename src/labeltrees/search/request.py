@@ -12,7 +12,14 @@ from labeltrees import _core
 from labeltrees._settings import anything, check_settings, flag, integer, number, optional, setting
 from labeltrees._validation import check_choice, refuse
 from labeltrees.errors import InputError, Parameter
-from labeltrees.search.queries import NO_LISTS, LabelLists, label_lists, label_weight_values
+from labeltrees.search.queries import (
+    NO_LISTS,
+    LabelBoosts,
+    LabelLists,
+    label_limits,
+    label_lists,
+    label_weight_values,
+)
 
 if TYPE_CHECKING:
     from labeltrees._core import Float32s
@@ -102,19 +109,36 @@ class SearchRequest:
     max_microseconds : int, optional
         The most time per query. The node that is being evaluated at that time is finished.
     candidates : label ids, a label set, one list of label ids per query, or sparse matrix (n, L), optional
-        The labels allowed; only their ancestors are searched.
+        The labels allowed; only their ancestors are searched. A model searches exactly, without a beam, if any of
+        these rules is given and neither `search` nor `beam` is: candidates, exclude, label_weight, limits, threshold,
+        diversity.
     exclude : like candidates, optional
         Labels not to return.
-    label_weight : array (L,) or LabelWeights, optional
+    label_weight : array (L,), LabelBoosts or LabelWeights, optional
         What the score of each label is multiplied with. Labels are ordered by the product, which is also what is
         returned, and labels of weight 0 are left out. The search stays exact: a node is compared by its score times the
-        largest weight below it. Unless `search` or `beam` is given, the search then has no beam.
+        largest weight below it.
+    limits : pair (groups, m) or LabelLimits, optional
+        At most m labels of each group: the list is the one that a pass over all labels, best first, gives if it skips
+        labels whose group is full. `groups` is one group per label, -1 or None for labels without a group, or a mapping
+        from label ids to groups. `m` is a number, or a mapping from groups to numbers; other groups have no limit.
+    threshold : float, optional
+        Leave out labels whose score is below it. With label weights, the score is the product.
+    diversity : float in [0, 1]
+        How much the similarity of labels counts against their scores (maximal marginal relevance): the list is chosen
+        from the 10 k best labels (at most 100, at least k). The first label is the best one; each next label maximises
+        ``(1 - diversity) * score / best score - diversity * similarity``, with the largest similarity to a label
+        before it. Two labels below the same node are similar: ``1 - log(labels below it) / log(L)`` for their lowest
+        common ancestor. The list is in the order of choice, so its scores can rise.
     discounts : NodeValues, optional
         How much the score of each node is lowered before it is compared; set by a model from `agreement`.
     n_searched : int, optional
         Labels to search for, if more than k: discounts are learned for lists of certain lengths.
     n_candidates : int, optional
         Return this many of the labels that are scored while the k best are searched for, if that is more than k.
+    keep_beam : bool
+        Whether a predictor uses `beam` also for calls with rules. False if it is the beam that the model was fitted
+        with: such calls then search exactly.
 
     Examples
     --------
@@ -148,9 +172,21 @@ class SearchRequest:
     candidates: Any = setting(None, anything, "Labels that may be returned.")
     exclude: Any = setting(None, anything, "Labels that must not be returned.")
     label_weight: Any = setting(None, anything, "What the score of each label is multiplied with.")
+    limits: Any = setting(None, anything, "Most labels of each group: groups of labels, and a number.")
+    threshold: float | None = setting(
+        None, optional(number(0)), "Leave out labels whose score is below it.", metavar="T", daily=True
+    )
+    diversity: float | None = setting(
+        None,
+        optional(number(0, 1)),
+        "How much the similarity of labels counts against their scores, from 0 to 1.",
+        metavar="D",
+        daily=True,
+    )
     discounts: NodeValues | None = None
     n_searched: int | None = None
     n_candidates: int | None = None
+    keep_beam: bool = True
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -175,9 +211,10 @@ class SearchRequest:
         return min(max(self.k, self.n_searched or 0), max(n_labels, 1))
 
     @property
-    def is_restricted(self) -> bool:
-        """Whether only some of the labels may be returned, or their scores have weights."""
-        return self.candidates is not None or self.exclude is not None or self.label_weight is not None
+    def has_rules(self) -> bool:
+        """Whether the lists are not simply the best of all labels."""
+        rules = self.candidates, self.exclude, self.label_weight, self.limits
+        return any(rule is not None for rule in rules) or bool(self.threshold) or bool(self.diversity)
 
     def native(
         self,
@@ -206,6 +243,7 @@ class SearchRequest:
             refuse("discounts", "None with label_weight", "some")
         candidates, candidate_set = _label_argument("candidates", self.candidates, n_queries, n_labels, engine)
         exclude, exclude_set = _label_argument("exclude", self.exclude, n_queries, n_labels, engine)
+        weights, boosts = _label_weights(self.label_weight, n_labels, engine)
         return _core.SearchRequest(
             self,
             k=self.n_found(n_labels),
@@ -218,20 +256,23 @@ class SearchRequest:
             exclude=exclude.labels,
             candidate_set=candidate_set,
             exclude_set=exclude_set,
-            weights=_label_weights(self.label_weight, n_labels, engine),
+            weights=weights,
+            boosted=None if boosts is None else boosts.labels,
+            boosts=None if boosts is None else boosts.native(isinstance(engine, _core.SearchEngine)),
+            limits=None if self.limits is None else label_limits(self.limits, n_labels),
         )
 
 
-def _label_weights(given: Any, n_labels: int, engine: Any) -> _core.LabelWeights | None:
-    if given is None:
-        return None
-    if not isinstance(given, _core.LabelWeights):
-        given = engine.label_weights(label_weight_values(given, n_labels))
-    if not given.belongs_to(engine):
+def _label_weights(given: Any, n_labels: int, engine: Any) -> tuple[_core.LabelWeights | None, LabelBoosts | None]:
+    """Return the weights of all labels and those of some, each of them or None."""
+    boosts = given if isinstance(given, LabelBoosts) else None
+    weights = given if boosts is None else boosts.base
+    if weights is not None and not isinstance(weights, _core.LabelWeights):
+        weights = engine.label_weights(label_weight_values(weights, n_labels))
+    if weights is not None and not weights.belongs_to(engine):
         message = "label_weight was prepared for another model; make it with label_weights of this one"
         raise InputError(message)
-    made: _core.LabelWeights = given
-    return made
+    return weights, boosts
 
 
 def _label_argument(

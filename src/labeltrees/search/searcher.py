@@ -12,7 +12,7 @@ from labeltrees._losses import LOSSES
 from labeltrees._matrices import Float32s, Int32s
 from labeltrees._validation import check_choice, check_integer, check_n_jobs, check_number, refuse
 from labeltrees.search.evidence import Evidence
-from labeltrees.search.queries import label_weight_values, query_rows
+from labeltrees.search.queries import LabelBoosts, label_weight_values, query_rows
 from labeltrees.search.request import SearchRequest, describe_search
 from labeltrees.search.result import SearchResult, SearchTrace
 from labeltrees.storage import ChunkStore
@@ -272,6 +272,8 @@ class Searcher:
         """Return weights of labels for a request, multiplied with the trend; prepared ones have it already."""
         if self.trend is None or isinstance(weights, _core.LabelWeights):
             return weights
+        if isinstance(weights, LabelBoosts):
+            return weights._replace(base=self._trend_weights)
         return self._trend_weights if weights is None else label_weight_values(weights, self.n_labels) * self.trend
 
     def set_prior(self, counts: Any, n_points: int | None) -> None:

@@ -145,7 +145,7 @@ def test_the_signatures_are_those_of_the_functions():
         "label_texts", "evidence", "trend", "search", "beam", "k", "threshold", "random_state", "n_jobs", "verbose",
     ]  # fmt: skip
     assert len(inspect.signature(lt.LabelTreeClassifier.fit).parameters) == 1 + 8
-    assert len(inspect.signature(lt.LabelTreeClassifier.predict_topk).parameters) == 2 + 10
+    assert len(inspect.signature(lt.LabelTreeClassifier.predict_topk).parameters) == 1 + 10
 
 
 @pytest.mark.parametrize(("name", "value"), cases(RIGHT))

@@ -95,9 +95,18 @@ def values_by_label(
     array([1., 0., 1.], dtype=float32)
     """
     found = np.ones(n_labels, dtype=np.float32)
-    for label, value in values.items():
-        found[_label_id(name, label, n_labels, names)] = check_number(f"{name}[{label!r}]", value, low, LARGEST)
+    labels, numbers = ids_and_values(name, values, n_labels, names, low=low)
+    found[labels] = numbers
     return found
+
+
+def ids_and_values(
+    name: str, values: Mapping[Any, Any], n_labels: int, names: LabelNames | None, *, low: float
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Return the label ids of a mapping from labels to numbers of at least `low`, and the numbers."""
+    ids = [_label_id(name, label, n_labels, names) for label in values]
+    numbers = [check_number(f"{name}[{label!r}]", value, low, LARGEST) for label, value in values.items()]
+    return np.array(ids, np.int32), np.array(numbers, np.float32)
 
 
 def check_finite(trained: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
 
@@ -12,18 +12,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from labeltrees import _core
 from labeltrees._matrices import check_sample_weight
-from labeltrees._settings import refusing, settings_from
+from labeltrees._settings import check_names, refusing, settings_from, settings_of
 from labeltrees._validation import check_integer, check_number, refuse
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.label_sets import SETS, has_label, known_labels
 from labeltrees.errors import InputError, Parameter, Phrase
 from labeltrees.models.common.early_stop import LENGTHS, EarlyStop, check_lengths, learn_early_stop
-from labeltrees.models.common.error_costs import values_by_label
+from labeltrees.models.common.error_costs import ids_and_values, values_by_label
 from labeltrees.models.common.explanation import ExplainMixin
 from labeltrees.models.common.label_changes import LabelChangesMixin
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.protocol import Searches
 from labeltrees.models.common.scores import Calibration, fit_calibration, scores_above, top_scores
+from labeltrees.search.queries import LabelBoosts
+from labeltrees.search.queries import label_limits as prepare_limits
 from labeltrees.search.request import AS_FITTED, SearchRequest
 from labeltrees.tree.label_tree import LabelTree
 
@@ -34,6 +36,9 @@ _GONE_FROM_TOPK = {
     "search": "set it for the model, model.set_params(search='paths')",
     "evidence": "turn it off for the model, model.set_params(evidence=None)",
 }
+# What predict_topk takes besides its own arguments: the other options of a request.
+_OWN = ("k", "candidates", "exclude", "label_weight", "limits", "threshold", "beam", *_GONE_FROM_TOPK)
+TOPK_OPTIONS = ("n_jobs", *(item.name for item in settings_of(SearchRequest) if item.name not in _OWN))
 LEARNED_LABELS = 10  # per point; probabilities are learned from their scores
 _MOST_DENSE = 2**28  # scores of a dense matrix: 1 GiB
 
@@ -139,17 +144,18 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
         candidates: Any = None,
         exclude: Any = None,
         label_weight: Any = None,
+        limits: Any = None,
+        threshold: float | None = None,
         beam: int | None = AS_FITTED,
-        agreement: float | None = None,
-        max_chunks: int | None = None,
-        max_microseconds: int | None = None,
-        n_jobs: int | None = None,
         return_stats: bool = False,
+        **options: Any,
     ) -> Any:
         """Return the k best labels of each point, and their scores.
 
-        Most calls need `k`, and `candidates` or `exclude` where not every label may be returned. `beam` and
-        `agreement` make searches faster or exact.
+        Most calls need `k`, and `candidates` or `exclude` where not every label may be returned. Rules (`candidates`,
+        `exclude`, `label_weight`, `limits`, `threshold`, `diversity`) are exact: the list is that of a search through
+        all labels, unless `beam` is given. Without rules the search has the beam that the model was fitted with. Where
+        the model has evidence, the labels that the trees propose are exact, and evidence then adjusts their scores.
 
         Parameters
         ----------
@@ -158,27 +164,37 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
         k : int
             A k above both 1,000 and the number of labels is taken as the number of labels.
         candidates : labels, a set of `label_set`, one list of labels per point, or sparse matrix (n, L), optional
-            The labels allowed, by name or by id; only their ancestors are searched. With `candidates`, `exclude`
-            or `label_weight`, a search with `agreement` is exact.
+            The labels allowed, by name or by id; only their ancestors are searched.
         exclude : like candidates, optional
             Labels not to return.
         label_weight : array (L,), mapping from labels to numbers, or weights of `label_weights`, optional
             What the score of each label is multiplied with; a label that a mapping lacks has the weight 1. The list
-            then holds the labels with the largest products, found exactly, and the products as scores. Labels of
-            weight 0 are left out. ``lt.metrics.inverse_propensity(Y_train)`` gives the lists that are best for
-            propensity-scored precision. The search is exact unless `beam` is given.
+            then holds the labels with the largest products, and the products as scores. Labels of weight 0 are left
+            out. ``lt.metrics.inverse_propensity(Y_train)`` gives the lists that are best for propensity-scored
+            precision.
+        limits : pair (groups, m), or limits of `label_limits`, optional
+            At most m labels of each group, such as a brand: the list is that of all labels, best first, where labels
+            whose group is full are skipped. `groups` has one group per label (-1 or None: no group), or maps labels to
+            groups; `m` is a number, or maps groups to numbers.
+        threshold : float, optional
+            Leave out labels whose score is below it.
         beam : int or None, optional
             Maximum number of nodes opened per depth, if not as the model was fitted; None finds exactly the k best
             labels. A `TextLabelTreeClassifier` always searches exactly and does not have this option.
-        agreement : float, optional
-            Instead of `beam`: stop early, so that at least this share of the lists is the same as with exact search.
-            This holds for points from the distribution that `calibrate` learned from. 1 is exact search.
-        max_chunks, max_microseconds : int, optional
-            Budgets per point, in nodes opened and in time. Searches that they stop are marked as partial in the stats.
-            They limit the search of the tree; evidence comes on top.
-        n_jobs : int, optional
-            By default that of the model.
         return_stats : bool
+        **options
+            n_jobs : int
+                By default that of the model.
+            diversity : float in [0, 1]
+                How much the similarity of labels in the tree counts against their scores (maximal marginal relevance).
+                The list is then in the order of choice.
+            agreement : float
+                Instead of `beam`: stop early, so that at least this share of the lists is the same as with exact
+                search. This holds for points from the distribution that `calibrate` learned from, without rules. 1 is
+                exact search.
+            max_chunks, max_microseconds : int
+                Budgets per point, in nodes opened and in time. Searches that they stop are marked as partial in the
+                stats. They limit the search of the tree; evidence comes on top.
 
         Returns
         -------
@@ -191,12 +207,14 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
             What each search did: chunks (nodes opened), classifiers, depth, microseconds, partial,
             no_features.
         """
+        check_names("predict_topk", options, TOPK_OPTIONS)
+        n_jobs = options.pop("n_jobs", None)
         points = self.check_queries(X, n_jobs)
         names = self._label_names
         if names is not None:
             candidates, exclude = names.ids("candidates", candidates), names.ids("exclude", exclude)
-        label_weight = self._label_weight_array(label_weight)
-        request = self.complete_request(settings_from(SearchRequest, locals()))
+        label_weight, limits = self._label_boosts(label_weight), self._group_limits(limits)
+        request = self.complete_request(settings_from(SearchRequest, {**locals(), **options}))
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
         result = self.searcher_.topk(points, request, n_jobs=n_jobs, stats=return_stats)
         labels = result.labels if names is None else names.take(result.labels)
@@ -214,13 +232,18 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
         max_microseconds: int | None = None,
         evidence: bool = True,
         label_weight: Any = None,
+        limits: Any = None,
+        threshold: float | None = None,
+        diversity: float | None = None,
         names: bool = False,
         exclude_seen: bool = False,
     ) -> Any:
         """Return a predictor for serving: one query in, the k best labels and their scores out, with little overhead.
 
-        It takes what the model's encoder takes: a string, or a list of items. Every call also takes ``exclude=`` and
-        ``candidates=``: labels, or a set of `label_set`.
+        It takes what the model's encoder takes: a string, or a list of items. Every call also takes ``exclude=``,
+        ``candidates=`` (labels, or a set of `label_set`), ``label_weight=`` (a dict, or weights of `label_weights`),
+        ``limits=`` (those of `label_limits`), ``threshold=`` and ``diversity=``. With any of these, a call is exact
+        unless the predictor was made with `beam` or `search`.
 
         Parameters
         ----------
@@ -232,8 +255,8 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
             How to search, if not as the model was fitted.
         evidence : bool
             Whether to use the evidence that the model was fitted with; False returns the list of the tree alone.
-        label_weight : array (L,), mapping from labels to numbers, or weights of `label_weights`, optional
-            As in `predict_topk`; every call uses it.
+        label_weight, limits, threshold, diversity : optional
+            As in `predict_topk`; every call uses them.
         names : bool
             Return names (a list of str) instead of ids.
         exclude_seen : bool
@@ -244,7 +267,7 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
             option = "names" if names else "exclude_seen"
             message = "{} needs label names, and this model has none: {}"
             raise InputError(message, Parameter(option, True), Phrase.FIT_WITH_NAMES)
-        label_weight = self._label_weight_array(label_weight)
+        label_weight, limits = self._label_boosts(label_weight), self._group_limits(limits)
         request = settings_from(SearchRequest, locals())
         return self._make_predictor(self.complete_request(request), names, exclude_seen)
 
@@ -273,6 +296,36 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
         found: _core.LabelWeights = self.searcher_.label_weights(self._label_weight_array(weights))
         return found
 
+    def label_limits(self, groups: Any, m: Any) -> _core.LabelLimits:
+        """Return limits of groups prepared for many searches, as `limits` of this model and its predictors.
+
+        Parameters
+        ----------
+        groups : one group per label, or mapping from labels (names, or ids if they have no names) to groups
+            Texts or numbers; -1 or None for a label without a group.
+        m : int, or mapping from groups to ints
+            The most labels of each group in a list. Groups that a mapping lacks have no limit.
+        """
+        check_is_fitted(self, "searcher_")
+        prepared: _core.LabelLimits = self._group_limits((groups, m))
+        return prepared
+
+    def _group_limits(self, limits: Any) -> Any:
+        """Return limits with label ids, prepared; None unchanged."""
+        if limits is None or isinstance(limits, _core.LabelLimits):
+            return limits
+        if self._label_names is not None and isinstance(limits, Sequence) and isinstance(limits[0], Mapping):
+            ids = self._label_names.ids("the labels of limits", list(limits[0]))
+            limits = (dict(zip(np.asarray(ids).tolist(), limits[0].values(), strict=True)), *limits[1:])
+        return prepare_limits(limits, self.searcher_.n_labels)
+
+    def _label_boosts(self, weights: Any) -> Any:
+        """Return the weights of a mapping as those of some labels, and other weights unchanged."""
+        if not isinstance(weights, Mapping):
+            return weights
+        ids, values = ids_and_values("label_weight", weights, self.searcher_.n_labels, self._label_names, low=0)
+        return LabelBoosts(ids, values)
+
     def _label_weight_array(self, weights: Any) -> Any:
         """Return the weights of a mapping as an array (L,), and other weights unchanged."""
         if not isinstance(weights, Mapping):
@@ -287,7 +340,7 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
         if request.agreement is None:
             return self._fill_fitted(request)
         exact = replace(request, search="best_first", beam=None)
-        if request.agreement == 1 or request.is_restricted:  # what was learnt holds for searches among all labels
+        if request.agreement == 1 or request.has_rules:  # what was learnt holds for searches among all labels
             return exact
         early_stop = getattr(self, "early_stop_", None)
         if early_stop is None:

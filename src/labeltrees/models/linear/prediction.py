@@ -134,12 +134,14 @@ class LinearPredictionMixin(PredictionMixin):
     def _fill_fitted(self, request: SearchRequest) -> SearchRequest:
         if self.evidence is None:
             request = replace(request, evidence=False)
-        if request.label_weight is not None and request.search is None and request.beam == AS_FITTED:
+        as_fitted = request.search is None and request.beam == AS_FITTED
+        if request.has_rules and as_fitted:
             return replace(request, search="best_first", beam=None)
         return replace(
             request,
             search=self.search if request.search is None else request.search,
             beam=self.beam if request.beam == AS_FITTED else request.beam,
+            keep_beam=not as_fitted,
         )
 
     def _compact(self, kept: NDArray[np.bool_]) -> None:
