@@ -1,5 +1,7 @@
 """sweep and choose on a cluster: the figures and the choice of this process, timed on one quiet worker."""
 
+import re
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -86,7 +88,8 @@ def test_the_choice_is_that_of_this_process(client, limits):
     local, remote = (lt.choose(data, client=own, tune=tune, **limits) for own in (None, client))
     assert remote.parameters == local.parameters
     assert without_seconds(remote.trials) == without_seconds(local.trials)
-    assert remote.explanation.replace("\n", " ") == local.explanation.replace("\n", " ")
+    same = [re.sub(r"costs .* s\)", "", own.explanation) for own in (local, remote)]  # seconds of training differ
+    assert same[0] == same[1]
 
 
 @pytest.mark.usefixtures("counted_time")

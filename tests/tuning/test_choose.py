@@ -10,6 +10,7 @@ import labeltrees as lt
 from labeltrees.data.texts import text_dataset
 from labeltrees.tasks import FolderResults, LocalRunner
 from labeltrees.tuning import choose as choose_module
+from labeltrees.tuning import search as search_module
 from labeltrees.tuning import trial
 from labeltrees.tuning.choose import TUNED, check_tuned, fit_on_all
 from labeltrees.tuning.data import as_tuning_data
@@ -108,12 +109,12 @@ def test_within_a_latency_the_most_precise_is_taken(data):
 
 
 def test_a_latency_that_no_setting_meets_is_an_error(data):
-    with pytest.raises(lt.errors.LabelTreesError, match="no setting meets max_latency_us=1: the fastest, tradeoff-"):
+    with pytest.raises(lt.errors.LabelTreesError, match="no setting meets max_latency_us=1: the fastest, tradeoff "):
         lt.choose(data, max_latency_us=1, **QUICK)
 
 
 def test_early_rounds_train_fewer_models_fully_and_keep_the_limit(data, monkeypatch):
-    monkeypatch.setattr(choose_module, "_MIN_POINTS", 200)
+    monkeypatch.setattr(search_module, "MIN_POINTS", 200)
     sizes = []
     fit = lt.LabelTreeClassifier.fit
 
@@ -139,17 +140,21 @@ def reported(monkeypatch):
     """All that is reported to a progress bar: units done, and their total."""
     found = []
     watch = choose_module.watch
-    shown = lambda what, total, progress: watch(what, total, lambda done, total: found.append((done, total)))  # noqa: E731
+
+    def shown(what, total, progress, detail):
+        return watch(what, total, lambda done, total: found.append((done, total, detail(done))))
+
     monkeypatch.setattr(choose_module, "watch", shown)
     return found
 
 
 def test_progress_reaches_its_end(data, monkeypatch, reported):
-    monkeypatch.setattr(choose_module, "_MIN_POINTS", 200)
+    monkeypatch.setattr(search_module, "MIN_POINTS", 200)
     tune = {"all": None, "tradeoff": [0, 0.5, 1, 1.5, 2], "fanout": [2, 4]}
     lt.choose(data, max_precision_loss=0.05, tune=tune)
-    assert [done for done, _ in reported] == sorted(done for done, _ in reported)
+    assert [done for done, _, _ in reported] == sorted(done for done, _, _ in reported)
     assert reported[-1][0] == reported[-1][1]
+    assert reported[-1][2].startswith("best so far: ")
 
 
 def test_validation_data_may_be_given(data):
@@ -213,24 +218,23 @@ def choice(data):
     return choose_by_work(data)
 
 
-def test_all_parameters_are_tried_and_the_most_precise_are_chosen(choice, data):
-    assert set(choice.parameters) == set(TUNED) - {"features", "trend"}
-    pairs = [trial for trial in choice.trials if "loss" in trial]
-    assert {(trial["loss"], trial["C"]) for trial in pairs} == {
-        *(("squared_hinge", cost) for cost in (0.1, 0.3, 1.0, 3.0)),
-        *(("logistic", cost) for cost in (0.3, 1.0, 3.0, 10.0)),
+def test_all_parameters_are_tried_alone_and_those_that_gain_together(choice, data):
+    assert set(choice.parameters) == set(TUNED) - {"features", "stem", "trend"}
+    alone = [trial["variant"] for trial in choice.trials if " + " not in trial["variant"]]
+    assert set(alone) >= {
+        "as given",
+        *(f"C {cost}" for cost in (0.1, 0.3, 3.0)),
+        *(f"loss logistic, C {cost}" for cost in (0.3, 1.0, 3.0, 10.0)),
+        "n_trees 3",
+        "evidence auto",
     }
-    highest = max(trial["p3"] for trial in pairs)
-    best = [(trial["loss"], trial["C"]) for trial in pairs if trial["p3"] == highest]
-    assert (choice.parameters["loss"], choice.parameters["C"]) in [*best, ("squared_hinge", 1.0)]  # or the own one
-    others = [trial for trial in choice.trials if "n_trees" in trial]
-    assert [(trial["evidence"], trial["n_trees"]) for trial in others] == [
-        (None, 1),
-        ("auto", 1),
-        (None, 3),
-        ("auto", 3),
-    ]
-    assert choice.record["p3"] >= max(trial["p3"] for trial in others)
+    trials = {trial["variant"]: trial for trial in choice.trials}
+    before = trials["as given"]["p3"]
+    for row in choice.steps[1:]:  # every step is compared with the best before it
+        assert row["gain"] == pytest.approx(row["metric"] - before)
+        assert row["stays"] <= (row["gain"] > 0)
+        before = row["metric"] if row["stays"] else before
+    assert choice.record["p3"] == pytest.approx(before)
     for name, value in choice.parameters.items():
         assert choice.model.get_params()[name] == value
     assert choice.model.n_points_ == data.n_points
@@ -239,18 +243,25 @@ def test_all_parameters_are_tried_and_the_most_precise_are_chosen(choice, data):
 def test_trials_equal_models_fitted_by_hand(choice, data):
     order = np.random.default_rng(0).permutation(800)
     train, validation = data[np.sort(order[160:])], data[np.sort(order[:160])]
-    trial = next(trial for trial in choice.trials if trial.get("loss") == "logistic" and trial["C"] == 3.0)
-    model = lt.LabelTreeClassifier(loss="logistic", C=3.0).fit(train.X, train.Y)
+    trial = next(trial for trial in choice.trials if trial["variant"] == "loss logistic, C 3.0")
+    model = lt.LabelTreeClassifier(loss="logistic", C=3.0, fanout=8).fit(train.X, train.Y)
     labels, _ = model.predict_topk(validation.X, 3)
     assert trial["p3"] == pytest.approx(lt.metrics.precision_at_k(validation.Y, labels, 3))
     assert trial["n_points"] == 640
 
 
-def test_the_explanation_names_the_choices_and_a_baseline(choice):
-    assert "8 pairs of loss and C were tried on 640 points; chosen: loss" in choice.explanation
-    assert "4 combinations of evidence and number of trees were tried on 640 points" in choice.explanation
-    assert "The best baseline is" in choice.explanation
-    assert "It is the only setting." in choice.explanation
+def test_the_explanation_and_the_table_have_the_same_figures(choice):
+    first = choice.steps[0]
+    last = [row for row in choice.steps if row["stays"]][-1]
+    text = choice.explanation
+    assert "Tried 9 changes of 3 kinds alone on 640 points, and those that gain together on 640" in text
+    assert f"P@3 {100 * last['metric']:.2f} %" in text
+    assert f"against {100 * first['metric']:.2f} % as given" in text
+    for row in choice.steps[1:]:
+        if row["stays"]:
+            assert f"{row['step'].removeprefix('+ ')} {100 * row['gain']:+.2f}" in text
+    assert f"{last['us_per_call']:.1f} instead of {first['us_per_call']:.1f} us per call" in text
+    assert "The best baseline is" in text
 
 
 def test_a_model_that_does_not_beat_the_baselines_is_reported_as_such():
@@ -266,24 +277,27 @@ def test_a_model_that_does_not_beat_the_baselines_is_reported_as_such():
 def test_only_the_named_parameters_are_tried(data):
     choice = lt.choose(data, tune={"C": None, "tradeoff": [0, 1]}, estimator=PLAIN)
     assert set(choice.parameters) == {"C", "tradeoff"}
-    pairs, trees = choice.trials[:4], choice.trials[4:]
-    assert [trial["C"] for trial in pairs] == [1.0, 0.1, 0.3, 3.0]
-    assert {trial["loss"] for trial in pairs} == {"squared_hinge"}
-    assert [trial["tradeoff"] for trial in trees] == [0, 1]
+    alone = [trial["variant"] for trial in choice.trials][:4]
+    assert alone == ["as given", "C 0.1", "C 0.3", "C 3.0"]
+    assert {record["tradeoff"] for record in choice.result.table} == {0, 1}
     assert {record["fanout"] for record in choice.result.table} == {256}
 
 
 def test_a_cost_found_by_the_model_itself_is_tried_beside_the_numbers(data):
-    choice = lt.choose(data, tune=["C"])
-    assert [trial["C"] for trial in choice.trials if "C" in trial] == ["auto", 0.1, 0.3, 1.0, 3.0]
-    choice = lt.choose(data, tune={"C": [0.2]})
-    assert [trial["C"] for trial in choice.trials if "C" in trial] == ["auto", 0.2]
+    for costs, tried in ((None, [0.1, 0.3, 1.0, 3.0]), ([0.2], [0.2])):
+        choice = lt.choose(data, tune={"C": costs})
+        assert [trial["C"] for trial in choice.trials if "C" in trial] == tried
+        assert choice.trials[0]["variant"] == "as given"
 
 
 def test_samples_come_first_where_there_are_enough_points(data, monkeypatch, reported):
-    monkeypatch.setattr(choose_module, "_MIN_POINTS", 60)
+    monkeypatch.setattr(search_module, "MIN_POINTS", 60)
     choice = lt.choose(data, tune=["loss", "C"], estimator=PLAIN)
-    assert [trial["n_points"] for trial in choice.trials] == [71] * 8 + [213] * 5 + [640] * 3 + [640]
+    sizes = [trial["n_points"] for trial in choice.trials]
+    assert sizes == sorted(sizes)
+    assert sizes.count(71) == 8
+    assert 2 <= sizes.count(213) <= 3  # at most two changes of a kind go on
+    assert sizes.count(640) >= 1
     assert reported[-1][0] == reported[-1][1]
 
 
@@ -294,16 +308,15 @@ def test_the_same_data_and_seed_give_the_same_choice(data, choice):
 
 
 def test_a_time_budget_that_is_too_short_still_gives_a_model(data):
-    choice = lt.choose(data, time_budget=1e-6, **ONE_TREE)
-    assert [trial["variant"] for trial in choice.trials][:1] == ["loss squared_hinge, C 1.0"]
-    assert {trial["n_points"] for trial in choice.trials} == {640}
+    choice = lt.choose(data, time_budget=1e-6, tune=["loss", "C", "n_trees"], estimator=PLAIN)
+    assert {trial["variant"] for trial in choice.trials} == {"as given"}
     assert choice.parameters["loss"] == "squared_hinge"
-    assert "The time budget of 1e-06 s left out 10 trials." in choice.explanation
+    assert "The time budget of 1e-06 s left out 8 trials." in choice.explanation
     assert choice.model.predict_topk(data.X[:2], 3)[0].shape == (2, 3)
 
 
-def test_limits_hold_for_the_last_stage_too(data):
-    choice = lt.choose(data, max_precision_loss=1.0, tune=["n_trees"], estimator=PLAIN)
+def test_limits_hold_for_changes_too(data):
+    choice = lt.choose(data, max_precision_loss=1.0, tune=["n_trees", "tradeoff"], estimator=PLAIN)
     assert choice.parameters["n_trees"] == 1  # three trees take more work, and any loss is allowed
 
 
@@ -350,9 +363,9 @@ def data_feature_search():
 def test_features_are_chosen_and_the_model_reads_texts(data_feature_search):
     choice = lt.choose(data_feature_search, tune=["features", "C"])
     assert "chars" in choice.parameters["features"]
-    tried = [trial["features"] for trial in choice.trials if "features" in trial]
-    assert tried == ["as given", "words+pairs", "words+chars", "words+pairs+chars"]
-    assert "4 kinds of features were tried on 400 points" in choice.explanation
+    tried = [trial["variant"] for trial in choice.trials if trial["variant"].startswith("features")]
+    assert tried[:3] == [f"features {kind}" for kind in ("words+pairs", "words+chars", "words+pairs+chars")]
+    assert "Chosen: features words+" in choice.explanation
     labels, _ = choice.model.predict_topk(["feuerwehr und wort"], 1)
     assert labels[0, 0] == "label 3"
     assert choice.model.vectorizer_.get_state().n_features == choice.model.n_features_in_
@@ -420,7 +433,91 @@ def test_any_metric_that_is_a_mean_over_points_can_decide(data):
 def test_a_solver_keeps_its_settings_when_the_loss_is_chosen(data):
     estimator = lt.LabelTreeClassifier(C=1.0, loss=lt.Solver(prune_below=0.05))
     choice = lt.choose(data, tune=["loss"], estimator=estimator)
-    tried = [trial["loss__loss"] for trial in choice.trials if "loss__loss" in trial]
-    assert tried == ["squared_hinge", "logistic"]
+    assert [trial["loss__loss"] for trial in choice.trials if "loss__loss" in trial][:1] == ["logistic"]
     assert choice.model.loss.prune_below == 0.05
     assert estimator.loss.loss == "squared_hinge"
+
+
+# What a choice finds, and when it stops.
+
+
+def make_phrases(n_points, n_kinds=40, seed=0):
+    """Texts whose label is a pair of words: each word alone says little, and there are many pairs."""
+    rng = np.random.default_rng(seed)
+    first, second = rng.integers(0, n_kinds, (2, n_points))
+    texts = [f"word{a} pair{b} filler{c}" for a, b, c in zip(first, second, rng.integers(0, 30, n_points), strict=True)]
+    return text_dataset(texts, [[f"label {(7 * a + 11 * b) % 50}"] for a, b in zip(first, second, strict=True)])
+
+
+def test_features_that_gain_only_with_more_points_are_found_from_samples():
+    choice = lt.choose(make_phrases(6000), tune=["features"], time_budget=200)
+    assert "pairs" in choice.parameters["features"]
+    names = "as given", f"features {choice.parameters['features']}"
+    own, found = ({t["n_points"]: t["p1"] for t in choice.trials if t["variant"] == name} for name in names)
+    gains = [found[size] - own[size] for size in sorted(found)]
+    assert len(gains) == 3
+    assert gains == sorted(gains)  # they gain more with more points
+    assert gains[0] < 0.1
+    assert gains[-1] > 0.5
+
+
+def test_gains_of_several_kinds_add_up():
+    # Pieces of words and stems of German words help; the language is found by itself.
+    rng = np.random.default_rng(0)
+    nouns = ["Häuser", "Hauses", "Kindern", "Kinder", "Gärten", "Gartens", "Feuers", "Feuern", "Wassers", "Wasser"]
+    places = rng.integers(0, len(nouns), 900)
+    texts = [f"Die Geschichte der {nouns[i]} und das Leben von {rng.integers(200)} mit den" for i in places]
+    data = text_dataset(texts, [[f"label {i // 2}"] for i in places])
+    choice = lt.choose(data, tune=["features", "stem", "n_trees"])
+    tried = {trial["variant"] for trial in choice.trials}
+    assert "stem german" in tried
+    assert any(" + " in name for name in tried) or choice.record["p1"] == 1.0
+    assert choice.model.predict_topk(texts[:1], 1)[0].shape == (1, 1)
+
+
+def test_one_vs_all_is_tried_on_few_points(data):
+    choice = lt.choose(data, tune=["tradeoff", "fanout", "C"], estimator=lt.LabelTreeClassifier(fanout=4))
+    trials = {trial["variant"]: trial for trial in choice.trials}
+    order = np.random.default_rng(0).permutation(800)
+    train, validation = data[np.sort(order[160:])], data[np.sort(order[:160])]
+    labels, _ = lt.LabelTreeClassifier(fanout=4, tree="flat").fit(train.X, train.Y).predict_topk(validation.X, 5)
+    assert trials["one-vs-all"]["p1"] == pytest.approx(lt.metrics.precision_at_k(validation.Y, labels, 1))
+
+
+@pytest.mark.parametrize("after", [1, 3, 7, 9])
+def test_interrupting_returns_the_best_so_far(data, monkeypatch, after):
+    fits, fit = [], trial.Sample.fit
+
+    def interrupted(self, model):
+        fits.append(model)
+        if len(fits) == after + 1:
+            raise KeyboardInterrupt
+        return fit(self, model)
+
+    monkeypatch.setattr(trial.Sample, "fit", interrupted)
+    choice = lt.choose(data, tune=["loss", "C", "n_trees", "evidence"], estimator=PLAIN)
+    assert "The search was interrupted; this is the best so far." in choice.explanation
+    assert choice.model.n_points_ == 800
+    best = max(trial["p1"] for trial in choice.trials)
+    assert choice.record["p1"] >= choice.trials[0]["p1"]
+    assert choice.record["p1"] >= best - 0.02
+
+
+def test_an_interrupt_before_the_first_trial_is_one(data, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trial.Sample, "fit", stop)
+    with pytest.raises(KeyboardInterrupt):
+        lt.choose(data, tune=["C"])
+
+
+def test_latency_is_named_where_it_is_the_reason(data):
+    free = lt.choose(data, tune=["n_trees"], estimator=PLAIN, max_latency_us=1e9)
+    limit = next(trial["top5_p99_us"] for trial in free.trials if trial["variant"] == "as given") + 1
+    choice = lt.choose(data, tune=["n_trees"], estimator=PLAIN, max_latency_us=limit)
+    assert choice.parameters["n_trees"] == 1
+    step = next((row for row in choice.steps if row["step"] == "+ n_trees 3"), None)
+    if step is not None and step["gain"] > 0:
+        assert step["why"] == "too slow"
+        assert "was left out because of the latency" in choice.explanation

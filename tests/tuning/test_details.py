@@ -19,8 +19,9 @@ def test_facts_do_not_identify_the_machine(result):
 @pytest.mark.parametrize("settings", [{"beam": None}, {"beam": 2}, {"loss": "logistic"}])
 def test_examples_show_the_nodes_that_the_search_opens(train, validation, settings):
     model = lt.LabelTreeClassifier(tradeoff=0.5, fanout=3, **settings).fit(train.X, train.Y)
-    examples = Examples(as_tuning_data(validation, "validation", model), 5, 0)
-    for record in examples.search(model):
+    data = as_tuning_data(validation, "validation", model)
+    examples = Examples(data, 5, 0)
+    for record in examples.search(model, data):
         assert len(record["visits"]) == record["chunks"]
         assert record["visits"][0] == [0, 1.0]
 

@@ -172,6 +172,23 @@ def values_of_points(hits: Hits, column: str) -> Float64s:
     return found.metric.of_points(hits.first(found.k))
 
 
+def measure_hits(hits: Hits, ks: Sequence[int], sample_weight: Any = None) -> dict[str, Any]:
+    """Return the metrics that are means over points by column, and under "intervals" the bounds of their intervals."""
+    z = quantile_of(0.95)
+    known: list[tuple[Metric, str, Float64s | None]]
+    known = [(metric, "", None) for metric in METRICS if metric.measured and metric.of_points is not None]
+    if sample_weight is not None:
+        weights = check_weights(sample_weight, len(hits.hit))
+        known += [(metric, _WEIGHTED, weights) for metric, _, _ in known if metric.weighted]
+    found: dict[str, Estimate] = {}
+    for metric, prefix, own in known:
+        assert metric.of_points is not None
+        for k in ks:
+            found[f"{prefix}{metric.column}{k}"] = mean_with_interval(metric.of_points(hits.first(k)), own, z)
+    values = {column: estimate.value for column, estimate in found.items()}
+    return {**values, "intervals": {column: [estimate.low, estimate.high] for column, estimate in found.items()}}
+
+
 def metric_title(column: str) -> str:
     """Return the name of a metric in a sentence or as a heading; other columns are returned unchanged.
 

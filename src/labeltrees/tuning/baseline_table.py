@@ -13,7 +13,7 @@ from labeltrees.data.dataset import Dataset
 from labeltrees.data.texts import no_features
 from labeltrees.errors import InputError
 from labeltrees.metrics.hits import Hits
-from labeltrees.metrics.table import measure_lists, metric_title, values_of_points
+from labeltrees.metrics.table import measure_hits, measure_lists, metric_title, values_of_points
 from labeltrees.tuning.data import TuningData
 from labeltrees.tuning.limits import paired_difference
 
@@ -32,6 +32,12 @@ class BaselineTable(NamedTuple):
     records: list[dict[str, Any]]
     rows: Int64s
     hits: dict[str, Hits]
+
+    def measure(self, hits: Hits, validation: TuningData, ks: tuple[int, ...]) -> dict[str, Any]:
+        """Return the metrics of a model on the same points as the baselines, from its hits on all validation points."""
+        own = Hits(hits.hit[self.rows], hits.labels_per_point[self.rows], hits.k)
+        weights = validation.sample_weight
+        return measure_hits(own, ks, None if weights is None else weights[self.rows])
 
     def compare(self, hits: Hits, metric: str, what: str) -> str:
         """Return sentences about a model and the best baseline.
@@ -100,9 +106,9 @@ def _as_dataset(train: TuningData) -> Dataset:
 def _words(best: str, baseline: Float64s, model: Float64s, n_all: int, metric: str, what: str) -> str:
     difference = paired_difference(model, baseline, _TWO_SIDED)
     part = "" if len(baseline) == n_all else f" on {len(baseline):,} of the {n_all:,} validation points"
-    first = (
-        f"The best baseline is {best} ({BASELINES[best].meaning}), with {metric} {100 * baseline.mean():.2f} %{part}."
-    )
+    own = "" if not part else f", where {what[0].lower()}{what[1:]} has {100 * model.mean():.2f} %"
+    value = f"{metric} {100 * baseline.mean():.2f} %{part}{own}"
+    first = f"The best baseline is {best} ({BASELINES[best].meaning}), with {value}."
     interval = f"95 % confidence interval {_signed(difference.lower)} to {_signed(difference.upper)}"
     size = f"{abs(100 * difference.mean):.2f} percentage points"
     if difference.lower > 0:

@@ -1,7 +1,8 @@
 """Candidates: parameters of an estimator, as grids, by name, and their fingerprints.
 
 A candidate is a dict of parameters that are given to `estimator.set_params`, such as ``{"tradeoff": 1.0, "C": 0.3}``.
-One more key is known: ``"features"``, the name of a kind of features that are made from the texts of the data.
+Two more keys are known: ``"features"``, the name of a kind of features that are made from the texts of the data, and
+``"stem"``, the language of the stems of their words.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import TreeBuilder, builder_of, is_given
 
 Parameters = dict[str, Any]
+ONE_VS_ALL = "one-vs-all"
 COVERS, PATHS = ("marginal", "greedy"), ("weighted", "direct")
-FEATURES = "features"
+FEATURES, STEM = "features", "stem"
+AS_GIVEN = "as given"  # the features of the data
 
 
 def _grid(*values: float) -> tuple[float, ...]:
@@ -107,8 +110,13 @@ def listed(name: str, values: Any) -> list[Any]:
 
 def configured(estimator: Any, parameters: Parameters) -> Any:
     """Return a copy of an estimator with the parameters of a candidate, without its features."""
-    own = {name: value for name, value in parameters.items() if name != FEATURES}
+    own = {name: value for name, value in parameters.items() if name not in (FEATURES, STEM)}
     return clone(estimator).set_params(**own, verbose=0)
+
+
+def features_of(parameters: Parameters) -> tuple[str, str | None]:
+    """Return the kind of features of a candidate, and the language of their stems."""
+    return parameters.get(FEATURES, AS_GIVEN), parameters.get(STEM)
 
 
 def takes_builder(estimator: Any) -> bool:
@@ -134,7 +142,7 @@ def tree_columns(estimator: Any, parameters: Parameters) -> dict[str, Any]:
     """
     known = {**estimator.get_params(deep=False), **parameters}
     found = {name: known.get(name) for name in ("tradeoff", "fanout")}
-    if not takes_builder(estimator):
+    if not takes_builder(estimator) or is_given(known.get("tree")):
         return {**found, "cover": None, "path": None}
     builder = builder_for(estimator, parameters)
     return {**found, "cover": builder.cover, "path": builder.path}
@@ -151,7 +159,9 @@ def other_columns(estimator: Any, parameters: Parameters) -> dict[str, Any]:
     {'smoothing': 0.5, 'C': 0.3}
     """
     found = {name: value for name, value in parameters.items() if name.partition("__")[0] != "tree"}
-    if takes_builder(estimator):
+    if isinstance(parameters.get("tree"), str):
+        found |= {"tree": parameters["tree"]}
+    elif takes_builder(estimator):
         usual = builder_for(estimator, {}).get_params()
         variants = builder_for(estimator, parameters).get_params()
         found = {name: value for name, value in variants.items() if plain(value) != plain(usual[name])} | found
@@ -162,7 +172,8 @@ def column_value(estimator: Any, parameters: Parameters, column: str) -> Any:
     """Return the value of a column of `other_columns`, also for a candidate that does not set it."""
     if takes_builder(estimator) and hasattr(TreeBuilder, column):
         return plain(getattr(builder_for(estimator, parameters), column))
-    return plain(parameters.get(column, estimator.get_params().get(column)))
+    usual = AS_GIVEN if column == FEATURES else estimator.get_params().get(column)
+    return plain(parameters.get(column, usual))
 
 
 def plain(value: Any) -> Any:
@@ -194,10 +205,12 @@ def words_of(parameters: Parameters) -> str:
 
     Examples
     --------
-    >>> words_of({"loss": "logistic", "C": 0.3})
-    'loss logistic, C 0.3'
+    >>> words_of({"loss": "logistic", "C": 0.3}), words_of({"tree": "flat"})
+    ('loss logistic, C 0.3', 'one-vs-all')
     """
-    return ", ".join(f"{name} {value}" for name, value in parameters.items()) or "as given"
+    if parameters.get("tree") == "flat":
+        return ONE_VS_ALL
+    return ", ".join(f"{name} {value}" for name, value in parameters.items()) or AS_GIVEN
 
 
 def describe_setting(record: Mapping[str, Any]) -> str:
@@ -222,7 +235,7 @@ def without_effect(estimator: Any, parameters: Parameters) -> Parameters:
     {'tradeoff': 0.5, 'tree': None}
     """
     tree = tree_columns(estimator, parameters)
-    if tree["cover"] is None:
+    if tree["cover"] is None or is_given(parameters.get("tree")):
         return parameters
     cover, path = tree["cover"], tree["path"]
     if tree["tradeoff"] == 0:

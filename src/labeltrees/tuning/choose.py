@@ -1,18 +1,15 @@
 """choose: the most precise model, or the fastest one within a loss of precision, within limits of latency and time.
 
-A choice is a list of stages, each of which varies a few parameters, with the best values so far for the others:
-features, trend, loss and C, the tree, evidence and the number of trees. Trying all combinations would take hundreds of
-trainings. A stage with many candidates starts on samples: all of them on a ninth of the points, the most promising on
-a third, and the most promising of these on all points.
-
-To add a parameter, add its values to a stage in `make_stages`, or a new stage, and its name to `TUNED`.
+`make_changes` lists what is tried; `search.py` tries it: every change alone on growing samples, then those that gain
+together, then trees. To add a parameter, add its values to `make_changes` and its name to `TUNED`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -21,53 +18,53 @@ from labeltrees._progress import watch
 from labeltrees._settings import refusing
 from labeltrees._validation import check_choice, check_integer, check_n_jobs, check_number, refuse
 from labeltrees.data import TfidfVectorizer
-from labeltrees.errors import InputError, LabelTreesError
+from labeltrees.data.language import detect_language
+from labeltrees.data.tfidf_state import make_stemmer
+from labeltrees.errors import InputError, MissingExtraError
 from labeltrees.models.common.given import FitArguments
 from labeltrees.models.common.settings import seed_of
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.linear.settings import Solver, solver_of
-from labeltrees.tuning.baseline_table import measure_baselines
+from labeltrees.tuning.baseline_table import MAX_POINTS, BaselineTable, measure_baselines
+from labeltrees.tuning.budget import TimeBudget
 from labeltrees.tuning.candidates import (
+    AS_GIVEN,
     FEATURES,
+    STEM,
     TRADEOFFS,
-    Parameters,
     configured,
+    features_of,
     listed,
     make_grid,
-    plain,
+    other_columns,
+    setting_name,
     words_of,
 )
 from labeltrees.tuning.data import SHARE, TuningData, as_tuning_data, check_pair, reads_texts, split_data
-from labeltrees.tuning.explain import Round, explain_budget, explain_final, explain_stage, explain_tree
-from labeltrees.tuning.limits import Limits, Verdict
+from labeltrees.tuning.explain import explain_choice
+from labeltrees.tuning.limits import Limits
 from labeltrees.tuning.result import SweepResult
-from labeltrees.tuning.study import Study, TimeBudget, Trial, open_place
-from labeltrees.tuning.sweep import GONE, counter, make_result
-from labeltrees.tuning.trial import (
-    AS_GIVEN,
-    CAREFUL,
-    QUICK,
-    USUAL,
-    Timing,
-    TrialInputs,
-    can_make_features,
-    kinds_of_features,
-    with_features,
-)
+from labeltrees.tuning.search import Change, Search, TreeRounds
+from labeltrees.tuning.study import Study, Trial, open_place
+from labeltrees.tuning.sweep import GONE, make_result
+from labeltrees.tuning.trial import TrialInputs, can_make_features, kinds_of_features, with_features
 
-TUNED = (FEATURES, "loss", "C", "tradeoff", "fanout", "evidence", "n_trees", "trend")
+TUNED = (FEATURES, STEM, "loss", "C", "tradeoff", "fanout", "evidence", "n_trees", "trend")
 _GROUPS = {"all": TUNED, "tree": ("tradeoff", "fanout")}
 # The values of C by loss, besides the estimator's own: higher ones take long, and are worse on noisy data.
 _COSTS = {"squared_hinge": (0.1, 0.3, 1.0, 3.0), "logistic": (0.3, 1.0, 3.0, 10.0)}
 _N_TREES = 3
 _HALF_LIFE = 14.0  # of the trend, in days
 _NARROW_FANOUT, _WIDER = 16, 2  # tried besides the estimator's own: a fast one, or one that is wider by this factor
-_MAX_FEATURE_POINTS = 20_000  # of a trial of features, which matter more than the number of points
-# Early rounds train on a ninth and on a third of the points, if these samples have at least _MIN_POINTS.
-_FACTOR, _MIN_POINTS = 3, 2000
-_KEPT, _MIN_KEPT = (5, 3), 4  # candidates to continue with: pairs of loss and C after each round; trees, at least
-# The shares of a time budget after which the stages end: before the tree, the tree, and after it.
-_BEFORE, _TREE_UNTIL, _AFTER = 0.45, 0.65, 1.0
+_MAX_FLAT_POINTS = 10_000  # one-vs-all is tried on fewer points
+# The time of a training with a change, relative to one without, before it is measured; and the gain to expect in
+# percentage points: three trees and evidence have gained a little on nearly all data.
+_FEATURE_COSTS = {"words": 0.7, "words+pairs": 2.0, "words+chars": 4.0, "words+pairs+chars": 5.0}
+_STEM_COST, _LOGISTIC_COST, _FLAT_COST, _EVIDENCE_COST, _WIDE_COST = 1.5, 2.0, 10.0, 2.5, 1.2
+_PRIORS = {"n_trees": 0.2, "evidence": 0.1}
+_UNKNOWN_COST = 3.0
+_MIN_BASELINE_POINTS = 200
+_BASELINE_SPEED = 300_000  # comparisons of baselines per second of a time budget: a few percent of it
 
 
 @dataclass(frozen=True)
@@ -79,9 +76,12 @@ class Choice:
     model : fitted model
         Trained on all data.
     result : SweepResult
-        The last round of trees; `result.chosen` is the name of the chosen setting.
+        The settings of the last stage, all trained on the same points; `result.chosen` is the name of the chosen one.
     explanation : str
-        What was tried, what was chosen and why, and how far it is above the best baseline, in one paragraph.
+        What was tried, what each step gained, what it costs, and how far it is above the best baseline.
+    steps : list of dict
+        The table of the explanation: the changes that were added one by one, what each of them gained on the validation
+        points with its 95 % interval, whether it stays, the metric, the time per call and the training time with it.
     parameters : dict
         The chosen values of the parameters that were searched over.
     trials : list of dict
@@ -96,6 +96,7 @@ class Choice:
     parameters: dict[str, Any]
     trials: list[dict[str, Any]]
     record: dict[str, Any]
+    steps: list[dict[str, Any]]
 
     def __repr__(self) -> str:
         parameters = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
@@ -129,16 +130,19 @@ def choose(
 ) -> Choice:
     """Return the most precise model, or the fastest within a loss of precision, or the most precise within a latency.
 
-    The search has these stages: kinds of features, for data with texts; the trend, for data with times; loss and C;
-    tradeoff and fanout of the tree; evidence and the number of trees. Each stage starts from the best of the one
-    before, on samples where there are enough points. Simple baselines (`lt.baselines`) are measured on at most 5,000 of
-    the validation points, and the explanation says how far the choice is above the best of them.
+    Changes of the estimator are tried alone on growing samples of the points: kinds of features and stems for data with
+    texts, the trend for data with times, loss and C, the number of trees, evidence, a wider tree, and one-vs-all for
+    fewer than 10,000 points. Their gains at the full size are extrapolated. Those that gain are then added one by one,
+    and stay if they still gain. With a limit, tradeoffs and fanouts are compared last. Simple baselines
+    (`lt.baselines`) are measured on at most 5,000 of the validation points, and the explanation says how far the choice
+    is above the best of them. Ctrl-C ends the search; the best model so far is then trained and returned.
 
     Parameters
     ----------
     train : Dataset, or pair (X, Y)
-        Without any limit, the most precise setting is chosen. It replaces the estimator's own only if it gains more
-        than the best of as many equal settings would gain by luck, and more than one standard error.
+        Without any limit, the most precise setting is chosen. A change stays only if its gain is above 0.3 standard
+        errors; another tree replaces the estimator's own only if it gains more than the best of as many equal trees
+        would gain by luck, and more than one standard error.
     max_precision_loss : float, optional
         Choose the fastest setting (median time of a single call for k labels) whose `metric` is at most this much below
         the best. The lower 95 % confidence bound of the paired difference over the validation points must be above
@@ -152,21 +156,22 @@ def choose(
     k : int
         The number of labels that a single call returns.
     time_budget : float, optional
-        Seconds for the search and the final training. Trials that would not leave enough time for the final training
-        are skipped, so the choice depends on the speed of the machine. Timing and baselines are not cut short. Without
-        a budget, the plan is fixed.
+        Seconds for the search, timing, baselines and the final training. Trials that would not leave enough time for
+        the final training are skipped, so the choice depends on the speed of the machine. Without a budget, the plan is
+        fixed.
     estimator : LabelTreeClassifier or another model with a tradeoff, optional
         Provides the parameters that are not searched over. As in `sweep`, its `n_jobs`, `verbose` and `random_state`
         also hold for the search.
     validation : float, or Dataset, or pair (X, Y)
         The share of `train` to hold out for measuring (at most 100,000 points), or separate data.
     tune : "all", "tree", list of names, or dict
-        The parameters to search over. "all" is ``["features", "loss", "C", "tradeoff", "fanout", "evidence",
+        The parameters to search over. "all" is ``["features", "stem", "loss", "C", "tradeoff", "fanout", "evidence",
         "n_trees", "trend"]``, as far as the data has texts or times and the estimator has the parameters; "tree" is
         ``["tradeoff", "fanout"]``. The others are those of the estimator. A dict has the values to try, None for the
         usual ones: ``{"tradeoff": [0, 1], "C": None}``, or ``{"all": None, "tradeoff": "parabel"}``. The usual fanouts
         are the estimator's own, and 16 if there is a limit, which is faster; without a limit twice the own, which is
-        more precise on some data.
+        more precise on some data. All tradeoffs are compared with all fanouts if there is a limit, if values are given,
+        or if nothing else is tuned; otherwise a wider tree and tradeoff 0 are changes like the others.
     client : distributed.Client, or runner of `labeltrees.tasks`, optional
         Train candidates as tasks on a Dask cluster, as in `sweep`. Metrics and the rule of choice are the same as
         without it. The final training runs in this process. A runner has a folder, where the last round of trees is
@@ -207,6 +212,7 @@ def run_choice(
     early_rounds: bool = True,
 ) -> Choice:
     """Return what `choose` returns; without `early_rounds`, all candidates are tried on all points."""
+    budget = TimeBudget(time_budget)
     estimator = LabelTreeClassifier() if estimator is None else estimator
     own = estimator.get_params(deep=False)
     seed = seed_of(own.get("random_state", 0))
@@ -216,46 +222,115 @@ def run_choice(
     check_pair(fitted_on, measured_on)
     has_texts = can_make_features(data) and measured_on.texts is not None
     tuned = check_tuned(tune, estimator, has_texts=has_texts, has_times=data.times is not None)
-    stages = make_stages(estimator, limits, tuned, fitted_on, early_rounds=early_rounds)
-    chosen: Parameters = {}
-    features, sentences = AS_GIVEN, []
-    trials: list[dict[str, Any]] = []
-    with (
-        open_place(client) as place,
-        watch("Choosing", sum(stage.n_units for stage in stages) + 1, bool(own.get("verbose"))) as advance,
-    ):
-        budget = TimeBudget(time_budget, data.n_points)
-        inputs = TrialInputs(estimator, fitted_on, measured_on, limits.ks, seed)
-        study = Study(inputs, place, budget, counter(advance))
-        for stage in stages:
-            common = configured(estimator, chosen)
-            found = run_stage(study, stage, chosen, limits)
-            trials += found.tried
-            chosen |= stage.candidates[found.chosen]
-            budget.adopt(words_of(found.trial.parameters))
-            if FEATURES in chosen:
-                features = str(chosen.pop(FEATURES))
-                study = study.with_features(features)
-                (data,) = with_features(features, inputs.n_jobs, data)
-            if stage.is_tree:
-                baselines = measure_baselines(study.inputs.train, study.inputs.validation, limits.ks, seed)
-                result = make_result(study, common, found.trials, baselines, held_out)
-                result.chosen = found.chosen
-                sentences += explain_tree(found.verdict, found.rounds, measured_on.n_points, held_out)
-            else:
-                sentences.append(explain_stage(found.verdict, found.chosen, stage.what, found.trial.n_points))
-        result.comparison = baselines.compare(found.trial.hits, limits.metric, "The chosen model")
-        model = fit_on_all(configured(estimator, chosen), data)
-        study.count_done(1)
-    sentences += [
-        *explain_budget(budget),
-        result.comparison,
-        explain_final(data.n_points, getattr(model, "stats_", {})),
-    ]
-    result.explanation = " ".join(sentences)
-    parameters = {name: features if name == FEATURES else model.get_params(deep=False)[name] for name in tuned}
-    record = {**result.record(str(result.chosen)), **found.trial.record}
-    return Choice(model, result, result.explanation, parameters, trials, record)
+    trees = make_trees(estimator, limits, tuned)
+    changes = make_changes(estimator, limits, tuned, fitted_on, with_trees=trees is None)
+    budget.n_final = data.n_points
+    budget.costs = {change.name: change.cost for change in changes}
+    inputs = TrialInputs(estimator, fitted_on, measured_on, limits.ks, seed)
+    with open_place(client) as place, show_search(budget, len(changes), bool(own.get("verbose"))) as shown:
+        study = Study(inputs, place, budget, shown.count_done)
+        base = {} if trees is None or trees.own is not None else next(iter(trees.candidates.values()))
+        search = Search(study, limits, changes, base, samples=early_rounds, announce=shown.announce)
+        was_interrupted = run_search(search, trees)
+        best = search.best
+        assert best is not None
+        baselines = measure_baselines(fitted_on, measured_on, limits.ks, seed, _max_baseline_points(budget, fitted_on))
+        result = _result(search, baselines, estimator, held_out)
+        (data,) = with_features(*features_of(best.parameters), inputs.n_jobs, data)
+        model = fit_on_all(configured(estimator, best.parameters), data)
+        shown.finish()
+    told = explain_choice(search, baselines, held_out, data.n_points, getattr(model, "stats_", {}), was_interrupted)
+    result.explanation, result.comparison = told.text, told.comparison
+    chosen = {**dict(zip((FEATURES, STEM), features_of(best.parameters), strict=True)), **model.get_params(deep=False)}
+    parameters = {name: chosen[name] for name in tuned}
+    record = {**result.record(str(result.chosen)), **best.record}
+    return Choice(model, result, told.text, parameters, search.records(), record, told.steps)
+
+
+def run_search(search: Search, trees: TreeRounds | None) -> bool:
+    """Run the stages; return whether Ctrl-C has ended them."""
+    try:
+        search.screen()
+        search.combine()
+        if trees is not None or search.best is None:
+            search.compare_trees(trees or TreeRounds({AS_GIVEN: {}}, AS_GIVEN))
+    except KeyboardInterrupt:
+        if search.best is None:
+            raise
+        search.time_best()
+        return True
+    return False
+
+
+def _max_baseline_points(budget: TimeBudget, train: TuningData) -> int:
+    """Return how many validation points baselines are measured on: fewer if the time is short."""
+    if budget.seconds is None:
+        return MAX_POINTS
+    return int(min(MAX_POINTS, max(_MIN_BASELINE_POINTS, _BASELINE_SPEED * budget.seconds / max(train.n_points, 1))))
+
+
+def _result(search: Search, baselines: BaselineTable, estimator: Any, held_out: str) -> SweepResult:
+    """Return the settings of the last stage as a result."""
+    best, trials = search.best, dict[str, Trial]()
+    assert best is not None
+    for trial in search.finalists.values():
+        trials.setdefault(setting_name(estimator, trial.parameters), trial)
+    varied = dict.fromkeys(name for trial in trials.values() for name in other_columns(estimator, trial.parameters))
+    result = make_result(search.study, estimator, trials, baselines, held_out, list(varied))
+    result.chosen = setting_name(estimator, best.parameters)
+    result.facts["metric"] = search.limits.metric
+    result.facts["data"]["n_points"] = best.n_points
+    result.facts["compared"] = baselines.measure(best.hits, search.study.inputs.validation, search.limits.ks)
+    return result
+
+
+class ShownSearch:
+    """The progress of a search: with a time budget by the time, otherwise by the number of trials.
+
+    Parameters
+    ----------
+    budget : TimeBudget
+    n_trials : int
+        The expected number of trials.
+    """
+
+    TOTAL = 1000
+
+    def __init__(self, budget: TimeBudget, n_trials: int) -> None:
+        self._budget, self._n_trials, self._done = budget, max(n_trials, 1), 0
+        self._words = ""
+        self.advance: Callable[[int], object] | None = None
+
+    def announce(self, words: str) -> None:
+        """Show the best so far."""
+        self._words = words
+        self.count_done(0)
+
+    def count_done(self, units: int) -> None:
+        """Count finished trials."""
+        self._done += units
+        seconds = self._budget.seconds
+        share = self._done / (self._done + self._n_trials) if seconds is None else self._budget.elapsed / seconds
+        if self.advance is not None:
+            self.advance(int(self.TOTAL * min(share, 0.999)))
+
+    def finish(self) -> None:
+        """Show that everything is done."""
+        if self.advance is not None:
+            self.advance(self.TOTAL)
+
+    def detail(self, _done: int) -> str:
+        """Return what is shown beside the bar."""
+        return self._words
+
+
+@contextmanager
+def show_search(budget: TimeBudget, n_changes: int, progress: bool) -> Iterator[ShownSearch]:
+    """Yield the progress of a search."""
+    shown = ShownSearch(budget, 3 * n_changes)
+    with watch("Choosing", ShownSearch.TOTAL, progress, shown.detail) as advance:
+        shown.advance = advance
+        yield shown
 
 
 def check_tuned(tune: Any, estimator: Any, *, has_texts: bool = False, has_times: bool = False) -> dict[str, Any]:
@@ -270,7 +345,7 @@ def check_tuned(tune: Any, estimator: Any, *, has_texts: bool = False, has_times
     >>> check_tuned("tree", lt.LabelTreeClassifier())
     {'tradeoff': None, 'fanout': None}
     """
-    known = set(estimator.get_params(deep=False)) | ({FEATURES} if has_texts else set())
+    known = set(estimator.get_params(deep=False)) | ({FEATURES, STEM} if has_texts else set())
     if not has_times:
         known.discard("trend")
     if isinstance(tune, str) and tune in _GROUPS:
@@ -284,8 +359,8 @@ def check_tuned(tune: Any, estimator: Any, *, has_texts: bool = False, has_times
             usable = [own for own in _GROUPS[name] if own in known]
             found |= dict.fromkeys(own for own in usable if own != "evidence" or not reads_texts(estimator))
             continue
-        if name == FEATURES and not has_texts:
-            message = "features can only be chosen for a Dataset with texts that a labeltrees.TfidfVectorizer has read"
+        if name in (FEATURES, STEM) and not has_texts:
+            message = f"{name} can only be chosen for a Dataset with texts that a labeltrees.TfidfVectorizer has read"
             raise InputError(message)
         if name == "trend" and not has_times:
             message = "trend can only be chosen for a Dataset with times"
@@ -297,170 +372,102 @@ def check_tuned(tune: Any, estimator: Any, *, has_texts: bool = False, has_times
     return found
 
 
-# Stages.
+# What is tried.
 
 
-@dataclass(frozen=True)
-class Stage:
-    """Candidates that differ in a few parameters, and how they are compared.
+def make_changes(
+    estimator: Any, limits: Limits, tuned: Mapping[str, Any], train: TuningData, *, with_trees: bool
+) -> list[Change]:
+    """Return the changes of the estimator that are tried.
 
     Parameters
     ----------
-    what : str
-        The candidates in words, such as "pairs of loss and C".
-    candidates : dict of dicts of parameters
-        By name.
-    own : str or None
-        The name of the estimator's own candidate, which another one must clearly beat.
-    rounds : list of (int, int)
-        Early rounds: the number of points, and how many candidates continue.
-    size : int, optional
-        Points of the last round; by default all.
-    until : float
-        The share of the time budget after which the stage ends.
-    is_tree : bool
-        Whether it is the stage of the tree, whose candidates are in the result and must meet the limits.
+    estimator : model
+    limits : Limits
+    tuned : dict
+        Of `check_tuned`.
+    train : TuningData
+    with_trees : bool
+        Whether other trees are among the changes.
     """
+    own = {FEATURES: AS_GIVEN, STEM: None, **estimator.get_params(deep=False)}
 
-    what: str
-    candidates: dict[str, Parameters]
-    own: str | None
-    rounds: Sequence[tuple[int, int]] = ()
-    size: int | None = None
-    until: float = 1.0
-    is_tree: bool = False
-
-    @classmethod
-    def of(cls, what: str, candidates: Sequence[Parameters], **options: Any) -> Stage:
-        """Return a stage of candidates that are named by their parameters; the first is the estimator's own."""
-        named = {words_of(parameters): parameters for parameters in candidates}
-        return cls(what, named, words_of(candidates[0]), **options)
-
-    @property
-    def timings(self) -> tuple[Timing, Timing]:
-        """How models of early rounds and of the last round are timed."""
-        return (USUAL, CAREFUL) if self.is_tree else (QUICK, QUICK)
-
-    @property
-    def n_units(self) -> int:
-        """Units of work: one per trial, one per round of timing."""
-        early, last = self.timings
-        counts = [len(self.candidates), *(n_kept for _, n_kept in self.rounds)]
-        return sum(counts) + len(self.rounds) * early.repeats + last.repeats
-
-
-def make_stages(
-    estimator: Any, limits: Limits, tuned: Mapping[str, Any], train: TuningData, *, early_rounds: bool = True
-) -> list[Stage]:
-    """Return the stages in their order.
-
-    Features come first, because all other trials use them. Then the trend: it gains most where labels come and go, and
-    the best loss may be another with it.
-    """
-    own = {FEATURES: AS_GIVEN, **estimator.get_params(deep=False)}
-    sizes = [train.n_points // _FACTOR**2, train.n_points // _FACTOR] if early_rounds else []
-    sizes = [size for size in sizes if size >= _MIN_POINTS]
-
-    def values(name: str, usual: Sequence[Any]) -> list[Any]:
-        """Return the estimator's own value first: it is tried even if there is no time for more."""
+    def others(name: str, usual: Sequence[Any]) -> list[Any]:
         tried = (tuned[name] or usual) if name in tuned else ()
-        return [own[name], *(value for value in tried if value != own[name])]
+        return [value for value in tried if value != own[name]]
 
-    stages = []
-    if FEATURES in tuned:
-        kinds = [{FEATURES: kind} for kind in values(FEATURES, kinds_of_features(train.vectorizer))]
-        stages.append(Stage.of("kinds of features", kinds, size=_MAX_FEATURE_POINTS, until=_BEFORE))
-    if "trend" in own:
-        trends = values("trend", [_HALF_LIFE] if own["trend"] is None else [])
-        stages.append(Stage.of("trends", [{"trend": trend} for trend in trends], until=_BEFORE))
-    if {"loss", "C"} <= own.keys():
-        name = "loss__loss" if isinstance(own["loss"], Solver) else "loss"  # a solver keeps its other settings
-        own["loss"] = solver_of(own["loss"]).loss
-        losses = values("loss", tuple(_COSTS))
-        pairs = [{name: loss, "C": cost} for loss in losses for cost in values("C", _COSTS.get(loss, ()))]
-        kept = _KEPT[len(_KEPT) - len(sizes) :] if len(pairs) > _KEPT[-1] else ()
-        rounds = list(zip(sizes, kept, strict=False))
-        stages.append(Stage.of("pairs of loss and C", pairs, rounds=rounds, until=_BEFORE))
-    stages.append(_tree_stage(estimator, limits, tuned, sizes))
-    if {"evidence", "n_trees"} <= own.keys():
-        evidence = values("evidence", ["auto"] if own["evidence"] is None else [])
-        counts = values("n_trees", [_N_TREES] if own["n_trees"] < _N_TREES else [])
-        both = [{"evidence": kind, "n_trees": count} for count in counts for kind in evidence]
-        stages.append(Stage.of("combinations of evidence and number of trees", both))
-    return [stage for stage in stages if stage.is_tree or len(stage.candidates) > 1]
+    found = [
+        Change(FEATURES, {FEATURES: kind}, _FEATURE_COSTS.get(kind, _UNKNOWN_COST))
+        for kind in others(FEATURES, kinds_of_features(train.vectorizer) if FEATURES in tuned else ())
+    ]
+    found += [Change(STEM, {STEM: stem}, _STEM_COST) for stem in others(STEM, _stems(train) if STEM in tuned else ())]
+    for half_life in others("trend", [_HALF_LIFE] if own.get("trend") is None else []):
+        found.append(Change("trend", {"trend": half_life}))
+        if limits.has_latency:
+            found.append(Change("trend", {"trend": half_life, "search": "paths"}))
+    found += _losses_and_costs(own, others)
+    if "n_trees" in tuned:
+        for count in others("n_trees", [_N_TREES] if own["n_trees"] < _N_TREES else []):
+            found.append(Change("n_trees", {"n_trees": count}, count / own["n_trees"], _PRIORS["n_trees"]))
+    for kind in others("evidence", ["auto"] if own.get("evidence") is None else []):
+        found.append(Change("evidence", {"evidence": kind}, _EVIDENCE_COST, _PRIORS["evidence"]))
+    if with_trees:
+        if isinstance(own.get("fanout"), int):
+            found += [
+                Change("tree", {"fanout": value}, _WIDE_COST) for value in others("fanout", [_WIDER * own["fanout"]])
+            ]
+        found += [Change("tree", {"tradeoff": value}) for value in others("tradeoff", [0.0])]
+        if {"tradeoff", "tree"} <= own.keys() and "tradeoff" in tuned and train.n_points < _MAX_FLAT_POINTS:
+            found.append(Change("tree", {"tree": "flat"}, _FLAT_COST, also="n_trees"))
+    return found
 
 
-def _tree_stage(estimator: Any, limits: Limits, tuned: Mapping[str, Any], sizes: Sequence[int]) -> Stage:
+def _losses_and_costs(own: Mapping[str, Any], others: Callable[[str, Sequence[Any]], list[Any]]) -> list[Change]:
+    """Return pairs of loss and C."""
+    if not {"loss", "C"} <= own.keys():
+        return []
+    name = "loss__loss" if isinstance(own["loss"], Solver) else "loss"  # a solver keeps its other settings
+    loss = solver_of(own["loss"]).loss
+    is_auto = own["C"] == "auto"  # then numbers are tried with the estimator's own loss only
+    found = [Change("loss and C", {"C": cost}) for cost in others("C", _COSTS.get(loss, ()))]
+    for other in [value for value in others("loss", tuple(_COSTS)) if value != loss]:
+        costs = [own["C"], *others("C", () if is_auto else _COSTS.get(other, ()))]
+        found += [Change("loss and C", {name: other, "C": cost}, _LOGISTIC_COST) for cost in costs]
+    return found
+
+
+def _stems(train: TuningData) -> list[str]:
+    """Return the language of the texts, if it is clear and its stems are available."""
+    language = detect_language(map(str, train.texts))
+    try:
+        return [] if language is None or make_stemmer(language) is None else [language]
+    except (MissingExtraError, InputError):
+        return []
+
+
+def make_trees(estimator: Any, limits: Limits, tuned: Mapping[str, Any]) -> TreeRounds | None:
+    """Return the trees to compare after all other changes; None if they are changes like the others."""
     own = estimator.get_params(deep=False)
+    named = [name for name in ("tradeoff", "fanout") if name in tuned]
+    has_values = any(tuned[name] is not None for name in named)
+    if not named or not (limits.is_limited or has_values or len(named) == len(tuned)):
+        return None
     tradeoffs: Any = [own.get("tradeoff")]
     fanouts = None
     if "tradeoff" in tuned:
         tradeoffs = TRADEOFFS if tuned["tradeoff"] is None else tuned["tradeoff"]
     if "fanout" in tuned:
         fanouts = _usual_fanouts(own["fanout"], limits) if tuned["fanout"] is None else tuned["fanout"]
-    candidates = make_grid(estimator, tradeoffs, fanouts)
-    name_of_own = next(
+    candidates = {words_of(found): found for found in make_grid(estimator, tradeoffs, fanouts).values()}
+    own_name = next(
         (name for name, found in candidates.items() if all(own[key] == value for key, value in found.items())), None
     )
-    rounds, n_kept = [], len(candidates)
-    for size in sizes if len(candidates) > _MIN_KEPT else ():
-        n_kept = max(_MIN_KEPT, -(-n_kept // _FACTOR))
-        rounds.append((size, n_kept))
-    return Stage("settings", candidates, name_of_own, rounds, until=_TREE_UNTIL, is_tree=True)
+    return TreeRounds(candidates, own_name)
 
 
 def _usual_fanouts(own: Any, limits: Limits) -> list[Any]:
-    is_limited = limits.max_precision_loss is not None or limits.max_latency_us is not None
-    other = _WIDER * own if isinstance(own, int) and not is_limited else _NARROW_FANOUT
+    other = _WIDER * own if isinstance(own, int) and not limits.is_limited else _NARROW_FANOUT
     return list(dict.fromkeys([other, own]))
-
-
-class StageResult(NamedTuple):
-    """The trials of the last round of a stage, how they compare, the chosen candidate, and what was tried."""
-
-    trials: dict[str, Trial]
-    verdict: Verdict
-    chosen: str
-    rounds: list[Round]
-    tried: list[dict[str, Any]]
-
-    @property
-    def trial(self) -> Trial:
-        """The trial of the chosen candidate."""
-        return self.trials[self.chosen]
-
-
-def run_stage(study: Study, stage: Stage, common: Parameters, limits: Limits) -> StageResult:
-    """Compare the candidates of a stage; all have the parameters in `common`, which earlier stages have chosen."""
-    study.budget.enter(stage.until)
-    candidates = {name: {**common, **own} for name, own in stage.candidates.items()}
-    if stage.is_tree and study.budget.seconds is not None and stage.own is not None:  # the time may end before the last
-        candidates = {stage.own: candidates[stage.own], **candidates}
-    rounds: list[Round] = []
-    tried: list[dict[str, Any]] = []
-
-    def run(size: int | None, timing: Timing, *, report: bool) -> dict[str, Trial]:
-        trials = study.run(candidates, size, timing=timing, report=report)
-        n_points = min(size or study.inputs.train.n_points, study.inputs.train.n_points)
-        rounds.append(Round(len(trials), n_points))
-        for name, trial in trials.items():
-            own = {key: plain(value) for key, value in stage.candidates[name].items()}
-            tried.append({"variant": name, "n_points": trial.n_points, **own, **trial.record})
-        return trials
-
-    early, last = stage.timings
-    for size, n_kept in stage.rounds:
-        promising = limits.judge(run(size, early, report=False), stage.own).promising(n_kept)
-        candidates = {name: candidates[name] for name in promising}
-    trials = run(stage.size, last, report=stage.is_tree)
-    verdict = limits.judge(trials, stage.own, len(stage.candidates) - 1)
-    try:
-        chosen = verdict.choose()
-    except LabelTreesError:
-        if stage.is_tree:
-            raise
-        chosen = verdict.best  # the tree may still meet the limits, or its stage says that nothing does
-    return StageResult(trials, verdict, chosen, rounds, tried)
 
 
 def fit_on_all(estimator: Any, data: TuningData) -> Any:

@@ -132,12 +132,16 @@ class Examples:
             for place, row in enumerate(self.rows)
         ]
 
-    def search(self, model: Any) -> list[dict[str, Any]]:
-        """Return for each point the labels that the model finds, where they are in the tree, and the nodes visited."""
-        labels, scores, stats = model.predict_topk(self.data.points, self.k, return_stats=True)
+    def search(self, model: Any, validation: TuningData) -> list[dict[str, Any]]:
+        """Return for each point the labels that the model finds, where they are in the tree, and the nodes visited.
+
+        `validation` has all validation points with the features of the model.
+        """
+        points = validation.points[self.rows]
+        labels, scores, stats = model.predict_topk(points, self.k, return_stats=True)
         tree = model.tree_
         viewer = TreeViewer(tree, self.data.label_names)
-        visits = self._visits(model)
+        visits = self._visits(model, points)
         records = []
         for place in range(len(self.rows)):
             true = self._true(place)
@@ -163,12 +167,12 @@ class Examples:
             )
         return records
 
-    def _visits(self, model: Any) -> list[list[tuple[int, float]]]:
+    def _visits(self, model: Any, points: Any) -> list[list[tuple[int, float]]]:
         """Return for each point the first nodes that its search opens in the first tree, with their scores."""
         if not hasattr(model, "searcher_"):
             return [[] for _ in self.rows]
         request = model.complete_request(SearchRequest(self.k))
-        trace = model.searcher_.trace(model.check_queries(self.data.points), request)
+        trace = model.searcher_.trace(model.check_queries(points), request)
         nodes, scores = trace.nodes.tolist(), np.exp(trace.scores.astype(np.float64)).tolist()
         return [
             list(zip(nodes[first:end], scores[first:end], strict=True))[:_MAX_VISITS]

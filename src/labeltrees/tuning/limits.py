@@ -98,6 +98,16 @@ class Limits:
         """The values of k to measure."""
         return tuple(sorted({at for at in (1, 3, self.k, check_metric(self.metric, self.k).k) if at <= self.k}))
 
+    @property
+    def has_latency(self) -> bool:
+        """Whether there is a limit of the latency."""
+        return self.max_latency_us is not None
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is any limit."""
+        return self.has_latency or self.max_precision_loss is not None
+
     def validate(self) -> None:
         """Raise `InputError` if a limit or the metric is not allowed."""
         if self.max_precision_loss is not None:

@@ -13,11 +13,10 @@ import os
 import re
 import shutil
 import tempfile
-import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,18 +25,17 @@ from labeltrees._files import read_json, refuse_file, write_json
 from labeltrees.errors import InputError
 from labeltrees.metrics.hits import Hits
 from labeltrees.tasks import FolderResults, LocalRunner, Runner, Shared, Task
+from labeltrees.tuning.budget import TimeBudget
 from labeltrees.tuning.candidates import (
-    FEATURES,
     Parameters,
     configured,
     estimator_fingerprint,
+    features_of,
     fingerprint,
     setting_name,
     without_effect,
-    words_of,
 )
 from labeltrees.tuning.trial import (
-    AS_GIVEN,
     QUICK,
     Timing,
     TrialInputs,
@@ -45,11 +43,9 @@ from labeltrees.tuning.trial import (
     record_of,
     run_trial,
     time_models,
-    with_features,
 )
 
-_EVIDENCE_COST = 2.0  # the time of a training with evidence, relative to one without
-_AUTO_COST = 1.5  # of a training with C="auto", relative to one with a number
+_LIGHT, _FULL, _REPORTED = "light", "full", "reported"  # trials: metrics only; timed with details; and kept
 _logger = logging.getLogger("labeltrees")
 
 
@@ -65,78 +61,6 @@ class Trial(NamedTuple):
     record: dict[str, Any]
     hits: Hits
     details: dict[str, Any]
-
-
-@dataclass
-class TimeBudget:
-    """Seconds for all trials and the final training; trials that would not leave enough time for it do not start.
-
-    The time of a trial is estimated from its own training on a sample, or from the slowest plain training so far, per
-    point. Plans without a limit (None) are always the same; with a limit, they depend on the speed of the machine.
-
-    Parameters
-    ----------
-    seconds : float or None
-    n_final : int
-        The number of points of the final training.
-    clock : callable
-        Returns the time in seconds.
-    """
-
-    seconds: float | None = None
-    n_final: int = 0
-    clock: Callable[[], float] = time.monotonic
-    n_skipped: int = 0  # trials that there was no time for
-    _share: float = 1.0
-    _per_point: float = 0.0
-    _started: float = field(init=False)
-    _own: dict[str, float] = field(default_factory=dict)  # seconds per point of trainings, by name
-
-    def __post_init__(self) -> None:
-        self._started = self.clock()
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the start."""
-        return self.clock() - self._started
-
-    def enter(self, share: float) -> None:
-        """Begin a stage that may go on until this share of the time has passed, so that later stages have some left."""
-        self._share = share
-
-    def record(self, seconds: float, n_points: int, cost: float = 1.0, name: str = "") -> None:
-        """Learn from a training that took `seconds`; `cost` is its time relative to a plain training."""
-        self._own[name] = seconds / (max(n_points, 1) * cost)
-        self._per_point = max(self._per_point, self._own[name])
-
-    def adopt(self, name: str) -> None:
-        """Expect later trainings to take as long as that of `name`, because they have its parameters."""
-        self._per_point = self._own.get(name, self._per_point)
-
-    def allows(self, n_points: int, cost: float = 1.0, name: str = "") -> bool:
-        """Return whether there is time for a trial on `n_points` and for its final training; count it if not.
-
-        Examples
-        --------
-        >>> budget = TimeBudget(10.0, n_final=100, clock=lambda: 0.0)
-        >>> budget.record(seconds=2.0, n_points=50)
-        >>> budget.allows(n_points=50), budget.allows(n_points=50, cost=3.0)
-        (True, False)
-        """
-        if self.seconds is None or self._per_point == 0:
-            return True
-        per_point = self._own.get(name, self._per_point) if name else self._per_point
-        needed = per_point * cost * (n_points + self.n_final)
-        trial = per_point * cost * n_points
-        allowed = self.elapsed + needed <= self.seconds and self.elapsed + trial <= self._share * self.seconds
-        self.n_skipped += not allowed
-        return allowed
-
-
-def relative_cost(parameters: Parameters) -> float:
-    """Return the time of a candidate's training, relative to a plain one."""
-    cost = float(parameters.get("n_trees", 1)) * (_EVIDENCE_COST if parameters.get("evidence") else 1.0)
-    return cost * (_AUTO_COST if parameters.get("C") == "auto" else 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,63 +107,69 @@ class Study:
         candidates: Mapping[str, Parameters],
         size: int | None = None,
         *,
-        timing: Timing = QUICK,
+        timing: Timing | None = QUICK,
         report: bool = False,
+        until: float = 1.0,
+        again: bool = False,
     ) -> dict[str, Trial]:
         """Return the trials of the first candidate and of others that there is time for, by name.
 
         Parameters
         ----------
         candidates : dict of dicts of parameters
+            The budget knows candidates by their names.
         size : int, optional
             The number of training points, drawn at random; by default all.
-        timing : Timing
+        timing : Timing or None
+            None: only measure metrics, which is enough to compare candidates; there are no times and details.
         report : bool
-            Measure what a report shows, and keep trials and models in the folder of the study, if it has one.
+            Keep trials and models in the folder of the study, if it has one.
+        until : float
+            The share of the time budget after which the trials must have ended.
+        again : bool
+            Time models again that were timed before, so that all of them are timed in turns; they had a `report`.
         """
         size = min(size or self.inputs.train.n_points, self.inputs.train.n_points)
         folder = self.place.folder(self.identity) if report else self.place.temporary
         (folder / MODELS).mkdir(parents=True, exist_ok=True)
         runner = self.place.runner(folder / TRIALS)
         with Shared(self.inputs, runner.results, fingerprint(self.identity)) as shared:
-            tasks = {name: self._task(own, size, folder, shared, report) for name, own in candidates.items()}
+            kind = _LIGHT if timing is None else _REPORTED if report else _FULL
+            tasks = {name: self._task(own, size, folder, shared, kind) for name, own in candidates.items()}
             if self.place.is_remote:
                 self._prepare(candidates, size)
-            names = self._train(tasks, candidates, size, runner)
-            self._time([tasks[name] for name in names], runner, shared, timing)
+            names = self._train(tasks, size, runner, until)
+            self._time([tasks[name] for name in names], runner, shared, timing, again)
         return {name: self._measured[_key(tasks[name])]._replace(parameters=candidates[name]) for name in names}
 
-    def with_features(self, kind: str) -> Study:
-        """Return a study of the same points with other features."""
-        made = with_features(kind, self.inputs.n_jobs, self.inputs.train, self.inputs.validation)
-        inputs = replace(self.inputs, train=made[0], validation=made[1], _samples={})
-        return replace(self, inputs=inputs, _measured={})
+    @property
+    def n_points(self) -> int:
+        """The number of training points, besides the validation points."""
+        return self.inputs.train.n_points
 
-    def _task(self, parameters: Parameters, size: int, folder: Path, shared: Shared[TrialInputs], report: bool) -> Task:
-        estimator = self.inputs.estimator
+    def _task(self, parameters: Parameters, size: int, folder: Path, shared: Shared[TrialInputs], kind: str) -> Task:
+        estimator, report = self.inputs.estimator, kind == _REPORTED
         trained_as = without_effect(estimator, parameters)
-        features = parameters.get(FEATURES, AS_GIVEN)
-        candidate = fingerprint([estimator_fingerprint(configured(estimator, trained_as)), features])
+        candidate = fingerprint([estimator_fingerprint(configured(estimator, trained_as)), *features_of(parameters)])
         name = _file_name(setting_name(estimator, trained_as)) if report else f"{candidate}-{size}"
-        inputs = {"study": shared, "candidate": candidate, "size": size, "report": report}
+        name += f"_{size}-points" if report and size < self.n_points else ""
+        inputs = {"study": shared, "candidate": candidate, "size": size, "kind": kind}
         return Task(run_trial, inputs, {"parameters": trained_as, "model": str(folder / MODELS / name)})
 
     def _prepare(self, candidates: Mapping[str, Parameters], size: int) -> None:
         """Compute what trees are built from, so that the copies of workers have it."""
         for parameters in candidates.values():
-            sample = self.inputs.sample(size, parameters.get(FEATURES, AS_GIVEN))
+            sample = self.inputs.sample(size, *features_of(parameters))
             sample.prepare(configured(self.inputs.estimator, parameters))
 
-    def _train(
-        self, tasks: dict[str, Task], candidates: Mapping[str, Parameters], size: int, runner: Runner
-    ) -> list[str]:
+    def _train(self, tasks: dict[str, Task], size: int, runner: Runner, until: float) -> list[str]:
         """Run the tasks that are not finished and that there is time for; return the names of all finished ones."""
         folder = runner.results.folder
         assert folder is not None
         finished: list[str] = []
-        started: dict[str, Parameters] = {}
+        started: dict[str, str] = {}  # names of candidates by the names of their tasks
         for task in tasks.values():
-            if task.inputs["report"] and not Path(task.how["model"]).exists():
+            if task.inputs["kind"] == _REPORTED and not Path(task.how["model"]).exists():
                 (folder / task.name).unlink(missing_ok=True)  # someone has removed the model: train it again
         n_reused = len({task.name for task in tasks.values() if task.name in runner.results})
         if n_reused and self.place.kept is not None:
@@ -248,14 +178,14 @@ class Study:
 
         def waiting() -> Iterator[Task]:
             for name, task in tasks.items():
-                own = candidates[name]
                 is_new = task.name not in started and not self._is_measured(task)
-                if is_new and finished and task.name not in runner.results and not self._allows(own, size):
+                must_wait = is_new and finished and task.name not in runner.results
+                if must_wait and not self.budget.allows(name, size, until):
                     self.count_done(1)
                     continue
                 finished.append(name)
                 if is_new:
-                    started[task.name] = own
+                    started[task.name] = name
                     yield task
                 else:
                     self.count_done(1)
@@ -263,28 +193,30 @@ class Study:
         is_limited = self.budget.seconds is not None
         for record in runner.stream("Training", waiting() if is_limited else list(waiting())):
             if not record.was_finished:
-                own = started[record.name]
-                seconds = record_of(runner.results[record.name])["training_seconds"]
-                self.budget.record(seconds, size, relative_cost(own), words_of(own))
+                self.budget.record(started[record.name], size, record.seconds)
             self.count_done(1)
         return finished
 
     def _is_measured(self, task: Task) -> bool:
-        known = self._measured.get(_key(task))
-        return known is not None and (bool(known.details) or not task.inputs["report"])
+        known, kind = self._measured.get(_key(task)), task.inputs["kind"]
+        if known is None or kind == _LIGHT:
+            return known is not None
+        return bool(known.details) and (kind == _FULL or Path(task.how["model"]).exists())
 
-    def _allows(self, parameters: Parameters, size: int) -> bool:
-        return self.budget.allows(size, relative_cost(parameters), words_of(parameters))
-
-    def _time(self, tasks: list[Task], runner: Runner, shared: Shared[TrialInputs], timing: Timing) -> None:
-        """Time the models that were not timed before, and keep their trials."""
-        new = {task.name: task for task in tasks if not self._is_measured(task)}
+    def _time(
+        self, tasks: list[Task], runner: Runner, shared: Shared[TrialInputs], timing: Timing | None, again: bool
+    ) -> None:
+        """Time the models that were not timed before, or all of them, and keep their trials."""
+        new = {task.name: task for task in tasks if again or not self._is_measured(task)}
+        if timing is None:
+            for task in new.values():
+                self._keep(task, runner, {})
+            return
         if not new:
             self.count_done(timing.repeats)
             return
         models = [
-            (task.how["model"], task.inputs["size"], task.how["parameters"].get(FEATURES, AS_GIVEN))
-            for task in new.values()
+            (task.how["model"], task.inputs["size"], features_of(task.how["parameters"])) for task in new.values()
         ]
         how: dict[str, Any] = {"models": models, "timing": timing}
         if not self.place.is_remote:
@@ -298,12 +230,15 @@ class Study:
         if self.place.is_remote:
             self.count_done(timing.repeats)
         for task, times in zip(new.values(), values["times"], strict=True):
-            result = runner.results[task.name]
-            record = {**record_of(result), **times}
-            size, details = task.inputs["size"], result.values["details"]
-            self._measured[_key(task)] = Trial(task.how["parameters"], size, record, hits_of(result), details)
-            if not task.inputs["report"]:
+            self._keep(task, runner, times)
+            if task.inputs["kind"] == _FULL:
                 shutil.rmtree(task.how["model"], ignore_errors=True)
+
+    def _keep(self, task: Task, runner: Runner, times: dict[str, float]) -> None:
+        result = runner.results[task.name]
+        record = {**record_of(result), **times}
+        size, details = task.inputs["size"], result.values["details"]
+        self._measured[_key(task)] = Trial(task.how["parameters"], size, record, hits_of(result), details)
 
 
 def _key(task: Task) -> tuple[str, int]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 from labeltrees._files import write_json
 from labeltrees._matrices import Float64s
@@ -27,13 +28,12 @@ from labeltrees.profiling import Clock, single_call_microseconds
 from labeltrees.tasks import Outcome, Results, Shared
 from labeltrees.tree.builder import grow_tree_from
 from labeltrees.tree.label_tree import LabelTree
-from labeltrees.tree.settings import builder_of, tree_settings
+from labeltrees.tree.settings import builder_of, is_given, tree_settings
 from labeltrees.tree.splits import embedding_rows
-from labeltrees.tuning.candidates import FEATURES, Parameters, configured, takes_builder
+from labeltrees.tuning.candidates import AS_GIVEN, Parameters, configured, features_of, takes_builder
 from labeltrees.tuning.data import TuningData
 from labeltrees.tuning.details import Examples, machine_facts, tree_shape
 
-AS_GIVEN = "as given"
 _FEATURES = ("words", "words+pairs", "words+chars", "words+pairs+chars")
 
 
@@ -56,11 +56,17 @@ def _terms_of(vectorizer: Any) -> dict[str, Any]:
     return {name: value for name, value in vectorizer.get_params().items() if name != "n_jobs"}
 
 
-def with_features(kind: str, n_jobs: int | None, train: TuningData, *others: TuningData) -> list[TuningData]:
-    """Return the data with the features of a preset, which is fitted on the texts of `train`."""
-    if kind == AS_GIVEN:
+def with_features(
+    kind: str, stem: str | None, n_jobs: int | None, train: TuningData, *others: TuningData
+) -> list[TuningData]:
+    """Return the data with the features of a preset, which is fitted on the texts of `train`.
+
+    With a language, words are replaced by their stems; the given features are then made again from the texts.
+    """
+    if kind == AS_GIVEN and stem is None:
         return [train, *others]
-    vectorizer = preset_vectorizer(kind, n_jobs)
+    vectorizer = clone(train.vectorizer) if kind == AS_GIVEN else preset_vectorizer(kind, n_jobs)
+    vectorizer.set_params(stem=stem)
     points = vectorizer.fit_transform(train.texts.tolist())
     made = [points, *(vectorizer.transform(other.texts.tolist()) for other in others)]
     return [
@@ -172,8 +178,9 @@ class Sample:
 
 
 def shares_embeddings(model: Any) -> bool:
-    """Whether a model can get label embeddings: not one with evidence, which also trains on parts of the points."""
-    return takes_builder(model) and model.get_params(deep=False).get("evidence") is None
+    """Whether a model can get label embeddings: it builds a tree, and has no evidence, which is fitted apart."""
+    own = model.get_params(deep=False)
+    return takes_builder(model) and not is_given(own["tree"]) and own.get("evidence") is None
 
 
 def shares_tree(model: Any) -> bool:
@@ -212,18 +219,19 @@ class TrialInputs:
         """Example searches for a report."""
         return Examples(self.validation, max(self.ks), self.seed)
 
-    def sample(self, size: int, features: str = AS_GIVEN) -> Sample:
+    def sample(self, size: int, features: str = AS_GIVEN, stem: str | None = None) -> Sample:
         """Return `size` of the points with a kind of features. Smaller samples are parts of larger ones.
 
         Samples of one size are kept, with their features, embeddings and trees.
         """
-        if (size, features) not in self._samples:
+        key = size, features, stem
+        if key not in self._samples:
             for other in [key for key in self._samples if key[0] != size]:
                 del self._samples[other]
             rows = np.random.default_rng(self.seed).permutation(self.train.n_points)[:size]
             train = self.train if size >= self.train.n_points else self.train.take(np.sort(rows))
-            self._samples[size, features] = Sample(*with_features(features, self.n_jobs, train, self.validation))
-        return self._samples[size, features]
+            self._samples[key] = Sample(*with_features(features, stem, self.n_jobs, train, self.validation))
+        return self._samples[key]
 
 
 def run_trial(
@@ -232,34 +240,36 @@ def run_trial(
     study: Shared[TrialInputs],
     candidate: str,
     size: int,
-    report: bool,
+    kind: str,
     parameters: Parameters,
     model: str,
 ) -> Outcome:
     """Train a candidate on `size` points, measure it and save it in the folder `model`.
 
-    `candidate` identifies the parameters. With `report`, the outcome also has what a report shows of the model.
+    `candidate` identifies the parameters. A trial of the kind "light" has metrics only, and saves nothing; the
+    measurements of a "reported" one are also written beside the model.
     """
     inputs = study.value
-    sample = inputs.sample(size, parameters.get(FEATURES, AS_GIVEN))
+    sample = inputs.sample(size, *features_of(parameters))
     fitted, tree_seconds, seconds = sample.fit(configured(inputs.estimator, parameters))
     validation, ks = sample.validation, inputs.ks
     labels, _, stats = fitted.predict_topk(validation.points, max(ks), n_jobs=inputs.n_jobs, return_stats=True)
     given = {"propensities": sample.propensities, "trees": fitted.trees_}
     measured = measure_lists(validation.Y, labels, ks, sample_weight=validation.sample_weight, given=given)
-    fitted.save(Path(model))
     record = {
         **measured.values,
         **{name: float(np.mean(getattr(stats, name, np.nan))) for name in ("chunks", "classifiers")},
         "tree_seconds": tree_seconds,
         "training_seconds": seconds,
-        "model_bytes": sum(file.stat().st_size for file in Path(model).rglob("*") if file.is_file()),
     }
     shown: dict[str, Any] = {}
-    if report:
-        write_json(_measurements(Path(model)), {"record": record})
+    if kind != "light":
+        fitted.save(Path(model))
+        record["model_bytes"] = sum(file.stat().st_size for file in Path(model).rglob("*") if file.is_file())
         shown = tree_shape(fitted.tree_, sample.frequencies, sample.train.label_names)
-        shown |= {"intervals": measured.intervals, "looks": inputs.examples.search(fitted)}  # "looks": see result_file
+        shown |= {"intervals": measured.intervals, "looks": inputs.examples.search(fitted, sample.validation)}
+    if kind == "reported":
+        write_json(_measurements(Path(model)), {"record": record})
     hits = measured.hits
     arrays = {"hit": hits.hit.reshape(-1).astype(np.uint8), "labels_per_point": hits.labels_per_point}
     return arrays, {"record": list(record.items()), "details": shown, "n_ranks": hits.hit.shape[1], "k": hits.k}
@@ -293,7 +303,8 @@ class Timing(NamedTuple):
     max_points: int
 
 
-CAREFUL, USUAL, QUICK = Timing(5, 1000), Timing(3, 300), Timing(2, 200)
+CAREFUL, USUAL, QUICK = Timing(5, 1000), Timing(3, 300), Timing(2, 100)
+_BATCH = 10  # points of a timed batch, as a multiple of the single calls
 
 
 def time_models(
@@ -301,19 +312,19 @@ def time_models(
     *,
     study: Shared[TrialInputs],
     run: str,
-    models: Sequence[tuple[str, int, str]],
+    models: Sequence[tuple[str, int, tuple[str, str | None]]],
     timing: Timing,
     advance: Callable[[int], object] | None = None,
 ) -> Outcome:
     """Return the times of saved models, and the machine that they were measured on.
 
-    `models` has the folder of each model, the size of its sample and its kind of features; `run` is another text in
+    `models` has the folder of each model, the size of its sample and its features; `run` is another text in
     every run, because times are measured again.
     """
     inputs = study.value
     times = measure_times(
         [load(folder) for folder, _, _ in models],
-        [inputs.sample(size, features).validation.points for _, size, features in models],
+        [inputs.sample(size, *features).validation.points for _, size, features in models],
         sorted({1, max(inputs.ks)}),
         timing,
         random_state=inputs.seed,
@@ -352,7 +363,7 @@ def measure_times(
     tasks: list[Callable[[], Float64s]] = []
     for model, own in zip(models, points, strict=True):
         tasks += [_single_calls(model.predictor(k), own, timing.max_points, random_state, clock) for k in ks]
-        tasks.append(_batch(model, own, max(ks), n_jobs, clock))
+        tasks.append(_batch(model, own[: _BATCH * timing.max_points], max(ks), n_jobs, clock))
     medians = iter(measure_in_turns(tasks, timing.repeats, advance))
     times = []
     for _ in models:

@@ -1,0 +1,121 @@
+"""The time budget of a choice: how long trials take, and which of them there is time for."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+OWN = "as given"  # the name of the estimator's own candidate
+AND = " + "  # between the changes in the name of a candidate
+_GROWTH = (1.0, 1.3)  # the time of a trial grows at least and at most like this power of its points
+_UNKNOWN_COST = 1.5  # of a change that was not measured, relative to the training without it
+_RESERVE = 1.05  # of the final training: it may take longer than expected
+
+
+@dataclass
+class TimeBudget:
+    """Seconds for all trials, timing, baselines and the final training; trials that do not fit do not start.
+
+    The time of a trial is extrapolated from the same candidate on fewer points. For a candidate with several changes
+    that was not measured yet, it is the time of the estimator's own candidate times the factors that the changes took
+    one by one. Plans without a limit (None) are always the same; with a limit, they depend on the speed of the machine.
+
+    Parameters
+    ----------
+    seconds : float or None
+    n_final : int
+        The number of points of the final training.
+    clock : callable
+        Returns the time in seconds.
+    costs : mapping
+        The time of a training with a change, by its name, relative to one without: used until it is measured.
+    """
+
+    seconds: float | None = None
+    n_final: int = 0
+    clock: Callable[[], float] = time.monotonic
+    costs: Mapping[str, float] = field(default_factory=dict)
+    n_skipped: int = 0  # trials that there was no time for
+    _started: float = field(init=False)
+    _seconds: dict[str, dict[int, float]] = field(default_factory=dict)  # by name and size
+
+    def __post_init__(self) -> None:
+        self._started = self.clock()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return self.clock() - self._started
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left; infinity without a limit."""
+        return math.inf if self.seconds is None else self.seconds - self.elapsed
+
+    def record(self, name: str, n_points: int, seconds: float) -> None:
+        """Learn how long a trial took."""
+        self._seconds.setdefault(name, {})[n_points] = seconds
+
+    def expected(self, name: str, n_points: int) -> float:
+        """Return the seconds that a trial will probably take; 0 if nothing is known.
+
+        Examples
+        --------
+        >>> budget = TimeBudget(100.0, n_final=1000, clock=lambda: 0.0, costs={"n_trees 3": 3.0})
+        >>> budget.record("as given", 100, 2.0)
+        >>> budget.record("C 1.0", 100, 1.0)
+        >>> budget.expected("as given", 1000), budget.expected("C 1.0 + n_trees 3", 100)
+        (20.0, 3.0)
+        """
+        if name in self._seconds:
+            return self._extrapolated(self._seconds[name], n_points)
+        if not self._seconds:
+            return 0.0
+        base = self._seconds.get(OWN) or next(iter(self._seconds.values()))
+        return self._extrapolated(base, n_points) * math.prod(map(self._factor, name.split(AND)))
+
+    def reserve(self, name: str) -> float:
+        """Return the seconds to keep for the final training of a candidate."""
+        return _RESERVE * self.expected(name, self.n_final)
+
+    def allows(self, name: str, n_points: int, until: float = 1.0) -> bool:
+        """Return whether there is time for a trial and for its final training; count it if not.
+
+        Parameters
+        ----------
+        name : str
+        n_points : int
+        until : float
+            The share of the time after which the trial must have ended, so that later stages have some left.
+        """
+        if self.seconds is None:
+            return True
+        trial = self.expected(name, n_points)
+        left = self.left - self.reserve(name)
+        allowed = trial <= left and self.elapsed + trial <= until * self.seconds
+        self.n_skipped += not allowed
+        return allowed
+
+    def _factor(self, change: str) -> float:
+        """Return the time of a training with a change, relative to the estimator's own at the same size."""
+        own, known = self._seconds.get(OWN, {}), self._seconds.get(change, {})
+        sizes = own.keys() & known.keys()
+        if not sizes:
+            return self.costs.get(change, _UNKNOWN_COST)
+        largest = max(sizes)
+        return known[largest] / max(own[largest], 1e-9)
+
+    def _extrapolated(self, known: Mapping[int, float], n_points: int) -> float:
+        largest = max(known)
+        if n_points == largest:
+            return known[largest]
+        return float(known[largest] * (n_points / max(largest, 1)) ** self._power(known))
+
+    def _power(self, known: Mapping[int, float]) -> float:
+        *_, smaller, larger = [0, *sorted(known)]
+        if smaller == 0 or min(known[smaller], known[larger]) <= 0:
+            return _GROWTH[0]
+        power = math.log(known[larger] / known[smaller]) / math.log(larger / smaller)
+        return min(max(power, _GROWTH[0]), _GROWTH[1])

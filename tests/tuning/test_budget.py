@@ -1,0 +1,67 @@
+"""The time budget: how long trials will take, and which of them there is time for."""
+
+import pytest
+
+from labeltrees.tuning.budget import TimeBudget
+
+
+class Clock:
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_trials_are_allowed_while_they_and_the_final_training_fit():
+    clock = Clock()
+    budget = TimeBudget(30.0, n_final=1000, clock=clock, costs={"slow": 2.0, "slower": 2.1})
+    assert budget.allows("as given", 1000)  # nothing is known yet
+    budget.record("as given", 1000, 5.0)
+    clock.now += 9
+    assert budget.allows("as given", 1000)  # 5 s for the trial, 5 % more than that for the final training
+    assert budget.allows("slow", 1000)
+    assert not budget.allows("slower", 1000)
+    clock.now += 11
+    assert not budget.allows("as given", 1000)
+    assert budget.allows("as given", 500)
+    assert budget.n_skipped == 2
+    assert (budget.elapsed, budget.left) == (20, 10)
+
+
+def test_a_stage_ends_before_its_share_of_the_time():
+    clock = Clock()
+    budget = TimeBudget(30.0, n_final=100, clock=clock)
+    budget.record("as given", 100, 1.0)
+    clock.now += 15
+    assert budget.allows("as given", 100)
+    assert not budget.allows("as given", 100, until=0.5)
+
+
+def test_changes_multiply():
+    budget = TimeBudget(30.0, n_final=0, clock=lambda: 0.0, costs={"unmeasured": 4.0})
+    budget.record("as given", 100, 1.0)
+    budget.record("features", 100, 3.0)
+    budget.record("trees", 100, 2.0)
+    budget.record("as given", 300, 3.0)  # ratios are taken where both are known
+    assert budget.expected("features + trees", 100) == pytest.approx(6.0)
+    assert budget.expected("features + trees", 600) == pytest.approx(36.0)
+    assert budget.expected("features + unmeasured", 100) == pytest.approx(12.0)
+    budget.record("features + trees", 100, 4.0)  # its own time counts, once it is known
+    assert budget.expected("features + trees", 600) == pytest.approx(24.0)
+
+
+def test_times_are_extrapolated_along_their_curve():
+    budget = TimeBudget(30.0, n_final=0, clock=lambda: 0.0)
+    budget.record("as given", 100, 1.0)
+    budget.record("as given", 400, 4.0 * 4**0.2)  # grows like the power 1.2
+    assert budget.expected("as given", 1600) == pytest.approx(16.0 * 16**0.2)
+    budget.record("as given", 400, 1.5)  # a constant part: at least linear from here on
+    assert budget.expected("as given", 1600) == pytest.approx(6.0)
+
+
+def test_without_a_limit_everything_is_allowed():
+    budget = TimeBudget(None, n_final=10**9)
+    budget.record("as given", 1, 1e9)
+    assert budget.allows("as given", 10**9)
+    assert budget.n_skipped == 0
