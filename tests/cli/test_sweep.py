@@ -227,3 +227,21 @@ def test_texts_are_chosen_for_and_the_model_takes_texts(run, tmp_path):
     swept = run("sweep", table, "--validation", other, "--tradeoffs", "0", "--fanouts", "2", "--json")
     assert swept.exit_code == 0, swept.stderr
     assert '"p1": 1.0' in swept.stdout
+
+
+def test_choose_with_a_vocabulary_keeps_texts_of_labels_and_writes_a_report(run, tmp_path):
+    subjects = {"http://x/1": "tea", "http://x/2": "coffee", "http://x/3": "gardens", "http://x/4": "boats"}
+    lines = [f"about {subjects[uri]} number {i % 7}\t<{uri}>\n" for i, uri in enumerate([*subjects][:3] * 60)]
+    (tmp_path / "docs.tsv").write_text("".join(lines))
+    (tmp_path / "words.tsv").write_text("".join(f"<{uri}>\t{text}\n" for uri, text in subjects.items()))
+    options = ["--data-format", "annif", "--vocabulary", tmp_path / "words.tsv", "--tune", "features,C"]
+    options += ["--metric", "fscore5", "--report", tmp_path / "report.html", "-o", tmp_path / "m"]
+    result = run("choose", tmp_path / "docs.tsv", *options)
+    assert result.exit_code == 0, result.stderr
+    assert "F1@5" in result.stdout
+    assert "F1@5" in (tmp_path / "report.html").read_text()
+    model = lt.load(tmp_path / "m")
+    assert model.label_names_.tolist() == [*subjects]  # also the label without a point
+    assert model.label_texts_.of(3) == ["boats"]
+    result = run("predict", tmp_path / "m", "--ask", "tea", "--with-texts", "-k", "1")
+    assert "http://x/1\ttea" in result.stdout

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+import scipy.sparse as sp
 
 from labeltrees.cli.baselines import print_baselines_of
 from labeltrees.cli.cluster_options import TrainingPlace, only_cluster_options
 from labeltrees.cli.command import Command
+from labeltrees.cli.data_options import vocabulary_options
 from labeltrees.cli.options import data_argument, json_option, output_option
-from labeltrees.cli.output import check_parent_folder, console, print_json
+from labeltrees.cli.output import Column, Table, check_parent_folder, console, number, print_json
 from labeltrees.cli.saved_models import check_output
 from labeltrees.cli.sweep import result_table
 from labeltrees.cli.tuning_options import (
@@ -22,7 +24,12 @@ from labeltrees.cli.tuning_options import (
     split_parameters,
     tuning_options,
 )
+from labeltrees.data import Dataset
+from labeltrees.data.label_texts import read_label_texts
 from labeltrees.data.read_data import DataOptions, name_of_data
+from labeltrees.data.vocabulary import read_vocabulary
+from labeltrees.errors import InputError
+from labeltrees.metrics.table import metric_title
 from labeltrees.tasks import FolderResults, LocalRunner
 from labeltrees.tuning.candidates import plain
 from labeltrees.tuning.choose import Choice
@@ -73,6 +80,7 @@ def _runner(client: Any, folder: str | None) -> Any:
     show_default=True,
     help="Metric to compare: p1, p3, ndcg5, ...; its number must not exceed -k.",
 )
+@click.option("--report", "report_file", type=click.Path(dir_okay=False), help="File to write a report to (HTML).")
 @click.option("-k", type=int, default=5, show_default=True, help="Number of labels that a call returns.")
 @click.option(
     "--validation", type=float, default=0.2, show_default=True, help="Share of DATA to hold out for measuring."
@@ -89,6 +97,7 @@ def _runner(client: Any, folder: str | None) -> Any:
     help="Parameters to search over: all, tree (tradeoff and fanout), or names such as loss,C,evidence.",
 )
 @click.option("--time-budget", type=float, metavar="SECONDS", help="Most time for the search and the final training.")
+@vocabulary_options(help="Texts of the labels: two columns, or SKOS. The model keeps them.")
 @fanouts_option("256,512; with a limit 16,256")
 @tuning_options
 @only_cluster_options
@@ -100,6 +109,9 @@ def choose(
     data: str,
     output: str,
     result_file: str | None,
+    report_file: str | None,
+    vocabulary: str | None,
+    language: str | None,
     as_json: bool,
     place: TrainingPlace,
     reading: DataOptions,
@@ -117,21 +129,27 @@ def choose(
     hide_memory_log()
     check_output(output)
     check_parent_folder(result_file)
+    check_parent_folder(report_file)
     estimator, others = split_parameters(parameters, show_progress)
     others["tune"] = _values_to_try(others)
     folder = others.pop("folder")
     train = read_part(data, reading, show_progress)
+    if vocabulary is not None:
+        train = _with_label_texts(train, data, vocabulary, language)
     with place.client() as client, saying_how_to_continue(folder):
         choice = run_choose(train, estimator=estimator, client=_runner(client, folder), **others)
     choice.model.save(output)
     choice.result.data_name = name_of_data(data)
     if result_file is not None:
         choice.result.save(result_file)
+    if report_file is not None:
+        choice.result.report(report_file)
     if as_json:
         print_json(
             {
                 "model": output,
                 "parameters": {name: plain(value) for name, value in choice.parameters.items()},
+                "steps": choice.steps,
                 "trials": choice.trials,
                 "record": choice.record,
                 "explanation": choice.explanation,
@@ -140,15 +158,47 @@ def choose(
             }
         )
         return
-    _print(choice, output, result_file)
+    _print(choice, output, result_file, report_file)
 
 
-def _print(choice: Choice, output: str, result_file: str | None) -> None:
+def _with_label_texts(train: Dataset, data: str, vocabulary: str, language: str | None) -> Dataset:
+    """Return the data with the texts of its labels; labels that only the vocabulary has get an empty column."""
+    if train.label_names is None:
+        message = f"{vocabulary}: names labels, but the labels of {data} have no names; give --label-names"
+        raise InputError(message)
+    names = train.label_names.tolist()
+    texts, new = read_label_texts(read_vocabulary(vocabulary, language), names, train.n_labels)
+    Y = sp.csr_array((train.Y.data, train.Y.indices, train.Y.indptr), shape=(train.n_points, len(names) + len(new)))
+    kept = ("feature_names", "sample_weight", "texts", "vectorizer", "encoder", "times", "groups")
+    others = {name: getattr(train, name) for name in kept if getattr(train, name) is not None}
+    return Dataset(train.X, Y, label_names=[*names, *new], label_texts=texts, **others)
+
+
+def _steps_table(choice: Choice) -> Table:
+    """Return what each step gained and what it costs."""
+    metric = metric_title(choice.result.facts["metric"])
+    rows = []
+    for step in choice.steps:
+        gain = "" if step["gain"] is None else f"{100 * step['gain']:+.2f}"
+        row = [step["step"], number(100 * step["metric"]), gain, number(step["us_per_call"], 1)]
+        row += [number(step["training_seconds"], 1), number(step["model_bytes"] / 1e6, 1), step["why"]]
+        rows.append(row)
+    columns = [Column("", align="left"), Column(f"{metric} %", metric), Column("gain", priority=0)]
+    columns += [Column("us", priority=2), Column("train s", priority=3), Column("MB", priority=4)]
+    return Table([*columns, Column("", align="left", priority=1)], rows)
+
+
+def _print(choice: Choice, output: str, result_file: str | None, report_file: str | None) -> None:
     out = console()
-    out.print(result_table(choice.result))
+    if len(choice.steps) > 1:
+        out.print(_steps_table(choice))
+    if choice.result.facts["compared_trees"] or len(choice.steps) <= 1:
+        out.print(result_table(choice.result))
     print_baselines_of(out, choice.result)
     out.print(f"\n{choice.explanation}")
     out.print(f"\nThe model is in {output}. To evaluate it: labeltrees evaluate {output} TEST-DATA")
+    if report_file is not None:
+        out.print(f"The report is in {report_file}: open it in a browser.")
     if result_file is not None:
         out.print(
             f"The measurements are in {result_file}. For a report: labeltrees report {result_file} -o report.html"

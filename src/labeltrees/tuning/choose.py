@@ -278,7 +278,7 @@ def _result(search: Search, baselines: BaselineTable, estimator: Any, held_out: 
     varied = dict.fromkeys(name for trial in trials.values() for name in other_columns(estimator, trial.parameters))
     result = make_result(search.study, estimator, trials, baselines, held_out, list(varied))
     result.chosen = setting_name(estimator, best.parameters)
-    result.facts["metric"] = search.limits.metric
+    result.facts |= {"metric": search.limits.metric, "compared_trees": search.trees is not None}
     result.facts["data"]["n_points"] = best.n_points
     result.facts["compared"] = baselines.measure(best.hits, search.study.inputs.validation, search.limits.ks)
     return result
@@ -409,6 +409,13 @@ def make_changes(
     if "n_trees" in tuned:
         for count in others("n_trees", [_N_TREES] if own["n_trees"] < _N_TREES else []):
             found.append(Change("n_trees", {"n_trees": count}, count / own["n_trees"], _PRIORS["n_trees"]))
+    if (
+        "label_texts" in own
+        and train.label_texts is not None
+        and own["label_texts"] == "missing"
+        and "features" in tuned
+    ):
+        found.append(Change("label texts", {"label_texts": "all"}))
     for kind in others("evidence", ["auto"] if own.get("evidence") is None else []):
         found.append(Change("evidence", {"evidence": kind}, _EVIDENCE_COST, _PRIORS["evidence"]))
     if with_trees:
@@ -480,12 +487,9 @@ def fit_on_all(estimator: Any, data: TuningData) -> Any:
         return model.fit(data.points, data.Y, **data.fit_arguments(model))
     arguments = FitArguments(data.points, data.Y, data.sample_weight, data.label_names)
     if not reads_texts(model):
-        arguments = arguments._replace(
-            feature_names=None if keeps_vectorizer else data.feature_names,
-            encoder=data.encoder,
-            times=data.times,
-            groups=data.groups,
-        )
+        arguments = data.arguments()
+        if not keeps_vectorizer:
+            arguments = arguments._replace(feature_names=data.feature_names)
     model.fit(arguments)
     model.set_params(verbose=parameters["verbose"])
     if keeps_vectorizer:

@@ -12,8 +12,11 @@ from labeltrees._holding_out import draw_held_out
 from labeltrees._matrices import check_X, check_Y
 from labeltrees._validation import check_number, refuse
 from labeltrees.data.dataset import Dataset, as_dataset
+from labeltrees.data.encoders import TextEncoder
 from labeltrees.data.label_sets import known_labels
+from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.errors import InputError, Parameter
+from labeltrees.models.common.given import FitArguments
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.linear.features import fit_vectorizer
 
@@ -40,6 +43,7 @@ class TuningData:
         The encoder that made the points from contexts.
     groups : array of int64 (n,), optional
         Points with the same number are held out together.
+    label_texts : LabelTexts, optional
     """
 
     points: Any
@@ -52,6 +56,7 @@ class TuningData:
     times: Any = None
     encoder: Any = None
     groups: Any = None
+    label_texts: Any = None
 
     @property
     def n_points(self) -> int:
@@ -69,10 +74,28 @@ class TuningData:
         names = [name for name in ("sample_weight", "times", "groups") if name in known]
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
+    def arguments(self) -> FitArguments:
+        """Return all arguments of `fit`; a vectorizer is the encoder of the model if labels have texts."""
+        encoder = self.encoder
+        if self.label_texts is not None and isinstance(self.vectorizer, TfidfVectorizer):
+            encoder = TextEncoder(self.vectorizer)
+        return FitArguments(
+            self.points,
+            self.Y,
+            self.sample_weight,
+            self.label_names,
+            None if isinstance(self.vectorizer, TfidfVectorizer) else self.feature_names,
+            encoder,
+            self.label_texts,
+            self.times,
+            self.groups,
+        )
+
     @property
     def content(self) -> list[Any]:
-        """Points, labels, weights and groups, without names: what measurements depend on."""
-        return [self.points, self.Y, self.sample_weight, *([] if self.groups is None else [self.groups])]
+        """Points, labels, weights, groups and texts of labels, without names: what measurements depend on."""
+        texts = [] if self.label_texts is None else [self.label_texts.lists()]
+        return [self.points, self.Y, self.sample_weight, *([] if self.groups is None else [self.groups]), *texts]
 
     def take(self, rows: Any) -> TuningData:
         """Return some of the points."""
@@ -135,6 +158,7 @@ def _of_dataset(dataset: Dataset, points: Any) -> TuningData:
         dataset.times,
         dataset.encoder,
         dataset.groups,
+        dataset.label_texts,
     )
 
 

@@ -302,8 +302,9 @@ class Search:
         self._run([()], size, timing=self._timing)
         self._add(waiting, size)
         if self.study.budget.seconds is not None:  # what is left of the time is for changes that seemed to lose
-            declined = {step.change.name for step in self.steps}
-            self._add([change for change in self._by_gain(-1.0) if change.name not in declined], size)
+            known = {step.change.name for step in self.steps}
+            known |= set() if self._best else {name for name, own in self._trials if own == size}
+            self._add([change for change in self._by_gain(-1.0) if change.name not in known], size)
 
     def _by_gain(self, n_errors: float) -> list[Change]:
         """Return the changes whose gain is above this many of its standard errors, the largest first."""

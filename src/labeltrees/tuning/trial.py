@@ -141,14 +141,18 @@ class Sample:
         """Train a model, without label names, so that it returns label ids."""
         own, tree_seconds, already = model.get_params(deep=False).get("tree"), float("nan"), 0.0
         self.prepare(model)  # before the clock starts, because all models share it
-        if shares_tree(model):
+        has_texts = self.train.label_texts is not None  # which are part of the embeddings
+        if shares_tree(model) and not has_texts:
             tree, tree_seconds = self.tree(model)
             model.set_params(tree=tree)
             already = tree_seconds
-        elif shares_embeddings(model):
+        elif shares_embeddings(model) and not has_texts:
             model.set_params(tree=replace(builder_of(own), embeddings=self.embeddings(model)))
         started = time.perf_counter()
-        model.fit(self.train.points, self.train.Y, **self.train.fit_arguments(model))
+        if has_texts and not self.train.is_text:
+            model.fit(self.train.arguments()._replace(label_names=None, feature_names=None))
+        else:
+            model.fit(self.train.points, self.train.Y, **self.train.fit_arguments(model))
         seconds = already + time.perf_counter() - started
         if takes_builder(model):
             model.set_params(tree=own)  # as if the model had built the tree
