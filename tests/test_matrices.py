@@ -37,11 +37,13 @@ def test_a_sparse_matrix_becomes_canonical_rows_for_native_code():
     assert unsorted.indices.tolist() == [2, 0, 1]
 
 
-def test_a_dense_matrix_stays_dense_and_shares_its_memory():
+def test_a_dense_matrix_stays_dense_and_is_copied_unless_it_is_read_only():
     dense = np.ascontiguousarray(X, dtype=np.float32)
     checked = check_X(dense)
     assert checked.rows is checked.matrix
-    assert np.shares_memory(checked.matrix, dense)
+    assert not np.shares_memory(checked.matrix, dense)
+    dense.flags.writeable = False
+    assert np.shares_memory(check_X(dense).matrix, dense)
     assert sparse_features(dense).toarray().tolist() == dense.tolist()
 
 

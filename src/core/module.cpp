@@ -45,6 +45,7 @@ void bind_hsoftmax(nb::module_& module);
 NB_MODULE(_core, module) {
   using namespace labeltrees;
   module.doc() = "Hot loops of labeltrees. Not a public interface: arguments are trusted.";
+  nb::set_leak_warnings(false);  // a daemon thread that still searches when Python ends keeps what it uses
   bind_common(module);
   simd::bind_simd(module);
   xmc::bind_xmc(module);

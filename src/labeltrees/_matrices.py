@@ -6,6 +6,7 @@ function can call them whoever its caller is, and data that is checked already c
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, NoReturn
@@ -121,7 +122,8 @@ def is_sparse(matrix: Any) -> bool:
 def check_X(X: Any, name: str = "X", *, allow_empty: bool = False) -> CheckedX:
     """Check features: sparse ones become canonical CSR, dense ones a row-major array, both of finite float32.
 
-    `X` itself is never changed. Its memory is shared where it has this form already.
+    `X` itself is never changed. Its memory is shared only where it has this form already and is read-only: another
+    thread may write to `X` while it is used.
 
     Parameters
     ----------
@@ -183,7 +185,7 @@ def check_sample_weight(sample_weight: Any, n_points: int, name: str = "sample_w
         return None
     try:
         weights = np.array(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         refuse(name, "an array of numbers", sample_weight)
     if weights.shape != (n_points,):
         refuse(name, f"of shape ({n_points},)", f"shape {weights.shape}")
@@ -208,18 +210,40 @@ def sparse_rows(matrix: Any) -> SparseRows:
 
 
 def freeze(matrix: sp.csr_array[np.float32]) -> sp.csr_array[np.float32]:
-    """Return a read-only view of `matrix`, which must be canonical, with int32 indices unless int64 is needed."""
+    """Return `matrix`, which must be canonical, with read-only arrays and int32 indices unless int64 is needed.
+
+    Its arrays, and those that they are views of, become read-only, so that `read_only` need not copy them later.
+    """
     narrow = matrix.nnz <= _LARGEST_INT32 and max(matrix.shape) <= _LARGEST_INT32
     index_type = np.int32 if narrow else np.int64
-    values = matrix.data[:]
-    indices = matrix.indices.astype(index_type, copy=False)[:]
-    indptr = matrix.indptr.astype(index_type, copy=False)[:]
-    for view in (values, indices, indptr):
-        view.flags.writeable = False
+    values = matrix.data
+    indices = matrix.indices.astype(index_type, copy=False)
+    indptr = matrix.indptr.astype(index_type, copy=False)
+    for array in (values, indices, indptr):
+        owner: Any = array
+        while isinstance(owner, np.ndarray):
+            owner.flags.writeable = False
+            owner = owner.base
     parts: Any = (values, indices, indptr)
     frozen: sp.csr_array[np.float32] = sp.csr_array(parts, shape=matrix.shape)
     frozen.has_canonical_format = True
     return frozen
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that nobody changes: itself if it and all arrays that it is a view of are read-only, else a copy.
+
+    Native code uses indices as offsets long after they were checked, and another thread may write to the caller's
+    array meanwhile.
+    """
+    owner: Any = array
+    while isinstance(owner, np.ndarray):
+        if owner.flags.writeable:
+            array = array.copy()
+            array.flags.writeable = False
+            break
+        owner = owner.base
+    return array
 
 
 def _index_arrays(matrix: Any) -> tuple[Int64s, Int32s]:
@@ -237,6 +261,7 @@ def _check_shape(shape: tuple[int, ...], name: str) -> None:
 def _dense_features(X: Any, name: str) -> Float32s:
     dense = _as_dense(name, X)
     values = np.ascontiguousarray(_as_float32(dense))
+    values = read_only(values) if values.flags.aligned else _frozen_copy(values, values.dtype)
     if not np.isfinite(values).all():
         row, column = (int(place) for place in np.argwhere(~np.isfinite(values))[0])
         _refuse_value(name, dense[row, column], values[row, column], row, column)
@@ -256,16 +281,16 @@ def _relevance_matrix(Y: Any, name: str) -> sp.csr_array[np.float32]:
 
 
 def _as_csr(name: str, matrix: Any) -> Any:
-    """Return `matrix` as canonical CSR in its own dtype, sharing memory where it has this form already."""
+    """Return `matrix` as canonical CSR in its own dtype."""
     if sp.issparse(matrix):
         return _sparse_as_csr(name, matrix)
-    return sp.csr_array(_as_dense(name, matrix))
+    return sp.csr_array(_plain_values(name, _as_dense(name, matrix)))
 
 
 def _as_dense(name: str, matrix: Any) -> NDArray[Any]:
     try:
         dense = np.asarray(matrix)
-    except ValueError as error:
+    except (ValueError, TypeError, OverflowError) as error:
         message = f"{name} is not a matrix: {error}"
         raise InputError(message) from None
     if dense.ndim != 2:
@@ -275,24 +300,94 @@ def _as_dense(name: str, matrix: Any) -> NDArray[Any]:
 
 
 def _sparse_as_csr(name: str, matrix: Any) -> Any:
-    if matrix.ndim != 2:
-        refuse(name, "two-dimensional", f"an array of shape {matrix.shape}")
-    _refuse_dtype(name, matrix.dtype)
-    if hasattr(matrix, "check_format"):
-        try:
-            matrix.check_format(full_check=True)
-        except ValueError as error:
-            message = f"{name} is a damaged sparse matrix: {error}"
-            raise InputError(message) from None
-    compressed = matrix.tocsr()
-    # A new object finds out by itself whether it is sorted: flags that the caller has set are not trusted.
-    nnz = compressed.indptr[-1]
-    parts = (compressed.data[:nnz], compressed.indices[:nnz], compressed.indptr)
-    canonical = sp.csr_array(parts, shape=compressed.shape)
-    if not canonical.has_canonical_format:
-        canonical = canonical.copy()
-        canonical.sum_duplicates()
+    try:
+        plain = plain_sparse(name, matrix)
+        canonical: Any = plain.tocsr()  # itself if it is CSR
+        # A new object finds out by itself whether it is sorted: flags that the caller has set are not trusted.
+        if not canonical.has_canonical_format:
+            canonical = canonical.copy() if canonical is plain else canonical
+            canonical.sum_duplicates()
+    except InputError:
+        raise
+    except (ValueError, TypeError, IndexError, OverflowError, AttributeError) as error:
+        message = f"{name} is a damaged sparse matrix: {error}"
+        raise InputError(message) from None
     return canonical
+
+
+def plain_sparse(name: str, matrix: Any) -> Any:
+    """Return a sparse matrix as one of SciPy's own classes, checked, with indices that nobody else can change.
+
+    A subclass can run code in every attribute, and SciPy's conversions trust their indices. So each attribute is read
+    once, its arrays are copied unless they are read-only, and only what was copied is checked and converted.
+    """
+    shape, kind = matrix.shape, matrix.format
+    if len(shape) != 2:
+        refuse(name, "two-dimensional", f"an array of shape {shape}")
+    shape = tuple(operator.index(size) for size in shape)
+    if kind == "lil":
+        return _plain_lil(name, matrix.rows, matrix.data, shape)
+    if kind == "dok":
+        items = list(dict(matrix.items()).items())
+        places = np.array([place for place, _ in items], dtype=np.int64).reshape(-1, 2)
+        values = np.array([value for _, value in items], dtype=matrix.dtype if not items else None)
+        return sp.coo_array((_plain_values(name, values), (places[:, 0], places[:, 1])), shape=shape)
+    if kind == "coo":
+        rows, columns = (_plain_indices(array) for array in matrix.coords)
+        return sp.coo_array((_plain_values(name, matrix.data), (rows, columns)), shape=shape)
+    if kind == "dia":
+        return sp.dia_array((_plain_values(name, matrix.data), _plain_indices(matrix.offsets)), shape=shape).tocoo()
+    if kind not in ("csr", "csc", "bsr"):
+        return plain_sparse(name, sp.coo_array(matrix.tocoo()))
+    made = {"csr": sp.csr_array, "csc": sp.csc_array, "bsr": sp.bsr_array}[kind]
+    values, indices, indptr = matrix.data, _plain_indices(matrix.indices), _plain_indices(matrix.indptr)
+    plain = made((_plain_values(name, values), indices, indptr), shape=shape)
+    plain.check_format(full_check=True)
+    return plain
+
+
+def _plain_lil(name: str, rows: Any, values: Any, shape: Any) -> Any:
+    rows, values = ([list(row) for row in lists] for lists in (rows, values))
+    lengths = [len(row) for row in rows]
+    if lengths != [len(row) for row in values] or len(lengths) != shape[0]:
+        message = "its lists of columns and of values have different lengths"
+        raise ValueError(message)
+    columns = np.array([column for row in rows for column in row], dtype=np.int64)
+    numbers = np.array([value for row in values for value in row], dtype=None if columns.size else np.float32)
+    indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    plain = sp.csr_array((_plain_values(name, numbers), columns, indptr), shape=shape)
+    plain.check_format(full_check=True)
+    return plain
+
+
+def _plain_indices(array: Any) -> NDArray[Any]:
+    array = np.asarray(array)
+    if array.dtype.kind not in "iu" or array.ndim != 1:
+        message = f"its indices are an array of {array.dtype} of shape {array.shape}"
+        raise ValueError(message)
+    if array.dtype.newbyteorder("=") not in (np.int32, np.int64) or not _is_plain(array):
+        return _frozen_copy(array, np.dtype(np.int64))
+    return read_only(array)
+
+
+def _plain_values(name: str, array: Any) -> NDArray[Any]:
+    """Return values in native byte order, of a type that SciPy computes with; float32 ones are made read-only."""
+    array = np.asarray(array)
+    _refuse_dtype(name, array.dtype)
+    kind = np.dtype(np.float32) if array.dtype.itemsize == 2 and array.dtype.kind == "f" else array.dtype
+    if kind.newbyteorder("=") != array.dtype or not _is_plain(array):
+        return _frozen_copy(array, kind.newbyteorder("="))
+    return read_only(array) if array.dtype == np.float32 else array  # others are converted, which copies them
+
+
+def _is_plain(array: NDArray[Any]) -> bool:
+    return bool(array.dtype.isnative and array.flags.aligned and array.flags.c_contiguous)
+
+
+def _frozen_copy(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    copy = np.array(array, dtype=dtype, order="C")
+    copy.flags.writeable = False
+    return copy
 
 
 def _refuse_dtype(name: str, dtype: np.dtype[Any]) -> None:

@@ -129,6 +129,10 @@ class GoneError(InputError, TypeError):
     """An argument does not exist, or no longer; the message says what to use instead."""
 
 
+class InputTypeError(InputError, TypeError):
+    """An array holds objects that are not numbers. Also a TypeError, as scikit-learn expects."""
+
+
 class FileFormatError(LabelTreesError, ValueError):
     """A file is damaged or not in the expected format."""
 

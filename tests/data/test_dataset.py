@@ -72,9 +72,15 @@ def test_a_false_claim_of_sorted_indices_is_not_believed():
     assert lt.Dataset(given, [[1]]).X.indices.tolist() == [1, 3]
 
 
-def test_good_csr_is_not_copied():
+def test_good_csr_is_copied_only_if_it_can_change():
     given = sparse.csr_array(X_DENSE.astype(np.float32))
-    assert np.shares_memory(lt.Dataset(given, Y_DENSE).X.data, given.data)
+    assert not np.shares_memory(lt.Dataset(given, Y_DENSE).X.data, given.data)  # another thread might change it
+    frozen = given.copy()
+    frozen.data = given.data.copy()
+    frozen.data.flags.writeable = False
+    dataset = lt.Dataset(frozen, Y_DENSE)
+    assert np.shares_memory(dataset.X.data, frozen.data)
+    assert np.shares_memory(lt.Dataset(dataset.X, Y_DENSE).X.indices, dataset.X.indices)
     given.data[0] = 7  # the caller's own array stays writeable
     assert given.data.flags.writeable
 

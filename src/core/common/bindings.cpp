@@ -15,7 +15,7 @@ void bind_common(nb::module_& module) {
   module.def(
       "xxh64",
       [](ConstArray<uint8_t> bytes) {
-        nb::gil_scoped_release release;
+        ReleaseLock release;
         return xxh64(bytes.data(), static_cast<int64_t>(bytes.size()));
       },
       nb::arg("bytes").noconvert());
@@ -26,14 +26,14 @@ void bind_common(nb::module_& module) {
           [](Xxh64& hash, ConstArray<uint8_t> bytes) {
             const auto n = static_cast<int64_t>(bytes.size());
             if (n % Xxh64::kStripe != 0) throw std::invalid_argument("all pieces but the last are of whole stripes");
-            nb::gil_scoped_release release;
+            ReleaseLock release;
             hash.add(bytes.data(), n);
           },
           nb::arg("bytes").noconvert())
       .def(
           "finish",
           [](Xxh64 hash, ConstArray<uint8_t> bytes) {
-            nb::gil_scoped_release release;
+            ReleaseLock release;
             return hash.finish(bytes.data(), static_cast<int64_t>(bytes.size()));
           },
           nb::arg("bytes").noconvert());
@@ -42,7 +42,7 @@ void bind_common(nb::module_& module) {
       [](ConstArray<uint8_t> bytes) {
         HugePageMemory memory(static_cast<int64_t>(bytes.size()));
         {
-          nb::gil_scoped_release release;
+          ReleaseLock release;
           std::copy_n(bytes.data(), bytes.size(), memory.data());
         }
         return to_numpy<uint8_t>(std::move(memory), static_cast<int64_t>(bytes.size()));

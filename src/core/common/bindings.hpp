@@ -13,6 +13,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "common/bad_query.hpp"
+#include "common/gil.hpp"
 #include "common/memory.hpp"
 #include "common/platform.hpp"
 #include "common/stable_abi.hpp"
@@ -21,11 +23,6 @@
 namespace nb = nanobind;
 
 namespace labeltrees {
-
-// A query or an argument of a call that is not accepted; becomes InputError in Python.
-struct BadQuery : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
-};
 
 // Every argument of these types is bound with noconvert(), so that no binding makes a hidden copy.
 template <class T>
@@ -88,6 +85,14 @@ NumPy<T> to_numpy(HugePageMemory&& values, int64_t n) {
   return NumPy<T>(owned->data(), {static_cast<size_t>(n)}, owner);
 }
 
+// Calls progress(job.done). Returns whether it succeeded; otherwise the error of Python is set.
+inline bool report_progress(nb::handle progress, const Job& job) {
+  return outlast_interpreter([&] {
+    nb::object done = nb::steal(PyLong_FromLongLong(job.done.load()));
+    return done.is_valid() && nb::steal(PyObject_CallFunctionObjArgs(progress.ptr(), done.ptr(), nullptr)).is_valid();
+  });
+}
+
 // Runs work() in another thread with the GIL released. Every 50 ms this thread checks for Ctrl-C and calls
 // progress(job.done). After Ctrl-C it sets job.cancel, so that work stops at its next job.check().
 template <class Work>
@@ -99,7 +104,7 @@ void run_job(Job& job, nb::object progress, Work&& work) {
   bool python_failed = false;
   std::unique_ptr<nb::python_error> python_error;
   {
-    nb::gil_scoped_release release;
+    ReleaseLock release;
     std::thread worker([&] {
       try {
         work();
@@ -114,15 +119,13 @@ void run_job(Job& job, nb::object progress, Work&& work) {
     while (!finished_changed.wait_for(lock, std::chrono::milliseconds(50), [&] { return finished; })) {
       lock.unlock();
       if (!python_failed) {
-        nb::gil_scoped_acquire acquire;
-        try {
-          if (PyErr_CheckSignals() != 0) throw nb::python_error();
-          if (!progress.is_none()) progress(job.done.load());
-        } catch (nb::python_error& raised) {
-          python_error = std::make_unique<nb::python_error>(std::move(raised));
+        release.with_lock([&] {
+          const bool interrupted = outlast_interpreter([] { return PyErr_CheckSignals() != 0; });
+          if (!interrupted && (progress.is_none() || report_progress(progress, job))) return;
+          python_error = std::make_unique<nb::python_error>();
           python_failed = true;
           job.cancel = true;
-        }
+        });
       }
       lock.lock();
     }
@@ -131,7 +134,7 @@ void run_job(Job& job, nb::object progress, Work&& work) {
   }
   if (python_failed) throw std::move(*python_error);
   if (error) std::rethrow_exception(error);
-  if (!progress.is_none()) progress(job.done.load());
+  if (!progress.is_none() && !report_progress(progress, job)) throw nb::python_error();
 }
 
 }  // namespace labeltrees

@@ -55,7 +55,7 @@ void make_items(ItemEncoder* self, nb::handle_t<NativeNames> names, Object<Nativ
 auto find_all(const NativeNames& names, const NativeNames& others) {
   std::vector<int32_t> found(static_cast<size_t>(others.table.size()));
   {
-    nb::gil_scoped_release release;
+    ReleaseLock release;
     std::vector<uint8_t> padded;
     for (int64_t i = 0; i < others.table.size(); ++i) found[i] = names.table.find(others.table.name(i), padded);
   }

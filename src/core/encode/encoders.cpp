@@ -92,8 +92,11 @@ void ItemEncoder::read(nb::handle context, const PartPlace& place, EncodeScratch
 
 void ItemEncoder::read_sequence(nb::handle items, const PartPlace& place, EncodeScratch& scratch) const {
   // The size is read again in every step: an item's __index__ or __float__ can be Python code that changes the list.
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.ptr()); ++i)
-    read_entry(nb::borrow(PySequence_Fast_GET_ITEM(items.ptr(), i)), place, scratch);
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.ptr());
+  for (Py_ssize_t i = 0; i < n && i < PySequence_Fast_GET_SIZE(items.ptr()); ++i) {
+    nb::object entry = nb::borrow(PySequence_Fast_GET_ITEM(items.ptr(), i));
+    read_entry(entry, place, scratch);
+  }
 }
 
 void ItemEncoder::read_entry(nb::handle entry, const PartPlace& place, EncodeScratch& scratch) const {

@@ -40,15 +40,13 @@ Tuple<NumPy<float>, NumPy<float>> measure(const NativeEvidence& native, const se
   run_job(job, nb::none(), [&] {
     parallel_for((rows.n + kQueriesPerTask - 1) / kQueriesPerTask, n_threads, [&](int64_t task, int) {
       EvidenceScratch scratch;
+      search::RowCopy copy;
       std::vector<int32_t> known(static_cast<size_t>(k));
       std::vector<LabelEvidence> found(static_cast<size_t>(k));
       for (int64_t query = task * kQueriesPerTask; query < std::min(rows.n, (task + 1) * kQueriesPerTask); ++query) {
         job.check();
-        if (rows.indptr)
-          scratch.set_query(native.evidence, rows.features + rows.indptr[query], rows.values + rows.indptr[query],
-                            rows.indptr[query + 1] - rows.indptr[query]);
-        else
-          scratch.set_dense_query(native.evidence, rows.values + query * native.evidence.n_features);
+        const search::QueryRow row = copy.of(rows, query, native.evidence.n_features);
+        scratch.set_row(native.evidence, row.features, row.values, row.n);
         const int64_t* own = labels.data() + query * k;
         int64_t n = 0;
         for (; n < k && own[n] >= 0; ++n) known[n] = static_cast<int32_t>(own[n]);

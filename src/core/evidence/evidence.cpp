@@ -53,6 +53,10 @@ void EvidenceScratch::set_dense_query(const Evidence& evidence, const float* row
   set_query(evidence, features.data(), values.data(), static_cast<int64_t>(features.size()));
 }
 
+void EvidenceScratch::set_row(const Evidence& evidence, const int32_t* features, const float* values, int64_t n) {
+  return features ? set_query(evidence, features, values, n) : set_dense_query(evidence, values);
+}
+
 void EvidenceScratch::find_neighbours(const Evidence& evidence) {
   const ShortRows& points = evidence.points_of_feature;
   int64_t n = 0;

@@ -129,6 +129,8 @@ class EvidenceScratch {
   // Features are below n_features; if one appears twice, its values are added.
   void set_query(const Evidence& evidence, const int32_t* features, const float* values, int64_t n);
   void set_dense_query(const Evidence& evidence, const float* row);
+  // Either of them: a dense row has no features.
+  void set_row(const Evidence& evidence, const int32_t* features, const float* values, int64_t n);
 
   // out: what the evidence says about each of n labels.
   void measure(const Evidence& evidence, const int32_t* labels, int64_t n, LabelEvidence* out);

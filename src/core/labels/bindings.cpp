@@ -39,7 +39,7 @@ void bind_labels(nb::module_& module) {
         std::vector<int64_t> column_ptr;
         std::vector<int32_t> rows;
         {
-          nb::gil_scoped_release release;
+          ReleaseLock release;
           transpose(as_indicator(indptr, indices, n_columns), column_ptr, rows);
         }
         return nb::make_tuple(to_numpy(std::move(column_ptr)), to_numpy(std::move(rows)));

@@ -85,7 +85,7 @@ struct LinearProblem {
   Tuple<int64_t, int64_t, int64_t, int64_t> memory(bool balanced, int n_threads) const {
     MemoryNeed need{};
     {
-      nb::gil_scoped_release release;
+      ReleaseLock release;
       need = MemoryPlan(points(), labels(), tree(), n_labels, data_or_null(extra_indptr), weighted(balanced))
                  .need(n_threads);
     }
@@ -96,7 +96,7 @@ struct LinearProblem {
   Tuple<NumPy<int64_t>, NumPy<int64_t>, NumPy<int64_t>, NumPy<int64_t>> node_sizes(bool balanced) const {
     std::vector<int64_t> pairs, rows, values, bytes;
     {
-      nb::gil_scoped_release release;
+      ReleaseLock release;
       const MemoryPlan plan(points(), labels(), tree(), n_labels, data_or_null(extra_indptr), weighted(balanced));
       for (int64_t node = 0; node < tree().n_nodes; ++node) {
         pairs.push_back(plan.size(node).pairs);

@@ -34,7 +34,7 @@ struct NativeRows {
 template <class Work>
 void run_search(Job& job, int64_t n_queries, Work&& work) {
   if (n_queries >= 1000) return run_job(job, nb::none(), work);
-  nb::gil_scoped_release release;
+  ReleaseLock release;
   work();
 }
 
@@ -164,7 +164,7 @@ Object<NativeLabelSet> label_set(nb::handle_t<Native> engine, nb::handle labels,
   if (given.set) return nb::borrow(labels);
   NativeLabelSet made{nb::borrow(engine), nullptr, given.n_unknown};
   {
-    nb::gil_scoped_release release;
+    ReleaseLock release;
     made.set = native.make_set(given.ids.data(), static_cast<int64_t>(given.ids.size()));
   }
   return nb::cast(std::move(made));
@@ -185,7 +185,7 @@ void set_retired(Native& native, ConstArray<int32_t> labels) {
   for (size_t i = 0; i < labels.size(); ++i)
     if (labels.data()[i] < 0 || labels.data()[i] >= native.engine.n_labels())
       throw std::invalid_argument("a retired label does not exist");
-  nb::gil_scoped_release release;
+  ReleaseLock release;
   native.engine.set_retired(labels.data(), static_cast<int64_t>(labels.size()));
 }
 
@@ -197,7 +197,7 @@ Object<NativeLabelWeights> label_weights(nb::handle_t<Native> engine, ConstArray
     throw std::invalid_argument("weights must have one entry per label");
   NativeLabelWeights made{nb::borrow(engine), nullptr};
   {
-    nb::gil_scoped_release release;
+    ReleaseLock release;
     made.weights = native.make_weights(weights.data());
   }
   return nb::cast(std::move(made));

@@ -105,8 +105,7 @@ void SearchCounter::open(size_t tree, const OpenNode& node, BestLabels* best, Se
   }
 }
 
-SearchCounts SearchCounter::count(const QueryRows& rows, int64_t query, const SearchRequest& request,
-                                  std::vector<Visit>& visits) {
+SearchCounts SearchCounter::count(const QueryRow& row, const SearchRequest& request, std::vector<Visit>& visits) {
   SearchCounts counts;
   std::vector<int32_t> pooled;
   std::vector<OpenNode> opened;
@@ -115,9 +114,9 @@ SearchCounts SearchCounter::count(const QueryRows& rows, int64_t query, const Se
     node_scores_[tree].clear();
     opened_[tree].clear();
     opened.clear();
-    engine_.set_query(queries_[tree], tree, rows, query);
+    engine_.set_query(queries_[tree], tree, row);
     if (engine_.answers_by_prior(queries_[0])) return counts;  // without a search
-    engine_.trace(static_cast<int64_t>(tree), rows, query, request, opened, &pooled);
+    engine_.trace(static_cast<int64_t>(tree), row, request, opened, &pooled);
     BestLabels best;
     best.start(request.k);
     for (const OpenNode& node : opened) {

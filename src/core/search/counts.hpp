@@ -38,7 +38,7 @@ class SearchCounter {
   explicit SearchCounter(SearchEngine& engine);
 
   // The counts of one query's search; its visits are added to `visits`, tree by tree, in order.
-  SearchCounts count(const QueryRows& rows, int64_t query, const SearchRequest& request, std::vector<Visit>& visits);
+  SearchCounts count(const QueryRow& row, const SearchRequest& request, std::vector<Visit>& visits);
 
  private:
   // Counts one node, and keeps the scores of its children.

@@ -18,12 +18,11 @@ void SearchEngine::check_all() const {
   for (const auto& tree : trees_) tree->store.check_all();
 }
 
-void SearchEngine::set_query(SearchQuery& prepared, size_t tree, const QueryRows& rows, int64_t query) const {
-  if (rows.indptr)
-    prepared.set(rows.features + rows.indptr[query], rows.values + rows.indptr[query],
-                 rows.indptr[query + 1] - rows.indptr[query], form(tree));
+void SearchEngine::set_query(SearchQuery& prepared, size_t tree, const QueryRow& row) const {
+  if (row.features)
+    prepared.set(row.features, row.values, row.n, form(tree));
   else
-    prepared.set_dense(rows.values + query * n_features_, form(tree));
+    prepared.set_dense(row.values, form(tree));
 }
 
 std::vector<float> SearchEngine::margins(size_t tree, int32_t node, const QueryRows& rows) const {
@@ -32,28 +31,21 @@ std::vector<float> SearchEngine::margins(size_t tree, int32_t node, const QueryR
   QueryForm unscaled = form(tree);
   unscaled.normalize = false;
   SearchQuery query;
+  RowCopy copy;
   alignas(64) float margins[chunk::kMostChildren];
   std::vector<float> out;
   for (int64_t row = 0; row < rows.n; ++row) {
-    if (rows.indptr)
-      query.set(rows.features + rows.indptr[row], rows.values + rows.indptr[row],
-                rows.indptr[row + 1] - rows.indptr[row], unscaled);
+    const QueryRow own = copy.of(rows, row, n_features_);
+    if (own.features)
+      query.set(own.features, own.values, own.n, unscaled);
     else
-      query.set_dense(rows.values + row * n_features_, unscaled);
+      query.set_dense(own.values, unscaled);
     for (const uint8_t* part = store.open(node); part; part = next_part(part)) {
       kernels.chunk_margins(part, query.view(), margins);
       out.insert(out.end(), margins, margins + header_of(part).n_children);
     }
   }
   return out;
-}
-
-void SearchEngine::set_evidence_query(evidence::EvidenceScratch& scratch, const QueryRows& rows, int64_t query) const {
-  if (rows.indptr)
-    scratch.set_query(*evidence_, rows.features + rows.indptr[query], rows.values + rows.indptr[query],
-                      rows.indptr[query + 1] - rows.indptr[query]);
-  else
-    scratch.set_dense_query(*evidence_, rows.values + query * n_features_);
 }
 
 void SearchEngine::require_links(const SearchRequest& request) const {
@@ -200,17 +192,18 @@ void SearchEngine::search(const QueryRows& rows, const SearchRequest& request, i
   search_batch(
       pool_, rows.n, n_threads, job, results, [&](SearchScratch& scratch) { start(scratch); },
       [&](int64_t query, SearchScratch& scratch, int64_t* labels, float* scores, SearchStats& stats) {
-        for (size_t tree = 0; tree < trees_.size(); ++tree) set_query(scratch.queries[tree], tree, rows, query);
-        if (blends(request)) set_evidence_query(scratch.evidence, rows, query);
+        const QueryRow row = scratch.row.of(rows, query, n_features_);
+        for (size_t tree = 0; tree < trees_.size(); ++tree) set_query(scratch.queries[tree], tree, row);
+        if (blends(request)) scratch.evidence.set_row(*evidence_, row.features, row.values, row.n);
         return run(scratch, request, query, labels, scores, stats);
       });
 }
 
-void SearchEngine::trace(int64_t tree, const QueryRows& rows, int64_t query, const SearchRequest& request,
-                         std::vector<OpenNode>& opened, std::vector<int32_t>* found) {
+void SearchEngine::trace(int64_t tree, const QueryRow& row, const SearchRequest& request, std::vector<OpenNode>& opened,
+                         std::vector<int32_t>* found) {
   Borrowed scratch(pool_);
   start(*scratch);
-  set_query(scratch->queries[tree], tree, rows, query);
+  set_query(scratch->queries[tree], tree, row);
   SearchRequest own = request;
   if (own.discounts)
     for (int64_t before = 0; before < tree; ++before) own.discounts += trees_[before]->store.n_nodes();

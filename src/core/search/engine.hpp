@@ -27,6 +27,7 @@ struct StoredTree {
 
 // Working memory of one thread; grows with use.
 struct SearchScratch {
+  RowCopy row;                       // of a batch
   std::vector<SearchQuery> queries;  // by tree
   std::vector<ScoreMemo> memos;      // by tree
   TreeSearch tree_search;
@@ -52,8 +53,8 @@ class SearchEngine {
   void search(const QueryRows& rows, const SearchRequest& request, int n_threads, Job& job,
               const SearchResults& results);
   // The nodes that the search of one query opens in one tree, in order, and the labels it finds, unless null.
-  void trace(int64_t tree, const QueryRows& rows, int64_t query, const SearchRequest& request,
-             std::vector<OpenNode>& opened, std::vector<int32_t>* found = nullptr);
+  void trace(int64_t tree, const QueryRow& row, const SearchRequest& request, std::vector<OpenNode>& opened,
+             std::vector<int32_t>* found = nullptr);
   // The margins of a node's children for every row, whose values are used as they are, without scaling.
   std::vector<float> margins(size_t tree, int32_t node, const QueryRows& rows) const;
   // One query: writes at most k labels and scores, and returns how many.
@@ -75,7 +76,7 @@ class SearchEngine {
   // Whether a prepared query gets the most frequent labels instead of a search.
   bool answers_by_prior(const SearchQuery& query) const { return query.empty() && prior_.known(); }
   // Prepares one query for a tree.
-  void set_query(SearchQuery& prepared, size_t tree, const QueryRows& rows, int64_t query) const;
+  void set_query(SearchQuery& prepared, size_t tree, const QueryRow& row) const;
 
   size_t n_trees() const { return trees_.size(); }
   StoredTree& tree(size_t number) const { return *trees_[number]; }
@@ -87,7 +88,6 @@ class SearchEngine {
   using Borrowed = ScratchPool<SearchScratch>::Borrowed;
 
   QueryForm form(size_t tree) const { return {n_features_, trees_[tree]->store.feature_rank(), matrices_, normalize_}; }
-  void set_evidence_query(evidence::EvidenceScratch& scratch, const QueryRows& rows, int64_t query) const;
   void require_links(const SearchRequest& request) const;
   float similarity(int32_t a, int32_t b) const;  // of two labels: the mean over the trees
   // Writes the list of a request from the labels found, best first with the scores to return.

@@ -25,9 +25,11 @@ count(NativeEngine& native, const NativeRows& rows, const NativeRequest& request
   Job job;
   run_job(job, nb::none(), [&] {
     SearchCounter counter(native.engine);
+    RowCopy copy;
     for (int64_t query = 0; query < n; ++query) {
       job.check();
-      counter.count(rows.rows, query, request.request, visits).write(counts.data() + query * SearchCounts::kFields);
+      const QueryRow row = copy.of(rows.rows, query, native.engine.n_features());
+      counter.count(row, request.request, visits).write(counts.data() + query * SearchCounts::kFields);
       ends.push_back(static_cast<int64_t>(visits.size()));
     }
   });
@@ -53,7 +55,7 @@ NumPy<float> margins(const NativeEngine& native, int64_t tree, int32_t node, con
     throw BadQuery("there is no such node");
   std::vector<float> found;
   {
-    nb::gil_scoped_release release;
+    ReleaseLock release;
     found = engine.margins(static_cast<size_t>(tree), node, rows.rows);
   }
   return to_numpy(std::move(found));
@@ -111,10 +113,11 @@ TraceArrays trace(NativeEngine& native, int64_t tree, const NativeRows& rows, co
   Job job;
   run_job(job, nb::none(), [&] {
     std::vector<OpenNode> opened;
+    RowCopy copy;
     for (int64_t query = 0; query < rows.rows.n; ++query) {
       job.check();
       opened.clear();
-      native.engine.trace(tree, rows.rows, query, request.request, opened);
+      native.engine.trace(tree, copy.of(rows.rows, query, native.engine.n_features()), request.request, opened);
       for (const OpenNode& node : opened) {
         nodes.push_back(node.node);
         scores.push_back(node.score);
@@ -140,7 +143,7 @@ void bind_search(nb::module_& module) {
       .def("set_evidence", &set_evidence, nb::arg("evidence"))
       .def("check_all",
            [](const NativeEngine& native) {
-             nb::gil_scoped_release release;
+             ReleaseLock release;
              native.engine.check_all();
            })
       .def("search", &search, nb::arg("rows"), nb::arg("request"), nb::arg("n_threads"), nb::arg("stats"))

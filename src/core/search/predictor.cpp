@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -165,7 +165,7 @@ int64_t SingleAnswer::Call::drop_excluded(int64_t* labels, float* scores, int64_
 
 namespace {
 
-// Whether an array has numbers of a kind ('i' or 'f') and size.
+// Whether an array has numbers of a kind ('i' or 'f') and size, in the byte order of this machine.
 bool holds(const ArrayBuffer& array, char kind, size_t bytes) {
   const char* format = array.format();
   if (*format == '=' || *format == '<' || *format == '@') ++format;
@@ -173,8 +173,8 @@ bool holds(const ArrayBuffer& array, char kind, size_t bytes) {
   return matches && format[0] && !format[1] && array.item_bytes() == static_cast<int64_t>(bytes);
 }
 
-// The indices (int32_t) or values (float) of a query, from an array or a list of numbers. They live as long as this
-// object. An array of T is not copied.
+// The indices (int32_t) or values (float) of a query, from an array or a list of numbers. They are always copied: code
+// of the caller runs after this, in other arguments and in other threads, and can change or free the original.
 template <class T>
 class Numbers {
  public:
@@ -184,67 +184,82 @@ class Numbers {
     else
       read_array(object);
   }
+  Numbers(const Numbers&) = delete;
   const T* data() const { return data_; }
   int64_t size() const { return size_; }
 
  private:
+  static constexpr size_t kFew = 256;  // most queries need no allocation
   static constexpr bool is_index = std::is_integral_v<T>;
   using Wide = std::conditional_t<is_index, int64_t, double>;
 
   void read_array(nb::handle object) {
     constexpr char kind = is_index ? 'i' : 'f';
-    array_.emplace(object, name_);
-    size_ = array_->size();
-    if (holds(*array_, kind, sizeof(T))) {
-      data_ = array_->data<const T>();
+    const ArrayBuffer array(object, name_);
+    const auto n = static_cast<size_t>(array.size());
+    T* out = reserve(n);
+    size_ = array.size();
+    if (holds(array, kind, sizeof(T))) {
+      if (n > 0) std::memcpy(out, array.data<const char>(), n * sizeof(T));
       return;
     }
-    if (!holds(*array_, kind, sizeof(Wide)))
-      throw BadQuery(std::string(name_) + " must be " + (is_index ? "int32 or int64" : "float32 or float64"));
-    const Wide* values = array_->data<const Wide>();
-    copy_.resize(static_cast<size_t>(size_));
-    for (int64_t i = 0; i < size_; ++i) copy_[i] = narrow(values[i]);
-    data_ = copy_.data();
+    if (!holds(array, kind, sizeof(Wide)))
+      throw BadQuery(std::string(name_) + " must be " + (is_index ? "int32 or int64" : "float32 or float64") +
+                     " in the byte order of this machine");
+    for (size_t i = 0; i < n; ++i) {
+      Wide value;
+      std::memcpy(&value, array.data<const char>() + i * sizeof(Wide), sizeof(Wide));  // may be unaligned
+      out[i] = narrow(value);
+    }
   }
 
+  // A number's __float__ can be Python code that shortens the list or makes it longer.
   void read_list(PyObject* list) {
-    size_ = PySequence_Fast_GET_SIZE(list);
-    copy_.resize(static_cast<size_t>(size_));
-    for (int64_t i = 0; i < size_; ++i) {
-      PyObject* item = PySequence_Fast_GET_ITEM(list, i);
+    const Py_ssize_t n = PyList_Size(list);
+    T* out = reserve(static_cast<size_t>(n));
+    for (Py_ssize_t i = 0; i < n && i < PyList_Size(list); ++i) {
+      nb::object item = nb::borrow(PyList_GetItem(list, i));
       Wide value;
       if constexpr (is_index)
-        value = PyLong_Check(item) ? PyLong_AsLongLong(item) : -1;
+        value = PyLong_Check(item.ptr()) ? PyLong_AsLongLong(item.ptr()) : -1;
       else
-        value = PyFloat_Check(item) || PyLong_Check(item) ? PyFloat_AsDouble(item) : std::nan("");
+        value = PyFloat_Check(item.ptr()) || PyLong_Check(item.ptr()) ? PyFloat_AsDouble(item.ptr()) : std::nan("");
       if (PyErr_Occurred()) {  // too large
         PyErr_Clear();
         value = is_index ? Wide(-1) : static_cast<Wide>(std::nan(""));
       }
-      copy_[i] = narrow(value);
+      out[size_++] = narrow(value);
     }
-    data_ = copy_.data();
   }
 
   T narrow(Wide value) const {
-    const auto narrowed = static_cast<T>(value);
-    if constexpr (is_index)
+    if constexpr (is_index) {
+      const auto narrowed = static_cast<T>(value);
       if (narrowed != value) throw BadQuery(std::string(name_) + " must be below n_features");
-    return narrowed;
+      return narrowed;
+    } else {
+      if (!(std::abs(value) <= std::numeric_limits<T>::max())) throw BadQuery(std::string(name_) + " must be finite");
+      return static_cast<T>(value);
+    }
+  }
+
+  T* reserve(size_t n) {
+    if (n > kFew) {
+      many_.resize(n);
+      data_ = many_.data();
+    }
+    return data_;
   }
 
   const char* name_;
-  std::optional<ArrayBuffer> array_;
-  std::vector<T> copy_;
-  const T* data_;
-  int64_t size_;
+  T few_[kFew];
+  std::vector<T> many_;
+  T* data_ = few_;
+  int64_t size_ = 0;
 };
 
 void check_finite(const float* values, int64_t n) {
-  // A sum of zero times each value is zero unless one is infinite or NaN; this loop needs no branch.
-  float sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += values[i] * 0.0f;
-  if (!(sum == 0.0f)) throw BadQuery("values must be finite");
+  if (!all_finite(values, n)) throw BadQuery("values must be finite");
 }
 
 // The values of a query, checked.
@@ -273,6 +288,18 @@ bool NativePredictor::is_context(nb::handle first) const {
   return !PyObject_CheckBuffer(object) && !nb::hasattr(first, "indptr");
 }
 
+namespace {
+
+// An attribute of a CSR row.
+nb::object part_of(nb::handle row, const char* name) {
+  nb::object part = nb::steal(PyObject_GetAttrString(row.ptr(), name));
+  if (part.is_valid()) return part;
+  PyErr_Clear();
+  throw BadQuery("a sparse query must be one CSR row, got " + encode::shown(row));
+}
+
+}  // namespace
+
 nb::tuple NativePredictor::answer(nb::handle first, nb::handle second, CallOptions options) const {
   const bool has_values = !second.is_none() && !PyLong_Check(second.ptr());
   if (!has_values && is_context(first)) {
@@ -284,8 +311,10 @@ nb::tuple NativePredictor::answer(nb::handle first, nb::handle second, CallOptio
   }
   if (!second.is_none()) return predict_sparse(first, second, options);
   if (!nb::hasattr(first, "indptr")) return predict_dense(first, options);
-  if (nb::len(nb::object(first.attr("indptr"))) != 2) throw BadQuery("a sparse query must be one CSR row");
-  nb::object indices = first.attr("indices"), values = first.attr("data");
+  nb::object bounds = part_of(first, "indptr"), indices = part_of(first, "indices"), values = part_of(first, "data");
+  const Py_ssize_t n_bounds = PyObject_Size(bounds.ptr());
+  if (n_bounds < 0) PyErr_Clear();
+  if (n_bounds != 2) throw BadQuery("a sparse query must be one CSR row");
   return predict_sparse(indices, values, options);
 }
 
@@ -309,7 +338,7 @@ nb::tuple NativePredictor::predict_context(nb::handle context, const CallOptions
   scratch->seen = nullptr;
   return answer_(
       options, &seen.labels, [&](const SearchRequest& request, int64_t* labels, float* scores, SearchStats& stats) {
-        nb::gil_scoped_release release;
+        ReleaseLock release;
         encoder_->finish(place, *scratch);
         if (scratch->n_unknown) n_unknown_.fetch_add(scratch->n_unknown, std::memory_order_relaxed);
         auto n = static_cast<int64_t>(scratch->features.size());
@@ -320,8 +349,8 @@ nb::tuple NativePredictor::predict_context(nb::handle context, const CallOptions
 
 nb::tuple NativePredictor::predict_sparse(nb::handle indices_object, nb::handle values_object,
                                           const CallOptions& options) const {
-  QueryValues values(values_object);
-  Numbers<int32_t> given(indices_object, "indices");
+  const QueryValues values(values_object);
+  const Numbers<int32_t> given(indices_object, "indices");
   const int32_t* indices = given.data();
   const int64_t n = given.size();
   if (n != values.size()) throw BadQuery("indices and values must have the same length");
@@ -330,18 +359,18 @@ nb::tuple NativePredictor::predict_sparse(nb::handle indices_object, nb::handle 
   if (bad) throw BadQuery("indices must be in [0, " + std::to_string(engine_.n_features()) + ")");
   return answer_(options, nullptr,
                  [&](const SearchRequest& request, int64_t* labels, float* scores, SearchStats& stats) {
-                   nb::gil_scoped_release release;
+                   ReleaseLock release;
                    return engine_.search_one(indices, values.data(), n, request, labels, scores, stats);
                  });
 }
 
 nb::tuple NativePredictor::predict_dense(nb::handle row, const CallOptions& options) const {
-  QueryValues values(row);
+  const QueryValues values(row);
   if (values.size() != engine_.n_features())
     throw BadQuery("a dense query must have " + std::to_string(engine_.n_features()) + " values");
   return answer_(options, nullptr,
                  [&](const SearchRequest& request, int64_t* labels, float* scores, SearchStats& stats) {
-                   nb::gil_scoped_release release;
+                   ReleaseLock release;
                    return engine_.search_one_dense(values.data(), request, labels, scores, stats);
                  });
 }

@@ -42,9 +42,29 @@ class LabelReader {
     add_id(overflow ? -1 : id);
   }
 
-  void add_array(const ArrayBuffer& array) {
-    for (int64_t i = 0; i < array.size(); ++i)
-      add_id(array.item_bytes() == 4 ? array.data<const int32_t>()[i] : array.data<const int64_t>()[i]);
+  // Adds the ids of an array of signed integers. Returns whether it is one that can be read without a conversion.
+  bool add_array(nb::handle object) {
+    if (!PyObject_CheckBuffer(object.ptr()) || PyBytes_Check(object.ptr())) return false;
+    Py_buffer view;
+    if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0) {
+      PyErr_Clear();
+      return false;
+    }
+    const char* format = view.format ? view.format : "B";
+    const bool fits = view.ndim == 1 && (view.itemsize == 4 || view.itemsize == 8) && *format &&
+                      std::strchr("ilq", *format) && !format[1];
+    std::vector<int64_t> ids(fits ? static_cast<size_t>(view.shape[0]) : 0);
+    const auto* at = static_cast<const char*>(view.buf);
+    for (int64_t& id : ids) {
+      int32_t narrow;
+      std::memcpy(&narrow, at, sizeof narrow);  // may be unaligned
+      id = narrow;
+      if (view.itemsize == 8) std::memcpy(&id, at, sizeof id);
+      at += view.itemsize;
+    }
+    PyBuffer_Release(&view);
+    for (int64_t id : ids) add_id(id);
+    return fits;
   }
 
  private:
@@ -67,21 +87,6 @@ class LabelReader {
   std::vector<uint8_t> padded_;
 };
 
-// Whether an object is an array of signed integers that can be read without a conversion.
-bool is_id_array(nb::handle object) {
-  if (!PyObject_CheckBuffer(object.ptr()) || PyBytes_Check(object.ptr())) return false;
-  Py_buffer view;
-  if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0) {
-    PyErr_Clear();
-    return false;
-  }
-  const char* format = view.format ? view.format : "B";
-  const bool fits = view.ndim == 1 && (view.itemsize == 4 || view.itemsize == 8) && std::strchr("ilq", *format) &&
-                    *format && !format[1];
-  PyBuffer_Release(&view);
-  return fits;
-}
-
 }  // namespace
 
 void read_labels(nb::handle object, const char* name, const void* owner, int64_t n_labels,
@@ -96,7 +101,7 @@ void read_labels(nb::handle object, const char* name, const void* owner, int64_t
     return;
   }
   LabelReader reader(name, n_labels, names, labels);
-  if (is_id_array(object)) return reader.add_array(ArrayBuffer(object, name));
+  if (reader.add_array(object)) return;
   nb::object list;
   if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()))
     list = nb::borrow(object);
@@ -106,8 +111,12 @@ void read_labels(nb::handle object, const char* name, const void* owner, int64_t
     list = nb::object(object.attr("tolist"))();
   if (!list.is_valid() || !(PyList_Check(list.ptr()) || PyTuple_Check(list.ptr())))
     throw BadQuery(std::string(name) + " must be a list of labels or a label set, got " + encode::shown(object));
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.ptr()); ++i)
-    reader.add(nb::borrow(PySequence_Fast_GET_ITEM(list.ptr(), i)));
+  // The __index__ of a label can be Python code that changes the list.
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(list.ptr());
+  for (Py_ssize_t i = 0; i < n && i < PySequence_Fast_GET_SIZE(list.ptr()); ++i) {
+    nb::object label = nb::borrow(PySequence_Fast_GET_ITEM(list.ptr(), i));
+    reader.add(label);
+  }
 }
 
 void read_weights(nb::handle object, const void* owner, int64_t n_labels, const encode::NameTable* names, bool logs,
@@ -281,7 +290,7 @@ void bind_search_request(nb::module_& module) {
       .def(
           "check",
           [](const NativeRows& self, int64_t n_features, int n_threads) {
-            nb::gil_scoped_release release;
+            ReleaseLock release;
             RowsCheck found = check_rows(self.rows, n_features, n_threads);
             return std::make_pair(found.sound, found.rising);
           },

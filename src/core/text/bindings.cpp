@@ -192,7 +192,7 @@ void bind_text(nb::module_& module) {
   module.def(
       "start_input",
       [](Array<float> input, int64_t dim, int64_t stride, uint64_t seed, int n_threads) {
-        nb::gil_scoped_release release;
+        ReleaseLock release;
         start_input(matrices_of(input, nullptr, dim, stride), seed, n_threads);
       },
       nb::arg("input").noconvert(), nb::arg("dim"), nb::arg("stride"), nb::arg("seed"), nb::arg("n_threads"));

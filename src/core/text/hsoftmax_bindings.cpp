@@ -56,7 +56,7 @@ class NativeTextPredictor {
     return answer_(
         options, nullptr,
         [&](const search::SearchRequest& request, int64_t* labels, float* scores, search::SearchStats& stats) {
-          nb::gil_scoped_release release;
+          ReleaseLock release;
           return engine_.search_one(view, request, labels, scores, stats);
         });
   }

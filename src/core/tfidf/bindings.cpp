@@ -20,7 +20,7 @@ void run(Job& job, nb::object progress, int64_t n_texts, Work&& work) {
   if (n_texts >= kTextsOfLongJob) {
     run_job(job, progress, work);
   } else {
-    nb::gil_scoped_release release;
+    ReleaseLock release;
     work();
   }
 }
@@ -68,7 +68,7 @@ nb::tuple transform_as(const NativeUnion& native, nb::handle texts, int n_thread
   auto weights_array = empty_numpy(total, &weights);
   auto features_array = empty_numpy(total, &features);
   {
-    nb::gil_scoped_release release;
+    ReleaseLock release;
     parallel_for(static_cast<int64_t>(rows.size()), n_threads, [&](int64_t task, int) {
       TextRows<T> block = std::move(rows[task]);  // freed as soon as it is copied
       std::copy(block.features.begin(), block.features.end(), features + starts[task]);
@@ -177,7 +177,7 @@ void bind_tfidf(nb::module_& module) {
       .def_prop_ro("n_features", [](const NativeUnion& native) { return native.parts.n_features(); })
       .def("check",
            [](const NativeUnion& native) {
-             nb::gil_scoped_release release;
+             ReleaseLock release;
              native.parts.require();
            })
       .def("transform", &transform, nb::arg("texts"), nb::arg("n_threads"), nb::arg("progress").none(),

@@ -91,7 +91,9 @@ HeldText hold_text(nb::handle text, const TextReading& reading, const std::strin
     throw BadText(name + " must be a string, got " + name_of_type(held.object));
   }
   if (has_function) {
-    held.object = reading.prepare(held.object);
+    held.object = outlast_interpreter(
+        [&] { return nb::steal(PyObject_CallFunctionObjArgs(reading.prepare.ptr(), held.object.ptr(), nullptr)); });
+    if (!held.object.is_valid()) throw nb::python_error();
     if (is_list(held.object)) return hold_tokens(held.object, name);
   }
   held.view = utf8_of(held.object, name);

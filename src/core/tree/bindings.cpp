@@ -31,7 +31,7 @@ namespace {
 
 std::tuple<int, int64_t, int64_t> tree_parents(ConstArray<int64_t> child_ptr, ConstArray<int32_t> children,
                                                Array<int32_t> parent, Array<int32_t> label_parent) {
-  nb::gil_scoped_release release;
+  ReleaseLock release;
   const TreeView tree = view_tree(child_ptr, children, static_cast<int64_t>(label_parent.size()));
   const TreeCheck check = find_parents(tree, parent.data(), label_parent.data());
   return {static_cast<int>(check.fault), check.node, check.position};
@@ -39,7 +39,7 @@ std::tuple<int, int64_t, int64_t> tree_parents(ConstArray<int64_t> child_ptr, Co
 
 void tree_depths(ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, ConstArray<int32_t> parent,
                  ConstArray<int32_t> label_parent, Array<int32_t> node_depth, Array<int32_t> label_depth) {
-  nb::gil_scoped_release release;
+  ReleaseLock release;
   find_depths(view_tree(child_ptr, children, static_cast<int64_t>(label_parent.size())), parent.data(),
               label_parent.data(), node_depth.data(), label_depth.data());
 }
@@ -47,21 +47,21 @@ void tree_depths(ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, Co
 template <class Weight>
 void tree_sums(ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, ConstArray<int32_t> parent,
                ConstArray<Weight> weights, Array<Weight> total) {
-  nb::gil_scoped_release release;
+  ReleaseLock release;
   sum_below(view_tree(child_ptr, children, static_cast<int64_t>(weights.size())), parent.data(), weights.data(),
             total.data());
 }
 
 void tree_leaf_order(ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, ConstArray<int64_t> n_below,
                      Array<int64_t> start, Array<int32_t> order) {
-  nb::gil_scoped_release release;
+  ReleaseLock release;
   find_leaf_order(view_tree(child_ptr, children, static_cast<int64_t>(order.size())), n_below.data(), start.data(),
                   order.data());
 }
 
 int64_t tree_renumber(ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, ConstArray<double> mass,
                       Array<int64_t> new_child_ptr, Array<int32_t> new_children, Array<int32_t> old_ids) {
-  nb::gil_scoped_release release;
+  ReleaseLock release;
   return renumber_nodes(view_tree(child_ptr, children, 0), mass.data(), new_child_ptr.data(), new_children.data(),
                         old_ids.data());
 }

@@ -17,13 +17,13 @@ void bind_xmc(nb::module_& module) {
           [](XmcParser& parser, nb::bytes block) {
             const char* data = block.c_str();
             const size_t size = block.size();
-            nb::gil_scoped_release release;
+            ReleaseLock release;
             parser.feed(data, size);
           },
           nb::arg("block"))
       .def("finish",
            [](XmcParser& parser) {
-             nb::gil_scoped_release release;
+             ReleaseLock release;
              parser.finish();
            })
       .def_prop_ro("n_points", &XmcParser::n_points)
@@ -46,7 +46,7 @@ void bind_xmc(nb::module_& module) {
          ConstArray<float> values, ConstArray<int64_t> label_ptr, ConstArray<int32_t> labels) {
         std::string text;
         {
-          nb::gil_scoped_release release;
+          ReleaseLock release;
           write_xmc_lines(first, last, feature_ptr.data(), features.data(), values.data(), label_ptr.data(),
                           labels.data(), text);
         }

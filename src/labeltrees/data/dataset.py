@@ -53,7 +53,7 @@ def with_names(Y: Any, names: NDArray[np.object_] | None) -> Any:
 class Dataset:
     """Points X and their labels Y, checked once and then read-only.
 
-    Arrays that have the right form already are not copied: do not change them afterwards.
+    Arrays are copied, unless they have the right form already and are read-only.
 
     Parameters
     ----------

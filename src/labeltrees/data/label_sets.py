@@ -125,7 +125,7 @@ def read_label_sets(Y: Any) -> LabelSets:
             return _from_cells(Y)
         Y = [[] if cell is None else cell for cell in Y]
     lists = _check_lists(Y)
-    lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
+    lengths = np.array([len(labels) for labels in lists], dtype=np.int64)
     flat = list(chain.from_iterable(lists))
     kinds = set(map(type, flat))
     if not kinds:
@@ -189,13 +189,15 @@ def _from_numbers(values: NDArray[Any]) -> LabelSets:
     return LabelSets(_indicator(ids, np.arange(len(values) + 1), len(classes)), names, False, NUMBERS)
 
 
-def _check_lists(Y: Any) -> Sequence[Any]:
+def _check_lists(Y: Any) -> list[list[Any]]:
+    """Return the lists of labels, read once: the caller's sequences can change or disagree with their length."""
     if isinstance(Y, str | bytes) or not isinstance(Y, Sequence):
         refuse("Y", _ALLOWED, Y)
-    for row, labels in enumerate(Y):
+    rows = list(Y)
+    for row, labels in enumerate(rows):
         if isinstance(labels, str | bytes) or not isinstance(labels, Iterable) or not isinstance(labels, Sized):
             refuse(f"Y[{row}]", "a list of labels", labels)
-    return Y
+    return [list(labels) for labels in rows]
 
 
 def _are_rows_of_a_matrix(flat: list[Any], kinds: set[type], lengths: NDArray[np.int64]) -> bool:
@@ -218,12 +220,13 @@ def _from_names(flat: list[str], indptr: NDArray[np.int64]) -> LabelSets:
 
 
 def _from_ids(flat: list[Any], indptr: NDArray[np.int64]) -> LabelSets:
-    least, most = min(flat), max(flat)
+    ids = [int(label) for label in flat]  # plain: a subclass could compare as it likes
+    least, most = min(ids), max(ids)
     if least < 0 or most > _LARGEST_ID:
         wrong = least if least < 0 else most
-        row = int(np.searchsorted(indptr, flat.index(wrong), side="right")) - 1
-        refuse(f"Y[{row}]", f"label ids in [0, {_LARGEST_ID}]", int(wrong))
-    return LabelSets(_indicator(np.array(flat, dtype=np.int64), indptr, int(most) + 1), None, False)
+        row = int(np.searchsorted(indptr, ids.index(wrong), side="right")) - 1
+        refuse(f"Y[{row}]", f"label ids in [0, {_LARGEST_ID}]", wrong)
+    return LabelSets(_indicator(np.array(ids, dtype=np.int64), indptr, most + 1), None, False)
 
 
 def _indicator(ids: NDArray[Any], indptr: NDArray[np.int64], n_labels: int) -> Any:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 
 from labeltrees import _core
+from labeltrees._matrices import sparse_features
 from labeltrees._validation import check_integer, refuse
 from labeltrees.errors import InputError
 
@@ -32,47 +32,67 @@ def _is_sparse(X: Any) -> bool:
     return bool(sparse.issparse(X))
 
 
+def _shared_rows(
+    X: Any, n_threads: int, *, n_features: int | None = None, canonical: bool = False
+) -> _core.QueryRows | None:
+    """Return the rows of float32 CSR that native code can take without a copy; None for all other matrices.
+
+    Every attribute is read once: in a subclass it can be code. Native code copies each row and checks it again before
+    its search, because another thread may write to the arrays meanwhile.
+    """
+    if not (_is_sparse(X) and X.format == "csr"):
+        return None
+    shape, indptr, features, values = X.shape, X.indptr, X.indices, X.data
+    if len(shape) != 2 or not all(type(array) is np.ndarray for array in (indptr, features, values)):
+        return None
+    if values.dtype != np.float32 or features.dtype != np.int32 or indptr.dtype.kind != "i":
+        return None
+    if not (_is_aligned(values) and _is_aligned(features)) or len(features) != len(values) or indptr.ndim != 1:
+        return None
+    indptr = np.array(indptr, np.int64)
+    if len(indptr) != shape[0] + 1 or indptr[0] != 0 or indptr[-1] != len(features) or np.any(indptr[1:] < indptr[:-1]):
+        return None
+    rows = _core.QueryRows(int(shape[0]), indptr, features, values)
+    sound, rising = rows.check(int(shape[1]) if n_features is None else n_features, n_threads)
+    return rows if sound and (rising or not canonical) else None
+
+
+def _is_aligned(array: Any) -> bool:
+    return bool(array.ndim == 1 and array.flags.c_contiguous and array.flags.aligned)
+
+
 def is_sound(X: Any, n_threads: int = 1, *, canonical: bool = False) -> bool:
     """Return whether X is float32 CSR that native code can take without a copy.
 
     `canonical`: whether the features of each row must also rise, so that none appears twice.
     """
-    if not (_is_sparse(X) and X.format == "csr" and X.ndim == 2):
-        return False
-    indptr, features, values = X.indptr.astype(np.int64, copy=False), X.indices, X.data
-    if values.dtype != np.float32 or features.dtype != np.int32 or len(indptr) != X.shape[0] + 1:
-        return False
-    if not (values.flags.c_contiguous and features.flags.c_contiguous) or len(features) != len(values):
-        return False
-    if indptr[0] != 0 or indptr[-1] != len(features) or np.any(indptr[1:] < indptr[:-1]):
-        return False
-    sound, rising = _core.QueryRows(X.shape[0], indptr, features, values).check(X.shape[1], n_threads)
-    return sound and (rising or not canonical)
+    return _shared_rows(X, n_threads, canonical=canonical) is not None
 
 
 def query_rows(X: Any, n_features: int, n_threads: int = 1) -> _core.QueryRows:
     """Return queries for native code: float32 CSR or dense rows of `n_features` finite values."""
     if _is_sparse(X):
-        if X.ndim != 2 or X.shape[1] != n_features:
+        if len(X.shape) != 2 or X.shape[1] != n_features:
             refuse("X", f"a matrix with {n_features} columns", X.shape)
-        if is_sound(X, n_threads):
-            return _core.QueryRows(X.shape[0], X.indptr.astype(np.int64, copy=False), X.indices, X.data)
-        csr = X.tocsr()
-        indptr = np.ascontiguousarray(csr.indptr, np.int64)
-        features = np.ascontiguousarray(csr.indices, np.int32)
-        values = np.ascontiguousarray(csr.data, np.float32)
-        if indptr[0] != 0 or np.any(np.diff(indptr) < 0) or not indptr[-1] <= min(len(features), len(values)):
-            refuse("X", "a valid CSR matrix", "one with an invalid indptr")
-        if len(csr.indices) and (csr.indices.min() < 0 or csr.indices.max() >= n_features):
-            refuse("X", f"a valid CSR matrix with column indices in [0, {n_features})", "one with other indices")
-        _check_finite(values)
-        return _core.QueryRows(csr.shape[0], indptr, features, values)
-    dense = np.asarray(X)
+        shared = _shared_rows(X, n_threads, n_features=n_features)
+        if shared is not None:
+            return shared
+        checked = sparse_features(X)
+        if checked.shape[1] != n_features:
+            refuse("X", f"a matrix with {n_features} columns", checked.shape)
+        indptr, features = checked.indptr.astype(np.int64), checked.indices.astype(np.int32, copy=False)
+        return _core.QueryRows(checked.shape[0], indptr, features, checked.data)
+    try:
+        dense = np.asarray(X)
+    except (ValueError, TypeError):  # rows of unequal length
+        dense = np.empty(0, dtype=object)
     if dense.dtype.kind not in "fiub":
         refuse("X", "a sparse matrix or a numeric array", X)
     if dense.ndim != 2 or dense.shape[1] != n_features:
         refuse("X", f"of shape (n, {n_features})", dense.shape)
-    values = np.ascontiguousarray(dense, np.float32).reshape(-1)
+    with np.errstate(over="ignore"):  # a value too large becomes infinite, and is refused
+        values = np.ascontiguousarray(dense, np.float32).reshape(-1)
+    values = values if values.flags.aligned else values.copy()
     _check_finite(values)
     return _core.QueryRows(len(dense), None, None, values)
 
@@ -97,22 +117,23 @@ def label_lists(name: str, lists: Any, n: int, n_labels: int) -> LabelLists:
     if _is_sparse(lists):
         if lists.shape != (n, n_labels):
             refuse(name, allowed, lists.shape)
-        csr = lists.tocsr()
-        if np.any(csr.data == 0):
-            csr = csr.copy()
-            csr.eliminate_zeros()
-        return LabelLists(
-            np.ascontiguousarray(csr.indptr, np.int64), _check_ids(name, csr.indices[: csr.indptr[-1]], n_labels)
-        )
+        csr = sparse_features(lists, name).copy()
+        csr.eliminate_zeros()
+        if csr.shape != (n, n_labels):
+            refuse(name, allowed, csr.shape)
+        return LabelLists(csr.indptr.astype(np.int64), csr.indices.astype(np.int32, copy=False))
     if isinstance(lists, np.ndarray) and lists.ndim == 1 and lists.dtype != object:
         return LabelLists(None, _check_ids(name, lists, n_labels))
     if isinstance(lists, (str, bytes)) or not isinstance(lists, (Sequence, np.ndarray)):
         refuse(name, allowed, lists)
-    if all(np.ndim(entry) == 0 for entry in lists):  # ids for all queries, possibly none
-        return LabelLists(None, _check_ids(name, lists, n_labels))
-    if len(lists) != n:
-        refuse(name, allowed, f"{len(lists)} lists")
-    parts = [_check_ids(f"{name}[{row}]", entry, n_labels) for row, entry in enumerate(lists)]
+    if isinstance(lists, np.ndarray) and lists.ndim == 0:
+        refuse(name, allowed, lists)
+    entries = list(lists)  # read once: a sequence of the caller's can change
+    if all(not isinstance(entry, Sequence | set | frozenset) and np.ndim(entry) == 0 for entry in entries):
+        return LabelLists(None, _check_ids(name, entries, n_labels))  # ids for all queries, possibly none
+    if len(entries) != n:
+        refuse(name, allowed, f"{len(entries)} lists")
+    parts = [_check_ids(f"{name}[{row}]", entry, n_labels) for row, entry in enumerate(entries)]
     indptr = np.zeros(n + 1, np.int64)
     np.cumsum([len(part) for part in parts], out=indptr[1:])
     return LabelLists(indptr, np.concatenate(parts))
@@ -122,14 +143,14 @@ def label_weight_values(label_weight: Any, n_labels: int) -> Float32s:
     """Return the weights of labels for native code: one number of at least 0 per label."""
     try:
         values = np.asarray(label_weight)
-    except ValueError:  # rows of unequal length
+    except (ValueError, TypeError):  # rows of unequal length
         values = np.empty(0, dtype=object)
     if values.shape != (n_labels,) or values.dtype.kind not in "iufb":
         refuse("label_weight", f"{n_labels} numbers, one per label", label_weight)
     wrong = ~((values >= 0) & (values <= LARGEST_WEIGHT))  # true for NaN
     if wrong.any():
         refuse("label_weight", f"numbers in [0, {LARGEST_WEIGHT:g}]", values[wrong][0])
-    return np.ascontiguousarray(values, np.float32)
+    return np.array(values, np.float32)
 
 
 class LabelBoosts(NamedTuple):
@@ -210,8 +231,12 @@ def _most_of_groups(most: Any, groups: list[Any]) -> Int32s:
     )
 
 
-def _check_ids(name: str, ids: ArrayLike, n_labels: int) -> Int32s:
-    array = np.asarray(ids)
+def _check_ids(name: str, ids: Any, n_labels: int) -> Int32s:
+    """Return label ids as an array that nobody else can change."""
+    try:
+        array = np.array(ids)
+    except (ValueError, TypeError, OverflowError):  # rows of unequal length, or objects that refuse
+        array = np.empty(1, dtype=object)
     if array.size == 0:
         return np.zeros(0, np.int32)
     if array.ndim != 1 or array.dtype.kind not in "iu":

@@ -10,12 +10,12 @@ from sklearn.base import clone
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _check_n_features, validate_data
 
-from labeltrees._matrices import sparse_features
+from labeltrees._matrices import read_only, sparse_features
 from labeltrees._validation import check_n_jobs, refuse
 from labeltrees.data.encoders import Encoder, ItemEncoder, TextEncoder, UnionEncoder, as_texts, kind_of_contexts
 from labeltrees.data.texts import default_vectorizer
 from labeltrees.data.tfidf import TfidfVectorizer, are_tokens
-from labeltrees.errors import InputError, Parameter
+from labeltrees.errors import InputError, InputTypeError, Parameter
 from labeltrees.search.queries import is_sound
 
 
@@ -27,6 +27,8 @@ def check_points(estimator: Any, X: Any, *, fitting: bool, n_jobs: int | None = 
     """
     try:
         if not sp.issparse(X):
+            if fitting and isinstance(X, np.ndarray) and X.dtype == np.float32:  # others are converted, which copies
+                X = read_only(X)
             with np.errstate(over="ignore"):  # a value too large for float32 becomes infinite, and is refused
                 return validate_data(
                     estimator, X, reset=fitting, dtype=np.float32, order="C", ensure_min_samples=1 if fitting else 0
@@ -45,8 +47,10 @@ def check_points(estimator: Any, X: Any, *, fitting: bool, n_jobs: int | None = 
         return X
     except InputError:
         raise
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise InputError(str(error)) from None
+    except TypeError as error:
+        raise InputTypeError(str(error)) from None
 
 
 def unit_rows(X: Any) -> Any:
