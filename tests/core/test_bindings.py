@@ -100,6 +100,9 @@ def test_a_field_of_a_request_of_a_wrong_type_is_an_error(name, value):
             "candidate_set",
             "exclude_set",
             "weights",
+            "boosted",
+            "boosts",
+            "limits",
         )
     )
     with pytest.raises(TypeError, match=name):

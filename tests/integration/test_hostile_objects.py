@@ -106,6 +106,18 @@ def test_labels_that_free_the_query_or_their_own_list(answer, option):
     answer([0], [1.0], **{option: endless})
 
 
+def test_weights_that_change_their_dict(answer):
+    weights = {}
+
+    class Weight(int):
+        def __float__(self):
+            weights.clear()
+            return 2.0
+
+    weights.update({label: Weight(2) for label in range(L)})
+    ends_well(lambda: answer([0], [1.0], label_weight=weights))
+
+
 def test_items_that_make_their_list_longer():
     encoder = ItemEncoder(["1", "2", "3"])
     model = lt.LabelTreeClassifier().fit(lt.Dataset([["1", "2"], ["2", "3"]] * 5, [["a"], ["b"]] * 5, encoder=encoder))

@@ -136,7 +136,11 @@ void read_weights(nb::handle object, const void* owner, int64_t n_labels, const 
         encode::shown(object));
   LabelArgument labels;
   LabelReader reader("label_weight", n_labels, names, labels);
-  for (auto [label, value] : nb::borrow<nb::dict>(object)) {
+  // A new list: the __float__ and __index__ of its entries can be Python code that changes the dict.
+  nb::object items = nb::steal(PyDict_Items(object.ptr()));
+  if (!items.is_valid()) throw nb::python_error();
+  for (nb::handle item : nb::borrow<nb::list>(items)) {
+    nb::handle label(PyTuple_GET_ITEM(item.ptr(), 0)), value(PyTuple_GET_ITEM(item.ptr(), 1));
     const double weight = PyFloat_Check(value.ptr()) || PyLong_Check(value.ptr()) ? PyFloat_AsDouble(value.ptr()) : -1;
     PyErr_Clear();
     if (PyBool_Check(value.ptr()) || !(weight >= 0 && weight <= 1e30))
