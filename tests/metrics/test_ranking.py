@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labeltrees import LabelTree, metrics
+from labeltrees import Dataset, LabelTree, metrics
 from labeltrees.errors import InputError
 from labeltrees.metrics import expected_depth_at_k
 
@@ -161,3 +161,12 @@ def test_the_edge_to_the_label_can_be_left_out():
 def test_bad_input_is_refused_by_name_depth(tree, labels, k, message):
     with pytest.raises(InputError, match=message):
         expected_depth_at_k(tree, labels, k)
+
+
+def test_a_dataset_gives_names_their_meaning():
+    data = Dataset([[1.0], [2.0]], [["cat"], ["dog", "cat"]])
+    names = np.array([["cat", "dog"], ["dog", None]], dtype=object)
+    assert metrics.precision_at_k(data, names, 1) == 1.0
+    assert metrics.precision_at_k(data.Y, names, 2) == 0.5
+    with pytest.raises(InputError, match="names of labels of Y_true"):
+        metrics.precision_at_k(data, np.array([["cow"], ["cat"]], dtype=object), 1)

@@ -81,11 +81,20 @@ def test_the_levels_are_those_of_the_chosen_curve(result):
     assert sum(mass) == pytest.approx(100)
 
 
-def test_every_figure_is_written_as_png_and_svg(result, tmp_path):
-    files = write_figures(result, tmp_path / "figures")
-    assert {file.name for file in files} == {f"{name}.{ending}" for name in NAMES for ending in ("png", "svg")}
-    for file in files:
-        assert file.read_bytes().startswith(b"\x89PNG" if file.suffix == ".png" else b"<svg")
+def test_every_figure_is_written_as_png_svg_and_pdf(result, tmp_path):
+    written = write_figures(result, tmp_path / "figures")
+    more = [f"{name}_p{k}" for name in NAMES[:2] for k in result.ks[1:]]
+    assert {path.name for path in written} == {f"{n}.{e}" for n in (*NAMES, *more) for e in ("png", "svg", "pdf")}
+    assert all(path.stat().st_size > 1000 for path in written)
+
+
+def test_the_points_against_depth_are_joined_in_the_order_of_tradeoffs(result):
+    lines = [layer for layer in result.figure("precision_depth").to_dict()["layer"] if layer["mark"]["type"] == "line"]
+    drawn = lines[0]["data"]["values"]
+    for series in {row["series"] for row in drawn}:
+        tradeoffs = [row["tradeoff"] for row in drawn if row["series"] == series]
+        assert tradeoffs == sorted(tradeoffs)
+    assert {(row["x"], row["y"]) for row in drawn} == {(row["depth1"], 100 * row["p1"]) for row in result.table}
 
 
 def test_a_chart_saves_itself_as_a_page_without_links(result, tmp_path):

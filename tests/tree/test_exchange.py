@@ -301,3 +301,12 @@ def test_omikuji_trees_that_do_not_exist_are_refused(tmp_path):
         LabelTree.from_omikuji(PEERS / "omikuji_model", n_labels=3)
     with pytest.raises(InputError, match="tree must be an integer"):
         LabelTree.from_omikuji(PEERS / "omikuji_model", tree=-1)
+
+
+def test_a_linkage_of_some_labels():
+    tree = lt.LabelTree.from_linkage(linkage([[0.0], [0.1], [5.0]]), labels=[7, 3, 5], n_labels=10)
+    assert tree.to_newick() == "(5,(7,3));"
+    assert tree.unplaced_labels.tolist() == [0, 1, 2, 4, 6, 8, 9]
+    for labels in ([7, 3], [7, 3, 3], [7, 3, 10], [-1, 3, 5], [0.5, 1, 2]):
+        with pytest.raises(lt.errors.InputError, match="labels must be 3 different label ids"):
+            lt.LabelTree.from_linkage(linkage([[0.0], [0.1], [5.0]]), labels=labels, n_labels=10)

@@ -253,3 +253,12 @@ def test_degenerate_labels_still_fill_both_sides(V, weights, tradeoff):
 def test_bad_arguments_are_named(arguments, message):
     with pytest.raises(InputError, match=message):
         split_labels(*arguments)
+
+
+def test_full_returns_the_centres_of_both_sides():
+    V, f = problem(3, n=20)
+    trace = split_labels(V, f, 0.5, full=True)
+    for side, centre in zip((1, -1), trace.centres, strict=True):
+        expected = (f * (1 + side * trace.assignment) / 2) @ V
+        np.testing.assert_allclose(centre, expected / np.linalg.norm(expected), atol=1e-6)
+    assert trace.histories[trace.best].max() == split_labels(V, f, 0.5)[1].max()

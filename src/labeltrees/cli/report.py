@@ -30,7 +30,7 @@ Examples:
 )
 @click.option("--title", help="Title of the page. [default: the data of the RESULT]")
 @click.option(
-    "--figures", type=click.Path(file_okay=False), help="Also write each figure to this folder, as PNG and SVG."
+    "--figures", type=click.Path(file_okay=False), help="Also write each figure to this folder, as PNG, SVG and PDF."
 )
 @json_option
 @click.pass_obj

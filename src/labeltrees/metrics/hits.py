@@ -45,12 +45,33 @@ class ComparedLists(NamedTuple):
 
 def compare_lists(Y_true: Any, labels: Any, k: Any) -> ComparedLists:
     """Check the arguments of a metric and compare the first k returned labels with the true ones."""
+    Y_true = getattr(Y_true, "Y", Y_true)  # of a Dataset
     true = check_Y(Y_true, "Y_true").indicator
-    returned = check_returned(labels, k, true.n_labels)
+    returned = check_returned(ids_of(labels, getattr(Y_true, "label_names", None)), k, true.n_labels)
     if len(returned) != true.n_points:
         message = f"Y_true and labels must have the same number of rows, got {true.n_points} and {len(returned)}"
         raise InputError(message)
     return ComparedLists(true, returned, Hits(_is_true(true, returned), true.labels_per_point(), int(k)))
+
+
+def ids_of(labels: Any, names: Any) -> Any:
+    """Return the ids of labels given by name (n, k), padded with None, if the true labels have names.
+
+    Examples
+    --------
+    >>> ids_of(np.array([["b", None]], dtype=object), np.array(["a", "b"], dtype=object))
+    array([[ 1, -1]])
+    """
+    if names is None:
+        return labels
+    array = np.asarray(labels, dtype=object) if isinstance(labels, list) else np.asarray(labels)
+    if array.ndim != 2 or not (array.dtype.kind == "U" or any(isinstance(name, str) for name in array.ravel())):
+        return labels
+    position = {name: label for label, name in enumerate(names.tolist())} | {None: -1}
+    unknown = next((name for name in array.ravel().tolist() if name not in position), None)
+    if unknown is not None:
+        refuse("labels", "names of labels of Y_true; read both datasets with the same label_names", unknown)
+    return np.vectorize(position.__getitem__, otypes=[np.int64])(array)
 
 
 def check_returned(labels: Any, k: Any, n_labels: int) -> Int64s:

@@ -65,7 +65,7 @@ def curves(result: SweepResult, x: str, y: str, width: int = WIDTH) -> Any:
     at = alt.param(name="at", value="")
     layers = [
         base.mark_rule(opacity=0.4, strokeWidth=1).encode(y=alt.Y("low:Q", **up), y2="high:Q", color=colour),
-        base.properties(data=alt.Data(values=trends(rows)))
+        base.properties(data=alt.Data(values=in_order(rows) if x == "depth" else trends(rows)))
         .mark_line(opacity=0.55, strokeWidth=2.5, clip=True)
         .encode(color=colour, order="tradeoff:Q"),
         base.mark_point(filled=True, opacity=1).encode(
@@ -85,7 +85,7 @@ def curves(result: SweepResult, x: str, y: str, width: int = WIDTH) -> Any:
         ),
         *best_baseline.layers,
     ]
-    title = {"text": _title(x, y_column), "subtitle": [_SUBTITLE, *best_baseline.subtitle]}
+    title = {"text": _title(x, y_column), "subtitle": [_SUBTITLES[x], *best_baseline.subtitle]}
     return (
         alt.layer(*layers, data=alt.Data(values=rows))
         .add_params(at)
@@ -93,7 +93,18 @@ def curves(result: SweepResult, x: str, y: str, width: int = WIDTH) -> Any:
     )
 
 
-_SUBTITLE = "numbers: tradeoffs; bars: 95 % intervals; lines: trends"
+# Depths are exact, so their points are joined; times are not.
+_SUBTITLES = {
+    "depth": "numbers: tradeoffs; bars: 95 % intervals; lines join the tradeoffs in order",
+    "time": "numbers: tradeoffs; bars: 95 % intervals; lines: trends",
+}
+
+
+def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the points of each series in the order of their tradeoffs."""
+    known = [row for row in rows if row["x"] is not None and row["y"] is not None]
+    points = [{name: row[name] for name in ("series", "tradeoff", "x", "y")} for row in known]
+    return sorted(points, key=lambda row: (row["series"], row["tradeoff"]))
 
 
 def point_rows(result: SweepResult, x_column: str, y_column: str) -> list[dict[str, Any]]:

@@ -27,13 +27,14 @@ def write_report(result: SweepResult, path: str | os.PathLike[str], title: str |
 
 
 def write_figures(result: SweepResult, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write every chart as PNG and SVG and return the files."""
+    """Write every chart as PNG, SVG and PDF and return the files; precision against depth also at k = 3."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     written = []
-    for name in NAMES:
-        chart = figure(result, name)
-        for ending in ("png", "svg"):
+    charts = {name: figure(result, name) for name in NAMES}
+    charts |= {f"{name}_p{k}": figure(result, name, f"p{k}") for name in NAMES[:2] for k in result.ks[1:]}
+    for name, chart in charts.items():
+        for ending in ("png", "svg", "pdf"):
             written.append(target / f"{name}.{ending}")
             save(chart, written[-1])
     return written

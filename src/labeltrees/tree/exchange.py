@@ -103,27 +103,43 @@ def _count_below(
     return total
 
 
-def read_linkage(linkage: Any) -> TreeArrays:
+def read_linkage(linkage: Any, labels: Any = None, n_labels: int | None = None) -> TreeArrays:
     """Return the arrays of the binary tree of a linkage matrix; see `LabelTree.from_linkage`."""
     try:
         rows = np.asarray(linkage, dtype=np.float64)
     except (TypeError, ValueError):
         rows = np.empty(0)
-    n_labels = len(rows) + 1
-    if rows.ndim != 2 or rows.shape[1] != 4 or n_labels < 2 or not np.isfinite(rows).all() or (rows < 0).any():
+    n_leaves = len(rows) + 1
+    if rows.ndim != 2 or rows.shape[1] != 4 or n_leaves < 2 or not np.isfinite(rows).all() or (rows < 0).any():
         _fail("one row (cluster, cluster, distance, size) per merge, all finite and not negative")
     merged = rows[:, :2].astype(np.int64)
-    # Row i makes the cluster n_labels + i, which only later rows may merge.
-    late = (merged >= n_labels + np.arange(len(rows))[:, np.newaxis]) | (merged != rows[:, :2])
+    # Row i makes the cluster n_leaves + i, which only later rows may merge.
+    late = (merged >= n_leaves + np.arange(len(rows))[:, np.newaxis]) | (merged != rows[:, :2])
     if late.any():
         row = int(np.flatnonzero(late.any(axis=1))[0])
         _fail(f"clusters that exist when they are merged, which those of row {row} do not: {rows[row, :2].tolist()}")
     if len(np.unique(merged)) < merged.size:
         _fail("every cluster merged only once")
     # The last cluster is the root. Counting backwards gives every node a smaller id than its children.
-    children = np.where(merged < n_labels, ~merged, 2 * n_labels - 2 - merged)[::-1]
-    child_ptr = np.arange(0, 2 * n_labels - 1, 2, dtype=np.int64)
+    own = _leaf_labels(labels, n_leaves, n_labels)
+    children = np.where(merged < n_leaves, ~own[np.minimum(merged, n_leaves - 1)], 2 * n_leaves - 2 - merged)[::-1]
+    child_ptr = np.arange(0, 2 * n_leaves - 1, 2, dtype=np.int64)
+    n_labels = int(own.max()) + 1 if n_labels is None else n_labels
     return TreeArrays(child_ptr, children.ravel().astype(np.int32), n_labels)
+
+
+def _leaf_labels(labels: Any, n_leaves: int, n_labels: int | None) -> Any:
+    """Return the label of each observation of a linkage."""
+    if n_labels is not None:
+        check_integer("n_labels", n_labels, n_leaves, 2**31 - 1)
+    if labels is None:
+        return np.arange(n_leaves)
+    own = np.asarray(labels)
+    limit = 2**31 - 1 if n_labels is None else n_labels
+    is_sound = own.dtype.kind in "iu" and own.shape == (n_leaves,) and len(np.unique(own)) == n_leaves
+    if not is_sound or own.min() < 0 or own.max() >= limit:
+        refuse("labels", f"{n_leaves} different label ids from 0 to {limit - 1}, one per observation", labels)
+    return own.astype(np.int64)
 
 
 def _fail(wanted: str) -> NoReturn:

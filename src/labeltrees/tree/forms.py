@@ -241,13 +241,17 @@ class TreeForms:
         return cls._of_file(path, exchange.read_omikuji(path, tree, n_labels))
 
     @classmethod
-    def from_linkage(cls, linkage: ArrayLike) -> Self:
+    def from_linkage(cls, linkage: ArrayLike, labels: ArrayLike | None = None, n_labels: int | None = None) -> Self:
         """Return the binary tree of a hierarchical clustering of labels.
 
         Parameters
         ----------
         linkage : array (n_labels - 1, 4)
             As ``scipy.cluster.hierarchy.linkage`` returns it; observation i is label i.
+        labels : array (n,), optional
+            The label of each observation, if the clustering had only some of the labels; all different.
+        n_labels : int, optional
+            How many labels there are, with those that were not clustered; by default the largest of `labels` plus 1.
 
         Examples
         --------
@@ -255,8 +259,10 @@ class TreeForms:
         >>> from scipy.cluster.hierarchy import linkage
         >>> lt.LabelTree.from_linkage(linkage([[0.0], [0.1], [5.0]])).to_newick()
         '(2,(0,1));'
+        >>> lt.LabelTree.from_linkage(linkage([[0.0], [0.1], [5.0]]), labels=[7, 3, 5]).to_newick()
+        '(5,(7,3));'
         """
-        return cls._adopt(exchange.read_linkage(linkage))
+        return cls._adopt(exchange.read_linkage(linkage, labels, n_labels))
 
 
 # Newick reads an underscore outside quotes as a space.

@@ -175,7 +175,8 @@ def split_labels(
     path: str = "weighted",
     max_iterations: int = MAX_ITERATIONS,
     tolerance: float = TOLERANCE,
-) -> tuple[Float64s, Float64s]:
+    full: bool = False,
+) -> Any:
     """Split a set of labels into two sides of equal weight, similar labels together, frequent labels apart from rare.
 
     Maximises the paper's objective alternately over the two centres and the assignment. It makes two starts, each with
@@ -201,6 +202,8 @@ def split_labels(
     path : {"weighted", "direct"}
     max_iterations, tolerance : int, float
         When to end a start.
+    full : bool
+        Return a `SplitTrace` instead, with the centres and all starts.
 
     Returns
     -------
@@ -228,7 +231,7 @@ def split_labels(
         max_iterations=max_iterations,
         tolerance=tolerance,
     )
-    return trace.assignment, trace.histories[trace.best]
+    return trace if full else (trace.assignment, trace.histories[trace.best])
 
 
 class SplitTrace(NamedTuple):
@@ -243,12 +246,15 @@ class SplitTrace(NamedTuple):
         The objective after each iteration, for each start; first that of the sides found with less work.
     best : int
         The start that found the assignment.
+    centres : array of float64 (2, d)
+        m+ and m- of the assignment, of unit length (or zero).
     """
 
     assignment: Float64s
     starts: list[tuple[int, int]]
     histories: list[Float64s]
     best: int
+    centres: Float64s
 
 
 def trace_split(
@@ -277,4 +283,10 @@ def trace_split(
     )
     labels = np.arange(rows.n_labels, dtype=np.int32)
     share, starts, histories, best = _core.split_labels(labels, checked, *rows, settings, check_seed(random_state))
-    return SplitTrace(2 * share - 1, starts, histories, best)
+    return SplitTrace(2 * share - 1, starts, histories, best, _centres(embeddings, checked, share))
+
+
+def _centres(embeddings: Any, weights: Float64s, share: Float64s) -> Float64s:
+    sums = [np.asarray(embeddings.T @ (weights * side)).ravel() for side in (share, 1 - share)]
+    lengths = [float(np.linalg.norm(one)) for one in sums]
+    return np.array([one / (length or 1.0) for one, length in zip(sums, lengths, strict=True)])

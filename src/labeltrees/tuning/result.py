@@ -238,14 +238,15 @@ class SweepResult:
 
     # Charts.
 
-    def figure(self, name: str) -> Any:
+    def figure(self, name: str, y: str | None = None) -> Any:
         """Return a chart: "precision_depth", "precision_time", "frequencies", "served", "depths" or "mass".
 
-        Save it with ``chart.save("chart.svg")``, or as .png or .html. Needs the extra `plots`.
+        `y` is the metric of the first two, such as "p3"; by default precision at the smallest k. Save the chart with
+        ``chart.save("chart.svg")``, or as .pdf, .png or .html. Needs the extra `plots`.
         """
         from labeltrees.report.figures import figure
 
-        return figure(self, name)
+        return figure(self, name, y)
 
     def report(self, path: str | os.PathLike[str], title: str | None = None) -> None:
         """Write everything as one HTML page without external files. Needs the extra `plots`.

@@ -10,12 +10,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from labeltrees._settings import check_settings, refuse_gone, refusing
+from labeltrees._validation import check_integer
 from labeltrees.models.common.label_names import column_names
 from labeltrees.models.common.settings import ClassifierSettings
 from labeltrees.models.linear.files import save_classifier
 from labeltrees.models.linear.fit import fit_here
 from labeltrees.models.linear.prediction import LinearPredictionMixin
 from labeltrees.models.linear.settings import GONE, GONE_FROM_FIT, LinearParameters, Solver, with_solver
+from labeltrees.storage.unpack import NodeClassifiers, unpack_node
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import with_builder
 
@@ -210,6 +212,16 @@ class LabelTreeClassifier(
     def tree_(self) -> LabelTree:
         """The tree, or the first of them."""
         return self.trees_[0]
+
+    def node_weights(self, node: int, tree: int = 0) -> NodeClassifiers:
+        """Return the classifiers of a node's children: `children` (a node id, or ~label), `bias` and sparse `weights`.
+
+        They are as exact as they are stored. The margin of a child for a point is its bias plus its row of weights
+        times the point, which is first divided by its length if `normalize` is set.
+        """
+        check_is_fitted(self, "searcher_")
+        store = self.searcher_.stores[check_integer("tree", tree, 0, len(self.trees_) - 1)]
+        return unpack_node(store, node)
 
     # Saving.
 
