@@ -4,16 +4,21 @@ Each function learns from a `Dataset` or a pair (X, Y) and returns an object wit
 """
 
 from labeltrees.baselines.baseline import Baseline
+from labeltrees.baselines.items import Ease, OwnMostFrequent, ease, own_most_frequent
 from labeltrees.baselines.popularity import Popularity, popularity, recent_popularity
 from labeltrees.baselines.similar import CoOccurrence, Neighbours, co_occurrence, neighbours
 
 __all__ = [
     "Baseline",
     "CoOccurrence",
+    "Ease",
     "Neighbours",
+    "OwnMostFrequent",
     "Popularity",
     "co_occurrence",
+    "ease",
     "neighbours",
+    "own_most_frequent",
     "popularity",
     "recent_popularity",
 ]

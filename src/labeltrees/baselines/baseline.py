@@ -7,11 +7,13 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from labeltrees._matrices import Float32s, Float64s, Int64s, is_sparse, sparse_features
 from labeltrees._validation import check_integer, refuse
 from labeltrees.data import TfidfVectorizer
 from labeltrees.data.dataset import Dataset, as_dataset
+from labeltrees.data.encoders import ItemEncoder, UnionEncoder
 from labeltrees.data.texts import no_features
 from labeltrees.errors import InputError
 from labeltrees.models.common.label_names import LabelNames
@@ -22,7 +24,7 @@ class TrainingPoints(NamedTuple):
     """Features and labels of the training points.
 
     `Y` marks labels with 1, whatever their relevance. `vectorizer` makes features from texts, None if points are not
-    texts.
+    texts. `items` has the label of each feature that is an item, -1 for none; it is None if features are not items.
     """
 
     X: Any  # csr_array (N, d) of float32
@@ -31,10 +33,25 @@ class TrainingPoints(NamedTuple):
     label_names: Any
     vectorizer: Any
     times: Any
+    items: Int64s | None = None  # (d,)
+    groups: Any = None
+
+    @property
+    def repeats(self) -> bool:
+        """Whether some point has one of its own items as a label, as in histories; in baskets none has."""
+        if self.items is None:
+            return False
+        kept = np.flatnonzero(self.items >= 0)
+        entries: Any = (np.ones(len(kept), np.float32), (kept, self.items[kept]))
+        own = self.X @ sparse.csr_array(entries, shape=(self.X.shape[1], self.Y.shape[1]))
+        return bool(own.multiply(self.Y).nnz)
 
 
-def training_points(train: Any) -> TrainingPoints:
-    """Return the points of a Dataset, or of a pair (X, Y) or (texts, Y). Texts without features get tf-idf features."""
+def training_points(train: Any, same_columns: bool = False) -> TrainingPoints:
+    """Return the points of a Dataset, or of a pair (X, Y) or (texts, Y). Texts without features get tf-idf features.
+
+    With `same_columns`, the features of a dataset without an encoder are items if there are as many as labels.
+    """
     dataset = _as_dataset(train)
     if dataset.n_points == 0 or dataset.Y.nnz == 0:
         message = f"train must have points with labels, got {dataset.n_points} points with {dataset.Y.nnz} labels"
@@ -45,7 +62,26 @@ def training_points(train: Any) -> TrainingPoints:
     Y = dataset.Y.astype(np.float64)
     Y.data[:] = 1
     weights = np.ones(dataset.n_points) if dataset.sample_weight is None else dataset.sample_weight
-    return TrainingPoints(X, Y, weights, dataset.label_names, vectorizer, getattr(dataset, "times", None))
+    items = item_labels(dataset)
+    if items is None and same_columns and dataset.encoder is None and X.shape[1] == Y.shape[1]:
+        items = np.arange(Y.shape[1])
+    return TrainingPoints(X, Y, weights, dataset.label_names, vectorizer, dataset.times, items, dataset.groups)
+
+
+def item_labels(dataset: Dataset) -> Int64s | None:
+    """Return the label with the name of each feature that is an item, or -1 (d,); None if no feature is an item."""
+    encoder = dataset.encoder
+    parts: dict[int, Any] = {0: encoder}
+    if isinstance(encoder, UnionEncoder):
+        parts = {encoder.offsets[name]: part for name, part in encoder.parts.items()}
+    items = {at: part for at, part in parts.items() if type(part) is ItemEncoder}  # a column is not a history
+    if not items or dataset.label_names is None:
+        return None
+    labels = {name: label for label, name in enumerate(dataset.label_names.tolist())}
+    found = np.full(dataset.n_features, -1, np.int64)
+    for at, part in items.items():
+        found[at : at + part.n_features] = [labels.get(name, -1) for name in part.feature_names.tolist()]
+    return found if (found >= 0).any() else None
 
 
 def is_texts(X: Any) -> bool:
@@ -79,12 +115,15 @@ class Baseline:
     Attributes
     ----------
     name : str
-        "popularity", "recent popularity", "co-occurrence" or "neighbours".
+        "popularity", "recent popularity", "own most frequent", "co-occurrence", "neighbours" or "EASE".
+    note : str
+        What a table of baselines should say about it.
     n_features_in_, n_labels_ : int
     label_names_ : array of str (L,) or None
     """
 
     name = ""
+    note = ""
 
     def __init__(self, points: TrainingPoints) -> None:
         self.n_features_in_ = int(points.X.shape[1])

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from labeltrees.baselines.baseline import Baseline, TrainingPoints
+from labeltrees.baselines.items import MAX_COMPARED, Ease, OwnMostFrequent
 from labeltrees.baselines.popularity import Popularity, recent_popularity_of
 from labeltrees.baselines.similar import CoOccurrence, Neighbours
 
@@ -17,7 +18,10 @@ _LABELS_PER_FEATURE, _N_NEIGHBOURS = 100, 50
 
 
 class Entry(NamedTuple):
-    """A baseline: what it returns, in words, and how it is made; `needs` is "", "times" or "features"."""
+    """A baseline: what it returns, in words, and how it is made.
+
+    `needs` is "", "times", "features", "items" (features are items) or "repeats" (labels may be own items).
+    """
 
     meaning: str
     make: Callable[[TrainingPoints], Baseline]
@@ -34,6 +38,7 @@ BASELINES = {
         lambda points: recent_popularity_of(points, points.times),
         "times",
     ),
+    "own most frequent": Entry("the items that the point has most of", OwnMostFrequent, "repeats"),
     "co-occurrence": Entry(
         "labels that occur with the features of the point",
         lambda points: CoOccurrence(points, _LABELS_PER_FEATURE),
@@ -44,12 +49,16 @@ BASELINES = {
         lambda points: Neighbours(points, _N_NEIGHBOURS),
         "features",
     ),
+    "EASE": Entry(
+        "a ridge regression of each item on the others", lambda points: Ease(points, None, MAX_COMPARED), "items"
+    ),
 }
 
 
 def make_baselines(points: TrainingPoints) -> Iterator[Baseline]:
     """Yield every baseline that the training points allow."""
     has = {"": True, "times": points.times is not None, "features": points.X.shape[1] > 0}
+    has |= {"items": points.items is not None, "repeats": points.repeats}
     for entry in BASELINES.values():
         if has[entry.needs]:
             yield entry.make(points)

@@ -104,7 +104,7 @@ def baselines(
         measured = f"{len(table.rows):,} of {parts.validation.n_points:,} points"
     learnt = plural(parts.train.n_points, "point")
     out.print(f"{data}: learnt from {learnt}, measured on {measured}\n")
-    print_comparison(out, table.records, sizes)
+    print_comparison(out, table.records, sizes, table.notes)
     if parts.train.times is None:
         out.print("recent popularity: not measured, because the points have no times (--times FILE)")
     if parts.held_out:
@@ -143,7 +143,9 @@ def print_baselines_of(out: Console, result: SweepResult) -> None:
     out.print(make_table(("", *map(metric_title, columns)), rows))
 
 
-def print_comparison(out: Console, records: Sequence[dict[str, Any]], ks: Sequence[int]) -> None:
+def print_comparison(
+    out: Console, records: Sequence[dict[str, Any]], ks: Sequence[int], notes: dict[str, str] | None = None
+) -> None:
     """Print baselines side by side: one column each, one line per metric."""
     others = [metric for metric in METRICS if metric.column != "p"]
     names = [f"p{k}" for k in ks] + [f"{metric.column}{max(ks)}" for metric in others]
@@ -155,7 +157,8 @@ def print_comparison(out: Console, records: Sequence[dict[str, Any]], ks: Sequen
     out.print(make_table(("%", *(_column(record["baseline"]) for record in records)), rows))
     out.print("\n± is half of the 95 % confidence interval.")
     for record in records:
-        out.print(f"{record['baseline']}: {BASELINES[record['baseline']].meaning}")
+        name = record["baseline"]
+        out.print(f"{name}: {BASELINES[name].meaning}" + (f" ({notes[name]})" if notes and name in notes else ""))
 
 
 def _column(baseline: str) -> Column:

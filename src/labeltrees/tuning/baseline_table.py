@@ -26,12 +26,13 @@ class BaselineTable(NamedTuple):
     """The measurements of the baselines.
 
     `records` has the same metrics as the table of a sweep, and intervals. `rows` are the validation points that were
-    measured, and `hits` the hits of each baseline on them.
+    measured, and `hits` the hits of each baseline on them. `notes` says more about some baselines.
     """
 
     records: list[dict[str, Any]]
     rows: Int64s
     hits: dict[str, Hits]
+    notes: dict[str, str] | None = None
 
     def measure(self, hits: Hits, validation: TuningData, ks: tuple[int, ...]) -> dict[str, Any]:
         """Return the metrics of a model on the same points as the baselines, from its hits on all validation points."""
@@ -77,13 +78,16 @@ def measure_baselines(
         rows = np.sort(np.random.default_rng(random_state).permutation(validation.n_points)[:n_measured])
     measured_on = validation if len(rows) == validation.n_points else validation.take(rows)
     records, hits = [], {}
+    notes: dict[str, str] = {}
     for baseline in make_baselines(_training_points(train)):
         queries = measured_on.points if baseline.n_features_in_ > 0 else no_features(measured_on.points)
         labels, _ = baseline.rank(queries, max(ks))
         measured = measure_lists(measured_on.Y, labels, ks, sample_weight=measured_on.sample_weight)
         records.append({"baseline": baseline.name, **measured.values, "intervals": measured.intervals})
         hits[baseline.name] = measured.hits
-    return BaselineTable(records, rows, hits)
+        if baseline.note:
+            notes[baseline.name] = baseline.note
+    return BaselineTable(records, rows, hits, notes)
 
 
 def _training_points(train: TuningData) -> TrainingPoints:
@@ -100,7 +104,14 @@ def _training_points(train: TuningData) -> TrainingPoints:
 def _as_dataset(train: TuningData) -> Dataset:
     if train.is_text:
         return Dataset(no_features(train.points), train.Y, sample_weight=train.sample_weight, texts=train.points)
-    return Dataset(train.points, train.Y, sample_weight=train.sample_weight)
+    return Dataset(
+        train.points,
+        train.Y,
+        label_names=train.label_names,
+        sample_weight=train.sample_weight,
+        encoder=train.encoder,
+        groups=train.groups,
+    )
 
 
 def _words(best: str, baseline: Float64s, model: Float64s, n_all: int, metric: str, what: str) -> str:
