@@ -34,6 +34,7 @@ def evaluation():
         "beam": 10,
         "agreement": None,
         "label_weight": None,
+        "rules": {},
         "k": 5,
         "chunks": 12.3,
         "classifiers": 1234.5,

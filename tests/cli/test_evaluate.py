@@ -113,3 +113,35 @@ def test_data_of_another_kind_is_refused(run, model_folder, tmp_path, text, name
     assert result.exit_code == 2
     assert message in result.stderr
     assert result.stdout == ""
+
+
+def test_the_rules_of_predict_are_measured(run, tmp_path):
+    rng = np.random.default_rng(0)
+    items = [f"item {i}" for i in range(12)]
+    baskets = [[items[i] for i in rng.permutation(12)[:4]] for _ in range(60)]
+    encoder = lt.encoders.ItemEncoder(items)
+    X = encoder.transform([basket[:2] for basket in baskets])
+    Y = np.array([[item in basket[1:] for item in items] for basket in baskets], float)
+    model = lt.LabelTreeClassifier(C=1.0, fanout=3).fit(lt.Dataset(X, Y, label_names=items, encoder=encoder))
+    model.save(tmp_path / "shop.model")
+    lt.write_xmc(lt.Dataset(X, Y), tmp_path / "test.txt")
+    (tmp_path / "labels.txt").write_text("\n".join(items) + "\n")
+    (tmp_path / "stock.txt").write_text("\n".join(items[:9]) + "\n")
+    (tmp_path / "out.txt").write_text("item 3\n")
+    rules = ["--exclude-seen", "--exclude", tmp_path / "out.txt", "--candidates", tmp_path / "stock.txt"]
+    arguments = [tmp_path / "shop.model", tmp_path / "test.txt", "--label-names", tmp_path / "labels.txt"]
+    result = run("evaluate", *arguments, *rules, "--json")
+    assert result.exit_code == 0, result.stderr
+    record = json.loads(result.stdout)
+    seen = [[*basket[:2], "item 3"] for basket in baskets]
+    labels, _ = model.predict_topk(X, 5, exclude=seen, candidates=items[:9])
+    ids = np.array([[-1 if label is None else items.index(label) for label in row] for row in labels])
+    for name in ("hit_rate", "recall", "ndcg", "catalogue"):
+        metric = getattr(lt.metrics, f"{name}_at_k")
+        assert record[name]["5"] == pytest.approx(metric(Y, ids, 5))
+    assert record["diversity"]["5"] == pytest.approx(lt.metrics.diversity_at_k(model.tree_, ids, 5))
+    assert record["novelty"]["5"] > 0
+    assert record["rules"]["exclude_seen"] is True
+    assert "hit rate (%)" in run("evaluate", *arguments, *rules).stdout
+    refused = run("evaluate", *arguments[:1], "debian", "--exclude-seen")
+    assert refused.exit_code != 0

@@ -204,3 +204,55 @@ def test_places_that_are_empty_are_left_out(form):
         assert text == "7\t0.5\n\n8\t0.5\t9\t0.25\n"
     else:
         assert [json.loads(line)["labels"] for line in text.splitlines()] == [[7], [], [8, 9]]
+
+
+@pytest.fixture
+def shop_model(tmp_path):
+    rng = np.random.default_rng(0)
+    items = [f"item {i}" for i in range(12)]
+    baskets = [[items[i] for i in rng.permutation(12)[:4]] for _ in range(60)]
+    encoder = lt.encoders.ItemEncoder(items)
+    Y = np.array([[item in basket[2:] for item in items] for basket in baskets], float)
+    data = lt.Dataset(encoder.transform([basket[:2] for basket in baskets]), Y, label_names=items, encoder=encoder)
+    model = lt.LabelTreeClassifier(C=1.0, fanout=3).fit(data)
+    model.save(tmp_path / "shop.model")
+    return tmp_path / "shop.model", model, items
+
+
+def test_rules_of_a_shop(run, tmp_path, shop_model):
+    folder, model, items = shop_model
+    brands, stock, boosts = tmp_path / "brands.tsv", tmp_path / "stock.txt", tmp_path / "boosts.tsv"
+    brands.write_text("".join(f"{item}\t{number % 3}\n" for number, item in enumerate(items)))
+    stock.write_text("\n".join(items[:9]) + "\n")
+    boosts.write_text("item 4\t3\n")
+    question = [items[0], items[1]]
+    rules = ["--limit-per", f"{brands}:1", "--candidates", stock, "--boost", boosts, "--exclude-seen"]
+    out = run("predict", folder, "--ask", json.dumps(question), "--format", "jsonl", *rules).stdout
+    labels, _ = model.predict_topk(
+        [question],
+        5,
+        limits=({item: number % 3 for number, item in enumerate(items)}, 1),
+        candidates=items[:9],
+        exclude=question,
+        label_weight={"item 4": 3},
+    )
+    assert json.loads(out)["labels"] == [label for label in labels[0] if label is not None]
+    diverse = run("predict", folder, "--ask", json.dumps(question), "--format", "jsonl", "--diversity", "0.9").stdout
+    assert json.loads(diverse)["labels"] == model.predict_topk([question], 5, diversity=0.9)[0][0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("brands.tsv", "must be FILE:M, such as brands.tsv:2"),
+        ("nothing.tsv:2", "there is no file nothing.tsv"),
+        ("bad.tsv:2", "bad.tsv, line 1: must be a label, a tab and a group"),
+        ("other.tsv:2", "other.tsv: the model knows none of the labels"),
+    ],
+)
+def test_limits_that_cannot_be_read_are_explained(run, tmp_path, monkeypatch, shop_model, given, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.tsv").write_text("item 1 red\n")
+    (tmp_path / "other.tsv").write_text("nothing\tred\n")
+    result = run("predict", shop_model[0], "--ask", '["item 1"]', "--limit-per", given)
+    assert message in result.stderr

@@ -69,12 +69,13 @@ def test_one_entry_reaches_the_command_line():
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_values_are_those_of_the_function(metric):
     tree, propensities = lt.flat_tree(4), np.array([0.5, 0.25, 1.0, 0.5])
-    measured = measure_lists(Y, LABELS, (1, 2), given={"propensities": propensities, "trees": [tree]})
+    needed = {"propensities": propensities, "label_counts": np.array([5, 2, 1, 1])}
+    measured = measure_lists(Y, LABELS, (1, 2), given={**needed, "trees": [tree]})
     if not metric.measured:
         assert f"{metric.column}1" not in measured.values
         return
     for k in (1, 2):
-        extra = {"propensities": propensities} if metric.needs == "propensities" else {}
+        extra = {metric.needs: needed[metric.needs]} if metric.needs in needed else {}
         expected = metric.function(tree if metric.needs == "trees" else Y, LABELS, k, **extra)
         assert measured.values[f"{metric.column}{k}"] == pytest.approx(expected)
         if metric.of_points is not None:
@@ -107,5 +108,7 @@ def test_other_columns_are_not_metrics(column):
 
 @pytest.mark.parametrize("column", ["p9", "psp1", "depth1", "coverage1", "weighted_p1", "precision"])
 def test_models_are_compared_by_means_over_points_only(column):
-    with pytest.raises(lt.errors.InputError, match="metric must be p, recall, fscore or ndcg followed by a number"):
+    with pytest.raises(
+        lt.errors.InputError, match="metric must be p, recall, hit, fscore or ndcg followed by a number"
+    ):
         check_metric(column, 5)

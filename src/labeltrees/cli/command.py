@@ -204,7 +204,7 @@ def fit_example(line: str, width: int) -> list[str]:
 
 OWN_GROUP = ""  # options that belong to one command come first
 _GROUPS = {
-    "Labels and scores": "candidates exclude exclude_seen label_weight proba threshold propensity",
+    "Labels and scores": "candidates exclude exclude_seen limit_per label_weight diversity proba threshold propensity",
     "Data": "text labels weight label_separator format test_share split_seed label_names "
     "feature_names index_base times vocabulary language",
     "Features of texts": "features",

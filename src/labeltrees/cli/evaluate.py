@@ -11,6 +11,7 @@ from typing import Any, cast
 import click
 import numpy as np
 from rich.console import Console
+from scipy import sparse
 
 from labeltrees._matrices import Int64s
 from labeltrees._progress import watch
@@ -32,12 +33,13 @@ from labeltrees.cli.output import (
 )
 from labeltrees.cli.saved_models import disk_bytes, load_model, read_unseen
 from labeltrees.cli.search_options import (
+    RuleOptions,
     ScoreOptions,
     SearchOptions,
-    label_weight_option,
-    read_label_weight,
+    rule_options,
     score_options,
     search_options,
+    seen_labels,
 )
 from labeltrees.data import Dataset
 from labeltrees.data.files import write_any
@@ -71,6 +73,7 @@ Examples:
   labeltrees evaluate products.model test.txt.xz --beam none --json
   labeltrees evaluate products.model test.txt.xz --label-weight propensity
   labeltrees evaluate products.model test.txt.xz --proba --threshold 0.5
+  labeltrees evaluate shop.model shop/test --exclude-seen --candidates in-stock.txt --limit-per brands.tsv:2
 """
 
 
@@ -94,7 +97,7 @@ Examples:
     help="Write the precision, recall and F1 of each label among the first 5 to this file (tab-separated).",
 )
 @vocabulary_options(help="Texts of labels for --label-results. [default: those that the model keeps]")
-@label_weight_option
+@rule_options
 @jobs_option
 @json_option
 @click.pass_obj
@@ -108,7 +111,7 @@ def evaluate(
     label_results: str | None,
     vocabulary: str | None,
     language: str | None,
-    label_weight: str | None,
+    rules: RuleOptions,
     n_jobs: int,
     as_json: bool,
     reading: DataOptions,
@@ -119,11 +122,14 @@ def evaluate(
     such file named test*, or the word debian for the test part of the bundled data. With --test-share it is the part of
     one file that was not used for training.
 
-    The tables show precision (P), recall, F1, nDCG, coverage (the share of the true labels that were found at least
+    The lists are those of labeltrees predict with the same rules (--exclude-seen, --candidates, --limit-per, ...).
+
+    The tables show precision (P), recall, the hit rate (points with a correct label), F1, nDCG, coverage (the share of
+    the true labels that were found at least once), the catalogue (the share of all labels that were returned at least
     once) and propensity-scored precision (PSP) in percent, with half of the 95 % confidence interval (±). If the points
     have weights, such as their traffic, weighted values are shown beside the unweighted ones. Then follow the expected
-    depth of the returned labels, the nodes opened and the classifiers evaluated per point, and the latency of single
-    calls for up to 2,000 points.
+    depth, novelty and diversity of the returned labels, the nodes opened and the classifiers evaluated per point, and
+    the latency of single calls for up to 2,000 points.
 
     --threshold T also measures sets of labels: all labels that reach T. --proba shows how reliable the probabilities of
     a calibrated model are (labeltrees calibrate), which needs points that were not used to calibrate it.
@@ -131,11 +137,14 @@ def evaluate(
     check_parent_folder(label_results)
     model = load_model(model_folder)
     titles = titles_of(model, vocabulary, language)
-    score.check(model, model_folder, label_weight)
-    weights = read_label_weight(label_weight, model, propensity)
-    request = search.make_request(model, max(_KS), label_weight=weights)
+    score.check(model, model_folder, rules.label_weight)
+    given = rules.read(model, propensity)
     with step("Reading data", show_progress):
         dataset = read_unseen(data, reading, model, n_jobs)
+    if rules.exclude_seen:
+        points = model.check_queries(model.queries(dataset), n_jobs)
+        given["exclude"] = seen_labels(model, points, given["exclude"])
+    request = search.make_request(model, max(_KS), **given)
     with watch("Searching", dataset.n_points, show_progress, unit="points") as advance:
         found = search_all(model, dataset, request, n_jobs, advance)
     with step("Measuring", show_progress):
@@ -148,7 +157,8 @@ def evaluate(
         "model": model_folder,
         "data": data,
         "agreement": request.agreement,
-        "label_weight": label_weight,
+        "label_weight": rules.label_weight,
+        "rules": rules.described(),
         **record,
         "disk_bytes": sum(disk_bytes(model_folder).values()),
     }
@@ -170,13 +180,19 @@ def search_all(
     results = []
     for first in range(0, dataset.n_points, _BLOCK):
         rows = np.arange(first, min(first + _BLOCK, dataset.n_points))
-        results.append(model.searcher_.topk(points[rows], request, n_jobs=n_jobs, stats=True))
+        results.append(model.searcher_.topk(points[rows], _request_of(request, rows), n_jobs=n_jobs, stats=True))
         if advance is not None:
             advance(int(rows[-1]) + 1)
     stats = [cast(SearchStats, result.stats) for result in results]
     merged = SearchStats(*(np.concatenate([getattr(own, item.name) for own in stats]) for item in fields(SearchStats)))
     labels, scores = (np.concatenate([getattr(own, name) for own in results]) for name in ("labels", "scores"))
     return SearchResult(labels, scores, merged)
+
+
+def _request_of(request: SearchRequest, rows: Any) -> SearchRequest:
+    """Return the request for some points: labels to exclude may differ from point to point."""
+    differs: bool = sparse.issparse(request.exclude)
+    return replace(request, exclude=request.exclude[rows]) if differs else request
 
 
 def measure(
@@ -186,10 +202,10 @@ def measure(
     queries, Y = model.queries(dataset), dataset.Y
     labels, stats = result.labels, cast(SearchStats, result.stats)
     propensities = None
+    counts = np.pad(model.label_counts_, (0, dataset.n_labels - len(model.label_counts_)))
     if model.n_points_ is not None and model.n_points_ >= MIN_POINTS:
-        counts = np.pad(model.label_counts_, (0, dataset.n_labels - len(model.label_counts_)))
         propensities = propensities_of_counts(counts, model.n_points_, *propensity)
-    given = {"propensities": propensities, "trees": model.trees_}
+    given = {"propensities": propensities, "label_counts": counts, "trees": model.trees_}
     measured = measure_lists(Y, labels, _KS, sample_weight=dataset.sample_weight, given=given)
     has_weights = dataset.sample_weight is not None
     record: dict[str, Any] = {
@@ -197,7 +213,8 @@ def measure(
         **measured.by_name(_KS),
         "weighted": measured.by_name(_KS, weighted=True) if has_weights else None,
     }
-    times = single_call_microseconds(model.searcher_.predictor(request), queries, max_points=_MAX_CALLS)
+    alone = replace(request, exclude=None) if sparse.issparse(request.exclude) else request
+    times = single_call_microseconds(model.searcher_.predictor(alone), queries, max_points=_MAX_CALLS)
     nodes, children = float(stats.chunks.mean()), float(stats.classifiers.mean())
     return {
         **record,
@@ -228,8 +245,8 @@ def _print(record: dict[str, Any]) -> None:
     search = "exact" if record["beam"] is None else f"beam {record['beam']}"
     if record["agreement"] is not None:
         search = f"agreement {record['agreement']:g}"
-    if record["label_weight"] is not None:
-        search += f", weights of labels: {record['label_weight']}"
+    for name, value in record["rules"].items():
+        search += f", {name.replace('_', ' ')}" + ("" if value is True else f": {value}")
     work = [
         (f"search for {record['k']} labels", search),
         *((title, number(record[key], 1)) for key, title in _WORK.items() if key in record),

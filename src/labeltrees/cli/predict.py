@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -17,26 +16,24 @@ from labeltrees._progress import showing, watch
 from labeltrees.cli.command import SEARCH_GROUPS, Command
 from labeltrees.cli.data_options import data_options, titles_of, vocabulary_options
 from labeltrees.cli.options import jobs_option, model_argument
-from labeltrees.cli.output import check_parent_folder, plural
+from labeltrees.cli.output import check_parent_folder
 from labeltrees.cli.queries import find_contexts, open_queries
 from labeltrees.cli.saved_models import check_n_features, load_model
 from labeltrees.cli.search_options import (
+    RuleOptions,
     ScoreOptions,
     SearchOptions,
-    label_weight_option,
-    read_label_weight,
+    rule_options,
     score_options,
     search_options,
 )
-from labeltrees.data import ItemEncoder
-from labeltrees.data.files import read_lines, write_any
+from labeltrees.data.files import write_any
 from labeltrees.data.point_blocks import PointBlocks
 from labeltrees.data.read_data import DataOptions
-from labeltrees.errors import FileFormatError, InputError
+from labeltrees.errors import InputError
 from labeltrees.models.common.protocol import Model
 from labeltrees.search.request import SearchRequest
 
-_logger = logging.getLogger("labeltrees")
 _EPILOG = """\b
 Examples:
   labeltrees predict debian.model debian | head
@@ -45,7 +42,7 @@ Examples:
   labeltrees predict subjects.model --ask "a history of tea" --vocabulary subjects.ttl --language en
   labeltrees predict debian.model debian --proba --threshold 0.5
   labeltrees predict clicks.model --ask "red wine"
-  labeltrees predict shop.model --ask '["bread", "milk"]' --exclude-seen
+  labeltrees predict shop.model --ask '["bread", "milk"]' --exclude-seen --limit-per brands.tsv:2
 """
 
 
@@ -73,18 +70,7 @@ Examples:
 @vocabulary_options(help="Texts for --with-texts: two columns, or SKOS. [default: those that the model keeps]")
 @score_options("Leave out labels whose score, or probability with --proba, is below T.")
 @search_options
-@click.option(
-    "--candidates",
-    type=click.Path(exists=True, dir_okay=False),
-    help="File with the labels that may be returned, one name or item id per line (label ids if they have no names).",
-)
-@click.option(
-    "--exclude",
-    type=click.Path(exists=True, dir_okay=False),
-    help="File with labels that must not be returned, in the same form.",
-)
-@click.option("--exclude-seen", is_flag=True, help="Leave out the items of each given list.")
-@label_weight_option
+@rule_options
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="File to write to. [default: standard output]")
 @jobs_option
 @click.pass_obj
@@ -100,10 +86,7 @@ def predict(
     language: str | None,
     score: ScoreOptions,
     search: SearchOptions,
-    candidates: str | None,
-    exclude: str | None,
-    exclude_seen: bool,
-    label_weight: str | None,
+    rules: RuleOptions,
     output: str | None,
     n_jobs: int,
     reading: DataOptions,
@@ -124,11 +107,9 @@ def predict(
         raise click.UsageError(message)
     check_parent_folder(output)
     model = load_model(model_folder)
-    score.check(model, model_folder, label_weight)
-    allowed = None if candidates is None else _read_labels(candidates, model)
-    excluded = None if exclude is None else _read_labels(exclude, model)
+    score.check(model, model_folder, rules.label_weight)
     k = min(k, len(model.classes_))
-    labels = {"candidates": allowed, "exclude": excluded, "label_weight": read_label_weight(label_weight, model)}
+    labels = rules.read(model)
     request = search.make_request(model, k, **labels)
     titles = titles_of(model, vocabulary, language) if with_texts or vocabulary is not None else None
     if with_texts and titles is None:
@@ -136,7 +117,7 @@ def predict(
         raise InputError(message)
     lines = AnswerLines(model.label_names_, form, titles)
     with _output(output) as stream:
-        if exclude_seen:
+        if rules.exclude_seen:
             contexts = find_contexts(data, questions, reading, model)
             if contexts is None:
                 message = "--exclude-seen needs a model that takes items, and lists of items in DATA or --ask"
@@ -183,8 +164,8 @@ class _Answer:
     """Answers contexts one by one, without the items that they contain."""
 
     def __init__(self, model: Model, k: int, search: SearchOptions, labels: dict[str, Any]) -> None:
-        label_weight = labels["label_weight"]
-        self._predictor = model.predictor(k, exclude_seen=True, label_weight=label_weight, **search.given)
+        prepared = {name: labels[name] for name in ("label_weight", "limits")}
+        self._predictor = model.predictor(k, exclude_seen=True, **prepared, **search.given)
         sets = {name: labels[name] for name in ("candidates", "exclude")}
         self._sets = {name: model.label_set(found) for name, found in sets.items() if found is not None}
         self._k = k
@@ -203,27 +184,6 @@ def _output(path: str | None) -> AbstractContextManager[IO[bytes]]:
     if path is None:
         return nullcontext(sys.stdout.buffer)
     return write_any(path)
-
-
-def _read_labels(path: str, model: Model) -> list[int]:
-    lines = [line for line in read_lines(path) if line]
-    if not lines:
-        message = f"{path}: contains no labels"
-        raise FileFormatError(message)
-    names = range(len(model.classes_)) if model.label_names_ is None else model.label_names_
-    ids = {str(name): label for label, name in enumerate(names)}
-    takes_items = isinstance(model.encoder_, ItemEncoder)
-    if isinstance(model.encoder_, ItemEncoder):
-        known = zip(model.encoder_.item_ids, model.encoder_.feature_names.tolist(), strict=False)
-        ids = {item: ids[name] for item, name in known if name in ids} | ids
-    unknown = [line for line in lines if line not in ids]
-    if unknown and not (takes_items and len(unknown) < len(lines)):
-        message = f"{path}: the model has no label {unknown[0]!r}"
-        raise FileFormatError(message)
-    if unknown:  # a list of the items in stock has some that nobody has bought yet
-        text = "%s: the model does not know %s, such as %r, which are left out"
-        _logger.warning(text, path, plural(len(unknown), "label"), unknown[0])
-    return [ids[line] for line in lines if line in ids]
 
 
 _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})

@@ -1,24 +1,30 @@
-"""Options for how labels are searched, generated from `SearchRequest`."""
+"""Options for how labels are searched, generated from `SearchRequest`, and for the rules of lists."""
 
 from __future__ import annotations
 
 import functools
 import logging
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
+from scipy import sparse
 
 from labeltrees._matrices import Float32s, Int64s
 from labeltrees._settings import settings_of
 from labeltrees._validation import check_number
 from labeltrees.cli.options import Decorator, add_options, given_options, refuse_option, setting_options
+from labeltrees.cli.output import plural
+from labeltrees.data import ItemEncoder
 from labeltrees.data.files import read_lines
 from labeltrees.errors import FileFormatError, InputError
 from labeltrees.metrics import propensities_of_counts
 from labeltrees.metrics.propensity import MIN_POINTS
 from labeltrees.models.common.protocol import Model
+from labeltrees.models.linear.features import labels_of_features
 from labeltrees.search.request import SearchRequest
 
 # Settings of a search that commands offer in another way (k, candidates), or not at all.
@@ -123,14 +129,134 @@ def score_options(threshold_help: str) -> Decorator:
     return decorate
 
 
-_PROPENSITY = "propensity"
+@dataclass(frozen=True)
+class RuleOptions:
+    """Which labels may be returned: the options as they were given."""
 
-label_weight_option = click.option(
-    "--label-weight",
-    metavar="FILE|propensity",
-    help="Multiply the scores of labels. FILE has lines label TAB weight; other labels have weight 1. propensity: "
-    "1 / propensity, which gives the best lists for PSP.",
-)
+    candidates: str | None
+    exclude: str | None
+    exclude_seen: bool
+    limit_per: str | None
+    label_weight: str | None
+
+    def read(self, model: Model, propensity: tuple[float, float] = (0.55, 1.5)) -> dict[str, Any]:
+        """Return the rules as arguments of a request; `exclude_seen` is for the caller, who has the points."""
+        return {
+            "candidates": None if self.candidates is None else read_labels(self.candidates, model),
+            "exclude": None if self.exclude is None else read_labels(self.exclude, model),
+            "label_weight": read_label_weight(self.label_weight, model, propensity),
+            "limits": None if self.limit_per is None else _read_limits(self.limit_per, model),
+        }
+
+    def described(self) -> dict[str, Any]:
+        """Return the options that were given."""
+        return {name: value for name, value in vars(self).items() if value}
+
+
+def rule_options(command: Any) -> Any:
+    """Add the options for which labels may be returned; the command gets them as one RuleOptions named `rules`."""
+
+    @functools.wraps(command)
+    def packed(*arguments: Any, **parameters: Any) -> Any:
+        rules = RuleOptions(**{item.name: parameters.pop(item.name) for item in fields(RuleOptions)})
+        return command(*arguments, rules=rules, **parameters)
+
+    file = click.Path(exists=True, dir_okay=False)
+    options = [
+        click.option(
+            "--candidates",
+            type=file,
+            help="File with the labels that may be returned, one name or item id per line (or label ids).",
+        ),
+        click.option("--exclude", type=file, help="File with labels that must not be returned, in the same form."),
+        click.option("--exclude-seen", is_flag=True, help="Leave out the items of each given list."),
+        click.option(
+            "--limit-per",
+            metavar="FILE:M",
+            help="At most M labels of each group, such as a brand. FILE has lines label TAB group.",
+        ),
+        click.option(
+            "--label-weight",
+            "--boost",
+            metavar="FILE|propensity",
+            help="Multiply the scores of labels. FILE has lines label TAB weight; other labels have weight 1. "
+            "propensity: 1 / propensity, which gives the best lists for PSP.",
+        ),
+    ]
+    return add_options(options)(packed)
+
+
+def seen_labels(model: Model, points: Any, others: Sequence[int] | None = None) -> Any:
+    """Return the labels of the items in each point as CSR (n, L), together with other labels for all points."""
+    takes_items = model.label_names_ is not None and isinstance(getattr(model, "encoder_", None), ItemEncoder)
+    is_sparse: bool = sparse.issparse(points)
+    if not takes_items or not is_sparse:
+        message = "--exclude-seen needs a model that takes items, and lists of items in DATA or --ask"
+        raise InputError(message)
+    label_of = np.asarray(labels_of_features(model))
+    labels, rows = label_of[points.indices], np.repeat(np.arange(points.shape[0]), np.diff(points.indptr))
+    rows, labels = rows[labels >= 0], labels[labels >= 0]
+    if others is not None:
+        rows = np.concatenate([rows, np.repeat(np.arange(points.shape[0]), len(others))])
+        labels = np.concatenate([labels, np.tile(np.asarray(others, labels.dtype), points.shape[0])])
+    shape = (points.shape[0], len(model.classes_))
+    return sparse.csr_array((np.ones(len(rows), np.float32), (rows, labels)), shape=shape)
+
+
+def read_labels(path: str, model: Model) -> list[int]:
+    """Return the label ids of a file with one label per line."""
+    lines = [line for line in read_lines(path) if line]
+    if not lines:
+        message = f"{path}: contains no labels"
+        raise FileFormatError(message)
+    ids = _ids_by_name(model)
+    takes_items = isinstance(model.encoder_, ItemEncoder)
+    unknown = [line for line in lines if line not in ids]
+    if unknown and not (takes_items and len(unknown) < len(lines)):
+        message = f"{path}: the model has no label {unknown[0]!r}"
+        raise FileFormatError(message)
+    if unknown:  # a list of the items in stock has some that nobody has bought yet
+        text = "%s: the model does not know %s, such as %r, which are left out"
+        _logger.warning(text, path, plural(len(unknown), "label"), unknown[0])
+    return [ids[line] for line in lines if line in ids]
+
+
+def _ids_by_name(model: Model) -> dict[str, int]:
+    """Return the label of each name, and of each item id."""
+    names = range(len(model.classes_)) if model.label_names_ is None else model.label_names_
+    ids = {str(name): label for label, name in enumerate(names)}
+    if isinstance(model.encoder_, ItemEncoder):
+        known = zip(model.encoder_.item_ids, model.encoder_.feature_names.tolist(), strict=False)
+        ids = {item: ids[name] for item, name in known if name in ids} | ids
+    return ids
+
+
+def _read_limits(given: str, model: Model) -> Any:
+    """Return the limits of FILE:M; labels that the file lacks, or that the model lacks, have no limit."""
+    path, colon, most = given.rpartition(":")
+    if not colon or not most.isdigit():
+        message = f"--limit-per {given}: must be FILE:M, such as brands.tsv:2, with M the most labels of each group"
+        raise InputError(message)
+    if not Path(path).is_file():
+        message = f"--limit-per {given}: there is no file {path}"
+        raise InputError(message)
+    ids, groups = _ids_by_name(model), {}
+    for number, line in enumerate(read_lines(path), start=1):
+        if not line:
+            continue
+        name, tab, group = line.rpartition("\t")
+        if not tab:
+            message = f"{path}, line {number}: must be a label, a tab and a group, got {line!r}"
+            raise FileFormatError(message)
+        if name in ids:
+            groups[ids[name]] = group
+    if not groups:
+        message = f"{path}: the model knows none of the labels"
+        raise FileFormatError(message)
+    return groups, int(most)
+
+
+_PROPENSITY = "propensity"
 
 
 def read_label_weight(given: str | None, model: Model, propensity: tuple[float, float] = (0.55, 1.5)) -> Any:
@@ -151,9 +277,8 @@ def read_label_weight(given: str | None, model: Model, propensity: tuple[float, 
             message = f"--label-weight propensity needs a model that was trained on at least {MIN_POINTS} known points"
             raise InputError(message)
         return 1 / propensities_of_counts(model.label_counts_, model.n_points_, *propensity)
-    names = range(len(model.classes_)) if model.label_names_ is None else model.label_names_
-    ids = {str(name): label for label, name in enumerate(names)}
-    weights = np.ones(len(ids))
+    ids = _ids_by_name(model)
+    weights = np.ones(len(model.classes_))
     for number, line in enumerate(read_lines(given), start=1):
         if not line:
             continue

@@ -1,4 +1,4 @@
-"""Precision, recall, F1, nDCG and coverage at k, and the depth of the returned labels in the tree.
+"""Precision, recall, hit rate, F1, nDCG and coverage at k, and the depth of the returned labels in the tree.
 
 Every metric takes the true labels ``Y_true`` (sparse or dense, (n, L); a positive value marks a label), the returned
 label ids ``labels`` (n, at least k or L), best first and padded with -1, and k. Labels are ids, not names. A point
@@ -61,6 +61,22 @@ def recall_at_k(Y_true: Any, labels: Any, k: int, *, sample_weight: Any = None) 
     0.75
     """
     return _mean(recall_of_points, compare_lists(Y_true, labels, k), sample_weight)
+
+
+def hit_rate_at_k(Y_true: Any, labels: Any, k: int, *, sample_weight: Any = None) -> float:
+    """Return the share of points with at least one true label among the first k returned.
+
+    Examples
+    --------
+    >>> hit_rate_at_k([[1, 1, 0], [0, 0, 1]], [[0, 1], [1, -1]], k=2)
+    0.5
+    """
+    return _mean(hit_rate_of_points, compare_lists(Y_true, labels, k), sample_weight)
+
+
+def hit_rate_of_points(hits: Hits) -> Float64s:
+    """Return 1 for each point with a hit, else 0 (n,)."""
+    return np.asarray(hits.hit.any(axis=1), dtype=np.float64)
 
 
 def f1_at_k(Y_true: Any, labels: Any, k: int, *, sample_weight: Any = None) -> float:

@@ -1,18 +1,10 @@
 """The table of metrics: one entry per metric serves the library, the command line, sweeps, choices and reports.
 
-To add a metric, write its function and its entry. For example, the hit rate, the share of points with a hit::
-
-    def hit_rate_of_points(hits: Hits) -> Float64s:  # in ranking.py
-        return hits.hit.any(axis=1).astype(np.float64)
-
-    def hit_rate_at_k(Y_true, labels, k, *, sample_weight=None):
-        return _mean(hit_rate_of_points, compare_lists(Y_true, labels, k), sample_weight)
-
-    Metric("hit", "hit_rate", "hit rate", "hit rate", hit_rate_at_k, of_points=hit_rate_of_points)  # in METRICS, here
-
-Then ``estimate_at_k`` and ``labeltrees evaluate`` show it with an interval, sweeps have the columns ``hit1``, ``hit5``,
-reports show these, and ``choose(metric="hit5")`` compares models by it. Only its name in ``metrics/__init__.py`` is
-missing to make it public. A metric without `of_points` and `of_labels` has no interval.
+To add a metric, write its function and its entry. For example, the hit rate, the share of points with a hit, is
+`hit_rate_of_points` and `hit_rate_at_k` in `ranking.py`, and one line of METRICS. So ``estimate_at_k`` and ``labeltrees
+evaluate`` show it with an interval, sweeps have the columns ``hit1``, ``hit5``, reports show these, and
+``choose(metric="hit5")`` compares models by it. Its name in ``metrics/__init__.py`` makes it public. A metric without
+`of_points` and `of_labels` has no interval.
 """
 
 from __future__ import annotations
@@ -34,6 +26,8 @@ from labeltrees.metrics.ranking import (
     f1_at_k,
     f1_of_points,
     found_labels,
+    hit_rate_at_k,
+    hit_rate_of_points,
     macro_f1_at_k,
     ndcg_at_k,
     ndcg_of_points,
@@ -42,6 +36,7 @@ from labeltrees.metrics.ranking import (
     recall_at_k,
     recall_of_points,
 )
+from labeltrees.metrics.variety import catalogue_at_k, diversity_at_k, novelty_at_k, shown_labels
 
 _WEIGHTED = "weighted_"  # prefix of columns that use the weights of the points
 
@@ -70,7 +65,7 @@ class Metric:
     is_share : bool
         Whether it is in [0, 1], and shown in percent.
     needs : str
-        "propensities" or "trees" if the true and the returned labels are not enough.
+        "propensities", "label_counts" or "trees" if the true and the returned labels are not enough.
     weighted : bool
         Whether it is also measured with the weights of the points, if they have any.
     measured : bool
@@ -106,9 +101,11 @@ class Metric:
 METRICS = [
     Metric("p", "precision", "P", "precision", precision_at_k, of_points=precision_of_points, weighted=True),
     Metric("recall", "recall", "recall", "recall", recall_at_k, of_points=recall_of_points, weighted=True),
+    Metric("hit", "hit_rate", "hit rate", "hit rate", hit_rate_at_k, of_points=hit_rate_of_points, weighted=True),
     Metric("fscore", "f1", "F1", "F1", f1_at_k, of_points=f1_of_points, weighted=True),
     Metric("ndcg", "ndcg", "nDCG", "nDCG", ndcg_at_k, of_points=ndcg_of_points, weighted=True),
     Metric("coverage", "coverage", "coverage", "coverage", coverage_at_k, of_labels=found_labels),
+    Metric("catalogue", "catalogue", "catalogue", "catalogue coverage", catalogue_at_k, of_labels=shown_labels),
     Metric("psp", "psp", "PSP", "propensity-scored precision", psp_at_k, needs="propensities"),
     Metric(
         "depth",
@@ -120,6 +117,8 @@ METRICS = [
         is_share=False,
         needs="trees",
     ),
+    Metric("novelty", "novelty", "novelty in bits", "novelty", novelty_at_k, is_share=False, needs="label_counts"),
+    Metric("diversity", "diversity", "diversity", "diversity", diversity_at_k, is_share=False, needs="trees"),
     Metric("psndcg", "psndcg", "PSnDCG", "propensity-scored nDCG", psndcg_at_k, needs="propensities", measured=False),
     Metric("macro_fscore", "macro_f1", "macro F1", "macro-averaged F1", macro_f1_at_k, measured=False),
 ]
@@ -212,11 +211,11 @@ def columns_of_metrics(ks: Sequence[int], *, with_weights: bool = False, needs: 
 def estimate_at_k(
     Y_true: Any, labels: Any, k: int, *, sample_weight: Any = None, confidence: float = 0.95
 ) -> dict[str, Estimate]:
-    """Return precision, recall, F1, nDCG and coverage at k, each with a confidence interval.
+    """Return precision, recall, hit rate, F1, nDCG and two kinds of coverage at k, each with a confidence interval.
 
     The intervals are Wilson intervals, which stay within 0 and 1. The points are taken as the sample: with other points
-    of the same kind the value would, with this confidence, be in the interval. The interval of coverage takes the
-    labels as the sample.
+    of the same kind the value would, with this confidence, be in the interval. The intervals of coverage take
+    the labels as the sample.
 
     Parameters
     ----------
@@ -230,7 +229,7 @@ def estimate_at_k(
     Returns
     -------
     dict of Estimate
-        With the keys "precision", "recall", "f1", "ndcg" and "coverage".
+        With the keys "precision", "recall", "hit_rate", "f1", "ndcg", "coverage" and "catalogue".
 
     Examples
     --------
@@ -278,8 +277,9 @@ def measure_lists(
     sample_weight : array of shape (n,), optional
         If given, some metrics are also measured with it (``weighted_p1``, ...); the others are not weighted.
     given : dict, optional
-        What metrics need besides: "propensities" (L,), or None if they are unknown, which gives NaN; "trees", a list,
-        over which the mean is taken. Metrics that need something else are left out.
+        What metrics need besides: "propensities" (L,), or None if they are unknown, which gives NaN; "label_counts"
+        (L,), the training points of each label; "trees", a list, over which the mean is taken. Metrics that need
+        something else are left out.
     """
     given, z = given or {}, quantile_of(0.95)
     lists = {k: compare_lists(Y_true, labels, k) for k in ks}

@@ -258,7 +258,7 @@ def run_trial(
     fitted, tree_seconds, seconds = sample.fit(configured(inputs.estimator, parameters))
     validation, ks = sample.validation, inputs.ks
     labels, _, stats = fitted.predict_topk(validation.points, max(ks), n_jobs=inputs.n_jobs, return_stats=True)
-    given = {"propensities": sample.propensities, "trees": fitted.trees_}
+    given = {"propensities": sample.propensities, "label_counts": fitted.label_counts_, "trees": fitted.trees_}
     measured = measure_lists(validation.Y, labels, ks, sample_weight=validation.sample_weight, given=given)
     record = {
         **measured.values,
