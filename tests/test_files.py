@@ -117,3 +117,24 @@ def test_files_of_another_writer_are_left_alone(tmp_path, monkeypatch):
         file.write(b"whole")
         (new / "part").write_bytes(b"whole")
     assert (tmp_path / "file").read_bytes() == (tmp_path / "model" / "part").read_bytes() == b"whole"
+
+
+def test_similar_names_of_others_are_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr("labeltrees._files._SECONDS_TO_LOCK", 0.0)
+    for name in (".model.new-draft", ".model.new-0123456789ab", ".model.new-0123456789abcdef01234567"):
+        (tmp_path / name).mkdir()
+    remove_leftovers(tmp_path / "model")
+    with replacing_folder(tmp_path / "model"):
+        pass
+    assert len(temporary(tmp_path)) == 3
+
+
+def test_a_symbolic_link_to_a_folder_stays(tmp_path):
+    (tmp_path / "elsewhere" / "model").mkdir(parents=True)
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "elsewhere" / "model")
+    with replacing_folder(link) as new:
+        (new / "part").write_bytes(b"whole")
+    assert link.is_symlink()
+    assert (tmp_path / "elsewhere" / "model" / "part").read_bytes() == b"whole"
+    assert temporary(tmp_path) == temporary(tmp_path / "elsewhere") == []

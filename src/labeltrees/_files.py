@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import json
 import math
 import os
@@ -31,6 +32,7 @@ def replacing_file(path: Path) -> Iterator[IO[bytes]]:
 
     A crash or an error leaves the old file.
     """
+    check_path(path)
     remove_leftovers(path)
     temporary = _temporary_sibling(path)
     try:
@@ -56,8 +58,10 @@ def replacing_folder(target: Path) -> Iterator[Path]:
     """Give a new folder to write files to, and put it in place of `target` in one step when the `with` block ends well.
 
     A crash or an error leaves the old folder. The caller must flush the files to disk. Processes that have files of the
-    old folder open can still read them.
+    old folder open can still read them. A symbolic link stays: the folder that it leads to is replaced.
     """
+    check_path(target)
+    target = Path(os.path.realpath(target)) if target.is_symlink() else target
     target.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(target)
     new = _temporary_sibling(target)
@@ -75,12 +79,16 @@ def replacing_folder(target: Path) -> Iterator[Path]:
 
 
 def remove_leftovers(target: Path) -> None:
-    """Delete temporary files and folders beside `target` that were left by processes which have been killed."""
+    """Delete temporary files and folders beside `target` that were left by processes which have been killed.
+
+    Only names that `_temporary_sibling` has made are deleted, whatever else their owner calls similarly.
+    """
     prefix = _temporary_prefix(target)
     try:
         names = [name for name in os.listdir(target.absolute().parent) if name.startswith(prefix)]
-    except OSError:
+    except (OSError, ValueError):  # ValueError: NUL in the path
         return
+    names = [name for name in names if name == prefix + _signed(target, name[len(prefix) :][:12])]
     for name in names:
         path = target.absolute().parent / name
         if not _is_in_use(path):
@@ -88,7 +96,12 @@ def remove_leftovers(target: Path) -> None:
 
 
 def _temporary_sibling(target: Path) -> Path:
-    return target.parent / f"{_temporary_prefix(target)}{uuid.uuid4().hex[:12]}"
+    return target.parent / f"{_temporary_prefix(target)}{_signed(target, uuid.uuid4().hex[:12])}"
+
+
+def _signed(target: Path, token: str) -> str:
+    """Return a random token with a checksum, so that our temporary names are known as ours."""
+    return token + hashlib.sha256(f"labeltrees {target.name} {token}".encode(errors="surrogateescape")).hexdigest()[:12]
 
 
 def _temporary_prefix(target: Path) -> str:
@@ -173,6 +186,14 @@ def _put_in_place(new: Path, target: Path) -> None:
     _remove_folder(aside)
 
 
+def check_path(path: PathLike) -> None:
+    """Refuse a path with a NUL character, which no system has."""
+    text = os.fspath(path)
+    if ("\0" if isinstance(text, str) else b"\0") in text:
+        message = f"a path cannot contain a NUL character, got {text!r}"
+        raise InputError(message)
+
+
 def open_regular(path: Path, folder: int | None = None) -> IO[bytes]:
     """Open a file to read its bytes; refuse anything but a regular file.
 
@@ -184,6 +205,7 @@ def open_regular(path: Path, folder: int | None = None) -> IO[bytes]:
     """
     # Without O_NONBLOCK, opening a pipe would wait forever for a writer.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    check_path(path)
     descriptor = os.open(path, flags) if folder is None else os.open(path.name, flags, dir_fd=folder)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)

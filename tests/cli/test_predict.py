@@ -256,3 +256,14 @@ def test_limits_that_cannot_be_read_are_explained(run, tmp_path, monkeypatch, sh
     (tmp_path / "other.tsv").write_text("nothing\tred\n")
     result = run("predict", shop_model[0], "--ask", '["item 1"]', "--limit-per", given)
     assert message in result.stderr
+
+
+def test_names_do_not_become_formulas_or_commands_of_a_terminal():
+    names = np.array(["=1+1", "@sum", "-5", "+x", "a\x1b[2J\x9b", "plain"], dtype=object)
+    labels, scores = np.arange(6)[np.newaxis], np.ones((1, 6), np.float32)
+    cells = AnswerLines(names, "tsv").encode(labels, scores).decode().rstrip("\n").split("\t")[::2]
+    assert cells == ["\\=1+1", "\\@sum", "-5", "\\+x", "a\x1b[2J\x9b", "plain"]
+    for form in ("tsv", "jsonl"):
+        shown = AnswerLines(names, form, terminal=True).encode(labels, scores).decode()
+        assert not {"\x1b", "\x9b"} & set(shown)
+    assert json.loads(shown)["labels"] == names.tolist()

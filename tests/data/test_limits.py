@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import io
 import lzma
+import zlib
 
 import numpy as np
 import polars as pl
@@ -232,3 +233,36 @@ def test_deep_parquet_metadata_are_refused(tmp_path):
         path.write_bytes(b"PAR1" + metadata + len(metadata).to_bytes(4, "little") + b"PAR1")
         with pytest.raises(lt.errors.FileFormatError, match=r"a\.parquet: cannot be read as Parquet"):
             lt.read_texts(path)
+
+
+def test_a_small_xz_file_cannot_declare_a_large_dictionary(tmp_path):
+    path = tmp_path / "a.jsonl.xz"
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 4 << 20}]
+    data = lzma.compress(b'{"text": "red cat", "labels": ["x"]}\n' * 2, filters=filters)
+    # The byte of the block header that holds the size of the dictionary: 40 is 4 GiB - 1.
+    at = data.index(bytes([lzma.FILTER_LZMA2, 1])) + 2
+    header = data[12 : 12 + 4 * (data[12] + 1) - 4]
+    changed = header[: at - 12] + bytes([40]) + header[at - 11 :]
+    crc = zlib.crc32(changed).to_bytes(4, "little")
+    path.write_bytes(data[:12] + changed + crc + data[12 + len(header) + 4 :])
+    assert path.stat().st_size < 200
+    with pytest.raises(lt.errors.FileFormatError, match=r"takes more than 134,217,728 bytes.*dictionary_bytes"):
+        lt.read_texts(path)
+    with read_limits(dictionary_bytes=1 << 33):
+        assert lt.read_texts(path).n_points == 2
+
+
+def test_a_zstd_file_with_a_large_window_is_refused(tmp_path):
+    path = write(tmp_path / "a.jsonl.zst", b'{"text": "%s", "labels": ["x"]}\n' % (b"red " * 3_000_000))
+    with read_limits(dictionary_bytes=1 << 12), pytest.raises(lt.errors.FileFormatError, match="dictionary_bytes"):
+        lt.read_texts(path)
+
+
+def test_xz_streams_one_after_another_are_read(tmp_path):
+    path = tmp_path / "a.jsonl.xz"
+    line = b'{"text": "red cat", "labels": ["x"]}\n'
+    path.write_bytes(lzma.compress(line) + b"\0" * 8 + lzma.compress(line * 50_000) + lzma.compress(line))
+    assert lt.read_texts(path).n_points == 50_002
+    path.write_bytes(lzma.compress(line * 50_000)[:-20])
+    with pytest.raises(lt.errors.FileFormatError, match="ends too soon"):
+        lt.read_texts(path)

@@ -201,3 +201,10 @@ def test_without_the_extra_the_error_names_it(tmp_path, monkeypatch):
     (tmp_path / "v.ttl").write_text("")
     with pytest.raises(lt.errors.MissingExtraError, match=r"pip install 'labeltrees\[skos\]'"):
         lt.read_vocabulary(tmp_path / "v.ttl")
+
+
+def test_deeply_nested_xml_is_refused(tmp_path):
+    path = tmp_path / "deep.rdf"
+    path.write_text('<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#">' + "<a>" * 50_000 + "</a>" * 50_000)
+    with pytest.raises(lt.errors.FileFormatError, match="nested more than 100 deep"):
+        lt.read_vocabulary(path)

@@ -24,6 +24,7 @@ from labeltrees.cli.output import (
     check_parent_folder,
     console,
     make_table,
+    no_formula,
     number,
     plural,
     print_json,
@@ -280,7 +281,10 @@ COLUMNS = ("label", "text", "true", "returned", "correct", "precision", "recall"
 def write_label_results(
     path: str, model: Model, dataset: Dataset, request: SearchRequest, titles: TitleOf | None, n_jobs: int
 ) -> None:
-    """Write one row per label that is true or returned, the most frequent first; tab-separated, with a header."""
+    """Write one row per label that is true or returned, the most frequent first; tab-separated, with a header.
+
+    A name that a spreadsheet would take for a formula starts with a backslash, as in the output of `predict`.
+    """
     queries = model.check_queries(model.queries(dataset), n_jobs)
     labels = model.searcher_.topk(queries, request, n_jobs=n_jobs).labels
     text = io.StringIO(newline="")
@@ -291,7 +295,8 @@ def write_label_results(
         title = titles(label) if titles is not None and label < n_known else None
         shares = (_share(correct, returned), _share(correct, true), _share(2 * correct, true + returned))
         name = label if dataset.label_names is None else dataset.label_names[label]
-        table.writerow([name, title or "", true, returned, correct, *shares])
+        texts = (cell if isinstance(cell, int) else no_formula(str(cell)) for cell in (name, title or ""))
+        table.writerow([*texts, true, returned, correct, *shares])
     with write_any(path) as stream:
         stream.write(text.getvalue().encode())
 

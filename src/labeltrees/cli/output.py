@@ -7,6 +7,7 @@ import io
 import json
 import logging
 import math
+import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -110,6 +111,20 @@ def check_plot(path: str | None) -> None:
 def printable(text: str) -> str:
     """Return text with control characters replaced, because they could change the terminal."""
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+
+
+_FORMULA = re.compile(r"[=@]|[+-](?!\d+(\.\d+)?$)")  # a number stays a number
+
+
+def no_formula(cell: str) -> str:
+    r"""Return the cell of a table, with a backslash before what a spreadsheet would take for a formula.
+
+    Examples
+    --------
+    >>> no_formula("=1+1"), no_formula("-5"), no_formula("a=b")
+    ('\\\\=1+1', '-5', 'a=b')
+    """
+    return "\\" + cell if _FORMULA.match(cell) else cell
 
 
 def size(n_bytes: int) -> str:

@@ -16,7 +16,7 @@ from labeltrees._progress import showing, watch
 from labeltrees.cli.command import SEARCH_GROUPS, Command
 from labeltrees.cli.data_options import data_options, titles_of, vocabulary_options
 from labeltrees.cli.options import jobs_option, model_argument
-from labeltrees.cli.output import check_parent_folder
+from labeltrees.cli.output import check_parent_folder, no_formula
 from labeltrees.cli.queries import find_contexts, open_queries
 from labeltrees.cli.saved_models import check_n_features, load_model
 from labeltrees.cli.search_options import (
@@ -115,7 +115,7 @@ def predict(
     if with_texts and titles is None:
         message = "--with-texts: the model keeps no texts of its labels; give them with --vocabulary FILE"
         raise InputError(message)
-    lines = AnswerLines(model.label_names_, form, titles)
+    lines = AnswerLines(model.label_names_, form, titles, terminal=output is None and sys.stdout.isatty())
     with _output(output) as stream:
         if rules.exclude_seen:
             contexts = find_contexts(data, questions, reading, model)
@@ -187,15 +187,18 @@ def _output(path: str | None) -> AbstractContextManager[IO[bytes]]:
 
 
 _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
+_CONTROLS = (*range(32), *range(127, 160))  # they could change the terminal
+_SHOWN = {"tsv": {code: f"\\x{code:02x}" for code in _CONTROLS}, "jsonl": {c: f"\\u{c:04x}" for c in _CONTROLS}}
 
 
 class AnswerLines:
     r"""Formats labels and scores as lines.
 
     "tsv" is label, score, label, score, ... separated by tabs; a backslash, tab or line break inside a name is written
-    as ``\\``, ``\t``, ``\n`` or ``\r``. "jsonl" is ``{"labels": [...], "scores": [...]}``. Labels are names, or ids if
-    they have no names; scores have six significant digits. With `titles`, the function from a label to what people call
-    it, "tsv" has the title after the label, and "jsonl" has ``"texts": [...]``.
+    as ``\\``, ``\t``, ``\n`` or ``\r``, and a name that a spreadsheet would take for a formula starts with a backslash.
+    On a terminal, other control characters are written as ``\x1b``. "jsonl" is ``{"labels": [...], "scores": [...]}``.
+    Labels are names, or ids if they have no names; scores have six significant digits. With `titles`, the function from
+    a label to what people call it, "tsv" has the title after the label, and "jsonl" has ``"texts": [...]``.
 
     Examples
     --------
@@ -204,8 +207,11 @@ class AnswerLines:
     b'blue\t0.9\tred\t0.25\nred\t0.5\n'
     """
 
-    def __init__(self, names: Any, form: str, titles: Callable[[int], str | None] | None = None) -> None:
+    def __init__(
+        self, names: Any, form: str, titles: Callable[[int], str | None] | None = None, *, terminal: bool = False
+    ) -> None:
         self._names, self._is_json, self._titles = names, form == "jsonl", titles
+        self._shown = _SHOWN[form] if terminal else {}
 
     def encode(self, labels: Int64s, scores: Float32s) -> bytes:
         """Return the lines for labels (n, k), best first and padded with -1, and their scores (n, k)."""
@@ -238,7 +244,7 @@ class AnswerLines:
         distinct, place = np.unique(labels, return_inverse=True)
         called = (distinct if self._names is None else self._names[distinct]).tolist()
         written = np.empty(len(distinct), dtype=object)
-        written[:] = list(map(self._writer(), called))
+        written[:] = list(map(str if self._names is None else self._writer(), called))
         return written[place.reshape(labels.shape)]
 
     def _title_texts(self, labels: Int64s) -> Any:
@@ -247,13 +253,13 @@ class AnswerLines:
         distinct, place = np.unique(labels, return_inverse=True)
         titles = [self._titles(label) if label >= 0 else None for label in distinct.tolist()]
         written = np.empty(len(distinct), dtype=object)
-        written[:] = [_as_json(title) if self._is_json else _as_tsv(title or "") for title in titles]
+        writer = self._writer()
+        written[:] = [writer(title if self._is_json else title or "") for title in titles]
         return written[place.reshape(labels.shape)]
 
     def _writer(self) -> Callable[[Any], str]:
-        if self._names is None:
-            return str
-        return _as_json if self._is_json else _as_tsv
+        form = _as_json if self._is_json else _as_tsv
+        return (lambda name: form(name).translate(self._shown)) if self._shown else form
 
 
 def _as_json(name: str | None) -> str:
@@ -261,4 +267,4 @@ def _as_json(name: str | None) -> str:
 
 
 def _as_tsv(name: str) -> str:
-    return name.translate(_ESCAPES)
+    return no_formula(name.translate(_ESCAPES))

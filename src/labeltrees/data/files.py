@@ -12,12 +12,12 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
-from labeltrees._files import replacing_file
+from labeltrees._files import check_path, replacing_file
 from labeltrees._progress import BYTES, watch_part
 from labeltrees._validation import refuse
-from labeltrees.data.limits import BoundedReader
+from labeltrees.data.limits import BoundedReader, current_limits
 from labeltrees.errors import FileFormatError, InputError
 
 if sys.version_info >= (3, 14):
@@ -65,6 +65,8 @@ def open_any(path: FilePath) -> Iterator[IO[bytes]]:
         message = f"{path}: the compressed file ends too soon"
         raise FileFormatError(message) from None
     except (gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstd.ZstdError) as error:
+        if "Memory usage limit" in str(error) or "too much memory" in str(error):  # of xz, and of zstd
+            current_limits().refuse_dictionary(path)
         message = f"{path}: the compressed file is damaged ({error})"
         raise FileFormatError(message) from None
 
@@ -122,6 +124,7 @@ def _watching(raw: IO[bytes], path: FilePath) -> Iterator[Callable[[], object] |
 def _check_path(path: object) -> None:
     if not isinstance(path, str | os.PathLike):  # open() would take a number for a file descriptor
         refuse("path", "a path", path)
+    check_path(path)
 
 
 def _decompressed(raw: IO[bytes], path: FilePath) -> IO[bytes]:
@@ -129,11 +132,46 @@ def _decompressed(raw: IO[bytes], path: FilePath) -> IO[bytes]:
         case ".gz":
             return cast(IO[bytes], gzip.GzipFile(fileobj=raw, mode="rb"))
         case ".xz":
-            return cast(IO[bytes], lzma.LZMAFile(raw, "rb"))
+            return cast(IO[bytes], io.BufferedReader(_XzReader(raw, current_limits().dictionary_bytes), _BLOCK))
         case ".zst":
-            return cast(IO[bytes], zstd.ZstdFile(raw, "rb"))
+            most = min(max(current_limits().dictionary_bytes.bit_length() - 1, 10), 27)
+            return cast(IO[bytes], zstd.ZstdFile(raw, "rb", options={zstd.DecompressionParameter.window_log_max: most}))
         case _:
             return raw
+
+
+class _XzReader(io.RawIOBase):
+    """Decompresses .xz and .lzma streams, one after another, within a limit of memory, which LZMAFile does not have."""
+
+    def __init__(self, raw: IO[bytes], most_bytes: int) -> None:
+        super().__init__()
+        self._raw, self._most_bytes = raw, most_bytes
+        self._decoder: lzma.LZMADecompressor | None = self._next_decoder()
+
+    def _next_decoder(self) -> lzma.LZMADecompressor:
+        return lzma.LZMADecompressor(memlimit=self._most_bytes)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = b""
+        while not data and self._decoder is not None:
+            given = b""
+            if self._decoder.eof:
+                given = self._decoder.unused_data.lstrip(b"\0") or self._raw.read(_BLOCK).lstrip(b"\0")
+                if not given:  # the end, perhaps after padding
+                    self._decoder = None
+                    break
+                self._decoder = self._next_decoder()
+            elif self._decoder.needs_input:
+                given = self._raw.read(_BLOCK)
+                if not given:
+                    message = "Compressed file ended before the end-of-stream marker was reached"
+                    raise EOFError(message)
+            data = self._decoder.decompress(given, max_length=len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def _compressed(raw: IO[bytes], path: FilePath) -> AbstractContextManager[IO[bytes]]:

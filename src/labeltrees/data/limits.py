@@ -19,6 +19,7 @@ _VARIABLES = {
     "line_bytes": "LABELTREES_MAX_LINE_BYTES",
     "decompressed_bytes": "LABELTREES_MAX_DECOMPRESSED_BYTES",
     "ratio": "LABELTREES_MAX_DECOMPRESSION_RATIO",
+    "dictionary_bytes": "LABELTREES_MAX_DICTIONARY_BYTES",
 }
 
 
@@ -34,14 +35,23 @@ class ReadLimits:
         Size of a file after decompression. By default 256 GiB.
     ratio : int
         How many times its size a file may take after decompression, once this is more than 64 MiB. By default 250.
+    dictionary_bytes : int
+        Memory that decompression takes, most of it for the dictionary that a .xz or .zst file declares. By default 128
+        MiB: ``xz -9`` needs 65.
     """
 
     line_bytes: int = setting(128 << 20, integer(1, 2**62), "Most bytes of a line.")
     decompressed_bytes: int = setting(256 << 30, integer(1, 2**62), "Most bytes of a file after decompression.")
     ratio: int = setting(250, integer(1, 2**62), "Most bytes after decompression per byte of the file.")
 
+    dictionary_bytes: int = setting(128 << 20, integer(1, 2**62), "Most bytes that decompression takes.")
+
     def __post_init__(self) -> None:
         check_settings(self)
+
+    def refuse_dictionary(self, path: PathLike) -> NoReturn:
+        """Raise the error for a file whose decompression takes too much memory."""
+        _refuse(path, None, f"decompressing it takes more than {self.dictionary_bytes:,} bytes", "dictionary_bytes")
 
     def refuse_line(self, path: PathLike, line: int) -> NoReturn:
         """Raise the error for a line that is too long."""
@@ -71,13 +81,17 @@ def current_limits() -> ReadLimits:
 
 @contextmanager
 def read_limits(
-    *, line_bytes: int | None = None, decompressed_bytes: int | None = None, ratio: int | None = None
+    *,
+    line_bytes: int | None = None,
+    decompressed_bytes: int | None = None,
+    ratio: int | None = None,
+    dictionary_bytes: int | None = None,
 ) -> Iterator[ReadLimits]:
     r"""Change what data files may take, for the readers called in a `with` block.
 
     The defaults are generous: a data file that exceeds them is most likely damaged, or made to fill the memory. The
-    command line takes them from the environment variables LABELTREES_MAX_LINE_BYTES, LABELTREES_MAX_DECOMPRESSED_BYTES
-    and LABELTREES_MAX_DECOMPRESSION_RATIO.
+    command line takes them from the environment variables LABELTREES_MAX_LINE_BYTES, LABELTREES_MAX_DECOMPRESSED_BYTES,
+    LABELTREES_MAX_DECOMPRESSION_RATIO and LABELTREES_MAX_DICTIONARY_BYTES.
 
     Parameters
     ----------
@@ -87,6 +101,9 @@ def read_limits(
         Size of a file after decompression. By default 256 GiB.
     ratio : int, optional
         How many times its size a file may take after decompression, once this is more than 64 MiB. By default 250.
+    dictionary_bytes : int, optional
+        Memory that decompression takes, most of it for the dictionary that a .xz or .zst file declares. By default 128
+        MiB: ``xz -9`` needs 65.
 
     Examples
     --------
@@ -101,7 +118,12 @@ def read_limits(
     ...         print(str(error).removeprefix(str(path.parent)).lstrip("/")[:41])
     two.txt, line 3: longer than 10 bytes; if
     """
-    given = {"line_bytes": line_bytes, "decompressed_bytes": decompressed_bytes, "ratio": ratio}
+    given = {
+        "line_bytes": line_bytes,
+        "decompressed_bytes": decompressed_bytes,
+        "ratio": ratio,
+        "dictionary_bytes": dictionary_bytes,
+    }
     limits = replace(current_limits(), **{name: value for name, value in given.items() if value is not None})
     token = _current.set(limits)
     try:

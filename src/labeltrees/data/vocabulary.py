@@ -20,6 +20,7 @@ from labeltrees.errors import FileFormatError, InputError, LabelTreesError, Para
 _SKOS = "http://www.w3.org/2004/02/skos/core#"
 _CONCEPT = _SKOS + "Concept"
 _TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+_DEEPEST_XML = 100  # elements; vocabularies have 5
 _DEPRECATED = "http://www.w3.org/2002/07/owl#deprecated"
 _FORMAT_NAMES = {"TURTLE": "Turtle", "N_TRIPLES": "N-Triples", "RDF_XML": "RDF/XML"}
 # JSON-LD is left out: such a file can name other files in the network.
@@ -181,8 +182,24 @@ def _triples(path: FilePath, format: str) -> Iterator[tuple[str, str, str, str |
 
 
 def _check_xml(path: FilePath, content: bytes) -> None:
-    """Refuse XML that is damaged, cut, or has entities that expand to more than a hundred times their size."""
+    """Refuse XML that is damaged, cut, nested deeply, or has entities that expand to a hundred times their size.
+
+    pyoxigraph's time grows with the square of the depth.
+    """
+    depth = 0
+
+    def enter(_name: str, _attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _DEEPEST_XML:
+            refuse_file(path, f"elements are nested more than {_DEEPEST_XML} deep")
+
+    def leave(_name: str) -> None:
+        nonlocal depth
+        depth -= 1
+
     parser = expat.ParserCreate()
+    parser.StartElementHandler, parser.EndElementHandler = enter, leave
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:

@@ -28,7 +28,14 @@ from labeltrees._array_files import (
     write_array,
     write_new_file,
 )
-from labeltrees._files import is_being_replaced, open_regular, refuse_file, remove_leftovers, replacing_folder
+from labeltrees._files import (
+    check_path,
+    is_being_replaced,
+    open_regular,
+    refuse_file,
+    remove_leftovers,
+    replacing_folder,
+)
 from labeltrees._validation import refuse
 from labeltrees.errors import FileFormatError, InputError, Phrase
 
@@ -179,21 +186,33 @@ def save_arrays(
 
 def check_target(target: Path) -> None:
     """Refuse a folder that holds anything but a model: saving would delete it."""
+    check_path(target)
+    if not os.path.lexists(target):
+        return
     if target.is_dir():
         names = {entry.name for entry in os.scandir(target)}
-        if not names:
+        arrays = _arrays_in(target)
+        others = names if arrays is None else names - {MANIFEST_FILE, *arrays}
+        if not others:
             return
-        try:
-            with open_regular(target / MANIFEST_FILE) as file:
-                manifest = json.loads(file.read(MANIFEST_BYTES))
-            if manifest["format"] == FORMAT_NAME and all(n == MANIFEST_FILE or n.endswith(".npy") for n in names):
-                return
-        except (OSError, ValueError, KeyError, TypeError):
-            pass
-    elif not os.path.lexists(target):
-        return
+        if others != names:
+            message = (
+                f"{target} is a saved model with a file that is not part of it, {min(others)}, which saving would "
+                "delete; move it, or choose another folder"
+            )
+            raise InputError(message)
     message = f"{target} exists and is not a saved model; choose another folder or delete it"
     raise InputError(message)
+
+
+def _arrays_in(folder: Path) -> list[str] | None:
+    """Return the names of the array files of a saved model; None if the folder does not hold one."""
+    try:
+        with open_regular(folder / MANIFEST_FILE) as file:
+            manifest = json.loads(file.read(MANIFEST_BYTES))
+        return [f"{name}.npy" for name in manifest["arrays"]] if manifest["format"] == FORMAT_NAME else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _write_array(folder: Path, name: str, array: NDArray[Any]) -> ArrayEntry:
@@ -241,6 +260,7 @@ def load_arrays(folder: str | os.PathLike[str], *, in_memory: bool = False, veri
         If a file is missing, has the wrong length or is damaged in another way.
     """
     path = Path(folder)
+    check_path(path)
     remove_leftovers(path)
     fault = None
     for _ in range(MAX_ATTEMPTS):

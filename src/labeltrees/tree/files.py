@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from labeltrees._files import PathLike, naming_file, refuse_file, write_atomically
+from labeltrees._files import PathLike, check_path, naming_file, refuse_file, write_atomically
 from labeltrees._validation import refuse
 from labeltrees.errors import InputError
 from labeltrees.tree.arrays import MAX_LABELS, Names, TreeArrays, check_names, check_weights
@@ -35,6 +35,7 @@ def write_tree(path: PathLike, parts: TreeArrays) -> None:
 
 def read_tree(path: PathLike) -> TreeArrays:
     """Read a file of `write_tree`; a damaged or hostile file raises a FileFormatError that says what is wrong."""
+    check_path(path)
     with naming_file(path):
         return _Reader(path, Path(path).read_bytes()).read()
 
@@ -242,6 +243,7 @@ def write_json(path: PathLike, parts: TreeArrays) -> None:
 
 def read_json(path: PathLike) -> TreeArrays:
     """Read a file of `write_json`; anything else raises a FileFormatError that says what is wrong."""
+    check_path(path)
     return tree_from_json(Path(path).read_bytes(), source=path)
 
 
