@@ -340,20 +340,12 @@ class QueryRows:
     def check(self, n_features: int, n_threads: int) -> tuple[bool, bool]: ...
 
 class Evidence:
-    def __init__(
+    def __init__(self, *, n_features: int, n_labels: int, n_searched: int, n_candidates: int) -> None: ...
+    def add_votes(
         self,
-        *,
-        n_features: int,
-        n_labels: int,
-        neighbour_weight: float,
-        centroid_weight: float,
-        n_searched: int,
-        n_candidates: int,
+        weight: float,
         n_neighbours: int,
         n_query_features: int,
-    ) -> None: ...
-    def set_points(
-        self,
         indptr: Int64s,
         points: Int32s,
         values: UInt16s,
@@ -361,8 +353,21 @@ class Evidence:
         label_ptr: Int64s,
         labels: Int32s,
     ) -> None: ...
-    def set_centroids(self, indptr: Int64s, features: Int32s, values: UInt16s) -> None: ...
-    def measure(self, rows: QueryRows, labels: Int64s, k: int, n_threads: int) -> tuple[Float32s, Float32s]: ...
+    def add_rows(self, weight: float, indptr: Int64s, features: Int32s, values: UInt16s, present: bool) -> None: ...
+    def add_classifiers(
+        self,
+        weight: float,
+        indptr: Int64s,
+        features: Int32s,
+        values: UInt16s,
+        bias: Float32s,
+        normalize: bool,
+        loss: str,
+        score_power: float,
+    ) -> None: ...
+    def measure(self, rows: QueryRows, labels: Int64s, k: int, n_threads: int) -> Float32s: ...
+
+def blend_scores(scores: Float32s, measured: Float32s, weights: Float32s, multiplies: UInt8s) -> Float32s: ...
 
 PRIORITY_SCALE: float = 0.30000001192092896
 

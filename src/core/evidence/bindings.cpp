@@ -1,10 +1,12 @@
 #include "evidence/bindings.hpp"
 
-#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 
-#include <memory>
-#include <optional>
+#include <algorithm>
+#include <string>
+#include <vector>
 
+#include "linear/loss.hpp"
 #include "search/bindings.hpp"
 
 namespace labeltrees::evidence {
@@ -13,36 +15,59 @@ namespace {
 
 constexpr int64_t kQueriesPerTask = 64;
 
-void set_points(NativeEvidence& native, ConstArray<int64_t> indptr, ConstArray<int32_t> points,
-                ConstArray<uint16_t> values, ConstArray<float> feature_weights, ConstArray<int64_t> label_ptr,
-                ConstArray<int32_t> labels) {
-  native.evidence.n_points = static_cast<int64_t>(label_ptr.size()) - 1;
-  native.evidence.feature_weights = feature_weights.data();
-  native.evidence.points_of_feature = {indptr.data(), points.data(), values.data()};
-  native.evidence.labels_of_point = {label_ptr.data(), labels.data(), nullptr};
-  for (nb::object array : {nb::find(indptr), nb::find(points), nb::find(values), nb::find(feature_weights),
-                           nb::find(label_ptr), nb::find(labels)})
-    native.arrays.push_back(array);
+template <class... Arrays>
+void keep(NativeEvidence& native, const Arrays&... arrays) {
+  for (nb::object array : {nb::find(arrays)...}) native.arrays.push_back(array);
 }
 
-void set_centroids(NativeEvidence& native, ConstArray<int64_t> indptr, ConstArray<int32_t> features,
-                   ConstArray<uint16_t> values) {
-  native.evidence.centroids = {indptr.data(), features.data(), values.data()};
-  for (nb::object array : {nb::find(indptr), nb::find(features), nb::find(values)}) native.arrays.push_back(array);
+void add_votes(NativeEvidence& native, float weight, int64_t n_neighbours, int64_t n_query_features,
+               ConstArray<int64_t> indptr, ConstArray<int32_t> points, ConstArray<uint16_t> values,
+               ConstArray<float> feature_weights, ConstArray<int64_t> label_ptr, ConstArray<int32_t> labels) {
+  Evidence& evidence = native.evidence;
+  evidence.add({.measure = Kind::Measure::kVotes, .weight = weight, .rows = {}});
+  evidence.n_neighbours = n_neighbours;
+  evidence.n_query_features = n_query_features;
+  evidence.n_points = static_cast<int64_t>(label_ptr.size()) - 1;
+  evidence.feature_weights = feature_weights.data();
+  evidence.points_of_feature = {indptr.data(), points.data(), values.data()};
+  evidence.labels_of_point = {label_ptr.data(), labels.data(), nullptr};
+  keep(native, indptr, points, values, feature_weights, label_ptr, labels);
 }
 
-// The votes and the cosines of `k` labels per query, -1 for none: two arrays (n * k,).
-Tuple<NumPy<float>, NumPy<float>> measure(const NativeEvidence& native, const search::NativeRows& queries,
-                                          ConstArray<int64_t> labels, int64_t k, int n_threads) {
+void add_rows(NativeEvidence& native, float weight, ConstArray<int64_t> indptr, ConstArray<int32_t> features,
+              ConstArray<uint16_t> values, bool present) {
+  native.evidence.add({.measure = Kind::Measure::kSum,
+                                   .weight = weight,
+                                   .rows = {indptr.data(), features.data(), values.data()},
+                                   .values = present ? QueryValues::kPresent : QueryValues::kUnit});
+  keep(native, indptr, features, values);
+}
+
+void add_classifiers(NativeEvidence& native, float weight, ConstArray<int64_t> indptr, ConstArray<int32_t> features,
+                     ConstArray<uint16_t> values, ConstArray<float> bias, bool normalize, const std::string& loss,
+                     float score_power) {
+  native.evidence.add({.measure = Kind::Measure::kLogScore,
+                                   .weight = weight,
+                                   .rows = {indptr.data(), features.data(), values.data()},
+                                   .bias = bias.data(),
+                                   .values = normalize ? QueryValues::kUnit : QueryValues::kGiven,
+                                   .link = {linear::find_loss(loss).id, score_power}});
+  keep(native, indptr, features, values, bias);
+}
+
+// What each kind measures for `k` labels per query, -1 for none: an array (n_kinds * n * k,).
+NumPy<float> measure(const NativeEvidence& native, const search::NativeRows& queries, ConstArray<int64_t> labels,
+                     int64_t k, int n_threads) {
   const search::QueryRows& rows = queries.rows;
-  std::vector<float> votes(labels.size()), cosines(labels.size());
+  const size_t n_kinds = native.evidence.kinds.size(), size = labels.size();
+  std::vector<float> measured(n_kinds * size);
   Job job;
   run_job(job, nb::none(), [&] {
     parallel_for((rows.n + kQueriesPerTask - 1) / kQueriesPerTask, n_threads, [&](int64_t task, int) {
       EvidenceScratch scratch;
       search::RowCopy copy;
       std::vector<int32_t> known(static_cast<size_t>(k));
-      std::vector<LabelEvidence> found(static_cast<size_t>(k));
+      std::vector<float> found(static_cast<size_t>(k) * n_kinds);
       for (int64_t query = task * kQueriesPerTask; query < std::min(rows.n, (task + 1) * kQueriesPerTask); ++query) {
         job.check();
         const search::QueryRow row = copy.of(rows, query, native.evidence.n_features);
@@ -51,14 +76,23 @@ Tuple<NumPy<float>, NumPy<float>> measure(const NativeEvidence& native, const se
         int64_t n = 0;
         for (; n < k && own[n] >= 0; ++n) known[n] = static_cast<int32_t>(own[n]);
         scratch.measure(native.evidence, known.data(), n, found.data());
-        for (int64_t i = 0; i < n; ++i) {
-          votes[query * k + i] = found[i].vote;
-          cosines[query * k + i] = found[i].cosine;
-        }
+        for (size_t kind = 0; kind < n_kinds; ++kind)
+          std::copy_n(found.data() + static_cast<int64_t>(kind) * n, n, measured.data() + kind * size + query * k);
       }
     });
   });
-  return nb::make_tuple(to_numpy(std::move(votes)), to_numpy(std::move(cosines)));
+  return to_numpy(std::move(measured));
+}
+
+// Blended scores (n) of tree scores (n) and what kinds with these weights have measured (n_kinds * n).
+NumPy<float> blend_scores(ConstArray<float> scores, ConstArray<float> measured, ConstArray<float> weights,
+                          ConstArray<uint8_t> multiplies) {
+  Blend blend;
+  for (size_t i = 0; i < weights.size(); ++i) blend.add(weights.data()[i], multiplies.data()[i] != 0);
+  std::vector<float> blended(scores.size());
+  for (size_t i = 0; i < blended.size(); ++i)
+    blended[i] = blend(scores.data()[i], 1.0f, measured.data() + i, blended.size());
+  return to_numpy(std::move(blended));
 }
 
 }  // namespace
@@ -67,28 +101,26 @@ void bind_evidence(nb::module_& module) {
   nb::class_<NativeEvidence>(module, "Evidence")
       .def(
           "__init__",
-          [](NativeEvidence* self, int64_t n_features, int32_t n_labels, float neighbour_weight, float centroid_weight,
-             int64_t n_searched, int64_t n_candidates, int64_t n_neighbours, int64_t n_query_features) {
+          [](NativeEvidence* self, int64_t n_features, int32_t n_labels, int64_t n_searched, int64_t n_candidates) {
             new (self) NativeEvidence();
             Evidence& evidence = self->evidence;
             evidence.n_features = n_features;
             evidence.n_labels = n_labels;
-            evidence.neighbour_weight = neighbour_weight;
-            evidence.centroid_weight = centroid_weight;
             evidence.n_searched = n_searched;
             evidence.n_candidates = n_candidates;
-            evidence.n_neighbours = n_neighbours;
-            evidence.n_query_features = n_query_features;
           },
-          nb::kw_only(), nb::arg("n_features"), nb::arg("n_labels"), nb::arg("neighbour_weight"),
-          nb::arg("centroid_weight"), nb::arg("n_searched"), nb::arg("n_candidates"), nb::arg("n_neighbours"),
-          nb::arg("n_query_features"))
-      .def("set_points", &set_points, nb::arg("indptr").noconvert(), nb::arg("points").noconvert(),
-           nb::arg("values").noconvert(), nb::arg("feature_weights").noconvert(), nb::arg("label_ptr").noconvert(),
-           nb::arg("labels").noconvert())
-      .def("set_centroids", &set_centroids, nb::arg("indptr").noconvert(), nb::arg("features").noconvert(),
-           nb::arg("values").noconvert())
+          nb::kw_only(), nb::arg("n_features"), nb::arg("n_labels"), nb::arg("n_searched"), nb::arg("n_candidates"))
+      .def("add_votes", &add_votes, nb::arg("weight"), nb::arg("n_neighbours"), nb::arg("n_query_features"),
+           nb::arg("indptr").noconvert(), nb::arg("points").noconvert(), nb::arg("values").noconvert(),
+           nb::arg("feature_weights").noconvert(), nb::arg("label_ptr").noconvert(), nb::arg("labels").noconvert())
+      .def("add_rows", &add_rows, nb::arg("weight"), nb::arg("indptr").noconvert(), nb::arg("features").noconvert(),
+           nb::arg("values").noconvert(), nb::arg("present"))
+      .def("add_classifiers", &add_classifiers, nb::arg("weight"), nb::arg("indptr").noconvert(),
+           nb::arg("features").noconvert(), nb::arg("values").noconvert(), nb::arg("bias").noconvert(),
+           nb::arg("normalize"), nb::arg("loss"), nb::arg("score_power"))
       .def("measure", &measure, nb::arg("rows"), nb::arg("labels").noconvert(), nb::arg("k"), nb::arg("n_threads"));
+  module.def("blend_scores", &blend_scores, nb::arg("scores").noconvert(), nb::arg("measured").noconvert(),
+             nb::arg("weights").noconvert(), nb::arg("multiplies").noconvert());
 }
 
 }  // namespace labeltrees::evidence

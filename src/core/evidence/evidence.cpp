@@ -5,7 +5,20 @@
 #include <functional>
 #include <numeric>
 
+#include "simd/kernels.hpp"
+
 namespace labeltrees::evidence {
+
+float Blend::operator()(float score, float weight, const float* measured, size_t stride) const {
+  float added = 0.0f, logs = 0.0f;
+  for (const Part& kind : kinds_) {
+    (kind.multiplies ? logs : added) += kind.weight * *measured;
+    measured += stride;
+  }
+  if (power_ > 1.0f && weight > 0.0f) score = weight * std::exp((std::log(score / weight) + logs) / power_);
+  // Rounding, and the labels of a damaged file, could make it larger than the largest score.
+  return std::min(weight, (1.0f / total_) * (score + weight * added));
+}
 
 void EvidenceScratch::set_query(const Evidence& evidence, const int32_t* features, const float* values, int64_t n) {
   features_.assign(features, features + n);
@@ -13,6 +26,7 @@ void EvidenceScratch::set_query(const Evidence& evidence, const int32_t* feature
   double squares = 0;
   for (float value : values_) squares += static_cast<double>(value) * value;
   const float scale = squares > 0 ? static_cast<float>(1.0 / std::sqrt(squares)) : 1.0f;
+  length_ = squares > 0 ? static_cast<float>(std::sqrt(squares)) : 1.0f;
   for (float& value : values_) value *= scale;
   strongest_.resize(static_cast<size_t>(n));
   std::iota(strongest_.begin(), strongest_.end(), 0);
@@ -69,7 +83,7 @@ void EvidenceScratch::find_neighbours(const Evidence& evidence) {
   sums_.take_best(static_cast<size_t>(evidence.n_neighbours), neighbours_);
 }
 
-void EvidenceScratch::measure_votes(const Evidence& evidence, const int32_t* labels, int64_t n, LabelEvidence* out) {
+void EvidenceScratch::measure_votes(const Evidence& evidence, const int32_t* labels, int64_t n, float* out) {
   find_neighbours(evidence);
   double total = 0;
   for (const SimilarPoint& neighbour : neighbours_) total += neighbour.similarity;
@@ -86,45 +100,114 @@ void EvidenceScratch::measure_votes(const Evidence& evidence, const int32_t* lab
   }
   for (int64_t i = 0; i < n; ++i) {
     place_of_label_[labels[i]] = 0;
-    out[i].vote = votes_[i + 1] / static_cast<float>(total);
+    out[i] = votes_[i + 1] / static_cast<float>(total);
   }
 }
 
-void EvidenceScratch::measure_cosines(const Evidence& evidence, const int32_t* labels, int64_t n, LabelEvidence* out) {
+void EvidenceScratch::fill_dense(const Evidence& evidence, QueryValues values) {
   if (dense_.empty()) dense_.resize(static_cast<size_t>(evidence.n_features), 0.0f);
-  for (size_t i = 0; i < features_.size(); ++i) dense_[features_[i]] += values_[i];
-  const ShortRows& rows = evidence.centroids;
-  for (int64_t i = 0; i < n; ++i) {
-    // Several sums: one alone would wait for each addition.
-    float sums[4] = {};
-    int64_t at = rows.indptr[labels[i]];
-    const int64_t end = rows.indptr[labels[i] + 1];
-    for (; at + 4 <= end; at += 4)
-      for (int64_t j = 0; j < 4; ++j) sums[j] += dense_[rows.columns[at + j]] * from_upper_half(rows.values[at + j]);
-    for (; at < end; ++at) sums[0] += dense_[rows.columns[at]] * from_upper_half(rows.values[at]);
-    out[i].cosine = std::min(std::max((sums[0] + sums[1]) + (sums[2] + sums[3]), 0.0f), 1.0f);
+  present_.clear();
+  for (size_t i = 0; i < features_.size(); ++i) {
+    float& value = dense_[features_[i]];
+    if (value == 0.0f && values_[i] != 0.0f) present_.push_back(features_[i]);
+    value = values == QueryValues::kPresent ? (values_[i] != 0.0f ? 1.0f : value) : value + values_[i];
   }
-  for (int32_t feature : features_) dense_[feature] = 0.0f;
 }
 
-void EvidenceScratch::measure(const Evidence& evidence, const int32_t* labels, int64_t n, LabelEvidence* out) {
-  std::fill(out, out + n, LabelEvidence());
-  if (evidence.points_of_feature.indptr) measure_votes(evidence, labels, n, out);
-  if (evidence.centroids.indptr) measure_cosines(evidence, labels, n, out);
+void EvidenceScratch::clear_dense() {
+  for (int32_t feature : present_) dense_[feature] = 0.0f;
+}
+
+namespace {
+
+// A query of fewer features than a row has entries / kStepsPerFeature looks them up in the row.
+constexpr int64_t kStepsPerFeature = 16;
+
+// For kSearches features at once, the first of n places from `from` on whose column is not below the feature, or the
+// last place. Without branches, and side by side: one search alone would wait for each of its steps.
+constexpr size_t kSearches = 4;
+void lower_bounds(const int32_t* from, int64_t n, const int32_t* features, const int32_t** found) {
+  for (size_t i = 0; i < kSearches; ++i) found[i] = from;
+  while (n > 1) {
+    const int64_t half = n / 2;
+    for (size_t i = 0; i < kSearches; ++i) found[i] += found[i][half - 1] < features[i] ? half : 0;
+    n -= half;
+  }
+}
+
+}  // namespace
+
+float EvidenceScratch::row_sum(const ShortRows& rows, int32_t label) const {
+  int64_t at = rows.indptr[label];
+  const int64_t end = rows.indptr[label + 1];
+  if (static_cast<int64_t>(present_.size()) * kStepsPerFeature < end - at) {
+    float sum = 0.0f;
+    const int32_t* found[kSearches];
+    int32_t features[kSearches];
+    for (size_t i = 0; i < present_.size(); i += kSearches) {
+      const size_t n = std::min(kSearches, present_.size() - i);
+      for (size_t j = 0; j < kSearches; ++j) features[j] = present_[i + std::min(j, n - 1)];
+      lower_bounds(rows.columns + at, end - at, features, found);
+      for (size_t j = 0; j < n; ++j)
+        sum += *found[j] == features[j] ? dense_[features[j]] * from_upper_half(rows.values[found[j] - rows.columns])
+                                        : 0.0f;
+    }
+    return sum;
+  }
+  // Several sums: one alone would wait for each addition.
+  float sums[4] = {};
+  for (; at + 4 <= end; at += 4)
+    for (int64_t j = 0; j < 4; ++j) sums[j] += dense_[rows.columns[at + j]] * from_upper_half(rows.values[at + j]);
+  for (; at < end; ++at) sums[0] += dense_[rows.columns[at]] * from_upper_half(rows.values[at]);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+void EvidenceScratch::measure_rows(const Evidence& evidence, const Kind& kind, const int32_t* labels, int64_t n,
+                                   float* out) {
+  const ShortRows& rows = kind.rows;
+  for (int64_t i = 0; i < n; ++i) __builtin_prefetch(rows.indptr + labels[i]);
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t begin = rows.indptr[labels[i]];
+    __builtin_prefetch(rows.columns + begin);
+    __builtin_prefetch(rows.values + begin);
+  }
+  fill_dense(evidence, kind.values);
+  if (!kind.multiplies()) {
+    for (int64_t i = 0; i < n; ++i) out[i] = std::min(std::max(row_sum(rows, labels[i]), 0.0f), 1.0f);
+    return clear_dense();
+  }
+  const int64_t padded = (n + 15) / 16 * 16;
+  const float length = kind.values == QueryValues::kGiven ? length_ : 1.0f;
+  margins_.resize(static_cast<size_t>(2 * padded));
+  float *margins = margins_.data(), *scores = margins + padded;
+  for (int64_t i = 0; i < n; ++i) margins[i] = length * row_sum(rows, labels[i]) + kind.bias[labels[i]];
+  std::fill(margins + n, margins + padded, 0.0f);
+  clear_dense();
+  simd::active_kernels().path_scores.of[kind.link.loss](margins, padded, 0.0f, kind.link.power, scores);
+  std::copy(scores, scores + n, out);
+}
+
+void EvidenceScratch::measure(const Evidence& evidence, const int32_t* labels, int64_t n, float* out) {
+  std::fill(out, out + n * static_cast<int64_t>(evidence.kinds.size()), 0.0f);
+  for (const Kind& kind : evidence.kinds) {
+    if (kind.measure == Kind::Measure::kVotes)
+      measure_votes(evidence, labels, n, out);
+    else
+      measure_rows(evidence, kind, labels, n, out);
+    out += n;
+  }
 }
 
 void EvidenceScratch::blend(const Evidence& evidence, std::vector<search::ScoredLabel>& labels,
                             const float* log_weights) {
   labels_.clear();
   for (const search::ScoredLabel& label : labels) labels_.push_back(label.label);
-  found_.resize(labels.size());
-  measure(evidence, labels_.data(), static_cast<int64_t>(labels_.size()), found_.data());
-  const float scale = 1.0f / (1.0f + evidence.neighbour_weight + evidence.centroid_weight);
-  for (size_t i = 0; i < labels.size(); ++i) {
+  const size_t n = labels.size();
+  measured_.resize(n * evidence.kinds.size());
+  measure(evidence, labels_.data(), static_cast<int64_t>(n), measured_.data());
+  for (size_t i = 0; i < n; ++i) {
     const float weight = log_weights ? std::exp(log_weights[~labels[i].label]) : 1.0f;
-    const float added = evidence.neighbour_weight * found_[i].vote + evidence.centroid_weight * found_[i].cosine;
-    // Rounding, and the labels of a damaged file, could make it larger than the largest score.
-    labels[i].score = std::min(weight, scale * (labels[i].score + weight * added));
+    labels[i].score = evidence.blend(labels[i].score, weight, measured_.data() + i, n);
   }
   std::sort(labels.begin(), labels.end(), search::BetterLabel());
 }

@@ -1,11 +1,15 @@
 // Evidence beside the tree: it adjusts the scores of the labels that the tree proposes for a query.
 //
-// Neighbours: the similarity of a training point is the sum of query value * training value over the strongest features
-// of the query (by value * weight), where every feature knows only the training points in which it is strongest. The
-// most similar points vote for their labels; a vote is a share of the similarities, so it is in [0, 1]. Centroids: the
-// cosine of the query with the mean of the label's points, of which the strongest features are kept.
+// A kind of evidence measures every proposed label. Votes: the similarity of a training point is the sum of query value
+// * training value over the strongest features of the query (by value * weight), where every feature knows only the
+// training points in which it is strongest. The most similar points vote for their labels; a vote is a share of the
+// similarities. All other kinds are rows of weights over features, one per label (centroids, item-to-item weights,
+// classifiers): the sum of weight * query value. It is cut to [0, 1], or, for classifiers, it is a margin that becomes a
+// score as in the tree.
 //
-// score = (tree score + neighbour_weight * vote + centroid_weight * cosine) / (1 + neighbour_weight + centroid_weight)
+// With the tree's score s, scores f_i of classifiers, other measures m_j in [0, 1], and weights g_i and a_j, the score is
+//   ((s * prod f_i^g_i)^(1 / (1 + sum g_i)) + sum a_j m_j) / (1 + sum a_j)
+// Blend is the only place that computes it.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +17,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/memory.hpp"
 #include "search/best.hpp"
+#include "simd/lanes.hpp"
 
 namespace labeltrees::evidence {
 
@@ -103,24 +109,60 @@ struct ShortRows {
   const uint16_t* values = nullptr;
 };
 
+// What the rows of a kind are multiplied with.
+enum class QueryValues { kUnit, kGiven, kPresent };  // the query scaled to length 1, as given, or 1 for every feature
+
+// One kind of evidence.
+struct Kind {
+  enum class Measure { kVotes, kSum, kLogScore };
+  Measure measure;
+  float weight;
+  ShortRows rows;               // features of each label; not of votes. Columns rise within a row
+  const float* bias = nullptr;  // (n_labels) of kLogScore
+  QueryValues values = QueryValues::kUnit;
+  simd::ScoreLink link{};  // of kLogScore
+
+  bool multiplies() const { return measure == Measure::kLogScore; }
+};
+
+// The formula above for some kinds: their weights, and whether they multiply.
+class Blend {
+ public:
+  void add(float weight, bool multiplies) {
+    kinds_.push_back({weight, multiplies});
+    (multiplies ? power_ : total_) += weight;
+  }
+  // score: of the tree, times `weight` of the label. measured[i * stride]: what kind i has measured.
+  float operator()(float score, float weight, const float* measured, size_t stride) const;
+
+ private:
+  struct Part {
+    float weight;
+    bool multiplies;
+  };
+  std::vector<Part> kinds_;
+  float total_ = 1.0f, power_ = 1.0f;
+};
+
 struct Evidence {
+  void add(const Kind& kind) {
+    kinds.push_back(kind);
+    blend.add(kind.weight, kind.multiplies());
+  }
+
   int64_t n_features = 0;
   int32_t n_labels = 0;
+  std::vector<Kind> kinds;
+  Blend blend;               // of the kinds
+  int64_t n_searched = 0;    // labels that the search finds, if the request does not ask for more
+  int64_t n_candidates = 0;  // labels that the trees propose: the best of those scored during that search
+  // For votes.
   int64_t n_points = 0;
   ShortRows points_of_feature;
   const float* feature_weights = nullptr;  // how well each feature distinguishes points
   ShortRows labels_of_point;               // without values
-  ShortRows centroids;                     // features of each label
-  float neighbour_weight = 0.0f, centroid_weight = 0.0f;
-  int64_t n_searched = 0;        // labels that the search finds, if the request does not ask for more
-  int64_t n_candidates = 0;      // labels that the trees propose: the best of those scored during that search
-  int64_t n_neighbours = 0;      // points that vote
-  int64_t n_query_features = 0;  // features of the query that look for points
-};
-
-// What the evidence says about one label.
-struct LabelEvidence {
-  float vote = 0.0f, cosine = 0.0f;
+  int64_t n_neighbours = 0;                // points that vote
+  int64_t n_query_features = 0;            // features of the query that look for points
 };
 
 // Working memory of one thread; grows with use. It holds one query.
@@ -132,30 +174,36 @@ class EvidenceScratch {
   // Either of them: a dense row has no features.
   void set_row(const Evidence& evidence, const int32_t* features, const float* values, int64_t n);
 
-  // out: what the evidence says about each of n labels.
-  void measure(const Evidence& evidence, const int32_t* labels, int64_t n, LabelEvidence* out);
+  // out (n_kinds, n): what each kind measures for each of n labels; for classifiers the logarithm of the score.
+  void measure(const Evidence& evidence, const int32_t* labels, int64_t n, float* out);
 
   // Replaces the scores of labels by the blended ones, and sorts the labels, best first. log_weights, indexed with
   // ~label: what the scores were multiplied with; null for 1.
   void blend(const Evidence& evidence, std::vector<search::ScoredLabel>& labels, const float* log_weights);
 
  private:
-  void measure_votes(const Evidence& evidence, const int32_t* labels, int64_t n, LabelEvidence* out);
-  void measure_cosines(const Evidence& evidence, const int32_t* labels, int64_t n, LabelEvidence* out);
+  void measure_votes(const Evidence& evidence, const int32_t* labels, int64_t n, float* out);
+  void measure_rows(const Evidence& evidence, const Kind& kind, const int32_t* labels, int64_t n, float* out);
   void find_neighbours(const Evidence& evidence);
   void keep_strongest(const Evidence& evidence);
+  void fill_dense(const Evidence& evidence, QueryValues values);
+  void clear_dense();
+  float row_sum(const ShortRows& rows, int32_t label) const;
 
   std::vector<int32_t> features_;
   std::vector<float> values_;  // of a query of length 1
+  float length_ = 1.0f;        // of the query as given
   std::vector<uint64_t> strengths_;
   std::vector<int32_t> strongest_;  // places in features_
   PointSums sums_;
   std::vector<SimilarPoint> neighbours_;
   std::vector<float> votes_;             // by place + 1
   std::vector<int32_t> place_of_label_;  // place + 1 among the labels being measured, else 0
-  std::vector<float> dense_;             // the query by feature
+  std::vector<float> dense_;             // the query by feature, while rows are measured
+  std::vector<int32_t> present_;         // its features, each once
   std::vector<int32_t> labels_;
-  std::vector<LabelEvidence> found_;
+  std::vector<float> measured_;
+  AlignedScratch<float> margins_;
 };
 
 }  // namespace labeltrees::evidence

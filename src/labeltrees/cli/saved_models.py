@@ -100,7 +100,8 @@ def evidence_words(stats: dict[str, Any]) -> str:
             if gain is None
             else (f"off: no significant gain on {points} ({gain})")
         )
-    weights = f"weight {stats['neighbour_weight']:g} of neighbours, {stats['centroid_weight']:g} of centroids"
+    earlier = {f"{name}s": stats[f"{name}_weight"] for name in ("neighbour", "centroid") if f"{name}_weight" in stats}
+    weights = "weight " + ", ".join(f"{weight:g} of {name}" for name, weight in stats.get("weights", earlier).items())
     learned = "not learned: too few points" if gain is None else f"{gain} on {points}"
     return f"{weights} ({learned}), {size(stats['bytes'])}"
 

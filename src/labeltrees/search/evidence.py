@@ -1,10 +1,15 @@
-"""Evidence beside the tree: nearest training points and label centroids, in the form that native searches use."""
+"""Evidence beside the tree, in the form that native searches use.
+
+A kind of evidence is one subclass of `Kind` and its entry in `KINDS`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -17,12 +22,12 @@ if TYPE_CHECKING:
     from labeltrees._core import Float32s, Int32s, Int64s, UInt16s
 
 
-N_SEARCHED = 5  # labels that the search finds
-N_CANDIDATES = 10  # labels that the trees propose: the best of those scored during that search
 N_NEIGHBOURS = 16  # training points that vote
 QUERY_FEATURES = 6  # the strongest features of a query find training points
 POINTS_PER_FEATURE = 24  # a feature finds the training points in which it is strongest
 CENTROID_FEATURES = 24  # the strongest features of a centroid are kept
+ABSENT = -1.0  # the margin of a classifier of a label without training points
+_LARGEST = 1e6  # weights, biases
 
 
 class ShortRows(NamedTuple):
@@ -35,12 +40,12 @@ class ShortRows(NamedTuple):
     columns: Int32s
     values: UInt16s
 
-    def is_sound(self, n_rows: int, n_columns: int) -> bool:
+    def is_sound(self, n_rows: int, n_columns: int, largest: float = 1.0) -> bool:
         """Return whether native code can trust the rows; those of a file may be anything."""
         if self.values.dtype != np.uint16 or self.values.shape != self.columns.shape:
             return False
-        at_most_one = bool(((self.values & 0x7FFF) <= 0x3F80).all())  # they are parts of vectors of length 1
-        return at_most_one and rows_are_sound(self.indptr, self.columns, n_rows, n_columns)
+        in_range = bool(((self.values & 0x7FFF) <= int(to_short([largest])[0])).all())
+        return in_range and rows_are_sound(self.indptr, self.columns, n_rows, n_columns)
 
 
 def rows_are_sound(indptr: Any, columns: Any, n_rows: int, n_columns: int) -> bool:
@@ -71,6 +76,27 @@ def from_short(values: UInt16s) -> Float32s:
     return np.asarray(values.astype(np.uint32) << 16).view(np.float32)
 
 
+def strongest_entries(indptr: Any, columns: Any, values: Any, n_kept: int) -> ShortRows:
+    """Return sparse rows with only the `n_kept` largest magnitudes of each; of equal ones, the first.
+
+    Examples
+    --------
+    >>> strongest_entries(np.array([0, 3]), np.array([2, 5, 7]), np.array([0.5, -1.0, 0.25]), 2).columns
+    array([2, 5], dtype=int32)
+    """
+    kept = np.ones(len(columns), dtype=bool)
+    spans = list(pairwise(indptr.tolist()))
+    for row in np.flatnonzero(np.diff(indptr) > n_kept).tolist():
+        start, end = spans[row]
+        size = np.abs(values[start:end])
+        limit = np.partition(size, end - start - n_kept)[end - start - n_kept]
+        keep = size > limit
+        keep[np.flatnonzero(size == limit)[: n_kept - int(np.count_nonzero(keep))]] = True
+        kept[start:end] = keep
+    ends = np.concatenate([[0], np.cumsum(kept)])[indptr].astype(np.int64)
+    return ShortRows(ends, columns[kept].astype(np.int32), to_short(values[kept]))
+
+
 class NearestPoints(NamedTuple):
     """The training points in which each feature is strongest, weights of features, and labels of training points."""
 
@@ -80,65 +106,288 @@ class NearestPoints(NamedTuple):
     labels: Int32s
 
 
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """What adjusts the scores of the labels that the tree proposes for a query.
+# Kinds.
 
-    The score of a label becomes ``(s + a v + b c) / (1 + a + b)``: s is the score in the tree, v the share of the
-    similarities of the nearest training points that have the label, c the cosine with the centroid of the label, and a
-    and b are weights.
+
+@dataclass(frozen=True, eq=False)
+class Kind(ABC):
+    """One kind of evidence: its arrays, what it measures for a label and a query, and its weight.
+
+    Attributes
+    ----------
+    NAME : str
+        Its name in `LabelTreeClassifier.evidence` and in files.
+    N_SEARCHED, N_CANDIDATES : int
+        Labels that the search should find, and labels that the trees should propose: the best of those scored during
+        that search.
+    multiplies : bool
+        Whether it is a score that is multiplied with that of the tree, instead of added; then its measure is the
+        logarithm of the score.
+    """
+
+    NAME: ClassVar[str]
+    N_SEARCHED: ClassVar[int] = 5
+    N_CANDIDATES: ClassVar[int] = 10
+    multiplies: ClassVar[bool] = False
+    NUMBERS: ClassVar[tuple[str, ...]] = ()  # fields that are counts
+
+    weight: float = field(default=0.0, kw_only=True)
+
+    @abstractmethod
+    def add_to(self, native: _core.Evidence) -> None:
+        """Add the kind to the object for native code."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, Any]:
+        """Return the arrays to save, by name."""
+
+    @abstractmethod
+    def keep_labels(self, kept: Any, new_ids: Any, n_labels: int) -> Kind:
+        """Return the kind without the labels that are not `kept` (L,); a kept label i becomes ``new_ids[i]``."""
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the numbers to save."""
+        return {name: getattr(self, name) for name in ("weight", *self.NUMBERS)}
+
+    @classmethod
+    @abstractmethod
+    def from_files(cls, saved: SavedKind) -> Kind:
+        """Return what was saved; call ``saved.fail`` if anything in it cannot be trusted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours(Kind):
+    """The share of the similarities of the nearest training points that have the label.
 
     Parameters
     ----------
-    n_labels, n_features : int
-    neighbour_weight, centroid_weight : float
-    points : NearestPoints, optional
-        Without them v is 0.
-    centroids : ShortRows, optional
-        Features of each label; without them c is 0.
-    n_searched, n_candidates : int
-        Labels that the search finds, and labels that the trees propose: the best of those scored during that search.
+    points : NearestPoints
     n_neighbours, n_query_features : int
         Points that vote, and features of a query that find points: those with the largest value times weight.
     """
 
-    n_labels: int
-    n_features: int
-    neighbour_weight: float = 0.0
-    centroid_weight: float = 0.0
-    points: NearestPoints | None = None
-    centroids: ShortRows | None = None
-    n_searched: int = N_SEARCHED
-    n_candidates: int = N_CANDIDATES
+    NAME = "neighbours"
+    NUMBERS = ("n_neighbours", "n_query_features")
+
+    points: NearestPoints
     n_neighbours: int = N_NEIGHBOURS
     n_query_features: int = QUERY_FEATURES
+
+    def add_to(self, native: _core.Evidence) -> None:
+        """Add the kind to the object for native code."""
+        own = self.points
+        rows = (*own.points_of_feature, own.feature_weights, own.label_ptr, own.labels)
+        native.add_votes(self.weight, self.n_neighbours, self.n_query_features, *rows)
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the arrays to save."""
+        own = self.points
+        labels = {"labels.indptr": own.label_ptr, "labels.columns": own.labels}
+        return {**_named("postings", own.points_of_feature), "feature_weights": own.feature_weights, **labels}
+
+    def keep_labels(self, kept: Any, new_ids: Any, n_labels: int) -> Neighbours:
+        """Return the kind without some labels."""
+        own = self.points
+        stays = kept[own.labels]
+        before = np.concatenate([[0], np.cumsum(stays)]).astype(np.int64)
+        labels = new_ids[own.labels[stays]].astype(np.int32)
+        return replace(self, points=own._replace(label_ptr=before[own.label_ptr], labels=labels))
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the numbers to save."""
+        return {**super().parameters(), "n_points": len(self.points.label_ptr) - 1}
+
+    @classmethod
+    def from_files(cls, saved: SavedKind) -> Neighbours:
+        """Return what was saved."""
+        saved.check_keys({"weight", *cls.NUMBERS, "n_points"})
+        for name in (*cls.NUMBERS, "n_points"):
+            saved.check_count(name)
+        n_points = saved.parameters["n_points"]
+        postings = saved.rows("postings")
+        label_ptr, labels = saved.array("labels.indptr"), saved.array("labels.columns")
+        weights = saved.array("feature_weights")
+        if weights.dtype != np.float32 or weights.shape != (saved.n_features,) or not (abs(weights) < _LARGEST).all():
+            saved.fail("the weights of the features are not sound")
+        are_sound = postings.is_sound(saved.n_features, n_points)
+        if not are_sound or not rows_are_sound(label_ptr, labels, n_points, saved.n_labels):
+            saved.fail("the training points are not sound")
+        return cls(NearestPoints(postings, weights, label_ptr, labels), **saved.values("weight", *cls.NUMBERS))
+
+
+@dataclass(frozen=True, eq=False)
+class LabelRows(Kind):
+    """The sum of weight times value over the features of the query, with a row of weights per label, cut to [0, 1].
+
+    Parameters
+    ----------
+    rows : ShortRows
+        Features of each label, rising within a row.
+    """
+
+    LARGEST: ClassVar[float] = 1.0  # magnitude of a weight
+    PRESENT: ClassVar[bool] = False  # whether every feature of the query has the value 1, instead of length 1 together
+
+    rows: ShortRows
+
+    def add_to(self, native: _core.Evidence) -> None:
+        """Add the kind to the object for native code."""
+        native.add_rows(self.weight, *self.rows, self.PRESENT)
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the arrays to save."""
+        return _named(self.NAME, self.rows)
+
+    def row(self, label: int) -> tuple[Int32s, Float32s]:
+        """Return the features of a label, and their weights."""
+        own = slice(int(self.rows.indptr[label]), int(self.rows.indptr[label + 1]))
+        return self.rows.columns[own], from_short(self.rows.values[own])
+
+    def keep_labels(self, kept: Any, new_ids: Any, n_labels: int) -> LabelRows:
+        """Return the kind without some labels."""
+        lengths = np.zeros(n_labels, np.int64)
+        lengths[new_ids[kept]] = np.diff(self.rows.indptr)[kept]
+        entries = np.repeat(kept, np.diff(self.rows.indptr))
+        indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        return replace(self, rows=ShortRows(indptr, self.rows.columns[entries], self.rows.values[entries]))
+
+    @classmethod
+    def from_files(cls, saved: SavedKind) -> LabelRows:
+        """Return what was saved."""
+        saved.check_keys({"weight"})
+        return cls(cls.read_rows(saved), **saved.values("weight"))
+
+    @classmethod
+    def read_rows(cls, saved: SavedKind) -> ShortRows:
+        """Return the rows that were saved."""
+        rows = saved.rows(cls.NAME)
+        if not rows.is_sound(saved.n_labels, saved.n_features, cls.LARGEST):
+            saved.fail(f"the {cls.NAME} are not sound")
+        return rows
+
+
+class Centroids(LabelRows):
+    """The cosine with the mean of the label's points, of which the strongest features are kept."""
+
+    NAME = "centroids"
+
+
+@dataclass(frozen=True, eq=False)
+class Classifiers(LabelRows):
+    """The score of a second classifier per label, which was trained against the points that are hardest to tell apart.
+
+    Parameters
+    ----------
+    bias : float32 (n_labels,)
+    normalize : bool
+        Whether queries are scaled to length 1.
+    loss : str
+    score_power : float
+        How a margin becomes a score, as in the tree.
+    """
+
+    NAME = "classifiers"
+    N_SEARCHED = 7
+    multiplies = True
+    LARGEST = _LARGEST
+
+    bias: Float32s
+    normalize: bool
+    loss: str
+    score_power: float
+
+    def add_to(self, native: _core.Evidence) -> None:
+        """Add the kind to the object for native code."""
+        native.add_classifiers(self.weight, *self.rows, self.bias, self.normalize, self.loss, self.score_power)
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the arrays to save."""
+        return {**super().arrays(), "classifiers.bias": self.bias}
+
+    def keep_labels(self, kept: Any, new_ids: Any, n_labels: int) -> Classifiers:
+        """Return the kind without some labels."""
+        bias = np.full(n_labels, ABSENT, np.float32)
+        bias[new_ids[kept]] = self.bias[kept]
+        return replace(self, rows=super().keep_labels(kept, new_ids, n_labels).rows, bias=bias)
+
+    @classmethod
+    def from_files(cls, saved: SavedKind) -> Classifiers:
+        """Return what was saved."""
+        saved.check_keys({"weight"})
+        bias = saved.array("classifiers.bias")
+        if bias.dtype != np.float32 or bias.shape != (saved.n_labels,) or not (abs(bias) < _LARGEST).all():
+            saved.fail("the biases of the classifiers are not sound")
+        return cls(cls.read_rows(saved), bias, **saved.scoring, **saved.values("weight"))
+
+
+KINDS: dict[str, type[Kind]] = {kind.NAME: kind for kind in (Neighbours, Centroids, Classifiers)}
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What adjusts the scores of the labels that the tree proposes for a query.
+
+    With the score s in the tree, the score f and weight g of classifiers, and the measures m and weights a of the other
+    kinds, the score of a label becomes ``((s f^g)^(1 / (1 + g)) + sum(a m)) / (1 + sum(a))``.
+
+    Parameters
+    ----------
+    n_labels, n_features : int
+    kinds : tuple of Kind
+        In the order of `KINDS`, each at most once.
+    n_searched, n_candidates : int, optional
+        Labels that the search finds, and labels that the trees propose: the best of those scored during that search.
+        By default as many as a kind needs.
+    """
+
+    n_labels: int
+    n_features: int
+    kinds: tuple[Kind, ...] = ()
+    n_searched: int = 0
+    n_candidates: int = 0
+
+    def __post_init__(self) -> None:
+        searched, candidates = proposed_for(type(kind) for kind in self.kinds)
+        object.__setattr__(self, "n_searched", self.n_searched or searched)
+        object.__setattr__(self, "n_candidates", self.n_candidates or candidates)
+
+    def __getitem__(self, name: str) -> Kind:
+        return next(kind for kind in self.kinds if name == kind.NAME)
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each kind, by name."""
+        return {kind.NAME: kind.weight for kind in self.kinds}
+
+    def with_weights(self, weights: Mapping[str, float]) -> Evidence:
+        """Return the evidence with other weights; kinds without one, or with 0, are left out."""
+        return self.with_kinds(
+            replace(kind, weight=weights[kind.NAME]) for kind in self.kinds if weights.get(kind.NAME)
+        )
+
+    def with_kinds(self, kinds: Iterable[Kind]) -> Evidence:
+        """Return evidence about the same labels with other kinds."""
+        return Evidence(self.n_labels, self.n_features, tuple(kinds))
 
     def native(self) -> _core.Evidence:
         """Return the object for native code."""
         native = _core.Evidence(
             n_features=self.n_features,
             n_labels=self.n_labels,
-            neighbour_weight=self.neighbour_weight,
-            centroid_weight=self.centroid_weight,
             n_searched=self.n_searched,
             n_candidates=self.n_candidates,
-            n_neighbours=self.n_neighbours,
-            n_query_features=self.n_query_features,
         )
-        if self.points is not None:
-            own = self.points
-            native.set_points(*own.points_of_feature, own.feature_weights, own.label_ptr, own.labels)
-        if self.centroids is not None:
-            native.set_centroids(*self.centroids)
+        for kind in self.kinds:
+            kind.add_to(native)
         return native
 
-    def measure(self, X: Any, labels: Int64s, n_jobs: int | None = None) -> tuple[Float32s, Float32s]:
-        """Return the votes and the cosines of `labels` (n, k), padded with -1, for the points X."""
+    def measure(self, X: Any, labels: Int64s, n_jobs: int | None = None) -> dict[str, Float32s]:
+        """Return what each kind measures for `labels` (n, k), padded with -1, of the points X."""
         n_threads = check_n_jobs(n_jobs)
         rows = query_rows(X, self.n_features, n_threads)
         flat = np.ascontiguousarray(labels, np.int64).ravel()
-        votes, cosines = self.native().measure(rows, flat, labels.shape[1], n_threads)
-        return votes.reshape(labels.shape), cosines.reshape(labels.shape)
+        found = self.native().measure(rows, flat, labels.shape[1], n_threads).reshape(-1, *labels.shape)
+        return {kind.NAME: own for kind, own in zip(self.kinds, found, strict=True)}
 
     @property
     def nbytes(self) -> int:
@@ -147,84 +396,121 @@ class Evidence:
 
     def keep_labels(self, kept: Any, new_ids: Any, n_labels: int) -> Evidence:
         """Return the evidence without the labels that are not `kept` (L,); a kept label i becomes ``new_ids[i]``."""
-        points, centroids = self.points, self.centroids
-        if points is not None:
-            stays = kept[points.labels]
-            before = np.concatenate([[0], np.cumsum(stays)]).astype(np.int64)
-            labels = new_ids[points.labels[stays]].astype(np.int32)
-            points = points._replace(label_ptr=before[points.label_ptr], labels=labels)
-        if centroids is not None:
-            lengths = np.zeros(n_labels, np.int64)
-            lengths[new_ids[kept]] = np.diff(centroids.indptr)[kept]
-            entries = np.repeat(kept, np.diff(centroids.indptr))
-            indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-            centroids = ShortRows(indptr, centroids.columns[entries], centroids.values[entries])
-        return replace(self, n_labels=n_labels, points=points, centroids=centroids)
+        kinds = tuple(kind.keep_labels(kept, new_ids, n_labels) for kind in self.kinds)
+        return replace(self, n_labels=n_labels, kinds=kinds)
 
     # Files.
 
-    NUMBERS = ("n_searched", "n_candidates", "n_neighbours", "n_query_features")
-    WEIGHTS = ("neighbour_weight", "centroid_weight")
-
     def parameters(self) -> dict[str, Any]:
         """Return the numbers to save."""
-        numbers = {name: getattr(self, name) for name in (*self.WEIGHTS, *self.NUMBERS)}
-        return {**numbers, "n_points": 0 if self.points is None else len(self.points.label_ptr) - 1}
+        kinds = {kind.NAME: kind.parameters() for kind in self.kinds}
+        return {"n_searched": self.n_searched, "n_candidates": self.n_candidates, "kinds": kinds}
 
     def arrays(self, prefix: str = "") -> dict[str, Any]:
         """Return the arrays to save, by name."""
-        arrays: dict[str, Any] = {}
-        if self.points is not None:
-            arrays |= _named("postings", self.points.points_of_feature)
-            arrays |= {"feature_weights": self.points.feature_weights}
-            arrays |= {"labels.indptr": self.points.label_ptr, "labels.columns": self.points.labels}
-        if self.centroids is not None:
-            arrays |= _named("centroids", self.centroids)
-        return {prefix + name: array for name, array in arrays.items()}
+        return {prefix + name: array for kind in self.kinds for name, array in kind.arrays().items()}
 
     @classmethod
     def from_files(
-        cls, parameters: Any, arrays: Mapping[str, Any], prefix: str, n_labels: int, n_features: int, source: str
+        cls,
+        parameters: Any,
+        arrays: Mapping[str, Any],
+        prefix: str,
+        n_labels: int,
+        n_features: int,
+        source: str,
+        scoring: Mapping[str, Any],
     ) -> Evidence:
-        """Return what was saved; raise `FileFormatError` if anything in it cannot be trusted."""
+        """Return what was saved; raise `FileFormatError` if anything in it cannot be trusted.
 
-        def fail(fault: str) -> None:
-            message = f"{source}: the evidence is damaged: {fault}"
-            raise FileFormatError(message)
+        Parameters
+        ----------
+        scoring : mapping
+            loss, score_power and normalize of the model.
+        """
+        whole = SavedKind("", parameters, arrays, prefix, n_labels, n_features, source, scoring)
+        if isinstance(parameters, dict) and "neighbour_weight" in parameters:
+            whole = replace(whole, parameters=_of_two_kinds(whole))
+        whole.check_keys({"n_searched", "n_candidates", "kinds"})
+        for name in ("n_searched", "n_candidates"):
+            whole.check_count(name)
+        saved = whole.parameters["kinds"]
+        if not isinstance(saved, dict) or not saved.keys() <= KINDS.keys():
+            whole.fail(f"its kinds must be some of {', '.join(KINDS)}")
+        kinds = []
+        for name, kind in KINDS.items():
+            if name in saved:
+                own = replace(whole, name=f"{name}: ", parameters=saved[name])
+                own.check_weight()
+                kinds.append(kind.from_files(own))
+        return cls(n_labels, n_features, tuple(kinds), **whole.values("n_searched", "n_candidates"))
 
-        def rows(name: str, parts: tuple[str, ...]) -> list[Any]:
-            for part in parts:
-                if f"{prefix}{name}.{part}" not in arrays:
-                    fail(f"the array {prefix}{name}.{part} is missing")
-            return [arrays[f"{prefix}{name}.{part}"] for part in parts]
 
-        keys = {*cls.WEIGHTS, *cls.NUMBERS, "n_points"}
-        if not isinstance(parameters, dict) or set(parameters) != keys:
-            fail(f"its parameters must be {', '.join(sorted(keys))}")
-        for name in cls.WEIGHTS:
-            if type(parameters[name]) not in (int, float) or not 0 <= parameters[name] <= 1e6:
-                fail(f"{name} must be a number from 0 to 1e6")
-        for name in (*cls.NUMBERS, "n_points"):
-            lowest = 0 if name == "n_points" else 1
-            if type(parameters[name]) is not int or not lowest <= parameters[name] < 2**31:
-                fail(f"{name} must be a count")
-        n_points = parameters["n_points"]
-        points = centroids = None
-        if n_points > 0:
-            postings = ShortRows(*rows("postings", ShortRows._fields))
-            label_ptr, labels = rows("labels", ("indptr", "columns"))
-            weights = arrays.get(f"{prefix}feature_weights", np.zeros(0))
-            if weights.dtype != np.float32 or weights.shape != (n_features,) or not (abs(weights) < 1e6).all():
-                fail("the weights of the features are not sound")
-            if not postings.is_sound(n_features, n_points) or not rows_are_sound(label_ptr, labels, n_points, n_labels):
-                fail("the training points are not sound")
-            points = NearestPoints(postings, weights, label_ptr, labels)
-        if f"{prefix}centroids.indptr" in arrays:
-            centroids = ShortRows(*rows("centroids", ShortRows._fields))
-            if not centroids.is_sound(n_labels, n_features):
-                fail("the centroids are not sound")
-        numbers = {name: parameters[name] for name in (*cls.WEIGHTS, *cls.NUMBERS)}
-        return cls(n_labels, n_features, **numbers, points=points, centroids=centroids)
+def proposed_for(kinds: Iterable[type[Kind]]) -> tuple[int, int]:
+    """Return how many labels a search finds, and how many the trees propose, for some kinds of evidence."""
+    some: list[type[Kind]] = [*kinds, Centroids]
+    return max(kind.N_SEARCHED for kind in some), max(kind.N_CANDIDATES for kind in some)
+
+
+@dataclass(frozen=True)
+class SavedKind:
+    """Numbers and arrays of a kind of evidence in a file, which nobody has checked."""
+
+    name: str
+    parameters: Any
+    files: Mapping[str, Any]
+    prefix: str
+    n_labels: int
+    n_features: int
+    source: str
+    scoring: Mapping[str, Any]
+
+    def fail(self, fault: str) -> NoReturn:
+        """Raise an error."""
+        message = f"{self.source}: the evidence is damaged: {self.name}{fault}"
+        raise FileFormatError(message)
+
+    def check_keys(self, keys: set[str]) -> None:
+        """Refuse other parameters than these."""
+        if not isinstance(self.parameters, dict) or set(self.parameters) != keys:
+            self.fail(f"its parameters must be {', '.join(sorted(keys))}")
+
+    def check_weight(self) -> None:
+        """Refuse a weight that is not a number from 0 on."""
+        weight = self.parameters.get("weight") if isinstance(self.parameters, dict) else None
+        if not isinstance(weight, int | float) or isinstance(weight, bool) or not 0 <= weight <= _LARGEST:
+            self.fail("the weight must be a number from 0 to 1e6")
+
+    def check_count(self, name: str) -> None:
+        """Refuse a parameter that is not a count."""
+        if type(self.parameters[name]) is not int or not 1 <= self.parameters[name] < 2**31:
+            self.fail(f"{name} must be a count")
+
+    def values(self, *names: str) -> dict[str, Any]:
+        """Return some parameters."""
+        return {name: self.parameters[name] for name in names}
+
+    def array(self, name: str) -> Any:
+        """Return an array."""
+        if self.prefix + name not in self.files:
+            self.fail(f"the array {self.prefix}{name} is missing")
+        return self.files[self.prefix + name]
+
+    def rows(self, name: str) -> ShortRows:
+        """Return the arrays of rows."""
+        return ShortRows(*(self.array(f"{name}.{part}") for part in ShortRows._fields))
+
+
+def _of_two_kinds(saved: SavedKind) -> dict[str, Any]:
+    """Return the parameters of an earlier version, which had only neighbours and centroids, as they are now."""
+    numbers, weights = ("n_searched", "n_candidates", *Neighbours.NUMBERS), ("neighbour_weight", "centroid_weight")
+    saved.check_keys({*numbers, *weights, "n_points"})
+    old, kinds = saved.parameters, dict[str, Any]()
+    if old["n_points"] != 0:
+        kinds["neighbours"] = {"weight": old["neighbour_weight"], **saved.values(*Neighbours.NUMBERS, "n_points")}
+    if f"{saved.prefix}centroids.indptr" in saved.files:
+        kinds["centroids"] = {"weight": old["centroid_weight"]}
+    return {**saved.values("n_searched", "n_candidates"), "kinds": kinds}
 
 
 def _named(name: str, rows: ShortRows) -> dict[str, Any]:

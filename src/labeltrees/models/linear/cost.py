@@ -60,7 +60,7 @@ def settle_cost(routed: RoutedTree, groups: Int64s | None, runner: Runner) -> tu
     """Return C as numbers, and what `stats_` says about them."""
     inputs, C = routed.inputs, routed.inputs.settings.C
     if C != "auto":
-        return C, {"C": [float(C)]}
+        return C, {"C": [float(one) for one in np.atleast_1d(C)]}
     started = time.perf_counter()
     loss, losses = inputs.settings.loss, None
     sample = draw_sample(inputs.points.n_points, routed.grown.tree, routed.sizes.values, inputs.seed, groups)

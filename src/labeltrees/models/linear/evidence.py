@@ -1,4 +1,4 @@
-"""Evidence: neighbours and centroids of training points, and how much they count.
+"""Evidence: how each kind is made from training points, and how much it counts.
 
 The weights are learned on points that were held out from a model trained for this purpose.
 """
@@ -6,32 +6,34 @@ The weights are learned on points that were held out from a model trained for th
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.stats import t as student
-from sklearn.base import clone
 
+from labeltrees import _core
 from labeltrees._holding_out import draw_held_out
 from labeltrees._matrices import Float32s, Float64s
 from labeltrees.data.label_sets import has_label
 from labeltrees.labels.embedding import pifa
 from labeltrees.models.linear.blocks import OneBlock
+from labeltrees.models.linear.classifiers import KnownPoints, train_classifiers
 from labeltrees.models.linear.features import unit_rows
-from labeltrees.models.linear.settings import LinearSettings
+from labeltrees.models.linear.settings import LinearSettings, evidence_kinds
 from labeltrees.search.evidence import (
     CENTROID_FEATURES,
-    N_CANDIDATES,
-    N_SEARCHED,
+    KINDS,
     POINTS_PER_FEATURE,
+    Centroids,
     Evidence,
+    Kind,
     NearestPoints,
-    ShortRows,
-    to_short,
+    Neighbours,
+    strongest_entries,
 )
 from labeltrees.search.request import SearchRequest
 
@@ -40,26 +42,26 @@ if TYPE_CHECKING:
     from labeltrees.models.linear.points import TrainingPoints
 
 
-def make_evidence(X: Any, Y: Any, *, neighbours: bool, centroids: bool, n_jobs: int | None = None) -> Evidence:
-    """Return the evidence of training points, with weights of 0.
+def make_neighbours(known: KnownPoints) -> Neighbours:
+    """Return the training points that vote: at most 6 bytes per value of X and 4 per value of Y."""
+    return Neighbours(nearest_points(sp.csr_array(unit_rows(known.X)), known.Y))
 
-    Parameters
-    ----------
-    X : csr_array or dense array (N, d)
-    Y : csr_array (N, L)
-    neighbours, centroids : bool
-        Which kinds to make. Neighbours take at most 6 bytes per value of X and 4 per value of Y, centroids at most 6
-        bytes times 32 per label.
-    n_jobs : int, optional
-    """
-    n_labels, n_features = int(Y.shape[1]), int(X.shape[1])
-    unit = unit_rows(X)
-    points = nearest_points(sp.csr_array(unit), Y) if neighbours else None
-    rows = None
-    if centroids:
-        means = sp.csr_array(pifa(unit, Y, n_jobs=n_jobs))
-        rows = strongest_entries(means.indptr, means.indices, means.data, CENTROID_FEATURES)
-    return Evidence(n_labels, n_features, points=points, centroids=rows)
+
+def make_centroids(known: KnownPoints) -> Centroids:
+    """Return the centroids of the labels: at most 144 bytes per label."""
+    means = sp.csr_array(pifa(unit_rows(known.X), known.Y, n_jobs=known.model.n_jobs))
+    return Centroids(strongest_entries(means.indptr, means.indices, means.data, CENTROID_FEATURES))
+
+
+# How each kind is made from training points. Classifiers depend on C too: see `make_kinds`.
+MAKERS: dict[str, Callable[[KnownPoints], Kind]] = {"neighbours": make_neighbours, "centroids": make_centroids}
+
+
+def make_kinds(known: KnownPoints, names: Iterable[str], C: float = 1.0) -> Evidence:
+    """Return kinds of evidence of training points, with weights of 0; `C` is for classifiers."""
+    n_labels, n_features = int(known.Y.shape[1]), int(known.X.shape[1])
+    made = {name: train_classifiers(known, C) if name == "classifiers" else MAKERS[name](known) for name in names}
+    return Evidence(n_labels, n_features, tuple(made[name] for name in KINDS if name in made))
 
 
 def nearest_points(X: Any, Y: Any) -> NearestPoints:
@@ -72,34 +74,15 @@ def nearest_points(X: Any, Y: Any) -> NearestPoints:
     return NearestPoints(points, weights, Y.indptr.astype(np.int64), Y.indices.astype(np.int32))
 
 
-def strongest_entries(indptr: Any, columns: Any, values: Any, n_kept: int) -> ShortRows:
-    """Return sparse rows with only the `n_kept` largest magnitudes of each; of equal ones, the first.
-
-    Examples
-    --------
-    >>> strongest_entries(np.array([0, 3]), np.array([2, 5, 7]), np.array([0.5, -1.0, 0.25]), 2).columns
-    array([2, 5], dtype=int32)
-    """
-    kept = np.ones(len(columns), dtype=bool)
-    spans = list(pairwise(indptr.tolist()))
-    for row in np.flatnonzero(np.diff(indptr) > n_kept).tolist():
-        start, end = spans[row]
-        size = np.abs(values[start:end])
-        limit = np.partition(size, end - start - n_kept)[end - start - n_kept]
-        keep = size > limit
-        keep[np.flatnonzero(size == limit)[: n_kept - int(np.count_nonzero(keep))]] = True
-        kept[start:end] = keep
-    ends = np.concatenate([[0], np.cumsum(kept)])[indptr].astype(np.int64)
-    return ShortRows(ends, columns[kept].astype(np.int32), to_short(values[kept]))
-
-
 WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+COSTS = (0.25, 1.0)  # C of classifiers: the first if it is better on held-out points beyond luck
 _UNKNOWN_WEIGHT = 0.1  # where there are too few points to learn from
 MIN_POINTS = 50  # held out
 # A tenth of the points is held out, or up to a quarter where a tenth is less than 2,000 points, and at most 10,000. A
-# model is trained on the others: on at most half of all points where these are more than 20,000, so that learning costs
-# at most half of a fit on large data.
+# model is trained on the others: on at most half of all points where these are more than `enough`, so that learning
+# costs at most half of a fit on large data. Classifiers take two more trainings, so fewer points are enough for them.
 _SHARE, _LARGEST_SHARE, _MANY, _MAX_HELD_OUT, _ENOUGH_POINTS = 0.1, 0.25, 2000, 10_000, 20_000
+_ENOUGH_FOR_CLASSIFIERS = 5_000
 _LENGTHS = (1, 3, 5)
 _CONFIDENCE = 0.95
 _MAX_ROUNDS = 5
@@ -117,52 +100,85 @@ class LearnedEvidence(NamedTuple):
 class Proposals:
     """Scores and evidence of the labels that the tree proposes for held-out points, all (n, m), labels rising per row.
 
-    `hits` says whether the point has the label; the score of a place without a label is minus infinity.
+    `measured` has what each kind says, by name. `hits` says whether the point has the label; the score of a place
+    without a label is minus infinity.
     """
 
     scores: Float32s
-    votes: Float32s
-    cosines: Float32s
+    measured: Mapping[str, Float32s]
     hits: NDArray[np.bool_]
 
     def take(self, rows: Any) -> Proposals:
         """Return some of the points."""
-        return Proposals(self.scores[rows], self.votes[rows], self.cosines[rows], self.hits[rows])
+        measured = {name: values[rows] for name, values in self.measured.items()}
+        return Proposals(self.scores[rows], measured, self.hits[rows])
 
-    def quality(self, neighbour_weight: float, centroid_weight: float) -> Float64s:
+    def quality(self, weights: Mapping[str, float]) -> Float64s:
         """Return for each point the mean of its precision at 1, 3 and 5 with these weights (n,)."""
-        blended = self.scores + np.float32(neighbour_weight) * self.votes + np.float32(centroid_weight) * self.cosines
+        used = [name for name in self.measured if weights.get(name)]
+        blended = self.scores
+        if used:
+            measured = np.concatenate([self.measured[name].ravel() for name in used])
+            multiplies = np.array([KINDS[name].multiplies for name in used], np.uint8)
+            own = np.array([weights[name] for name in used], np.float32)
+            found = _core.blend_scores(np.maximum(self.scores, 0).ravel(), measured, own, multiplies)
+            blended = np.where(np.isneginf(self.scores), -np.inf, found.reshape(self.scores.shape))
         order = np.argsort(-blended, axis=1, kind="stable")[:, : max(_LENGTHS)]
-        found = np.take_along_axis(self.hits, order, axis=1)
-        return np.asarray(np.mean([found[:, :k].sum(axis=1) / k for k in _LENGTHS], axis=0))
+        found_hits = np.take_along_axis(self.hits, order, axis=1)
+        return np.asarray(np.mean([found_hits[:, :k].sum(axis=1) / k for k in _LENGTHS], axis=0))
 
-    def best_weights(self, neighbours: bool, centroids: bool) -> tuple[float, float]:
+    def improve(self, weights: Mapping[str, float], name: str) -> tuple[dict[str, float], float]:
+        """Return the weights with the best one for a kind, the smallest of equally good ones, and their quality."""
+        tried = [{**weights, name: weight} for weight in WEIGHTS]
+        quality = [float(self.quality(one).mean()) for one in tried]
+        best = int(np.argmax(np.array(quality) > max(quality) - 1e-12))
+        return tried[best], quality[best]
+
+    def best_weights(self, names: Iterable[str]) -> dict[str, float]:
         """Return the weights of the highest mean quality, found by changing one weight at a time."""
-        best = [0.0, 0.0]
-        free = [place for place, used in enumerate((neighbours, centroids)) if used]
-        highest = float(self.quality(*best).mean())
+        best = dict.fromkeys(names, 0.0)
         for _ in range(_MAX_ROUNDS):
-            before = list(best)
-            for place in free:
-                for weight in WEIGHTS:
-                    tried = list(best)
-                    tried[place] = weight
-                    quality = float(self.quality(*tried).mean())
-                    if quality > highest + 1e-12:
-                        best, highest = tried, quality
+            before = dict(best)
+            for name in before:
+                best, _ = self.improve(best, name)
             if best == before:
                 break
-        return best[0], best[1]
+        return best
 
-    def gains(self, neighbours: bool, centroids: bool) -> Float64s:
+    def halves(self) -> list[tuple[NDArray[np.bool_], Proposals, Proposals]]:
+        """Return both ways to learn on one half of the points and measure on the other: which they are, and both."""
+        number = np.arange(len(self.scores)) % 2
+        return [(number == half, self.take(number != half), self.take(number == half)) for half in (0, 1)]
+
+    def gains(self, names: Iterable[str]) -> Float64s:
         """Return the gain of quality at each point, with weights that were learned on the other half of the points."""
-        halves = np.arange(len(self.scores)) % 2
-        gains = np.zeros(len(self.scores))
-        for half in (0, 1):
-            weights = self.take(halves != half).best_weights(neighbours, centroids)
-            own = self.take(halves == half)
-            gains[halves == half] = own.quality(*weights) - own.quality(0.0, 0.0)
+        gains, names = np.zeros(len(self.scores)), tuple(names)
+        for here, learned_on, own in self.halves():
+            gains[here] = own.quality(learned_on.best_weights(names)) - own.quality({})
         return gains
+
+    def useful(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the kinds that gain something beyond luck, each in addition to those before it."""
+        halves, left = self.halves(), list(names)
+        chosen: list[str] = []
+        weights = [dict[str, float]() for _ in halves]
+        so_far = self.quality({})
+        while left:
+            best: Any = (0.0,)
+            for name in left:
+                quality, tried = np.zeros(len(so_far)), []
+                for (here, learned_on, own), before in zip(halves, weights, strict=True):
+                    tried.append(learned_on.improve(before, name)[0])
+                    quality[here] = own.quality(tried[-1])
+                _, lower = _mean_and_bound(quality - so_far)
+                if lower > best[0]:
+                    best = lower, name, tried, quality
+            if len(best) == 1:
+                break
+            _, name, weights, so_far = best
+            chosen.append(name)
+            left.remove(name)
+        return tuple(chosen)
 
 
 def learn_evidence(
@@ -173,7 +189,7 @@ def learn_evidence(
     Parameters
     ----------
     model : LabelTreeClassifier
-        Its parameters are used for the model that is trained without the held-out points.
+        Fitted without evidence. Its parameters are used for the model that is trained without the held-out points.
     points : TrainingPoints
         Those that texts of labels have added are not held out.
     settings : LinearSettings
@@ -181,73 +197,101 @@ def learn_evidence(
     seed : int
     """
     started = time.perf_counter()
-    kind = model.evidence
-    use = {"neighbours": kind != "centroids", "centroids": kind != "neighbours"}
+    names, is_auto = evidence_kinds(str(model.evidence)), model.evidence == "auto"
     blocks, n_points = points.blocks, points.n_points
     assert isinstance(blocks, OneBlock)
-    X, Y = blocks.X, blocks.Y
-    fitted_on, held_out = _split(n_points, seed, None if points.groups is None else points.groups[:n_points])
-    fitted_on = np.append(fitted_on, np.arange(n_points, X.n_points))
+    X, Y = blocks.X.matrix, blocks.Y.matrix
+    known = KnownPoints(X, Y, blocks.weights, points.groups, model, settings, seed)
+    enough = _ENOUGH_FOR_CLASSIFIERS if "classifiers" in names else _ENOUGH_POINTS
+    groups = None if points.groups is None else points.groups[:n_points]
+    fitted_on, held_out = _split(n_points, seed, groups, enough)
+    fitted_on = np.append(fitted_on, np.arange(n_points, X.shape[0]))
     stats: dict[str, Any] = {"held_out_points": len(held_out)}
-    if len(held_out) < MIN_POINTS:
-        weights = tuple(_UNKNOWN_WEIGHT if used else 0.0 for used in use.values())
-    else:
-        helper = _helper(model, settings, seed)
-        own_weight, own_groups = (
-            None if values is None else values[fitted_on] for values in (blocks.weights, points.groups)
-        )
-        helper.fit(X.matrix[fitted_on], Y.matrix[fitted_on], own_weight, groups=own_groups)
-        made = make_evidence(X.matrix[fitted_on], Y.matrix[fitted_on], **use, n_jobs=model.n_jobs)
-        proposals = propose(helper, made, X.matrix[held_out], Y.matrix[held_out])
-        weights = proposals.best_weights(**use)
-        gain, lower = _mean_and_bound(proposals.gains(**use))
-        stats |= {"gain": gain, "gain_lower": lower}
-    is_off = not any(weights) or (kind == "auto" and not stats.get("gain_lower", 0.0) > 0)
-    evidence = None
-    if not is_off:
-        used = {name: weight > 0 for name, weight in zip(use, weights, strict=True)}
-        whole = make_evidence(X.matrix, Y.matrix, **used, n_jobs=model.n_jobs)
-        evidence = replace(whole, neighbour_weight=weights[0], centroid_weight=weights[1])
+    weights, C = dict.fromkeys(names, 0.0 if is_auto else _UNKNOWN_WEIGHT), 1.0
+    if len(held_out) >= MIN_POINTS:
+        helper = known.fit(fitted_on, C=tuple(model.stats_["C"]))
+        own = known.take(fitted_on, helper)
+        learned = learn_weights(own, X[held_out], Y[held_out], names, is_auto)
+        weights, C = learned.weights, learned.C
+        stats |= {"gain": learned.gain, "gain_lower": learned.gain_lower}
+    used = [name for name, weight in weights.items() if weight > 0]
+    evidence = make_kinds(known, used, C).with_weights(weights) if used else None
     stats |= {
         "used": evidence is not None,
-        "neighbour_weight": 0.0 if evidence is None else weights[0],
-        "centroid_weight": 0.0 if evidence is None else weights[1],
+        "weights": {} if evidence is None else evidence.weights,
         "bytes": 0 if evidence is None else evidence.nbytes,
     }
+    if "classifiers" in used:
+        stats["classifier_C"] = C
     return LearnedEvidence(evidence, stats, time.perf_counter() - started)
+
+
+class LearnedWeights(NamedTuple):
+    """The weights of kinds, C of the classifiers, and the gain on held-out points with its lower bound."""
+
+    weights: dict[str, float]
+    C: float
+    gain: float
+    gain_lower: float
+
+
+def learn_weights(known: KnownPoints, X: Any, Y: Any, names: tuple[str, ...], is_auto: bool) -> LearnedWeights:
+    """Learn the weights of kinds of evidence of known points on held-out points.
+
+    If `is_auto`, kinds that gain nothing beyond luck are left out, and the weights of the others are learned again with
+    as many candidates as they need.
+    """
+    C, evidence = 1.0, make_kinds(known, [name for name in names if name != "classifiers"])
+    if "classifiers" in names:
+        C, evidence = _add_classifiers(known, evidence, X, Y)
+    proposals = propose(known.model, evidence, X, Y)
+    if is_auto:
+        names = proposals.useful(names)
+        fewer = Evidence(
+            evidence.n_labels, evidence.n_features, tuple(evidence[name] for name in KINDS if name in names)
+        )
+        if fewer.n_candidates < evidence.n_candidates:
+            proposals = propose(known.model, fewer, X, Y)
+    gain, lower = _mean_and_bound(proposals.gains(names))
+    is_off = is_auto and not lower > 0
+    weights = dict.fromkeys(names, 0.0) if is_off else proposals.best_weights(names)
+    return LearnedWeights(weights, C, gain, lower)
+
+
+def _add_classifiers(known: KnownPoints, evidence: Evidence, X: Any, Y: Any) -> tuple[float, Evidence]:
+    """Add classifiers; return their C too."""
+    made = [make_kinds(known, ["classifiers"], C) for C in COSTS]
+    proposals = [propose(known.model, one, X, Y) for one in made]
+    quality = [one.quality(one.best_weights(["classifiers"])) for one in proposals]
+    # The final classifiers have more points per label than these, which favours larger costs: so in doubt the larger.
+    _, lower = _mean_and_bound(quality[0] - quality[1])
+    best = 0 if lower > 0 else 1
+    return COSTS[best], evidence.with_kinds((*evidence.kinds, *made[best].kinds))
 
 
 def propose(model: LabelTreeClassifier, evidence: Evidence, X: Any, Y: Any) -> Proposals:
     """Return what a model and evidence know about the labels that the model's trees propose for points."""
-    request = model.complete_request(SearchRequest(N_SEARCHED, n_candidates=N_CANDIDATES, evidence=False))
+    n_searched, n_candidates = (min(n, Y.shape[1]) for n in (evidence.n_searched, evidence.n_candidates))
+    request = model.complete_request(SearchRequest(n_searched, n_candidates=n_candidates, evidence=False))
     found = model.searcher_.topk(X, request, n_jobs=model.n_jobs)
     # Of equal scores, the smaller label comes first.
     order = np.argsort(np.where(found.labels < 0, np.iinfo(np.int64).max, found.labels), axis=1, kind="stable")
     labels = np.take_along_axis(found.labels, order, axis=1)
     scores = np.take_along_axis(found.scores, order, axis=1)
-    votes, cosines = evidence.measure(X, labels, model.n_jobs)
     is_label = labels >= 0
     hits = np.zeros(labels.shape, dtype=bool)
     hits[is_label] = has_label(Y, np.nonzero(is_label)[0], labels[is_label])
-    return Proposals(np.where(is_label, scores, -np.inf).astype(np.float32), votes, cosines, hits)
+    measured = evidence.measure(X, labels, model.n_jobs)
+    return Proposals(np.where(is_label, scores, -np.inf).astype(np.float32), measured, hits)
 
 
-def _split(n_points: int, seed: int, groups: Any) -> tuple[Any, Any]:
+def _split(n_points: int, seed: int, groups: Any, enough: int = _ENOUGH_POINTS) -> tuple[Any, Any]:
     """Return the points to train on and the points to hold out."""
     n_held_out = max(int(n_points * _SHARE), min(int(n_points * _LARGEST_SHARE), _MANY))
     n_held_out = min(n_held_out, _MAX_HELD_OUT)
     order, n_held_out = draw_held_out(n_points, n_held_out, np.random.default_rng(seed), groups)
-    n_fitted = min(n_points - n_held_out, max(n_points // 2, _ENOUGH_POINTS))
+    n_fitted = min(n_points - n_held_out, max(n_points // 2, enough))
     return np.sort(order[n_held_out : n_held_out + n_fitted]), np.sort(order[:n_held_out])
-
-
-def _helper(model: LabelTreeClassifier, settings: LinearSettings, seed: int) -> LabelTreeClassifier:
-    helper: LabelTreeClassifier = clone(model)
-    class_weight = "balanced" if settings.balanced else settings.label_cost
-    helper.set_params(
-        evidence=None, trend=None, vectorizer=None, class_weight=class_weight, random_state=seed, verbose=0
-    )
-    return helper
 
 
 def _mean_and_bound(gains: Float64s) -> tuple[float, float]:

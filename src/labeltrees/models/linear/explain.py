@@ -8,6 +8,7 @@ base is the sum of all g(b).
 Several trees: the score is a mean of scores s_t, and evidence adds to it. With the logarithmic mean
 M(a, b) = (a - b) / (log a - log b), log(s / s0) = sum_t M(s_t, s0_t) / M(s, s0) log(s_t / s0_t), if s and s0 are the
 sums of the s_t and s0_t. So each tree's amounts are multiplied with its factor, and evidence e adds e / M(s, s0).
+Second classifiers of labels are explained like those of the tree: their log score is averaged with that of the trees.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from labeltrees.models.common.explanation import (
     sorted_contributions,
 )
 from labeltrees.models.linear.features import feature_names_of, unit_rows
+from labeltrees.search.evidence import Classifiers, Kind
 
 if TYPE_CHECKING:
     from labeltrees.models.linear.prediction import LinearPredictionMixin
@@ -79,9 +81,9 @@ class PointExplainer:
         if len(self.features) == 0:
             return self._prior(label, name)
         trees = [self._log_score(tree, label) for tree in range(len(self.model.trees_))]
-        terms = self._evidence_terms(label)
-        scale, evidence = terms if terms is not None else (1.0, {})
-        base, amounts, added = combine(trees, scale, evidence)
+        base, amounts, _ = combine(trees, 1.0, {})
+        own_score = self._with_classifiers(LogScore(base, amounts), label)
+        base, amounts, added = combine([own_score], *self._evidence_terms(label))
         others = [Contribution(kind, amount, "evidence") for kind, amount in added.items()]
         if self.model.trend_ is not None:
             weight = float(self.model.trend_[label])
@@ -129,17 +131,43 @@ class PointExplainer:
         without, whole = (log_score_of(searcher.loss, searcher.score_power, value) for value in (bias, margin))
         return without, 0.0 if margin == bias else (whole - without) / (margin - bias)
 
-    def _evidence_terms(self, label: int) -> tuple[float, dict[str, float]] | None:
+    @property
+    def _kinds(self) -> tuple[Kind, ...]:
         evidence = self.model.searcher_.evidence
-        if evidence is None or self.model.evidence is None:
-            return None
-        votes, cosines = evidence.measure(self.row, np.array([[label]], np.int64), self.model.n_jobs)
-        terms = {}
-        if evidence.points is not None:
-            terms["neighbours"] = evidence.neighbour_weight * float(votes[0, 0])
-        if evidence.centroids is not None:
-            terms["centroids"] = evidence.centroid_weight * float(cosines[0, 0])
-        return 1.0 / (1.0 + evidence.neighbour_weight + evidence.centroid_weight), terms
+        return () if evidence is None or self.model.evidence is None else evidence.kinds
+
+    def _with_classifiers(self, score: LogScore, label: int) -> LogScore:
+        """Return the mean of the log score in the trees and those of second classifiers, by their weights."""
+        total, base, amounts = 1.0, score.base, score.amounts.copy()
+        for kind in self._kinds:
+            if isinstance(kind, Classifiers):
+                own = self._classifier_score(kind, label)
+                total, base, amounts = (
+                    total + kind.weight,
+                    base + kind.weight * own.base,
+                    amounts + kind.weight * own.amounts,
+                )
+        return LogScore(base / total, amounts / total)
+
+    def _classifier_score(self, kind: Classifiers, label: int) -> LogScore:
+        columns, weights = kind.row(label)
+        values = np.zeros(self.rows.shape[1])
+        values[columns] = weights
+        parts = values[self.features] * self.rows.data
+        bias = float(kind.bias[label])
+        without, slope = self._link(bias, bias + float(parts.sum()))
+        return LogScore(without, slope * parts)
+
+    def _evidence_terms(self, label: int) -> tuple[float, dict[str, float]]:
+        """Return what scores are divided by, as a factor, and what the kinds of evidence add before that."""
+        added = {kind.NAME: kind.weight for kind in self._kinds if not kind.multiplies}
+        if not added:
+            return 1.0, {}
+        evidence = self.model.searcher_.evidence
+        assert evidence is not None
+        found = evidence.measure(self.row, np.array([[label]], np.int64), self.model.n_jobs)
+        terms = {name: weight * float(found[name][0, 0]) for name, weight in added.items()}
+        return 1.0 / (1.0 + sum(added.values())), terms
 
     def _words(self, amounts: Float64s) -> tuple[Word, ...]:
         encoder = self.model.encoder_

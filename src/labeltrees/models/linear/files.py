@@ -84,7 +84,7 @@ class _LinearReader(ModelReader):
             self.tree(store.child_ptr, store.children, f"tree{number}.") for number, store in enumerate(stores)
         ]
         try:
-            model.searcher_ = Searcher(stores, **scoring, evidence=self.evidence())
+            model.searcher_ = Searcher(stores, **scoring, evidence=self.evidence(scoring))
         except InputError as error:
             self.fail(str(error))
         self.set_shared(model)
@@ -128,12 +128,12 @@ class _LinearReader(ModelReader):
             source=f"{self.source}, tree {number}",
         )
 
-    def evidence(self) -> Evidence | None:
+    def evidence(self, scoring: dict[str, Any]) -> Evidence | None:
         if _EVIDENCE not in self.parameters:
             return None
         n_labels, n_features = self.parameters["n_labels"], self.parameters["n_features"]
         return Evidence.from_files(
-            self.parameters[_EVIDENCE], self.arrays, f"{_EVIDENCE}.", n_labels, n_features, str(self.source)
+            self.parameters[_EVIDENCE], self.arrays, f"{_EVIDENCE}.", n_labels, n_features, str(self.source), scoring
         )
 
     def set_trend(self, model: LabelTreeClassifier) -> None:

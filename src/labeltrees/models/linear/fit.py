@@ -68,7 +68,6 @@ def fit(model: LabelTreeClassifier, points: TrainingPoints, runner: Runner, *, i
     routed = [route_points(blocks, found, tree, settings, seed, runner) for tree in trees]
     C, costs = settle_cost(routed[0], points.groups, runner)
     packed = [pack_tree(tree, train_tree(tree, C, runner, shown), runner, in_memory=in_memory) for tree in routed]
-    evidence = None if model.evidence is None else learn_evidence(model, points, settings, seed)
 
     model.stats_ = {
         "tree_seconds": built - started,
@@ -77,16 +76,17 @@ def fit(model: LabelTreeClassifier, points: TrainingPoints, runner: Runner, *, i
         "bytes": sum(tree.store.nbytes for tree in packed),
         **costs,
     }
-    if evidence is not None:
-        model.stats_ |= {"evidence": evidence.stats, "evidence_seconds": evidence.seconds}
     model.trees_ = [tree.tree for tree in trees]
-    model.searcher_ = Searcher(
-        [tree.store for tree in packed],
-        loss=settings.loss,
-        score_power=float(settings.score_power),
-        normalize=bool(model.normalize),
-        evidence=None if evidence is None else evidence.evidence,
-    )
+    scoring: dict[str, Any] = {"loss": settings.loss, "score_power": float(settings.score_power)}
+    scoring["normalize"] = bool(model.normalize)
+    stores = [tree.store for tree in packed]
+    evidence = None
+    if model.evidence is not None:
+        learned = learn_evidence(model, points, settings, seed)
+        model.stats_ |= {"evidence": learned.stats, "evidence_seconds": learned.seconds}
+        model.stats_["seconds"] = time.perf_counter() - started
+        evidence = learned.evidence
+    model.searcher_ = Searcher(stores, **scoring, evidence=evidence)
     _keep(model, points, found)
 
 

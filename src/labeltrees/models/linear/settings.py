@@ -28,11 +28,12 @@ from labeltrees._validation import Fanout, check_choice, refuse
 from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.models.common.error_costs import LARGEST_VALUE, check_class_weight
 from labeltrees.models.linear.features import check_vectorizer
+from labeltrees.search.evidence import KINDS
 from labeltrees.search.request import MODES, check_search
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import TreeBuilder, TreeSettings, check_tree
 
-EVIDENCE = ("auto", "neighbours", "centroids", "both")
+EVIDENCE = ("auto", "neighbours", "centroids", "both", "classifiers")
 _COST = number(1e-12, 1e12)
 
 
@@ -40,7 +41,7 @@ def _check_cost(name: str, value: Any) -> None:
     if isinstance(value, str):
         check_choice(name, value, ("auto",))
     else:
-        _COST(name, value)
+        _check_costs(name, value)
 
 
 def _check_costs(name: str, value: Any) -> None:
@@ -152,6 +153,25 @@ def label_text_use(value: Any) -> LabelTextUse:
 # The parameters of the classifier.
 
 
+def evidence_kinds(value: str) -> tuple[str, ...]:
+    """Return the names of the kinds of evidence for the parameter `evidence`.
+
+    Examples
+    --------
+    >>> evidence_kinds("neighbours+classifiers")
+    ('neighbours', 'classifiers')
+    """
+    if value == "auto":
+        return tuple(KINDS)
+    return ("neighbours", "centroids") if value == "both" else tuple(value.split("+"))
+
+
+def _check_evidence(name: str, value: Any) -> None:
+    kinds = evidence_kinds(value) if isinstance(value, str) else ()
+    if not kinds or len(set(kinds)) < len(kinds) or not set(kinds) <= KINDS.keys():
+        refuse(name, f"None, 'auto', 'both' or kinds such as 'neighbours+classifiers' of {', '.join(KINDS)}", value)
+
+
 def _check_loss(name: str, value: Any) -> None:
     if isinstance(value, Solver):
         check_settings(value)
@@ -200,10 +220,12 @@ class LinearParameters:
         "Which labels get their texts as extra training points.",
         choices=_TEXT_POINTS,
     )
-    evidence: str | None = choice(
+    evidence: str | None = setting(
         None,
-        EVIDENCE,
-        "Adjust scores by similar training points and label centroids; auto: only if that helps.",
+        optional(_check_evidence),
+        "Adjust scores by similar training points, label centroids and second classifiers; several kinds: "
+        "neighbours+classifiers; auto: those that help.",
+        choices=EVIDENCE,
         daily=True,
     )
     trend: float | None = setting(
