@@ -99,9 +99,7 @@ def _measure_choice(data: Data, contestant: str, train: lt.Dataset, queries: Any
 def _learned(model: Any) -> dict[str, Any]:
     """Return the weights of evidence that a model has learned."""
     learned = model.stats_.get("evidence", {})
-    return {
-        name.replace("_", " "): learned[name] for name in ("neighbour_weight", "centroid_weight") if name in learned
-    }
+    return {f"weight of {name}": weight for name, weight in learned.get("weights", {}).items()}
 
 
 def _timed_fit(data: Data, model: Any) -> tuple[Any, float]:

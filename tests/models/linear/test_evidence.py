@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import labeltrees as lt
 from labeltrees.errors import FileFormatError, InputError
-from labeltrees.models.linear.evidence import WEIGHTS, Proposals, make_evidence, strongest_entries
-from labeltrees.search.evidence import from_short
+from labeltrees.models.linear.evidence import WEIGHTS, Proposals, propose
+from labeltrees.search.evidence import from_short, strongest_entries
 from labeltrees.storage import load_arrays, save_arrays
 
 entries = st.lists(st.lists(st.sampled_from([-2.0, -1.0, -0.5, 0.5, 1.0]), max_size=8), min_size=1, max_size=6)
@@ -27,16 +27,6 @@ def test_the_largest_magnitudes_of_each_row_are_kept_the_first_of_equal_ones(row
         own = slice(found.indptr[number], found.indptr[number + 1])
         assert found.columns[own].tolist() == [3 * place for place in kept]
         assert from_short(found.values[own]).tolist() == [row[place] for place in kept]
-
-
-@pytest.mark.parametrize("parts", [(True, False), (False, True), (True, True)])
-def test_only_the_parts_asked_for_are_made(parts):
-    X, Y = sp.csr_array(np.eye(6, dtype=np.float32)), sp.csr_array(np.eye(6, 4, dtype=np.float32))
-    evidence = make_evidence(X, Y, neighbours=parts[0], centroids=parts[1])
-    assert (evidence.points is not None, evidence.centroids is not None) == parts
-    # Rows of X and Y: a pointer of 8 bytes per row, 6 or 4 bytes per value; 4 bytes per feature.
-    expected = parts[0] * (7 * 8 + 6 * 6 + 6 * 4 + 7 * 8 + 4 * 4) + parts[1] * (5 * 8 + 4 * 6)
-    assert evidence.nbytes == expected
 
 
 def make_problem(n=700, seed=0):
@@ -79,7 +69,8 @@ def test_evidence_helps_where_neighbours_know_more_than_the_tree(model, problem)
     assert 0 < stats["gain_lower"] < stats["gain"]
     assert stats["held_out_points"] == 175
     assert stats["bytes"] == model.searcher_.evidence.nbytes > 0
-    assert {stats["neighbour_weight"], stats["centroid_weight"]} <= set(WEIGHTS)
+    assert stats["weights"]
+    assert set(stats["weights"].values()) <= set(WEIGHTS)
     X, Y = make_problem(300, seed=0)
     with_it, _ = model.predict_topk(X, 5)
     alone, _ = without_evidence(model).predict_topk(X, 5)
@@ -90,23 +81,22 @@ def test_auto_is_off_where_nothing_is_gained():
     model = lt.LabelTreeClassifier(evidence="auto", n_jobs=1).fit(*noisy_problem())
     stats = model.stats_["evidence"]
     assert not stats["used"]
-    assert stats["bytes"] == stats["neighbour_weight"] == stats["centroid_weight"] == 0
+    assert (stats["bytes"], stats["weights"]) == (0, {})
     assert model.searcher_.evidence is None
 
 
-@pytest.mark.parametrize("kind", ["neighbours", "centroids"])
-def test_one_kind_of_evidence_leaves_the_other_out(problem, kind):
-    model = lt.LabelTreeClassifier(evidence=kind, **WEAK).fit(*problem)
-    evidence = model.searcher_.evidence
-    assert (evidence.points is not None) == (kind == "neighbours")
-    assert (evidence.centroids is not None) == (kind == "centroids")
+@pytest.mark.parametrize("kinds", ["neighbours", "centroids", "classifiers", "neighbours+classifiers"])
+def test_only_the_kinds_asked_for_are_made(problem, kinds):
+    model = lt.LabelTreeClassifier(evidence=kinds, **WEAK).fit(*problem)
+    assert set(model.stats_["evidence"]["weights"]) <= set(kinds.split("+"))
+    assert {kind.NAME for kind in model.searcher_.evidence.kinds} == set(model.stats_["evidence"]["weights"])
 
 
 def test_too_few_points_turn_auto_off_and_give_the_others_a_usual_weight():
     X, Y = make_problem(190)
     assert lt.LabelTreeClassifier(evidence="auto", **WEAK).fit(X, Y).searcher_.evidence is None
     stats = lt.LabelTreeClassifier(evidence="both", **WEAK).fit(X, Y).stats_["evidence"]
-    assert (stats["neighbour_weight"], stats["centroid_weight"]) == (0.1, 0.1)
+    assert stats["weights"] == {"neighbours": 0.1, "centroids": 0.1}
 
 
 def test_the_number_of_threads_and_a_second_fit_change_nothing(model, problem):
@@ -117,8 +107,9 @@ def test_the_number_of_threads_and_a_second_fit_change_nothing(model, problem):
 
 
 @pytest.mark.parametrize("changes", [{"n_trees": 2}, {"loss": "logistic"}, {"class_weight": {0: 2.0}}, {"beam": None}])
-def test_it_works_with_other_options_of_the_model(problem, changes):
-    model = lt.LabelTreeClassifier(evidence="both", **{**WEAK, **changes}).fit(*problem)
+@pytest.mark.parametrize("kinds", ["both", "classifiers"])
+def test_it_works_with_other_options_of_the_model(problem, changes, kinds):
+    model = lt.LabelTreeClassifier(evidence=kinds, **{**WEAK, **changes}).fit(*problem)
     labels, scores = model.predict_topk(problem[0][:20], 5)
     assert ((scores >= 0) & (scores <= 1)).all()
     assert (np.diff(scores, axis=1) <= 0).all()
@@ -174,7 +165,7 @@ def test_a_saved_model_has_the_same_evidence(model, problem, tmp_path):
 
 @pytest.mark.parametrize("name", ["postings.columns", "labels.columns", "labels.indptr", "centroids.columns"])
 def test_a_model_with_damaged_evidence_is_refused(problem, tmp_path, name):
-    model = lt.LabelTreeClassifier(evidence="both", **WEAK).fit(*make_problem(200))
+    model = lt.LabelTreeClassifier(evidence="both", **WEAK).fit(*make_problem(190))
     model.save(tmp_path / "model")
 
     def damage(parameters, arrays):
@@ -195,21 +186,45 @@ def change_manifest(folder, change):
 # Weights.
 
 
+def make_proposals(shares, n=300, seed=0):
+    """Return random measures that know the hits by these shares."""
+    rng = np.random.default_rng(seed)
+    hits = rng.random((n, 8)) < 0.3
+    scores, *measured = ((rng.random((n, 8)) + share * hits).astype(np.float32) for share in (0.2, *shares.values()))
+    return Proposals(scores, dict(zip(shares, measured, strict=True)), hits)
+
+
 def test_the_best_weights_are_those_of_a_search_over_all_pairs():
-    rng = np.random.default_rng(0)
-    hits = rng.random((300, 8)) < 0.3
-    scores, votes, cosines = ((rng.random((300, 8)) + share * hits).astype(np.float32) for share in (0.2, 0.4, 0.0))
-    proposals = Proposals(scores, votes, cosines, hits)
-    best = max(float(proposals.quality(a, b).mean()) for a in WEIGHTS for b in WEIGHTS)
-    found = proposals.best_weights(True, True)
-    assert proposals.quality(*found).mean() >= best - 0.005
-    assert found[0] > found[1]
-    assert proposals.best_weights(False, False) == (0.0, 0.0)
-    assert proposals.best_weights(False, True)[0] == 0.0
+    proposals = make_proposals({"neighbours": 0.4, "centroids": 0.0})
+    pairs = [{"neighbours": a, "centroids": b} for a in WEIGHTS for b in WEIGHTS]
+    best = max(float(proposals.quality(pair).mean()) for pair in pairs)
+    found = proposals.best_weights(["neighbours", "centroids"])
+    assert proposals.quality(found).mean() >= best - 0.005
+    assert found["neighbours"] > found["centroids"]
+    assert proposals.best_weights([]) == {}
+    assert set(proposals.best_weights(["centroids"])) == {"centroids"}
+
+
+def test_kinds_that_gain_nothing_beyond_luck_are_left_out():
+    proposals = make_proposals({"neighbours": 0.0, "centroids": 0.5, "classifiers": 0.0}, n=2000)
+    assert proposals.useful(proposals.measured) == ("centroids",)
+    assert set(make_proposals({"neighbours": 0.4, "centroids": 0.4}, n=2000).useful(["neighbours", "centroids"])) == {
+        "neighbours",
+        "centroids",
+    }
 
 
 def test_quality_is_the_mean_precision_at_1_3_and_5():
     hits = np.array([[True, False, True, False, False, True]])
-    zero = np.zeros((1, 6), np.float32)
     scores = np.array([[0.6, 0.5, 0.4, 0.3, 0.2, 0.1]], np.float32)
-    assert Proposals(scores, zero, zero, hits).quality(0, 0) == pytest.approx([(1 + 2 / 3 + 2 / 5) / 3])
+    assert Proposals(scores, {}, hits).quality({}) == pytest.approx([(1 + 2 / 3 + 2 / 5) / 3])
+
+
+def test_quality_is_that_of_the_lists_that_searches_return(problem):
+    X, Y = problem
+    model = lt.LabelTreeClassifier(evidence="neighbours+classifiers", **WEAK).fit(X, Y)
+    evidence = model.searcher_.evidence
+    proposals = propose(model, evidence, X, Y)
+    labels, _ = model.predict_topk(X, 5)
+    expected = np.mean([lt.metrics.precision_at_k(Y, labels, k) for k in (1, 3, 5)])
+    assert proposals.quality(evidence.weights).mean() == pytest.approx(expected, abs=2e-3)

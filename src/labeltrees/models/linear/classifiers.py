@@ -71,13 +71,18 @@ class KnownPoints:
         return KnownPoints(self.X[rows], self.Y[rows], weights, groups, model, self.settings, self.seed)
 
     def fit(self, rows: Any, **changes: Any) -> LabelTreeClassifier:
-        """Return a model with the parameters of `model`, without evidence, fitted on some of the points."""
+        """Return a model with the parameters and costs of `model`, without evidence, fitted on some of the points."""
+        from labeltrees.models.linear.fit import fit_here
+
         model: LabelTreeClassifier = clone(self.model)
         class_weight = "balanced" if self.settings.balanced else self.settings.label_cost
         plain = {"evidence": None, "trend": None, "vectorizer": None, "label_texts": "none", "verbose": 0}
         model.set_params(**{**plain, "class_weight": class_weight, "random_state": self.seed, **changes})
+        by_depth: Any = tuple(self.model.stats_["C"])
+        model.C = by_depth  # choosing it again would take a fifth of the time
         weights, groups = (None if values is None else values[rows] for values in (self.weights, self.groups))
-        return model.fit(self.X[rows], self.Y[rows], weights, groups=groups)
+        fit_here(model, self.X[rows], self.Y[rows], sample_weight=weights, groups=groups)
+        return model
 
     @cached_property
     def hard_negatives(self) -> HardNegatives:
@@ -89,7 +94,7 @@ class KnownPoints:
         for own, other in (halves, halves[::-1]):
             if len(own) == 0 or len(other) == 0 or self.Y[own].nnz == 0:
                 continue
-            model = self.fit(own, tree=self.model.trees_[0], n_trees=1, C=tuple(self.model.stats_["C"]))
+            model = self.fit(own, tree=self.model.trees_[0], n_trees=1)
             blocks = range(_POINTS_AT_ONCE, len(other), _POINTS_AT_ONCE)
             found += [self._wrong(model, rows) for rows in np.split(other, blocks)]
         points, labels = (np.concatenate(parts) for parts in zip(*found, strict=True)) if found else (_NONE, _NONE)

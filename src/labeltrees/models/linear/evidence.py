@@ -75,14 +75,15 @@ def nearest_points(X: Any, Y: Any) -> NearestPoints:
 
 
 WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
-COSTS = (0.25, 1.0)  # C of classifiers: the first if it is better on held-out points beyond luck
+COSTS = (0.25, 1.0)  # C of classifiers: the better one on held-out points
 _UNKNOWN_WEIGHT = 0.1  # where there are too few points to learn from
 MIN_POINTS = 50  # held out
-# A tenth of the points is held out, or up to a quarter where a tenth is less than 2,000 points, and at most 10,000. A
-# model is trained on the others: on at most half of all points where these are more than `enough`, so that learning
-# costs at most half of a fit on large data. Classifiers take two more trainings, so fewer points are enough for them.
+# A tenth of the points is held out, or up to a quarter where a tenth is less than 2,000 points, and a model is trained
+# on the others. Where half of the points is more than `enough`, the model is trained on half of them, and a third is
+# held out, so that learning costs at most half of a fit. At most 10,000 points are held out. Classifiers take two more
+# trainings, so fewer points are enough for them.
 _SHARE, _LARGEST_SHARE, _MANY, _MAX_HELD_OUT, _ENOUGH_POINTS = 0.1, 0.25, 2000, 10_000, 20_000
-_ENOUGH_FOR_CLASSIFIERS = 5_000
+_SHARE_OF_MANY, _ENOUGH_FOR_CLASSIFIERS = 1 / 3, 5_000
 _LENGTHS = (1, 3, 5)
 _CONFIDENCE = 0.95
 _MAX_ROUNDS = 5
@@ -160,6 +161,7 @@ class Proposals:
     def useful(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the kinds that gain something beyond luck, each in addition to those before it."""
         halves, left = self.halves(), list(names)
+        n_tried = len(left)
         chosen: list[str] = []
         weights = [dict[str, float]() for _ in halves]
         so_far = self.quality({})
@@ -170,7 +172,7 @@ class Proposals:
                 for (here, learned_on, own), before in zip(halves, weights, strict=True):
                     tried.append(learned_on.improve(before, name)[0])
                     quality[here] = own.quality(tried[-1])
-                _, lower = _mean_and_bound(quality - so_far)
+                _, lower = _mean_and_bound(quality - so_far, n_tried)
                 if lower > best[0]:
                     best = lower, name, tried, quality
             if len(best) == 1:
@@ -209,7 +211,7 @@ def learn_evidence(
     stats: dict[str, Any] = {"held_out_points": len(held_out)}
     weights, C = dict.fromkeys(names, 0.0 if is_auto else _UNKNOWN_WEIGHT), 1.0
     if len(held_out) >= MIN_POINTS:
-        helper = known.fit(fitted_on, C=tuple(model.stats_["C"]))
+        helper = known.fit(fitted_on)
         own = known.take(fitted_on, helper)
         learned = learn_weights(own, X[held_out], Y[held_out], names, is_auto)
         weights, C = learned.weights, learned.C
@@ -263,9 +265,7 @@ def _add_classifiers(known: KnownPoints, evidence: Evidence, X: Any, Y: Any) -> 
     made = [make_kinds(known, ["classifiers"], C) for C in COSTS]
     proposals = [propose(known.model, one, X, Y) for one in made]
     quality = [one.quality(one.best_weights(["classifiers"])) for one in proposals]
-    # The final classifiers have more points per label than these, which favours larger costs: so in doubt the larger.
-    _, lower = _mean_and_bound(quality[0] - quality[1])
-    best = 0 if lower > 0 else 1
+    best = int(np.argmax([own.mean() for own in quality]))
     return COSTS[best], evidence.with_kinds((*evidence.kinds, *made[best].kinds))
 
 
@@ -288,15 +288,17 @@ def propose(model: LabelTreeClassifier, evidence: Evidence, X: Any, Y: Any) -> P
 def _split(n_points: int, seed: int, groups: Any, enough: int = _ENOUGH_POINTS) -> tuple[Any, Any]:
     """Return the points to train on and the points to hold out."""
     n_held_out = max(int(n_points * _SHARE), min(int(n_points * _LARGEST_SHARE), _MANY))
+    if n_points // 2 > enough:
+        n_held_out = int(n_points * _SHARE_OF_MANY)
     n_held_out = min(n_held_out, _MAX_HELD_OUT)
     order, n_held_out = draw_held_out(n_points, n_held_out, np.random.default_rng(seed), groups)
     n_fitted = min(n_points - n_held_out, max(n_points // 2, enough))
     return np.sort(order[n_held_out : n_held_out + n_fitted]), np.sort(order[:n_held_out])
 
 
-def _mean_and_bound(gains: Float64s) -> tuple[float, float]:
-    """Return the mean gain and its lower 95 % confidence bound."""
+def _mean_and_bound(gains: Float64s, n_tried: int = 1) -> tuple[float, float]:
+    """Return the mean gain and its lower 95 % confidence bound; it also holds for the best of `n_tried` gains."""
     n, mean = len(gains), float(gains.mean())
     if not gains.any():
         return 0.0, 0.0
-    return mean, mean - float(student.ppf(_CONFIDENCE, n - 1) * np.std(gains, ddof=1) / np.sqrt(n))
+    return mean, mean - float(student.ppf(1 - (1 - _CONFIDENCE) / n_tried, n - 1) * np.std(gains, ddof=1) / np.sqrt(n))

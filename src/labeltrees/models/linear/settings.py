@@ -41,7 +41,7 @@ def _check_cost(name: str, value: Any) -> None:
     if isinstance(value, str):
         check_choice(name, value, ("auto",))
     else:
-        _check_costs(name, value)
+        _COST(name, value)
 
 
 def _check_costs(name: str, value: Any) -> None:
