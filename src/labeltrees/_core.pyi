@@ -259,6 +259,11 @@ class LinearProblem:
         seed: int,
         n_threads: int,
         progress: Progress,
+        start_indptr: Int64s | None = None,
+        start_features: Int32s | None = None,
+        start_values: Float32s | None = None,
+        start_bias: Float32s | None = None,
+        is_new: UInt8s | None = None,
     ) -> tuple[Int64s, Int32s, Float32s, Float32s]: ...
 
 def half_round_trip(values: Float32s) -> Float32s: ...

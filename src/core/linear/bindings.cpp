@@ -137,15 +137,23 @@ struct LinearProblem {
 
   Tuple<NumPy<int64_t>, NumPy<int32_t>, NumPy<float>, NumPy<float>> train(
       ConstArray<int64_t> nodes, ConstArray<int64_t> first_edges, ConstArray<int64_t> n_edges, ConstArray<float> costs,
-      nb::handle settings, uint64_t seed, int n_threads, nb::object progress) {
+      nb::handle settings, uint64_t seed, int n_threads, nb::object progress, MaybeArray<int64_t> start_indptr,
+      MaybeArray<int32_t> start_features, MaybeArray<float> start_values, MaybeArray<float> start_bias,
+      MaybeArray<uint8_t> is_new) {
     const LinearOptions options = read_options(settings, seed);
+    const StartWeights start{data_or_null(start_indptr), data_or_null(start_features), data_or_null(start_values),
+                             data_or_null(start_bias), data_or_null(is_new)};
     const auto max_memory = read_field<int64_t>(settings, "max_memory", 0);
     std::vector<NodeTask> tasks;
     for (size_t i = 0; i < nodes.size(); ++i)
       tasks.push_back({nodes.data()[i], first_edges.data()[i], n_edges.data()[i], costs.data()[i]});
     Job job;
     LinearWeights weights;
-    run_job(job, progress, [&] { weights = train_linear(input(max_memory, job), tasks, options, n_threads, job); });
+    run_job(job, progress, [&] {
+      TrainInput whole = input(max_memory, job);
+      if (start_indptr) whole.start = &start;
+      weights = train_linear(whole, tasks, options, n_threads, job);
+    });
     const int64_t n = points().dense() ? static_cast<int64_t>(weights.bias.size()) * n_features : weights.indptr.back();
     return nb::make_tuple(to_numpy(std::move(weights.indptr)),
                           hand_over(std::move(weights.features), weights.features ? n : 0),
@@ -184,7 +192,11 @@ void bind_linear(nb::module_& module) {
            nb::arg("n_threads"))
       .def("train", &LinearProblem::train, nb::kw_only(), nb::arg("nodes").noconvert(),
            nb::arg("first_edges").noconvert(), nb::arg("n_edges").noconvert(), nb::arg("costs").noconvert(),
-           nb::arg("settings"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("progress").none());
+           nb::arg("settings"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("progress").none(),
+           nb::arg("start_indptr").noconvert().none() = nb::none(),
+           nb::arg("start_features").noconvert().none() = nb::none(),
+           nb::arg("start_values").noconvert().none() = nb::none(),
+           nb::arg("start_bias").noconvert().none() = nb::none(), nb::arg("is_new").noconvert().none() = nb::none());
 }
 
 }  // namespace labeltrees::linear

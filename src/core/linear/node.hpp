@@ -82,6 +82,7 @@ struct NodeRows {
   AlignedScratch<int32_t> row_of_pair;  // (pairs of the node) -1 for points without weight
   AlignedScratch<int32_t> features;     // (n_columns) the feature of each column; unused if identity
   bool identity = false;
+  std::vector<int32_t> points;  // (n_rows) the point of each row; only where they are asked for
 
   // `extra`: more points (negative for every child), or null.
   void gather(const Points& points, const Occurrences& occurrences, int64_t pair_begin, int64_t pair_end,

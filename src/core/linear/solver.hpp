@@ -31,6 +31,16 @@ struct LaneTargets {
   const float* pair_costs;                             // (pairs of the node) or null
 };
 
+// Classifiers to start from, one sparse row for each that is trained. They were trained on some of the points already:
+// those that are not new.
+struct StartWeights {
+  const int64_t* indptr;
+  const int32_t* features;  // rising within a row
+  const float* values;
+  const float* bias;
+  const uint8_t* is_new;  // (n_points)
+};
+
 // What the classifiers of a group lose on held-out rows: at each cost, and if each only knew its share of positives.
 struct HeldOutLosses {
   std::vector<double> at_cost;
@@ -45,6 +55,12 @@ class LaneSolver {
   // Trains the classifiers; the results are weights() and bias(). `stream`: selects the random numbers.
   void solve(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options, uint64_t stream,
              const Job& job);
+
+  // The same, from the classifiers of the rows from `first_row` on of `start`. Rows that are not new get the dual
+  // variables that belong to these classifiers; the points of these classifiers that are not among the rows keep
+  // theirs.
+  void solve_from(const StartWeights& start, int64_t first_row, const NodeRows& node, const LaneTargets& targets,
+                  const LinearOptions& options, uint64_t stream, const Job& job);
 
   // Trains at each of the rising `costs` instead of options.cost, each time from the solution before, on the rows that
   // are not held out. Adds up the loss on the held-out rows, for classifiers that have both kinds of training rows.
@@ -73,6 +89,8 @@ class LaneSolver {
   void set_costs(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options);
   struct ClassSums;
   ClassSums class_sums(const NodeRows& node, const simd::LanePass& pass) const;
+  void start_at(const StartWeights& start, int64_t first_row, const NodeRows& node, simd::LanePass& pass,
+                const LinearOptions& options, int n_lanes);
   void start_at_means(const NodeRows& node, simd::LanePass& pass);
   int64_t run_pass(int64_t (*kernel)(simd::LanePass&), simd::LanePass& pass, int64_t n_order, const Job& job);
   void descend(const NodeRows& node, simd::LanePass& pass, const LinearOptions& options, uint64_t stream,

@@ -1,8 +1,10 @@
 #include "linear/train.hpp"
 
+#include <cmath>
 #include <cstring>
 #include <mutex>
 #include <stdexcept>
+#include <utility>
 
 #include "linear/memory.hpp"
 
@@ -174,8 +176,12 @@ class Training {
     const LaneTargets targets = lane_targets(input_, group.node, group.first_edge, group.n_edges);
     LinearOptions options = options_;
     options.cost = group.cost;
-    worker.solver.solve(rows, targets, options, input_.stream(group.first_edge), job_);
-    if (!input_.points.dense()) return keep(group, rows, worker);
+    const uint64_t stream = input_.stream(group.first_edge);
+    if (input_.start)
+      worker.solver.solve_from(*input_.start, group.first_row, rows, targets, options, stream, job_);
+    else
+      worker.solver.solve(rows, targets, options, stream, job_);
+    if (!input_.points.dense()) return input_.start ? keep_merged(group, rows, worker) : keep(group, rows, worker);
     keep_dense(group, worker.solver);
     return int64_t{group.n_edges} * input_.points.n_features / 2;
   }
@@ -219,6 +225,39 @@ class Training {
     return n;
   }
 
+  // The same for classifiers with a start, whose weights of features that no row has stay.
+  int64_t keep_merged(const LaneGroup& group, const NodeRows& rows, Worker& worker) {
+    const LaneSolver& solver = worker.solver;
+    std::vector<std::pair<int32_t, float>> kept;
+    for (int lane = 0; lane < group.n_edges; ++lane) {
+      const size_t before = kept.size();
+      int64_t column = 0;
+      auto add_columns_below = [&](int64_t feature) {
+        for (; column < rows.n_columns; ++column) {
+          const int32_t own = rows.identity ? static_cast<int32_t>(column) : rows.features[column];
+          if (own >= feature) return own == feature;
+          const float value = solver.weights()[column * solver.lanes() + lane];
+          if (std::abs(value) >= options_.prune_below && value != 0.0f) kept.emplace_back(own, value);
+        }
+        return false;
+      };
+      const StartWeights& start = *input_.start;
+      for (int64_t i = start.indptr[group.first_row + lane]; i < start.indptr[group.first_row + lane + 1]; ++i)
+        if (!add_columns_below(start.features[i])) kept.emplace_back(start.features[i], start.values[i]);
+      add_columns_below(input_.points.n_features);
+      result_.indptr[group.first_row + lane + 1] = static_cast<int64_t>(kept.size() - before);
+      result_.bias[group.first_row + lane] = solver.bias()[lane];
+    }
+    int32_t* features;
+    float* values;
+    worker.queue.push(static_cast<int64_t>(kept.size()), &features, &values);
+    for (size_t i = 0; i < kept.size(); ++i) {
+      features[i] = kept[i].first;
+      values[i] = kept[i].second;
+    }
+    return static_cast<int64_t>(kept.size());
+  }
+
   void collect() {
     for (auto& worker : workers_) {  // frees everything but the weights
       if (!worker) continue;
@@ -252,6 +291,7 @@ void gather_node(const TrainInput& input, int64_t node, float bias_value, NodeRo
   rows.gather(input.points, input.occurrences, input.occurrences.begin(child_ptr[node]),
               input.occurrences.end(child_ptr[node + 1] - 1), input.extra_points + extra,
               extra_ptr ? extra_ptr[node + 1] - extra : 0, input.point_weight, bias_value, scratch, job);
+  if (input.start) rows.points = scratch.found;
 }
 
 std::vector<HeldOutLosses> validate_linear(const TrainInput& input, const std::vector<SampledEdges>& tasks,

@@ -22,6 +22,7 @@ struct TrainInput {
   const Occurrences& occurrences;
   const int64_t* edge_ids;  // (n_edges) the edges' numbers in the whole tree, if this is a piece of one; or null
   int64_t max_memory;       // bytes; 0 for no limit
+  const StartWeights* start = nullptr;  // classifiers to start from, in the order of the result; or null
 
   // Selects the random numbers of an edge: the same in the whole tree and in a piece of it.
   uint64_t stream(int64_t edge) const { return static_cast<uint64_t>(edge_ids ? edge_ids[edge] : edge); }

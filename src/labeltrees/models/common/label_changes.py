@@ -87,7 +87,7 @@ class LabelChangesMixin:
             taken = set(keys[label] for label in set(range(len(keys))) - set(ids.tolist()))
             double = next((name for name in new if nfc(name) in taken), new[0])
             refuse("new", "names that no other label has (retired labels keep theirs until `compact`)", double)
-        self._label_names = LabelNames(names)
+        self._label_names = LabelNames(names, self._label_names.kind)
         return self
 
     def compact(self) -> Self:

@@ -52,7 +52,7 @@ def compact_model(model: LabelTreeClassifier, kept: Flags) -> None:
         model.label_texts_ = model.label_texts_.keep_labels(kept, stays)
     if has_names:
         assert model._label_names is not None
-        model._label_names = LabelNames(model._label_names.array[kept])
+        model._label_names = LabelNames(model._label_names.array[kept], model._label_names.kind)
     if model.tree is model.trees_[0]:  # a given tree
         model.tree = trees[0].tree
     model.trees_ = [own.tree for own in trees]

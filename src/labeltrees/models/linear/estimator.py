@@ -17,6 +17,7 @@ from labeltrees.models.linear.files import save_classifier
 from labeltrees.models.linear.fit import fit_here
 from labeltrees.models.linear.prediction import LinearPredictionMixin
 from labeltrees.models.linear.settings import GONE, GONE_FROM_FIT, LinearParameters, Solver, with_solver
+from labeltrees.models.linear.update import UpdateReport, forget_points, update_model
 from labeltrees.storage.unpack import NodeClassifiers, unpack_node
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import with_builder
@@ -207,6 +208,59 @@ class LabelTreeClassifier(
         )
         self._column_names = column_names(Y)
         return self
+
+    def update(self, X: Any, Y: Any = None, *, replay: Any = None, exact: bool = False) -> UpdateReport:
+        """Add points and labels to a fitted model; only what changed is trained.
+
+        A label that the model does not know is placed in the tree, by similarity and frequency as `tradeoff` says. A
+        node that becomes too wide is split, and a subtree whose weight has drifted is built anew.
+
+        With `replay`, a classifier with new positives, or whose negatives grew by more than a tenth, is trained further
+        from its old weights, on new points and a sample of old ones; new classifiers, and those whose positives have
+        doubled, are trained on all points of their node. All others keep their bytes. Without `replay`, old
+        classifiers keep their weights, and new ones have the classifiers of their siblings as negatives.
+
+        New words and items get new columns. What `calibrate` learned about `agreement` must be learned again;
+        evidence is learned again, or dropped without `replay`.
+
+        Parameters
+        ----------
+        X, Y
+            New points as in `fit`, or a Dataset.
+        replay : Dataset, Dataset in parts or (X, Y), optional
+            The points that the model was trained on.
+        exact : bool
+            Train everything whose input changed: the result has the bytes of a fit of all points, first `replay`, on
+            the updated tree.
+
+        Returns
+        -------
+        UpdateReport
+            What moved, what was trained, and whether a full fit is advisable.
+
+        Examples
+        --------
+        >>> import labeltrees as lt
+        >>> texts, labels = ["red apple", "green pear"] * 5, [["apple"], ["pear"]] * 5
+        >>> model = lt.LabelTreeClassifier(C=1.0).fit(texts, labels)
+        >>> report = model.update(["blue plum", "a blue plum"], [["plum"]] * 2, replay=(texts, labels))
+        >>> report.new_labels, model.predict_topk(["plum"], k=1)[0].tolist()
+        (['plum'], [['plum']])
+        """
+        return update_model(self, X, Y, replay, exact)
+
+    def forget(self, points: Any, replay: Any) -> UpdateReport:
+        """Make the model as if some of its points had never been there, exactly, as with ``update(exact=True)``.
+
+        Labels that lose their last point leave the tree and are retired.
+
+        Parameters
+        ----------
+        points : row numbers of `replay`, or one bool per row
+        replay : Dataset, Dataset in parts or (X, Y)
+            The points that the model was trained on, in the order of training.
+        """
+        return forget_points(self, points, replay)
 
     @property
     def tree_(self) -> LabelTree:

@@ -1,0 +1,312 @@
+"""The points of an update: features and labels of new and old points in the columns of the model and new ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from labeltrees._matrices import check_same_points, is_sparse
+from labeltrees._names import encode_names, nfc
+from labeltrees._validation import refuse
+from labeltrees.data.dataset import Dataset
+from labeltrees.data.encoders import ColumnEncoder, Encoder, ItemEncoder, TextEncoder, as_texts
+from labeltrees.data.label_sets import check_unicode, read_label_sets
+from labeltrees.data.tfidf import learn_state
+from labeltrees.errors import InputError
+from labeltrees.models.common.error_costs import point_costs
+from labeltrees.models.common.given import FitArguments, arguments_of
+from labeltrees.models.common.label_names import LabelNames
+from labeltrees.models.linear.features import encode, encoder_of, feature_names_of, unit_rows
+from labeltrees.models.linear.retrain import UpdatePoints
+
+if TYPE_CHECKING:
+    from labeltrees.models.linear.estimator import LabelTreeClassifier
+
+
+@dataclass(frozen=True, eq=False)
+class UpdateData:
+    """What an update trains on, and what the model keeps of it.
+
+    Parameters
+    ----------
+    points : UpdatePoints
+        Old points first, then new ones.
+    n_labels, n_features : int
+        With the new ones.
+    names : LabelNames, optional
+    encoder : Encoder, optional
+    feature_names : array of str, optional
+    times, groups : array (n,), optional
+    n_dropped : int
+        Pairs of old points with labels that the model does not know.
+    """
+
+    points: UpdatePoints
+    n_labels: int
+    n_features: int
+    names: LabelNames | None
+    encoder: Encoder | None
+    feature_names: Any
+    times: Any
+    groups: Any
+    n_dropped: int
+
+
+def read_update(model: LabelTreeClassifier, X: Any, Y: Any, replay: Any) -> UpdateData:
+    """Return the points of an update, checked."""
+    given = arguments_of(X, Y, None)
+    old = None if replay is None else _replayed(replay)
+    encoder = encoder_of(model)
+    texts = _contexts(encoder, X, given)
+    grown = encoder if encoder is None else grow_encoder(encoder, texts, given, model.n_points_)
+    n_features = model.n_features_in_ if grown is None else grown.n_features
+    names = feature_names_of(model) if grown is None else grown.feature_names
+    blocks = []
+    for own, source in ((given, X), (old, replay)):
+        if own is None:
+            continue
+        rows, names = _rows(model, grown, own, source, n_features, names)
+        n_features = rows.shape[1]
+        blocks.append(rows)
+    label_names, matrix, n_labels = _new_labels(model, given, blocks[0].shape[0])
+    matrices, weights, n_dropped = [matrix], [point_costs(given.sample_weight, blocks[0].shape[0])], 0
+    if old is not None:
+        known, n_dropped = _old_labels(label_names, old, blocks[1].shape[0], n_labels)
+        matrices.append(known)
+        weights.append(point_costs(old.sample_weight, blocks[1].shape[0]))
+    order = [1, 0] if old is not None else [0]  # old points first
+    rows = _stack([_widen(blocks[i], n_features) for i in order])
+    labels = sp.csr_array(sp.vstack([_widen(matrices[i], n_labels) for i in order], "csr"))
+    labels.sort_indices()
+    all_weights = None
+    if any(own is not None for own in weights):
+        filled = [np.ones(block.shape[0]) if own is None else own for own, block in zip(weights, blocks, strict=True)]
+        all_weights = np.concatenate([filled[i] for i in order])
+    is_new = np.concatenate([np.full(blocks[i].shape[0], i == 0) for i in order])
+    if model.normalize:
+        rows = unit_rows(rows)
+    pair = (given, old)
+    times, groups = (_join([getattr(pair[i], name) for i in order]) for name in ("times", "groups"))
+    points = UpdatePoints(rows, labels, all_weights, is_new)
+    return UpdateData(points, n_labels, n_features, label_names, grown, names, times, groups, n_dropped)
+
+
+def _replayed(replay: Any) -> FitArguments:
+    if isinstance(replay, Dataset):
+        return arguments_of(replay, None, None)
+    if isinstance(replay, tuple | list) and len(replay) == 2:
+        return arguments_of(replay[0], replay[1], None)
+    refuse("replay", "a Dataset or a pair (X, Y): the points that the model was trained on", type(replay).__name__)
+
+
+# Features.
+
+
+def _contexts(encoder: Encoder | None, X: Any, given: FitArguments) -> Any:
+    """Return the texts or lists of items of new points, or None if only features are given."""
+    if isinstance(encoder, TextEncoder):
+        if isinstance(X, Dataset):
+            return None if X.texts is None else list(X.texts)
+        texts = as_texts(given.X)
+        return None if texts is None else list(texts)
+    if isinstance(given.X, list | tuple):
+        return given.X
+    return None
+
+
+def _rows(
+    model: LabelTreeClassifier, encoder: Encoder | None, given: FitArguments, source: Any, n_features: int, names: Any
+) -> tuple[Any, Any]:
+    """Return features in the columns of the model, and the names of all columns."""
+    X: Any = given.X
+    if isinstance(encoder, TextEncoder) and isinstance(source, Dataset) and source.texts is not None:
+        X = list(source.texts)  # the model's own words
+    elif given.encoder is not None or given.feature_names is not None:
+        own = given.feature_names if given.encoder is None else given.encoder.feature_names
+        if own is not None and names is not None and is_sparse(X):
+            return _align_columns(sp.csr_array(X), own, names, fixed=encoder is not None)
+    X = encode(encoder, X, model.n_jobs)
+    X = sp.csr_array(X, dtype=np.float32) if is_sparse(X) else np.ascontiguousarray(X, dtype=np.float32)
+    values: Any = X.data if is_sparse(X) else X
+    if X.ndim != 2 or not np.isfinite(values).all():
+        refuse("X", "a matrix of finite numbers, one row per point", f"shape {X.shape}")
+    if X.shape[1] < n_features:
+        refuse("X", f"of at least {n_features} columns, those of the model", f"{X.shape[1]} columns")
+    if X.shape[1] > n_features and encoder is not None:
+        refuse("X", f"of {n_features} columns, those of the model's encoder", f"{X.shape[1]} columns")
+    if is_sparse(X) != (not model.searcher_.stores[0].matrices):
+        X = sp.csr_array(X) if not is_sparse(X) else X.toarray()
+    if is_sparse(X):
+        X.sum_duplicates()
+        X.sort_indices()
+    if names is not None and X.shape[1] > len(names):
+        refuse(
+            "X", f"of {len(names)} columns, whose names the model knows; give a Dataset with feature_names", X.shape[1]
+        )
+    return X, names
+
+
+def _align_columns(X: Any, own: Any, names: Any, *, fixed: bool) -> tuple[Any, Any]:
+    """Return X with its columns moved to those of the same name; unknown ones are new, or left out if `fixed`."""
+    place = {name: column for column, name in enumerate(np.asarray(names).tolist())}
+    new = [name for name in np.asarray(own).tolist() if name not in place]
+    if not fixed:
+        place |= {name: len(names) + number for number, name in enumerate(new)}
+        names = np.concatenate([np.asarray(names, dtype=object), np.array(new, dtype=object)])
+    columns = np.array([place.get(name, -1) for name in np.asarray(own).tolist()], dtype=np.int64)
+    pairs = X.tocoo()
+    known = columns[pairs.col] >= 0
+    moved = (pairs.data[known].astype(np.float32), (pairs.row[known], columns[pairs.col[known]]))
+    matrix = sp.csr_array(moved, shape=(X.shape[0], len(names)))
+    matrix.sort_indices()
+    return matrix, names
+
+
+def grow_encoder(encoder: Encoder, contexts: Any, given: FitArguments, n_points: int | None) -> Encoder:
+    """Return the encoder with a column for each new word or item; the columns that it has do not change.
+
+    A vectorizer with several parts, with hashed terms or with a given vocabulary stays as it is.
+    """
+    if isinstance(encoder, TextEncoder):
+        return encoder if not contexts else _grow_words(encoder, contexts, n_points or 0)
+    if type(encoder) is not ItemEncoder:
+        return encoder
+    known = set(encoder.feature_names.tolist()) | set(encoder.item_ids)
+    if contexts is not None:
+        new = list(dict.fromkeys(str(item) for context in contexts for item in _items(context)))
+    elif isinstance(given.encoder, ItemEncoder) and not isinstance(given.encoder, ColumnEncoder):
+        new = given.encoder.feature_names.tolist()
+    else:
+        return encoder
+    added = [name for name in new if name not in known]
+    if not added:
+        return encoder
+    ids = encoder.item_ids
+    return ItemEncoder(
+        [*encoder.feature_names.tolist(), *added],
+        ids=[*ids, *added] if ids else None,
+        weighting=encoder.weighting,
+        norm=encoder.norm,
+    )
+
+
+def _items(context: Any) -> Any:
+    if isinstance(context, dict):
+        return context.keys()
+    if not isinstance(context, list | tuple | set | frozenset):
+        return []
+    return [item[0] if isinstance(item, list | tuple) and len(item) == 2 else item for item in context]
+
+
+def _grow_words(encoder: TextEncoder, texts: list[Any], n_points: int) -> TextEncoder:
+    vectorizer = encoder.vectorizer
+    state = vectorizer.get_state()
+    if len(state.parts) > 1 or state.parts[0].terms is None or vectorizer.vocabulary is not None:
+        return encoder
+    old = state.parts[0]
+    try:
+        seen = learn_state(clone(vectorizer), texts).parts[0]
+    except InputError:  # no word is frequent enough
+        return encoder
+    known = set(old.names())
+    added = [number for number, name in enumerate(seen.names()) if name not in known]
+    if not added:
+        return encoder
+    names = seen.names()
+    idf = old.idf
+    if idf is not None and seen.idf is not None:
+        # Smoothed idf is 1 + log((1 + n) / (1 + df)): the same df among the points of both.
+        shift = np.log((1 + n_points + len(texts)) / (1 + len(texts)))
+        idf = np.concatenate([idf, (seen.idf[added] + shift).astype(idf.dtype)])
+    terms = encode_names([*old.names(), *(names[number] for number in added)])
+    part = replace(old, n_features=old.n_features + len(added), terms=terms, idf=idf, source="vectorizer")
+    grown = clone(vectorizer)
+    grown.set_state(replace(state, parts=[part]))
+    return TextEncoder(grown)
+
+
+# Labels.
+
+
+def _new_labels(model: LabelTreeClassifier, given: FitArguments, n_points: int) -> tuple[LabelNames | None, Any, int]:
+    """Return the names of all labels, the labels of new points in their columns, and the number of labels."""
+    if given.Y is None:
+        message = "update requires the labels of the new points: pass Y, or a Dataset"
+        raise InputError(message)
+    sets = read_label_sets(given.Y)
+    matrix, names = sets.Y, sets.names
+    if names is None:
+        names = given.label_names if given.label_names is not None else getattr(given.Y, "label_names", None)
+    check_same_points(n_points, matrix.shape[0])
+    known, n_known = model._label_names, model.searcher_.n_labels
+    if known is None:
+        if names is not None:
+            message = f"Y names its labels ({names[0]!r}), and the labels of the model have no names: give ids"
+            raise InputError(message)
+        return None, matrix, max(n_known, matrix.shape[1])
+    if names is None:
+        if matrix.shape[1] > n_known:
+            refuse("Y", "labels with names, because those of the model have names", f"{matrix.shape[1]} columns")
+        return known, matrix, n_known
+    names = np.asarray(names, dtype=object)
+    check_unicode(names)
+    used = np.zeros(len(names), dtype=bool)
+    used[matrix.indices] = True
+    position = dict(known.position)
+    new: list[str] = []
+    for name in names[used].tolist():
+        if nfc(name) not in position:
+            position[nfc(name)] = n_known + len(new)
+            new.append(name)
+    columns = np.array([position.get(nfc(name), -1) for name in names.tolist()], dtype=np.int64)
+    n_labels = n_known + len(new)
+    listed = known if not new else LabelNames(np.concatenate([known.array, np.array(new, dtype=object)]), known.kind)
+    return listed, _move(matrix, columns, n_labels)[0], n_labels
+
+
+def _old_labels(known: LabelNames | None, old: FitArguments, n_points: int, n_labels: int) -> tuple[Any, int]:
+    """Return the labels of old points in the columns of the model, and how many pairs it does not know."""
+    sets = read_label_sets(old.Y)
+    matrix, names = sets.Y, sets.names
+    if names is None:
+        names = old.label_names if old.label_names is not None else getattr(old.Y, "label_names", None)
+    check_same_points(n_points, matrix.shape[0])
+    if known is None or names is None:
+        if names is not None or matrix.shape[1] > n_labels:
+            refuse("replay", "the points that the model was trained on, with its labels", f"{matrix.shape[1]} labels")
+        return matrix, 0
+    columns = np.array([known.position.get(nfc(name), -1) for name in np.asarray(names).tolist()], dtype=np.int64)
+    return _move(matrix, columns, n_labels)
+
+
+def _move(matrix: Any, columns: Any, n_columns: int) -> tuple[Any, int]:
+    pairs = matrix.tocoo()
+    known = columns[pairs.col] >= 0
+    moved = (pairs.data[known].astype(np.float32), (pairs.row[known], columns[pairs.col[known]]))
+    return sp.csr_array(moved, shape=(matrix.shape[0], n_columns)), int((~known).sum())
+
+
+def _widen(matrix: Any, n_columns: int) -> Any:
+    if matrix.shape[1] == n_columns:
+        return matrix
+    if isinstance(matrix, np.ndarray):
+        return np.pad(matrix, ((0, 0), (0, n_columns - matrix.shape[1])))
+    return sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], n_columns))
+
+
+def _join(values: list[Any]) -> Any:
+    return None if any(own is None for own in values) else np.concatenate([np.asarray(own) for own in values])
+
+
+def _stack(blocks: list[Any]) -> Any:
+    if len(blocks) == 1:
+        return blocks[0]
+    if isinstance(blocks[0], np.ndarray):
+        return np.concatenate(blocks)
+    stacked = sp.csr_array(sp.vstack(blocks, "csr"))
+    stacked.sort_indices()
+    return stacked

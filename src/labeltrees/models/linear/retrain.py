@@ -1,0 +1,494 @@
+"""Training only what changed: the classifiers of a tree with new labels or new points.
+
+A classifier whose positives are the same, and whose negatives have hardly changed, keeps its weights. New classifiers,
+and those with many new positives, are trained on all points of their node. The others start from the old weights, on
+the new points of their node and a sample of the old ones: dual coordinate descent goes on where it had stopped, with
+the dual variables that follow from the old weights, and those of all other old points stay as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from labeltrees import _core
+from labeltrees._matrices import CheckedX, Float32s, Int32s, Int64s, SparseRows
+from labeltrees._validation import check_n_jobs
+from labeltrees.models.common.error_costs import check_finite
+from labeltrees.models.linear.compact import ceilings_of
+from labeltrees.models.linear.cost import costs_of_nodes
+from labeltrees.models.linear.features import unit_rows
+from labeltrees.models.linear.pieces import NodeTasks
+from labeltrees.models.linear.problem import points_without
+from labeltrees.models.linear.settings import LinearSettings
+from labeltrees.models.linear.train import DenseWeights
+from labeltrees.models.linear.trees import Layout, lay_out
+from labeltrees.storage import ChunkStore, LinearWeights
+from labeltrees.storage.chunks import edges_of
+from labeltrees.storage.splice import splice_chunks, unpack_nodes
+from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.placement import PlacedTree
+
+NEGATIVES_SHARE = 0.1  # a classifier without new positives is trained again if its negatives grow by more than this
+COLD_SHARE = 1.0  # one whose positives grow by at least this share is trained on all points of its node
+SAMPLED = 4.0  # old points for each new point of a node, for classifiers that start from their old weights
+WARM_PASSES = 4  # over these points; more of both is more precise and slower
+KEEP, WARM, COLD = 0, 1, 2
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class UpdatePoints:
+    """The points of an update.
+
+    Parameters
+    ----------
+    X : csr_array or dense array (n, d)
+        Scaled as the model scales points.
+    Y : csr_array (n, L)
+    weights : float64 (n,), optional
+    is_new : bool (n,)
+        Points that the model has not been trained on.
+    """
+
+    X: Any
+    Y: Any
+    weights: Any
+    is_new: Flags
+
+
+class Retrained(NamedTuple):
+    """The chunks of an updated tree, and how many classifiers kept their weights, went on or began anew."""
+
+    store: ChunkStore
+    n_kept: int
+    n_warm: int
+    n_cold: int
+
+
+class _Pairs(NamedTuple):
+    """Pairs of a point and a label in the order of the tree's labels, with the range of each edge and node."""
+
+    points: Int32s
+    costs: Any  # of each pair, or None
+    edge_start: Int64s
+    edge_end: Int64s
+    node_start: Int64s
+    node_end: Int64s
+
+
+def _sorted_pairs(layout: Layout, Y: Any, costs: Any, wanted: Any = None) -> _Pairs:
+    rows = np.repeat(np.arange(Y.shape[0], dtype=np.int32), np.diff(Y.indptr))
+    positions = layout.position[Y.indices]
+    used = positions >= 0
+    if wanted is not None:
+        used &= wanted[rows]
+    positions, rows = positions[used], rows[used]
+    order = np.argsort(positions, kind="stable")
+    ranges = (layout.edge_start, layout.edge_end, layout.node_start, layout.node_end)
+    starts = [np.searchsorted(positions[order], bounds.astype(positions.dtype)) for bounds in ranges]
+    return _Pairs(rows[order], None if costs is None else costs[used][order], *starts)
+
+
+def plan_edges(placed: PlacedTree, layout: Layout, points: UpdatePoints) -> NDArray[np.int8]:
+    """Return for each edge of a tree whether its classifier is kept, goes on, or begins anew."""
+    tree = placed.tree
+    n_labels = tree.n_labels
+    label_of_pair, is_new = points.Y.indices, np.repeat(points.is_new, np.diff(points.Y.indptr))
+    sums = []
+    for some in (~is_new, is_new):
+        counts = np.bincount(label_of_pair[some], minlength=n_labels)
+        ends = np.concatenate([[0], np.cumsum(counts[layout.label_at])])
+        sums.append((ends[layout.edge_end] - ends[layout.edge_start], ends[layout.node_end] - ends[layout.node_start]))
+    (old_edges, old_nodes), (new_edges, new_nodes) = sums
+    without = points_without(points.Y, tree.label_parent >= 0)
+    old_nodes[0] += (~points.is_new[without]).sum()
+    new_nodes[0] += points.is_new[without].sum()
+    node = np.repeat(np.arange(tree.n_nodes), np.diff(tree.child_ptr))
+    states = np.full(len(tree.children), KEEP, np.int8)
+    more_negatives = (new_nodes[node] - new_edges) > NEGATIVES_SHARE * (old_nodes[node] - old_edges)
+    states[(new_edges > 0) | more_negatives] = WARM
+    states[(new_edges > 0) & (new_edges >= COLD_SHARE * old_edges)] = COLD
+    states[placed.old_edge < 0] = COLD
+    return states
+
+
+class _Problem(NamedTuple):
+    """Some classifiers of a tree as a tree of their own: a node for each node that has any of them.
+
+    Parameters
+    ----------
+    edges : int64
+        Their edges in the whole tree, node by node.
+    node_of_edge : int64
+        The node of each of them.
+    nodes : int64
+        The nodes, rising.
+    pairs : (labels, points, costs)
+        A positive pair is a number of `edges` and a point.
+    extra_ptr, extra : arrays
+        The points of each node; points that are not positive are negative.
+    """
+
+    edges: Int64s
+    node_of_edge: Int64s
+    nodes: Int64s
+    pairs: tuple[Any, Any, Any]
+    extra_ptr: Int64s
+    extra: Int32s
+
+
+def _ranges(starts: Int64s, ends: Int64s) -> Int64s:
+    """Return starts[0], starts[0] + 1, ..., ends[0] - 1, starts[1], ..."""
+    counts = ends - starts
+    total = np.cumsum(counts)
+    return np.repeat(starts - (total - counts), counts) + np.arange(int(counts.sum()))
+
+
+def cold_problem(tree: LabelTree, edges: Int64s, pairs: _Pairs, without: Int32s) -> _Problem:
+    """Return classifiers to be trained on all points of their node."""
+    of_node = np.searchsorted(tree.child_ptr, edges, side="right") - 1
+    nodes = np.unique(of_node)
+    own = _ranges(pairs.edge_start[edges], pairs.edge_end[edges])
+    labels = np.repeat(np.arange(len(edges)), pairs.edge_end[edges] - pairs.edge_start[edges])
+    extra = pairs.points[_ranges(pairs.node_start[nodes], pairs.node_end[nodes])]
+    counts = pairs.node_end[nodes] - pairs.node_start[nodes]
+    extra_ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    if len(nodes) and nodes[0] == 0 and len(without):
+        extra = np.concatenate([extra[: extra_ptr[1]], without, extra[extra_ptr[1] :]])
+        extra_ptr[1:] += len(without)
+    costs = None if pairs.costs is None else pairs.costs[own]
+    return _Problem(edges, of_node, nodes, (labels, pairs.points[own], costs), extra_ptr, extra.astype(np.int32))
+
+
+def warm_problem(
+    tree: LabelTree, layout: Layout, edges: Int64s, points: UpdatePoints, costs: Any, without: Int32s, seed: int
+) -> _Problem:
+    """Return classifiers to be trained on the new points of their node and a sample of the old ones."""
+    of_node = np.searchsorted(tree.child_ptr, edges, side="right") - 1
+    nodes = np.unique(of_node)
+    new, old = (_sorted_pairs(layout, points.Y, None, wanted) for wanted in (points.is_new, ~points.is_new))
+    n_new = new.node_end[nodes] - new.node_start[nodes]
+    n_old = old.node_end[nodes] - old.node_start[nodes]
+    n_sampled = np.minimum(np.ceil(SAMPLED * n_new).astype(np.int64), n_old)
+    # One pair from each of n_sampled equal parts of the range, so that all labels have their share.
+    part = np.arange(int(n_sampled.sum())) - np.repeat(np.cumsum(n_sampled) - n_sampled, n_sampled)
+    within = (part + np.random.default_rng(seed).random(len(part))) * np.repeat(
+        n_old / np.maximum(n_sampled, 1), n_sampled
+    )
+    sampled = np.repeat(old.node_start[nodes], n_sampled) + np.minimum(
+        within.astype(np.int64), np.repeat(np.maximum(n_old, 1), n_sampled) - 1
+    )
+    node_of_row = [np.repeat(nodes, n_new), np.repeat(nodes, n_sampled)]
+    rows = [new.points[_ranges(new.node_start[nodes], new.node_end[nodes])], old.points[sampled]]
+    if len(nodes) and nodes[0] == 0:
+        rows.append(without[points.is_new[without]])
+        node_of_row.append(np.zeros(len(rows[-1]), np.int64))
+    key = np.unique(np.concatenate(node_of_row) * points.Y.shape[0] + np.concatenate(rows))
+    node_of_row, row = key // points.Y.shape[0], (key % points.Y.shape[0]).astype(np.int32)
+    lengths = np.diff(points.Y.indptr)[row].astype(np.int64)
+    entries = _ranges(points.Y.indptr[row].astype(np.int64), points.Y.indptr[row].astype(np.int64) + lengths)
+    node = np.repeat(node_of_row, lengths)
+    position = layout.position[points.Y.indices[entries]].astype(np.int64)
+    inside = (position >= layout.node_start[node]) & (position < layout.node_end[node])
+    n_positions = len(layout.label_at) + 1
+    all_nodes = np.repeat(np.arange(tree.n_nodes), np.diff(tree.child_ptr))
+    keys = all_nodes * n_positions + layout.edge_start
+    edge = np.searchsorted(keys, node[inside] * n_positions + position[inside], side="right") - 1
+    number = np.full(len(tree.children), -1, np.int64)
+    number[edges] = np.arange(len(edges))
+    chosen = number[edge] >= 0
+    pair_points = np.repeat(row, lengths)[inside][chosen]
+    pair_costs = None if costs is None else costs[entries[inside][chosen]]
+    counts = np.bincount(np.searchsorted(nodes, node_of_row), minlength=len(nodes))
+    extra_ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return _Problem(edges, of_node, nodes, (number[edge][chosen], pair_points, pair_costs), extra_ptr, row)
+
+
+def train_problem(
+    problem: _Problem,
+    X: Any,
+    weights: Any,
+    settings: LinearSettings,
+    node_costs: Float32s,
+    seed: int,
+    n_jobs: int | None,
+    start: LinearWeights | None = None,
+    is_new: Any = None,
+) -> LinearWeights:
+    """Train the classifiers of a problem; `start` has those to start from."""
+    tree_nodes, n_edges = len(problem.nodes), len(problem.edges)
+    labels, points, costs = problem.pairs
+    order = np.argsort(points, kind="stable")
+    n_points = X.shape[0]
+    y_indptr = np.concatenate([[0], np.cumsum(np.bincount(points, minlength=n_points))]).astype(np.int64)
+    counts = np.bincount(np.searchsorted(problem.nodes, problem.node_of_edge), minlength=tree_nodes)
+    child_ptr = np.concatenate([[0, tree_nodes], tree_nodes + np.cumsum(counts)]).astype(np.int64)
+    children = np.concatenate([np.arange(1, tree_nodes + 1), ~np.arange(n_edges)]).astype(np.int32)
+    rows: Any = CheckedX(X).rows
+    sparse = isinstance(rows, SparseRows)
+    native = _core.LinearProblem(
+        n_points=n_points,
+        n_features=X.shape[1],
+        n_labels=n_edges,
+        x_indptr=rows.indptr if sparse else None,
+        x_columns=rows.indices if sparse else None,
+        x_values=rows.values if sparse else rows.reshape(-1),
+        y_indptr=y_indptr,
+        y_columns=labels[order].astype(np.int32),
+        y_values=None if costs is None else costs[order].astype(np.float32),
+        child_ptr=child_ptr,
+        children=children,
+        point_weight=None if weights is None else np.ascontiguousarray(weights, np.float32),
+        label_cost=None,
+        extra_indptr=np.concatenate([[0], problem.extra_ptr]).astype(np.int64),
+        extra_points=np.ascontiguousarray(problem.extra, np.int32),
+        edge_ids=np.concatenate([np.zeros(tree_nodes, np.int64), problem.edges]),
+        n_whole=len(rows.values) if sparse else rows.size,
+    )
+    tasks = NodeTasks(np.arange(1, tree_nodes + 1), child_ptr[1:-1], np.diff(child_ptr)[1:])
+    warm: dict[str, Any] = {}
+    if start is not None:
+        warm = {
+            "start_indptr": start.indptr,
+            "start_features": start.features,
+            "start_values": start.values,
+            "start_bias": start.bias,
+            "is_new": np.ascontiguousarray(is_new, np.uint8),
+        }
+    found = native.train(
+        nodes=tasks.node,
+        first_edges=np.ascontiguousarray(tasks.first_edge),
+        n_edges=np.ascontiguousarray(tasks.n_edges),
+        costs=np.ascontiguousarray(node_costs[problem.nodes]),
+        settings=settings,
+        seed=seed,
+        n_threads=check_n_jobs(n_jobs),
+        progress=None,
+        **warm,
+    )
+    trained = (
+        LinearWeights(*found) if len(found[0]) else _as_sparse(DenseWeights(found[2].reshape(n_edges, -1), found[3]))
+    )
+    check_finite(trained)
+    return trained
+
+
+def _as_sparse(weights: DenseWeights) -> LinearWeights:
+    n, d = weights.matrix.shape
+    columns = np.tile(np.arange(d, dtype=np.int32), n)
+    return LinearWeights(np.arange(n + 1) * d, columns, weights.matrix.reshape(-1), weights.bias)
+
+
+def take_rows(weights: LinearWeights, rows: Int64s) -> LinearWeights:
+    """Return some of the classifiers, in the order of `rows`."""
+    lengths = np.diff(weights.indptr)[rows]
+    entries = _ranges(weights.indptr[rows], weights.indptr[rows] + lengths)
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return LinearWeights(indptr, weights.features[entries], weights.values[entries], weights.bias[rows])
+
+
+def join_rows(parts: list[LinearWeights]) -> LinearWeights:
+    """Return the classifiers of all parts, one below the other."""
+    lengths = np.concatenate([np.diff(part.indptr) for part in parts])
+    return LinearWeights(
+        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        np.concatenate([part.features for part in parts]),
+        np.concatenate([part.values for part in parts]),
+        np.concatenate([part.bias for part in parts]),
+    )
+
+
+def retrain(
+    placed: PlacedTree,
+    store: ChunkStore,
+    points: UpdatePoints,
+    settings: LinearSettings,
+    C: Any,
+    seed: int,
+    n_features: int,
+    n_jobs: int | None = None,
+    states: NDArray[np.int8] | None = None,
+) -> Retrained:
+    """Return the chunks of a tree with new labels or points.
+
+    Parameters
+    ----------
+    placed : PlacedTree
+    store : ChunkStore
+        Of the old tree.
+    points : UpdatePoints
+        Old and new points.
+    settings : LinearSettings
+    C : float or sequence of float
+        By depth.
+    n_features : int
+        Of the points; new ones come after those of the store.
+    states : int8 (n_edges,), optional
+        As from `plan_edges`.
+    """
+    tree = placed.tree
+    layout = lay_out(tree)
+    if states is None:
+        states = plan_edges(placed, layout, points)
+    if settings.balanced:
+        states = np.where(states == WARM, COLD, states)  # the balance follows from all points of a node
+    costs = _pair_costs(points.Y, settings.label_cost)
+    without = points_without(points.Y, tree.label_parent >= 0)
+    node_costs = costs_of_nodes(tree, C)
+    plain = replace(settings, label_cost=None)
+    how = (points.X, points.weights, plain, node_costs, seed, n_jobs)
+    cold, warm = np.flatnonzero(states == COLD), np.flatnonzero(states == WARM)
+    parts: list[LinearWeights] = []
+    place = np.full(len(states), -1, np.int64)
+    node_of_edge = np.repeat(np.arange(tree.n_nodes), np.diff(tree.child_ptr))
+    changed = np.zeros(tree.n_nodes, dtype=bool)
+    changed[node_of_edge[states != KEEP]] = True
+    changed |= ~_same_children(placed, store)
+    if n_features > store.n_features:
+        changed[:] = True
+    old_nodes = placed.old_node[changed & (placed.old_node >= 0)]
+    old = unpack_nodes(store, old_nodes, n_jobs)
+    old_edges, _ = edges_of(store.child_ptr, old_nodes)
+    row_of_old = np.full(len(store.children), -1, np.int64)
+    row_of_old[old_edges] = np.arange(len(old_edges))
+    parts.append(old)
+    kept = np.flatnonzero((states == KEEP) & changed[node_of_edge])
+    place[kept] = row_of_old[placed.old_edge[kept]]
+    n_rows = len(old.bias)
+    if len(cold):
+        pairs = _sorted_pairs(layout, points.Y, costs)
+        parts.append(train_problem(cold_problem(tree, cold, pairs, without), *how))
+        place[cold] = n_rows + np.arange(len(cold))
+        n_rows += len(cold)
+    if len(warm):
+        start = take_rows(old, row_of_old[placed.old_edge[warm]])
+        problem = warm_problem(tree, layout, warm, points, costs, without, seed)
+        few = (how[0], how[1], replace(plain, max_iter=min(plain.max_iter, WARM_PASSES)), *how[3:])
+        parts.append(train_problem(problem, *few, start=start, is_new=points.is_new))
+        place[warm] = n_rows + np.arange(len(warm))
+    edges = np.flatnonzero(changed[node_of_edge])
+    rows = take_rows(join_rows(parts), place[edges])
+    made = pack_changed(placed, store, changed, rows, n_features, n_jobs)
+    return Retrained(made, int((states == KEEP).sum()), len(warm), len(cold))
+
+
+def retrain_alone(
+    placed: PlacedTree,
+    store: ChunkStore,
+    points: UpdatePoints,
+    settings: LinearSettings,
+    C: Any,
+    seed: int,
+    n_features: int,
+    n_jobs: int | None = None,
+) -> Retrained:
+    """Return the chunks of a tree with new labels, trained without old points.
+
+    Old classifiers keep their weights. A new one is trained on the new points of its node, with one point for each old
+    child of the node as a negative: the positive weights of the child's classifier, scaled to unit length. The model
+    keeps nothing else for this.
+    """
+    tree = placed.tree
+    layout = lay_out(tree)
+    states = np.where(placed.old_edge < 0, COLD, KEEP)
+    cold = np.flatnonzero(states == COLD)
+    node_of_edge = np.repeat(np.arange(tree.n_nodes), np.diff(tree.child_ptr))
+    changed = np.zeros(tree.n_nodes, dtype=bool)
+    changed[node_of_edge[cold]] = True
+    if n_features > store.n_features:
+        changed[:] = True
+    nodes = np.flatnonzero(changed)
+    old = unpack_nodes(store, placed.old_node[nodes], n_jobs)
+    edges = np.flatnonzero(changed[node_of_edge])
+    old_edges, _ = edges_of(store.child_ptr, placed.old_node[nodes])
+    row_of_old = np.full(len(store.children), -1, np.int64)
+    row_of_old[old_edges] = np.arange(len(old_edges))
+    place = np.full(len(states), -1, np.int64)
+    kept = edges[states[edges] == KEEP]
+    place[kept] = row_of_old[placed.old_edge[kept]]
+    parts = [old]
+    if len(cold):
+        pairs = _sorted_pairs(layout, points.Y, _pair_costs(points.Y, settings.label_cost))
+        problem = cold_problem(tree, cold, pairs, np.zeros(0, np.int32))
+        siblings = [kept[node_of_edge[kept] == node] for node in problem.nodes.tolist()]
+        rows = take_rows(old, place[np.concatenate([np.zeros(0, np.int64), *siblings])])
+        X, weights = _with_rows(points, positive_unit_rows(rows, n_features))
+        first = points.X.shape[0]
+        extra, extra_ptr = [], [0]
+        for number, own in enumerate(siblings):
+            extra.append(problem.extra[problem.extra_ptr[number] : problem.extra_ptr[number + 1]])
+            extra.append(first + np.arange(len(own), dtype=np.int32))
+            first += len(own)
+            extra_ptr.append(extra_ptr[-1] + len(extra[-2]) + len(extra[-1]))
+        problem = problem._replace(extra=np.concatenate(extra), extra_ptr=np.array(extra_ptr, np.int64))
+        plain = replace(settings, label_cost=None)
+        parts.append(train_problem(problem, X, weights, plain, costs_of_nodes(tree, C), seed, n_jobs))
+        place[cold] = len(old.bias) + np.arange(len(cold))
+    rows = take_rows(join_rows(parts), place[edges])
+    made = pack_changed(placed, store, changed, rows, n_features, n_jobs)
+    return Retrained(made, int((states == KEEP).sum()), 0, len(cold))
+
+
+def positive_unit_rows(weights: LinearWeights, n_features: int) -> Any:
+    """Return the positive weights of classifiers as rows of unit length."""
+    rows = sp.csr_array(
+        (np.maximum(weights.values, 0), weights.features, weights.indptr), shape=(len(weights.bias), n_features)
+    )
+    rows.eliminate_zeros()
+    return unit_rows(rows)
+
+
+def _with_rows(points: UpdatePoints, rows: Any) -> tuple[Any, Any]:
+    """Return points and weights with more points of weight 1."""
+    weights = None if points.weights is None else np.concatenate([points.weights, np.ones(rows.shape[0])])
+    if isinstance(points.X, np.ndarray):
+        return np.concatenate([points.X, rows.toarray()]), weights
+    X = sp.csr_array(sp.vstack([points.X, rows], "csr"), dtype=np.float32)
+    X.sort_indices()
+    return X, weights
+
+
+def pack_changed(
+    placed: PlacedTree, store: ChunkStore, changed: Flags, rows: LinearWeights, n_features: int, n_jobs: int | None
+) -> ChunkStore:
+    """Return the chunks of a changed tree: those of other nodes are copied."""
+    tree = placed.tree
+    if n_features > store.n_features:  # new features come last
+        rank = np.concatenate([store.feature_rank, np.arange(store.n_features, n_features, dtype=np.int32)])
+        store = replace(store, n_features=n_features, feature_rank=rank[: 0 if store.matrices else None])
+    matrix: Any = rows
+    if store.matrices:
+        matrix = np.zeros((len(rows.bias), n_features), np.float32)
+        matrix[np.repeat(np.arange(len(rows.bias)), np.diff(rows.indptr)), rows.features] = rows.values
+    copied = np.where(changed, -1, placed.old_node)
+    arrays = (tree.child_ptr, tree.children, tree.n_labels, copied, matrix, rows.bias)
+    made = splice_chunks(store, *arrays, tree.mass(), n_jobs)
+    if store.ceilings is not None:
+        made = replace(made, ceilings=ceilings_of(tree, made, n_jobs))
+    return made
+
+
+def _same_children(placed: PlacedTree, store: ChunkStore) -> Flags:
+    """Return which nodes have exactly the children of their old node, in the same order."""
+    tree = placed.tree
+    first = placed.old_edge[tree.child_ptr[:-1]]
+    sizes = np.diff(tree.child_ptr)
+    is_old = placed.old_node >= 0
+    same = is_old & (sizes == np.diff(store.child_ptr)[np.maximum(placed.old_node, 0)])
+    same &= first == store.child_ptr[np.maximum(placed.old_node, 0)]
+    follows = placed.old_edge == np.repeat(first, sizes) + np.arange(len(placed.old_edge)) - np.repeat(
+        tree.child_ptr[:-1], sizes
+    )
+    return np.asarray(same & np.logical_and.reduceat(follows, tree.child_ptr[:-1]))
+
+
+def _pair_costs(Y: Any, label_cost: Any) -> Any:
+    """Return the cost of each pair, or None if all are 1."""
+    if label_cost is None:
+        return None if (Y.data == 1).all() else Y.data
+    return Y.data * label_cost[Y.indices]

@@ -1,0 +1,560 @@
+"""Updating a fitted model: new points and new labels come in, and only what changed is trained.
+
+An update is a fit in which most results exist already: the tree gets the new labels, classifiers whose points changed
+are trained, and all others keep their bytes. With ``exact=True`` the result has the bytes of a fit on that tree.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from labeltrees._matrices import CheckedX, CheckedY, Int64s, is_sparse
+from labeltrees._settings import check_settings
+from labeltrees._validation import refuse
+from labeltrees.data.label_texts import LabelTexts
+from labeltrees.errors import InputError
+from labeltrees.labels.embedding import pifa
+from labeltrees.labels.frequency import cover_frequencies, label_frequencies
+from labeltrees.labels.trend import trend_weights
+from labeltrees.models.common.error_costs import label_costs
+from labeltrees.models.common.settings import seed_of
+from labeltrees.models.linear.blocks import OneBlock
+from labeltrees.models.linear.evidence import learn_evidence
+from labeltrees.models.linear.exact_update import train_exactly
+from labeltrees.models.linear.features import set_encoder
+from labeltrees.models.linear.new_points import UpdateData, read_update
+from labeltrees.models.linear.points import TrainingPoints
+from labeltrees.models.linear.retrain import Retrained, positive_unit_rows, retrain, retrain_alone
+from labeltrees.models.linear.settings import LinearSettings, solver_of
+from labeltrees.search import Searcher
+from labeltrees.storage import ChunkStore
+from labeltrees.storage.chunks import edges_of
+from labeltrees.storage.splice import unpack_nodes
+from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.placement import PlacedTree, place_new_labels
+from labeltrees.tree.settings import TreeSettings, tree_settings
+from labeltrees.tree.splits import split_rules
+
+if TYPE_CHECKING:
+    from labeltrees.models.linear.estimator import LabelTreeClassifier
+
+UNLIMITED = 2**30  # a fanout that splits no node
+TOO_DEEP = 1.1  # a full fit is advised if labels are deeper than in a fresh tree by this factor
+TOO_MANY = 0.3  # or if more than this share of the labels was added since the last fit
+TOO_MANY_ALONE = 0.05  # without replay
+
+
+@dataclass
+class UpdateReport:
+    """What an update did.
+
+    Attributes
+    ----------
+    n_points, n_replayed : int
+        New points, and old points that were given as `replay`.
+    new_labels : list
+        Names, or ids.
+    n_new_features : int
+    n_split, n_rebuilt : int
+        Nodes that became too wide, and subtrees that were built anew because their weight had drifted.
+    moved_labels : list
+        Old labels that are below another node than before.
+    kept, continued, trained : int
+        Classifiers that kept their bytes, that were trained further from their old weights, and that were trained on
+        all points of their node.
+    expected_depth, fresh_depth : float
+        Mean depth of a label, and an estimate for a new tree: that of the last fit times the change of the entropy.
+    similarity, fresh_similarity : float or None
+        Mean cosine of the new labels with the centre of their node, and of the old labels of these nodes, which
+        estimates that of a new tree. None if no label is new, or without replay.
+    exact : bool
+        Whether the model has the bytes of a fit on its tree.
+    seconds : float
+    notes : list of str
+        What an update could not keep.
+    full_fit_advised : str or None
+        Why a full fit is advisable.
+    """
+
+    n_points: int
+    n_replayed: int
+    new_labels: list[Any]
+    n_new_features: int
+    n_split: int
+    n_rebuilt: int
+    moved_labels: list[Any]
+    kept: int
+    continued: int
+    trained: int
+    expected_depth: float
+    fresh_depth: float
+    similarity: float | None
+    fresh_similarity: float | None
+    exact: bool
+    seconds: float
+    notes: list[str] = field(default_factory=list)
+    full_fit_advised: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all attributes as JSON values."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{_count(self.n_points, 'new point')}, {_count(len(self.new_labels), 'new label')}, "
+            f"{_count(self.n_new_features, 'new feature')}",
+            f"classifiers: {self.kept:,} kept, {self.continued:,} continued, {self.trained:,} trained",
+            f"tree: {_count(self.n_split, 'node')} split, {_count(self.n_rebuilt, 'subtree')} rebuilt, "
+            f"{_count(len(self.moved_labels), 'label')} moved; expected depth {self.expected_depth:.2f} "
+            f"(estimate for a new tree: {self.fresh_depth:.2f})",
+        ]
+        lines += self.notes
+        if self.full_fit_advised is not None:
+            lines.append(f"a full fit is advisable: {self.full_fit_advised}")
+        return "\n".join(lines)
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def update_model(model: LabelTreeClassifier, X: Any, Y: Any, replay: Any, exact: bool) -> UpdateReport:
+    """Update a fitted model; see `LabelTreeClassifier.update`."""
+    check_is_fitted(model, "searcher_")
+    check_settings(model)
+    if exact and replay is None:
+        message = "exact=True needs replay: the points that the model was trained on"
+        raise InputError(message)
+    return _Update(model, read_update(model, X, Y, replay), replay is not None, exact).run()
+
+
+def forget_points(model: LabelTreeClassifier, points: Any, replay: Any) -> UpdateReport:
+    """Make a model as if some points had never been there; see `LabelTreeClassifier.forget`."""
+    check_is_fitted(model, "searcher_")
+    check_settings(model)
+    if replay is None:
+        refuse("replay", "the points that the model was trained on", None)
+    return _Update(model, *_split_off(model, points, replay)).run()
+
+
+def _split_off(model: LabelTreeClassifier, points: Any, replay: Any) -> tuple[UpdateData, bool, bool, Any]:
+    """Return the points that stay as old points, and which labels the others have."""
+    data = read_update(model, *_pair(replay), replay=None)
+    n = data.points.X.shape[0]
+    ids = np.asarray(points)
+    if ids.dtype == bool and ids.shape == (n,):
+        ids = np.flatnonzero(ids)
+    if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
+        refuse("points", "row numbers of replay, or one bool per row", points)
+    if len(ids) and (ids.min() < 0 or ids.max() >= n):
+        refuse("points", f"row numbers of replay, in [0, {n})", int(ids[(ids < 0) | (ids >= n)][0]))
+    if data.n_labels > model.searcher_.n_labels:
+        refuse("replay", "the points that the model was trained on, with its labels", f"{data.n_labels} labels")
+    gone = np.zeros(n, dtype=bool)
+    gone[ids] = True
+    if gone.all():
+        message = "no point is left: a model needs at least one"
+        raise InputError(message)
+    touched = np.unique(data.points.Y[np.flatnonzero(gone)].indices)
+    whole = data.points
+    own = replace(
+        whole,
+        X=whole.X[~gone],
+        Y=sp.csr_array(whole.Y[np.flatnonzero(~gone)]),
+        weights=None if whole.weights is None else whole.weights[~gone],
+        is_new=np.zeros(int((~gone).sum()), dtype=bool),
+    )
+    times = None if data.times is None else np.asarray(data.times)[~gone]
+    groups = None if data.groups is None else np.asarray(data.groups)[~gone]
+    before = _Before(n, np.bincount(whole.Y.indices, minlength=data.n_labels), _n_values(whole.X))
+    without = bool(len(ids)) and bool((np.diff(whole.Y.indptr)[gone] == 0).any())
+    forgotten = _Forgotten(touched, without or len(ids) > 0, before)
+    return replace(data, points=own, times=times, groups=groups), True, True, forgotten
+
+
+def _pair(replay: Any) -> tuple[Any, Any]:
+    return (replay[0], replay[1]) if isinstance(replay, tuple | list) and len(replay) == 2 else (replay, None)
+
+
+def _n_values(X: Any) -> int:
+    return int(X.nnz if is_sparse(X) else X.size)
+
+
+@dataclass(frozen=True)
+class _Before:
+    """Sizes of the points that the model was trained on."""
+
+    n_points: int
+    label_counts: Any
+    n_values: int
+
+
+@dataclass(frozen=True)
+class _Forgotten:
+    """The labels of the points to forget, and the sizes of all points before."""
+
+    labels: Any
+    any_points: bool
+    before: _Before
+
+
+class _Update:
+    """One update of a model."""
+
+    def __init__(
+        self, model: LabelTreeClassifier, data: UpdateData, with_replay: bool, exact: bool, forgotten: Any = None
+    ) -> None:
+        self.model, self.data, self.with_replay, self.exact, self.forgotten = model, data, with_replay, exact, forgotten
+        self.seed = seed_of(model.random_state)
+        self.started = time.perf_counter()
+        self.notes: list[str] = []
+        points, old = data.points, model.searcher_.n_labels
+        counts = np.bincount(points.Y.indices, minlength=data.n_labels)
+        if not with_replay:
+            counts[:old] += model.label_counts_
+        self.counts = counts.astype(np.int64)
+        self.n_new = int(points.is_new.sum())
+
+    def run(self) -> UpdateReport:
+        """Place, train, and set the fitted attributes."""
+        model = self.model
+        frequencies, weights = self.label_weights()
+        embeddings = self.embeddings() if self.has_new_labels() else None
+        trees = [self.place(tree, embeddings, frequencies, weights) for tree in model.trees_]
+        settings = self.linear_settings()
+        C = model.stats_.get("C", model.C)
+        C = 1.0 if C == "auto" else C
+        costs: dict[str, Any] = {}
+        points = self.training_points()
+        if self.exact:
+            trained, costs = train_exactly(
+                model, points, trees, settings, self.seed, self.changed_labels(), self.before()
+            )
+        else:
+            trained = [
+                self.train(tree, store, settings, C) for tree, store in zip(trees, model.searcher_.stores, strict=True)
+            ]
+        evidence = self.evidence(points, settings)
+        report = self.report(trees, trained, embeddings)
+        self.install(trees, trained, evidence, costs)
+        report.seconds = time.perf_counter() - self.started
+        for note in report.notes:
+            warnings.warn(note, UserWarning, stacklevel=5)
+        return report
+
+    # What changes.
+
+    def has_new_labels(self) -> bool:
+        return any((self.counts[self.unplaced(tree)] > 0).any() for tree in self.model.trees_)
+
+    def unplaced(self, tree: LabelTree) -> Int64s:
+        """Return the labels that are not in a tree, new ones among them."""
+        return np.concatenate([np.flatnonzero(tree.label_parent < 0), np.arange(tree.n_labels, self.data.n_labels)])
+
+    def label_weights(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the frequencies of all labels, and their weights in splits."""
+        points, settings = self.data.points, self.tree_settings()
+        if self.with_replay:
+            frequencies = label_frequencies(points.Y, points.weights)
+            covers = None
+            if settings.tradeoff > 1 or settings.path == "direct":
+                covers = cover_frequencies(points.Y, points.weights, settings.cover, settings.cover_softness)
+        else:
+            frequencies, covers = self.counts / max(self.counts.sum(), 1), None
+        return frequencies, split_rules(frequencies, covers, settings).weights
+
+    def tree_settings(self) -> TreeSettings:
+        model = self.model
+        settings = tree_settings(model.tree, tradeoff=model.tradeoff, fanout=model.fanout, leaf_size=model.leaf_size)
+        is_flat = isinstance(model.tree, str)
+        return replace(settings, fanout=UNLIMITED) if is_flat or not self.with_replay else settings
+
+    def embeddings(self) -> Any:
+        """Return unit embeddings of all labels; without replay, old labels have those of their classifiers."""
+        points = self.data.points
+        found = sp.csr_array(pifa(points.X, points.Y, n_jobs=self.model.n_jobs))
+        if self.with_replay:
+            return found
+        return found if self.model.searcher_.stores[0].matrices else self._with_classifiers(found)
+
+    def _with_classifiers(self, found: Any) -> Any:
+        """Return embeddings in which old labels have the positive weights of their classifier."""
+        store = self.model.searcher_.stores[0]
+        rows = positive_unit_rows(unpack_nodes(store, np.arange(store.n_nodes), self.model.n_jobs), found.shape[1])
+        is_label = store.children < 0
+        shape = (self.data.n_labels, found.shape[1])
+        labels = ~store.children[is_label].astype(np.int64)
+        old = sp.csr_array(
+            (np.ones(len(labels), np.float32), (labels, np.flatnonzero(is_label))), shape=(shape[0], rows.shape[0])
+        )
+        is_new = np.ones(shape[0], np.float32)
+        is_new[labels] = 0
+        return sp.csr_array(old @ rows + sp.diags_array(is_new) @ found)
+
+    def place(self, tree: LabelTree, embeddings: Any, frequencies: Any, weights: Any) -> PlacedTree:
+        labels = self.unplaced(tree)
+        labels = labels[self.counts[labels] > 0]
+        rebuild = self.with_replay and not isinstance(self.model.tree, str) and self.model.label_texts_ is None
+        before = tree.label_weights
+        kept = (
+            weights
+            if before is None or len(labels)
+            else np.concatenate([before, np.zeros(self.data.n_labels - len(before))])
+        )
+        placed = place_new_labels(
+            tree,
+            labels,
+            embeddings,
+            kept,
+            self.tree_settings(),
+            rebuild=rebuild,
+            frequencies=frequencies if rebuild else None,
+            random_state=self.seed,
+        )
+        return placed
+
+    def changed_labels(self) -> Any:
+        """Return the labels of points that came or went (bool (L,)), and whether any point did."""
+        changed = np.zeros(self.data.n_labels, dtype=bool)
+        if self.forgotten is not None:
+            changed[self.forgotten.labels] = True
+            return changed, self.forgotten.any_points
+        points = self.data.points
+        changed[points.Y[np.flatnonzero(points.is_new)].indices] = True
+        return changed, self.n_new > 0
+
+    def before(self) -> _Before | None:
+        """Return the sizes of the old points; None if they are not those that the model was trained on."""
+        model, points = self.model, self.data.points
+        if self.forgotten is not None:
+            found: _Before = self.forgotten.before
+        else:
+            old = np.flatnonzero(~points.is_new)
+            counts = np.bincount(points.Y[old].indices, minlength=self.data.n_labels)
+            found = _Before(len(old), counts, _n_values(points.X[old]))
+        n_known = len(model.label_counts_)
+        is_same = found.n_points == model.n_points_ and np.array_equal(
+            found.label_counts[:n_known], model.label_counts_
+        )
+        is_fit = model.stats_.get("updates", {}).get("exact", True)
+        return found if is_same and is_fit and model.label_texts_ is None else None
+
+    def class_weight(self) -> Any:
+        """Return the costs of labels, those of new ones 1."""
+        given = self.model.class_weight
+        if given is None or isinstance(given, str) or isinstance(given, dict):
+            return given
+        costs: Any = label_costs(given, self.model.searcher_.n_labels, self.model._label_names)
+        return np.concatenate([costs, np.ones(self.data.n_labels - len(costs), costs.dtype)])
+
+    def training_points(self) -> TrainingPoints:
+        """Return all points in the form of a fit."""
+        points, data = self.data.points, self.data
+        blocks = OneBlock(CheckedX(points.X), CheckedY(points.Y), points.weights)
+        return TrainingPoints(
+            blocks, blocks.n_points, self.counts, data.names, data.encoder, None, None, None, data.groups
+        )
+
+    # Training.
+
+    def linear_settings(self) -> LinearSettings:
+        model, costs = self.model, self.class_weight()
+        return LinearSettings(
+            **solver_of(model.loss).get_params(),
+            C=model.C,
+            balanced=isinstance(costs, str),
+            label_cost=label_costs(costs, self.data.n_labels, self.data.names),
+        )
+
+    def train(self, placed: PlacedTree, store: ChunkStore, settings: Any, C: Any) -> Retrained:
+        arguments = (settings, C, self.seed, self.data.n_features, self.model.n_jobs)
+        if self.with_replay:
+            return retrain(placed, store, self.data.points, *arguments)
+        return retrain_alone(placed, store, self.data.points, *arguments)
+
+    def evidence(self, points: TrainingPoints, settings: Any) -> Any:
+        model = self.model
+        if model.searcher_.evidence is None:
+            return None
+        if not self.with_replay or model.evidence is None:
+            self.notes.append(
+                "the evidence of the model was dropped: it is learned from all points; give replay to learn it again"
+            )
+            return None
+        return learn_evidence(model, points, settings, self.seed).evidence
+
+    # The result.
+
+    def install(self, trees: list[PlacedTree], trained: list[Retrained], evidence: Any, costs: dict[str, Any]) -> None:
+        model, data, old = self.model, self.data, self.model.searcher_
+        model.stats_ = {**model.stats_, **costs, "updates": self.history(trees)}
+        model.stats_["bytes"] = sum(own.store.nbytes for own in trained)
+        model.class_weight = self.class_weight()
+        if isinstance(model.tree, LabelTree):
+            model.tree = trees[0].tree
+        model.trees_ = [placed.tree for placed in trees]
+        model.searcher_ = Searcher(
+            [own.store for own in trained],
+            loss=old.loss,
+            score_power=old.score_power,
+            normalize=old.normalize,
+            evidence=evidence,
+        )
+        set_encoder(model, data.encoder)
+        model.n_features_in_ = data.n_features
+        if hasattr(model, "feature_names_in_"):
+            model.feature_names_in_ = data.feature_names
+        model._label_names = data.names
+        if model.label_texts_ is not None:
+            n_more = data.n_labels - len(model.label_texts_)
+            model.label_texts_ = LabelTexts.of_lists([*model.label_texts_.lists(), *([] for _ in range(n_more))])
+        model.label_counts_ = self.counts
+        model.n_points_ = data.points.X.shape[0] + (0 if self.with_replay else int(model.n_points_ or 0))
+        model.searcher_.set_prior(model.label_counts_, model.n_points_)
+        model.searcher_.set_trend(self.trend(old))
+        model.early_stop_ = None
+        if self.exact:
+            model.calibration_ = None
+        self.retire(old, trees)
+
+    def retire(self, old: Any, trees: list[PlacedTree]) -> None:
+        """Keep labels retired unless they are placed only now; retire those that have lost their last point."""
+        before = self.model.label_counts_
+        retired = np.zeros(self.data.n_labels, dtype=bool)
+        retired[old.retired] = True
+        placed = trees[0].tree.label_parent >= 0
+        was_placed = np.zeros(self.data.n_labels, dtype=bool)
+        was_placed[: old.n_labels] = self._was_placed
+        retired &= ~(placed & ~was_placed)
+        if self.forgotten is not None:
+            retired |= was_placed & (before == 0)
+        self.model.searcher_.set_retired(np.flatnonzero(retired))
+
+    def trend(self, old: Any) -> Any:
+        if old.trend is None:
+            return None
+        if self.with_replay and self.data.times is not None and self.model.trend is not None:
+            return trend_weights(self.data.points.Y, self.data.times, self.model.trend).astype(np.float32)
+        self.notes.append("the trend of old labels was kept, and new labels have none: give times with all points")
+        return np.concatenate([old.trend, np.ones(self.data.n_labels - old.n_labels, np.float32)])
+
+    def history(self, trees: list[PlacedTree]) -> dict[str, Any]:
+        """Return what later updates need to know about this one."""
+        before = self.model.stats_.get("updates", {})
+        tree = self.model.trees_[0]
+        fit = {
+            "fit_labels": int((tree.label_parent >= 0).sum()),
+            "fit_depth": _depth(tree, self.model.label_counts_),
+            "fit_entropy": _entropy(self.model.label_counts_),
+        }
+        kept = {name: before.get(name, value) for name, value in fit.items()}
+        return {
+            **kept,
+            "n": before.get("n", 0) + 1,
+            "exact": self.exact,
+            "added": before.get("added", 0) + self.n_added,
+        }
+
+    @property
+    def n_added(self) -> int:
+        tree = self.model.trees_[0]
+        return int((self.counts[self.unplaced(tree)] > 0).sum()) if tree.n_labels < self.data.n_labels else 0
+
+    def report(self, trees: list[PlacedTree], trained: list[Retrained], embeddings: Any) -> UpdateReport:
+        model, data, first = self.model, self.data, trees[0]
+        self._was_placed = model.trees_[0].label_parent >= 0
+        if model.early_stop_ is not None:
+            self.notes.append("agreement must be learned again: call calibrate, or labeltrees calibrate")
+        if model.calibration_ is not None:
+            self.notes.append(
+                "probabilities must be learned again: call calibrate with labels"
+                if self.exact
+                else "probabilities are those of the model before the update; calibrate learns them again"
+            )
+        if data.n_dropped:
+            self.notes.append(
+                f"{_count(data.n_dropped, 'label')} of old points were left out: the model does not know them"
+            )
+        history = self.history(trees)
+        depth = _depth(first.tree, self.counts)
+        entropy = history["fit_entropy"]
+        fresh = history["fit_depth"] * (_entropy(self.counts) / entropy if entropy > 0 else 1.0)
+        new = np.arange(model.searcher_.n_labels, data.n_labels)
+        new = np.union1d(new, self.unplaced(model.trees_[0])[self.counts[self.unplaced(model.trees_[0])] > 0])
+        similarity = _similarity(first.tree, embeddings, new, self.with_replay)
+        report = UpdateReport(
+            self.n_new,
+            int((~data.points.is_new).sum()),
+            _shown(data.names, new),
+            data.n_features - model.n_features_in_,
+            sum(own.n_split for own in trees),
+            sum(own.n_rebuilt for own in trees),
+            _shown(data.names, first.moved),
+            sum(own.n_kept for own in trained),
+            sum(own.n_warm for own in trained),
+            sum(own.n_cold for own in trained),
+            depth,
+            fresh,
+            *similarity,
+            self.exact,
+            0.0,
+            self.notes,
+        )
+        report.full_fit_advised = self.advice(report, history)
+        return report
+
+    def advice(self, report: UpdateReport, history: dict[str, Any]) -> str | None:
+        """Return why a full fit is advisable, if it is."""
+        share = history["added"] / max(history["fit_labels"], 1)
+        if report.expected_depth > TOO_DEEP * report.fresh_depth:
+            return f"labels are {report.expected_depth / report.fresh_depth:.1f} times as deep as in a new tree"
+        if share > TOO_MANY or (not self.with_replay and share > TOO_MANY_ALONE):
+            return f"{share:.0%} of the labels were added since the last one"
+        return None
+
+
+def _shown(names: Any, labels: Any) -> list[Any]:
+    ids = np.asarray(labels, np.int64)
+    return list(ids.tolist() if names is None else names.take(ids).tolist())
+
+
+def _depth(tree: LabelTree, counts: Any) -> float:
+    placed = tree.label_parent >= 0
+    weights = np.where(placed, counts[: tree.n_labels], 0).astype(np.float64)
+    return float(tree.expected_depth(weights)) if weights.sum() > 0 else 0.0
+
+
+def _entropy(counts: Any) -> float:
+    shares = counts[counts > 0] / counts.sum()
+    return float(-(shares * np.log(shares)).sum())
+
+
+def _similarity(tree: LabelTree, embeddings: Any, new: Any, known: bool) -> tuple[float | None, float | None]:
+    """Return the mean cosine with the centre of their node of new labels, and of as many old ones of these nodes."""
+    if embeddings is None or not known or len(new) == 0:
+        return None, None
+    parents = np.unique(tree.label_parent[new])
+    edges, _ = edges_of(tree.child_ptr, parents.astype(np.int64))
+    children = tree.children[edges].astype(np.int64)
+    node = np.repeat(np.arange(len(parents)), np.diff(tree.child_ptr)[parents])
+    labels, node = ~children[children < 0], node[children < 0]
+    rows = embeddings[labels]
+    sums = (
+        sp.csr_array(
+            (np.ones(len(labels), np.float32), (node, np.arange(len(labels)))), shape=(len(parents), len(labels))
+        )
+        @ rows
+    )
+    lengths = np.sqrt(np.asarray(sums.multiply(sums).sum(axis=1)).ravel())
+    cosines = np.asarray(rows.multiply(sums[node]).sum(axis=1)).ravel() / np.maximum(lengths[node], 1e-12)
+    is_new = np.isin(labels, new)
+    old = float(cosines[~is_new].mean()) if (~is_new).any() else None
+    return float(cosines[is_new].mean()), old

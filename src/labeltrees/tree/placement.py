@@ -1,0 +1,372 @@
+"""Placing new labels in a tree: by the order that the paper's split gives them, at the tradeoff of the tree.
+
+A split orders labels by (2 - t)/2 v.(m+ - m-) + (t - 1)+ f, with v the embedding of a label, m+ and m- the centres of
+the two sides and f its share of the weight of the set. So a label belongs to the child c of a node whose labels are
+closest to it in this order: the one with the highest (2 - t)/2 v.m_c - (t - 1)+ |f - f_c|, where m_c is the centre of
+the labels below c and f_c their mean share. A label goes down from the root; where the best child is a label, it
+becomes a sibling of that label. At t = 0 and 1 similarity alone decides, at t = 2 frequency alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from labeltrees.tree.arrays import Float64s, Int64s, TreeArrays
+from labeltrees.tree.builder import build_tree_from
+from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tree.settings import TreeSettings
+from labeltrees.tree.splits import coefficients, split_labels
+
+DRIFT = 2.0  # a subtree is rebuilt if its share of the weight has grown by this factor, or its number of labels
+SMALLEST_DRIFT = 8  # labels of a subtree that can drift
+WIDEST = 256  # children of a node where the fanout is "auto"
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedTree:
+    """A tree with new labels.
+
+    Parameters
+    ----------
+    tree : LabelTree
+    old_edge : int64 (n_edges,)
+        The edge of the old tree with the same classifier: the same child, or the same node with more labels below it;
+        -1 for a new one.
+    old_node : int64 (n_nodes,)
+        The node of the old tree, or -1.
+    n_placed, n_split, n_rebuilt : int
+        Labels placed, nodes that were too wide, and subtrees that were built anew.
+    moved : int64
+        Old labels that are below another node than before.
+    """
+
+    tree: LabelTree
+    old_edge: Int64s
+    old_node: Int64s
+    n_placed: int = 0
+    n_split: int = 0
+    n_rebuilt: int = 0
+    moved: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
+
+
+def unchanged(tree: LabelTree) -> PlacedTree:
+    """Return a tree as one without new labels."""
+    return PlacedTree(tree, np.arange(len(tree.children)), np.arange(tree.n_nodes))
+
+
+def place_new_labels(
+    tree: LabelTree,
+    labels: Int64s,
+    embeddings: Any,
+    weights: Float64s,
+    settings: TreeSettings,
+    *,
+    rebuild: bool = True,
+    frequencies: Any = None,
+    random_state: int = 0,
+) -> PlacedTree:
+    """Return a tree with more labels.
+
+    Parameters
+    ----------
+    tree : LabelTree
+        Over the first ``tree.n_labels`` labels.
+    labels : int64
+        The labels to place, which are not in the tree.
+    embeddings : sparse matrix (L, d)
+        Unit rows. Old labels with a row of zeros have no part in the centres.
+    weights : float64 (L,)
+        The labels' weights in a split, f(tradeoff).
+    settings : TreeSettings
+    rebuild : bool
+        Whether subtrees that have drifted are built anew, which needs `frequencies` (L,) and embeddings of all labels.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> tree = LabelTree([0, 2, 4, 6], [1, 2, ~0, ~1, ~2, ~3], n_labels=4)
+    >>> rows = sp.csr_array([[1, 0], [1, 0], [0, 1], [0, 1], [0, 1.0]])
+    >>> placed = place_new_labels(tree, np.array([4]), rows, np.full(5, 0.2), TreeSettings(fanout=3))
+    >>> placed.tree.children.tolist()
+    [1, 2, -1, -2, -3, -4, -5]
+    """
+    n_labels = len(weights)
+    whole = LabelTree._adopt(TreeArrays(tree.child_ptr, tree.children, n_labels, None, weights), check=False)
+    if len(labels) == 0:
+        return PlacedTree(whole, np.arange(len(tree.children)), np.arange(tree.n_nodes))
+    homes = find_homes(tree, labels, embeddings, weights, settings)
+    growing = _Growing(tree, embeddings, weights, settings, random_state)
+    order = np.lexsort((labels, -weights[labels]))  # frequent labels first, as in a tree
+    for label, home in zip(labels[order].tolist(), homes[order].tolist(), strict=True):
+        growing.children[home].append(~label)
+    growing.split_wide(np.unique(homes))
+    if rebuild and frequencies is not None:
+        growing.rebuild(whole, frequencies)
+    return growing.finish(len(labels))
+
+
+def find_homes(
+    tree: LabelTree, labels: Int64s, embeddings: Any, weights: Float64s, settings: TreeSettings
+) -> NDArray[np.int64]:
+    """Return the node that each of the labels becomes a child of."""
+    similarity, frequency = _coefficients(settings)
+    old = np.zeros(len(weights))
+    old[: tree.n_labels] = np.where(tree.label_parent >= 0, weights[: tree.n_labels], 0)
+    mass, counts = tree.mass(old[: tree.n_labels]), np.maximum(tree.n_labels_below, 1)
+    at = np.zeros(len(labels), np.int64)
+    open_labels = np.arange(len(labels))
+    depth = 0
+    centres = _Centres(tree, embeddings, old, similarity > 0)
+    while len(open_labels):
+        below = centres.of_depth(depth + 1)
+        going = []
+        for node in np.unique(at[open_labels]).tolist():
+            mine = open_labels[at[open_labels] == node]
+            children = tree.children[tree.child_ptr[node] : tree.child_ptr[node + 1]].astype(np.int64)
+            is_node = children >= 0
+            score = np.zeros((len(mine), len(children)))
+            if similarity > 0:
+                rows = below.rows(children)
+                score += similarity * np.asarray((embeddings[labels[mine]] @ rows.T).todense())
+            if frequency > 0:
+                total = mass[node] or 1.0
+                mean = np.where(is_node, mass[np.maximum(children, 0)] / counts[np.maximum(children, 0)], 0.0)
+                mean[~is_node] = old[~children[~is_node]]
+                score -= frequency * np.abs(weights[labels[mine], None] - mean[None, :]) / total
+            best = children[np.argmax(score, axis=1)]
+            at[mine] = np.where(best >= 0, best, node)
+            going.append(mine[best >= 0])
+        open_labels = np.concatenate(going)
+        depth += 1
+    return at
+
+
+def _coefficients(settings: TreeSettings) -> tuple[float, float]:
+    """Return the factors of similarity and frequency in the order of a split."""
+    similarity, frequency = coefficients(settings.tradeoff, settings.path)
+    return similarity / 2, frequency
+
+
+class _Centres:
+    """The centres of the nodes of one depth after another, and the embeddings of labels."""
+
+    def __init__(self, tree: LabelTree, embeddings: Any, weights: Float64s, needed: bool) -> None:
+        self.tree, self.embeddings, self.weights, self.needed = tree, embeddings, weights, needed
+        self._paths = _label_paths(tree) if needed else []
+
+    def of_depth(self, depth: int) -> _Centres:
+        """Compute the centres of the nodes of this depth."""
+        if not self.needed or depth >= len(self._paths):
+            self.place = np.full(self.tree.n_nodes, -1)
+            return self
+        node_of_label = self._paths[depth]
+        found = np.flatnonzero(node_of_label >= 0)
+        nodes, rows = np.unique(node_of_label[found], return_inverse=True)
+        self.place = np.full(self.tree.n_nodes, -1)
+        self.place[nodes] = np.arange(len(nodes))
+        shape = (len(nodes), self.embeddings.shape[0])
+        sums = sp.csr_array((self.weights[found].astype(np.float32), (rows, found)), shape=shape) @ self.embeddings
+        lengths = np.sqrt(np.asarray(sums.multiply(sums).sum(axis=1)).ravel())
+        lengths[lengths == 0] = 1
+        self.centres = sp.csr_array(sp.diags_array((1 / lengths).astype(np.float32)) @ sums)
+        return self
+
+    def rows(self, children: Int64s) -> Any:
+        """Return one row per child of a node of the depth above."""
+        is_node = children >= 0
+        if is_node.all():
+            return self.centres[self.place[children]]
+        if not is_node.any():
+            return self.embeddings[~children]
+        stacked = sp.vstack([self.centres[self.place[children[is_node]]], self.embeddings[~children[~is_node]]], "csr")
+        order = np.empty(len(children), np.int64)
+        order[np.concatenate([np.flatnonzero(is_node), np.flatnonzero(~is_node)])] = np.arange(len(children))
+        return sp.csr_array(stacked)[order]
+
+
+def _label_paths(tree: LabelTree) -> list[Int64s]:
+    """Return for each depth the node of that depth above each label, or -1."""
+    depth_of = tree.node_depth
+    paths = [np.full(tree.n_labels, -1, np.int64) for _ in range(int(depth_of.max()) + 1)]
+    at = tree.label_parent.astype(np.int64)
+    while (at >= 0).any():
+        found = np.flatnonzero(at >= 0)
+        for depth in np.unique(depth_of[at[found]]).tolist():
+            mine = found[depth_of[at[found]] == depth]
+            paths[depth][mine] = at[mine]
+        at[found] = tree.parent[at[found]]
+    return paths
+
+
+class _Growing:
+    """A tree while it changes: the children of each node in lists."""
+
+    def __init__(self, tree: LabelTree, embeddings: Any, weights: Float64s, settings: TreeSettings, seed: int) -> None:
+        self.tree, self.embeddings, self.weights, self.settings, self.seed = tree, embeddings, weights, settings, seed
+        ends = tree.child_ptr.tolist()
+        flat = tree.children.tolist()
+        self.children: list[list[int]] = [flat[ends[i] : ends[i + 1]] for i in range(tree.n_nodes)]
+        self.widths = np.diff(tree.child_ptr)
+        self.n_split = self.n_rebuilt = 0
+        self.gone: set[int] = set()
+
+    @property
+    def fanout(self) -> int:
+        """The largest number of children of a node with nodes below it."""
+        return max(self.settings.fanout, 2) if isinstance(self.settings.fanout, int) else WIDEST
+
+    def limit(self, node: int) -> int:
+        """Return the largest number of children that a node may have; one that was wider may stay so."""
+        before = int(self.widths[node]) if node < self.tree.n_nodes else 0
+        is_leaf = all(child < 0 for child in self.children[node])
+        return max(self.fanout, self.settings.leaf_size if is_leaf else 0, before)
+
+    def split_wide(self, nodes: Any) -> None:
+        """Move some labels of nodes that are too wide into new nodes below them."""
+        waiting = nodes.tolist()
+        while waiting:
+            node = waiting.pop()
+            own = [child for child in self.children[node] if child < 0]
+            others = [child for child in self.children[node] if child >= 0]
+            if len(own) + len(others) <= self.limit(node) or len(own) < 2:
+                continue
+            below, stay = self._halves(own) if others or len(own) > 3 else (own[1:], own[:1])
+            self.n_split += 1
+            if len(others) + len(stay) + 1 > self.fanout and len(stay) > 1:  # a leaf of a narrow tree gets two nodes
+                others.append(self._add(stay))
+                stay = []
+            self.children[node] = [*others, *stay, self._add(below)]
+            waiting += [node, len(self.children) - 1]
+
+    def _add(self, children: list[int]) -> int:
+        self.children.append(children)
+        return len(self.children) - 1
+
+    def _halves(self, own: list[int]) -> tuple[list[int], list[int]]:
+        """Return the labels to move below and those to leave: the two sides of a split, or all of few labels."""
+        ids = np.array([~child for child in own])
+        if len(own) <= 3:
+            return own, []
+        weights = np.maximum(self.weights[ids], 1e-300)
+        sides, _ = split_labels(
+            self.embeddings[ids], weights / weights.sum(), self.settings.tradeoff, random_state=self.seed
+        )
+        plus = sides > 0
+        if plus.all() or not plus.any():
+            plus = np.arange(len(own)) < len(own) // 2
+        down = plus if plus.sum() > (~plus).sum() else ~plus  # the side with more, rarer labels
+        return [own[i] for i in np.flatnonzero(down)], [own[i] for i in np.flatnonzero(~down)]
+
+    def rebuild(self, whole: LabelTree, frequencies: Float64s) -> None:
+        """Build subtrees anew whose share of the weight, or whose number of labels, has grown too much."""
+        old, new = self._sizes()
+        before: Any = whole.label_weights if self.tree.label_weights is None else self.tree.label_weights
+        mass_before = self.tree.mass(np.maximum(before[: self.tree.n_labels], 0))
+        mass_now = self._sums(self.weights)
+        waiting = [child for child in self.children[0] if child >= 0]
+        while waiting:
+            node = waiting.pop()
+            inner = [child for child in self.children[node] if child >= 0]
+            if not inner or node >= self.tree.n_nodes:
+                continue
+            share_before = mass_before[node] / max(mass_before[0], 1e-300)
+            share_now = mass_now[node] / max(mass_now[0], 1e-300)
+            has_drifted = new[node] >= DRIFT * old[node] or share_now >= DRIFT * max(share_before, 1e-12)
+            if has_drifted and new[node] >= SMALLEST_DRIFT and new[node] > old[node]:
+                self._rebuild(node, frequencies)
+            else:
+                waiting += inner
+
+    def _rebuild(self, node: int, frequencies: Float64s) -> None:
+        ids = np.sort(np.array(self._labels_below(node), dtype=np.int64))
+        settings = self.settings
+        built = build_tree_from(
+            self.embeddings[ids],
+            np.maximum(frequencies[ids], 1e-12),
+            None,
+            tradeoff=settings.tradeoff,
+            fanout=settings.fanout,
+            leaf_size=settings.leaf_size,
+            smoothing=settings.smoothing,
+            path=settings.path,
+            random_state=self.seed,
+        )
+        self.gone |= set(self._nodes_below(node))
+        first = len(self.children) - 1  # of the nodes below its root
+        for number in range(built.n_nodes):
+            own = built.children[built.child_ptr[number] : built.child_ptr[number + 1]].tolist()
+            mapped = [child + first if child >= 0 else ~int(ids[~child]) for child in own]
+            if number == 0:
+                self.children[node] = mapped
+            else:
+                self.children.append(mapped)
+        self.n_rebuilt += 1
+
+    def _labels_below(self, node: int) -> list[int]:
+        labels, waiting = [], [node]
+        while waiting:
+            for child in self.children[waiting.pop()]:
+                if child >= 0:
+                    waiting.append(child)
+                else:
+                    labels.append(~child)
+        return labels
+
+    def _nodes_below(self, node: int) -> list[int]:
+        nodes, waiting = [], [node]
+        while waiting:
+            for child in self.children[waiting.pop()]:
+                if child >= 0:
+                    nodes.append(child)
+                    waiting.append(child)
+        return nodes
+
+    def _sums(self, values: Any) -> Float64s:
+        sums = np.zeros(len(self.children))
+        for node in range(len(self.children) - 1, -1, -1):
+            for child in self.children[node]:
+                sums[node] += sums[child] if child >= 0 else values[~child]
+        return sums
+
+    def _sizes(self) -> tuple[Int64s, Float64s]:
+        """Return the numbers of labels below each node, before and now."""
+        return self.tree.n_labels_below, self._sums(np.ones(len(self.weights)))
+
+    def finish(self, n_placed: int) -> PlacedTree:
+        """Return the tree: old nodes in their order, then new ones."""
+        kept = [node for node in range(len(self.children)) if node not in self.gone]
+        number = np.full(len(self.children), -1, np.int64)
+        number[kept] = np.arange(len(kept))
+        lists = [self.children[node] for node in kept]
+        flat = np.array([child for own in lists for child in own], dtype=np.int64)
+        child_ptr = np.concatenate([[0], np.cumsum([len(own) for own in lists])]).astype(np.int64)
+        children = np.where(flat >= 0, number[np.maximum(flat, 0)], flat).astype(np.int32)
+        arrays = TreeArrays(child_ptr, children, len(self.weights), None, self.weights)
+        tree = LabelTree._adopt(arrays)
+        n_old = self.tree.n_nodes
+        old_node = np.array([node if node < n_old else -1 for node in kept], dtype=np.int64)
+        old_edge = self._old_edges(child_ptr, flat, old_node)
+        before, now = self.tree.label_parent, tree.label_parent[: self.tree.n_labels].astype(np.int64)
+        placed = before >= 0
+        then = np.where(now >= 0, old_node[np.maximum(now, 0)], -1)
+        moved = np.flatnonzero(placed & (then != before))
+        return PlacedTree(tree, old_edge, old_node, n_placed, self.n_split, self.n_rebuilt, moved)
+
+    def _old_edges(self, child_ptr: Int64s, flat: Int64s, old_node: Int64s) -> Int64s:
+        old_edge = np.full(len(flat), -1, np.int64)
+        tree = self.tree
+        for node in np.flatnonzero(old_node >= 0).tolist():
+            first, last = int(child_ptr[node]), int(child_ptr[node + 1])
+            begin, end = tree.child_ptr[old_node[node]], tree.child_ptr[old_node[node] + 1]
+            own, before = flat[first:last], tree.children[begin:end].astype(np.int64)
+            if len(own) == len(before) and np.array_equal(own, before):
+                old_edge[first:last] = np.arange(begin, end)
+                continue
+            place = {child: int(begin) + i for i, child in enumerate(before.tolist())}
+            old_edge[first:last] = [place.get(child, -1) for child in own.tolist()]
+        return old_edge
