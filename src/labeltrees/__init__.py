@@ -13,6 +13,7 @@ _MODULES = {
     "errors": "errors",
     "metrics": "metrics",
 }
+_OTHER_MODULES = {"features": "features"}  # not among the 40 names of `__all__`
 # The public names by module. They are imported when they are first used, because NumPy, SciPy and scikit-learn take
 # seconds to import. `__init__.pyi` has the same names, for type checkers and editors.
 _HOMES = {
@@ -59,8 +60,9 @@ __all__ = sorted([*_MODULES, *_HOME_OF])
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"labeltrees.{_MODULES[name]}")
+    module = _MODULES.get(name, _OTHER_MODULES.get(name))
+    if module is not None:
+        return import_module(f"labeltrees.{module}")
     if name not in _HOME_OF:
         message = f"module 'labeltrees' has no attribute {name!r}"
         if name in _MOVED_TO:

@@ -313,6 +313,11 @@ class LabelLimits:
     @property
     def n_labels(self) -> int: ...
 
+class Calibration:
+    def __init__(self, scores: Float64s, probabilities: Float64s) -> None: ...
+    def __call__(self, score: float) -> float: ...
+    def lowest_score(self, probability: float) -> float: ...
+
 class SearchRequest:
     def __init__(
         self,
@@ -332,6 +337,7 @@ class SearchRequest:
         boosted: Int32s | None,
         boosts: Float32s | None,
         limits: LabelLimits | None,
+        calibration: Calibration | None,
     ) -> None: ...
     @property
     def k(self) -> int: ...

@@ -98,7 +98,8 @@ def test_text_models_too(run, tmp_path):
 def test_probabilities_are_learned_and_their_reliability_is_checked(run, copied, data_folder, tmp_path):
     shown = run("calibrate", copied, data_folder)
     assert "probabilities, checked on 2,000 returned labels of 200 points" in shown.stdout
-    assert f"labeltrees predict {copied} DATA --proba" in shown.stdout
+    assert f"labeltrees predict {copied} DATA --threshold" in shown.stdout
+    assert "best F1" in shown.stdout
     record = json.loads(run("calibrate", copied, data_folder, "--json").stdout)["probabilities"]
     assert sum(row["n_labels"] for row in record["probabilities"]["bins"]) == record["n_labels"] == 2000
     assert record["probabilities"]["error"] < record["scores"]["error"]
@@ -155,7 +156,8 @@ def test_evaluate_measures_sets_and_reliability(run, copied, data_folder):
     shown = run("evaluate", copied, data_folder, *options).stdout
     assert "Sets of all labels with a probability of at least 0.3" in shown
     assert "mean error of a probability" in shown
-    assert "--threshold must be a number in (0, 1]" in run("evaluate", copied, data_folder, "--threshold", 0).stderr
+    assert "--threshold must be a number in [0, 1]" in run("evaluate", copied, data_folder, "--threshold", 2).stderr
+    assert json.loads(run("evaluate", copied, data_folder, "--threshold", 0, "--json").stdout)["sets"] is None
 
 
 def test_probabilities_that_are_only_scores_are_named_so(run, data_folder, tmp_path):

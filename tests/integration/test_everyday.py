@@ -220,6 +220,72 @@ def test_a_missing_text_is_named_with_its_row(missing, model, train):
             call()
 
 
+# ---- one meaning of confident ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=["linear", "text", "trend and evidence"])
+def calibrated(request):
+    texts, labels = make_texts(300, seed=5)
+    for row in range(0, 300, 3):  # labels that cannot be learned, so that probabilities differ from 0 and 1
+        labels[row] = ["other"]
+    if request.param == "text":
+        model = lt.TextLabelTreeClassifier(dim=8, epochs=5, n_jobs=1).fit(texts, labels)
+    elif request.param == "linear":
+        model = lt.LabelTreeClassifier().fit(texts, labels)
+    else:
+        times = np.arange(300).astype("datetime64[D]")
+        model = lt.LabelTreeClassifier(trend=30, evidence="both").fit(texts, labels, times=times)
+    return model.calibrate(*make_texts(300, seed=6))
+
+
+def test_scores_and_thresholds_are_probabilities_everywhere(calibrated, tmp_path):
+    model, texts = calibrated, make_texts(60, seed=7)[0]
+    labels, raw = model.predict_topk(texts, 4, raw_scores=True)
+    same, found = model.predict_topk(texts, 4)
+    np.testing.assert_array_equal(same, labels)
+    np.testing.assert_array_equal(found[labels != None], model.calibration_(raw[labels != None]))  # noqa: E711
+    np.testing.assert_array_equal(model.predict_scores(texts, 4).toarray(), model.predict_proba(texts, 4).toarray())
+    assert not np.array_equal(found, raw)
+    model.save(tmp_path / "model")
+    loaded = lt.load(tmp_path / "model")
+    for threshold in (0.2, 0.5, float(np.median(found)), 0.999):
+        expected = [
+            [own for own, p in zip(*row, strict=True) if p >= np.float32(threshold) and p > 0]
+            for row in zip(labels, found, strict=True)
+        ]
+        cut, values = loaded.predict_topk(texts, 4, threshold=threshold)
+        assert [[own for own in row if own is not None] for row in cut] == expected
+        assert values[values > 0].min(initial=1) >= np.float32(threshold)
+        given, made = loaded.predictor(4, names=True), loaded.predictor(4, names=True, threshold=threshold)
+        assert [given(text, threshold=threshold)[0] for text in texts] == expected
+        assert [made(text)[0] for text in texts] == expected
+        matrix = loaded.set_params(threshold=threshold).predict(texts)
+        assert [sorted(loaded.classes_[row.indices]) for row in matrix] == [sorted(row) for row in expected]
+        loaded.set_params(threshold=None)
+    raw_answers = loaded.predictor(4, raw_scores=True)
+    np.testing.assert_allclose([raw_answers(text)[1] for text in texts], raw, rtol=1e-6)
+
+
+def test_weighted_scores_are_not_probabilities(calibrated):
+    texts = make_texts(5, seed=8)[0]
+    labels, raw = calibrated.predict_topk(texts, 4, raw_scores=True)
+    weights = {"animal": 3.0, "plant": 0.5}
+    same, products = calibrated.predict_topk(texts, 4, label_weight=weights)
+    expected = {own: score * weights.get(own, 1.0) for own, score in zip(labels[0], raw[0], strict=True) if own}
+    assert dict(zip(same[0], products[0], strict=True)) == pytest.approx(expected, rel=1e-4)
+    one = calibrated.predictor(4, names=True)(texts[0], label_weight=weights)
+    assert dict(zip(*one, strict=True)) == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_text_without_known_words_gets_shares_of_the_labels(calibrated):
+    _, scores, stats = calibrated.predict_topk(["zzz"], 2, return_stats=True)
+    assert stats.no_features.tolist() == [True]
+    assert scores[0, 0] == pytest.approx(calibrated.label_counts_.max() / calibrated.n_points_, rel=0.5)
+    none, _ = calibrated.predict_topk(["zzz"], 2, threshold=0.95)
+    assert none.tolist() == [[None, None]]
+    assert calibrated.predictor(2, names=True)("zzz", threshold=0.95)[0] == []
+
+
 # ---- scikit-learn ----------------------------------------------------------------------------------------------------
 
 

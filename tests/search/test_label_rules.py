@@ -111,7 +111,11 @@ def test_names_are_returned_and_unknown_names_counted(case):
     prepared = searcher.label_set(["label 3", "nothing", "label 3", "\ud800"], names)
     assert (len(prepared), prepared.n_unknown) == (1, 2)
     assert searcher.label_set(prepared, names) is prepared
-    assert searcher.predictor(3, names=names)(X[[0]], candidates=["nothing"])[0].tolist() == []
+    for asked in ({"candidates": ["labl 3"]}, {"exclude": ["label 3", "labl 3"]}, {"label_weight": {"labl 3": 2.0}}):
+        with pytest.raises(lt.errors.InputError, match="labels that the model knows, got str 'labl 3'; did you mean"):
+            searcher.predictor(3, names=names)(X[[0]], **asked)
+    only = searcher.label_set(["nothing"], names)
+    assert searcher.predictor(3, names=names)(X[[0]], candidates=only)[0].tolist() == []
 
 
 @pytest.mark.parametrize(

@@ -72,8 +72,12 @@ def test_items_rows_and_ids(item_model, row_model, post):
 
 def test_probabilities_and_threshold(app, text_model, post):
     found = post(app, PREDICT, {"text": "red apple", "k": 10, "probabilities": True}).json()
-    expected = text_model.calibration_(np.array(found["scores"], np.float32))
-    np.testing.assert_allclose(found["probabilities"], expected, atol=1e-4)
+    raw = post(app, PREDICT, {"text": "red apple", "k": 10, "probabilities": True, "raw_scores": True}).json()
+    expected = text_model.calibration_(np.array(raw["scores"], np.float32))
+    np.testing.assert_allclose(found["scores"], expected, atol=1e-4)
+    assert found["scores"] == pytest.approx(found["probabilities"], abs=1e-6)
+    assert found["probabilities"] == pytest.approx(raw["probabilities"], abs=1e-4)
+    assert raw["scores"] != found["scores"]
     cut = post(app, PREDICT, {"text": "red apple", "k": 10, "probabilities": True, "threshold": 0.5}).json()
     assert cut["probabilities"] == [value for value in found["probabilities"] if value >= 0.5]
     scored = post(app, PREDICT, {"text": "red apple", "k": 10, "threshold": 0.5}).json()
@@ -204,7 +208,8 @@ def test_explain_says_which_words_speak_for_a_label(app):
     assert sum(part["amount"] for part in own["contributions"]) == pytest.approx(own["log_score"], abs=1e-4)
     assert max(own["words"], key=lambda word: word["amount"])["text"] == "red"
     best = ask(app, "POST", "/v1/models/model/explain", json={"text": "red apple", "k": 2}).json()
-    predicted = ask(app, "POST", "/v1/models/model/predict", json={"text": "red apple", "k": 2}).json()
+    asked = {"text": "red apple", "k": 2, "raw_scores": True}
+    predicted = ask(app, "POST", "/v1/models/model/predict", json=asked).json()
     assert [label["label"] for label in best["labels"]] == predicted["labels"]
     assert [label["score"] for label in best["labels"]] == pytest.approx(predicted["scores"], rel=1e-4)
 

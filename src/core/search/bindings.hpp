@@ -136,6 +136,7 @@ struct LabelArgument {
   std::vector<int32_t> ids;
   bool given = false;
   int64_t n_unknown = 0;
+  nb::object unknown;  // the first name that is not known
 
   LabelLists list() const {
     static const int32_t empty = 0;
@@ -145,9 +146,11 @@ struct LabelArgument {
 };
 
 // Reads None, a prepared set of `owner`, or a list, tuple, set or array of label ids or names. Names that are not known
-// are counted and left out; ids must exist. names: those of the labels, or null if they have none.
+// are counted and left out (see refuse_unknown); ids must exist. names: those of the labels, or null if they have none.
 void read_labels(nb::handle object, const char* name, const void* owner, int64_t n_labels,
                  const encode::NameTable* names, LabelArgument& labels);
+// Throws BadQuery if a name was not known, with similar ones.
+void refuse_unknown(const char* name, const LabelArgument& labels, const encode::NameTable* names);
 
 // Reads None, prepared weights of `owner`, or a dict from label ids or names to numbers of at least 0. Names that are
 // not known are left out. logs: keep logarithms.

@@ -98,7 +98,14 @@ void SearchEngine::find(SearchScratch& scratch, const SearchRequest& request, in
 int64_t SearchEngine::run(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels,
                           float* scores, SearchStats& stats) {
   stats.no_features = scratch.queries[0].empty();
-  if (answers_by_prior(scratch.queries[0])) return run_prior(scratch, request, query, labels, scores);
+  if (answers_by_prior(scratch.queries[0])) return run_prior(scratch, request.by_prior(), query, labels, scores);
+  const int64_t found = run_trees(scratch, request, query, labels, scores, stats);
+  if (request.calibration) request.calibration->apply(scores, found);
+  return found;
+}
+
+int64_t SearchEngine::run_trees(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels,
+                                float* scores, SearchStats& stats) {
   if (blends(request)) return run_blended(scratch, request, query, labels, scores, stats);
   const bool one_tree = trees_.size() == 1;
   if (!request.selects()) {

@@ -98,6 +98,9 @@ class SearchEngine {
   // Searches for the query prepared in scratch.queries; `query` is its place among the request's label lists.
   int64_t run(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels, float* scores,
               SearchStats& stats);
+  // The same for a query with features, without calibration.
+  int64_t run_trees(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels, float* scores,
+                    SearchStats& stats);
   void set_filters(SearchScratch& scratch, const SearchRequest& request, int64_t query);
   // Leaves the k best labels in scratch.best: with sums of logs for one tree, else with means of probabilities.
   void find(SearchScratch& scratch, const SearchRequest& request, int64_t query, SearchStats& stats);

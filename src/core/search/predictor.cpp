@@ -79,6 +79,8 @@ SingleAnswer::Call::Call(const SingleAnswer& self, const CallOptions& options, c
     : request(self.request_), k(self.returned(options.k)) {
   read_labels(options.exclude, "exclude", self.owner_, self.n_labels_, self.names_, exclude);
   read_labels(options.candidates, "candidates", self.owner_, self.n_labels_, self.names_, candidates);
+  refuse_unknown("exclude", exclude, self.names_);
+  refuse_unknown("candidates", candidates, self.names_);
   request.candidates = candidates.list();
   request.candidate_set = candidates.set;
   request.exclude_set = exclude.set;
@@ -131,6 +133,10 @@ float share_of(nb::handle given, const char* name, double highest) {
 
 void SingleAnswer::Call::set_rules(const SingleAnswer& self, const CallOptions& options) {
   if (!options.label_weight.is_none()) {
+    if (request.calibration) {  // weighted scores are not probabilities
+      request.calibration = nullptr;
+      request.set_threshold(request.returned_threshold);
+    }
     read_weights(options.label_weight, self.owner_, self.n_labels_, self.names_, self.logs_, weights);
     if (weights.prepared) {
       request.weights = weights.prepared;
@@ -148,7 +154,7 @@ void SingleAnswer::Call::set_rules(const SingleAnswer& self, const CallOptions& 
       throw BadQuery("limits must be prepared for a model with " + std::to_string(self.n_labels_) + " labels");
     request.limits = &limits->limits;
   }
-  if (!options.threshold.is_none()) request.threshold = share_of(options.threshold, "threshold", 1e30);
+  if (!options.threshold.is_none()) request.set_threshold(share_of(options.threshold, "threshold", 1e30));
   if (!options.diversity.is_none()) request.diversity = share_of(options.diversity, "diversity", 1.0);
 }
 

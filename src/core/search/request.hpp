@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "search/calibration.hpp"
+
 namespace labeltrees::search {
 
 enum class SearchMode : int32_t { best_first, paths };
@@ -55,9 +57,23 @@ struct SearchRequest {
   Boosts boosts;                          // the same for some labels, on top of `weights`
   const GroupLimits* limits = nullptr;    // at most so many labels of each group
   int64_t limit_factor = 1;               // set by `widened`
-  float threshold = 0.0f;                 // leave out labels whose returned score is below it
+  const Calibration* calibration = nullptr;  // returned scores become probabilities; those of the prior are already
+  float threshold = 0.0f;                    // leave out labels whose score is below it, before calibration
+  float returned_threshold = 0.0f;           // the same for returned scores
   float diversity = 0.0f;                 // how much the similarity of labels counts against their scores, in [0, 1]
   bool keep_beam = false;                 // the caller has asked for this beam: rules do not make the search exact
+
+  // value: for returned scores.
+  void set_threshold(float value) {
+    returned_threshold = value;
+    threshold = calibration && value > 0.0f ? calibration->lowest_score(value) : value;
+  }
+  // The same request for answers by the prior, whose scores are shares of points.
+  SearchRequest by_prior() const {
+    SearchRequest own = *this;
+    own.threshold = returned_threshold;
+    return own;
+  }
 
   int64_t n_returned() const { return n_candidates > k ? n_candidates : k; }
   bool has_weights() const { return weights || boosts.given(); }

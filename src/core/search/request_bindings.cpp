@@ -74,9 +74,9 @@ class LabelReader {
     const char* bytes = PyUnicode_AsUTF8AndSize(object, &size);
     if (bytes == nullptr) PyErr_Clear();  // half of a surrogate pair, which no name has
     const int32_t id = bytes ? names_->find({bytes, static_cast<size_t>(size)}, padded_) : -1;
-    if (id < 0)
-      ++labels_.n_unknown;
-    else
+    if (id < 0) {
+      if (labels_.n_unknown++ == 0) labels_.unknown = nb::borrow(object);
+    } else
       add_id(id);
   }
 
@@ -88,6 +88,17 @@ class LabelReader {
 };
 
 }  // namespace
+
+void refuse_unknown(const char* name, const LabelArgument& labels, const encode::NameTable* names) {
+  if (labels.n_unknown == 0) return;
+  constexpr int64_t kMostCompared = 20'000;
+  nb::list known;
+  for (int64_t i = 0; i < std::min(names->size(), kMostCompared); ++i) known.append(encode::name_object(*names, i));
+  nb::object hint = nb::module_::import_("labeltrees._names").attr("did_you_mean")(labels.unknown, known);
+  throw BadQuery(std::string(name) + " must be names of labels that the model knows, got " +
+                 encode::shown(labels.unknown) + nb::cast<std::string>(hint) +
+                 " (label_set leaves out names that the model does not know)");
+}
 
 void read_labels(nb::handle object, const char* name, const void* owner, int64_t n_labels,
                  const encode::NameTable* names, LabelArgument& labels) {
@@ -149,6 +160,7 @@ void read_weights(nb::handle object, const void* owner, int64_t n_labels, const 
     if (labels.ids.size() == weights.weights.size()) continue;  // an unknown name
     weights.weights.push_back(static_cast<float>(logs ? std::log(weight) : weight));
   }
+  refuse_unknown("label_weight", labels, names);
   weights.labels = std::move(labels.ids);
 }
 
@@ -188,7 +200,8 @@ void make_request(NativeRequest* self, nb::handle settings, int64_t k, int64_t n
                   Optional<float> discounts, Optional<int64_t> candidate_ptr, Optional<int32_t> candidates,
                   Optional<int64_t> exclude_ptr, Optional<int32_t> exclude, Object<NativeLabelSet> candidate_set,
                   Object<NativeLabelSet> exclude_set, Object<NativeLabelWeights> weights, Optional<int32_t> boosted,
-                  Optional<float> boosts, Object<NativeGroupLimits> limits) {
+                  Optional<float> boosts, Object<NativeGroupLimits> limits,
+                  Object<Calibration> calibration) {
   SearchRequest request;
   each_limit([&](const char* name, auto member) {
     if (!PyUnicode_Check(nb::object(settings.attr(name)).ptr()))  // a beam "as fitted" has not been completed: no limit
@@ -218,7 +231,11 @@ void make_request(NativeRequest* self, nb::handle settings, int64_t k, int64_t n
     self->arrays.push_back(limits);
     request.limits = &nb::cast<const NativeGroupLimits&>(limits).limits;
   }
-  request.threshold = read_field<float>(settings, "threshold", 0.0f);
+  if (!calibration.is_none()) {
+    self->arrays.push_back(calibration);
+    request.calibration = &nb::cast<const Calibration&>(calibration);
+  }
+  request.set_threshold(read_field<float>(settings, "threshold", 0.0f));
   request.diversity = read_field<float>(settings, "diversity", 0.0f);
   request.keep_beam = read_field<bool>(settings, "keep_beam", false);
   self->request = request;
@@ -234,6 +251,17 @@ void make_limits(NativeGroupLimits* self, ConstArray<int32_t> group_of, ConstArr
     throw std::invalid_argument("the most labels of a group must be at least 0");
   new (self) NativeGroupLimits{
       {{group_of.data(), group_of.data() + group_of.size()}, {most.data(), most.data() + most.size()}}};
+}
+
+void make_calibration(Calibration* self, ConstArray<double> scores, ConstArray<double> probabilities) {
+  if (scores.size() == 0 || scores.size() != probabilities.size())
+    throw std::invalid_argument("a calibration needs as many probabilities as scores, at least one");
+  for (const auto& values : {scores, probabilities})
+    for (size_t i = 0; i < values.size(); ++i)
+      if (!(values.data()[i] >= (i ? values.data()[i - 1] : 0.0) && std::isfinite(values.data()[i])))
+        throw std::invalid_argument("scores and probabilities of a calibration must be finite, and rise from 0");
+  new (self) Calibration({scores.data(), scores.data() + scores.size()},
+                         {probabilities.data(), probabilities.data() + probabilities.size()});
 }
 
 void make_rows(NativeRows* self, int64_t n, Optional<int64_t> indptr, Optional<int32_t> features,
@@ -277,13 +305,18 @@ void bind_search_request(nb::module_& module) {
            })
       .def_prop_ro("n_labels", [](const NativeGroupLimits& self) { return self.limits.group_of.size(); });
 
+  nb::class_<Calibration>(module, "Calibration", "What scores mean as probabilities: a rising function.")
+      .def("__init__", &make_calibration, nb::arg("scores").noconvert(), nb::arg("probabilities").noconvert())
+      .def("__call__", &Calibration::operator(), nb::arg("score"))
+      .def("lowest_score", &Calibration::lowest_score, nb::arg("probability"));
+
   nb::class_<NativeRequest>(module, "SearchRequest")
       .def("__init__", &make_request, nb::arg("settings"), nb::kw_only(), nb::arg("k"), nb::arg("n_candidates"),
            nb::arg("evidence"), nb::arg("discounts").noconvert().none(), nb::arg("candidate_ptr").noconvert().none(),
            nb::arg("candidates").noconvert().none(), nb::arg("exclude_ptr").noconvert().none(),
            nb::arg("exclude").noconvert().none(), nb::arg("candidate_set").none(), nb::arg("exclude_set").none(),
            nb::arg("weights").none(), nb::arg("boosted").noconvert().none(), nb::arg("boosts").noconvert().none(),
-           nb::arg("limits").none())
+           nb::arg("limits").none(), nb::arg("calibration").none())
       .def_prop_ro("k", [](const NativeRequest& self) { return self.request.k; })
       .def_prop_ro("n_returned", [](const NativeRequest& self) { return self.request.n_returned(); });
 

@@ -97,7 +97,7 @@ int64_t HsEngine::run(std::string_view text, const search::SearchRequest& reques
     best.start(wider.k, wider.k, wider.limits, wider.limit_factor);
     prior_.find(filter, [&](int32_t label) { return weights ? weights[~label] : 1.0f; }, best);
     scratch.found = best.sorted();
-    return write(request, scratch, labels, scores);
+    return write(request.by_prior(), scratch, labels, scores);
   }
   const float* hidden = hidden_of(scratch);
   // A little below the threshold, because of rounding: `write` compares the scores themselves.
@@ -112,7 +112,9 @@ int64_t HsEngine::run(std::string_view text, const search::SearchRequest& reques
     const double most = weights ? weights[~one.label] : 1.0;
     scratch.found.push_back({static_cast<float>(std::min(one.score, most)), one.label});
   }
-  return write(request, scratch, labels, scores);
+  const int64_t n = write(request, scratch, labels, scores);
+  if (request.calibration) request.calibration->apply(scores, n);
+  return n;
 }
 
 int64_t HsEngine::write(const search::SearchRequest& request, HsScratch& scratch, int64_t* labels,

@@ -20,6 +20,7 @@ from labeltrees.data.label_sets import has_label
 from labeltrees.data.read_data import DataOptions
 from labeltrees.errors import InputError
 from labeltrees.metrics.groups import Reliability, reliability
+from labeltrees.metrics.thresholds import suggest_thresholds
 from labeltrees.models.common.early_stop import LENGTHS, EarlyStop
 from labeltrees.models.common.prediction import LEARNED_LABELS
 from labeltrees.models.common.protocol import Model
@@ -32,7 +33,8 @@ _AGREEMENTS = (0.9, 0.95, 0.99, 0.999)
 _EPILOG = """\b
 Examples:
   labeltrees calibrate debian.model debian
-  labeltrees predict debian.model debian --proba --threshold 0.5
+  labeltrees calibrate debian.model debian --threshold best-f1
+  labeltrees predict debian.model debian --threshold 0.5
   labeltrees predict debian.model debian --agreement 0.99
   labeltrees calibrate products.model held-out.txt --k 5 --plot reliability.png -o calibrated.model
 """
@@ -44,6 +46,47 @@ def _lengths(_context: click.Context, _parameter: click.Parameter, value: str) -
     except ValueError:
         message = f"{value!r} is not a list of whole numbers such as 1,5,10."
         raise click.BadParameter(message) from None
+
+
+class ThresholdChoice(NamedTuple):
+    """The threshold to store: a number, or the name of a suggested one."""
+
+    name: str
+    value: float | None
+
+    def of(self, suggested: list[dict[str, Any]]) -> float:
+        """Return the threshold."""
+        if self.value is not None:
+            return self.value
+        place = list(_SUGGESTED).index(self.name)
+        if place >= len(suggested):
+            message = f"no threshold reaches a {_SUGGESTED[self.name]}; give a number, such as --threshold 0.5"
+            raise InputError(message)
+        return float(suggested[place]["threshold"])
+
+
+_SUGGESTED = {"best-f1": "best F1", "precise": "precision of 90 %"}
+
+
+def _read_threshold(_context: click.Context, _parameter: click.Parameter, value: str | None) -> ThresholdChoice | None:
+    if value is None or value in _SUGGESTED:
+        return None if value is None else ThresholdChoice(value, None)
+    try:
+        number = float(value)
+    except ValueError:
+        number = -1.0
+    if not 0 < number <= 1:
+        message = f"{value!r} is neither a number in (0, 1] nor one of {', '.join(_SUGGESTED)}."
+        raise click.BadParameter(message)
+    return ThresholdChoice("", number)
+
+
+threshold_option = click.option(
+    "--threshold",
+    metavar="|".join([*_SUGGESTED, "T"]),
+    callback=_read_threshold,
+    help="Store a threshold, which predict and serve use: that of the best F1, of a precision of 90 %, or a number.",
+)
 
 
 @click.command(cls=Command, epilog=_EPILOG)
@@ -64,6 +107,7 @@ def _lengths(_context: click.Context, _parameter: click.Parameter, value: str) -
     show_default=True,
     help="Learn probabilities from the labels of DATA.",
 )
+@threshold_option
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw their reliability to this file (.png, .svg, .pdf).")
 @click.option(
     "-o", "--output", metavar="MODEL", type=click.Path(), help="Folder to save the model in. [default: MODEL itself]"
@@ -77,6 +121,7 @@ def calibrate(
     data: str,
     k: list[int],
     probabilities: bool,
+    threshold: ThresholdChoice | None,
     plot: str | None,
     output: str | None,
     n_jobs: int,
@@ -87,11 +132,13 @@ def calibrate(
 
     Probabilities: how often a label with a given score is correct. Then --proba of labeltrees predict and evaluate, and
     predict_proba in Python, return probabilities. The first table shows how reliable they are: each half of the points
-    is checked with what the other half teaches. What is saved is learned from all points.
+    is checked with what the other half teaches. What is saved is learned from all points. The second table suggests
+    thresholds: labels with a smaller probability are left out. --threshold stores one with the model, which labeltrees
+    predict and serve then use by default.
 
     Early stopping: when a search may stop. Then --agreement 0.99 of the other commands, or agreement=0.99 in Python,
     returns at least that share of the lists unchanged from exact search. A third of the points is used to learn, the
-    rest to check. The second table shows, for the points that were checked, the share of unchanged lists and the number
+    rest to check. The last table shows, for the points that were checked, the share of unchanged lists and the number
     of nodes opened, relative to exact search.
 
     DATA must be points that the model was not trained on, as for labeltrees evaluate.
@@ -101,6 +148,8 @@ def calibrate(
     check_plot(plot)
     if plot is not None and not probabilities:
         refuse_option("--plot", "--no-probabilities", "it draws how reliable probabilities are")
+    if threshold is not None and not probabilities:
+        refuse_option("--threshold", "--no-probabilities", "it is a probability")
     model = load_model(model_folder)
     with step("Reading data", show_progress):
         dataset = read_unseen(data, reading, model, n_jobs)
@@ -110,17 +159,20 @@ def calibrate(
     parameters = model.get_params(deep=False)
     model.set_params(n_jobs=n_jobs, verbose=int(show_progress))
     model.calibrate(model.queries(dataset), dataset.Y if probabilities else None, k=k)
-    checked = _check_probabilities(model, dataset, n_jobs) if probabilities else None
+    checked = check_probabilities(model, dataset, n_jobs) if probabilities else None
     # How it was run is not part of the model.
     model.set_params(n_jobs=parameters["n_jobs"], verbose=parameters["verbose"])
     early_stop = model.early_stop_
     assert early_stop is not None
+    stored = None if threshold is None or checked is None else threshold.of(checked["thresholds"])
+    if stored is not None:
+        model.set_params(threshold=stored)
     model.save(target)
     if plot is not None and checked is not None:
         save(styled(reliability_chart(checked["probabilities"]["bins"])), plot)
     records = _records(early_stop)
     if as_json:
-        facts = {"model": target, "data": data, "probabilities": checked}
+        facts = {"model": target, "data": data, "probabilities": checked, "threshold": model.get_params()["threshold"]}
         print_json({**facts, "n_checked": early_stop.n_checked, "promises": records})
         return
     out = console()
@@ -128,7 +180,7 @@ def calibrate(
         labels = f"{plural(checked['n_labels'], 'returned label')} of {plural(dataset.n_points, 'point')}"
         out.print(f"{target}: probabilities, checked on {labels} of {data}\n")
         print_reliability(out, checked["probabilities"], checked["scores"])
-        out.print(f"\nTo use them: labeltrees predict {target} DATA --proba --threshold 0.5\n")
+        print_thresholds(out, checked["thresholds"], target, stored)
     out.print(f"{target}: early stopping, checked on {plural(early_stop.n_checked, 'point')} of {data}\n")
     rows = [
         (
@@ -146,15 +198,49 @@ def calibrate(
         out.print("\nThis model has a trend, so all its searches are exact: --agreement changes nothing.")
 
 
-def _check_probabilities(model: Model, dataset: Dataset, n_jobs: int) -> dict[str, Any]:
-    """Return how reliable raw scores and calibrated probabilities of returned labels are."""
-    request = model.complete_request(SearchRequest(min(LEARNED_LABELS, len(model.classes_))))
-    found = returned_labels(model, dataset, request, n_jobs)
+def check_probabilities(model: Model, dataset: Dataset, n_jobs: int) -> dict[str, Any]:
+    """Return how reliable raw scores and calibrated probabilities of returned labels are, and suggested thresholds."""
+    request = SearchRequest(min(LEARNED_LABELS, len(model.classes_)), raw_scores=True)
+    found = returned_labels(model, dataset, model.complete_request(request), n_jobs)
+    probabilities = cross_checked(found, dataset.n_points)
+    lists = np.full((dataset.n_points, request.k), -1, dtype=np.int64)
+    values = np.zeros(lists.shape, dtype=np.float32)
+    lists[found.points, found.places], values[found.points, found.places] = found.labels, probabilities
     return {
         "n_labels": len(found.scores),
         "scores": reliability_record(reliability(found.scores, found.hits)),
-        "probabilities": reliability_record(cross_checked(found, dataset.n_points)),
+        "probabilities": reliability_record(reliability(probabilities, found.hits)),
+        "thresholds": [own._asdict() for own in suggest_thresholds(dataset.Y, lists, values)],
     }
+
+
+def print_thresholds(out: Console, suggested: list[dict[str, Any]], model: str, stored: float | None) -> None:
+    """Print suggested thresholds with what they cost, and how to use one."""
+    out.print("\nSuggested thresholds, and the sets of all labels that reach them:\n")
+    shares = ("precision", "recall", "f1", "without_labels")
+    columns = [
+        Column("", align="left"),
+        Column("threshold"),
+        *(Column(title) for title in ("precision (%)", "recall (%)", "F1 (%)")),
+        Column("labels per point", "labels", 1),
+        Column("points without (%)", "without (%)", 2),
+    ]
+    rows = [
+        (
+            own["name"],
+            f"{own['threshold']:g}",
+            *(number(100 * own[name], 1) for name in shares[:3]),
+            number(own["labels_per_point"], 2),
+            number(100 * own["without_labels"], 1),
+        )
+        for own in suggested
+    ]
+    out.print(Table(columns, rows))
+    if stored is None:
+        best = suggested[0]["threshold"] if suggested else 0.5
+        out.print(f"\nTo use one: labeltrees predict {model} DATA --threshold {best:g}\n")
+    else:
+        out.print(f"\nStored with the model: labeltrees predict and serve leave out labels below {stored:g}.\n")
 
 
 def _records(early_stop: EarlyStop) -> list[dict[str, Any]]:
@@ -167,9 +253,11 @@ def _records(early_stop: EarlyStop) -> list[dict[str, Any]]:
 
 
 class ScoredLabels(NamedTuple):
-    """Returned labels: the point of each, its score, and whether it is correct."""
+    """Returned labels: the point of each, its place in the list, its id and score, and whether it is correct."""
 
     points: NDArray[np.int64]
+    places: NDArray[np.int64]
+    labels: NDArray[np.int64]
     scores: Float32s
     hits: NDArray[np.bool_]
 
@@ -180,16 +268,17 @@ def returned_labels(model: Model, dataset: Dataset, request: SearchRequest, n_jo
     result = model.searcher_.topk(queries, request, n_jobs=n_jobs)
     points, places = np.nonzero(result.labels >= 0)
     labels = result.labels[points, places]
-    return ScoredLabels(points, result.scores[points, places], has_label(dataset.Y, points, labels))
+    hits = has_label(dataset.Y, points, labels)
+    return ScoredLabels(points, places, labels, result.scores[points, places], hits)
 
 
-def cross_checked(found: ScoredLabels, n_points: int, seed: int = 0) -> Reliability:
-    """Return how reliable calibrated probabilities are: each half of the points is checked with the other half's."""
+def cross_checked(found: ScoredLabels, n_points: int, seed: int = 0) -> Float32s:
+    """Return calibrated probabilities of returned labels; each half of the points teaches those of the other half."""
     in_first = np.random.default_rng(seed).permutation(n_points)[found.points] < n_points // 2
     probabilities = np.empty(len(found.scores), dtype=np.float32)
     for checked in (in_first, ~in_first):
         probabilities[checked] = fit_calibration(found.scores[~checked], found.hits[~checked])(found.scores[checked])
-    return reliability(probabilities, found.hits)
+    return probabilities
 
 
 def reliability_record(found: Reliability) -> dict[str, Any]:

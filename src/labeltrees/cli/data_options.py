@@ -140,7 +140,7 @@ TitleOf = Callable[[int], str | None]  # what people call a label, by its id
 def vocabulary_options(*flags: str, help: str) -> Decorator:
     """Return the options --vocabulary (with other `flags` for it) and --language."""
     file = click.option(*flags, "--vocabulary", "vocabulary", type=click.Path(exists=True, dir_okay=False), help=help)
-    language = click.option("--language", metavar="CODE", help="Language of the vocabulary's texts, such as en.")
+    language = rare_option("--language", metavar="CODE", help="Language of the vocabulary's texts, such as en.")
     return add_options([file, language])
 
 

@@ -17,8 +17,9 @@ from labeltrees._matrices import Int64s
 from labeltrees._progress import watch
 from labeltrees.cli.calibrate import print_reliability, reliability_record, returned_labels
 from labeltrees.cli.command import SEARCH_GROUPS, Command
+from labeltrees.cli.data_files import data_files, several_data_argument, shown
 from labeltrees.cli.data_options import TitleOf, data_options, titles_of, vocabulary_options
-from labeltrees.cli.options import data_argument, jobs_option, json_option, model_argument, refuse_option
+from labeltrees.cli.options import jobs_option, json_option, model_argument, refuse_option
 from labeltrees.cli.output import (
     Cell,
     check_parent_folder,
@@ -73,16 +74,17 @@ Examples:
   labeltrees evaluate debian.model debian
   labeltrees evaluate products.model test.txt.xz --beam none --json
   labeltrees evaluate products.model test.txt.xz --label-weight propensity
-  labeltrees evaluate products.model test.txt.xz --proba --threshold 0.5
+  labeltrees evaluate products.model test.txt.xz --threshold 0.5
   labeltrees evaluate shop.model shop/test --exclude-seen --candidates in-stock.txt --limit-per brands.tsv:2
 """
 
 
 @click.command(cls=Command, groups=SEARCH_GROUPS, epilog=_EPILOG)
 @model_argument
-@data_argument
+@several_data_argument
 @data_options()
-@score_options("Also measure the sets of all labels whose score, or probability with --proba, is at least T.")
+@data_files
+@score_options("Also measure the sets of all labels whose probability (score, if not calibrated) is at least T.")
 @search_options
 @click.option(
     "--propensity",
@@ -121,7 +123,7 @@ def evaluate(
 
     DATA is a file of texts with labels (if the model was trained on texts), a file in XMC format, a folder with one
     such file named test*, or the word debian for the test part of the bundled data. With --test-share it is the part of
-    one file that was not used for training.
+    one file that was not used for training. Several files of texts are joined; - is standard input.
 
     The lists are those of labeltrees predict with the same rules (--exclude-seen, --candidates, --limit-per, ...).
 
@@ -132,8 +134,8 @@ def evaluate(
     depth, novelty and diversity of the returned labels, the nodes opened and the classifiers evaluated per point, and
     the latency of single calls for up to 2,000 points.
 
-    --threshold T also measures sets of labels: all labels that reach T. --proba shows how reliable the probabilities of
-    a calibrated model are (labeltrees calibrate), which needs points that were not used to calibrate it.
+    --threshold T also measures sets of labels: all labels that reach T. For a calibrated model (labeltrees calibrate)
+    the last table shows how reliable its probabilities are; DATA must not have been used to calibrate it.
     """
     check_parent_folder(label_results)
     model = load_model(model_folder)
@@ -150,13 +152,14 @@ def evaluate(
         found = search_all(model, dataset, request, n_jobs, advance)
     with step("Measuring", show_progress):
         record = measure(model, dataset, request, propensity, found)
-        record |= {"reliability": _reliability(model, dataset, request, n_jobs) if score.proba else None}
-        record |= {"sets": None if score.threshold is None else measure_sets(model, dataset, request, score, n_jobs)}
+        is_probability = score.proba or request.calibration is not None
+        record |= {"reliability": _reliability(model, dataset, request, n_jobs) if is_probability else None}
+        record |= {"sets": None if not score.threshold else measure_sets(model, dataset, request, score, n_jobs)}
         if label_results is not None:
             write_label_results(label_results, model, dataset, request, titles, n_jobs)
     record = {
         "model": model_folder,
-        "data": data,
+        "data": shown(data),
         "agreement": request.agreement,
         "label_weight": rules.label_weight,
         "rules": rules.described(),
@@ -229,8 +232,7 @@ def measure(
 
 def _reliability(model: Model, dataset: Dataset, request: SearchRequest, n_jobs: int) -> dict[str, Any]:
     found = returned_labels(model, dataset, request, n_jobs)
-    probabilities = found.scores if model.calibration_ is None else model.calibration_(found.scores)
-    return reliability_record(reliability(probabilities, found.hits))
+    return reliability_record(reliability(found.scores, found.hits))
 
 
 def _print(record: dict[str, Any]) -> None:
@@ -342,7 +344,7 @@ def measure_sets(
 
     def topk(points: Any, k: int) -> tuple[Any, Any]:
         result = model.searcher_.topk(points, replace(request, k=k), n_jobs=n_jobs)
-        return result.labels, score.values(model, result.scores)
+        return result.labels, result.scores
 
     queries = model.check_queries(model.queries(dataset), n_jobs)
     predicted = scores_above(score.threshold, queries, topk, len(model.classes_))
@@ -351,7 +353,7 @@ def measure_sets(
     found = estimate_sets(dataset.Y, predicted)
     return {
         "threshold": score.threshold,
-        "proba": score.proba,
+        "proba": request.calibration is not None,
         "without_labels": float(np.mean(np.diff(predicted.indptr) == 0)),
         **{name: estimate.value for name, estimate in found.items()},
         "intervals": {name: [estimate.low, estimate.high] for name, estimate in found.items()},

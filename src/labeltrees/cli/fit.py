@@ -11,15 +11,17 @@ import click
 
 from labeltrees._progress import showing
 from labeltrees._settings import check_settings
+from labeltrees._validation import refuse
+from labeltrees.cli.calibrate import check_probabilities, print_thresholds
 from labeltrees.cli.cluster_options import TrainingPlace, cluster_options
 from labeltrees.cli.command import Command
 from labeltrees.cli.convert import convert_file
+from labeltrees.cli.data_files import data_files, several_data_argument
 from labeltrees.cli.data_options import data_options, vectorizer_options, vocabulary_options
 from labeltrees.cli.options import (
     classifier_option_names,
     classifier_options,
     classifier_parameters,
-    data_argument,
     given_options,
     is_given,
     jobs_option,
@@ -30,18 +32,20 @@ from labeltrees.cli.options import (
     refuse_tree_options,
     seed_option,
 )
-from labeltrees.cli.output import step
-from labeltrees.cli.saved_models import check_output, report_fit
+from labeltrees.cli.output import console, step
+from labeltrees.cli.saved_models import check_output, is_calibrated, report_fit
 from labeltrees.data import Dataset, TfidfVectorizer, open_parts
 from labeltrees.data.files import COMPRESSED
 from labeltrees.data.parts.writer import POINTS_PER_PART
 from labeltrees.data.read_data import DataOptions, TextFile, find_parts, load_data, load_texts, open_text_file
+from labeltrees.data.texts import no_features, text_dataset
 from labeltrees.data.vocabulary import read_vocabulary
 from labeltrees.errors import InputError
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
 from labeltrees.models.text.settings import TREES, check_text_settings
 from labeltrees.tree.label_tree import LabelTree
+from labeltrees.tuning.data import hold_out
 
 _PRESETS = {"parabel": LabelTreeClassifier.parabel, "one-vs-all": LabelTreeClassifier.one_vs_all}
 _FAMILIES: dict[str, Any] = {"linear": LabelTreeClassifier, "text": TextLabelTreeClassifier}
@@ -62,6 +66,7 @@ _EPILOG = """\b
 Examples:
   labeltrees fit debian -o debian.model
   labeltrees fit questions.csv -o questions.model --text title --text body --labels tags --test-share 0.1
+  labeltrees fit questions.csv -o questions.model --text title --labels tags --calibrate 0.1
   labeltrees fit titles.tsv -o subjects.model --features words+pairs+chars --vocabulary subjects.ttl --language en
   labeltrees fit train.txt.xz -o products.model --tradeoff 1.2 --fanout 64 --set eps=0.01
   labeltrees fit train.txt -o parabel.model --preset parabel --n-trees 3
@@ -72,8 +77,9 @@ Examples:
 
 
 @click.command(cls=Command, epilog=_EPILOG)
-@data_argument
+@several_data_argument
 @data_options()
+@data_files
 @vectorizer_options
 @output_option
 @click.option(
@@ -96,6 +102,13 @@ Examples:
 @click.option(
     "--preset", type=click.Choice(list(_PRESETS)), help="Settings of another method, for options that are not given."
 )
+@click.option(
+    "--calibrate",
+    "calibrate_share",
+    type=float,
+    metavar="SHARE",
+    help="Hold out this share of DATA, and learn from it what scores mean as probabilities (labeltrees calibrate).",
+)
 @classifier_options(LabelTreeClassifier, TextLabelTreeClassifier)
 @seed_option
 @jobs_option
@@ -110,6 +123,7 @@ def fit(
     family: str,
     tree: str | None,
     preset: str | None,
+    calibrate_share: float | None,
     vocabulary: str | None,
     language: str | None,
     random_state: int,
@@ -124,14 +138,18 @@ def fit(
 
     DATA is a file of texts with labels (.jsonl, .csv, .tsv, .parquet, fastText's __label__ lines, or Annif's TSV), a
     file in XMC format, a folder with one such file named train*, a folder of documents as Annif has them, a dataset in
-    parts (labeltrees convert), or the word debian for the bundled data. A model that was trained on texts also predicts
-    from texts.
+    parts (labeltrees convert), or the word debian for the bundled data. Several files of texts, or a folder of them,
+    are joined; - is standard input. A model that was trained on texts also predicts from texts.
 
     With --model text, DATA has texts. An uncompressed file in fastText's format is read again in every epoch, with at
     most 16 MiB per thread in memory. Texts come in a new random order in every epoch; --set shuffle=false keeps their
     order, as fastText does. Threads run without locks, so that the same seed gives the same model only with --jobs 1.
+
+    With --calibrate 0.1, it trains on nine tenths of DATA and learns probabilities from the rest, as labeltrees
+    calibrate does: a served model can then be replaced in one step by one that has them too.
     """
     check_output(output)
+    held_out = HeldOut.of(calibrate_share, random_state, output)
     given = given_options(settings)
     _check_family(family, given, vectorizer)
     fixed = "--tree" if tree is not None else "--preset one-vs-all" if preset == "one-vs-all" else None
@@ -146,7 +164,7 @@ def fit(
     if tree is not None:
         model.set_params(tree=_read_tree(tree, family))
     if isinstance(model, TextLabelTreeClassifier):
-        _fit_text(model, data, reading, show_progress)
+        _fit_text(model, data, reading, held_out, show_progress)
     else:
         if vectorizer is not None:
             model.set_params(vectorizer=vectorizer)
@@ -154,12 +172,68 @@ def fit(
         check_settings(model)
         label_texts = None if vocabulary is None else read_vocabulary(vocabulary, language)
         if place.in_parts or find_parts(data, "train") is not None:
+            held_out.refuse_parts()
             _fit_in_parts(model, data, output, place, reading, tree, label_texts, show_progress)
         else:
-            _fit_in_memory(model, data, reading, tree, label_texts, vocabulary, show_progress)
+            _fit_in_memory(model, data, reading, tree, label_texts, vocabulary, held_out, show_progress)
+    checked = held_out.calibrate(model, n_jobs)
     model.set_params(n_jobs=None, verbose=0)  # how the training was run is not part of the model
     model.save(output)
-    report_fit(model, output, as_json)
+    report_fit(model, output, as_json, calibration=checked)
+    if checked is not None and not as_json:
+        print_thresholds(console(), checked["thresholds"], output, None)
+
+
+class HeldOut:
+    """The points that are held out for --calibrate, if any.
+
+    Parameters
+    ----------
+    share : float or None
+    seed : int
+    """
+
+    def __init__(self, share: float | None, seed: int) -> None:
+        self._share, self._seed = share, seed
+        self._dataset: Dataset | None = None
+
+    @classmethod
+    def of(cls, share: float | None, seed: int, output: str) -> HeldOut:
+        """Return the points to hold out; refuse to replace a calibrated model by one without probabilities."""
+        if share is not None and not 0 < share < 1:
+            refuse("calibrate_share", "a number between 0 and 1, such as 0.1", share)
+        if share is None and is_calibrated(output):
+            message = (
+                f"{output}: this model has probabilities, which its clients may use, and the new one would have none: "
+                "add --calibrate 0.1, or train beside it, -o NEW, and run labeltrees calibrate NEW DATA -o "
+            )
+            raise InputError(message + output)
+        return cls(share, seed)
+
+    def split(self, dataset: Dataset) -> Dataset:
+        """Return the points to train on, and keep the others; whole groups, or else the newest points."""
+        if self._share is None:
+            return dataset
+        rows, others = hold_out(dataset.n_points, self._share, self._seed, dataset.times, dataset.groups)
+        self._dataset = dataset[others]
+        return dataset[rows]
+
+    def refuse_parts(self) -> None:
+        """Refuse data in parts."""
+        if self._share is not None:
+            refuse_option("--calibrate", "data in parts", "run labeltrees calibrate on points that are not in them")
+
+    @property
+    def is_given(self) -> bool:
+        """Whether points are held out."""
+        return self._share is not None
+
+    def calibrate(self, model: Any, n_jobs: int) -> dict[str, Any] | None:
+        """Calibrate the model; return how reliable its probabilities are, and suggested thresholds."""
+        if self._dataset is None:
+            return None
+        model.calibrate(self._dataset)
+        return {"n_points": self._dataset.n_points, **check_probabilities(model, self._dataset, n_jobs)}
 
 
 def _check_family(family: str, given: dict[str, Any], vectorizer: TfidfVectorizer | None) -> None:
@@ -195,6 +269,7 @@ def _fit_in_memory(
     tree_file: str | None,
     label_texts: Any,
     vocabulary: str | None,
+    held_out: HeldOut,
     show_progress: bool,
 ) -> None:
     with step("Reading data", show_progress):
@@ -204,7 +279,7 @@ def _fit_in_memory(
         message = f"{vocabulary}: names labels, but the labels of {data} have no names; give --label-names"
         raise InputError(message)
     with showing(show_progress):
-        model.fit(dataset.with_label_names(names), label_texts=label_texts)
+        model.fit(held_out.split(dataset.with_label_names(names)), label_texts=label_texts)
 
 
 def _fit_in_parts(
@@ -218,7 +293,7 @@ def _fit_in_parts(
     show_progress: bool,
 ) -> None:
     """Fit a model on DATA in parts; other data is converted first, beside the model."""
-    vectorizer = model.vectorizer
+    vectorizer: Any = model.vectorizer
     model.set_params(vectorizer=None)
     with ExitStack() as stack:
         found = find_parts(data, "train")
@@ -274,18 +349,24 @@ def _label_names(dataset: Dataset, tree: Any, tree_file: str | None) -> Any:
 # The text model.
 
 
-def _fit_text(model: TextLabelTreeClassifier, data: str, reading: DataOptions, show_progress: bool) -> None:
+def _fit_text(
+    model: TextLabelTreeClassifier, data: str, reading: DataOptions, held_out: HeldOut, show_progress: bool
+) -> None:
     check_text_settings(model)
     with open_text_file(data, "train", reading) as file:
         if file is None:
             message = f"{data}: not a file of texts; train on features without --model text"
             raise InputError(message)
-        if _is_streamed(file, reading):
+        if _is_streamed(file, reading) and not held_out.is_given:
             model.fit_file(file.path)
             return
     with step("Reading data", show_progress):
         table = load_texts(data, "train", reading)
     assert table is not None
+    if held_out.is_given:
+        X = no_features(table.texts)
+        model.fit(held_out.split(text_dataset(table.texts, table.labels, X=X, sample_weight=table.weights)))
+        return
     model.fit(table.texts, table.labels, sample_weight=table.weights)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from labeltrees._matrices import Float32s, Int64s
 from labeltrees._progress import showing, watch
 from labeltrees.cli.command import SEARCH_GROUPS, Command
+from labeltrees.cli.data_files import data_files
 from labeltrees.cli.data_options import data_options, titles_of, vocabulary_options
 from labeltrees.cli.options import jobs_option, model_argument
 from labeltrees.cli.output import check_parent_folder, no_formula
@@ -40,7 +41,8 @@ Examples:
   labeltrees predict questions.model new.csv --text title --text body
   labeltrees predict products.model test.txt.xz -k 10 --format jsonl -o answers.jsonl.gz
   labeltrees predict subjects.model --ask "a history of tea" --vocabulary subjects.ttl --language en
-  labeltrees predict debian.model debian --proba --threshold 0.5
+  labeltrees predict debian.model debian --threshold 0.5
+  labeltrees predict questions.model - < question.txt
   labeltrees predict clicks.model --ask "red wine"
   labeltrees predict shop.model --ask '["bread", "milk"]' --exclude-seen --limit-per brands.tsv:2
 """
@@ -48,7 +50,7 @@ Examples:
 
 @click.command(cls=Command, groups=SEARCH_GROUPS, epilog=_EPILOG)
 @model_argument
-@click.argument("data", metavar="[DATA]", required=False)
+@click.argument("data", metavar="[DATA...]", nargs=-1)
 @click.option(
     "--ask",
     "questions",
@@ -57,6 +59,7 @@ Examples:
     help="Instead of DATA: a text, or a list of items as JSON. Repeat it for several.",
 )
 @data_options(names=False)
+@data_files
 @click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="Number of labels per point.")
 @click.option(
     "--format",
@@ -68,7 +71,7 @@ Examples:
 )
 @click.option("--with-texts", is_flag=True, help="Also print what people call each label, before its score.")
 @vocabulary_options(help="Texts for --with-texts: two columns, or SKOS. [default: those that the model keeps]")
-@score_options("Leave out labels whose score, or probability with --proba, is below T.")
+@score_options("Leave out labels whose probability (score, if not calibrated) is below T. [default: the model's own]")
 @search_options
 @rule_options
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="File to write to. [default: standard output]")
@@ -97,10 +100,12 @@ def predict(
     texts, a .jsonl file of lists of items (or objects from items to counts) if its encoder takes items, a file with the
     feature column (--text names it) if its encoder takes that, a file in XMC format, a folder with one such file named
     test*, a folder of documents, or the word debian for the test part of the bundled data. Points are processed in
-    batches of some thousand, so that DATA may be larger than memory. Labels in DATA are not used.
+    batches of some thousand, so that DATA may be larger than memory. Labels in DATA are not used. Several files of
+    texts are joined; - is standard input: JSON lines, a table with a header, or one text per line.
 
-    A score orders the labels of a point. With --proba, the probability that the label is correct is printed instead,
-    which needs a calibrated model (labeltrees calibrate). --threshold 0.5 leaves out labels below 0.5, of the -k best.
+    A score orders the labels of a point. For a calibrated model (labeltrees calibrate, or fit --calibrate) it is the
+    probability that the label is correct; --set raw_scores=true prints the scores of the search. --threshold 0.5 leaves
+    out labels below 0.5, of the -k best; by default labels below the threshold that is stored with the model, if any.
     """
     if (data is None) == (not questions):
         message = "give either DATA or --ask"
@@ -110,7 +115,8 @@ def predict(
     score.check(model, model_folder, rules.label_weight)
     k = min(k, len(model.classes_))
     labels = rules.read(model)
-    request = search.make_request(model, k, **labels)
+    threshold = score.threshold_of(model) or None
+    request = search.make_request(model, k, threshold=threshold, **labels)
     titles = titles_of(model, vocabulary, language) if with_texts or vocabulary is not None else None
     if with_texts and titles is None:
         message = "--with-texts: the model keeps no texts of its labels; give them with --vocabulary FILE"
@@ -122,23 +128,22 @@ def predict(
             if contexts is None:
                 message = "--exclude-seen needs a model that takes items, and lists of items in DATA or --ask"
                 raise InputError(message)
-            answer = _Answer(model, k, search, labels)
+            answer = _Answer(model, k, search, threshold, labels)
             for block in contexts.blocks():
-                stream.write(lines.encode(*score.apply(model, *answer(block))))
+                stream.write(lines.encode(*answer(block)))
             return
         # Predictions and a progress bar on the same terminal would overwrite each other.
         show_progress = show_progress and (output is not None or not sys.stdout.isatty())
         with open_queries(data, questions, reading, model, n_jobs) as points:
             if points.n_features is not None:
                 check_n_features(str(data), points.n_features, model)
-            _write_answers(points, model, request, score, lines, stream, n_jobs, show_progress)
+            _write_answers(points, model, request, lines, stream, n_jobs, show_progress)
 
 
 def _write_answers(
     points: PointBlocks,
     model: Model,
     request: SearchRequest,
-    score: ScoreOptions,
     lines: AnswerLines,
     stream: IO[bytes],
     n_jobs: int,
@@ -153,7 +158,7 @@ def _write_answers(
     ):
         for X in points.blocks:
             result = model.searcher_.topk(X, request, n_jobs=n_jobs)
-            stream.write(lines.encode(*score.apply(model, result.labels, result.scores)))
+            stream.write(lines.encode(result.labels, result.scores))
             stream.flush()
             n_done += X.shape[0]
             if advance is not None:
@@ -163,9 +168,11 @@ def _write_answers(
 class _Answer:
     """Answers contexts one by one, without the items that they contain."""
 
-    def __init__(self, model: Model, k: int, search: SearchOptions, labels: dict[str, Any]) -> None:
-        prepared = {name: labels[name] for name in ("label_weight", "limits")}
-        self._predictor = model.predictor(k, exclude_seen=True, **prepared, **search.given)
+    def __init__(
+        self, model: Model, k: int, search: SearchOptions, threshold: float | None, labels: dict[str, Any]
+    ) -> None:
+        options = {name: labels[name] for name in ("label_weight", "limits")} | {"threshold": threshold}
+        self._predictor = model.predictor(k, exclude_seen=True, **options, **search.given)
         sets = {name: labels[name] for name in ("candidates", "exclude")}
         self._sets = {name: model.label_set(found) for name, found in sets.items() if found is not None}
         self._k = k

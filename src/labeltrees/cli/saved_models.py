@@ -13,14 +13,14 @@ import numpy as np
 from scipy import sparse
 
 from labeltrees._files import naming_file
-from labeltrees.cli.output import check_parent_folder, console, make_table, plural, print_json, size
+from labeltrees.cli.output import check_parent_folder, console, make_table, number, plural, print_json, size
 from labeltrees.cli.tree import summary_rows
 from labeltrees.data import Dataset
 from labeltrees.data.label_sets import known_labels
 from labeltrees.data.point_blocks import context_file, encode_block, no_texts, read_contexts
 from labeltrees.data.read_data import BUNDLED, DataOptions, TextFile, load_data, load_texts
 from labeltrees.data.texts import TextTable, no_features, text_dataset
-from labeltrees.errors import InputError
+from labeltrees.errors import InputError, LabelTreesError
 from labeltrees.models.common.protocol import Model
 from labeltrees.models.load import load
 from labeltrees.storage.folder import check_target
@@ -32,6 +32,15 @@ def check_output(folder: str) -> None:
     """Raise an error if no model can be saved in `folder`: before the work, not after it."""
     check_parent_folder(folder)
     check_target(Path(os.path.abspath(folder)))
+
+
+def is_calibrated(folder: str) -> bool:
+    """Whether a folder has a model with probabilities; False if it has none, or a damaged one."""
+    try:
+        model: Model = load(folder)
+    except LabelTreesError:
+        return False
+    return model.calibration_ is not None
 
 
 def load_model(folder: str, *, verify: bool = False) -> Model:
@@ -117,12 +126,12 @@ def c_text(costs: list[float]) -> str:
     return ", ".join(f"{cost:g}" for cost in costs)
 
 
-def report_fit(model: Model, folder: str, as_json: bool) -> None:
-    """Print a summary of the model that was trained and saved."""
+def report_fit(model: Model, folder: str, as_json: bool, calibration: dict[str, Any] | None = None) -> None:
+    """Print a summary of the model that was trained and saved; `calibration` is what held-out points showed."""
     facts, stats = model_facts(model, folder), model.stats_
     training = {name: stats[name] for name in ("seconds", "tree_seconds", "loss", "evidence") if name in stats}
     if as_json:
-        print_json({**facts, **training})
+        print_json({**facts, **training, **({} if calibration is None else {"calibration": calibration})})
         return
     out, trees = console(), model.trees_
     out.print(f"{plural(facts['n_labels'], 'label')}, {plural(facts['n_points'], 'point')} -> {folder}")
@@ -136,6 +145,10 @@ def report_fit(model: Model, folder: str, as_json: bool) -> None:
     rows += [("weights", f"{facts['n_weights']:,}"), ("size on disk", size(facts["disk_bytes"]))]
     if "evidence" in stats:
         rows.append(("evidence", evidence_words(stats["evidence"])))
+    if calibration is not None:
+        error = number(100 * calibration["probabilities"]["error"], 1)
+        held_out = plural(calibration["n_points"], "held-out point")
+        rows.append(("probabilities", f"learned from {held_out}; mean error {error} %"))
     if len(trees) > 1:
         rows.append(("trees", f"{len(trees)}; the first one:"))
     out.print(make_table(None, [*rows, *summary_rows(trees[0].summary())], left=(0, 1)))

@@ -13,9 +13,10 @@ import click
 import numpy as np
 from scipy import sparse
 
-from labeltrees._matrices import Float32s, Int64s
+from labeltrees._names import did_you_mean
 from labeltrees._settings import settings_of
 from labeltrees._validation import check_number
+from labeltrees.cli.command import rare_option
 from labeltrees.cli.options import Decorator, add_options, given_options, refuse_option, setting_options
 from labeltrees.cli.output import plural
 from labeltrees.data import ItemEncoder
@@ -61,7 +62,7 @@ def search_options(command: Any) -> Any:
 
     @functools.wraps(command)
     def packed(*arguments: Any, **parameters: Any) -> Any:
-        given = given_options({name: parameters.pop(name) for name in _NAMES})
+        given = given_options({name: parameters.pop(name) for name in _NAMES if name in parameters})
         return command(*arguments, search=SearchOptions(given), **parameters)
 
     return setting_options(SearchRequest, skip=_SKIPPED)(packed)
@@ -76,7 +77,7 @@ RAW_SCORES = (
 
 @dataclass(frozen=True)
 class ScoreOptions:
-    """How scores are shown: the options as they were given."""
+    """How scores are shown: the options as they were given. A calibrated model returns probabilities."""
 
     proba: bool
     threshold: float | None
@@ -84,7 +85,7 @@ class ScoreOptions:
     def check(self, model: Model, folder: str, label_weight: str | None) -> None:
         """Raise `InputError` if the model has no probabilities, or if the options do not belong together."""
         if self.threshold is not None:
-            check_number("threshold", self.threshold, 0, 1 if label_weight is None else np.inf, low_open=True)
+            check_number("threshold", self.threshold, 0, 1 if label_weight is None else np.inf)
         if not self.proba:
             return
         if label_weight is not None:
@@ -98,18 +99,10 @@ class ScoreOptions:
         if model.calibration_ is None:
             _logger.warning(RAW_SCORES, folder)
 
-    def values(self, model: Model, scores: Float32s) -> Float32s:
-        """Return scores, or their probabilities."""
-        if not self.proba or model.calibration_ is None:
-            return scores
-        return model.calibration_(scores)
-
-    def apply(self, model: Model, labels: Int64s, scores: Float32s) -> tuple[Int64s, Float32s]:
-        """Return labels (n, k) padded with -1, and their values; labels below the threshold are left out."""
-        values = self.values(model, scores)
-        if self.threshold is None:
-            return labels, values
-        return np.where(values >= self.threshold, labels, -1), values
+    def threshold_of(self, model: Model) -> float | None:
+        """Return the threshold: the one given, or the one stored with the model."""
+        stored: float | None = model.get_params(deep=False)["threshold"]
+        return stored if self.threshold is None else self.threshold
 
 
 def score_options(threshold_help: str) -> Decorator:
@@ -121,7 +114,7 @@ def score_options(threshold_help: str) -> Decorator:
             return command(*arguments, score=ScoreOptions(proba, threshold), **given)
 
         options = [
-            click.option("--proba", is_flag=True, help="Probabilities instead of scores (labeltrees calibrate)."),
+            rare_option("--proba", is_flag=True, help="Insist on probabilities: an error if the model has none."),
             click.option("--threshold", type=float, metavar="T", help=threshold_help),
         ]
         return add_options(options)(packed)
@@ -213,7 +206,7 @@ def read_labels(path: str, model: Model) -> list[int]:
     takes_items = isinstance(model.encoder_, ItemEncoder)
     unknown = [line for line in lines if line not in ids]
     if unknown and not (takes_items and len(unknown) < len(lines)):
-        message = f"{path}: the model has no label {unknown[0]!r}"
+        message = f"{path}: the model has no label {unknown[0]!r}{did_you_mean(unknown[0], ids)}"
         raise FileFormatError(message)
     if unknown:  # a list of the items in stock has some that nobody has bought yet
         text = "%s: the model does not know %s, such as %r, which are left out"
@@ -287,7 +280,7 @@ def read_label_weight(given: str | None, model: Model, propensity: tuple[float, 
             message = f"{given}, line {number}: must be a label, a tab and a weight, got {line!r}"
             raise FileFormatError(message)
         if name not in ids:
-            message = f"{given}, line {number}: the model has no label {name!r}"
+            message = f"{given}, line {number}: the model has no label {name!r}{did_you_mean(name, ids)}"
             raise FileFormatError(message)
         weights[ids[name]] = _weight(given, number, text)
     return weights

@@ -92,7 +92,8 @@ def text_dataset(
     names = sorted(set(itertools.chain.from_iterable(labels))) if label_names is None else list(map(nfc, label_names))
     Y = label_matrix(labels, names)
     if X is None:
-        vectorizer = default_vectorizer() if vectorizer is None else vectorizer
+        if vectorizer is None or isinstance(vectorizer, str):
+            vectorizer = preset_vectorizer(vectorizer or "words")
         X = _features(vectorizer, texts)
     has_names = vectorizer is not None and _knows_its_terms(vectorizer)
     feature_names = vectorizer.get_feature_names_out() if has_names else None
@@ -223,11 +224,11 @@ def choose_separator(path: FilePath, fields: TextFields, format: str) -> str:
     """
     mark, hint = find_separator(_first_cells(path, fields, format))
     if mark is not None:
-        text = "%s: most values of %r contain %r, so labels are split there; label_separator=',' splits at commas"
+        text = "%s: most values of %r contain %r, so labels are split there, unless the separator is given"
         _logger.warning(text, path, fields.labels, mark)
     elif hint is not None:
-        text = "%s: some values of %r contain %r; if it separates labels, give label_separator=%r"
-        _logger.warning(text, path, fields.labels, hint, hint)
+        text = "%s: some values of %r contain %r; if it separates labels, give it as the label separator"
+        _logger.warning(text, path, fields.labels, hint)
     return DEFAULT_SEPARATOR if mark is None else mark
 
 
@@ -334,7 +335,7 @@ def read_texts(
         understood too.
     weight : str, optional
         The field of the point weights.
-    vectorizer : TfidfVectorizer or similar, optional
+    vectorizer : TfidfVectorizer or similar, or the name of one of `labeltrees.features`, optional
         Makes features from texts. Fitted on them unless it is fitted already. By default tf-idf of the words that occur
         in at least two texts.
     label_names : names, optional

@@ -20,12 +20,14 @@ from labeltrees.metrics.ranking import (
     recall_at_k,
 )
 from labeltrees.metrics.table import estimate_at_k
+from labeltrees.metrics.thresholds import Threshold, suggest_thresholds
 from labeltrees.metrics.variety import catalogue_at_k, diversity_at_k, novelty_at_k
 
 __all__ = [
     "Estimate",
     "FrequencyGroup",
     "Proportion",
+    "Threshold",
     "by_frequency",
     "catalogue_at_k",
     "coverage_at_k",
@@ -44,4 +46,5 @@ __all__ = [
     "psndcg_at_k",
     "psp_at_k",
     "recall_at_k",
+    "suggest_thresholds",
 ]

@@ -123,7 +123,10 @@ class SearchRequest:
         labels whose group is full. `groups` is one group per label, -1 or None for labels without a group, or a mapping
         from label ids to groups. `m` is a number, or a mapping from groups to numbers; other groups have no limit.
     threshold : float, optional
-        Leave out labels whose score is below it. With label weights, the score is the product.
+        Leave out labels whose returned score is below it: the probability after calibration, the product with label
+        weights.
+    raw_scores : bool
+        Return the scores of the search, also where a calibrated model would return probabilities.
     diversity : float in [0, 1]
         How much the similarity of labels counts against their scores (maximal marginal relevance): the list is chosen
         from the 10 k best labels (at most 100, at least k). The first label is the best one; each next label maximises
@@ -139,6 +142,8 @@ class SearchRequest:
     keep_beam : bool
         Whether a predictor uses `beam` also for calls with rules. False if it is the beam that the model was fitted
         with: such calls then search exactly.
+    calibration : Calibration, optional
+        What scores mean as probabilities; set by a calibrated model, unless `raw_scores` or `label_weight` is given.
 
     Examples
     --------
@@ -174,8 +179,13 @@ class SearchRequest:
     label_weight: Any = setting(None, anything, "What the score of each label is multiplied with.")
     limits: Any = setting(None, anything, "Most labels of each group: groups of labels, and a number.")
     threshold: float | None = setting(
-        None, optional(number(0)), "Leave out labels whose score is below it.", metavar="T", daily=True
+        None,
+        optional(number(0)),
+        "Leave out labels whose score (after calibration: probability) is below it.",
+        metavar="T",
+        daily=True,
     )
+    raw_scores: bool = setting(False, flag, "Return raw scores, not the probabilities of a calibrated model.")
     diversity: float | None = setting(
         None,
         optional(number(0, 1)),
@@ -187,6 +197,7 @@ class SearchRequest:
     n_searched: int | None = None
     n_candidates: int | None = None
     keep_beam: bool = True
+    calibration: Any = None
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -260,6 +271,7 @@ class SearchRequest:
             boosted=None if boosts is None else boosts.labels,
             boosts=None if boosts is None else boosts.native(isinstance(engine, _core.SearchEngine)),
             limits=None if self.limits is None else label_limits(self.limits, n_labels),
+            calibration=None if self.calibration is None else self.calibration.native,
         )
 
 

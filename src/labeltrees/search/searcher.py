@@ -31,9 +31,13 @@ class Predictor(_core.Predictor):
     are shorter than k only if fewer labels were found.
 
     Every call takes ``exclude=`` (labels not to return) and ``candidates=`` (the labels allowed): names, ids, or a set
-    that `label_set` of the model prepared. Names that the model does not know are ignored. `n_unknown` counts the items
-    and words of all calls that the encoder did not know. A query without any known feature gets the most frequent
-    labels, with their shares of the training points as scores; `n_no_features` counts such calls.
+    that `label_set` of the model prepared. A name that the model does not know is refused; `label_set` leaves it out.
+    ``threshold=`` leaves out labels whose score is below it. Scores of a calibrated model are probabilities, unless the
+    predictor was made with ``raw_scores=True``.
+
+    `n_unknown` counts the items and words of all calls that the encoder did not know. A query without any known feature
+    gets the most frequent labels, with their shares of the training points as scores; `n_no_features` counts such
+    calls.
 
     Arrays are int32 or int64, and float32 or float64; indices and values can be lists too. Only ranges are checked.
     ``predictor.lists(...)`` takes the same and returns lists of labels and of scores with six digits, which is faster

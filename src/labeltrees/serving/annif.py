@@ -51,7 +51,7 @@ def _describe(served: ServedModel) -> dict[str, Any]:
 def _read(body: bytes, max_k: int, served: ServedModel) -> Questions:
     form = _read_form(body)
     k = int(_number(form, "limit", min(_DEFAULT_LIMIT, max_k), 1, max_k))
-    threshold = _number(form, "threshold", 0.0, 0, 1)
+    threshold = _number(form, "threshold", 0.0, 0, 1) if "threshold" in form else None  # None: that of the model
     return Questions("text", [form["text"]], Options(k=k, threshold=threshold), _write)
 
 

@@ -138,7 +138,8 @@ class Registry:
         """Return the version of a model that answers now."""
         place = self.places.get(name)
         if place is None:
-            message = f"there is no model {name[:200]}; /v1/models lists those of this server"
+            shown = ", ".join(list(self.places)[:20]) + (", ..." if len(self.places) > 20 else "")
+            message = f"there is no model {name[:200]}; this server has {shown} (see /v1/models)"
             raise RequestError(404, message)
         return place.get()
 

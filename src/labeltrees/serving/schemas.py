@@ -112,8 +112,12 @@ class Options(Struct, forbid_unknown_fields=True):
     k: Annotated[int, Meta(ge=1, description=_HELP["k"])] = 5
     threshold: Annotated[
         Share | None,
-        Meta(description="Leave out labels below this score, or probability if these are asked for."),
+        Meta(
+            description="Leave out labels whose probability (score, if the model is not calibrated) is below it. By "
+            "default the threshold that is stored with the model, if any; 0 for none."
+        ),
     ] = None
+    raw_scores: Annotated[bool, Meta(description=_HELP["raw_scores"])] = False
     search: Annotated[str | None, Meta(description=_HELP["search"], extra_json_schema={"enum": [*MODES, None]})] = None
     beam: Annotated[Positive | UnsetType | None, Meta(description=_HELP["beam"])] = UNSET
     agreement: Annotated[PositiveShare | None, Meta(description=_HELP["agreement"] + " Needs calibration.")] = None
@@ -122,7 +126,9 @@ class Options(Struct, forbid_unknown_fields=True):
     candidates: Annotated[list[Item] | None, Meta(description=_HELP["candidates"])] = None
     exclude: Annotated[list[Item] | None, Meta(description=_HELP["exclude"])] = None
     exclude_seen: Annotated[bool, Meta(description="Leave out the items of the given history.")] = False
-    probabilities: Annotated[bool, Meta(description="Return probabilities too. Needs calibration.")] = False
+    probabilities: Annotated[
+        bool, Meta(description="Insist on probabilities, and return them too: an error if the model is not calibrated.")
+    ] = False
     path: Annotated[bool, Meta(description="Return the nodes that the search opened.")] = False
 
     @property
@@ -249,9 +255,10 @@ class Prediction(Struct, omit_defaults=True):
     """The best labels of one question, best first."""
 
     labels: list[str | int]
-    scores: list[float]  # with six digits
+    scores: list[float]  # with six digits; probabilities if the model is calibrated, unless raw scores are asked for
     probabilities: list[float] | None = None
     label_texts: list[str | None] | None = None
+    unknown_labels: dict[str, list[str]] | None = None  # of candidates and exclude, with those of similar names
     no_features: bool = False  # whether no word or item is known: the labels are then the most frequent ones
     partial: bool = False  # whether a budget ended the search
     n_opened: int | None = None  # nodes opened, if there was a budget
@@ -289,6 +296,7 @@ class ModelFacts(Struct):
     has_beam: bool
     has_agreement: bool  # whether it was calibrated for early stopping
     has_probabilities: bool
+    threshold: float | None  # stored with the model: labels below it are left out unless a request has its own
     has_items: bool  # whether exclude_seen is possible
     picks: list[str]  # columns whose items can be looked up; "items" for a model that reads items
     measured: dict[str, float]  # what a sweep measured

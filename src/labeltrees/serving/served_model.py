@@ -13,9 +13,12 @@ from typing import Any
 
 import numpy as np
 from msgspec import UNSET
+from msgspec.structs import replace
 from scipy import sparse
 
+from labeltrees._names import did_you_mean, nfc, similar_names
 from labeltrees.data.encoders import ItemEncoder, TextEncoder, UnionEncoder
+from labeltrees.errors import InputError
 from labeltrees.models.common.explanation import LabelExplanation
 from labeltrees.models.common.protocol import Model
 from labeltrees.search.request import AS_FITTED, SearchRequest
@@ -39,6 +42,7 @@ _MAX_PREDICTORS = 256
 _MAX_NODES = 400  # of one search that an answer describes
 _N_EXAMPLES = 8
 _MAX_EXPLAINED = 20  # labels of one request
+_MAX_UNKNOWN = 5  # names of labels that an answer reports
 _MAX_PARTS = 200  # features of a label that an explanation lists
 _SEPARATOR = "\n"
 _FIELDS = {
@@ -74,19 +78,20 @@ class ServedModel:
         self._predictors: dict[Any, Any] = {}
         self._calibration = getattr(model, "calibration_", None)
         self.has_probabilities = _has_probabilities(model)
+        self.threshold: float | None = model.get_params(deep=False)["threshold"]
         nothing: dict[str, Any] = {"text": "", "items": [], "context": {}, "row": Row([], [])}
         self._search(self.reads, [nothing[self.reads]], Options(), float("inf"))  # now, because the first one is slow
 
     def predictor(self, options: Options) -> Any:
         """Return a predictor for these options; those in use are kept."""
         o = options
-        key = (o.k, o.search, o.beam, o.agreement, o.exclude_seen)
+        key = (o.k, o.search, o.beam, o.agreement, o.exclude_seen, o.raw_scores)
         found = self._predictors.get(key)
         if found is None:
             if len(self._predictors) >= _MAX_PREDICTORS:
                 self._predictors.clear()
             beam = AS_FITTED if o.beam is UNSET else o.beam
-            how = {"search": o.search, "beam": beam}
+            how = {"search": o.search, "beam": beam, "raw_scores": o.raw_scores}
             found = self._predictors[key] = self.model.predictor(
                 o.k, agreement=o.agreement, names=self.has_names, exclude_seen=o.exclude_seen, **how
             )
@@ -104,10 +109,42 @@ class ServedModel:
         if not questions:
             return [], 0.0
         search = self._search_with_budget if options.has_budget else self._search
-        found, microseconds = search(kind, questions, options, deadline)
+        unknown = None
+        try:
+            found, microseconds = search(kind, questions, options, deadline)
+        except InputError:
+            known, unknown = self._with_known_labels(options)
+            if unknown is None:
+                raise
+            found, microseconds = search(kind, questions, known, deadline)
+        if unknown:
+            for prediction in found:
+                prediction.unknown_labels = unknown
         if options.path:
             self._add_paths(kind, questions, options, found)
         return found, microseconds
+
+    def _with_known_labels(self, options: Options) -> tuple[Options, dict[str, list[str]] | None]:
+        """Return the options without labels of unknown names, and these with similar names.
+
+        A list of a shop has items that the model does not know yet, so they are reported and left out; but candidates
+        of which none is known are refused.
+        """
+        unknown: dict[str, list[str]] = {}
+        for name in ("candidates", "exclude"):
+            given = getattr(options, name)
+            if not given or not self.has_names:
+                continue
+            others = [label for label in given if isinstance(label, str) and nfc(label) not in self._position]
+            if not others:
+                continue
+            unknown |= {label: similar_names(label, self._names) for label in dict.fromkeys(others[:_MAX_UNKNOWN])}
+            left = [label for label in given if not isinstance(label, str) or nfc(label) in self._position]
+            if name == "candidates" and not left:
+                message = f"candidates: the model {self.name} knows none of them, such as {others[0][:80]!r}"
+                raise RequestError(400, message + did_you_mean(others[0], self._names))
+            options = replace(options, **{name: left or None})
+        return options, unknown or None
 
     def _search(
         self, kind: str, questions: Sequence[Any], options: Options, deadline: float
@@ -119,6 +156,9 @@ class ServedModel:
             which["candidates"] = self._labels(options.candidates, n)
         if options.exclude is not None:
             which["exclude"] = self._labels(options.exclude, n)
+        threshold = self.threshold if options.threshold is None else options.threshold
+        if threshold:
+            which["threshold"] = threshold
         results = []
         n_without = predictor.n_no_features
         start = time.perf_counter()
@@ -178,17 +218,20 @@ class ServedModel:
         if not self.has_names and any(isinstance(label, str) for label in labels):
             message = f"the labels of the model {self.name} have no names: give their numbers"
             raise RequestError(400, message)
-        return labels if n_questions == 1 else self.model.label_set(labels)
+        if n_questions == 1:
+            return labels  # the predictor refuses unknown names
+        prepared = self.model.label_set(labels)
+        if prepared.n_unknown > 0:
+            message = "unknown labels"  # `answer` reports them
+            raise InputError(message)
+        return prepared
 
     def _prediction(self, labels: list[Any], scores: list[float], options: Options) -> Prediction:
         probabilities = None
         if options.probabilities:
-            raw = scores if self._calibration is None else self._calibration(np.array(scores)).tolist()
-            probabilities = [round(value, 6) for value in raw]
-        if options.threshold is not None:
-            n = sum(value >= options.threshold for value in probabilities or scores)  # they only fall
-            labels, scores = labels[:n], scores[:n]
-            probabilities = None if probabilities is None else probabilities[:n]
+            calibration = self._calibration if options.raw_scores else None
+            own = scores if calibration is None else calibration(np.array(scores)).tolist()
+            probabilities = [round(value, 6) for value in own]
         texts = None
         if self._texts or self._stored_texts is not None:
             texts = [self.label_text(label) for label in labels]
@@ -230,8 +273,10 @@ class ServedModel:
                 agreement=o.agreement,
                 max_chunks=o.max_chunks,
                 max_microseconds=o.max_microseconds,
-                candidates=None if o.candidates is None else self.model.label_set(self._labels(o.candidates, 1)),
-                exclude=None if o.exclude is None else self.model.label_set(self._labels(o.exclude, 1)),
+                threshold=(self.threshold if o.threshold is None else o.threshold) or None,
+                raw_scores=o.raw_scores,
+                candidates=None if o.candidates is None else self._labels(o.candidates, 2),
+                exclude=None if o.exclude is None else self._labels(o.exclude, 2),
             )
         )
 
@@ -325,6 +370,7 @@ class ServedModel:
             has_beam="beam" not in model.UNSUPPORTED,
             has_agreement=model.early_stop_ is not None,
             has_probabilities=self.has_probabilities,
+            threshold=self.threshold,
             has_items=_has_items(encoder) and self.has_names,
             picks=list(_item_names(encoder)),
             measured=self._measured,

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 import labeltrees as lt
@@ -115,3 +117,20 @@ def test_too_few_points_are_refused(model, problem):
 )
 def test_unsound_calibrations_are_recognised(scores, probabilities, sound):
     assert Calibration(np.array(scores, float), np.array(probabilities, float)).is_sound() == sound
+
+
+@given(st.integers(1, 30), st.integers(0, 2**32 - 1))
+def test_native_code_computes_the_same_probabilities_and_finds_the_lowest_score(n, seed):
+    rng = np.random.default_rng(seed)
+    scores, probabilities = np.sort(rng.random(n).round(2)), np.sort(rng.random(n).round(1))
+    calibration = Calibration(scores, probabilities)
+    asked = np.concatenate([rng.random(40), scores, scores + 1e-6]).astype(np.float32)
+    np.testing.assert_array_equal([calibration.native(float(score)) for score in asked], calibration(asked))
+    for probability in (0.0, 0.05, *probabilities, *rng.random(5)):
+        probability = np.float32(probability)
+        lowest = np.float32(calibration.native.lowest_score(float(probability)))
+        assert (calibration.native(float(lowest)) >= probability) == (
+            probabilities.astype(np.float32).max() >= probability
+        )
+        if 0 < lowest < 1e30:
+            assert calibration.native(float(np.nextafter(lowest, np.float32(0)))) < probability

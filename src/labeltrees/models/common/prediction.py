@@ -177,7 +177,7 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
             whose group is full are skipped. `groups` has one group per label (-1 or None: no group), or maps labels to
             groups; `m` is a number, or maps groups to numbers.
         threshold : float, optional
-            Leave out labels whose score is below it.
+            Leave out labels whose returned score is below it: after `calibrate`, whose probability is.
         beam : int or None, optional
             Maximum number of nodes opened per depth, if not as the model was fitted; None finds exactly the k best
             labels. A `TextLabelTreeClassifier` always searches exactly and does not have this option.
@@ -185,6 +185,8 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
         **options
             n_jobs : int
                 By default that of the model.
+            raw_scores : bool
+                Return the scores of the search, also after `calibrate`; `threshold` is then about them.
             diversity : float in [0, 1]
                 How much the similarity of labels in the tree counts against their scores (maximal marginal relevance).
                 The list is then in the order of choice.
@@ -202,7 +204,9 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
             Best first: label ids padded with -1, or names padded with None if the labels have names. A point
             without any known feature gets the most frequent labels, and `no_features` of the stats is True for it.
         scores : array of float32 (n, k)
-            In [0, 1] without `label_weight`, padded with 0.
+            In [0, 1], padded with 0. After `calibrate`: the probability that the label is correct, from the score of
+            the search with trend and evidence. With `label_weight`: the products of raw scores and weights, which are
+            not probabilities. Of a point without any known feature: the labels' shares of the training points.
         stats : SearchStats, if `return_stats`
             What each search did: chunks (nodes opened), classifiers, depth, microseconds, partial,
             no_features.
@@ -235,6 +239,7 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
         limits: Any = None,
         threshold: float | None = None,
         diversity: float | None = None,
+        raw_scores: bool = False,
         names: bool = False,
         exclude_seen: bool = False,
     ) -> Any:
@@ -255,7 +260,7 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
             How to search, if not as the model was fitted.
         evidence : bool
             Whether to use the evidence that the model was fitted with; False returns the list of the tree alone.
-        label_weight, limits, threshold, diversity : optional
+        label_weight, limits, threshold, diversity, raw_scores : optional
             As in `predict_topk`; every call uses them.
         names : bool
             Return names (a list of str) instead of ids.
@@ -333,7 +338,8 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
         return values_by_label("label_weight", weights, self.searcher_.n_labels, self._label_names, low=0)
 
     def complete_request(self, request: SearchRequest) -> SearchRequest:
-        """Return the request as `searcher_` takes it: with the fitted defaults, and discounts for `agreement`."""
+        """Return the request as `searcher_` takes it: with calibration, fitted defaults, and discounts."""
+        request = self._with_calibration(request)
         for option in fields(request):
             if option.name in self.UNSUPPORTED and getattr(request, option.name) != option.default:
                 refuse(option.name, f"left out: a {self.KIND} has no such option", getattr(request, option.name))
@@ -350,16 +356,24 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
         discounts = early_stop.node_discounts(self.searches().trees, place, request.agreement)
         return replace(exact, discounts=discounts, n_searched=int(early_stop.k[place]))
 
+    def _with_calibration(self, request: SearchRequest) -> SearchRequest:
+        """Return the request for probabilities, if the model is calibrated: not for raw or weighted scores."""
+        calibration = getattr(self, "calibration_", None)
+        if calibration is None or request.raw_scores or request.label_weight is not None:
+            return request
+        return replace(request, calibration=calibration)
+
     # The same as sparse matrices.
 
     def predict_scores(self, X: Any, k: int | None = None) -> Any:
-        """Return the scores of the k best labels of each point as CSR (n, L)."""
+        """Return the scores of the k best labels of each point as CSR (n, L); after `calibrate`, probabilities."""
         X = self.check_queries(X)
         return top_scores(*self._topk(X, self.k if k is None else k), self.searcher_.n_labels)
 
     def predict(self, X: Any) -> Any:
         """Return the predicted labels as a CSR indicator (n, L): the k best, or those that reach `threshold`.
 
+        After `calibrate`, `threshold` is a probability: all labels that are correct with at least this probability.
         A model that was fitted on a one-dimensional Y, with one label per point, returns the best label of each point
         (n,), as classifiers of scikit-learn do.
         """
@@ -388,7 +402,7 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
             )
             raise InputError(message)
         exact: dict[str, Any] = {} if "beam" in self.UNSUPPORTED else {"search": "best_first", "beam": None}
-        request = self.complete_request(SearchRequest(n_labels, **exact))
+        request = self.complete_request(SearchRequest(n_labels, raw_scores=True, **exact))
         result = self.searcher_.topk(X, request, n_jobs=self.n_jobs)
         scores = top_scores(result.labels, result.scores, n_labels).toarray()
         return scores[:, 1] - scores[:, 0] if self._has_classes and n_labels == 2 else scores
@@ -397,24 +411,23 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
     def predict_proba(self) -> Callable[..., Any]:
         """``predict_proba(X, k=None)`` returns the probabilities of the k best labels of each point as CSR (n, L).
 
-        After `calibrate(X, Y)`, these are the probabilities that the point has the label. Without it, they are the raw
-        scores, and those are not calibrated. A `LabelTreeClassifier` needs ``loss="logistic"`` for that: its scores are
-        products of regularised estimates along the path, which are usually too low. For a `TextLabelTreeClassifier`
-        they estimate the probability of drawing the label from the labels of the text.
+        After `calibrate(X, Y)`, these are the probabilities that the point has the label, as `predict_scores` and
+        `predict_topk` return them too. Without it, they are the raw scores, and those are not calibrated. A
+        `LabelTreeClassifier` needs ``loss="logistic"`` for that: its scores are products of regularised estimates along
+        the path, which are usually too low. For a `TextLabelTreeClassifier` they estimate the probability of drawing
+        the label from the labels of the text.
         """
         self._check_probabilities()
         return self._probabilities
 
     def _probabilities(self, X: Any, k: int | None = None) -> Any:
-        matrix = self.predict_scores(X, k)
-        if self.calibration_ is not None:
-            matrix.data[:] = self.calibration_(matrix.data)
-        return matrix
+        return self.predict_scores(X, k)
 
-    def _topk(self, X: Any, k: Any) -> tuple[Any, Any]:
+    def _topk(self, X: Any, k: Any, raw_scores: bool = False) -> tuple[Any, Any]:
         """Return label ids (n, k) and scores (n, k) of checked points, k at most the number of labels."""
         k = min(check_integer("k", k, 1), self.searcher_.n_labels)
-        result = self.searcher_.topk(X, self.complete_request(SearchRequest(k)), n_jobs=self.n_jobs)
+        request = self.complete_request(SearchRequest(k, raw_scores=raw_scores))
+        result = self.searcher_.topk(X, request, n_jobs=self.n_jobs)
         return result.labels, result.scores
 
     # Calibration and evaluation.
@@ -428,7 +441,9 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
             From the distribution of the points to be predicted: a third of them is for training, the others are for
             validation. ``agreement=0.99`` needs at least 700 points and 0.999 needs 7,000; more points help.
         Y : labels, as in `fit`, optional
-            If given, `predict_proba` returns probabilities. Labels with names are aligned with those of the model.
+            If given, scores become probabilities: `predict_topk`, `predict_scores`, `predictor`, the server and the
+            command line return them, and `threshold` is compared with them. Labels with names are aligned with those
+            of the model.
         k : sequence of int
             The list lengths that `agreement` is for. Other lengths up to the longest are cut from the next longer one.
         """
@@ -443,7 +458,7 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
 
     def _learn_probabilities(self, X: Any, Y: Any) -> Calibration:
         Y = self._aligned(Y, X.shape[0])
-        labels, scores = self._topk(X, max(check_integer("k", self.k, 1), LEARNED_LABELS))
+        labels, scores = self._topk(X, max(check_integer("k", self.k, 1), LEARNED_LABELS), raw_scores=True)
         found = labels >= 0
         return fit_calibration(scores[found], has_label(Y, np.nonzero(found)[0], labels[found]))
 

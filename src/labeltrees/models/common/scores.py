@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
+from labeltrees import _core
 from labeltrees.errors import InputError
 
 MIN_LABELS = 10
@@ -22,6 +24,14 @@ class Calibration:
 
     scores: NDArray[np.float64]
     probabilities: NDArray[np.float64]
+
+    @cached_property
+    def native(self) -> _core.Calibration:
+        """The same function for native code."""
+        return _core.Calibration(np.ascontiguousarray(self.scores), np.ascontiguousarray(self.probabilities))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "native"}
 
     def __repr__(self) -> str:
         return f"Calibration({len(self.scores):,} steps, probabilities up to {self.probabilities[-1]:.3f})"

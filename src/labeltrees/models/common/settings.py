@@ -33,7 +33,9 @@ class ClassifierSettings:
 
     k: int = setting(5, integer(1), "Number of labels that predict returns per point.")
     threshold: float | None = setting(
-        None, optional(number(0, 1, low_open=True)), "predict returns all labels with at least this score instead."
+        None,
+        optional(number(0, 1, low_open=True)),
+        "predict returns all labels with at least this score, or probability, instead.",
     )
     random_state: Any = setting(0, _check_random_state, "Seed; the same seed gives the same model.")
     n_jobs: int | None = setting(None, lambda name, value: check_n_jobs(value), "Number of threads; -1 for all cores.")

@@ -56,9 +56,9 @@ class LabelTreeClassifier(
         instead of building one; "flat" is one node with all labels.
     n_trees : int, default 1
         Number of trees with different seeds; their scores are averaged.
-    vectorizer : TfidfVectorizer, optional
-        **Features.** Turns texts into features; fitted in `fit` if X is texts. By default words that occur in at least
-        two texts, with sublinear tf-idf.
+    vectorizer : TfidfVectorizer or str, optional
+        **Features.** Turns texts into features; fitted in `fit` if X is texts. A name is one of `labeltrees.features`,
+        such as "words+pairs+chars". By default words that occur in at least two texts, with sublinear tf-idf.
     normalize : bool, default True
         Scale every point to unit length, in `fit` and when predicting.
     loss : {"squared_hinge", "logistic"} or Solver, default "squared_hinge"
@@ -91,7 +91,8 @@ class LabelTreeClassifier(
     k : int, default 5
         `predict` returns the k best labels.
     threshold : float, optional
-        `predict` returns all labels with at least this score instead.
+        `predict` returns all labels with at least this score instead; after `calibrate`, this probability. The server
+        and the command line leave out other labels by default.
     random_state : int, RandomState or None, default 0
         **Running.** The seed: the same data, parameters and seed give the same model.
     n_jobs : int, optional

@@ -13,8 +13,7 @@ from sklearn.utils.validation import _check_n_features, validate_data
 from labeltrees._matrices import read_only, sparse_features
 from labeltrees._validation import check_n_jobs, refuse
 from labeltrees.data.encoders import Encoder, ItemEncoder, TextEncoder, UnionEncoder, as_texts, kind_of_contexts
-from labeltrees.data.texts import default_vectorizer
-from labeltrees.data.tfidf import TfidfVectorizer, are_tokens
+from labeltrees.data.tfidf import PRESETS, TfidfVectorizer, are_tokens, preset_vectorizer
 from labeltrees.errors import InputError, InputTypeError, Parameter
 from labeltrees.search.queries import is_sound
 
@@ -89,12 +88,15 @@ _NO_ENCODER = (
 
 
 def check_vectorizer(name: str, value: Any) -> None:
-    """Refuse a parameter that is neither None nor one of our vectorizers."""
+    """Refuse a parameter that is neither None, nor one of our vectorizers, nor the name of a preset."""
+    if isinstance(value, str) and value in PRESETS:
+        return
     if value is not None and not isinstance(value, TfidfVectorizer):
-        refuse(name, "None or a labeltrees.TfidfVectorizer (put others before the model in a Pipeline)", value)
+        allowed = "None, a labeltrees.TfidfVectorizer (put others before the model in a Pipeline)"
+        refuse(name, f"{allowed}, or one of {', '.join(map(repr, PRESETS))}", value)
 
 
-def fit_vectorizer(vectorizer: TfidfVectorizer | None, X: Any, n_jobs: int | None) -> tuple[Any, Any]:
+def fit_vectorizer(vectorizer: TfidfVectorizer | str | None, X: Any, n_jobs: int | None) -> tuple[Any, Any]:
     """Return a vectorizer fitted on `X` and the features, or None and `X` if X is not texts.
 
     Lists of tokens are texts if a vectorizer is given.
@@ -106,7 +108,10 @@ def fit_vectorizer(vectorizer: TfidfVectorizer | None, X: Any, n_jobs: int | Non
         if vectorizer is not None:
             refuse("X", "texts if a vectorizer is given", type(X).__name__)
         return None, X
-    fitted = default_vectorizer() if vectorizer is None else clone(vectorizer)
+    if vectorizer is None or isinstance(vectorizer, str):
+        fitted = preset_vectorizer(vectorizer or "words")
+    else:
+        fitted = clone(vectorizer)
     own_jobs = fitted.n_jobs
     fitted.n_jobs = n_jobs if own_jobs is None else own_jobs
     features = fitted.fit_transform(texts)

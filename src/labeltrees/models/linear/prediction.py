@@ -114,6 +114,7 @@ class LinearPredictionMixin(PredictionMixin):
 
     def complete_request(self, request: SearchRequest) -> SearchRequest:
         """Return the request as `searcher_` takes it: with the trend, the fitted defaults, and discounts."""
+        request = self._with_calibration(request)
         if self.searcher_.trend is not None:
             request = replace(request, label_weight=self.searcher_.with_trend(request.label_weight))
         return super().complete_request(request)

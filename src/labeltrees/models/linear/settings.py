@@ -196,7 +196,7 @@ class LinearParameters:
     n_trees: int = setting(
         1, integer(1), "Number of trees with different seeds; their scores are averaged.", daily=True
     )
-    vectorizer: TfidfVectorizer | None = setting(None, check_vectorizer, "Turns texts into features.")
+    vectorizer: TfidfVectorizer | str | None = setting(None, check_vectorizer, "Turns texts into features.")
     normalize: bool = setting(True, flag, "Scale every point to unit length.")
     loss: str | Solver = setting(
         "squared_hinge", _check_loss, "Loss function of the classifiers.", choices=tuple(LOSSES), daily=True
