@@ -6,12 +6,14 @@ old model or the new one complete.
 
 from __future__ import annotations
 
+import filecmp
 import json
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn, Self
@@ -181,7 +183,36 @@ def save_arrays(
         refuse("parameters", f"JSON values ({error})", parameters)
     with replacing_folder(target) as new:
         entries = {name: _write_array(new, name, array) for name, array in arrays.items()}
+        if _shared_folder.get() is not None:
+            _share_files(Path(str(_shared_folder.get())), new, entries)
         write_new_file(new / MANIFEST_FILE, Manifest(kind, dict(parameters), entries).to_json().encode("utf-8"))
+
+
+_shared_folder: ContextVar[str | None] = ContextVar("_shared_folder", default=None)
+
+
+@contextmanager
+def sharing_with(folder: Path) -> Iterator[None]:
+    """Let models that are saved in this context share the files that they have in common with another model."""
+    token = _shared_folder.set(os.fspath(folder))
+    try:
+        yield
+    finally:
+        _shared_folder.reset(token)
+
+
+def _share_files(folder: Path, new: Path, names: Iterable[str]) -> None:
+    """Replace new files that another model has too by hard links, where the file system can."""
+    for name in names:
+        written, other = new / f"{name}.npy", folder / f"{name}.npy"
+        link = new / f"{name}.link"
+        try:
+            if not filecmp.cmp(written, other, shallow=False):
+                continue
+            os.link(other, link)
+            os.replace(link, written)
+        except OSError:
+            link.unlink(missing_ok=True)
 
 
 def check_target(target: Path) -> None:

@@ -263,3 +263,15 @@ def test_arguments_that_do_not_fit_are_refused(arguments, message):
 def test_points_that_are_not_there_cannot_be_forgotten(points):
     with pytest.raises(InputError):
         lt.LabelTreeClassifier(C=1.0).fit(X, Y).forget(points, (X, Y))
+
+
+def test_partial_fit_fits_first_and_updates_then():
+    model = lt.LabelTreeClassifier(C=1.0, fanout=8)
+    assert model.partial_fit(X[OLD], Y[OLD], classes=np.arange(N_LABELS)) is model
+    model.partial_fit(X[NEW], Y[NEW])
+    assert model.n_points_ == 600
+    assert (model.tree_.label_parent >= 0).all()
+    with pytest.raises(InputError, match="classes"):
+        model.partial_fit(X[:2], [["a"], ["b"]], classes=["a", "c"])
+    with pytest.raises(ValueError, match="features"):
+        model.partial_fit(X[:, :-1], Y)

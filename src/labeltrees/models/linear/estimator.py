@@ -6,13 +6,16 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from labeltrees._settings import check_settings, refuse_gone, refusing
-from labeltrees._validation import check_integer
+from labeltrees._validation import check_integer, refuse
+from labeltrees.data.label_sets import read_label_sets
 from labeltrees.models.common.label_names import column_names
 from labeltrees.models.common.settings import ClassifierSettings
+from labeltrees.models.linear.features import check_points, encode_queries
 from labeltrees.models.linear.files import save_classifier
 from labeltrees.models.linear.fit import fit_here
 from labeltrees.models.linear.prediction import LinearPredictionMixin
@@ -249,6 +252,32 @@ class LabelTreeClassifier(
         (['plum'], [['plum']])
         """
         return update_model(self, X, Y, replay, exact)
+
+    def partial_fit(self, X: Any, Y: Any, classes: Any = None) -> LabelTreeClassifier:
+        """Fit the first batch of points, and `update` with the others, as scikit-learn spells it.
+
+        Old classifiers keep their weights: `update` with `replay` teaches them the new points too.
+
+        Parameters
+        ----------
+        X, Y
+            As in `fit`.
+        classes : sequence of labels, optional
+            All labels that will come; a label of Y must be one of them.
+        """
+        if classes is not None:
+            given = read_label_sets(Y)
+            allowed = {str(label) for label in np.asarray(classes).ravel().tolist()}
+            names = np.arange(given.Y.shape[1]).astype(str) if given.names is None else given.names
+            used = np.unique(given.Y.indices)
+            strange = next((name for name in names[used].tolist() if str(name) not in allowed), None)
+            if strange is not None:
+                refuse("classes", "all labels of Y", f"none that is {strange!r}")
+        if not hasattr(self, "searcher_"):
+            return self.fit(X, Y)
+        check_points(self, encode_queries(self, X, self.n_jobs), fitting=False, n_jobs=self.n_jobs)
+        self.update(X, Y)
+        return self
 
     def forget(self, points: Any, replay: Any) -> UpdateReport:
         """Make the model as if some of its points had never been there, exactly, as with ``update(exact=True)``.

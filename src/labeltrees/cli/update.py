@@ -1,0 +1,196 @@
+"""labeltrees update."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import click
+
+from labeltrees.cli.command import Command
+from labeltrees.cli.data_options import data_options
+from labeltrees.cli.options import jobs_option, json_option, model_argument
+from labeltrees.cli.output import console, plural, print_json, step
+from labeltrees.cli.saved_models import check_output, load_model
+from labeltrees.data import Dataset
+from labeltrees.data.read_data import DataOptions, load_data
+from labeltrees.errors import InputError
+from labeltrees.models.common.protocol import Model
+from labeltrees.storage.versions import go_back, previous_of, publish, version_of
+
+_EPILOG = """\b
+Examples:
+  labeltrees update shop.model today.jsonl --replay all.jsonl
+  labeltrees update shop.model --retire sold-out.txt --restore "blue plum"
+  labeltrees update library.model --rename "old heading=new heading" --compact
+  labeltrees update shop.model --forget rows.txt --replay all.jsonl
+  labeltrees update shop.model --back
+"""
+
+
+def _labels(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> list[str]:
+    """Return labels by name; a value that is a file has one per line."""
+    found: list[str] = []
+    for value in values:
+        if Path(value).is_file():
+            found += [line for line in Path(value).read_text(encoding="utf-8").splitlines() if line]
+        else:
+            found.append(value)
+    return found
+
+
+def _renamed(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for value in values:
+        old, mark, new = value.partition("=")
+        if not mark or not old or not new:
+            message = f"{value!r} is not OLD=NEW."
+            raise click.BadParameter(message)
+        pairs[old] = new
+    return pairs
+
+
+@click.command(cls=Command, epilog=_EPILOG)
+@model_argument
+@click.argument("data", metavar="[NEW-DATA]", required=False)
+@data_options()
+@click.option(
+    "--replay", metavar="OLD-DATA", help="The points that MODEL was trained on; then old classifiers learn too."
+)
+@click.option("--exact", is_flag=True, help="Train everything whose input changed: the bytes of a fit on that tree.")
+@click.option("--retire", metavar="LABEL|FILE", multiple=True, callback=_labels, help="Return these labels no more.")
+@click.option("--restore", metavar="LABEL|FILE", multiple=True, callback=_labels, help="Return retired labels again.")
+@click.option("--rename", metavar="OLD=NEW", multiple=True, callback=_renamed, help="Give a label another name.")
+@click.option(
+    "--forget",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Row numbers of OLD-DATA, one per line, the first row is 0: as if they had never been there.",
+)
+@click.option("--compact", is_flag=True, help="Remove retired labels from the files.")
+@click.option("--back", is_flag=True, help="Put the version before the last update in place again.")
+@click.option(
+    "-o", "--output", metavar="MODEL", type=click.Path(), help="Folder to save the model in. [default: MODEL itself]"
+)
+@jobs_option
+@json_option
+@click.pass_obj
+def update(
+    show_progress: bool,
+    model_folder: str,
+    data: str | None,
+    replay: str | None,
+    exact: bool,
+    retire: list[str],
+    restore: list[str],
+    rename: dict[str, str],
+    forget: str | None,
+    compact: bool,
+    back: bool,
+    output: str | None,
+    n_jobs: int,
+    as_json: bool,
+    reading: DataOptions,
+) -> None:
+    """Let labels and points come and go in a MODEL.
+
+    NEW-DATA has new points, perhaps with new labels. With --replay, only classifiers whose points changed are trained.
+    Without it, old classifiers keep their weights, and new ones are trained against those of their siblings.
+
+    The new version replaces MODEL in one step, and a server that watches the folder goes over to it. The version before
+    stays in MODEL.previous, with which it shares unchanged files, until the next update; --back puts it in place again.
+    With -o, the new version is written there instead, and MODEL does not change.
+    """
+    changes = bool(data or retire or restore or rename or forget or compact)
+    if back:
+        if changes or output is not None:
+            message = "--back cannot be combined with other changes"
+            raise InputError(message)
+        go_back(model_folder)
+        _say(as_json, {"model": model_folder, "back": True}, f"{model_folder}: the previous version is in place")
+        return
+    if not changes:
+        message = "nothing to do: give NEW-DATA, --retire, --restore, --rename, --forget, --compact or --back"
+        raise InputError(message)
+    if forget is not None and replay is None:
+        message = "--forget needs --replay OLD-DATA, the points that the model was trained on"
+        raise InputError(message)
+    target = model_folder if output is None else output
+    check_output(target)
+    version = version_of(model_folder)
+    model = load_model(model_folder)
+    parameters = model.get_params(deep=False)
+    model.set_params(n_jobs=n_jobs, verbose=int(show_progress))
+    facts = _change(model, data, replay, exact, retire, restore, rename, forget, compact, reading, show_progress)
+    model.set_params(n_jobs=parameters["n_jobs"], verbose=parameters["verbose"])
+    publish(model.save, model_folder, target, version)
+    lines = [f"{target}: {plural(len(model.classes_), 'label')}, {len(facts['retired']):,} of them retired"]
+    lines += facts.pop("lines")
+    if target == model_folder:
+        lines.append(
+            f"The version before is {previous_of(target).name}; labeltrees update {target} --back returns to it"
+        )
+    _say(as_json, {"model": target, **facts}, "\n".join(lines))
+
+
+def _change(
+    model: Model,
+    data: str | None,
+    replay: str | None,
+    exact: bool,
+    retire: list[str],
+    restore: list[str],
+    rename: dict[str, str],
+    forget: str | None,
+    compact: bool,
+    reading: DataOptions,
+    show_progress: bool,
+) -> dict[str, Any]:
+    """Apply all changes, and return what was done."""
+    changed: Any = model
+    reports, lines = [], []
+    if rename:
+        changed.rename(list(rename), list(rename.values()))
+    if restore:
+        changed.restore(_known(model, restore))
+    if retire:
+        changed.retire(_known(model, retire))
+    with step("Reading data", show_progress):
+        old = None if replay is None else _read(replay, reading, model)
+        new = None if data is None else _read(data, reading, model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the reports say the same
+        if forget is not None:
+            rows = [int(line) for line in Path(forget).read_text(encoding="utf-8").split()]
+            reports.append(changed.forget(rows, old))
+        if new is not None:
+            reports.append(changed.update(new, replay=old, exact=exact))
+    if compact:
+        changed.compact()
+    for report in reports:
+        lines += str(report).splitlines()
+    made = [report.to_dict() for report in reports]
+    return {"retired": list(changed.retired_.tolist()), "reports": made, "lines": lines}
+
+
+def _known(model: Model, labels: list[str]) -> list[Any]:
+    """Return labels as the model knows them: names, or ids."""
+    if model.label_names_ is not None:
+        return list(labels)
+    try:
+        return [int(label) for label in labels]
+    except ValueError:
+        message = "the labels of the model have no names: give ids"
+        raise InputError(message) from None
+
+
+def _read(data: str, reading: DataOptions, model: Model) -> Dataset:
+    return load_data(data, "train", reading, features=not model.takes_texts)
+
+
+def _say(as_json: bool, facts: dict[str, Any], text: str) -> None:
+    if as_json:
+        print_json(facts)
+    else:
+        console().print(text)
