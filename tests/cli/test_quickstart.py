@@ -90,7 +90,7 @@ def test_proposed_commands_work(run, tmp_path, without_plots):
 def test_without_the_extra_it_says_how_to_get_the_report(run, tmp_path, without_plots):
     result = run("quickstart", "--folder", tmp_path)
     assert result.exit_code == 0
-    assert "pip install labeltrees[plots] && labeltrees report" in result.stdout
+    assert "pip install labeltrees[plots] && labeltrees convert" in result.stdout
     assert not (tmp_path / "report.html").exists()
 
 

@@ -41,7 +41,7 @@ def test_a_sweep_prints_saves_and_writes_its_table(run, data_folder, tmp_path):
     assert "neighbours" in result.stdout
     assert loaded.comparison in result.stdout
     assert "held out" not in result.stdout
-    assert f"labeltrees report {saved}" in result.stdout
+    assert f"labeltrees convert {saved}" in result.stdout
     assert "Sweep: done" in result.stderr
     assert "MiB of work" not in result.stderr
 
@@ -173,7 +173,7 @@ def test_report_writes_the_page_and_the_figures(run, result_file, tmp_path):
 
 def test_report_refuses_files_that_are_not_results(run, tmp_path):
     (tmp_path / "odd.json").write_text("{}")
-    result = run("report", tmp_path / "odd.json", "-o", tmp_path / "page.html")
+    result = run("convert", tmp_path / "odd.json", "-o", tmp_path / "page.html")
     assert result.exit_code == 3
     assert "odd.json: not a sweep result" in result.stderr
 
@@ -201,7 +201,7 @@ def test_fanout_auto_beside_others(run, data_folder, tmp_path):
     assert result.exit_code == 0
     assert [line.split()[1] for line in result.stdout.splitlines() if line.startswith("1 ")] == ["auto", "4"]
     assert [record["fanout"] for record in SweepResult.load(saved).table] == ["auto", 4]
-    assert run("report", saved, "-o", tmp_path / "report.html").exit_code == 0
+    assert run("convert", saved, "-o", tmp_path / "report.html").exit_code == 0
     wrong = run("sweep", data_folder, "--fanouts", "auto,wide")
     assert wrong.exit_code == 2
     assert "is not a list of numbers" in wrong.stderr

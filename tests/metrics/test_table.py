@@ -83,11 +83,11 @@ def test_values_are_those_of_the_function(metric):
 
 
 def test_weighted_points_give_weighted_columns():
-    weights = np.array([1.0, 2.0, 3.0])
+    weights = np.array([1.0, 0.0, 3.0])
     measured = measure_lists(Y, LABELS, (2,), sample_weight=weights)
     assert measured.values["weighted_p2"] == lt.metrics.precision_at_k(Y, LABELS, 2, sample_weight=weights)
     assert measured.by_name((2,), weighted=True)["recall"] == {2: measured.values["weighted_recall2"]}
-    assert "coverage" not in measured.by_name((2,), weighted=True)
+    assert measured.values["weighted_coverage2"] == lt.metrics.coverage_at_k(Y, LABELS, 2, sample_weight=weights)
 
 
 def test_unknown_propensities_give_nan_and_missing_needs_no_column():

@@ -201,5 +201,5 @@ def _print(choice: Choice, output: str, result_file: str | None, report_file: st
         out.print(f"The report is in {report_file}: open it in a browser.")
     if result_file is not None:
         out.print(
-            f"The measurements are in {result_file}. For a report: labeltrees report {result_file} -o report.html"
+            f"The measurements are in {result_file}. For a report: labeltrees convert {result_file} -o report.html"
         )

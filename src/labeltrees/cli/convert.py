@@ -20,7 +20,9 @@ from labeltrees.data.read_data import DataOptions, find_file, folder_others, loa
 from labeltrees.data.xmc import open_xmc_blocks
 from labeltrees.errors import InputError
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
+from labeltrees.report.page import write_figures
 from labeltrees.storage.folder import MANIFEST_FILE
+from labeltrees.tuning.result import SweepResult
 
 _EPILOG = """\b
 Examples:
@@ -29,11 +31,12 @@ Examples:
   labeltrees fit train.parts -o products.model --max-memory 4GiB
   labeltrees convert questions.model -o questions.bin
   labeltrees convert questions.bin -o questions.model
+  labeltrees convert debian.sweep.json -o report.html --figures figures/
 """
 
 
 @click.command(cls=Command, epilog=_EPILOG)
-@click.argument("source", metavar="DATA|MODEL|FILE.bin")
+@click.argument("source", metavar="DATA|MODEL|FILE.bin|RESULT")
 @click.option("-o", "--output", metavar="TARGET", type=click.Path(), required=True, help="Folder or file to write to.")
 @click.option(
     "--points-per-part",
@@ -41,6 +44,12 @@ Examples:
     default=POINTS_PER_PART,
     show_default=True,
     help="Number of points per part; memory is needed for one part.",
+)
+@click.option("--title", help="Title of a page. [default: the data of the RESULT]")
+@click.option(
+    "--figures",
+    type=click.Path(file_okay=False),
+    help="Also write each figure of a page to this folder, as PNG and SVG.",
 )
 @data_options()
 @vectorizer_options
@@ -52,11 +61,13 @@ def convert(
     source: str,
     output: str,
     points_per_part: int,
+    title: str | None,
+    figures: str | None,
     reading: DataOptions,
     vectorizer: TfidfVectorizer | None,
     as_json: bool,
 ) -> None:
-    """Convert data to a dataset in parts, or a model to or from a file of fastText.
+    """Convert data to a dataset in parts, a model to or from a file of fastText, or a result to an HTML page.
 
     DATA becomes a dataset in parts, the folder TARGET, which every command takes as DATA. The file is read in blocks
     and may be larger than memory. Only a file that is split (--test-share) is read whole.
@@ -66,8 +77,14 @@ def convert(
     written beside it, to TARGET.label_counts.tsv.
 
     FILE.bin, a supervised model that fastText trained with -loss hs, becomes a model in the folder TARGET.
+
+    A RESULT of labeltrees sweep or choose becomes one HTML page, TARGET.html, that needs no network and no other file.
+    It starts with the decision, then shows precision against depth and time, example searches, the trees at every
+    tradeoff, and a table of all settings.
     """
-    if (Path(source) / MANIFEST_FILE).is_file():
+    if Path(output).suffix == ".html":
+        write_report(source, output, title, figures, as_json, show_progress)
+    elif (Path(source) / MANIFEST_FILE).is_file():
         _export_fasttext(source, output, show_progress)
     elif Path(source).suffix == ".bin":
         _import_fasttext(source, output, show_progress)
@@ -152,3 +169,37 @@ def _import_fasttext(file: str, output: str, show_progress: bool) -> None:
         model = TextLabelTreeClassifier.from_fasttext(file)
     model.save(output)
     click.echo(f"{plural(len(model.classes_), 'label')} -> {output}")
+
+
+def write_report(
+    result_file: str, page: str, title: str | None, figures: str | None, as_json: bool, show_progress: bool
+) -> None:
+    """Write the page of a result, and its figures."""
+    check_parent_folder(page)
+    result = SweepResult.load(result_file)
+    written = []
+    with step("Drawing", show_progress):
+        result.report(page, title)
+        if figures is not None:
+            written = [str(path) for path in write_figures(result, figures)]
+    if as_json:
+        print_json({"page": page, "figures": written})
+        return
+    click.echo(f"The report is in {page}. Open it in a browser.")
+    if figures is not None:
+        click.echo(f"{plural(len(written), 'figure')} written to {figures}.")
+
+
+@click.command(cls=Command, epilog="\b\nExample:\n  labeltrees convert debian.sweep.json -o report.html")
+@click.argument("result_file", metavar="RESULT", type=click.Path(exists=True, dir_okay=False))
+@click.option("-o", "--output", metavar="PAGE", type=click.Path(dir_okay=False), default="report.html")
+@click.option("--title", help="Title of the page.")
+@click.option("--figures", type=click.Path(file_okay=False), help="Also write each figure to this folder.")
+@json_option
+@click.pass_obj
+def report(
+    show_progress: bool, result_file: str, output: str, title: str | None, figures: str | None, as_json: bool
+) -> None:
+    """Write a RESULT as an HTML page. The new way is labeltrees convert RESULT -o PAGE.html."""
+    click.echo(f"labeltrees report is now labeltrees convert {result_file} -o {output}", err=True)
+    write_report(result_file, output, title, figures, as_json, show_progress)

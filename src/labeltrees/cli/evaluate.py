@@ -240,7 +240,7 @@ def _print(record: dict[str, Any]) -> None:
     out.print(f"{record['model']} on {plural(record['n_points'], 'point')} of {record['data']}\n")
     rows = [row for metric in METRICS if not metric.needs for row in _metric_row(record, metric)]
     weighted = record["weighted"] or {}
-    rows += [row for metric in METRICS if metric.weighted for row in _metric_row(weighted, metric, "weighted ")]
+    rows += [row for metric in METRICS for row in _metric_row(weighted, metric, "weighted ")]
     rows += [row for metric in METRICS if metric.needs for row in _metric_row(record, metric)]
     out.print(make_table(("", *(f"@{k}" for k in _KS)), rows))
     out.print("\n± is half of the 95 % confidence interval. " + _WEIGHT_NOTES[record["weighted"] is not None])

@@ -24,7 +24,6 @@ _COMMANDS = {
     "evaluate": ("evaluate:evaluate", "Measure precision and speed of a model."),
     "choose": ("choose:choose", "Choose the settings by a limit, and train."),
     "sweep": ("sweep:sweep", "Train and measure at every setting."),
-    "report": ("report:report", "Write a sweep or choice as an HTML page."),
     "serve": ("serve:serve", "Answer questions over HTTP, with a page to try."),
     "baselines": ("baselines:baselines", "Show what simple recommenders reach."),
     "update": ("update:update", "Add points and labels; retire, rename, forget."),
@@ -32,10 +31,10 @@ _COMMANDS = {
     "inspect": ("inspect:inspect_model", "Show a model, its labels and its searches."),
     "tree": ("tree:tree", "Build, show and compare label trees; imbalance."),
     "logs": ("logs:logs", "Turn logs of events into training data."),
-    "convert": ("convert:convert", "Write data in parts, or a model for fastText."),
+    "convert": ("convert:convert", "Write data in parts, a fastText model, a report."),
 }
 # Commands that the list does not show.
-_HIDDEN = {"imbalance": "tree:imbalance"}
+_HIDDEN = {"imbalance": "tree:imbalance", "report": "convert:report"}
 # Commands that are gone, and the new way.
 _GONE = {
     "completion": "labeltrees --completion SHELL",

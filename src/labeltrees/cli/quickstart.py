@@ -159,7 +159,7 @@ def save_report(choice: Choice, target: Path) -> str:
         choice.result.report(target / "report.html")
     except MissingExtraError:
         page = target / "report.html"
-        return f"For a report: pip install labeltrees[plots] && labeltrees report {target / 'result.json'} -o {page}"
+        return f"For a report: pip install labeltrees[plots] && labeltrees convert {target / 'result.json'} -o {page}"
     return f"The report is in {target / 'report.html'}: open it in a browser."
 
 

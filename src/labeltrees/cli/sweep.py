@@ -31,7 +31,7 @@ Examples:
   labeltrees sweep debian -o debian.sweep.json
   labeltrees sweep products/ -o products.sweep.json --tradeoffs 0,0.5,1,1.5 --fanouts 16,128 --folder products-sweep
   labeltrees sweep train.txt --validation test.txt -o paper.json --tradeoffs parabel --fanouts 2 --set leaf_size=100
-  labeltrees report debian.sweep.json -o report.html
+  labeltrees convert debian.sweep.json -o report.html
 """
 
 
@@ -112,7 +112,7 @@ def sweep(
         how = result.facts["measured"]["held_out_how"]
         out.print(f"\n{held_out_note(n_points, data, how, estimator.random_state)}")
     if output is not None:
-        out.print(f"\nThe result is in {output}. For a report: labeltrees report {output} -o report.html")
+        out.print(f"\nThe result is in {output}. For a report: labeltrees convert {output} -o report.html")
 
 
 def result_table(result: SweepResult) -> Table:

@@ -66,8 +66,6 @@ class Metric:
         Whether it is in [0, 1], and shown in percent.
     needs : str
         "propensities", "label_counts" or "trees" if the true and the returned labels are not enough.
-    weighted : bool
-        Whether it is also measured with the weights of the points, if they have any.
     measured : bool
         Whether sweeps and evaluations measure it; the others are functions of the library only.
     """
@@ -82,12 +80,11 @@ class Metric:
     higher_is_better: bool = True
     is_share: bool = True
     needs: str = ""
-    weighted: bool = False
     measured: bool = True
 
     @property
     def has_interval(self) -> bool:
-        """Whether `estimate` is possible."""
+        """Whether `estimate` is possible, also with weights of the points."""
         return self.of_points is not None or self.of_labels is not None
 
     def estimate(self, lists: ComparedLists, weights: Float64s | None, z: float) -> Estimate:
@@ -99,11 +96,11 @@ class Metric:
 
 
 METRICS = [
-    Metric("p", "precision", "P", "precision", precision_at_k, of_points=precision_of_points, weighted=True),
-    Metric("recall", "recall", "recall", "recall", recall_at_k, of_points=recall_of_points, weighted=True),
-    Metric("hit", "hit_rate", "hit rate", "hit rate", hit_rate_at_k, of_points=hit_rate_of_points, weighted=True),
-    Metric("fscore", "f1", "F1", "F1", f1_at_k, of_points=f1_of_points, weighted=True),
-    Metric("ndcg", "ndcg", "nDCG", "nDCG", ndcg_at_k, of_points=ndcg_of_points, weighted=True),
+    Metric("p", "precision", "P", "precision", precision_at_k, of_points=precision_of_points),
+    Metric("recall", "recall", "recall", "recall", recall_at_k, of_points=recall_of_points),
+    Metric("hit", "hit_rate", "hit rate", "hit rate", hit_rate_at_k, of_points=hit_rate_of_points),
+    Metric("fscore", "f1", "F1", "F1", f1_at_k, of_points=f1_of_points),
+    Metric("ndcg", "ndcg", "nDCG", "nDCG", ndcg_at_k, of_points=ndcg_of_points),
     Metric("coverage", "coverage", "coverage", "coverage", coverage_at_k, of_labels=found_labels),
     Metric("catalogue", "catalogue", "catalogue", "catalogue coverage", catalogue_at_k, of_labels=shown_labels),
     Metric("psp", "psp", "PSP", "propensity-scored precision", psp_at_k, needs="propensities"),
@@ -150,7 +147,7 @@ def find_metric(column: Any) -> NamedMetric | None:
     is_weighted = kind.startswith(_WEIGHTED)
     for metric in METRICS:
         if metric.column == kind.removeprefix(_WEIGHTED) and digits and int(digits) > 0:
-            return NamedMetric(metric, int(digits), is_weighted) if metric.weighted or not is_weighted else None
+            return NamedMetric(metric, int(digits), is_weighted) if metric.has_interval or not is_weighted else None
     return None
 
 
@@ -198,14 +195,6 @@ def metric_title(column: str) -> str:
     """
     found = find_metric(column)
     return column if found is None else found.title
-
-
-def columns_of_metrics(ks: Sequence[int], *, with_weights: bool = False, needs: Sequence[str] = ()) -> list[str]:
-    """Return the columns that `measure_lists` measures if it is given `needs`."""
-    known = [metric for metric in METRICS if metric.measured and metric.needs in ("", *needs)]
-    plain = [f"{metric.column}{k}" for metric in known if not metric.needs for k in ks]
-    weighted = [f"{_WEIGHTED}{metric.column}{k}" for metric in known if with_weights and metric.weighted for k in ks]
-    return plain + weighted + [f"{metric.column}{k}" for metric in known if metric.needs for k in ks]
 
 
 def estimate_at_k(
@@ -275,7 +264,7 @@ def measure_lists(
     labels : array of int (n, at least max(ks))
     ks : ints
     sample_weight : array of shape (n,), optional
-        If given, some metrics are also measured with it (``weighted_p1``, ...); the others are not weighted.
+        If given, the metrics with intervals are also measured with it (``weighted_p1``, ...).
     given : dict, optional
         What metrics need besides: "propensities" (L,), or None if they are unknown, which gives NaN; "label_counts"
         (L,), the training points of each label; "trees", a list, over which the mean is taken. Metrics that need
@@ -287,8 +276,7 @@ def measure_lists(
     estimates = {f"{metric.column}{k}": metric.estimate(lists[k], None, z) for metric in plain for k in ks}
     if sample_weight is not None:
         weights = check_weights(sample_weight, lists[ks[0]].true.n_points)
-        weighted = [metric for metric in plain if metric.weighted]
-        estimates |= {f"{_WEIGHTED}{m.column}{k}": m.estimate(lists[k], weights, z) for m in weighted for k in ks}
+        estimates |= {f"{_WEIGHTED}{m.column}{k}": m.estimate(lists[k], weights, z) for m in plain for k in ks}
     values = {column: estimate.value for column, estimate in estimates.items()}
     for metric in METRICS:
         if metric.measured and metric.needs in given:

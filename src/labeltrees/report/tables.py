@@ -186,7 +186,7 @@ def baseline_rows(result: SweepResult) -> dict[str, Any]:
         return {"columns": [], "rows": [], "note": ""}
     largest, first = max(result.ks), f"p{result.ks[0]}"
     others = [metric.column for metric in METRICS if metric.has_interval and metric.column != "p"]
-    others += [f"weighted_{metric.column}" for metric in METRICS if metric.weighted]
+    others += [f"weighted_{metric.column}" for metric in METRICS if metric.has_interval]
     columns = [f"p{k}" for k in result.ks] + [f"{name}{largest}" for name in others]
     columns = [column for column in columns if column in result.table[0]]
     best = result.chosen or max(result.table, key=lambda record: record[first])["setting"]
