@@ -49,7 +49,7 @@ Examples:
 @click.option(
     "--figures",
     type=click.Path(file_okay=False),
-    help="Also write each figure of a page to this folder, as PNG and SVG.",
+    help="Also write each figure of a page to this folder, as PNG, SVG and PDF.",
 )
 @data_options()
 @vectorizer_options
