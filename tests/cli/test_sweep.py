@@ -164,11 +164,18 @@ def test_choose_refuses_a_limit_that_no_setting_meets(run, data_folder, tmp_path
 def test_report_writes_the_page_and_the_figures(run, result_file, tmp_path):
     pytest.importorskip("altair")
     page, figures = tmp_path / "page.html", tmp_path / "figures"
-    result = run("report", result_file, "-o", page, "--figures", figures, "--title", "my <data>", "--json")
+    result = run("convert", result_file, "-o", page, "--figures", figures, "--title", "my <data>", "--json")
     assert json.loads(result.stdout)["page"] == str(page)
     assert len(list(figures.iterdir())) == len(json.loads(result.stdout)["figures"]) == 12
     assert page.read_text().startswith("<!doctype html>")
     assert "<h1>my &lt;data&gt;</h1>" in page.read_text()
+
+
+def test_the_old_name_of_the_report_works_and_says_the_new_one(run, result_file, tmp_path):
+    result = run("report", result_file, "-o", tmp_path / "page.html")
+    assert result.exit_code == 0
+    assert f"is now labeltrees convert {result_file} -o {tmp_path / 'page.html'}" in result.stderr
+    assert (tmp_path / "page.html").exists()
 
 
 def test_report_refuses_files_that_are_not_results(run, tmp_path):
