@@ -166,7 +166,7 @@ def test_report_writes_the_page_and_the_figures(run, result_file, tmp_path):
     page, figures = tmp_path / "page.html", tmp_path / "figures"
     result = run("convert", result_file, "-o", page, "--figures", figures, "--title", "my <data>", "--json")
     assert json.loads(result.stdout)["page"] == str(page)
-    assert len(list(figures.iterdir())) == len(json.loads(result.stdout)["figures"]) == 12
+    assert len(list(figures.iterdir())) == len(json.loads(result.stdout)["figures"]) == 30
     assert page.read_text().startswith("<!doctype html>")
     assert "<h1>my &lt;data&gt;</h1>" in page.read_text()
 
