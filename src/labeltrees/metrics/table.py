@@ -175,7 +175,7 @@ def measure_hits(hits: Hits, ks: Sequence[int], sample_weight: Any = None) -> di
     known = [(metric, "", None) for metric in METRICS if metric.measured and metric.of_points is not None]
     if sample_weight is not None:
         weights = check_weights(sample_weight, len(hits.hit))
-        known += [(metric, _WEIGHTED, weights) for metric, _, _ in known if metric.weighted]
+        known += [(metric, _WEIGHTED, weights) for metric, _, _ in known]
     found: dict[str, Estimate] = {}
     for metric, prefix, own in known:
         assert metric.of_points is not None
