@@ -25,7 +25,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from labeltrees.errors import FileFormatError
-from labeltrees.serving import annif, json_api, open_inference
+from labeltrees.serving import annif, json_api, open_inference, sets
 from labeltrees.serving.connections import ConnectionGuard
 from labeltrees.serving.limits import Keys, LimitRequests, RequireKey
 from labeltrees.serving.metrics import Metrics
@@ -70,6 +70,9 @@ def make_routes(service: Service) -> list[BaseRoute]:
     def post(path: str, function: Function, name: str) -> Route:
         return Route(path, Endpoint(service, function, name), methods=["POST"], middleware=guards)
 
+    def change(path: str, function: Function, method: str) -> Route:
+        return Route(path, Endpoint(service, function, "sets"), methods=[method], middleware=guards)
+
     document = encode(openapi_document([] if key else service.registry.names))  # names need a key, as everywhere
     return [
         # The server's own JSON form
@@ -78,6 +81,11 @@ def make_routes(service: Service) -> list[BaseRoute]:
         post("/v1/models/{name}/items", json_api.find_items, "models"),
         get("/v1/models/{name}", json_api.describe_model, "models"),
         get("/v1/models", json_api.list_models, "models"),
+        # Sets of labels by name
+        change("/v1/sets/{name}", sets.put_set, "PUT"),
+        change("/v1/sets/{name}", sets.delete_set, "DELETE"),
+        get("/v1/sets/{name}", sets.describe_set, "sets"),
+        get("/v1/sets", sets.list_sets, "sets"),
         # Open Inference Protocol v2
         post("/v2/models/{name}/infer", open_inference.infer, "infer"),
         get("/v2/models/{name}", open_inference.describe_model, "models"),
@@ -127,7 +135,7 @@ def make_starlette(
 
     middleware = [Middleware(Observe, service)]
     if allowed_origins:
-        methods, headers = ["GET", "POST"], ["Authorization", "Content-Type", "X-API-Key"]
+        methods, headers = ["GET", "POST", "PUT", "DELETE"], ["Authorization", "Content-Type", "X-API-Key"]
         middleware.insert(
             0, Middleware(CORSMiddleware, allow_origins=allowed_origins, allow_methods=methods, allow_headers=headers)
         )

@@ -61,7 +61,7 @@ def _find_items(served: ServedModel, body: bytes) -> Response:
 async def predict(service: Service, request: Request) -> Response:
     """Predict labels."""
     body = await read_body(service, request)
-    return await service.answer(request.path_params["name"], partial(_read, body), len(body))
+    return await service.answer(request.path_params["name"], partial(_read, service, body), len(body))
 
 
 async def explain(service: Service, request: Request) -> Response:
@@ -77,6 +77,7 @@ def _explain(service: Service, served: ServedModel, body: bytes) -> Response:
     if not is_single:
         message = "explain takes one question per request: text, items, row or context"
         raise RequestError(400, message)
+    service.sets.resolve(served, asked)
     Questions(kind, rows, asked, _write_one).check_limits(service.settings, served.facts.n_labels)
     try:
         labels = served.explain(kind, rows[0], asked)
@@ -85,8 +86,9 @@ def _explain(service: Service, served: ServedModel, body: bytes) -> Response:
     return JsonResponse(ExplainAnswer(served.name, served.version, labels))
 
 
-def _read(body: bytes, served: ServedModel) -> Questions:
+def _read(service: Service, body: bytes, served: ServedModel) -> Questions:
     asked: PredictRequest = decode(_predict_decoder, body)
+    service.sets.resolve(served, asked)
     kind, rows, is_single = asked.questions()
     return Questions(kind, rows, asked, _write_one if is_single else _write_all)
 

@@ -18,6 +18,7 @@ from labeltrees.serving.schemas import (
     Prediction,
     PredictRequest,
 )
+from labeltrees.serving.sets import SetFacts, SetList, StoredSet
 
 _ERRORS = {
     "400": "The request is not valid; the message says where.",
@@ -30,10 +31,13 @@ _ERRORS = {
 }
 
 
+_SET = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
+
+
 def openapi_document(names: list[str]) -> dict[str, Any]:
     """Return the document for a server with models of these names; without names, they are not shown."""
     types = [PredictRequest, Prediction, PredictAnswers, ModelFacts, ModelList, ItemsRequest, ItemList]
-    types += [ExplainRequest, ExplainAnswer]
+    types += [ExplainRequest, ExplainAnswer, StoredSet, SetFacts, SetList]
     _, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     components["Error"] = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
     example = {"text": "a game with penguins", "k": 3}
@@ -49,12 +53,19 @@ def openapi_document(names: list[str]) -> dict[str, Any]:
     explain["requestBody"] = _body("ExplainRequest", {"text": "a game with penguins", "k": 1})
     items = _operation("Find names of items", ["ItemList"], parameters=[name])
     items["requestBody"] = _body("ItemsRequest", {"text": "bre"})
+    stored = _body("StoredSet", {"labels": ["bread", "milk"]})
     paths = {
         "/v1/models": {"get": _operation("List the models", ["ModelList"])},
         "/v1/models/{name}": {"get": _operation("Describe a model", ["ModelFacts"], parameters=[name])},
         "/v1/models/{name}/predict": {"post": predict},
         "/v1/models/{name}/explain": {"post": explain},
         "/v1/models/{name}/items": {"post": items},
+        "/v1/sets": {"get": _operation("List the stored sets", ["SetList"])},
+        "/v1/sets/{name}": {
+            "put": {**_operation("Store a set", ["SetFacts"], parameters=[_SET]), "requestBody": stored},
+            "get": _operation("Describe a stored set", ["SetFacts"], parameters=[_SET]),
+            "delete": _operation("Remove a stored set", [], parameters=[_SET]),
+        },
         "/health": {"get": _operation("Whether the server runs", [], is_open=True)},
         "/ready": {"get": _operation("Whether all models are loaded", [], is_open=True)},
         "/metrics": {"get": _operation("Metrics for Prometheus", [], content="text/plain")},

@@ -130,6 +130,11 @@ class Registry:
         return list(self.places)
 
     @property
+    def ready(self) -> list[ServedModel]:
+        """The current versions of the models that are loaded."""
+        return [place.current for place in self.places.values() if place.current is not None]
+
+    @property
     def is_ready(self) -> bool:
         """Whether every model has been loaded."""
         return all(place.current is not None for place in self.places.values())

@@ -27,6 +27,7 @@ _JSON = (b"content-type", b"application/json")
 _LARGE_BODY = 2**20  # from this size on, values are counted before they are decoded
 _MAX_VALUES = 1_000_000  # the decoder holds the interpreter lock: some 50 ms for a million
 _MAX_GROWTH, _STRING_BYTES, _CONTAINER_BYTES = 9, 64, 72  # of Python's short objects, with their place in a list
+_STORED = ' Or the name of a stored set, such as "@in_stock".'
 _HELP: dict[str, str] = {item.name: item.metadata["help"] for item in fields(SearchRequest) if "help" in item.metadata}
 
 
@@ -99,6 +100,17 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 PositiveShare = Annotated[float, Meta(gt=0, le=1)]
 
 
+Weight = Annotated[float, Meta(ge=0, le=1e30)]
+Most = Annotated[int, Meta(ge=0, le=2**31 - 1)] | dict[str, Annotated[int, Meta(ge=0, le=2**31 - 1)]]
+
+
+class LimitRule(Struct, forbid_unknown_fields=True):
+    """At most m labels of each group; without m, what a stored set says, or 1."""
+
+    groups: Annotated[dict[str, str | int] | str, Meta(description="Groups by label, or the name of a stored set.")]
+    m: Most | None = None
+
+
 class Row(Struct, forbid_unknown_fields=True):
     """Features of one point: their numbers and their values."""
 
@@ -123,8 +135,13 @@ class Options(Struct, forbid_unknown_fields=True):
     agreement: Annotated[PositiveShare | None, Meta(description=_HELP["agreement"] + " Needs calibration.")] = None
     max_chunks: Annotated[Positive | None, Meta(description=_HELP["max_chunks"])] = None
     max_microseconds: Annotated[Positive | None, Meta(description=_HELP["max_microseconds"])] = None
-    candidates: Annotated[list[Item] | None, Meta(description=_HELP["candidates"])] = None
-    exclude: Annotated[list[Item] | None, Meta(description=_HELP["exclude"])] = None
+    candidates: Annotated[list[Item] | str | None, Meta(description=_HELP["candidates"] + _STORED)] = None
+    exclude: Annotated[list[Item] | str | None, Meta(description=_HELP["exclude"] + _STORED)] = None
+    label_weight: Annotated[
+        dict[str, Weight] | str | None, Meta(description=_HELP["label_weight"] + " Others have weight 1." + _STORED)
+    ] = None
+    limits: Annotated[LimitRule | str | None, Meta(description=_HELP["limits"] + _STORED)] = None
+    diversity: Annotated[Share | None, Meta(description=_HELP["diversity"])] = None
     exclude_seen: Annotated[bool, Meta(description="Leave out the items of the given history.")] = False
     probabilities: Annotated[
         bool, Meta(description="Insist on probabilities, and return them too: an error if the model is not calibrated.")
@@ -258,7 +275,8 @@ class Prediction(Struct, omit_defaults=True):
     scores: list[float]  # with six digits; probabilities if the model is calibrated, unless raw scores are asked for
     probabilities: list[float] | None = None
     label_texts: list[str | None] | None = None
-    unknown_labels: dict[str, list[str]] | None = None  # of candidates and exclude, with those of similar names
+    unknown_labels: dict[str, list[str]] | None = None  # of the rules, with those of similar names
+    unknown: list[str] | None = None  # items of the question that the model does not know
     no_features: bool = False  # whether no word or item is known: the labels are then the most frequent ones
     partial: bool = False  # whether a budget ended the search
     n_opened: int | None = None  # nodes opened, if there was a budget

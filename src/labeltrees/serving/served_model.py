@@ -27,6 +27,7 @@ from labeltrees.serving.schemas import (
     ExplainedPart,
     ExplainedWord,
     ExplainRequest,
+    LimitRule,
     ModelFacts,
     OpenedNode,
     Options,
@@ -44,6 +45,7 @@ _N_EXAMPLES = 8
 _MAX_EXPLAINED = 20  # labels of one request
 _MAX_UNKNOWN = 5  # names of labels that an answer reports
 _MAX_PARTS = 200  # features of a label that an explanation lists
+_MAX_UNKNOWN = 20  # unknown items that an answer lists
 _SEPARATOR = "\n"
 _FIELDS = {
     "text": "text or texts",
@@ -76,6 +78,7 @@ class ServedModel:
         self._stored_texts = None if label_texts else getattr(model, "label_texts_", None)
         self._measured = measured
         self._predictors: dict[Any, Any] = {}
+        self.prepared: dict[Any, Any] = {}  # stored sets that requests have used (sets.py)
         self._calibration = getattr(model, "calibration_", None)
         self.has_probabilities = _has_probabilities(model)
         self.threshold: float | None = model.get_params(deep=False)["threshold"]
@@ -131,15 +134,17 @@ class ServedModel:
         of which none is known are refused.
         """
         unknown: dict[str, list[str]] = {}
-        for name in ("candidates", "exclude"):
+        for name in ("candidates", "exclude", "label_weight"):
             given = getattr(options, name)
-            if not given or not self.has_names:
+            if not given or not self.has_names or not isinstance(given, list | dict):
                 continue
             others = [label for label in given if isinstance(label, str) and nfc(label) not in self._position]
             if not others:
                 continue
             unknown |= {label: similar_names(label, self._names) for label in dict.fromkeys(others[:_MAX_UNKNOWN])}
-            left = [label for label in given if not isinstance(label, str) or nfc(label) in self._position]
+            left: Any = [label for label in given if not isinstance(label, str) or nfc(label) in self._position]
+            if isinstance(given, dict):
+                left = {label: given[label] for label in left}
             if name == "candidates" and not left:
                 message = f"candidates: the model {self.name} knows none of them, such as {others[0][:80]!r}"
                 raise RequestError(400, message + did_you_mean(others[0], self._names))
@@ -151,16 +156,9 @@ class ServedModel:
     ) -> tuple[list[Prediction], float]:
         predictor = self.predictor(options)
         n = len(questions)
-        which: dict[str, Any] = {}
-        if options.candidates is not None:
-            which["candidates"] = self._labels(options.candidates, n)
-        if options.exclude is not None:
-            which["exclude"] = self._labels(options.exclude, n)
-        threshold = self.threshold if options.threshold is None else options.threshold
-        if threshold:
-            which["threshold"] = threshold
+        which = self._rules(options, n)
         results = []
-        n_without = predictor.n_no_features
+        n_without, n_unknown = predictor.n_no_features, getattr(predictor, "n_unknown", 0)
         start = time.perf_counter()
         for question in questions:
             if kind == "row":
@@ -175,7 +173,80 @@ class ServedModel:
         if predictor.n_no_features != n_without:  # in this thread or another one
             for question, prediction in zip(questions, found, strict=True):
                 prediction.no_features = self._has_no_features(kind, question)
+        if getattr(predictor, "n_unknown", 0) != n_unknown:
+            for question, prediction in zip(questions, found, strict=True):
+                prediction.unknown = self._unknown(kind, question) or None
         return found, microseconds
+
+    def _rules(self, options: Options, n_questions: int) -> dict[str, Any]:
+        """Return the rules of a request as arguments of a predictor's call."""
+        rules: dict[str, Any] = {}
+        if options.candidates is not None:
+            rules["candidates"] = self._labels(options.candidates, n_questions)
+        if options.exclude is not None:
+            rules["exclude"] = self._labels(options.exclude, n_questions)
+        if options.label_weight is not None:
+            weights: Any = options.label_weight
+            rules["label_weight"] = self._by_label(weights) if isinstance(weights, dict) else weights
+        if options.limits is not None:
+            limits: Any = options.limits
+            if isinstance(limits, LimitRule):
+                limits = self.limits_of(limits.groups, 1 if limits.m is None else limits.m)
+            rules["limits"] = limits
+        if options.diversity is not None:
+            rules["diversity"] = options.diversity
+        threshold = self.threshold if options.threshold is None else options.threshold
+        if threshold:
+            rules["threshold"] = threshold
+        return rules
+
+    def _by_label(self, values: dict[str, Any]) -> dict[Any, Any]:
+        """Return a mapping with the labels as the model has them: names, or numbers, which JSON writes as texts."""
+        if self.has_names:
+            return values
+        wrong = next((label for label in values if not label.isdecimal()), None)
+        if wrong is not None:
+            message = f"the labels of the model {self.name} have no names: give their numbers, not {wrong[:80]!r}"
+            raise RequestError(400, message)
+        return {int(label): value for label, value in values.items()}
+
+    def knows(self, label: str | int) -> bool:
+        """Whether the model has a label, by name or by number."""
+        if self.has_names and isinstance(label, str):
+            return label in self._position
+        number = int(label) if isinstance(label, int) or label.isdecimal() else -1
+        return 0 <= number < len(self.model.classes_)
+
+    def label_set_of(self, labels: list[Any]) -> Any:
+        """Return the labels of a stored set that the model knows, prepared."""
+        known = [label for label in labels if self.knows(label)]
+        return self.model.label_set(known if self.has_names else [int(label) for label in known])
+
+    def label_weights_of(self, weights: dict[str, float]) -> Any:
+        """Return the stored weights of labels that the model knows, prepared."""
+        return self.model.label_weights(self._by_label({n: w for n, w in weights.items() if self.knows(n)}))
+
+    def limits_of(self, groups: Any, m: Any) -> Any:
+        """Return limits of groups, prepared; labels that the model does not know are left out."""
+        known = self._by_label({name: group for name, group in groups.items() if self.knows(name)})
+        if isinstance(m, dict):  # JSON has only texts as keys
+            m = {**m, **{int(group): most for group, most in m.items() if group.isdecimal()}}
+        return self.model.label_limits(known, m)
+
+    def _unknown(self, kind: str, question: Any) -> list[str]:
+        """Return the items of a question that the model does not know; words of texts are not listed."""
+        encoder = self.model.encoder_
+        if kind == "items" and isinstance(encoder, ItemEncoder):
+            return _unknown_items(encoder, question)
+        if kind != "context" or not isinstance(encoder, UnionEncoder):
+            return []
+        parts = [(encoder.parts[name], value) for name, value in question.items() if name in encoder.parts]
+        return [
+            name
+            for part, value in parts
+            if type(part) is ItemEncoder and isinstance(value, list | dict)
+            for name in _unknown_items(part, value)
+        ]
 
     def explain(self, kind: str, question: Any, options: ExplainRequest) -> list[ExplainedLabel]:
         """Return why labels fit one question: those asked for, or the best ones."""
@@ -214,7 +285,9 @@ class ServedModel:
         result = self.model.searcher_.topk(self._points(kind, [question]), request, n_jobs=1, stats=True)
         return bool(result.stats.no_features[0])
 
-    def _labels(self, labels: list[Any], n_questions: int) -> Any:
+    def _labels(self, labels: Any, n_questions: int) -> Any:
+        if not isinstance(labels, list):
+            return labels  # a stored set
         if not self.has_names and any(isinstance(label, str) for label in labels):
             message = f"the labels of the model {self.name} have no names: give their numbers"
             raise RequestError(400, message)
@@ -265,6 +338,9 @@ class ServedModel:
         if o.exclude_seen:
             message = "exclude_seen cannot be combined with max_chunks, max_microseconds or path"
             raise RequestError(400, message)
+        rules = self._rules(o, 2)
+        if isinstance(rules.get("label_weight"), dict):
+            rules["label_weight"] = self.label_weights_of(o.label_weight)  # type: ignore[arg-type]
         return self.model.complete_request(
             SearchRequest(
                 o.k,
@@ -273,10 +349,8 @@ class ServedModel:
                 agreement=o.agreement,
                 max_chunks=o.max_chunks,
                 max_microseconds=o.max_microseconds,
-                threshold=(self.threshold if o.threshold is None else o.threshold) or None,
                 raw_scores=o.raw_scores,
-                candidates=None if o.candidates is None else self._labels(o.candidates, 2),
-                exclude=None if o.exclude is None else self._labels(o.exclude, 2),
+                **rules,
             )
         )
 
@@ -386,6 +460,15 @@ def _reads(model: Model) -> tuple[str, list[str]]:
     if isinstance(encoder, UnionEncoder):
         return "context", list(encoder.parts)
     return ("row", []) if encoder is None else ("items", [])
+
+
+def _unknown_items(encoder: ItemEncoder, items: Any) -> list[str]:
+    """Return the items that an encoder does not know, at most 20, in order."""
+    names = [item if isinstance(item, str | int) else item[0] for item in items]
+    if not names:
+        return []
+    counts = encoder.count_unknown([[str(name)] for name in names])
+    return list(dict.fromkeys(str(name) for name, count in zip(names, counts, strict=True) if count))[:_MAX_UNKNOWN]
 
 
 def _has_items(encoder: Any) -> bool:

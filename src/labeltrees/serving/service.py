@@ -19,6 +19,7 @@ from labeltrees.serving.metrics import Metrics
 from labeltrees.serving.registry import Registry
 from labeltrees.serving.schemas import Questions, RequestError
 from labeltrees.serving.served_model import ServedModel
+from labeltrees.serving.sets import StoredSets
 from labeltrees.serving.settings import ServingSettings
 
 # A search takes some 10 us: less than handing it to a thread. Longer work would hold up other requests.
@@ -41,6 +42,7 @@ class Service:
 
     def __init__(self, registry: Registry, settings: ServingSettings, metrics: Metrics, keys: Keys) -> None:
         self.registry, self.settings, self.metrics, self.keys = registry, settings, metrics, keys
+        self.sets = StoredSets(settings.sets)
         self.body_timer = BodyTimer(settings.max_seconds)
         self.clients: set[Any] = set()  # of the requests in progress: hosts and ports
         self._n_buffered = 0  # bytes of their bodies and answers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from labeltrees._settings import check_settings, flag, integer, number, setting
+from labeltrees._settings import anything, check_settings, flag, integer, number, optional, setting
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,9 @@ class ServingSettings:
         1.0, number(0, 86400), "How often to look for a new version of a model, in seconds; 0 for never.", daily=True
     )
     in_memory: bool = setting(False, flag, "Copy models into memory instead of mapping them.", daily=True)
+    sets: str | None = setting(
+        None, optional(anything), "Folder for sets of labels that clients store by name.", metavar="FOLDER", daily=True
+    )
     page: bool = setting(True, flag, "Serve the page at /.", daily=True)
     access_log: bool = setting(False, flag, "Write one JSON line per request to standard error.", daily=True)
 

@@ -110,6 +110,12 @@ class Model(Protocol):
     def label_set(self, labels: Any) -> Any:
         """Return labels prepared for many searches."""
 
+    def label_weights(self, weights: Any) -> Any:
+        """Return weights of labels prepared for many searches."""
+
+    def label_limits(self, groups: Any, m: Any) -> Any:
+        """Return limits of groups prepared for many searches."""
+
     @property
     def predict_topk(self) -> Callable[..., Any]:
         """``predict_topk(X, k)`` returns the k best labels of each point, and their scores."""
