@@ -39,7 +39,7 @@ def make_evidence(X, Y, C=1.0, *, kinds=("neighbours", "centroids"), **parameter
     """Return kinds of evidence of points, as a fit does."""
     model = lt.LabelTreeClassifier(fanout=4, **parameters).fit(X, Y)
     settings = LinearSettings(**{"prune_below": 0, "loss": model.loss})
-    return make_kinds(KnownPoints(X, Y, None, None, model, settings, 0), kinds, C)
+    return make_kinds(KnownPoints(X, Y, None, None, model, settings, 0), dict.fromkeys(kinds, C))
 
 
 def unit(rows):

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import lapack
 
 from labeltrees._holding_out import draw_held_out
 from labeltrees._matrices import Float32s, Float64s, Int64s
@@ -17,6 +16,7 @@ from labeltrees._memory import free_bytes
 from labeltrees._validation import check_integer, check_number
 from labeltrees.baselines.baseline import Baseline, TrainingPoints, top_entries, training_points
 from labeltrees.errors import InputError, Parameter
+from labeltrees.labels.items import item_weights
 
 _logger = logging.getLogger("labeltrees")
 MAX_ITEMS = 20_000  # of `ease`, by default: some minutes on one core, and 8 GB
@@ -126,26 +126,6 @@ def ease(train: Any, *, ridge: float | None = None, max_items: int = MAX_ITEMS) 
         ridge = check_number("ridge", ridge, 0, low_open=True)
     max_items = check_integer("max_items", max_items, 1)
     return Ease(training_points(train, same_columns=True), ridge, max_items)
-
-
-def item_weights(items: Any, weights: Float64s, ridge: float) -> Float32s:
-    """Return the weights W of EASE (m, m), as float32, for baskets (N, m) of 0 and 1."""
-    gram = np.asfortranarray((items.T @ sparse.diags_array(weights) @ items).toarray())
-    gram[np.diag_indices_from(gram)] += ridge
-    factor, failed = lapack.dpotrf(gram, lower=1, overwrite_a=1)
-    if not failed:
-        inverse, failed = lapack.dpotri(factor, lower=1, overwrite_c=1)
-    if failed:
-        message = "EASE: the matrix of items cannot be inverted; use a larger ridge"
-        raise InputError(message)
-    # Only the lower triangle is set, P is symmetric: column j of W is -P[:, j] / P[j, j].
-    found: Float32s = np.tril(inverse).astype(np.float32)
-    del inverse, factor, gram
-    diagonal = found.diagonal().copy()
-    found += np.tril(found, -1).T
-    found /= -diagonal
-    np.fill_diagonal(found, 0)
-    return found
 
 
 def _best_items(

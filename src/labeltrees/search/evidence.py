@@ -272,6 +272,21 @@ class Centroids(LabelRows):
     NAME = "centroids"
 
 
+class Items(LabelRows):
+    """How well the items of the query go with the label, which is an item of the same catalogue: a sum of weights."""
+
+    NAME = "items"
+    N_SEARCHED, N_CANDIDATES = 10, 50
+    LARGEST = _LARGEST
+    PRESENT = True
+
+
+class OwnItems(LabelRows):
+    """How often the query has the item that is the label, as a share of its length: rows with one weight of 1."""
+
+    NAME = "own"
+
+
 @dataclass(frozen=True, eq=False)
 class Classifiers(LabelRows):
     """The score of a second classifier per label, which was trained against the points that are hardest to tell apart.
@@ -320,7 +335,7 @@ class Classifiers(LabelRows):
         return cls(cls.read_rows(saved), bias, **saved.scoring, **saved.values("weight"))
 
 
-KINDS: dict[str, type[Kind]] = {kind.NAME: kind for kind in (Neighbours, Centroids, Classifiers)}
+KINDS: dict[str, type[Kind]] = {kind.NAME: kind for kind in (Neighbours, Centroids, Items, OwnItems, Classifiers)}
 
 
 @dataclass(frozen=True, eq=False)

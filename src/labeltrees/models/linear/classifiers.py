@@ -55,6 +55,8 @@ class KnownPoints:
     settings : LinearSettings
         Those of the model.
     seed : int
+    items : int64 (d,), optional
+        The label of each feature that is an item of the same catalogue, -1 for others; None if none is.
     """
 
     X: Any
@@ -64,11 +66,12 @@ class KnownPoints:
     model: LabelTreeClassifier
     settings: LinearSettings
     seed: int
+    items: Int64s | None = None
 
     def take(self, rows: Any, model: LabelTreeClassifier) -> KnownPoints:
         """Return some of the points, and a model that was fitted on them."""
         weights, groups = (None if values is None else values[rows] for values in (self.weights, self.groups))
-        return KnownPoints(self.X[rows], self.Y[rows], weights, groups, model, self.settings, self.seed)
+        return KnownPoints(self.X[rows], self.Y[rows], weights, groups, model, self.settings, self.seed, self.items)
 
     def fit(self, rows: Any, **changes: Any) -> LabelTreeClassifier:
         """Return a model with the parameters and costs of `model`, without evidence, fitted on some of the points."""

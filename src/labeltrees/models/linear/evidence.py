@@ -19,10 +19,12 @@ from labeltrees import _core
 from labeltrees._holding_out import draw_held_out
 from labeltrees._matrices import Float32s, Float64s
 from labeltrees.data.label_sets import has_label
+from labeltrees.errors import InputError, Parameter
 from labeltrees.labels.embedding import pifa
 from labeltrees.models.linear.blocks import OneBlock
 from labeltrees.models.linear.classifiers import KnownPoints, train_classifiers
-from labeltrees.models.linear.features import unit_rows
+from labeltrees.models.linear.features import labels_of_items, unit_rows
+from labeltrees.models.linear.items import make_items, make_own
 from labeltrees.models.linear.settings import LinearSettings, evidence_kinds
 from labeltrees.search.evidence import (
     CENTROID_FEATURES,
@@ -53,14 +55,27 @@ def make_centroids(known: KnownPoints) -> Centroids:
     return Centroids(strongest_entries(means.indptr, means.indices, means.data, CENTROID_FEATURES))
 
 
-# How each kind is made from training points. Classifiers depend on C too: see `make_kinds`.
-MAKERS: dict[str, Callable[[KnownPoints], Kind]] = {"neighbours": make_neighbours, "centroids": make_centroids}
+class Maker(NamedTuple):
+    """How a kind is made from training points and a parameter, and the values of the parameter that are tried."""
+
+    make: Callable[[KnownPoints, float], Kind]
+    values: tuple[float, ...] = (0.0,)
 
 
-def make_kinds(known: KnownPoints, names: Iterable[str], C: float = 1.0) -> Evidence:
-    """Return kinds of evidence of training points, with weights of 0; `C` is for classifiers."""
+MAKERS = {
+    "neighbours": Maker(lambda known, _: make_neighbours(known)),
+    "centroids": Maker(lambda known, _: make_centroids(known)),
+    "items": Maker(make_items, (30.0, 300.0)),  # ridge
+    "own": Maker(lambda known, _: make_own(known)),
+    "classifiers": Maker(train_classifiers, (0.25, 1.0)),  # C
+}
+OF_ITEMS = ("items", "own")  # need features that are items
+
+
+def make_kinds(known: KnownPoints, chosen: Mapping[str, float]) -> Evidence:
+    """Return kinds of evidence of training points, with weights of 0; `chosen` has the parameter of each."""
     n_labels, n_features = int(known.Y.shape[1]), int(known.X.shape[1])
-    made = {name: train_classifiers(known, C) if name == "classifiers" else MAKERS[name](known) for name in names}
+    made = {name: MAKERS[name].make(known, value) for name, value in chosen.items()}
     return Evidence(n_labels, n_features, tuple(made[name] for name in KINDS if name in made))
 
 
@@ -75,7 +90,6 @@ def nearest_points(X: Any, Y: Any) -> NearestPoints:
 
 
 WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
-COSTS = (0.25, 1.0)  # C of classifiers: the better one on held-out points
 _UNKNOWN_WEIGHT = 0.1  # where there are too few points to learn from
 MIN_POINTS = 50  # held out
 # A tenth of the points is held out, or up to a quarter where a tenth is less than 2,000 points, and a model is trained
@@ -203,36 +217,47 @@ def learn_evidence(
     blocks, n_points = points.blocks, points.n_points
     assert isinstance(blocks, OneBlock)
     X, Y = blocks.X.matrix, blocks.Y.matrix
-    known = KnownPoints(X, Y, blocks.weights, points.groups, model, settings, seed)
+    items = labels_of_items(points.encoder, points.names)
+    names = _usable(names, is_auto, items)
+    known = KnownPoints(X, Y, blocks.weights, points.groups, model, settings, seed, items)
     enough = _ENOUGH_FOR_CLASSIFIERS if "classifiers" in names else _ENOUGH_POINTS
     groups = None if points.groups is None else points.groups[:n_points]
     fitted_on, held_out = _split(n_points, seed, groups, enough)
     fitted_on = np.append(fitted_on, np.arange(n_points, X.shape[0]))
     stats: dict[str, Any] = {"held_out_points": len(held_out)}
-    weights, C = dict.fromkeys(names, 0.0 if is_auto else _UNKNOWN_WEIGHT), 1.0
+    weights = dict.fromkeys(names, 0.0 if is_auto else _UNKNOWN_WEIGHT)
+    chosen = {name: MAKERS[name].values[-1] for name in names}
     if len(held_out) >= MIN_POINTS:
-        helper = known.fit(fitted_on)
-        own = known.take(fitted_on, helper)
+        own = known.take(fitted_on, known.fit(fitted_on))
         learned = learn_weights(own, X[held_out], Y[held_out], names, is_auto)
-        weights, C = learned.weights, learned.C
+        weights, chosen = learned.weights, learned.chosen
         stats |= {"gain": learned.gain, "gain_lower": learned.gain_lower}
-    used = [name for name, weight in weights.items() if weight > 0]
-    evidence = make_kinds(known, used, C).with_weights(weights) if used else None
+    used = {name: chosen[name] for name, weight in weights.items() if weight > 0}
+    evidence = make_kinds(known, used).with_weights(weights) if used else None
     stats |= {
         "used": evidence is not None,
         "weights": {} if evidence is None else evidence.weights,
         "bytes": 0 if evidence is None else evidence.nbytes,
     }
-    if "classifiers" in used:
-        stats["classifier_C"] = C
+    named = {"classifiers": "classifier_C", "items": "item_ridge"}
+    stats |= {key: used[name] for name, key in named.items() if name in used}
     return LearnedEvidence(evidence, stats, time.perf_counter() - started)
 
 
+def _usable(names: tuple[str, ...], is_auto: bool, items: Any) -> tuple[str, ...]:
+    """Return the kinds that these points can have; refuse others, unless all were asked for."""
+    missing = [name for name in names if name in OF_ITEMS and items is None]
+    if missing and not is_auto:
+        message = "{}={!r} needs features that are items, such as those of baskets: a Dataset with an ItemEncoder"
+        raise InputError(message, Parameter("evidence"), missing[0])
+    return tuple(name for name in names if name not in missing)
+
+
 class LearnedWeights(NamedTuple):
-    """The weights of kinds, C of the classifiers, and the gain on held-out points with its lower bound."""
+    """The weights of kinds, the parameters they are made with, and the gain on held-out points with its lower bound."""
 
     weights: dict[str, float]
-    C: float
+    chosen: dict[str, float]
     gain: float
     gain_lower: float
 
@@ -243,30 +268,33 @@ def learn_weights(known: KnownPoints, X: Any, Y: Any, names: tuple[str, ...], is
     If `is_auto`, kinds that gain nothing beyond luck are left out, and the weights of the others are learned again with
     as many candidates as they need.
     """
-    C, evidence = 1.0, make_kinds(known, [name for name in names if name != "classifiers"])
-    if "classifiers" in names:
-        C, evidence = _add_classifiers(known, evidence, X, Y)
+    chosen: dict[str, float] = {}
+    made: list[Kind] = []
+    for name in names:
+        chosen[name], kind = _best_kind(known, name, X, Y)
+        made.append(kind)
+    evidence = Evidence(int(Y.shape[1]), int(X.shape[1]), tuple(made))
     proposals = propose(known.model, evidence, X, Y)
     if is_auto:
         names = proposals.useful(names)
-        fewer = Evidence(
-            evidence.n_labels, evidence.n_features, tuple(evidence[name] for name in KINDS if name in names)
-        )
+        fewer = evidence.with_kinds(kind for kind in evidence.kinds if kind.NAME in names)
         if fewer.n_candidates < evidence.n_candidates:
             proposals = propose(known.model, fewer, X, Y)
     gain, lower = _mean_and_bound(proposals.gains(names))
     is_off = is_auto and not lower > 0
     weights = dict.fromkeys(names, 0.0) if is_off else proposals.best_weights(names)
-    return LearnedWeights(weights, C, gain, lower)
+    return LearnedWeights(weights, chosen, gain, lower)
 
 
-def _add_classifiers(known: KnownPoints, evidence: Evidence, X: Any, Y: Any) -> tuple[float, Evidence]:
-    """Add classifiers; return their C too."""
-    made = [make_kinds(known, ["classifiers"], C) for C in COSTS]
-    proposals = [propose(known.model, one, X, Y) for one in made]
-    quality = [one.quality(one.best_weights(["classifiers"])) for one in proposals]
-    best = int(np.argmax([own.mean() for own in quality]))
-    return COSTS[best], evidence.with_kinds((*evidence.kinds, *made[best].kinds))
+def _best_kind(known: KnownPoints, name: str, X: Any, Y: Any) -> tuple[float, Kind]:
+    """Return the parameter with which a kind is best on held-out points, and the kind."""
+    values = MAKERS[name].values
+    made = [make_kinds(known, {name: value}) for value in values]
+    if len(made) == 1:
+        return values[0], made[0].kinds[0]
+    quality = [propose(known.model, one, X, Y).improve({}, name)[1] for one in made]
+    best = int(np.argmax(quality))
+    return values[best], made[best].kinds[0]
 
 
 def propose(model: LabelTreeClassifier, evidence: Evidence, X: Any, Y: Any) -> Proposals:

@@ -175,15 +175,24 @@ def feature_names_of(model: Any) -> Any:
 
 def labels_of_features(model: Any) -> Any:
     """Return the label with the name of each feature that is an item, or -1, as int32 (d,)."""
-    encoder = encoder_of(model)
+    labels = labels_of_items(encoder_of(model), model._label_names)
+    if labels is None:
+        message = "{} needs a model whose encoder reads items: fit it on a Dataset with an ItemEncoder"
+        raise InputError(message, Parameter("exclude_seen"))
+    return labels
+
+
+def labels_of_items(encoder: Encoder | None, names: Any) -> Any:
+    """Return the label with the name of each feature that is an item, or -1, as int32 (d,); None without items."""
+    if encoder is None or names is None:
+        return None
     parts: dict[int, Encoder | None] = {0: encoder}
     if isinstance(encoder, UnionEncoder):
         parts = {encoder.offsets[name]: part for name, part in encoder.parts.items()}
     items = {at: part for at, part in parts.items() if type(part) is ItemEncoder}  # a column is not a history
     if not items:
-        message = "{} needs a model whose encoder reads items: fit it on a Dataset with an ItemEncoder"
-        raise InputError(message, Parameter("exclude_seen"))
-    labels = np.full(model.searcher_.n_features, -1, np.int32)
+        return None
+    labels = np.full(encoder.n_features, -1, np.int32)
     for at, part in items.items():
-        labels[at : at + part.n_features] = model._label_names.native.find_all(part.names_table)
+        labels[at : at + part.n_features] = names.native.find_all(part.names_table)
     return labels

@@ -1,0 +1,68 @@
+"""Weights between items that are in the same baskets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import lapack
+
+from labeltrees._matrices import Float32s, Float64s
+from labeltrees.errors import InputError
+
+
+def item_weights(items: Any, weights: Float64s, ridge: float) -> Float32s:
+    """Return the weights W of EASE (m, m), as float32, for baskets (N, m) of 0 and 1.
+
+    They minimise the squared error of B - B W plus `ridge` times the squares of W, with a diagonal of 0 (Steck, WWW
+    2019). Memory is 20 bytes times m^2, and time grows with m^3.
+    """
+    gram = np.asfortranarray((items.T @ sparse.diags_array(weights) @ items).toarray())
+    gram[np.diag_indices_from(gram)] += ridge
+    factor, failed = lapack.dpotrf(gram, lower=1, overwrite_a=1)
+    if not failed:
+        inverse, failed = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    if failed:
+        message = "EASE: the matrix of items cannot be inverted; use a larger ridge"
+        raise InputError(message)
+    # Only the lower triangle is set, P is symmetric: column j of W is -P[:, j] / P[j, j].
+    found: Float32s = np.tril(inverse).astype(np.float32)
+    del inverse, factor, gram
+    diagonal = found.diagonal().copy()
+    found += np.tril(found, -1).T
+    found /= -diagonal
+    np.fill_diagonal(found, 0)
+    return found
+
+
+def sparse_item_weights(gram: Any, item: int, ridge: float, n_others: int) -> tuple[Any, Float64s]:
+    """Return the items that are most often in the baskets of an item, rising, and their weights for it.
+
+    The weights are those of EASE among these items only, so that time does not depend on the number of items.
+
+    Parameters
+    ----------
+    gram : csr_array (m, m)
+        Weight of the baskets that two items share, sorted.
+    item : int
+    ridge : float
+    n_others : int
+        How many items get a weight, at most.
+
+    Examples
+    --------
+    >>> baskets = sparse.csr_array([[1.0, 1, 0], [1, 1, 0], [0, 1, 1]])
+    >>> sparse_item_weights(sparse.csr_array(baskets.T @ baskets), 0, 1.0, 1)
+    (array([1]), array([0.5]))
+    """
+    own = slice(int(gram.indptr[item]), int(gram.indptr[item + 1]))
+    others, shared = gram.indices[own], gram.data[own]
+    is_other = others != item
+    others, shared = others[is_other], shared[is_other]
+    if len(others) > n_others:
+        best = np.sort(np.argsort(-shared, kind="stable")[:n_others])
+        others, shared = others[best], shared[best]
+    between = gram[others][:, others].toarray()
+    between[np.diag_indices_from(between)] += ridge
+    return others.astype(np.int64), np.linalg.solve(between, shared) if len(others) else np.zeros(0)

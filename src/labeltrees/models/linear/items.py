@@ -1,0 +1,99 @@
+"""Evidence for points whose features are items, as in logs of baskets and histories: which items go together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from labeltrees._matrices import Int64s
+from labeltrees.labels.items import item_weights, sparse_item_weights
+from labeltrees.models.linear.classifiers import KnownPoints
+from labeltrees.search.evidence import Items, OwnItems, strongest_entries
+
+# The most frequent items get weights in closed form: seconds, and 340 MB. The next ones, if they are in enough baskets,
+# get them among the items that are most often in the same baskets.
+MAX_DENSE, MAX_SPARSE, MIN_BASKETS, N_OTHERS = 4096, 20_000, 5, 64
+N_KEPT = 256  # largest weights of an item
+_MAX_PAIRS = 50_000_000  # of items in the same basket: larger baskets are left out, which bounds the memory
+
+
+def make_own(known: KnownPoints) -> OwnItems:
+    """Return rows with which the measure of a label is the value of the same item among the features."""
+    items = _items_of(known)
+    features = np.flatnonzero(items >= 0)
+    rows = sp.csr_array((np.ones(len(features)), (items[features], features)), shape=(known.Y.shape[1], len(items)))
+    return OwnItems(strongest_entries(rows.indptr, rows.indices, rows.data, N_KEPT))
+
+
+def make_items(known: KnownPoints, ridge: float) -> Items:
+    """Return the weights of other items for each label: those of EASE on the frequent items, sparse ones beyond them.
+
+    The basket of a point are its features and its labels.
+    """
+    items = _items_of(known)
+    n_labels, n_features = known.Y.shape[1], len(items)
+    baskets, label_of, feature_of = make_baskets(known.X, known.Y, items)
+    weights = np.ones(baskets.shape[0]) if known.weights is None else known.weights
+    counts = baskets.T @ (weights > 0).astype(np.float64)
+    order = np.argsort(-counts, kind="stable")
+    dense = np.sort(order[:MAX_DENSE])
+    whole = item_weights(baskets[:, dense].tocsr(), weights, ridge)
+    rows, columns, values = [], [], []
+    can_weigh = np.flatnonzero(feature_of[dense] >= 0)
+    for place in np.flatnonzero(label_of[dense] >= 0).tolist():
+        own = whole[can_weigh, place]
+        best = np.argsort(-np.abs(own), kind="stable")[:N_KEPT]
+        best = best[own[best] != 0]
+        rows.append(np.full(len(best), label_of[dense[place]]))
+        columns.append(feature_of[dense[can_weigh[best]]])
+        values.append(own[best])
+    del whole
+    others = order[MAX_DENSE : MAX_DENSE + MAX_SPARSE]
+    others = others[(label_of[others] >= 0) & (counts[others] >= MIN_BASKETS)]
+    if len(others):
+        gram = _gram(baskets, weights, feature_of)
+        for item in others.tolist():
+            found, own = sparse_item_weights(gram, item, ridge, N_OTHERS)
+            rows.append(np.full(len(found), label_of[item]))
+            columns.append(feature_of[found])
+            values.append(own)
+    entries: Any = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+    made = sp.csr_array(entries, shape=(n_labels, n_features))
+    made.sort_indices()
+    return Items(strongest_entries(made.indptr, made.indices, made.data, N_KEPT))
+
+
+def make_baskets(X: Any, Y: Any, items: Int64s) -> tuple[Any, Int64s, Int64s]:
+    """Return the items of each point (N, m) as 0 and 1, and the label and the feature of each item, -1 for none."""
+    n_features, n_labels = X.shape[1], Y.shape[1]
+    only_labels = np.setdiff1d(np.arange(n_labels), items)
+    label_of = np.concatenate([items, only_labels])
+    feature_of = np.concatenate([np.arange(n_features), np.full(len(only_labels), -1)])
+    column = np.zeros(n_labels, np.int64)
+    column[label_of[label_of >= 0]] = np.flatnonzero(label_of >= 0)
+    own, wanted = sp.coo_array(X), sp.coo_array(Y)
+    places = np.append(own.row, wanted.row), np.append(own.col, column[wanted.col])
+    whole = sp.csr_array((np.ones(own.nnz + wanted.nnz), places), shape=(X.shape[0], len(label_of)))
+    whole.sum_duplicates()
+    whole.data[:] = 1
+    return whole, label_of, feature_of
+
+
+def _gram(baskets: Any, weights: Any, feature_of: Int64s) -> Any:
+    """Return the weight of the baskets that an item shares with each item that is a feature."""
+    sizes = np.diff(baskets.indptr).astype(np.int64)
+    order = np.argsort(sizes, kind="stable")
+    is_small = np.zeros(len(sizes), dtype=bool)
+    is_small[order[np.cumsum(sizes[order] ** 2) <= _MAX_PAIRS]] = True
+    some = baskets[is_small]
+    gram = sp.csr_array(some.T @ sp.diags_array(weights[is_small]) @ some @ sp.diags_array((feature_of >= 0) * 1.0))
+    gram.eliminate_zeros()
+    gram.sort_indices()
+    return gram
+
+
+def _items_of(known: KnownPoints) -> Int64s:
+    assert known.items is not None
+    return known.items

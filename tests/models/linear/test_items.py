@@ -1,0 +1,103 @@
+"""Evidence of items: which rows it has, that it measures what EASE and a count say, and when it can be used."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import labeltrees as lt
+from labeltrees.models.linear import items as module
+from labeltrees.models.linear.classifiers import KnownPoints
+from labeltrees.models.linear.evidence import make_kinds
+from labeltrees.models.linear.items import make_baskets, make_items
+from labeltrees.models.linear.settings import LinearSettings
+from labeltrees.search.evidence import from_short, to_short
+
+N_ITEMS, N_LABELS = 30, 32
+
+
+def make_log(n=800, seed=0):
+    """Baskets of topics, of which one item is hidden. Feature j is label j + 1; label 0 and the last are no feature."""
+    rng = np.random.default_rng(seed)
+    topics = [rng.choice(N_ITEMS, 8, replace=False) for _ in range(6)]
+    X, Y = np.zeros((n, N_ITEMS), np.float32), np.zeros((n, N_LABELS), np.float32)
+    for point in range(n):
+        own = rng.choice(topics[rng.integers(6)], 5, replace=False)
+        X[point, own[:4]] = 1
+        Y[point, own[4] + 1] = 1
+        Y[point, N_LABELS - 1] = point % 7 == 0
+    return sp.csr_array(X), sp.csr_array(Y)
+
+
+def make_known(X, Y):
+    model = lt.LabelTreeClassifier(fanout=4).fit(X, Y)
+    return KnownPoints(X, Y, None, None, model, LinearSettings(), 0, np.arange(1, N_ITEMS + 1))
+
+
+def dense_ease(X, Y, ridge):
+    """Return W (features, labels) of EASE on baskets of features and labels."""
+    B = Y.toarray().copy()
+    B[:, 1 : N_ITEMS + 1] = np.maximum(B[:, 1 : N_ITEMS + 1], X.toarray())
+    P = np.linalg.inv(B.T @ B + ridge * np.eye(N_LABELS))
+    W = -P / np.diag(P)
+    np.fill_diagonal(W, 0)
+    return W[1 : N_ITEMS + 1]
+
+
+def test_the_measure_of_a_label_is_its_score_in_ease():
+    X, Y = make_log()
+    evidence = make_kinds(make_known(X, Y), {"items": 10.0})
+    queries = sp.csr_array(3.0 * make_log(40, seed=1)[0])  # values do not matter
+    found = evidence.measure(queries, np.tile(np.arange(N_LABELS), (40, 1)))["items"]
+    W = from_short(to_short(dense_ease(X, Y, 10.0)))
+    np.testing.assert_allclose(found, np.clip((queries.toarray() != 0) @ W, 0, 1), atol=2e-2)
+    assert found.max() > 0.2
+
+
+def test_items_beyond_the_frequent_ones_get_sparse_weights(monkeypatch):
+    X, Y = make_log()
+    monkeypatch.setattr(module, "MAX_DENSE", 3)
+    monkeypatch.setattr(module, "N_OTHERS", 4)
+    rows = make_items(make_known(X, Y), 10.0).rows
+    lengths = np.diff(rows.indptr)
+    assert lengths[0] == 0  # a label without points
+    assert 0 < lengths[1:].max() <= 4
+    B = make_baskets(X, Y, np.arange(1, N_ITEMS + 1))[0]
+    assert B.shape == (800, N_LABELS)
+    assert B.nnz == X.nnz + Y.nnz
+
+
+def test_the_own_value_of_an_item_is_its_share_of_the_query():
+    X, Y = make_log()
+    evidence = make_kinds(make_known(X, Y), {"own": 0.0})
+    query = np.zeros((1, N_ITEMS), np.float32)
+    query[0, [4, 9]] = 3, 4
+    found = evidence.measure(sp.csr_array(query), np.array([[5, 10, 0, 11]]))["own"]
+    np.testing.assert_allclose(found, [[0.6, 0.8, 0, 0]], atol=1e-6)
+
+
+def make_dataset(n=800, seed=0):
+    X, Y = make_log(n, seed)
+    names = [f"item {number}" for number in range(N_LABELS)]
+    encoder = lt.encoders.ItemEncoder(names[1 : N_ITEMS + 1], weighting="binary")
+    return lt.Dataset(X, Y, label_names=names, encoder=encoder)
+
+
+@pytest.mark.parametrize("kinds", ["items", "own+items", "auto"])
+def test_models_of_baskets_use_items_in_batches_single_calls_and_files(tmp_path, kinds):
+    train = make_dataset()
+    model = lt.LabelTreeClassifier(evidence=kinds, n_jobs=1).fit(train)
+    stats = model.stats_["evidence"]
+    assert set(stats["weights"]) <= {"items", "own", "neighbours", "centroids", "classifiers"}
+    labels, scores = model.predict_topk(train.X[:50], 5)
+    assert ((scores >= 0) & (scores <= 1)).all()
+    context = [str(model.encoder_.feature_names[column]) for column in train.X[[3]].indices]
+    assert model.predictor(5, names=True)(context)[0] == labels[3].tolist()
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(lt.load(tmp_path / "model", verify=True).predict_topk(train.X[:50], 5)[0], labels)
+
+
+def test_features_that_are_no_items_are_refused():
+    X, Y = make_log(100)
+    with pytest.raises(lt.errors.InputError, match="evidence='items' needs features that are items"):
+        lt.LabelTreeClassifier(evidence="items").fit(X, Y)
+    assert lt.LabelTreeClassifier(evidence="auto", C=1.0).fit(X, Y).searcher_ is not None
