@@ -33,7 +33,7 @@ from labeltrees.search.request import MODES, check_search
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import TreeBuilder, TreeSettings, check_tree
 
-EVIDENCE = ("auto", "neighbours", "centroids", "both", "classifiers")
+EVIDENCE = ("auto", "neighbours", "centroids", "both", "items", "own", "classifiers")
 _COST = number(1e-12, 1e12)
 
 
