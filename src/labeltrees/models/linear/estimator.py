@@ -78,12 +78,12 @@ class LabelTreeClassifier(
         mean weight of a point (default 1), and the weight of a label's texts in its ``"embedding"`` when the tree is
         built, where its points together have weight 1 (default 0.5).
     evidence : {"auto", "neighbours", "centroids", "both", "items", "own", "classifiers"} or several, optional
-        **Evidence.** Adjust the tree's scores of its 10 best labels by the votes of similar training points, by the
-        cosine with the labels' centroids ("both": these two), or by a second classifier per label, trained against the
-        points that are hardest to tell apart; for baskets and histories also by which "items" go together, and by how
-        much of the item the query has itself ("own"). "neighbours+classifiers" are several. The weights are learned on held-out points, which takes further trainings
-        on parts of the points. "auto" uses the kinds whose gain on held-out points is significant. After `fit`,
-        ``set_params(evidence=None)`` turns it off. See docs/choosing.md.
+        **Evidence.** Adjust the tree's scores of its best labels by the votes of similar training points, by the cosine
+        with the labels' centroids ("both": these two), or by a second classifier per label, trained against the points
+        that are hardest to tell apart; for baskets and histories also by which "items" go together, and by how much of
+        the item the query has itself ("own"). "neighbours+classifiers" are several kinds. The weights are learned on
+        held-out points, which takes further trainings on parts of the points. "auto" uses the kinds whose gain on
+        held-out points is significant. After `fit`, ``set_params(evidence=None)`` turns it off. See docs/choosing.md.
     trend : float, optional
         **Trend.** Half-life in days: scores are multiplied with how much more frequent labels are lately than over the
         whole time (`trend_weights`). It needs the times of the points, and searches are exact. See docs/logs.md.

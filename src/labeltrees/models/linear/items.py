@@ -12,8 +12,8 @@ from labeltrees.labels.items import item_weights, sparse_item_weights
 from labeltrees.models.linear.classifiers import KnownPoints
 from labeltrees.search.evidence import Items, OwnItems, strongest_entries
 
-# The most frequent items get weights in closed form: half a second, and 84 MB. The next ones, if they are in enough baskets,
-# get them among the items that are most often in the same baskets.
+# The most frequent items get weights in closed form: half a second, and 84 MB. The next ones, if they are in enough
+# baskets, get them among the items that are most often in the same baskets.
 MAX_DENSE, MAX_SPARSE, MIN_BASKETS, N_OTHERS = 2048, 20_000, 5, 64
 N_KEPT = 256  # largest weights of an item
 _MAX_PAIRS = 50_000_000  # of items in the same basket: larger baskets are left out, which bounds the memory
