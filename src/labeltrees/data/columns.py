@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from labeltrees._extras import import_extra
-from labeltrees._validation import refuse
 from labeltrees.errors import InputError
 
 SEPARATORS = (";", "|")  # of labels in one cell; a comma is the default of files
@@ -82,7 +81,7 @@ def column_of(table: Any, name: str) -> list[Any]:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value stands for none: None, NaN, or the marks of pandas."""
+    """Whether a value is missing: None, NaN, or one of the missing values of pandas."""
     if value is None or type(value).__name__ in _MISSING_TYPES:
         return True
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
@@ -138,9 +137,3 @@ def label_cells(cells: Sequence[Any]) -> list[Any]:
         else:
             found.append(None if is_missing(cell) else list(column_list(cell)))
     return found
-
-
-def refuse_table(name: str, table: Any) -> None:
-    """Refuse a table of texts where one column is needed."""
-    first = (table_columns(as_table(table)) or ["title"])[0]
-    refuse(name, f"one column of texts, such as table[{first!r}], or a matrix of numbers", "a table with texts")

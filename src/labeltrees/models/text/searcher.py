@@ -235,7 +235,7 @@ class TextPredictionMixin(PredictionMixin):
     def _explainer(self, x: Any, points: Any) -> Callable[[int, Any], LabelExplanation]:
         def log_scores(texts: list[str], label: int) -> Any:
             found = self.searcher_.topk(self.check_queries(texts), SearchRequest(1, candidates=[label]))
-            # A text without a known word has no score of its own: nothing speaks for the label.
+            # A text without a known word gives no evidence for any label.
             return np.log(np.maximum(found.scores[:, 0], np.finfo(np.float32).tiny))
 
         return lambda label, name: explain_by_leaving_out(
