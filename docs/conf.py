@@ -45,6 +45,7 @@ NAVIGATION: dict[str, list[str]] = {
         "docs/online-shop",
         "docs/cluster",
         "docs/predicting",
+        "docs/labels-come-and-go",
         "docs/server",
         "docs/commands",
         "docs/coming-from-tree-libraries",

@@ -149,6 +149,9 @@ def _change(
 ) -> dict[str, Any]:
     """Apply all changes, and return what was done."""
     changed: Any = model
+    if (data is not None or forget is not None) and not hasattr(model, "update"):
+        message = f"a {model.KIND} is not updated: fit it again; labels can be retired, restored and renamed"
+        raise InputError(message)
     reports, lines = [], []
     if rename:
         changed.rename(list(rename), list(rename.values()))

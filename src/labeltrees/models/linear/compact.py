@@ -68,7 +68,9 @@ def compact_model(model: LabelTreeClassifier, kept: Flags) -> None:
     model.searcher_.set_trend(None if trend is None else trend[stays])
     if not has_names:
         model.searcher_.set_retired(retired)
-    model.stats_ = {**model.stats_, "bytes": sum(own.store.nbytes for own in trees)}
+    # Classifiers have seen the points of removed labels, so an exact update trains all of them.
+    history = {**model.stats_.get("updates", {}), "exact": False}
+    model.stats_ = {**model.stats_, "bytes": sum(own.store.nbytes for own in trees), "updates": history}
 
 
 def _keep(
